@@ -1,11 +1,14 @@
 //! The Earth: earthquakes, stations and PREM in whole runs, against rays and a static solution of their own.
 
+mod lddrk;
+mod maps;
 mod places;
 mod rays;
 mod seismograms;
 mod specfem;
 mod still;
 mod times;
+mod tomography;
 mod waves;
 
 #[path = "../support/desk.rs"]

@@ -4,7 +4,7 @@ use crate::desk::Desk;
 use crate::largest::{magnitude, relative_difference};
 
 /// A source as that program's examples have it.
-fn cmt(x: f64, y: f64, depth: f64) -> String {
+pub fn cmt(x: f64, y: f64, depth: f64) -> String {
     format!(
         "PDE  1999 01 01 00 00 00.00  5000 2000 -1000 1.4 1.4 test
 event name:       test
@@ -24,7 +24,7 @@ Mtp:       1.000000e+19
 }
 
 /// A box from 1 to 11 km along x and to 9 km along y, whose top slants from 95 m above z = 0 by 5 % along x.
-fn slanted() -> Desk {
+pub fn slanted() -> Desk {
     let desk = Desk::new();
     let row = [-95.0, -345.0, -595.0];
     let header = "n1=3 o1=1000 d1=5000 n2=2 o2=1000 d2=8000";
@@ -33,7 +33,7 @@ fn slanted() -> Desk {
     desk
 }
 
-const RUN: &str = "sfsem3d-gpu mesh=box.rsf nt=150 dt=0.02 device=cpu data=displacement";
+pub const RUN: &str = "sfsem3d-gpu mesh=box.rsf nt=150 dt=0.02 device=cpu data=displacement";
 
 #[test]
 fn depths_count_from_the_ground_above() {
@@ -104,7 +104,7 @@ fn places_beside_above_and_below_the_mesh_are_named() {
             "stations=BESIDE: DB.X1 is at x=200, y=5000: the mesh has no ground there",
         ),
     ] {
-        let made = desk.sh(&format!("{RUN} {words} > d.rsf"));
+        let made = desk.sh(&format!("{RUN} outside=error {words} > d.rsf"));
         assert_eq!(made.code, 1, "{words}: {}", made.err);
         assert!(made.err.contains(sentence), "{words}: {}", made.err);
         assert_eq!(made.err.lines().count(), 1, "{words}: {}", made.err);
@@ -186,6 +186,51 @@ component dir vect source N:     0.d0
 component dir vect source Z_UP:  -4.d0
 "
     )
+}
+
+/// The step is the integral of the Gaussian, so that the waves of the Gaussian are the derivatives of its own; the sine grows for 200 s.
+#[test]
+fn further_time_functions_of_forces_are_those_of_specfem3d() {
+    let desk = slanted();
+    desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
+    let run = |kind: u8, span: f64| {
+        desk.put("FORCESOLUTION", push(kind, span));
+        desk.ran(&format!("{RUN} force=FORCESOLUTION stations=STATIONS > a.rsf"));
+        desk.read("a.rsf")
+    };
+    let (gaussian, step) = (run(0, 1.2), run(2, 1.2));
+    let [pulses, steps]: [Vec<Vec<f32>>; 2] = [&gaussian, &step].map(|data| {
+        (0..3)
+            .map(|c| data.iter().skip(c).step_by(3).copied().collect())
+            .collect()
+    });
+    for (pulse, step) in pulses.iter().zip(&steps) {
+        // (w dt)^2/6 with w to 6/s.
+        let slope = step.windows(3).map(|u| (u[2] - u[0]) / 0.04);
+        let apart = relative_difference(slope, &pulse[1..pulse.len() - 1]);
+        println!("step: {apart:.1e}");
+        assert!(apart < 5e-3, "{apart}");
+    }
+    // Of Meschede, Myhrvold & Tromp (2011): sqrt(pi)/T exp(-(pi t/T)^2) is the Gaussian with T/pi in place of half duration/1.628.
+    let span: f64 = 2.4;
+    let apart = relative_difference(run(4, span), run(0, span / std::f64::consts::PI * 1.628));
+    assert!(apart < 1e-6, "{apart}");
+    let sine = run(3, 1.5);
+    let growth = (200.0_f64 / 1.5).ceil() * 1.5;
+    let samples: Vec<f32> = (0..150)
+        .map(|k| 0.02 * f64::from(k))
+        .map(|t| {
+            let w = std::f64::consts::PI;
+            ((2.0 * w * t / 1.5).sin() * (0.5 - 0.5 * (w * t / growth).cos())) as f32
+        })
+        .collect();
+    desk.dataset("series.rsf", "n1=150 d1=0.02 o1=0", &samples);
+    desk.ran(&format!(
+        "{RUN} force=FORCESOLUTION stations=STATIONS series=series.rsf > b.rsf"
+    ));
+    let apart = relative_difference(sine, desk.read("b.rsf"));
+    println!("sine: {apart:.1e}");
+    assert!(apart < 1e-4, "{apart}");
 }
 
 #[test]

@@ -352,3 +352,101 @@ fn quality_factors_of_materials_attenuate() {
         "{low:?}"
     );
 }
+
+/// A quantity has the numbers that it has alone, within the rounding of the sums that it is made by.
+#[test]
+fn further_quantities_are_those_of_runs_of_their_own() {
+    let case = case("layers");
+    let line = format!("{} nt=400 jdata=3", case.line.replace("data=", "was="));
+    let line = line
+        .split(' ')
+        .filter(|word| !word.starts_with("was="))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let desk = &case.desk;
+    for quantity in ["displacement", "velocity", "acceleration"] {
+        desk.ran(&format!("{line} data={quantity} > {quantity}.rsf"));
+    }
+    for words in ["", "tdc=y"] {
+        if !words.is_empty() {
+            for quantity in ["displacement", "velocity", "acceleration"] {
+                desk.ran(&format!("{line} {words} data={quantity} > {quantity}.rsf"));
+            }
+        }
+        for (data, further) in [
+            ("displacement", "velocity"),
+            ("velocity", "displacement"),
+            ("velocity", "acceleration"),
+            ("acceleration", "velocity"),
+        ] {
+            desk.ran(&format!("{line} {words} data={data} {further}=b.rsf > a.rsf"));
+            for (name, file) in [(data, "a.rsf"), (further, "b.rsf")] {
+                let alone = format!("{name}.rsf");
+                let apart = relative_difference(desk.read(file), desk.read(&alone));
+                println!("{words} data={data} {further}=: {name} {apart:.1e}");
+                assert!(apart < 5e-6, "{words} {data} {further}: {name} {apart}");
+                assert_eq!(
+                    desk.axes(file, 3),
+                    desk.axes(&alone, 3),
+                    "{words} {data} {further}"
+                );
+            }
+        }
+    }
+    for (words, sentence) in [
+        (
+            "data=displacement,velocity",
+            "standard output takes one quantity, and each further one goes into a file that is named by it: data=displacement velocity=velocity.rsf",
+        ),
+        (
+            "data=speed",
+            "data=speed: receivers record velocity, displacement",
+        ),
+        (
+            "data=pressure velocity=b.rsf",
+            "velocity= goes with data=displacement",
+        ),
+        (
+            "data=velocity velocity=b.rsf",
+            "velocity= names a file for what standard output has",
+        ),
+        (
+            "data=displacement acceleration=b.rsf",
+            "drifts: give displacement and velocity",
+        ),
+    ] {
+        let made = desk.sh(&format!("{line} {words} > c.rsf"));
+        assert!(
+            made.code == 1 && made.err.contains(sentence),
+            "{words}: {}",
+            made.err
+        );
+    }
+}
+
+#[test]
+fn runs_with_further_quantities_go_on_with_the_same_bits() {
+    let case = case("layers");
+    let line = case.line.split(' ').filter(|word| !word.starts_with("data="));
+    let line = line.collect::<Vec<_>>().join(" ");
+    for [data, further] in [["displacement", "velocity"], ["acceleration", "velocity"]] {
+        let run = |words: &str| {
+            let told = case.desk.ran(&format!(
+                "{line} data={data} {further}=b.rsf jdata=2 {words} > a.rsf"
+            ));
+            let bits = |name| {
+                case.desk
+                    .read(name)
+                    .into_iter()
+                    .map(f32::to_bits)
+                    .collect::<Vec<_>>()
+            };
+            ([bits("a.rsf"), bits("b.rsf")], told.err)
+        };
+        let (whole, _) = run("nt=95");
+        run("nt=60 checkpoint=state every=40 ngpu=3");
+        let (rest, told) = run("nt=95 resume=state");
+        assert!(told.contains("goes on behind step 40 of 95"), "{told}");
+        assert!(rest == whole, "{data}");
+    }
+}

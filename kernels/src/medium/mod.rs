@@ -10,6 +10,7 @@ pub mod attenuation;
 pub mod destination;
 pub mod eigen;
 pub mod inspection;
+pub mod periods;
 pub mod rotate;
 pub mod stiffness;
 pub mod thomsen;

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::cell::edges;
 use super::geometry::{difference, dot, inverse, length, map};
 use super::{Fault, Mesh, Order};
 
@@ -186,6 +187,17 @@ impl<'a, const D: usize> Locator<'a, D> {
             distance: length(difference(nearest, x)),
             element,
         })
+    }
+
+    /// The point of the mesh that is nearest to a place, and how far away it is (m), where that is less than half of the longest edge of
+    /// its element.
+    pub fn within_reach(&self, x: [f64; D]) -> Option<([f64; D], f64)> {
+        let (element, nearest) = self.nearest(x);
+        let nodes = self.mesh.coordinates(element);
+        let edge = |ends: &[usize; 2]| length(difference(nodes[ends[0]], nodes[ends[1]]));
+        let longest = edges::<D>().iter().map(edge).fold(0.0, f64::max);
+        let distance = length(difference(nearest, x));
+        (distance < 0.5 * longest).then_some((nearest, distance))
     }
 
     /// The point of the mesh that is nearest to a place, and its element.

@@ -9,7 +9,7 @@ mod look;
 mod meshing;
 
 /// The files in the order in which their bytes follow.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "nodes_coords_file",
     "mesh_file",
     "materials_file",
@@ -17,6 +17,7 @@ const FILES: [&str; 7] = [
     "free_or_absorbing_surface_file_zmax",
     "absorbing_surface_file_bottom",
     "absorbing_cpml_file",
+    "tomography_model.xyz",
 ];
 
 fuzz_target!(|bytes: &[u8]| {

@@ -23,6 +23,12 @@ pub enum SourceTime {
     HalfDuration(f64),
     /// A Ricker wavelet with this peak frequency, Hz.
     Peak(f64),
+    /// A force that grows to one as the integral of that Gaussian, with this half duration, s.
+    Step(f64),
+    /// A sine with this period, s.
+    Sine(f64),
+    /// sqrt(pi)/T exp(-(pi t/T)^2) with this T, s (Meschede, Myhrvold & Tromp 2011).
+    Impact(f64),
 }
 
 /// One source of a file.

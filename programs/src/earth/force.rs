@@ -45,9 +45,16 @@ fn event(block: Block<10>) -> Result<Event> {
     let source_time = match kind {
         0.0 if span >= 0.0 => SourceTime::HalfDuration(span),
         1.0 if span > 0.0 => SourceTime::Peak(span),
-        0.0 | 1.0 => bail!("`hdurorf0:` is {span}; a half duration in s or a frequency in Hz is above zero"),
+        2.0 if span >= 0.0 => SourceTime::Step(span),
+        3.0 if span > 0.0 => SourceTime::Sine(span),
+        4.0 if span > 0.0 => SourceTime::Impact(span),
+        0.0 | 1.0 | 2.0 | 3.0 | 4.0 => {
+            bail!(
+                "`hdurorf0:` is {span}; a half duration or a period in s, or a frequency in Hz, is above zero"
+            )
+        }
         _ => bail!(
-            "`source time function:` is {kind}; 0 (Gaussian) and 1 (Ricker) are known: write one of them, and give other histories by series="
+            "`source time function:` is {kind}; 0 (Gaussian), 1 (Ricker), 2 (step), 3 (sine) and 4 (Gaussian of Meschede et al. 2011) are known: write one of them, and give other histories by series="
         ),
     };
     let length = direction.iter().map(|c| c * c).sum::<f64>().sqrt();
@@ -98,13 +105,26 @@ component dir vect source Z_UP:  -4.d0
     }
 
     #[test]
+    fn time_functions_have_the_numbers_of_specfem3d() {
+        for (number, wanted) in [
+            (0, SourceTime::HalfDuration(2.0)),
+            (2, SourceTime::Step(2.0)),
+            (3, SourceTime::Sine(2.0)),
+            (4, SourceTime::Impact(2.0)),
+        ] {
+            let text = PUSH.replace("function:            1", &format!("function: {number}"));
+            assert_eq!(read(&text).unwrap()[0].source_time, wanted);
+        }
+    }
+
+    #[test]
     fn what_is_no_force_gets_a_sentence() {
         let error = |from: &str, to: &str| {
             assert!(PUSH.contains(from));
             format!("{:#}", read(&PUSH.replace(from, to)).unwrap_err())
         };
         assert!(error("longorUTM", "x").contains("no `longorUTM:` or `longitude:`"));
-        assert!(error("function:            1", "function: 2").contains("is 2; 0 (Gaussian) and 1 (Ricker)"));
+        assert!(error("function:            1", "function: 7").contains("is 7; 0 (Gaussian), 1 (Ricker)"));
         assert!(error("2.0", "0").contains("`hdurorf0:` is 0"));
         let still = PUSH.replace("-4.d0", "0").replace("3.d0", "0");
         assert!(format!("{:#}", read(&still).unwrap_err()).contains("direction of a force are zero"));

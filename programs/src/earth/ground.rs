@@ -8,7 +8,7 @@ use kernels::earth::globe::geocentric;
 use rsf_io::Job;
 
 use super::cmt::{Mechanism, SourceTime};
-use super::{cmt, force, stations};
+use super::{Projection, cmt, force, stations};
 
 /// What latitude, longitude and depth mean.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,8 @@ pub enum Ground {
         /// True where latitudes of files are geographic ones.
         geographic: bool,
     },
-    /// y and x of a mesh whose z axis points downwards from the surface; x to the east, y to the north.
+    /// y and x of a mesh whose z axis points downwards from the surface; x to the east, y to the north; with utm= or epsg= degrees, which
+    /// that map makes metres.
     Box,
 }
 
@@ -80,6 +81,71 @@ pub struct Sites {
     pub frames: Vec<Frame>,
     /// What sentences call each.
     pub names: Vec<String>,
+    /// Network and name, as in `II.OBN`.
+    pub codes: Vec<String>,
+}
+
+/// Gives a point of a name another place, or takes it away.
+type Settled<'a> = dyn FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>> + 'a;
+
+/// The entries of a list whose points stay.
+fn only<T>(list: &mut Vec<T>, stays: &[bool]) {
+    let mut stays = stays.iter();
+    list.retain(|_| stays.next() == Some(&true));
+}
+
+/// Moves points; which of them stay.
+fn settled(points: &mut [[f64; 3]], names: &[String], settle: &mut Settled) -> Result<Vec<bool>> {
+    let each = points.iter_mut().zip(names).map(|(point, name)| {
+        let place = settle(name, *point)?;
+        *point = place.unwrap_or(*point);
+        Ok(place.is_some())
+    });
+    each.collect()
+}
+
+impl Quakes {
+    /// Lets `settle` move sources and leave some of them out, but not all.
+    ///
+    /// # Errors
+    /// Those of `settle`, and where no source is left.
+    pub fn settle(
+        &mut self,
+        mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
+    ) -> Result<()> {
+        let stays = settled(&mut self.points, &self.names, &mut settle)?;
+        if !stays.contains(&true) {
+            bail!("{}: all sources are outside of the mesh", self.names[0]);
+        }
+        only(&mut self.points, &stays);
+        only(&mut self.mechanisms, &stays);
+        only(&mut self.shifts, &stays);
+        only(&mut self.source_times, &stays);
+        only(&mut self.names, &stays);
+        only(&mut self.histories, &stays);
+        Ok(())
+    }
+}
+
+impl Sites {
+    /// Lets `settle` move stations and leave some of them out, but not all.
+    ///
+    /// # Errors
+    /// Those of `settle`, and where no station is left.
+    pub fn settle(
+        &mut self,
+        mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
+    ) -> Result<()> {
+        let stays = settled(&mut self.points, &self.names, &mut settle)?;
+        if !stays.contains(&true) {
+            bail!("{}: all stations are outside of the mesh", self.names[0]);
+        }
+        only(&mut self.points, &stays);
+        only(&mut self.frames, &stays);
+        only(&mut self.names, &stays);
+        only(&mut self.codes, &stays);
+        Ok(())
+    }
 }
 
 /// Axes of a box whose z axis points downwards.
@@ -110,8 +176,18 @@ impl Ground {
     /// The points and their axes. In a box depths count from the top of the mesh above the point, with depth=z from z = 0.
     fn place(self, job: &Job, places: &[Place], terrain: &Terrain) -> Result<Vec<([f64; 3], Frame)>> {
         let Self::Globe { radius, geographic } = self else {
-            return in_box(places, terrain, job.choice("depth")? == "ground");
+            let over = match Projection::of(job)? {
+                None => places.iter().map(|p| Ok([p.longitude, p.latitude])).collect(),
+                Some(map) => places
+                    .iter()
+                    .map(|p| map.place(&p.what, [p.latitude, p.longitude]))
+                    .collect::<Result<Vec<_>>>(),
+            };
+            return in_box(places, over?, terrain, job.choice("depth")? == "ground");
         };
+        if let Some(word) = ["utm", "epsg"].into_iter().find(|word| job.given(word)) {
+            bail!("{word}= is for meshes in metres of a map, and this one is of the Earth: leave it out");
+        }
         if job.given("depth") {
             job.warn("depth= has no effect on a globe: depths count from its surface");
         }
@@ -218,13 +294,18 @@ impl Ground {
             points,
             frames,
             names: places.into_iter().map(|place| place.what).collect(),
+            codes: stations.into_iter().map(|station| station.name).collect(),
         }))
     }
 }
 
-/// Points of a box, whose depths count from its top or from z = 0.
-fn in_box(places: &[Place], terrain: &Terrain, from_top: bool) -> Result<Vec<([f64; 3], Frame)>> {
-    let over: Vec<[f64; 2]> = places.iter().map(|p| [p.longitude, p.latitude]).collect();
+/// Points of a box at x and y, whose depths count from its top or from z = 0.
+fn in_box(
+    places: &[Place],
+    over: Vec<[f64; 2]>,
+    terrain: &Terrain,
+    from_top: bool,
+) -> Result<Vec<([f64; 3], Frame)>> {
     let tops = match from_top {
         true => (terrain.tops)(&over),
         false => vec![Some(0.0); places.len()],
@@ -233,7 +314,7 @@ fn in_box(places: &[Place], terrain: &Terrain, from_top: bool) -> Result<Vec<([f
         let Some(top) = top else {
             let [[x0, x1], [y0, y1]] = terrain.reach;
             bail!(
-                "{} is at x={x}, y={y}: the mesh has no ground there, it reaches from {x0} to {x1} along x and from {y0} to {y1} along y. Places are x and y in metres, without a projection; with depth=z depths count from z=0",
+                "{} is at x={x}, y={y}: the mesh has no ground there, it reaches from {x0} to {x1} along x and from {y0} to {y1} along y. Places are x and y in metres, or degrees with utm= or epsg=; with depth=z depths count from z=0",
                 place.what
             );
         };
@@ -242,32 +323,19 @@ fn in_box(places: &[Place], terrain: &Terrain, from_top: bool) -> Result<Vec<([f
     placed.collect()
 }
 
-/// What the header of the data tells of the files: the names of stations=, and of cmt= the origin time of the first line with the
-/// seconds that the first source lies behind it, where time is 0.
+/// What the header of the data tells of cmt=: the origin time of the first line, and the seconds that the first source lies behind it,
+/// where time is 0.
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn names(job: &Job) -> Result<Vec<(&'static str, String)>> {
-    let text = |key: &str| -> Result<Option<String>> {
-        let Some(name) = job.text(key)? else {
-            return Ok(None);
-        };
-        let text = fs::read_to_string(&name).with_context(|| format!("cannot read {key}={name}"))?;
-        Ok(Some(text))
+pub fn times(job: &Job) -> Result<Vec<(&'static str, String)>> {
+    let Some(name) = job.text("cmt")? else {
+        return Ok(Vec::new());
     };
-    let mut found = Vec::new();
-    if let Some(text) = text("stations")? {
-        let names: Vec<String> = stations::read(&text)?
-            .into_iter()
-            .map(|station| station.name)
-            .collect();
-        found.push(("stations", names.join(",")));
-    }
-    if let Some(text) = text("cmt")?
-        && let Some(time) = cmt::origin_time(&text)
-    {
-        found.push(("origin_time", time));
-        found.push(("time_shift", cmt::read(&text)?[0].shift.to_string()));
-    }
-    Ok(found)
+    let text = fs::read_to_string(&name).with_context(|| format!("cannot read cmt={name}"))?;
+    let Some(time) = cmt::origin_time(&text) else {
+        return Ok(Vec::new());
+    };
+    let shift = cmt::read(&text)?[0].shift.to_string();
+    Ok(vec![("origin_time", time), ("time_shift", shift)])
 }

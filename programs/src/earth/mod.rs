@@ -6,9 +6,11 @@ mod force;
 mod ground;
 mod history;
 mod model;
+mod projection;
 mod stations;
 
 pub use cmt::{Event, SourceTime};
-pub use ground::{Ground, Quakes, Sites, Terrain, TurnedMechanism, names};
+pub use ground::{Ground, Quakes, Sites, Terrain, TurnedMechanism, times};
 pub use history::read as read_history;
 pub use model::open as open_model;
+pub use projection::Projection;

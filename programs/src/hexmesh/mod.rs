@@ -63,6 +63,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     }
     if !["mesh", "elements"].contains(&way) {
         let base = job.text("base")?.unwrap_or_default();
+        if !raw.tomography.is_empty() {
+            job.warn("files of tomography are no part of a mesh in RSF: its regions have their least values; sfsem3d-gpu specfem= reads the files");
+        }
         stored::write(job, &base, &raw)?;
     }
     Ok(())

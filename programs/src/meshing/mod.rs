@@ -5,14 +5,19 @@
 
 mod faces;
 pub mod gmsh;
+mod materials;
 mod scanner;
 pub mod specfem;
 pub mod stored;
+mod tomography;
+
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use kernels::mesh::{MOST_ELEMENTS, Material, Parts, cell};
 
 pub use faces::FaceFinder;
+pub use tomography::Tomography;
 
 /// A quality factor that means no attenuation.
 pub const LOSSLESS: f64 = 9999.0;
@@ -40,6 +45,8 @@ pub struct RawMesh {
     pub names: Vec<String>,
     /// Elements of a layer of CPML, and along which axes it absorbs (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz).
     pub layers: Vec<[i32; 2]>,
+    /// Models on grids that fill regions instead of their materials, one or none each; empty where the file has none.
+    pub tomography: Vec<Option<Arc<Tomography>>>,
     /// Radius of the surface (m) where the mesh is a part of a globe: its axes are geocentric then.
     pub radius: Option<f64>,
 }

@@ -4,15 +4,17 @@
 //! material), `nummaterial_velocity_file` (domain, material, rho, vp, vs, Q_kappa, Q_mu, anisotropy),
 //! `free_or_absorbing_surface_file_zmax` and `absorbing_surface_file_xmin` to `_bottom` (count; element, corners),
 //! `absorbing_cpml_file` (count; element, axes). All count from 1; z is up there and turned downwards here. In the table of
-//! materials lines may be empty, and what follows # or ! is a remark.
+//! materials lines may be empty, and what follows # or ! is a remark; a row of a file of tomography has domain, a number below zero,
+//! `tomography`, a kind and the name of the file, which is in the folder or in `tomo_files` or `DATA/tomo_files` there or beside it.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use kernels::mesh::{MOST_ELEMENTS, Material, Near, cell};
+use kernels::mesh::{MOST_ELEMENTS, Near, cell};
 use rsf_io::Job;
 
+use super::materials::{Matter, Row, materials, open_tomography};
 use super::scanner::Scanner;
 use super::{FaceFinder, RawMesh, stored};
 
@@ -24,6 +26,14 @@ const SURFACES: [(&str, bool); 6] = [
     ("absorbing_surface_file_ymin", false),
     ("absorbing_surface_file_ymax", false),
     ("absorbing_surface_file_bottom", false),
+];
+
+/// Files that every mesh has.
+const NEEDED: [&str; 4] = [
+    "nodes_coords_file",
+    "mesh_file",
+    "materials_file",
+    "nummaterial_velocity_file",
 ];
 
 /// The file of the elements of CPML layers.
@@ -88,8 +98,7 @@ fn thickness(mesh: &RawMesh) -> Option<f64> {
 pub fn read(folder: &Path) -> Result<RawMesh> {
     let path = |file: &str| folder.join(file);
     read_files(&|file| path(file).display().to_string(), &|file| {
-        let is_optional = file == LAYERS || SURFACES.iter().any(|(name, _)| *name == file);
-        if is_optional && !path(file).exists() {
+        if !NEEDED.contains(&file) && !path(file).exists() {
             return Ok(None);
         }
         let bytes = fs::read(path(file));
@@ -99,8 +108,8 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
     })
 }
 
-/// Reads files from anywhere: `open` gives the bytes of a file, none for one of faces or layers that is not there; messages call it
-/// what `shown` says.
+/// Reads files from anywhere: `open` gives the bytes of a file, none for one of faces, layers or tomography that is not there; messages
+/// call it what `shown` says.
 ///
 /// # Errors
 /// As [`read`].
@@ -123,7 +132,8 @@ pub fn read_files(
     let (name, bytes) = text("materials_file")?;
     let numbers = regions(&mut Scanner::new(&name, &bytes), mesh.len())?;
     let (name, bytes) = text("nummaterial_velocity_file")?;
-    let table = materials(&mut Scanner::new(&name, &bytes))?;
+    let mut table = materials(&mut Scanner::new(&name, &bytes))?;
+    open_tomography(&mut table, &numbers, (shown, open))?;
     mesh.turn_down();
     fill(&mut mesh, &name, &numbers, table)?;
     for (file, is_free) in SURFACES {
@@ -163,10 +173,19 @@ fn fill(mesh: &mut RawMesh, name: &str, numbers: &[i64], table: Vec<Row>) -> Res
         rows.push(row);
     }
     for (row, region) in table.iter().zip(&region) {
-        if let (Matter::Rock(material), Some(())) = (&row.matter, region) {
+        let (material, model) = match &row.matter {
+            Matter::Rock(material) => (material, None),
+            Matter::Model(material, model) => (material, Some(model.clone())),
+            _ => continue,
+        };
+        if region.is_some() {
             mesh.materials.push(*material);
             mesh.names.push(format!("material {}", row.number));
+            mesh.tomography.push(model);
         }
+    }
+    if mesh.tomography.iter().all(Option::is_none) {
+        mesh.tomography.clear();
     }
     let before = |row: usize| region[..row].iter().flatten().count() as i32;
     let place: Vec<i32> = (0..table.len()).map(before).collect();
@@ -335,83 +354,6 @@ fn regions(scanner: &mut Scanner, elements: usize) -> Result<Vec<i64>> {
         return Err(scanner.wrong(format!("more lines than the {elements} elements of mesh_file")));
     }
     Ok(found.into_iter().flatten().collect())
-}
-
-/// A row of the table of materials.
-struct Row {
-    number: i64,
-    matter: Matter,
-}
-
-/// What a row is of.
-enum Matter {
-    Rock(Material),
-    /// What is not read here, as the end of a sentence.
-    Unread(&'static str),
-}
-
-/// Materials with their numbers, in the order of the file.
-fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
-    let mut found: Vec<Row> = Vec::new();
-    while let Some(word) = scanner.peek() {
-        let mut line = scanner.this_line();
-        scanner.line();
-        if word.starts_with(b"#") || word.starts_with(b"!") {
-            continue;
-        }
-        let domain: i64 = line.number("domain, 1 acoustic or 2 elastic")?;
-        let number: i64 = line.number("number of a material")?;
-        let matter = match (domain, number) {
-            (1..=3, ..0) => Matter::Unread(
-                "a file of tomography or interfaces, which is not read; give the region its own row and its speeds later as vp=, vs=, den=",
-            ),
-            (1..=3, 0) => {
-                return Err(
-                    line.wrong("a material has the number 0; they are numbered from 1, or from -1 downwards")
-                );
-            }
-            (1 | 2, _) => Matter::Rock(rock(&mut line, domain, number)?),
-            (3, _) => {
-                Matter::Unread("which is poroelastic; only acoustic (1) and elastic (2) materials are read")
-            }
-            _ => return Err(line.wrong(format!("domain {domain} is not known; 1 is acoustic, 2 elastic"))),
-        };
-        if found.iter().any(|row| row.number == number) {
-            return Err(line.wrong(format!("material {number} is given twice")));
-        }
-        found.push(Row { number, matter });
-    }
-    Ok(found)
-}
-
-/// The rest of a row: what follows is ignored, as by SPECFEM3D.
-fn rock(line: &mut Scanner, domain: i64, number: i64) -> Result<Material> {
-    let mut row = [0.0; 6];
-    for (value, what) in row
-        .iter_mut()
-        .zip(["density", "vp", "vs", "Q_kappa", "Q_mu", "anisotropy flag"])
-    {
-        if line.peek().is_none() {
-            return Err(line.wrong(format!(
-                "material {number} ends where {what} should be; a row has domain, number, density, vp, vs, Q_kappa, Q_mu and an anisotropy flag"
-            )));
-        }
-        *value = line.real(what)?;
-    }
-    let [density, vp, vs, q_kappa, q_mu, flag] = row;
-    if !(density > 0.0 && vp > 0.0 && vs >= 0.0 && (domain == 2) == (vs > 0.0)) {
-        return Err(line.wrong(format!(
-            "material {number} has rho={density} vp={vp} vs={vs}; they must be above zero, vs zero in domain 1 alone"
-        )));
-    }
-    Ok(Material {
-        density,
-        vp,
-        vs,
-        q_kappa,
-        q_mu,
-        anisotropic: flag > 0.0,
-    })
 }
 
 /// Elements of CPML and the axes along which it absorbs.

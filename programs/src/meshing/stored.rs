@@ -2,7 +2,8 @@
 //!
 //! `nodes=` float n1=3 (x, y, z; in 2-D 2: x, z), `elements=` int n1=8, 27, 4 or 9, `regions=` int, `materials=` float n1=6
 //! (rho, vp, vs, Q_kappa, Q_mu, 1 where a table of constants holds), `absorbing=` and `free=` int n1=2 (element, local
-//! face). A mesh under one name is its elements, in whose header the same words name the other files; `radius` there is that of
+//! face). Coordinates of nodes count from `nodes_origin` of their header, which has double precision, where that has one. A mesh under one
+//! name is its elements, in whose header the same words name the other files; `radius` there is that of
 //! the surface of a globe, whose axes are geocentric.
 
 use std::ffi::OsString;
@@ -103,7 +104,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     };
     Ok(RawMesh {
         ndim,
-        nodes: reals(nodes)?,
+        nodes: coordinates(nodes)?,
         per_element,
         elements,
         regions,
@@ -112,6 +113,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
         free: free.map_or(Ok(Vec::new()), pairs)?,
         names: Vec::new(),
         layers: Vec::new(),
+        tomography: Vec::new(),
         radius: radius.and_then(|word| word.parse().ok()),
     })
 }
@@ -149,6 +151,47 @@ fn reals(mut input: Input) -> Result<Vec<f64>> {
         );
     }
     Ok(input.read_all_f32()?.into_iter().map(f64::from).collect())
+}
+
+/// The word in the header of nodes with the place that they count from.
+const ORIGIN: &str = "nodes_origin";
+/// So many times the length of the mesh away from zero along an axis, coordinates count from a place of their own.
+const FAR: f64 = 4.0;
+
+/// Coordinates from zero, in double precision.
+fn coordinates(input: Input) -> Result<Vec<f64>> {
+    let (name, ndim, origin) = (input.name(), input.axis(1).n, input.header().text(ORIGIN));
+    let mut nodes = reals(input)?;
+    if let Some(text) = origin {
+        let numbers: Vec<f64> = text
+            .split(',')
+            .filter_map(|word| word.trim().parse().ok())
+            .collect();
+        if numbers.len() != ndim || !numbers.iter().all(|x: &f64| x.is_finite()) {
+            bail!(
+                "{name} has {ORIGIN}={text}; it takes {ndim} numbers in m, the place that its coordinates count from"
+            );
+        }
+        for (x, c) in nodes.iter_mut().zip((0..ndim).cycle()) {
+            *x += numbers[c];
+        }
+    }
+    Ok(nodes)
+}
+
+/// The place, in whole metres, that coordinates of a mesh are to count from, so that single precision holds them; none near zero.
+fn origin(mesh: &RawMesh) -> Option<Vec<f64>> {
+    let along = |c: usize| {
+        let ends = [f64::INFINITY, f64::NEG_INFINITY];
+        let own = mesh.nodes.iter().skip(c).step_by(mesh.ndim);
+        let [low, high] = own.fold(ends, |[low, high], x| [low.min(*x), high.max(*x)]);
+        match low.abs().max(high.abs()) > FAR * (high - low) {
+            true => (0.5 * (low + high)).round(),
+            false => 0.0,
+        }
+    };
+    let place: Vec<f64> = (0..mesh.ndim).map(along).collect();
+    (mesh.radius.is_none() && place.iter().any(|x| *x != 0.0)).then_some(place)
 }
 
 fn pairs(input: Input) -> Result<Vec<[i32; 2]>> {
@@ -235,8 +278,23 @@ pub fn write(job: &mut Job, base: &str, mesh: &RawMesh) -> Result<()> {
     let mut whole = elements(job, mesh.per_element, mesh.len())?;
     let file = |word: &str| format!("{base}-{word}.rsf");
     let names = ["x y z", "x z"][3 - mesh.ndim];
-    let coordinates: Vec<f32> = mesh.nodes.iter().map(|x| *x as f32).collect();
-    save(job, &file("nodes"), mesh.ndim, names, Numbers::Real(&coordinates))?;
+    let origin = origin(mesh);
+    let zero = vec![0.0; mesh.ndim];
+    let from = origin.as_ref().unwrap_or(&zero);
+    let relative = |(x, o): (&f64, &f64)| (x - o) as f32;
+    let coordinates: Vec<f32> = mesh.nodes.iter().zip(from.iter().cycle()).map(relative).collect();
+    let mut nodes = dataset(
+        job,
+        &file("nodes"),
+        (mesh.ndim, names),
+        &Numbers::Real(&coordinates),
+    )?;
+    if let Some(origin) = &origin {
+        let words: Vec<String> = origin.iter().map(f64::to_string).collect();
+        nodes.put_text(ORIGIN, &words.join(","));
+    }
+    nodes.write_f32(&coordinates)?;
+    nodes.finish()?;
     whole.put_text("nodes", &file("nodes"));
     save(job, &file("regions"), 1, "region", Numbers::Whole(&mesh.regions))?;
     whole.put_text("regions", &file("regions"));
@@ -280,8 +338,18 @@ enum Numbers<'a> {
 
 /// One dataset of rows of `columns` numbers.
 fn save(job: &mut Job, path: &str, columns: usize, label: &str, numbers: Numbers) -> Result<()> {
+    let mut output = dataset(job, path, (columns, label), &numbers)?;
+    match numbers {
+        Numbers::Real(v) => output.write_f32(v)?,
+        Numbers::Whole(v) => output.write_i32(v)?,
+    }
+    Ok(output.finish()?)
+}
+
+/// The same before its numbers are written.
+fn dataset(job: &mut Job, path: &str, (columns, label): (usize, &str), numbers: &Numbers) -> Result<Output> {
     let mut output = job.output_to(path.to_string(), PathBuf::from(path))?;
-    let (kind, len) = match &numbers {
+    let (kind, len) = match numbers {
         Numbers::Real(v) => (Kind::Float, v.len()),
         Numbers::Whole(v) => (Kind::Int, v.len()),
     };
@@ -289,9 +357,5 @@ fn save(job: &mut Job, path: &str, columns: usize, label: &str, numbers: Numbers
     output.set_axis(1, &Axis::new(columns, 0.0, 1.0).label(label));
     output.set_axis(2, &Axis::new(len / columns, 0.0, 1.0));
     output.set_rank(2);
-    match numbers {
-        Numbers::Real(v) => output.write_f32(v)?,
-        Numbers::Whole(v) => output.write_i32(v)?,
-    }
-    Ok(output.finish()?)
+    Ok(output)
 }

@@ -19,6 +19,22 @@ pub enum How {
     Sum,
     /// The difference of that from the step before, over the time step.
     Difference,
+    /// That of two steps before, and twice the time step times what was read in the step before: displacements of velocities that are
+    /// differences over two steps.
+    Leap,
+    /// That of the step before, and half a time step times what was read then and now: velocities of accelerations.
+    Mean,
+}
+
+impl How {
+    /// Numbers that it keeps for each that it makes.
+    fn keeps(self) -> usize {
+        match self {
+            Self::AsRead | Self::Sum | Self::Difference => 1,
+            Self::Mean => 2,
+            Self::Leap => 3,
+        }
+    }
 }
 
 /// Which numbers of what is read it is made of.
@@ -80,7 +96,7 @@ impl Made {
             When::Every(_) => 0,
         };
         let held = self.exact.map_or(0, |exact| 8 + exact.bytes(self.len()));
-        24 + 4 * self.len() * (1 + records) + held
+        24 + 4 * self.len() * (self.how.keeps() + records) + held
     }
 }
 
@@ -88,7 +104,7 @@ impl Made {
 struct Way {
     made: Made,
     file: Option<Output>,
-    /// The sum, or what was read in the step before.
+    /// Sums, and what was read in the step before.
     kept: Vec<f32>,
     resampler: Option<Resampler>,
     /// Records that are corrected behind the last one.
@@ -102,7 +118,7 @@ impl Divide {
     /// Quantities with their files; the first one has none.
     pub fn new(all: Vec<(Made, Option<Output>)>) -> Self {
         let way = |(made, file): (Made, Option<Output>)| Way {
-            kept: vec![0.0; made.len()],
+            kept: vec![0.0; made.len() * made.how.keeps()],
             resampler: match made.when {
                 When::At(times) => Some(Resampler::new(times)),
                 When::Every(_) => None,
@@ -192,7 +208,7 @@ impl Divide {
             way.kept = pod_collect_to_vec(kept);
             bytes = rest;
             if let Some(resampler) = &mut way.resampler {
-                bytes = resampler.restore(way.kept.len(), bytes)?;
+                bytes = resampler.restore(way.made.len(), bytes)?;
             }
             if let Some(held) = &mut way.held {
                 bytes = held.restore(bytes)?;
@@ -234,6 +250,25 @@ impl Way {
                 let before = std::mem::replace(&mut self.kept, read.to_vec());
                 let rate = |(&then, &now): (&f32, &f32)| ((f64::from(now) - f64::from(then)) / dt) as f32;
                 before.iter().zip(read.iter()).map(rate).collect()
+            }
+            How::Leap => {
+                let (sums, then) = self.kept.split_at_mut(2 * read.len());
+                let (last, before) = sums.split_at_mut(read.len());
+                for ((last, before), then) in last.iter_mut().zip(before).zip(then.iter()) {
+                    let next = f64::from(*before) + 2.0 * dt * f64::from(*then);
+                    (*before, *last) = (*last, next as f32);
+                }
+                then.copy_from_slice(&read);
+                last.to_vec()
+            }
+            How::Mean => {
+                let (sums, then) = self.kept.split_at_mut(read.len());
+                for ((sum, then), now) in sums.iter_mut().zip(then.iter_mut()).zip(read.iter()) {
+                    let change = 0.5 * dt * (f64::from(*then) + f64::from(*now));
+                    *sum = (f64::from(*sum) + change) as f32;
+                    *then = *now;
+                }
+                sums.to_vec()
             }
         };
         if let Some(held) = &mut self.held {

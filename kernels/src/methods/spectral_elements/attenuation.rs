@@ -13,6 +13,7 @@ use pulp::Simd;
 use super::lanes::{Lanes, Part, Register};
 use super::{Followed, Grain, Relaxation};
 use crate::medium::attenuation::Law;
+use crate::medium::periods;
 use crate::mesh::Basis;
 use crate::mesh::geometry::lattice;
 
@@ -25,6 +26,44 @@ impl Relaxation {
     pub fn constant(quality: [f64; 2], band: [f64; 2], reference: f64) -> Self {
         let typical = quality[0].min(quality[1]);
         Self::by(&Law::new(MECHANISMS, band, reference, typical), quality)
+    }
+
+    /// Quality factors of shear and bulk modulus over a band (Hz) as SPECFEM3D has them ([`periods`]), which cuts them to 1 .. 9000; moduli
+    /// hold at the frequency `reference` (Hz).
+    pub fn of_periods(quality: [f64; 2], band: [f64; 2], reference: f64) -> Self {
+        let of = |q: f64| {
+            let q = q.clamp(1.0, 9000.0);
+            let times = periods::times(q, band);
+            (times, periods::unrelaxed(q, times, band, reference))
+        };
+        let [([tau_stress, tau_shear], shear), ([_, tau_bulk], bulk)] = quality.map(of);
+        Self {
+            tau_stress,
+            tau_shear,
+            tau_bulk,
+            factors: [shear, bulk],
+        }
+    }
+
+    /// The same with memory variables that lie a time (s) ahead of the strain, to first order in that time. The scheme LDDRK of SPECFEM3D
+    /// has them a step ahead: of a mechanism with the share s of the unrelaxed modulus, s dt/tau acts at once.
+    #[must_use]
+    pub fn ahead(mut self, time: f64) -> Self {
+        let at_once = self.tau_stress.map(|tau| time / tau);
+        for (long, factor) in [&mut self.tau_shear, &mut self.tau_bulk]
+            .into_iter()
+            .zip(&mut self.factors)
+        {
+            let excess: [f64; MECHANISMS] = std::array::from_fn(|j| long[j] / self.tau_stress[j] - 1.0);
+            let whole = MECHANISMS as f64 + excess.iter().sum::<f64>();
+            let cut: f64 = (0..MECHANISMS).map(|j| excess[j] / whole * at_once[j]).sum();
+            let share: [f64; MECHANISMS] =
+                std::array::from_fn(|j| excess[j] / whole * (1.0 - at_once[j]) / (1.0 - cut));
+            let rest = 1.0 - share.iter().sum::<f64>();
+            *long = std::array::from_fn(|j| self.tau_stress[j] * (1.0 + MECHANISMS as f64 * share[j] / rest));
+            *factor *= 1.0 - cut;
+        }
+        self
     }
 
     /// The largest share of the unrelaxed modulus, of shear or of compression, that a mechanism of [`Grain::Coarse`] takes at its point:

@@ -28,6 +28,23 @@ pub enum TimeFunction {
         /// Duration in seconds.
         duration: f64,
     },
+    /// The pulse of [`Self::Gaussian`]: the moment itself follows it, so that its rate is the derivative; so does a force.
+    Bell {
+        /// Spread in seconds.
+        tau: f64,
+    },
+    /// The integral of the rate of [`Self::Gaussian`], for a moment and for a force: a smooth step from zero to one.
+    Step {
+        /// Spread in seconds.
+        tau: f64,
+    },
+    /// A sine from time zero on, which grows to the height one as `(1 - cos(pi t/growth))/2`: the moment itself, or the force.
+    Sine {
+        /// Period in seconds.
+        period: f64,
+        /// When it has its height, in seconds.
+        growth: f64,
+    },
     /// A series that starts at a time and is zero outside; linear in between. It is the rate and the pulse.
     Series {
         /// Time of the first sample.
@@ -50,16 +67,27 @@ impl TimeFunction {
                 let (k, x) = (2.0 * (PI * frequency).powi(2), t - 1.2 / frequency);
                 k * x * (k * x * x - 3.0) * (-0.5 * k * x * x).exp()
             }
+            Self::Bell { tau } => (4.0 - t / tau) / tau * self.pulse(t),
+            Self::Step { tau } => Self::Gaussian { tau }.rate(t),
+            Self::Sine { period, growth } if t >= 0.0 => {
+                let (w, v) = (2.0 * PI / period, PI / growth);
+                let (weight, slope) = match t < growth {
+                    true => (0.5 - 0.5 * (v * t).cos(), 0.5 * v * (v * t).sin()),
+                    false => (1.0, 0.0),
+                };
+                w * (w * t).cos() * weight + (w * t).sin() * slope
+            }
             Self::Series { .. } => self.pulse(t),
             _ => 0.0,
         }
     }
 
     /// When it begins and when it is over, in seconds; what rate and pulse have outside is less than 1e-3 of their largest
-    /// value.
+    /// value. A step and a sine go on behind that as they end.
     pub fn span(&self) -> [f64; 2] {
         match self {
-            Self::Gaussian { tau } => [0.0, 8.0 * tau],
+            Self::Gaussian { tau } | Self::Bell { tau } | Self::Step { tau } => [0.0, 8.0 * tau],
+            Self::Sine { period, growth } => [0.0, growth + 8.0 * period],
             Self::Ricker { frequency } => [0.0, 2.4 / frequency],
             Self::Brune { tau } => [0.0, 15.0 * tau],
             Self::Cosine { duration } => [0.0, *duration],
@@ -83,7 +111,12 @@ impl TimeFunction {
                 at(below) * (1.0 - beyond) + at(below + 1.0) * beyond
             }
             _ if t < 0.0 => 0.0,
-            Self::Gaussian { tau } => (-0.5 * (t / tau - 4.0).powi(2)).exp(),
+            Self::Gaussian { tau } | Self::Bell { tau } => (-0.5 * (t / tau - 4.0).powi(2)).exp(),
+            Self::Step { tau } => 0.5 + 0.5 * libm::erf((t / tau - 4.0) / std::f64::consts::SQRT_2),
+            Self::Sine { period, growth } => {
+                let weight = 0.5 - 0.5 * (PI * (t / growth).min(1.0)).cos();
+                (2.0 * PI * t / period).sin() * weight
+            }
             Self::Ricker { frequency } => {
                 let a = (PI * (frequency * t - 1.2)).powi(2);
                 (1.0 - 2.0 * a) * (-a).exp()
@@ -111,14 +144,27 @@ mod tests {
             (TimeFunction::Brune { tau: 0.1 }, 1.0),
             (TimeFunction::Cosine { duration: 0.7 }, 1.0),
             (TimeFunction::Ricker { frequency: 3.0 }, 0.0),
+            (TimeFunction::Bell { tau: 0.1 }, 0.0),
+            (TimeFunction::Step { tau: 0.1 }, 1.0),
             (series, 1.0),
         ] {
             let sum: f64 = (-100..5000).map(|k| 1e-3 * f.rate(1e-3 * f64::from(k))).sum();
             assert!((sum - area).abs() < 1e-3, "{f:?}: {sum}");
         }
-        let ricker = TimeFunction::Ricker { frequency: 3.0 };
-        let slope = (ricker.pulse(0.43) - ricker.pulse(0.42)) / 0.01;
-        assert!((ricker.rate(0.425) / slope - 1.0).abs() < 1e-2);
+        for own in [
+            TimeFunction::Ricker { frequency: 3.0 },
+            TimeFunction::Bell { tau: 0.12 },
+            TimeFunction::Step { tau: 0.12 },
+            TimeFunction::Sine {
+                period: 0.7,
+                growth: 1.4,
+            },
+        ] {
+            for t in [0.425, 0.9, 1.63] {
+                let slope = (own.pulse(t + 1e-4) - own.pulse(t - 1e-4)) / 2e-4;
+                assert!((own.rate(t) - slope).abs() < 1e-4, "{own:?}: {slope}");
+            }
+        }
         assert!((TimeFunction::Brune { tau: 0.2 }.pulse(0.2) - 1.0).abs() < 1e-12);
     }
 

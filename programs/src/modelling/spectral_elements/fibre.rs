@@ -5,9 +5,22 @@ use kernels::mesh::{Locator, Mesh};
 use kernels::methods::spectral_elements::{Quantity, Shot};
 use rsf_io::Job;
 
+/// The cable of data=das; none of other data.
+pub fn asked<const D: usize>(
+    job: &mut Job,
+    mesh: &Mesh<D>,
+    shot: &mut Shot<D>,
+) -> anyhow::Result<Option<Fibre>> {
+    if super::outputs::asked(job)? == "das" {
+        return read(job, mesh, shot).map(Some);
+    }
+    Fibre::idle(job, "data=das");
+    Ok(None)
+}
+
 /// Reads along= and gauge=, and makes the receivers of `shot`, which stand for the channels, those that the method records: the
 /// ends of their gauges, or places of strain.
-pub fn read<const D: usize>(job: &mut Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> anyhow::Result<Fibre> {
+fn read<const D: usize>(job: &mut Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> anyhow::Result<Fibre> {
     let fibre = Fibre::read(job, D, shot.receivers.len())?;
     if fibre.gauge <= 0.0 {
         shot.quantity = Quantity::Strain;

@@ -1,7 +1,8 @@
 //! What files about the Earth say of a shot: earthquakes, stations, the model of the radius.
 
 use super::medium::Rocks;
-use crate::earth::{self, Ground, Quakes, Sites, SourceTime, Terrain, TurnedMechanism};
+use super::outside::Outside;
+use crate::earth::{self, Ground, Quakes, SourceTime, Terrain, TurnedMechanism};
 use crate::meshing::RawMesh;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::velocity_stress::sources::Placed;
@@ -17,15 +18,22 @@ use rsf_io::Job;
 const SPREAD: f64 = 1.628 * std::f64::consts::SQRT_2;
 /// Least half duration in time steps.
 const LEAST: f64 = 5.0;
+/// T over the spread of the Gaussian sqrt(pi)/T exp(-(pi t/T)^2).
+const IMPACT: f64 = std::f64::consts::PI * std::f64::consts::SQRT_2;
+/// How long SPECFEM3D lets a sine grow at least, s.
+const GROWTH: f64 = 200.0;
 
 /// What cmt=, force= and stations= place.
 pub struct Places<const D: usize> {
-    /// The sources of cmt= or force=.
+    /// The sources of cmt= or force=, and where they are, m: [`Placed`] has single precision.
     pub quakes: Option<Placed>,
+    pub centres: Vec<[f64; D]>,
     /// The receivers of stations=, m.
     pub sites: Option<Vec<[f64; D]>>,
     /// Up, north and east of each of these.
     pub frames: Vec<Frame>,
+    /// Network and name of each.
+    pub codes: Vec<String>,
 }
 
 impl<const D: usize> Places<D> {
@@ -39,11 +47,18 @@ impl<const D: usize> Places<D> {
 ///
 /// # Errors
 /// A file that cannot be read, or a place outside of the mesh.
-pub fn places<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> anyhow::Result<Places<D>> {
+pub fn places<const D: usize>(
+    job: &Job,
+    raw: &RawMesh,
+    mesh: &Mesh<D>,
+    outside: &mut Outside<'_, D>,
+) -> anyhow::Result<Places<D>> {
     let mut places = Places {
         quakes: None,
+        centres: Vec::new(),
         sites: None,
         frames: Vec::new(),
+        codes: Vec::new(),
     };
     if D == 3 {
         let place = Ground::of(job, raw.radius)?;
@@ -57,16 +72,19 @@ pub fn places<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> anyho
                 bail!("{word}= and {other}= are given together; give one of them");
             }
         }
+        let reach = [0, 1].map(|c| reach(mesh, c));
+        let is_lenient = outside.is_lenient();
         let terrain = Terrain {
-            tops: &|places| ground::tops(mesh, places),
-            reach: [0, 1].map(|c| reach(mesh, c)),
+            tops: &|places| match is_lenient {
+                true => tops_beside(mesh, reach, places),
+                false => ground::tops(mesh, places),
+            },
+            reach,
         };
         let quakes = place.quakes(job, &terrain)?;
         let sites = place.sites(job, &terrain)?;
-        if quakes.is_some() || sites.is_some() {
-            inside(mesh, quakes.as_ref(), sites.as_ref())?;
-        }
-        if let Some(quakes) = quakes {
+        if let Some(mut quakes) = quakes {
+            quakes.settle(|name, x| within(outside, name, x))?;
             let file = if job.given("cmt") { "cmt" } else { "force" };
             for word in ["src", "mech", "m0", "onset", "fx", "fy", "fz"]
                 .into_iter()
@@ -74,11 +92,14 @@ pub fn places<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> anyho
             {
                 job.warn(&format!("{word}= has no effect beside {file}=, which says it"));
             }
-            places.quakes = Some(placed(job, &quakes)?);
+            places.quakes = Some(placed(job, &quakes, &in_fluids(raw, mesh, &quakes))?);
+            places.centres = quakes.points.iter().map(along).collect();
         }
-        if let Some(sites) = sites {
+        if let Some(mut sites) = sites {
+            sites.settle(|name, x| within(outside, name, x))?;
             places.sites = Some(sites.points.iter().map(along).collect());
             places.frames = sites.frames;
+            places.codes = sites.codes;
         }
     }
     for (missing, word, other) in [
@@ -97,21 +118,39 @@ pub fn places<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> anyho
     Ok(places)
 }
 
-/// Refuses places outside of the mesh by the names that they have in their files, before anything is set up.
-fn inside<const D: usize>(
+/// A place of a file in the mesh, or none, before anything is set up.
+fn within<const D: usize>(
+    outside: &mut Outside<'_, D>,
+    name: &str,
+    point: [f64; 3],
+) -> anyhow::Result<Option<[f64; 3]>> {
+    let placed = outside.place(name, along(&point))?;
+    Ok(placed.map(|x| std::array::from_fn(|c| x[c])))
+}
+
+/// z of the top of a mesh, beside it that at the nearest place of the rectangle that it spans.
+fn tops_beside<const D: usize>(
     mesh: &Mesh<D>,
-    quakes: Option<&Quakes>,
-    sites: Option<&Sites>,
-) -> anyhow::Result<()> {
-    let locator = Locator::new(mesh);
-    let sources = quakes.map(|all| (&all.names, &all.points));
-    let receivers = sites.map(|all| (&all.names, &all.points));
-    for (names, points) in sources.into_iter().chain(receivers) {
-        for (name, point) in names.iter().zip(points) {
-            locator.locate(name, along(point))?;
-        }
+    reach: [[f64; 2]; 2],
+    places: &[[f64; 2]],
+) -> Vec<Option<f64>> {
+    let beside = |x: &[f64; 2]| std::array::from_fn(|c| x[c].clamp(reach[c][0], reach[c][1]));
+    let near: Vec<[f64; 2]> = places.iter().map(beside).collect();
+    ground::tops(mesh, &near)
+}
+
+/// Which sources are in fluids.
+fn in_fluids<const D: usize>(raw: &RawMesh, mesh: &Mesh<D>, quakes: &Quakes) -> Vec<bool> {
+    if raw.materials.iter().all(|m| m.vs > 0.0) {
+        return vec![false; quakes.points.len()];
     }
-    Ok(())
+    let locator = Locator::new(mesh);
+    let is_fluid = |point: &[f64; 3]| {
+        let found = locator.find(along(point))?;
+        let region = mesh.regions()[found.element] as usize;
+        Some(raw.materials.get(region)?.vs == 0.0)
+    };
+    quakes.points.iter().map(|x| is_fluid(x) == Some(true)).collect()
 }
 
 /// The lowest and highest coordinate of a mesh along an axis.
@@ -128,13 +167,9 @@ fn along<const D: usize>(point: &[f64; 3]) -> [f64; D] {
 }
 
 /// Earthquakes and forces as sources; the command line may have their history.
-fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
+fn placed(job: &Job, quakes: &Quakes, in_fluids: &[bool]) -> anyhow::Result<Placed> {
     let least = LEAST * job.double("dt")?;
     let spread = |half: f64| half.max(least) / SPREAD;
-    let history = |source_time: &SourceTime| match *source_time {
-        SourceTime::HalfDuration(half) => TimeFunction::Gaussian { tau: spread(half) },
-        SourceTime::Peak(frequency) => TimeFunction::Ricker { frequency },
-    };
     let own = !["stf", "series", "tau", "freq"]
         .iter()
         .any(|word| job.given(word));
@@ -143,15 +178,33 @@ fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
         false => Vec::new(),
     };
     let has_samples = !series.is_empty();
-    // SPECFEM3D's Gaussian of a force has the area one, that of a time function here the height one.
-    let height = |source_time: &SourceTime| match *source_time {
-        SourceTime::HalfDuration(half) if own && !has_samples => {
-            1.0 / (std::f64::consts::TAU.sqrt() * spread(half))
-        }
-        _ => 1.0,
+    let bells = bells(job, quakes, in_fluids, own && !has_samples)?;
+    let history = |(k, source_time): (usize, &SourceTime)| match *source_time {
+        SourceTime::HalfDuration(half) if bells[k] => TimeFunction::Bell { tau: spread(half) },
+        SourceTime::HalfDuration(half) => TimeFunction::Gaussian { tau: spread(half) },
+        SourceTime::Peak(frequency) => TimeFunction::Ricker { frequency },
+        SourceTime::Step(half) => TimeFunction::Step { tau: spread(half) },
+        SourceTime::Sine(period) => TimeFunction::Sine {
+            period,
+            growth: (GROWTH / period).ceil() * period,
+        },
+        SourceTime::Impact(time) => TimeFunction::Gaussian { tau: time / IMPACT },
     };
-    let action = |(turned, source_time): (&TurnedMechanism, &SourceTime)| match turned {
-        TurnedMechanism::Moment(m) => Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]]),
+    // SPECFEM3D's Gaussian has the area one, that of a force or a bell here the height one.
+    let height = |source_time: &SourceTime| {
+        let tau = match *source_time {
+            _ if !own || has_samples => return 1.0,
+            SourceTime::HalfDuration(half) => spread(half),
+            SourceTime::Impact(time) => time / IMPACT,
+            _ => return 1.0,
+        };
+        1.0 / (std::f64::consts::TAU.sqrt() * tau)
+    };
+    let action = |((k, turned), source_time): ((usize, &TurnedMechanism), &SourceTime)| match turned {
+        TurnedMechanism::Moment(m) => {
+            let size = if bells[k] { height(source_time) } else { 1.0 };
+            Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]].map(|m| m * size))
+        }
         TurnedMechanism::Force(force) => Action::Force(force.map(|f| f * height(source_time))),
     };
     Ok(Placed {
@@ -163,6 +216,7 @@ fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
         actions: quakes
             .mechanisms
             .iter()
+            .enumerate()
             .zip(&quakes.source_times)
             .map(action)
             .collect(),
@@ -171,10 +225,35 @@ fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
             false => quakes.shifts.clone(),
         },
         histories: match (own, has_samples) {
-            (true, false) => quakes.source_times.iter().map(history).collect(),
+            (true, false) => quakes.source_times.iter().enumerate().map(history).collect(),
             _ => series,
         },
     })
+}
+
+/// Which moments follow the Gaussian itself: with fluid=specfem those in fluids whose history is that of the file.
+fn bells(job: &Job, quakes: &Quakes, in_fluids: &[bool], own: bool) -> anyhow::Result<Vec<bool>> {
+    let wet = |k: usize| own && in_fluids[k] && matches!(quakes.mechanisms[k], TurnedMechanism::Moment(_));
+    let wet: Vec<bool> = (0..quakes.mechanisms.len()).map(wet).collect();
+    let Some(first) = wet.iter().position(|wet| *wet) else {
+        if job.given("fluid") {
+            job.warn(
+                "fluid= has no effect: no moment tensor of cmt= with its own half duration is in a fluid",
+            );
+        }
+        return Ok(vec![false; wet.len()]);
+    };
+    if job.given("fluid") {
+        return Ok(wet
+            .iter()
+            .map(|wet| *wet && job.choice("fluid").is_ok_and(|word| word == "specfem"))
+            .collect());
+    }
+    job.warn(&format!(
+        "{} is in a fluid: its moment grows to its value as in a solid, where SPECFEM3D lets the moment in a fluid follow a Gaussian, so that its pressure there is the derivative of this one; fluid=specfem does the same, fluid=moment keeps this one without a warning",
+        quakes.names[first]
+    ));
+    Ok(vec![false; wet.len()])
 }
 
 /// The time functions in files that cmt= or force= name: a sample for every step, of the moment itself or the force, from the

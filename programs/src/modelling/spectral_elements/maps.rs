@@ -152,7 +152,7 @@ impl Peaks {
         let Some((word, what, unit)) = PEAKS.iter().find(asked).copied() else {
             return Ok(None);
         };
-        let data = job.choice("data")?;
+        let data = super::outputs::asked(job)?;
         if data != what {
             bail!("{word}= is a map of {what}, and data={data}: take data={what}");
         }

@@ -1,18 +1,20 @@
 //! What fills the regions: materials, tables of constants, attenuation, models on grids.
 
 use super::grids;
+use super::quality::{self, Fit};
+use super::tomography;
 use crate::meshing::RawMesh;
 use crate::modelling::exact_time::Timing;
 use anyhow::bail;
 use kernels::mesh::step::{Law, Medium};
 use kernels::mesh::{Basis, Material, Mesh};
 use kernels::methods::spectral_elements::{
-    Attenuation, Band, Followed, Grain, GridModel, PointMedia, Relaxation, not_definite,
+    Attenuation, Followed, Grain, GridModel, PointMedia, Relaxation, not_definite,
 };
 use rsf_io::{Input, Job};
 
 /// The quality factor from which on there is no loss.
-const LOSSLESS: f64 = 9000.0;
+pub const LOSSLESS: f64 = 9000.0;
 
 /// The media of the regions, and a model that changes inside of them.
 pub struct Rocks<const D: usize> {
@@ -34,9 +36,6 @@ pub struct Rocks<const D: usize> {
 
 /// The largest share of a modulus that one coarse-grained mechanism may take at its point.
 const MOST_COARSE: f64 = 0.15;
-
-/// The lower end of the band of constant Q as a share of the upper one.
-const BAND: f64 = 1.0 / 12.0;
 
 /// Reads what the mesh is filled with: its materials, ccc=, sls=, and models on grids; relaxation times are those of the clock of the
 /// steps.
@@ -66,9 +65,12 @@ pub fn read<const D: usize>(
     if laws.is_some() && (job.given("qp") || job.given("qs")) {
         bail!("sls= and qp=, qs= both say how the medium loses: leave out one of them");
     }
-    let model = grids::read(job, (mesh, basis, &raw.materials), planes, |job| {
-        band(job, timing)
-    })?;
+    let model = match raw.tomography.is_empty() {
+        true => grids::read(job, (mesh, basis, &raw.materials), planes, |job| {
+            quality::band(job, timing)
+        })?,
+        false => Some(tomography::read(job, raw, mesh, basis)?),
+    };
     let (model, sum) = model.map_or((None, 0), |(model, sum)| (Some(model), sum));
     let anisotropic = raw.materials.iter().position(|m| m.anisotropic);
     if let (Some(region), None, false) = (anisotropic, &tables, on_a_grid) {
@@ -86,7 +88,10 @@ pub fn read<const D: usize>(
     }
     let relaxations = match laws {
         Some(laws) => {
-            for word in ["qband", "qref"].into_iter().filter(|word| job.given(word)) {
+            for word in ["qband", "qref", "qfit"]
+                .into_iter()
+                .filter(|word| job.given(word))
+            {
                 job.warn(&format!(
                     "{word}= has no effect beside sls=, which says all of attenuation"
                 ));
@@ -94,22 +99,10 @@ pub fn read<const D: usize>(
             Some(relaxations(&laws, timing)?)
         }
         None if job.given("qp") => model.as_ref().and_then(GridModel::relaxations),
-        None => constant(job, raw, timing)?,
+        None => constant(job, raw, (mesh, basis), timing)?,
     };
-    let mut media = Vec::with_capacity(regions);
-    for (region, m) in raw.materials.iter().enumerate() {
-        let mut medium = Medium::isotropic(m.density, m.vp, m.vs);
-        if let Some(tables) = tables.as_ref().filter(|_| m.anisotropic) {
-            medium.law = Law::Anisotropic(Box::new(constants(&tables[region * 21..][..21], region)?));
-        }
-        if on_a_grid && m.vs > 0.0 {
-            // Of the kind that the points have; the numbers are those of the grid.
-            medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
-        }
-        media.push(medium);
-    }
     Ok(Rocks {
-        media,
+        media: media(&raw.materials, tables.as_deref(), on_a_grid)?,
         speeds: raw.materials.iter().map(|m| [m.vp, m.vs]).collect(),
         grain: grain::<D>(job, relaxations.as_deref(), basis)?,
         followed: followed(timing),
@@ -118,6 +111,22 @@ pub fn read<const D: usize>(
         model: model.map(|model| Box::new(model) as Box<dyn PointMedia<D>>),
         sum,
     })
+}
+
+/// The media of the regions, some of which have rows of `tables`.
+fn media(materials: &[Material], tables: Option<&[f64]>, on_a_grid: bool) -> anyhow::Result<Vec<Medium>> {
+    let medium = |(region, m): (usize, &Material)| {
+        let mut medium = Medium::isotropic(m.density, m.vp, m.vs);
+        if let Some(tables) = tables.filter(|_| m.anisotropic) {
+            medium.law = Law::Anisotropic(Box::new(constants(&tables[region * 21..][..21], region)?));
+        }
+        if on_a_grid && m.vs > 0.0 {
+            // Of the kind that the points have; the numbers are those of the grid.
+            medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
+        }
+        Ok(medium)
+    };
+    materials.iter().enumerate().map(medium).collect()
 }
 
 impl<const D: usize> Rocks<D> {
@@ -165,33 +174,13 @@ fn grain<const D: usize>(job: &Job, laws: Option<&[Relaxation]>, basis: &Basis) 
     Ok(Grain::Coarse)
 }
 
-/// The band of constant Q, and the frequency at which speeds hold.
-fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
-    let highest = timing.band.max;
-    let band = match job.floats("qband")?.as_slice() {
-        [] => [BAND * highest, highest],
-        &[low, high] => [f64::from(low), f64::from(high)],
-        list => bail!(
-            "qband= has {} numbers; it takes two, lowest and highest frequency",
-            list.len()
-        ),
-    };
-    let reference = job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt());
-    if !(band[0] > 0.0 && band[1] >= band[0] && band[1].is_finite() && reference > 0.0) {
-        bail!(
-            "the band of constant Q is {} to {} Hz with the reference {reference} Hz: they must be positive and in this order; give qband= and qref=",
-            band[0],
-            band[1]
-        );
-    }
-    Ok(Band {
-        band: band.map(|end| end / timing.relaxation()),
-        reference: reference / timing.relaxation(),
-    })
-}
-
 /// Laws of constant Q from the materials, where any solid has losses.
-fn constant(job: &Job, raw: &RawMesh, timing: &Timing) -> anyhow::Result<Option<Vec<Relaxation>>> {
+fn constant<const D: usize>(
+    job: &Job,
+    raw: &RawMesh,
+    (mesh, basis): (&Mesh<D>, &Basis),
+    timing: &Timing,
+) -> anyhow::Result<Option<Vec<Relaxation>>> {
     let mut lossy = false;
     for (region, m) in raw.materials.iter().enumerate().filter(|(_, m)| m.vs > 0.0) {
         for (name, q) in [("Qkappa", m.q_kappa), ("Qmu", m.q_mu)] {
@@ -204,20 +193,26 @@ fn constant(job: &Job, raw: &RawMesh, timing: &Timing) -> anyhow::Result<Option<
         }
     }
     if !lossy {
-        for word in ["qband", "qref"].into_iter().filter(|word| job.given(word)) {
+        for word in ["qband", "qref", "qfit"]
+            .into_iter()
+            .filter(|word| job.given(word))
+        {
             job.warn(&format!(
                 "{word}= has no effect: no solid of materials= has a quality factor below {LOSSLESS}"
             ));
         }
         return Ok(None);
     }
-    let Band { band, reference } = band(job, timing)?;
-    let quality = |q: f64| if q < LOSSLESS { q } else { f64::INFINITY };
-    let law = |m: &Material| match m.vs > 0.0 {
-        true => Relaxation::constant([quality(m.q_mu), quality(m.q_kappa)], band, reference),
-        false => Relaxation::constant([f64::INFINITY; 2], band, reference),
+    let fit = Fit::of(job)?;
+    let law = quality::law(job, timing, fit, || quality::resolved(raw, mesh, basis))?;
+    let of = |m: &Material| {
+        law(if m.vs > 0.0 {
+            [m.q_mu, m.q_kappa]
+        } else {
+            [LOSSLESS; 2]
+        })
     };
-    Ok(Some(raw.materials.iter().map(law).collect()))
+    Ok(Some(raw.materials.iter().map(of).collect()))
 }
 
 /// The numbers of a file of `columns` a region.

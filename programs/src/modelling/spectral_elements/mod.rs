@@ -9,9 +9,13 @@ mod layers;
 mod maps;
 mod medium;
 mod outputs;
+mod outside;
 mod params;
 mod plan;
+mod quality;
+mod several;
 mod spreads;
+mod tomography;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
@@ -40,7 +44,9 @@ use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
 use maps::Peaks;
 use medium::Rocks;
+use outside::Outside;
 use rsf_io::{Axis, Job, Output};
+use several::Several;
 use spreads::place;
 use std::sync::Arc;
 
@@ -75,10 +81,12 @@ struct Run<const D: usize> {
     receivers: Axis,
     /// Axes of the snapshots.
     window: Vec<Axis>,
-    /// What the user calls the quantity.
+    /// What the user calls the quantity, and those beside it.
     quantity: &'static str,
-    /// Up, north and east of every receiver, where stations= has placed them.
+    several: Option<Several>,
+    /// Up, north and east of every receiver, where stations= has placed them, and their names.
     frames: Vec<Frame>,
+    stations: Vec<String>,
     transport: Transport,
 }
 
@@ -185,6 +193,9 @@ impl<const D: usize> Method for Run<D> {
         if let Some(fibre) = &self.fibre {
             receivers = receivers.with_text(&fibre.words());
         }
+        if let Some(several) = &self.several {
+            receivers = receivers.with_text(&several.words());
+        }
         let map = self.peaks.as_ref().map(|peaks| peaks.sum(&self.shot.receivers));
         let map = map.map(|sum| ("pgv=, pgd= or pga=", sum));
         let known = [
@@ -251,15 +262,20 @@ impl<const D: usize> Survey for Run<D> {
 
     fn quantities(&self) -> Vec<finished::Quantity> {
         let records = outputs::records(self);
-        vec![finished::Quantity {
-            words: self.quantity,
-            key: None,
-            axes: [
-                records.receivers,
-                records.components,
-                thinned(&records.time, records.jdata),
-            ],
-        }]
+        let axes = [
+            records.receivers,
+            records.components,
+            thinned(&records.time, records.jdata),
+        ];
+        let quantity = |words, key| finished::Quantity {
+            words,
+            key,
+            axes: axes.clone(),
+        };
+        match &self.several {
+            Some(several) => several.wanted.iter().map(|w| quantity(w.words, w.key)).collect(),
+            None => vec![quantity(self.quantity, None)],
+        }
     }
 
     fn records(&self) -> [usize; 2] {
@@ -359,9 +375,12 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     let basis = Basis::new(degree)?;
     let mesh = Mesh::<D>::new(raw.parts())?;
     mesh.check_materials(&raw.materials)?;
-    let places = globe::places(job, raw, &mesh)?;
+    let mut outside = Outside::new(job, &mesh)?;
+    let places = globe::places(job, raw, &mesh, &mut outside)?;
     let what = Histories::Moments(job.flag("rate")? && !places.have_samples());
-    let spreads = spreads::read(job, &places)?;
+    let mut spreads = spreads::read(job, &places)?;
+    spreads::settle(&mut spreads, &mut outside)?;
+    outside.tell(job);
     let [first, own] = spreads.of(0).map(<[Point]>::to_vec);
     let mut found = match places.quakes {
         Some(placed) => sources::read_placed(job, placed, (nt, dt), what)?,
@@ -384,24 +403,19 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         ..Shot::default()
     };
     let channels = shot.receivers.len();
-    let fibre = match job.choice("data")? {
-        "das" => Some(fibre::read(job, &mesh, &mut shot)?),
-        _ => {
-            Fibre::idle(job, "data=das");
-            None
-        }
-    };
+    let several = Several::read(job)?;
+    let fibre = fibre::asked(job, &mesh, &mut shot)?;
     globe::refuse_ground(job, raw)?;
     spreads::check(&spreads, &mesh, fibre.as_ref())?;
     let window = maps::window(job, &mesh, &mut shot)?;
-    outputs::correct(job, &timing, (&mut shot, jdata), channels)?;
+    outputs::correct(job, &timing, (&mut shot, jdata), channels, several.as_ref())?;
     let peaks = Peaks::read(job, &mesh, &mut shot)?;
     let sponge = layers::sponge(job, &rocks.speeds, found.band, &mesh)?;
     let pml = layers::matched(job, raw, &mesh)?;
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),
-        sources: found_sources(&found),
+        sources: found_sources(&found, &places.centres),
         receivers: Axis {
             n: channels,
             label: Some("r".into()),
@@ -426,19 +440,21 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         dt,
         window,
         quantity: name,
+        several,
         frames: places.frames,
+        stations: places.codes,
         transport: transport(job)?,
     })
 }
 
-/// The sources as the method takes them.
-fn found_sources<const D: usize>(found: &sources::Sources) -> Vec<Source<D>> {
-    let source = |source: &kernels::methods::velocity_stress::Source| Source {
-        at: place(source.point),
+/// The sources as the method takes them, at places in double precision where a file has given them.
+fn found_sources<const D: usize>(found: &sources::Sources, centres: &[[f64; D]]) -> Vec<Source<D>> {
+    let source = |(k, source): (usize, &kernels::methods::velocity_stress::Source)| Source {
+        at: centres.get(k).copied().unwrap_or(place(source.point)),
         strength: strength(source.action),
         history: found.series[source.series].clone(),
     };
-    found.list.iter().map(source).collect()
+    found.list.iter().enumerate().map(source).collect()
 }
 
 /// What a source does, along the axes of a mesh.

@@ -1,19 +1,52 @@
 //! What a run on a mesh writes.
 
 use super::Run;
-use crate::earth::names;
+use super::several::Several;
+use crate::earth::times;
+use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::exact_time::Timing;
-use crate::modelling::record::{Films, Outputs, Records};
+use crate::modelling::record::{Films, Outputs, Records, thinned};
 use crate::modelling::survey::Survey;
 use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
+use anyhow::bail;
 use kernels::methods::spectral_elements::{Quantity, Shot};
 use kernels::time_dispersion::Reading;
 use rsf_io::{Axis, Job};
 
+/// The words of data=.
+const DATA: [&str; 7] = [
+    "velocity",
+    "displacement",
+    "acceleration",
+    "pressure",
+    "strain",
+    "rotation",
+    "das",
+];
+
+/// The word of data=.
+///
+/// # Errors
+/// Another word, or several: standard output takes one quantity.
+pub fn asked(job: &Job) -> anyhow::Result<&'static str> {
+    let text = job.text("data")?.unwrap_or_default();
+    if let Some((first, rest)) = text.split_once(',') {
+        let words: Vec<String> = rest.split(',').map(|word| format!("{word}={word}.rsf")).collect();
+        bail!(
+            "data={text}: standard output takes one quantity, and each further one goes into a file that is named by it: data={first} {}",
+            words.join(" ")
+        );
+    }
+    match DATA.iter().find(|word| **word == text) {
+        Some(word) => Ok(word),
+        None => bail!("data={text}: receivers record {}", DATA.join(", ")),
+    }
+}
+
 /// What data= asks for, and its name.
 pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
-    Ok(match job.choice("data")? {
+    Ok(match asked(job)? {
         "displacement" => (Quantity::Displacement, "displacement in m"),
         "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
         "pressure" => (Quantity::Pressure, "pressure in Pa"),
@@ -39,8 +72,13 @@ pub fn correct<const D: usize>(
     timing: &Timing,
     (shot, jdata): (&mut Shot<D>, usize),
     channels: usize,
+    several: Option<&Several>,
 ) -> anyhow::Result<()> {
     (shot.nt, shot.jdata) = (timing.all_steps(), jdata);
+    if let Some(several) = several {
+        (shot.quantity, shot.jdata) = (several.read, 1);
+        return several.check_states(job, channels * D, (timing, jdata));
+    }
     if let Some(correction) = timing.correction(taken(shot), jdata) {
         correction.check_states(job, channels * shot.quantity.components(D))?;
         shot.jdata = correction.every();
@@ -64,13 +102,16 @@ pub fn records<const D: usize>(run: &Run<D>) -> Records {
     };
     let time = Axis::new(run.timing.steps, run.begin as f32, run.dt as f32).unit("s");
     Records {
-        time: time.clone(),
+        time: match run.several {
+            Some(_) => thinned(&time, run.jdata),
+            None => time.clone(),
+        },
         receivers: run.receivers.clone(),
         components: match run.fibre {
             Some(_) => Axis::new(1, 0.0, 1.0).label("along the fibre"),
             None => components(shot.quantity),
         },
-        jdata: run.jdata,
+        jdata: if run.several.is_some() { 1 } else { run.jdata },
         snapshots: shot.jsnap.map(|every| Films {
             time,
             every,
@@ -78,6 +119,29 @@ pub fn records<const D: usize>(run: &Run<D>) -> Records {
             components: components(shot.filmed()),
         }),
     }
+}
+
+/// Opens the files of all quantities but that of the data.
+fn divided<const D: usize>(
+    job: &mut Job,
+    run: &Run<D>,
+    several: &Several,
+    records: &Records,
+) -> anyhow::Result<Divide> {
+    let mut all = Vec::new();
+    for wanted in &several.wanted {
+        let made = several.made(wanted.quantity, run.receivers.n * D, (&run.timing, run.jdata));
+        let mut file = wanted.key.map(|key| job.tagged_output(key)).transpose()?;
+        if let Some(file) = &mut file {
+            file.set_axis(1, &records.receivers);
+            file.set_axis(2, &records.components);
+            file.set_axis(3, &records.time);
+            file.set_rank(3);
+            put_quantity(file, wanted.words);
+        }
+        all.push((made, file));
+    }
+    Ok(Divide::new(all))
 }
 
 /// Opens data and snapshots.
@@ -94,7 +158,15 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
     if turned {
         outputs.turn(Turn::new(&run.frames));
     }
-    if let Some(correction) = run.timing.correction(taken(shot), run.jdata) {
+    if let Some(several) = run.several.as_ref().filter(|_| !job.is_dry_run()) {
+        let opened = match world.leads() {
+            true => divided(job, run, several, &records).map(Some),
+            false => Ok(None),
+        };
+        if let Some(divide) = world.agree(opened)? {
+            outputs.divide(divide);
+        }
+    } else if let Some(correction) = run.timing.correction(taken(shot), run.jdata) {
         outputs.divide(correction.of_data(Survey::records(run)[0]));
     }
     outputs.tell_clock(&run.timing);
@@ -111,7 +183,10 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
         },
     );
     if D == 3 {
-        for (key, text) in names(job)? {
+        if !run.stations.is_empty() {
+            outputs.tell("stations", &run.stations.join(","));
+        }
+        for (key, text) in times(job)? {
             outputs.tell(key, &text);
         }
     }

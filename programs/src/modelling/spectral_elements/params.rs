@@ -43,6 +43,10 @@ the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact
 
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
 within 3 % over qband=, provided its ends have a ratio of at most 12. Velocities are those at qref= and grow with frequency. \
+With qfit=specfem, and by itself with specfem= where qband= is missing, the band ends 1 % above the highest frequency that the whole mesh \
+resolves and begins 1.75 decades below, and times and moduli are those that SPECFEM3D finds there: qref= is its \
+ATTENUATION_f0_REFERENCE, and with qband= the band is that of its MIN_ and MAX_ATTENUATION_PERIOD. With USE_LDDRK its memory variables lie a step \
+ahead of the strain, which makes waves slower by a share of the step; qfit=lddrk does the same, and tdc=y has the rest of that scheme. \
 sls= gives the complete description instead: n1=11 for every region, with the relaxation times of stress (3), of strain for \
 mu (3) and for kappa (3), and the factors from mu and kappa to the unrelaxed moduli. qmech=coarse takes a third of the memory \
 of attenuation and less time: each point has one of the three mechanisms, and all of them together act in the mean over an \
@@ -73,18 +77,21 @@ stations= reads the receivers from a STATIONS file: name, network, latitude, lon
 mesh of the Earth (sfhexmesh sphere=y, or radius=) latitudes are geographic and are converted to geocentric ones, unless \
 latitude=geocentric; depth and burial are measured from the surface of the sphere, and elevations have no effect. On other \
 meshes latitude (latorUTM: in a CMTSOLUTION of SPECFEM3D Cartesian) is y, to the north, and longitude (longorUTM:) is x, to the \
-east, in metres, without a projection. Depth and burial count from the top of the mesh above the point, and elevations have no \
+east, in metres; with utm= or epsg= they are degrees of WGS84, which that projection maps to x and y (as in SPECFEM3D, north and east are y \
+and x then). Depth and burial count from the top of the mesh above the point, and elevations have no \
 effect; with depth=z they count from z=0, and z is the depth of a source and burial minus elevation of a station. Moments grow as 1 + erf(1.628 t / half duration) about their centroid \
 times, and the first centroid time is the time zero of the records. A half duration is at least 5 steps. stf= or series= \
-replaces this time function. force= reads forces from a FORCESOLUTION file of SPECFEM3D in the same way, by east, north and up: \
-source time function 0 is a Gaussian exp(-(1.628 t / half duration)^2) of area one, so that the factor is an impulse in N s, and 1 \
-a Ricker wavelet of the peak frequency f0, whose peak is at the time shift. A last line of a source in either file may name a text file with a sample of the moment (or \
+replaces this time function. In a fluid SPECFEM3D lets the moment itself be the Gaussian; fluid=specfem does so. force= reads forces from a FORCESOLUTION file of SPECFEM3D in the same way, by east, north and up: \
+source time function 0 is a Gaussian exp(-(1.628 t / half duration)^2) of area one, so that the factor is an impulse in N s, 1 \
+a Ricker wavelet of the peak frequency f0, whose peak is at the time shift, 2 a step, the integral of 0, 3 a sine of the period hdurorf0 \
+from the time shift on, which grows for 200 s, and 4 a Gaussian sqrt(pi)/T exp(-(pi t/T)^2) with T = hdurorf0. A last line of a source in either file may name a text file with a sample of the moment (or \
 of the force) for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked for in the folder of the run and beside the list. Records at stations have the components Z (up), N, E.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is the \
 time at which the run begins. Pressure has one component and is zero in solids. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
 zz, xx, zx), which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D \
-about y). data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \
+about y). displacement=, velocity= and acceleration= name files for further quantities of the same run, as in data=displacement \
+velocity=velocity.rsf. data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \
 around the receiver. Sources and receivers may lie anywhere in the mesh. Snapshots are interpolated onto a regular grid \
 (nqz=, oqz=, dqz= and so on) and are zero outside the mesh. With ground=y they have the axes x[, y] and follow the ground, \
 that is the first side which a vertical line from above meets and which does not absorb. pgv= writes a map of the largest \
@@ -134,10 +141,16 @@ macro_rules! params {
             Param::choice("qmech", &["3", "coarse"])
                 .default("3")
                 .doc("mechanisms of attenuation at every point; coarse: one at each point, all three in every element"),
-            Param::floats("qband").default_text("from a twelfth of the sources' highest frequency to that frequency").doc("lowest and highest frequency of the band in which Q is constant, Hz"),
+            Param::floats("qband").default_text("qfit=even: from a twelfth of the sources' highest frequency to that frequency; otherwise what the mesh resolves").doc("lowest and highest frequency of the band in which Q is constant, Hz"),
+            Param::choice("qfit", &["even", "specfem", "lddrk"])
+                .default_text("specfem with specfem= and without qband=, otherwise even")
+                .doc("how relaxation times are fitted; even: Q as constant as possible; specfem: as SPECFEM3D does; lddrk: as its scheme LDDRK, whose memory variables are a step ahead"),
             Param::float("qref").default_text("the middle of qband").doc("frequency for which the velocities are given, Hz"),
             Param::choice("lumping", &["matrix", "specfem"]).default("matrix").doc("how the damping of absorbing sides enters the mass: matrix is exact, specfem adds its row sums"),
             Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("polynomial degree of the elements"),
+            Param::choice("outside", &["move", "leave", "error"])
+                .default("move")
+                .doc("points outside of the mesh; move: to its nearest place, if that is less than half an element away; leave: those of cmt=, force= and stations= are left out; error: the run ends"),
             Param::input("sou").doc("source points x[, y], z; n3 shots"),
             Param::input("rec").doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
             SHOTS,
@@ -161,9 +174,12 @@ macro_rules! params {
             Param::input("series").doc("samples of the time function, instead of stf="),
             Param::bool("rate").default("y").doc("y: series= holds moment rates; n: moments"),
             Param::input("onset").doc("delay of every source, s"),
-            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain", "rotation", "das"])
+            Param::string("data")
                 .default("velocity")
-                .doc("quantity that the receivers record; snapshots hold velocities, or pressure with data=pressure"),
+                .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, strain, rotation or das; snapshots hold velocities, or pressure with data=pressure"),
+            Param::output("velocity").doc("the velocity as well, where data= is displacement or acceleration"),
+            Param::output("displacement").doc("the displacement as well, where data= is velocity"),
+            Param::output("acceleration").doc("the acceleration as well, where data= is velocity"),
             Param::input("along").doc("with data=das: direction x[, y], z of the fibre, one for all receivers or one for each"),
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
             Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of the damping layer along absorbing sides, m; 0: no layer"),
@@ -219,6 +235,11 @@ const PARAMS_3D: &[Param] = params!(
     Param::choice("depth", &["ground", "z"])
         .default("ground")
         .doc("where depth and burial of cmt=, force= and stations= count from in a box: ground: the top of the mesh above the point, z: z=0"),
+    Param::string("utm").doc("zone of UTM of the mesh, as 11 or 11S: cmt=, force= and stations= have latitudes and longitudes"),
+    Param::int("epsg").doc("EPSG code of the projection of the mesh, instead of utm="),
+    Param::choice("fluid", &["moment", "specfem"])
+        .default("moment")
+        .doc("moment tensors of cmt= in fluids; moment: they grow as in solids; specfem: they follow the Gaussian itself"),
     Param::string("model").doc("model of the Earth: prem, prem-ti or a text file with rows radius rho vp vs [qkappa qmu [vph vsh eta]]"),
     Param::choice("latitude", &["geographic", "geocentric"])
         .default("geographic")

@@ -2,6 +2,7 @@
 
 use super::fibre;
 use super::globe::Places;
+use super::outside::Outside;
 use crate::modelling::fibre::Fibre;
 use crate::modelling::spreads::Spreads;
 use anyhow::bail;
@@ -29,6 +30,39 @@ pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result
         );
     }
     Spreads::of_files(job, (sou, rec), D)
+}
+
+/// Moves the points of files that the mesh misses by a little.
+///
+/// # Errors
+/// A point that is farther outside.
+pub fn settle<const D: usize>(spreads: &mut Spreads, outside: &mut Outside<'_, D>) -> anyhow::Result<()> {
+    let numbers: Vec<usize> = (0..spreads.count())
+        .map(|shot| spreads.picks.number(shot))
+        .collect();
+    let is_one = spreads.picks.whole() == 1;
+    for (lists, what) in [
+        (&mut spreads.sources, "source"),
+        (&mut spreads.receivers, "receiver"),
+    ] {
+        let is_shared = lists.len() == 1;
+        for (points, number) in lists.iter_mut().zip(&numbers) {
+            let name = match is_one || is_shared {
+                true => what.to_string(),
+                false => format!("shot {number}: {what}"),
+            };
+            let old: Vec<[f64; D]> = points.iter().map(|&point| place(point)).collect();
+            let new = outside.places(&name, old.clone())?;
+            for ((point, old), new) in points.iter_mut().zip(old).zip(new) {
+                if old != new {
+                    for c in 0..D {
+                        point[(c + 1) % D] = new[c] as f32;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses points of several shots outside of the mesh; those of one are looked for when it is set up.

@@ -64,7 +64,7 @@ impl Placed {
     /// When each source begins, s.
     fn onsets(&self) -> Vec<f32> {
         let half = |k: usize| match self.histories.get(k) {
-            None | Some(TimeFunction::Series { .. }) => 0.0,
+            None | Some(TimeFunction::Series { .. } | TimeFunction::Sine { .. }) => 0.0,
             Some(history) => (history.span()[0] + history.span()[1]) / 2.0,
         };
         self.shifts
@@ -148,9 +148,10 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
         },
     };
     let begin = sources.begin;
-    let value = |action: Action, history: &TimeFunction, t: f64| match action {
-        Action::Moment(_) => history.rate(t) as f32,
-        Action::Force(_) => history.pulse(t) as f32,
+    let value = |action: Action, history: &TimeFunction, t: f64| match (action, history) {
+        // A step goes on behind its span: its band is that of its rate.
+        (Action::Moment(_), _) | (_, TimeFunction::Step { .. }) => history.rate(t) as f32,
+        (Action::Force(_), _) => history.pulse(t) as f32,
     };
     for (k, point) in points.into_iter().enumerate() {
         let (action, history) = (actions[k % actions.len()], &histories[k % histories.len()]);
@@ -211,7 +212,10 @@ fn strengths<'a>(
     rate: bool,
 ) -> impl Iterator<Item = f32> + 'a {
     let itself = match history {
-        TimeFunction::Ricker { .. } => true,
+        TimeFunction::Ricker { .. }
+        | TimeFunction::Bell { .. }
+        | TimeFunction::Step { .. }
+        | TimeFunction::Sine { .. } => true,
         TimeFunction::Series { .. } => !rate,
         _ => false,
     };

@@ -1,0 +1,115 @@
+//! Points outside of a mesh: those that a mesh misses by a little move to it.
+
+use anyhow::bail;
+use kernels::mesh::{Locator, Mesh};
+use rsf_io::Job;
+
+/// What happens to a point outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// It moves to the nearest place of the mesh if that is less than half an element away; else the run ends.
+    Move,
+    /// It is left out.
+    Leave,
+    /// The run ends.
+    Error,
+}
+
+/// Looks at points, and counts those outside.
+pub struct Outside<'a, const D: usize> {
+    locator: Locator<'a, D>,
+    rule: Rule,
+    moved: usize,
+    /// The largest distance (m), and whose it is.
+    farthest: (f64, String),
+    left: Vec<String>,
+}
+
+impl<'a, const D: usize> Outside<'a, D> {
+    /// By outside= of the command line.
+    pub fn new(job: &Job, mesh: &'a Mesh<D>) -> anyhow::Result<Self> {
+        Ok(Self {
+            locator: Locator::new(mesh),
+            rule: match job.choice("outside")? {
+                "leave" => Rule::Leave,
+                "error" => Rule::Error,
+                _ => Rule::Move,
+            },
+            moved: 0,
+            farthest: (0.0, String::new()),
+            left: Vec::new(),
+        })
+    }
+
+    /// True where a place without ground above it may still be moved or left out.
+    pub fn is_lenient(&self) -> bool {
+        self.rule != Rule::Error
+    }
+
+    /// The place of a point that has a name, none where it is left out.
+    ///
+    /// # Errors
+    /// A point that is too far away, or any outside, as outside= says.
+    pub fn place(&mut self, name: &str, x: [f64; D]) -> anyhow::Result<Option<[f64; D]>> {
+        let Err(fault) = self.locator.locate(name, x) else {
+            return Ok(Some(x));
+        };
+        match self.rule {
+            Rule::Error => Err(fault.into()),
+            Rule::Leave => {
+                self.left.push(name.to_string());
+                Ok(None)
+            }
+            Rule::Move => {
+                let Some((nearest, distance)) = self.locator.within_reach(x) else {
+                    bail!(
+                        "{fault}; points less than half an element away are moved, and outside=leave leaves out others that files name"
+                    );
+                };
+                self.moved += 1;
+                if distance > self.farthest.0 {
+                    self.farthest = (distance, name.to_string());
+                }
+                Ok(Some(nearest))
+            }
+        }
+    }
+
+    /// The places of points of sou= or rec=, none of which can be left out: their axis has a place for each.
+    ///
+    /// # Errors
+    /// As [`Self::place`], and outside=leave.
+    pub fn places(&mut self, name: &str, points: Vec<[f64; D]>) -> anyhow::Result<Vec<[f64; D]>> {
+        let mut settled = Vec::with_capacity(points.len());
+        for (k, x) in points.into_iter().enumerate() {
+            match self.place(&format!("{name} {}", k + 1), x)? {
+                Some(x) => settled.push(x),
+                None => bail!(
+                    "{name} {} is outside of the mesh, and outside=leave leaves out points of cmt=, force= and stations= alone, for those of sou= and rec= have their places on an axis: take the point out of the file, or give outside=move",
+                    k + 1
+                ),
+            }
+        }
+        Ok(settled)
+    }
+
+    /// Says in one sentence each what was moved and what was left out.
+    pub fn tell(&self, job: &Job) {
+        let points = |count: usize| if count == 1 { "point" } else { "points" };
+        if self.moved > 0 {
+            let (distance, name) = &self.farthest;
+            job.warn(&format!(
+                "{} {} outside of the mesh moved to the nearest place of it, by at most {distance:.4e} m ({name}); outside=error ends such a run, outside=leave leaves them out",
+                self.moved,
+                points(self.moved)
+            ));
+        }
+        if let Some(first) = self.left.first() {
+            job.warn(&format!(
+                "{} {} outside of the mesh left out, the first of which is {first}",
+                self.left.len(),
+                points(self.left.len())
+            ));
+        }
+    }
+}

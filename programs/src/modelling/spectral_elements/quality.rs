@@ -1,0 +1,133 @@
+//! Constant Q: the band, the reference and the fit.
+
+use super::medium::LOSSLESS;
+use crate::meshing::RawMesh;
+use crate::modelling::exact_time::Timing;
+use anyhow::bail;
+use kernels::medium::periods;
+use kernels::mesh::{Basis, Mesh, quality};
+use kernels::methods::spectral_elements::{Band, Relaxation};
+use rsf_io::Job;
+
+/// The lower end of the band of constant Q as a share of the upper one.
+const BAND: f64 = 1.0 / 12.0;
+
+/// How relaxation times are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// So that Q is as constant over the band as it can be.
+    Even,
+    /// As SPECFEM3D finds them, over its band.
+    Specfem,
+    /// With its memory variables of the scheme LDDRK.
+    Lddrk,
+}
+
+impl Fit {
+    /// That of qfit=; without it SPECFEM3D's for its own meshes, unless qband= has a band.
+    ///
+    /// # Errors
+    /// qfit= of SPECFEM3D beside grids of quality factors.
+    pub fn of(job: &Job) -> anyhow::Result<Self> {
+        if !job.given("qfit") {
+            return Ok(match job.given("specfem") && !job.given("qband") {
+                true => Self::Specfem,
+                false => Self::Even,
+            });
+        }
+        Ok(match job.choice("qfit")? {
+            "specfem" => Self::Specfem,
+            "lddrk" => Self::Lddrk,
+            _ => Self::Even,
+        })
+    }
+}
+
+/// The highest frequency (Hz) that the whole mesh resolves with five points a wavelength, of the slower wave.
+pub fn resolved<const D: usize>(raw: &RawMesh, mesh: &Mesh<D>, basis: &Basis) -> f64 {
+    let slowest = |region: &u32| {
+        let m = &raw.materials[*region as usize];
+        if m.vs > 0.0 { m.vs } else { m.vp }
+    };
+    let slowest: Vec<f64> = mesh.regions().iter().map(slowest).collect();
+    quality::resolved(mesh, &slowest, basis.degree()).map_or(f64::NAN, |(_, frequency)| frequency)
+}
+
+/// The two frequencies of qband=, if it is given, and qref=; a band and the middle of it stand in for them.
+fn limits(job: &Job, otherwise: impl FnOnce() -> [f64; 2]) -> anyhow::Result<([f64; 2], f64)> {
+    let band = match job.floats("qband")?.as_slice() {
+        [] => otherwise(),
+        &[low, high] => [f64::from(low), f64::from(high)],
+        list => bail!(
+            "qband= has {} numbers; it takes two, lowest and highest frequency",
+            list.len()
+        ),
+    };
+    let reference = job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt());
+    if !(band[0] > 0.0 && band[1] >= band[0] && band[1].is_finite() && reference > 0.0) {
+        bail!(
+            "the band of constant Q is {} to {} Hz with the reference {reference} Hz: they must be positive and in this order; give qband= and qref=",
+            band[0],
+            band[1]
+        );
+    }
+    Ok((band, reference))
+}
+
+/// The band of constant Q up to the highest frequency of the sources, and the frequency at which speeds hold, for quality factors on
+/// grids.
+///
+/// # Errors
+/// Numbers that are no band, and qfit= of SPECFEM3D.
+pub fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
+    if job.given("qfit") && job.choice("qfit")? != "even" {
+        bail!(
+            "qfit={} is for the quality factors of materials, and qp= and qs= have a fit of their own: leave out qfit=",
+            job.choice("qfit")?
+        );
+    }
+    let highest = timing.band.max;
+    let (band, reference) = limits(job, || [BAND * highest, highest])?;
+    Ok(Band {
+        band: band.map(|end| end / timing.relaxation()),
+        reference: reference / timing.relaxation(),
+    })
+}
+
+/// What gives two quality factors, of shear and bulk, their relaxation times on the clock of the steps; `resolved` is the highest
+/// frequency of the mesh.
+///
+/// # Errors
+/// Numbers that are no band.
+pub fn law(
+    job: &Job,
+    timing: &Timing,
+    fit: Fit,
+    resolved: impl FnOnce() -> f64,
+) -> anyhow::Result<Box<dyn Fn([f64; 2]) -> Relaxation>> {
+    if fit == Fit::Even {
+        let Band { band, reference } = band(job, timing)?;
+        let quality = |q: f64| if q < LOSSLESS { q } else { f64::INFINITY };
+        return Ok(Box::new(move |q| {
+            Relaxation::constant(q.map(quality), band, reference)
+        }));
+    }
+    let (band, reference) = limits(job, || periods::band(resolved()))?;
+    let stretch = timing.relaxation();
+    let ahead = if fit == Fit::Lddrk { job.double("dt")? } else { 0.0 };
+    let shortest = 1.0 / (std::f64::consts::TAU * band[1]);
+    if ahead >= shortest {
+        bail!(
+            "qfit=lddrk: dt={ahead} s is longer than the shortest relaxation time, {shortest:.4e} s: take qfit=specfem"
+        );
+    }
+    Ok(Box::new(move |q| {
+        let own = Relaxation::of_periods(q, band, reference).ahead(ahead);
+        Relaxation {
+            tau_stress: own.tau_stress.map(|time| time * stretch),
+            tau_shear: own.tau_shear.map(|time| time * stretch),
+            tau_bulk: own.tau_bulk.map(|time| time * stretch),
+            factors: own.factors,
+        }
+    }))
+}

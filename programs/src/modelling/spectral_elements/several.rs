@@ -1,0 +1,135 @@
+//! Several quantities of one run on a mesh: `displacement=FILE`, `velocity=FILE` and `acceleration=FILE` beside data=.
+//!
+//! In the steps of the method a velocity is the difference of the displacements before and behind it over two steps, and half of the
+//! accelerations around a step make its change of velocity. So one of them, read in every step, gives the others.
+
+use super::outputs::asked;
+use crate::modelling::checkpoint::MOST_KEPT;
+use crate::modelling::divide::{How, Made, Pick, When};
+use crate::modelling::exact_time::Timing;
+use anyhow::bail;
+use kernels::methods::spectral_elements::Quantity;
+use kernels::time_dispersion::Reading;
+use rsf_io::Job;
+
+/// Words of the quantities, and what headers call them.
+const ALL: [(&str, Quantity, &str); 3] = [
+    ("displacement", Quantity::Displacement, "displacement in m"),
+    ("velocity", Quantity::Velocity, "velocity in m/s"),
+    ("acceleration", Quantity::Acceleration, "acceleration in m/s2"),
+];
+
+/// A quantity that is written.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    pub quantity: Quantity,
+    /// In words.
+    pub words: &'static str,
+    /// The parameter that names its file; none of the data.
+    pub key: Option<&'static str>,
+}
+
+/// The quantities of a run, that of the data first, and the one that is read in every step.
+#[derive(Clone)]
+pub struct Several {
+    pub wanted: Vec<Wanted>,
+    pub read: Quantity,
+}
+
+impl Several {
+    /// What the command line asks for beside data=; `None` where that is all.
+    ///
+    /// # Errors
+    /// A quantity that is asked for twice, or cannot be had beside the others.
+    pub fn read(job: &Job) -> anyhow::Result<Option<Self>> {
+        let further: Vec<_> = ALL.iter().filter(|(word, ..)| job.given(word)).collect();
+        let Some((second, ..)) = further.first() else {
+            return Ok(None);
+        };
+        let data = asked(job)?;
+        let Some((_, first, words)) = ALL.iter().find(|(word, ..)| *word == data) else {
+            bail!(
+                "{second}= goes with data=displacement, velocity or acceleration, and data={data}: record {data} by a run of its own"
+            );
+        };
+        if let Some(word) = ["pgv", "pgd", "pga"].into_iter().find(|word| job.given(word)) {
+            bail!("{word}= and {second}= both read every step: give them to runs of their own");
+        }
+        let mut wanted = vec![Wanted {
+            quantity: *first,
+            words,
+            key: None,
+        }];
+        for (key, quantity, words) in further {
+            if quantity == first {
+                bail!("{key}= names a file for what standard output has: leave it out, or say another data=");
+            }
+            wanted.push(Wanted {
+                quantity: *quantity,
+                words,
+                key: Some(key),
+            });
+        }
+        let has = |quantity: Quantity| wanted.iter().any(|w| w.quantity == quantity);
+        if has(Quantity::Acceleration) && has(Quantity::Displacement) {
+            bail!(
+                "a displacement that is summed from accelerations drifts: give displacement and velocity, or velocity and acceleration"
+            );
+        }
+        let read = match has(Quantity::Acceleration) {
+            true => Quantity::Acceleration,
+            false => Quantity::Velocity,
+        };
+        Ok(Some(Self { wanted, read }))
+    }
+
+    /// How a quantity with so many numbers a record is made; one record in `jdata` is written.
+    pub fn made(&self, quantity: Quantity, numbers: usize, (timing, jdata): (&Timing, usize)) -> Made {
+        let how = match (self.read, quantity) {
+            (Quantity::Velocity, Quantity::Displacement) => How::Leap,
+            (Quantity::Acceleration, Quantity::Velocity) => How::Mean,
+            _ => How::AsRead,
+        };
+        let reading = match quantity {
+            Quantity::Velocity => Reading::OfTwoTimes,
+            _ => Reading::OfOneTime,
+        };
+        Made {
+            numbers: 0..numbers,
+            pick: Pick::All,
+            how,
+            dt: timing.dt,
+            when: When::Every(jdata),
+            exact: timing.correction_of_steps((0.0, reading), jdata),
+        }
+    }
+
+    /// Refuses sums and records that a state does not hold.
+    ///
+    /// # Errors
+    /// Too many receivers for checkpoint=.
+    pub fn check_states(&self, job: &Job, numbers: usize, clock: (&Timing, usize)) -> anyhow::Result<()> {
+        let made = self
+            .wanted
+            .iter()
+            .map(|w| self.made(w.quantity, numbers, clock).kept());
+        let kept: usize = made.sum();
+        if job.given("checkpoint") && kept > MOST_KEPT {
+            bail!(
+                "checkpoint= keeps sums and records of further quantities and of tdc=y with the state, {:.1} MB here and at most {} MB: take fewer receivers or quantities, or leave out checkpoint=",
+                kept as f64 / 1e6,
+                MOST_KEPT >> 20
+            );
+        }
+        Ok(())
+    }
+
+    /// By what a state knows the quantities again.
+    pub fn words(&self) -> String {
+        self.wanted
+            .iter()
+            .map(|wanted| wanted.words)
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}

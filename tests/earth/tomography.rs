@@ -1,0 +1,108 @@
+//! Files of tomography in a folder of SPECFEM3D.
+
+use crate::desk::Desk;
+use crate::desk::built::checkout;
+use crate::largest::{magnitude, relative_difference};
+use std::fs;
+
+const RUN: &str = "sfsem3d-gpu cmt=CMTSOLUTION stations=STATIONS absorbing=none attenuation=n nt=300 dt=0.007 device=cpu data=displacement";
+
+/// The mesh of `tests/data/specfem/lddrk` in two folders: with its material, and with a file of tomography instead.
+fn folders() -> Desk {
+    let (desk, folder) = (Desk::new(), checkout("tests/data/specfem/lddrk"));
+    for name in ["plain", "model"] {
+        fs::create_dir(desk.path(name)).unwrap();
+        for entry in fs::read_dir(folder.join("MESH")).unwrap() {
+            let path = entry.unwrap().path();
+            desk.put(
+                &format!("{name}/{}", path.file_name().unwrap().to_string_lossy()),
+                fs::read(&path).unwrap(),
+            );
+        }
+    }
+    for name in ["CMTSOLUTION", "STATIONS"] {
+        desk.put(name, fs::read(folder.join(name)).unwrap());
+    }
+    let materials = fs::read_to_string(folder.join("MESH/materials_file")).unwrap();
+    let numbers: String = materials
+        .lines()
+        .map(|line| line.replace(" 1", " -1") + "\n")
+        .collect();
+    desk.put("model/materials_file", numbers);
+    desk.put(
+        "model/nummaterial_velocity_file",
+        "2 -1 tomography elastic tomography_model.xyz 0 2\n",
+    );
+    desk
+}
+
+/// A file of nodes at x = 1000, 5000, 9000, which do not reach the sides of the mesh, y = 3000, 5000, z = -2000, -1000, with speeds that
+/// change along x.
+fn model(speed: impl Fn(f64) -> [f64; 3]) -> String {
+    let mut text = String::from("1000 3000 -2000 9000 5000 -1000\n4000 2000 1000\n3 2 2\n1 9 1 9 1 9\n");
+    for (z, y) in [(-2000, 3000), (-2000, 5000), (-1000, 3000), (-1000, 5000)] {
+        for x in [1000.0, 5000.0, 9000.0] {
+            let [vp, vs, density] = speed(x);
+            text += &format!("{x} {y} {z} {vp} {vs} {density}\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn regions_of_tomography_have_its_speeds() {
+    let desk = folders();
+    desk.put("model/tomography_model.xyz", model(|_| [2800.0, 1500.0, 2300.0]));
+    desk.ran(&format!("{RUN} specfem=plain > a.rsf"));
+    desk.ran(&format!("{RUN} specfem=model > b.rsf"));
+    let a = desk.read("a.rsf");
+    assert!(magnitude(&a) > 0.0);
+    let apart = relative_difference(desk.read("b.rsf"), &a);
+    println!("the same everywhere: {apart:.1e}");
+    assert!(apart < 1e-6, "{apart}");
+
+    // Along x, with the values of the sides beyond them: as grids of the command line have it.
+    let speed = |x: f64| [2500.0 + 0.05 * x, 1400.0 + 0.02 * x, 2200.0 + 0.01 * x];
+    fs::create_dir(desk.path("tomo_files")).unwrap();
+    fs::remove_file(desk.path("model/tomography_model.xyz")).unwrap();
+    desk.put("tomo_files/tomography_model.xyz", model(speed));
+    desk.ran(&format!("{RUN} specfem=model > c.rsf"));
+    // Nodes from -3000 to 13000.
+    let nodes = [1000.0, 1000.0, 5000.0, 9000.0, 9000.0].map(speed);
+    for (k, name) in ["vp", "vs", "den"].into_iter().enumerate() {
+        let values = nodes.map(|node| node[k] as f32);
+        desk.dataset(&format!("{name}.rsf"), "n1=1 n2=5 o2=-3000 d2=4000 n3=1", &values);
+    }
+    desk.ran(&format!(
+        "{RUN} specfem=plain vp=vp.rsf vs=vs.rsf den=den.rsf > d.rsf"
+    ));
+    let (c, d) = (desk.read("c.rsf"), desk.read("d.rsf"));
+    assert!(relative_difference(&c, &a) > 1e-2);
+    let apart = relative_difference(&c, &d);
+    println!("along x: {apart:.1e}");
+    // The grids begin at other nodes, so that moduli differ by the rounding of single precision, 6e-8, and waves by some of it a step.
+    assert!(apart < 5e-6, "{apart}");
+}
+
+#[test]
+fn what_is_wrong_with_a_model_gets_a_sentence() {
+    let desk = folders();
+    let refused = |words: &str, sentence: &str| {
+        let made = desk.sh(&format!("{RUN} specfem=model {words} > e.rsf"));
+        assert!(made.code == 1 && made.err.contains(sentence), "{}", made.err);
+    };
+    refused(
+        "",
+        "material -1 is in the file of tomography model/tomography_model.xyz, which is not there",
+    );
+    desk.put("model/tomography_model.xyz", model(|_| [2800.0, 0.0, 2300.0]));
+    refused("", "has vs=0 and material -1 is elastic");
+    desk.put("model/tomography_model.xyz", model(|_| [2800.0, 1500.0, 2300.0]));
+    desk.dataset("vp.rsf", "n1=1 n2=1 n3=1", &[2800.0]);
+    refused("vp=vp.rsf", "vp= and files of tomography both fill the mesh");
+    desk.put("model/nummaterial_velocity_file", "2 -1 interface 2 4 0 2\n");
+    refused(
+        "",
+        "of material -1, of interfaces or poroelastic, which is not read",
+    );
+}
