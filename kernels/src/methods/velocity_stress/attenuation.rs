@@ -147,7 +147,7 @@ impl<T: Real> Relaxation<T> {
         raw: &mut Medium<T>,
         class: Symmetry,
         losses: &Attenuation,
-        dt: f64,
+        (dt, shears_in_place): (f64, bool),
         (cpu, planes): (&Cpu, &Range<usize>),
     ) -> Result<(Self, Medium<T>), Error> {
         let padded = raw.padded().clone();
@@ -155,7 +155,7 @@ impl<T: Real> Relaxation<T> {
         let law = losses.law(padded.ndim());
         let weak = split(raw, losses, &law, cpu)?;
         let made = Self {
-            weak: Staggered::relaxing(&weak, class, dt, (cpu, planes))?,
+            weak: Staggered::relaxing(&weak, class, (dt, shears_in_place), (cpu, planes))?,
             patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, dt)),
         };
         Ok((made, weak))
