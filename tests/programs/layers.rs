@@ -6,6 +6,8 @@ use crate::shots::{lag, largest};
 /// Nodes along z and x, ten metres apart, and steps of a millisecond.
 const N: [usize; 2] = [181, 401];
 const STEPS: usize = 620;
+/// Points of the sheet of forces, one at each place but the outermost.
+const POINTS: usize = N[1] - 2;
 const UPPER: [f64; 3] = [2000.0, 1732.0, 1000.0];
 const LOWER: [f64; 3] = [2300.0, 3464.0, 2000.0];
 /// Depths of the sheet of forces and of a receiver above and one below the interface.
@@ -54,8 +56,10 @@ struct Waves {
 impl Waves {
     fn desk(&self) -> Desk {
         let desk = Desk::new();
-        let sheet: Vec<f32> = (0..N[1]).flat_map(|i| [i as f32 * 10.0, SHEET as f32]).collect();
-        desk.dataset("sou.rsf", &format!("n1=2 n2={}", N[1]), &sheet);
+        let sheet: Vec<f32> = (1..=POINTS)
+            .flat_map(|i| [i as f32 * 10.0, SHEET as f32])
+            .collect();
+        desk.dataset("sou.rsf", &format!("n1=2 n2={POINTS}"), &sheet);
         let x = (N[1] / 2) as f32 * 10.0;
         desk.dataset("rec.rsf", "n1=2 n2=2", &[x, ABOVE as f32, x, BELOW as f32]);
         let pulse = |k: usize| {
@@ -70,12 +74,12 @@ impl Waves {
                 } else {
                     (0.0, pulse(k))
                 };
-                [vec![z; N[1]], vec![x; N[1]]].concat()
+                [vec![z; POINTS], vec![x; POINTS]].concat()
             })
             .collect();
         desk.dataset(
             "wav.rsf",
-            &format!("n1={} n2=2 n3={STEPS} d3=0.001", N[1]),
+            &format!("n1={POINTS} n2=2 n3={STEPS} d3=0.001"),
             &wavelet,
         );
         desk
@@ -151,7 +155,7 @@ impl Waves {
 /// of the peak frequency and five for the highest; beside it what staircases do.
 fn normal_incidence(waves: &Waves, allowed: f64) {
     // Even metres, so that all delays are whole steps.
-    let depths = [900.0, 902.0, 904.0, 906.0, 908.0];
+    let depths = [900.0, 904.0, 908.0];
     let worst = |words: &str| largest(depths.map(|depth| waves.misfit(depth, words)));
     let (effective, stairs) = (worst(""), worst("average=n"));
     eprintln!(
@@ -162,7 +166,7 @@ fn normal_incidence(waves: &Waves, allowed: f64) {
     assert!(stairs > 0.08, "{stairs}");
 }
 
-/// Measured: 0.3 % (staircases 15 %).
+/// Measured: 0.10 % (staircases 16 %).
 #[test]
 fn staggered_waves_meet_a_layer_where_it_lies() {
     normal_incidence(
@@ -297,11 +301,11 @@ fn column(rock: impl Fn(f64) -> [f64; 2]) -> Vec<f64> {
 /// A pile of thin layers, down-sampled by four, keeps arrivals within 0.3 % of a period of the peak.
 #[test]
 fn down_sampled_layers_keep_arrivals() {
-    // Layers of 7 to 19 m between 800 and 1000 m, twice as fast in turns.
-    let mut depths = vec![800.0];
+    // Layers of 7 to 20 m between 800 and 1000 m, twice as fast in turns, which end half way between fine nodes.
+    let mut depths = vec![801.25];
     while depths[depths.len() - 1] < 985.0 {
         let k = depths.len() - 1;
-        depths.push(depths[k] + [7.0, 19.0, 12.5, 9.0][k % 4]);
+        depths.push(depths[k] + [7.5, 20.0, 12.5, 10.0][k % 4]);
     }
     let rock = |layer: usize| if layer % 2 == 1 { LOWER } else { UPPER };
     let exact = column(|z| {
@@ -369,7 +373,7 @@ fn faults_are_sentences() {
         ),
         (
             "horizons=50 rho=2000 vp=2000 vs=1000 dvp=-20".into(),
-            &["layer", "zref="],
+            &["layer 1 of 2", "vp=1000"],
         ),
         (
             "horizons=map.rsf rho=2000 vp=2000 vs=1000 o2=90".into(),

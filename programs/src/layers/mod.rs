@@ -103,10 +103,10 @@ impl Model {
     }
 
     fn planes(&self) -> Result<Planes> {
+        let columns = Columns::of(&self.horizons, &self.grid.axes, self.grid.ndim)?;
         if !self.average {
             return self.grid.filled(|place| place, |place, k| self.sharp(*place, k));
         }
-        let columns = Columns::of(&self.horizons, &self.grid.axes, self.grid.ndim)?;
         let window = if self.staggered {
             Window::Staggered
         } else {

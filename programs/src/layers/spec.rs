@@ -73,8 +73,8 @@ programs (sfvsfd2d-gpu, sfvsfd3d-gpu) to take them as they are, and programs of 
 Where fluid meets solid, a node has the parts of its own cell only, and no shear stiffness across the interface if a part is fluid.";
 
 const EXAMPLE: &str = "\
-# a layer that thins over a slope of 20 degrees, for sfvsfd2d-gpu
-sfmath n1=401 d1=10 output='600+0.364*(x1-2000)' > slope.rsf
+# a layer that thins over a slope of 8 degrees, for sfvsfd2d-gpu
+sfmath n1=401 d1=10 output='600+0.14*(x1-2000)' > slope.rsf
 sflayers horizons=300,slope.rsf rho=1900,2200,2500 vp=1800,2600,3800 vs=700,1400,2200 dvp=0,0.5,0 zref=0,300,0 \\
   n1=201 n2=401 d1=10 d2=10 scheme=staggered den=den.rsf > ccc.rsf
 # the same interfaces as a mesh
