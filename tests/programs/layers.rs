@@ -331,15 +331,28 @@ fn down_sampled_layers_keep_arrivals() {
             text(&|k| rock(k)[1]),
             text(&|k| rock(k)[2]),
             4 * (N[0] - 1) + 1,
-            4 * (N[1] - 1) + 1,
+            4 * 40 + 1,
         );
         ran(&desk, &fine);
         let [_, alone] = waves.records(&desk, &layers(1e5, [UPPER, UPPER], waves.scheme()));
         let upscale = format!(
-            "sfupscale < fineccc.rsf den=fine.rsf n=4 {} denout=den.rsf > ccc.rsf",
+            "sfupscale < fineccc.rsf den=fine.rsf n=4 {} denout=coarse.rsf > coarseccc.rsf",
             waves.scheme()
         );
-        let [_, found] = waves.records(&desk, &upscale);
+        ran(&desk, &upscale);
+        // Its middle column as wide as the sheet.
+        let wide = |planes: Vec<f32>| -> Vec<f32> {
+            let columns: Vec<&[f32]> = planes.chunks(N[0]).collect();
+            let middle = columns.chunks(41).map(|plane| plane[20]);
+            middle.flat_map(|column| column.repeat(N[1])).collect()
+        };
+        let [den, ccc] = ["coarse.rsf", "coarseccc.rsf"].map(|name| wide(desk.read(name)));
+        let header = format!("n1={} n2={} d1=10 d2=10", N[0], N[1]);
+        let planes = ccc.len() / den.len();
+        let shears = if staggered { "staggered" } else { "nodes" };
+        desk.dataset("den.rsf", &header, &den);
+        desk.dataset("ccc.rsf", &format!("{header} n3={planes} shears={shears}"), &ccc);
+        let [_, found] = waves.records(&desk, "true");
         // Of the time between the records of both, which has its own origin, that without layers is taken off.
         let late = lag(&found, &exact, 40) - lag(&alone, &plain, 40);
         eprintln!("staggered {staggered}: late by {late} of 125 steps");

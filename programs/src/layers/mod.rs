@@ -118,8 +118,13 @@ impl Model {
             z: [self.grid.axes[0].o.into(), self.grid.axes[0].d.into()],
             window,
         };
-        let line = |place, beyond| cells.line(place, beyond);
-        let node = |line: &Line, k| line.medium(k);
+        let line = |place, beyond| (place, cells.line(place, beyond));
+        let node = |(place, line): &([usize; 2], Line), k| match self.staggered
+            && self.grid.is_outermost(*place, k)
+        {
+            true => self.sharp(*place, k),
+            false => line.medium(k),
+        };
         let mut planes = self.grid.filled(|place| line(place, [false; 3]), node)?;
         if self.staggered {
             shears::staggered(&self.grid, &mut planes, line, node)?;

@@ -31,6 +31,13 @@ impl Grid {
         self.axes.each_ref().map(|axis| axis.n)
     }
 
+    /// Whether a node is one of those that the frame of a run repeats. For a staggered grid they keep rock of their own: CPML may
+    /// grow in media such as those of cut cells, and the programs would take a sponge.
+    pub(super) fn is_outermost(&self, [x, y]: [usize; 2], z: usize) -> bool {
+        let ends = |at: usize, axis: usize| at == 0 || at + 1 == self.axes[axis].n;
+        ends(z, 0) || ends(x, 1) || (self.ndim == 3 && ends(y, 2))
+    }
+
     /// The coefficients that `planes=` asks for.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ struct Line<'a> {
     fine: &'a Fine,
     across: [Weights; 2],
     lower: bool,
+    place: [usize; 2],
 }
 
 /// Runs the program.
@@ -71,7 +72,12 @@ pub fn run(job: &mut Job) -> Result<()> {
         return Ok(());
     }
     let line = |place: [usize; 2], beyond: [bool; 3]| fine.line(place, beyond);
-    let node = |line: &Line, k: usize| Ok(line.medium(k));
+    let node = |line: &Line, k: usize| {
+        Ok(match staggered && coarse.is_outermost(line.place, k) {
+            true => line.sharp(k),
+            false => line.medium(k),
+        })
+    };
     let mut planes = coarse.filled(|place| line(place, [false; 3]), node)?;
     if staggered {
         shears::staggered(&coarse, &mut planes, line, node)?;
@@ -168,6 +174,7 @@ impl Fine {
             fine: self,
             across: [1, 2].map(|axis| self.weights(axis, place[axis - 1], beyond[axis])),
             lower: beyond[0],
+            place,
         }
     }
 
@@ -206,6 +213,14 @@ struct Run {
 }
 
 impl Line<'_> {
+    /// Density and stiffness of the fine node at the coarse node `k` of the line.
+    fn sharp(&self, k: usize) -> Medium {
+        let n = self.fine.grid.n();
+        let [x, y] = self.place.map(|at| at * self.fine.factor);
+        let cell = k * self.fine.factor + n[0] * (x + n[1] * y);
+        (self.fine.density[cell].into(), self.fine.voigt(cell))
+    }
+
     /// Density and stiffness of the coarse node `k` of the line.
     fn medium(&self, k: usize) -> Medium {
         let along = self.fine.weights(0, k, self.lower);
