@@ -93,7 +93,8 @@ impl<T: Real> Staggered<T> {
             &[[0, 1]]
         };
         for (k, &axes) in shears.iter().enumerate() {
-            let mean = if shears_in_place {
+            // An isotropic medium has one shear stiffness, which belongs to its normal ones, too.
+            let mean = if shears_in_place && class != Symmetry::Isotropic {
                 Mean::Node(dt)
             } else {
                 Mean::Harmonic(dt, axes)
