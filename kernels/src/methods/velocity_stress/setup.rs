@@ -30,7 +30,7 @@ impl<T: Real> Setup<T> {
         let weights = check(shot, &padded)?;
         let losses = shot.attenuation.as_ref();
         let relaxation = losses
-            .map(|losses| Relaxation::new(raw, class, losses, (shot.dt, shot.shears_in_place), (&cpu, own)))
+            .map(|losses| Relaxation::new(raw, class, (losses, shot), (&cpu, own)))
             .transpose()?;
         let (relaxation, weak) = relaxation.unzip();
         let medium = Staggered::new(raw, class, (shot.dt, shot.shears_in_place), (&cpu, own))?;
