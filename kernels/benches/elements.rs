@@ -108,6 +108,8 @@ struct Case {
     medium: Medium,
     points: bool,
     pml: Option<Pml<3>>,
+    /// The element in the middle.
+    middle: usize,
     dt: f64,
     count: usize,
 }
@@ -135,6 +137,7 @@ impl Case {
         Self {
             mesh,
             pml,
+            middle: numbers[0] / 2 + numbers[0] * (numbers[1] / 2 + numbers[1] * (numbers[2] / 2)),
             dt: 0.45 * bound.into_iter().fold(f64::INFINITY, f64::min),
             law: law.into(),
             count: words.number("steps", 80),
@@ -162,7 +165,7 @@ impl Case {
         let points =
             |_: usize, _: usize, positions: &[[f64; 3]]| Some(vec![of_point.clone(); positions.len()]);
         let source = Source {
-            at: self.mesh.centre(self.mesh.len() / 2),
+            at: self.mesh.centre(self.middle),
             strength: Strength::Moment([[1e12, 0.0, 0.0], [0.0, 1e12, 0.0], [0.0, 0.0, 1e12]]),
             history: vec![1.0; self.count],
         };

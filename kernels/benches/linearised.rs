@@ -269,6 +269,7 @@ fn shot(words: &Words) -> (Grid, Shot) {
         jdata: 1,
         snapshots: None,
         peaks: false,
+        shears_in_place: false,
         jcheck: 100,
     };
     (grid, shot)

@@ -80,6 +80,7 @@ impl Case {
             jdata: 4,
             snapshots: None,
             peaks: false,
+            shears_in_place: false,
             jcheck: 100,
         }
     }

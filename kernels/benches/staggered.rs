@@ -107,6 +107,7 @@ fn shot(words: &Words) -> (Grid, Shot, Symmetry) {
         jdata: words.number("jdata", 10),
         snapshots: None,
         peaks: false,
+        shears_in_place: false,
         jcheck: steps,
     };
     let class = match words.text("sym", "iso").as_str() {

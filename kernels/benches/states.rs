@@ -193,6 +193,7 @@ fn staggered(n: usize, nb: usize, steps: usize, threads: usize) -> (Run, usize) 
         jdata: 10,
         snapshots: None,
         peaks: false,
+        shears_in_place: false,
         jcheck: 100,
     };
     let (cpu, raw) = (Cpu::new(threads).expect("threads start"), medium(&padded));

@@ -134,6 +134,7 @@ fn shot(case: &Case, nt: usize) -> Shot {
         jdata: 1,
         snapshots: None,
         peaks: false,
+        shears_in_place: false,
         jcheck: nt,
     }
 }

@@ -11,8 +11,10 @@ pub mod basics;
 pub mod earth;
 #[cfg(feature = "spectral-elements")]
 pub mod hexmesh;
+pub mod layers;
 pub mod memory;
 #[cfg(feature = "spectral-elements")]
 pub mod meshing;
 pub mod modelling;
 pub mod stiffness;
+mod surfaces;

@@ -18,6 +18,7 @@ mod model;
 mod recipe;
 mod spec;
 
+pub(crate) use model::grid_of;
 pub use spec::PROGRAM;
 
 use anyhow::{Result, bail};

@@ -163,6 +163,7 @@ fn case(ndim: usize, k: usize) -> Case {
     s.surface = cells.cells[0][0] == 0 && k % 4 != 1;
     s.quantity = QUANTITIES[(k / 3) % 6];
     s.peaks = k.is_multiple_of(2);
+    s.shears_in_place = !isotropic && k % 4 < 2;
     (s.jdata, s.jcheck) = (1 + k % 3, 9);
     s.attenuation = LOSSES[(k / 2 + k / 8) % 4].map(|mechanisms| Attenuation {
         qp: [60.0].into(),
@@ -178,11 +179,12 @@ fn case(ndim: usize, k: usize) -> Case {
         Symmetry::Orthorhombic
     };
     let what = format!(
-        "{ndim}-D case {k}: order {} {name} {class} {:?} {:?} surface {}",
+        "{ndim}-D case {k}: order {} {name} {class} {:?} {:?} surface {} shears in place {}",
         s.order,
         s.quantity,
         s.attenuation.as_ref().map(|a| a.mechanisms),
-        s.surface
+        s.surface,
+        s.shears_in_place
     );
     Case {
         shot: survey(s, &grid),

@@ -14,6 +14,7 @@ mod gpus;
 mod grouped_gpus;
 mod image_norm;
 mod kill;
+mod layers;
 mod manners;
 mod outputs;
 mod picked;

@@ -48,6 +48,7 @@ pub fn shot(dt: f64, nt: usize, frame: Frame) -> Shot {
         jdata: 1,
         snapshots: None,
         peaks: false,
+        shears_in_place: false,
         jcheck: 100,
     }
 }

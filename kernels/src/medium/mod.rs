@@ -8,6 +8,7 @@ use crate::grid::Padded;
 
 pub mod attenuation;
 pub mod destination;
+pub mod effective;
 pub mod eigen;
 pub mod inspection;
 pub mod periods;
@@ -16,6 +17,7 @@ pub mod stiffness;
 pub mod thomsen;
 pub mod triclinic;
 pub mod voigt;
+pub mod window;
 
 pub use destination::{Destination, Discard, Filler};
 pub use inspection::{Findings, Inspection};

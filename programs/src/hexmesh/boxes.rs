@@ -6,8 +6,8 @@ use rsf_io::{Job, format_g};
 
 use super::cut::{self, Plan};
 use super::lattice::{Kind, Place, ROW, Row, UNIT};
-use super::surfaces::Surface;
 use crate::meshing::{RawMesh, countable};
+use crate::surfaces::Surface;
 
 /// The longest upright edge for a level one of length 1 with which a box is cut. Elements of use have 10 at most.
 const LONGEST: f64 = 1000.0;
@@ -57,7 +57,7 @@ impl Shape {
         let text = job.text("surfaces")?.unwrap_or_default();
         let surfaces: Vec<Surface> = text
             .split(',')
-            .map(|word| Surface::open(job, word.trim()))
+            .map(|word| Surface::open(job, "surfaces", word.trim()))
             .collect::<Result<_>>()?;
         let layers: Vec<usize> = job.ints("layers")?.into_iter().map(|n| n as usize).collect();
         if layers.len() + 1 != surfaces.len() || layers.is_empty() {

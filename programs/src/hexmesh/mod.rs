@@ -11,7 +11,6 @@ mod report;
 mod shells;
 mod spec;
 mod sphere;
-mod surfaces;
 
 pub use spec::PROGRAM;
 

@@ -8,7 +8,7 @@ mod exact_time;
 mod fibre;
 mod finished;
 mod machine;
-mod model;
+pub(crate) mod model;
 mod params;
 mod part;
 mod picks;

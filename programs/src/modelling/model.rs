@@ -16,6 +16,11 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// runs at full speed, small enough for the caches that all threads share.
 const BLOCK_BYTES: usize = 32 << 20;
 
+/// Key of a header that says where the shear stiffnesses of a file stand, and its value where they stand at the shear stresses.
+pub const SHEARS: &str = "shears";
+/// See [`SHEARS`].
+pub const IN_PLACE: &str = "staggered";
+
 /// The grid of the first file, after checking that the others have the same.
 pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     let mut grid = Grid {
@@ -317,6 +322,14 @@ impl Files {
             Self::Stiffness([ccc, _]) => Coefficients::of_count(ndim, ccc.axis(ndim + 1).n),
         };
         found.unwrap_or(Coefficients::Orthorhombic)
+    }
+
+    /// Whether the shear stiffnesses stand at the shear stresses of a staggered grid.
+    pub fn shears_in_place(&self) -> bool {
+        match self {
+            Self::Speeds(_) => false,
+            Self::Stiffness([ccc, _]) => ccc.header().text(SHEARS).as_deref() == Some(IN_PLACE),
+        }
     }
 
     /// Makes ready what [`Volumes::read`] reads of a model of this dimension; it leaves the checksum of the model in

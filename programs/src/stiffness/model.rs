@@ -255,6 +255,21 @@ fn not_otherwise(job: &Job, grid: &Grid) -> Result<()> {
     Ok(())
 }
 
+/// The axes z, x, y and the dimensions of a model without files: n1=, n2=, n3= or a dataset on standard input.
+///
+/// # Errors
+/// No grid, or one without cells or spacing.
+pub(crate) fn grid_of(job: &mut Job) -> Result<([Axis; 3], usize)> {
+    let grid = match job.given("n1") {
+        true => grid_of_parameters(job)?,
+        false => Grid::of(&job.stdin().context(
+            "no grid: give n1=, n2= (n3=) and d1=, d2= (d3=), or a dataset of that size on standard input",
+        )?)?,
+    };
+    let ndim = dimensions(job, &grid)?;
+    Ok((grid.axes, ndim))
+}
+
 fn grid_of_parameters(job: &Job) -> Result<Grid> {
     let mut axes = [1, 2, 3].map(|_| Axis::default());
     for (i, axis) in axes.iter_mut().enumerate() {

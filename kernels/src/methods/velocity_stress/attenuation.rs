@@ -1,6 +1,7 @@
 //! Attenuation by memory variables: `s' = c_U e' + sum_l r_l`, `tau_l r_l' = -r_l - w_l (phi c_U) e'` for every stress
 //! (Robertsson et al. 1994; coarse-grained Day & Bradley 2001), each in one step that is centred in time.
 
+use super::Shot;
 use super::layout::{fields, stress};
 use super::medium::Staggered;
 use super::rows::STRESSES;
@@ -146,8 +147,7 @@ impl<T: Real> Relaxation<T> {
     pub fn new(
         raw: &mut Medium<T>,
         class: Symmetry,
-        losses: &Attenuation,
-        dt: f64,
+        (losses, shot): (&Attenuation, &Shot),
         (cpu, planes): (&Cpu, &Range<usize>),
     ) -> Result<(Self, Medium<T>), Error> {
         let padded = raw.padded().clone();
@@ -155,8 +155,8 @@ impl<T: Real> Relaxation<T> {
         let law = losses.law(padded.ndim());
         let weak = split(raw, losses, &law, cpu)?;
         let made = Self {
-            weak: Staggered::relaxing(&weak, class, dt, (cpu, planes))?,
-            patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, dt)),
+            weak: Staggered::relaxing(&weak, class, (shot.dt, shot.shears_in_place), (cpu, planes))?,
+            patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, shot.dt)),
         };
         Ok((made, weak))
     }

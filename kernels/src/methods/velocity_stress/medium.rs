@@ -1,5 +1,5 @@
 //! The medium where the staggered fields need it: arithmetic means of density at the velocities, harmonic means of the
-//! shear stiffness at the shear stresses, the others on their nodes (Moczo et al. 2002).
+//! shear stiffness at the shear stresses unless it stands there, the others on their nodes (Moczo et al. 2002).
 
 use super::layout::RIM;
 use super::rows::STIFFNESSES;
@@ -56,14 +56,14 @@ enum Mean {
 }
 
 impl<T: Real> Staggered<T> {
-    /// The medium on `planes` of a run with the step `dt`; `raw` holds the planes behind them, too.
+    /// The medium on `planes` of a run with the step `dt`, whose shear stiffnesses stand on the nodes or at the shear stresses; `raw` holds the planes behind them, too.
     pub fn new(
         raw: &Medium<T>,
         class: Symmetry,
-        dt: f64,
+        (dt, shears_in_place): (f64, bool),
         (cpu, planes): (&Cpu, &Range<usize>),
     ) -> Result<Self, Error> {
-        let mut made = Self::relaxing(raw, class, dt, (cpu, planes))?;
+        let mut made = Self::relaxing(raw, class, (dt, shears_in_place), (cpu, planes))?;
         made.buoyancy = (0..made.padded.ndim())
             .map(|a| fill(raw, (cpu, planes), raw.density(), Mean::Over(dt, a)))
             .collect::<Result<_, _>>()?;
@@ -74,7 +74,7 @@ impl<T: Real> Staggered<T> {
     pub fn relaxing(
         raw: &Medium<T>,
         class: Symmetry,
-        dt: f64,
+        (dt, shears_in_place): (f64, bool),
         (cpu, planes): (&Cpu, &Range<usize>),
     ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
@@ -93,7 +93,13 @@ impl<T: Real> Staggered<T> {
             &[[0, 1]]
         };
         for (k, &axes) in shears.iter().enumerate() {
-            jobs.push((order[6 + k], Mean::Harmonic(dt, axes)));
+            // An isotropic medium has one shear stiffness, which belongs to its normal ones, too.
+            let mean = if shears_in_place && class != Symmetry::Isotropic {
+                Mean::Node(dt)
+            } else {
+                Mean::Harmonic(dt, axes)
+            };
+            jobs.push((order[6 + k], mean));
         }
         let shear = |k: usize| first + if ndim == 3 { k } else { 0 };
         let mut places = [0; STIFFNESSES];

@@ -91,6 +91,9 @@ pub struct Shot {
     pub frame: Frame,
     /// Attenuation.
     pub attenuation: Option<Attenuation>,
+    /// The shear stiffnesses of the medium stand at the shear stresses, half a cell beyond their nodes along two axes, and are taken
+    /// as they are; otherwise they stand on the nodes and harmonic means are taken.
+    pub shears_in_place: bool,
     /// A free surface through the first row of the model.
     pub surface: bool,
     /// Sources.

@@ -42,6 +42,7 @@ fn sample(run: &Shot, padded: &Padded, most: usize, steps: usize) -> (Shot, Grid
         jdata: 1,
         snapshots: None,
         peaks: false,
+        shears_in_place: false,
         jcheck: steps,
     };
     (shot, grid)

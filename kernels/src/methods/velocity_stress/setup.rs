@@ -30,10 +30,10 @@ impl<T: Real> Setup<T> {
         let weights = check(shot, &padded)?;
         let losses = shot.attenuation.as_ref();
         let relaxation = losses
-            .map(|losses| Relaxation::new(raw, class, losses, shot.dt, (&cpu, own)))
+            .map(|losses| Relaxation::new(raw, class, (losses, shot), (&cpu, own)))
             .transpose()?;
         let (relaxation, weak) = relaxation.unzip();
-        let medium = Staggered::new(raw, class, shot.dt, (&cpu, own))?;
+        let medium = Staggered::new(raw, class, (shot.dt, shot.shears_in_place), (&cpu, own))?;
         let (spots, receivers) = points_of(shot, (&padded, &weights), &medium, own)?;
         let setup = Self {
             edges: Arc::new(Edges::new(&padded, &shot.frame, shot.dt)),

@@ -83,6 +83,12 @@ impl Method for Run {
             job.stdin()?
         };
         let files = Files::Stiffness([job.input("ccc")?, job.input("den")?]);
+        if files.shears_in_place() {
+            anyhow::bail!(
+                "{} has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes, for sfvsfd{ndim}d-gpu; make the model for this program (sflayers or sfupscale with scheme=collocated)",
+                files.inputs()[0].name()
+            );
+        }
         let padded = model::padded(&files.grid(ndim)?, usize::try_from(job.int("nb")?)?)?;
         let mut run = prepare(job, wavelet, (padded, files.coefficients(ndim)))?;
         let stiffness = files.inputs()[0];

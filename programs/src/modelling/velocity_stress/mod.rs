@@ -127,7 +127,8 @@ impl Run {
                 Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
             );
         }
-        let run = prepare(job, &grid, films)?;
+        let mut run = prepare(job, &grid, films)?;
+        run.shot.shears_in_place = files.shears_in_place();
         advice::acquisition(job, &run.padded, &run.shot);
         Ok((run, files))
     }
@@ -376,6 +377,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         jdata: every,
         snapshots,
         peaks: job.given("pgv"),
+        shears_in_place: false,
         jcheck,
     };
     Ok(Run {

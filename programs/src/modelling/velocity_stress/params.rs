@@ -49,7 +49,7 @@ the model is a free surface.
 Each value of the model fills the cell around its node, so an interface lies half way between two planes of different rock. \
 A cell that is cut by an interface needs the averages of its rocks. For a horizontal interface these are VTI (Backus): \
 den=<rho>, c33=1/<1/M>, c55=1/<1/mu>, c66=<mu>, c13=<1-2mu/M> c33, c11=<4mu(1-mu/M)>+<1-2mu/M>^2 c33, with M=rho vp^2 and \
-mu=rho vs^2.
+mu=rho vs^2. sflayers and sfupscale make models with such cells, for interfaces of any dip.
 
 Sources (src=): moment is a moment tensor mxx= ... in N m along the axes of the grid, with z downwards; dc is a double \
 couple with strike=, dip= and rake= in degrees and the moment m0= (Aki and Richards: x north, y east, z down; xaz= turns x; \

@@ -220,6 +220,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             ndim,
             half: weights.len(),
             isotropic: class == Symmetry::Isotropic,
+            shears_in_place: shot.shears_in_place,
             edge: setup.edge(),
             mechanisms,
             several: shots.len() > 1,

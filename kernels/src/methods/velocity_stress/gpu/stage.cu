@@ -155,9 +155,14 @@ INLINE void normal_rates(const struct Stiff *k, WIDE m, REAL e[3][VEC], REAL rat
 #endif
 }
 
-// The harmonic mean of a shear stiffness over the four nodes around its stress.
+// The shear stiffness at its stress, where it is given there; else the harmonic mean over the four nodes around it.
 INLINE void shear_stiffness(const struct Slab *s, const struct Stiff *k, const struct Cell *c, int t, int j, REAL *out) {
     const REAL *q = k->shear[ISOTROPIC ? 0 : PAIR(t, j) - 3];
+#if IN_PLACE
+    REAL own[VEC];
+    fetch(q + medium_at(s, c->plane, c->row) + c->z, own);
+    EACH_VEC out[v] = inverse((REAL)4 * own[v]);
+#else
     REAL sum[VEC];
     EACH_VEC sum[v] = 0;
     // t < j; only t can be along z.
@@ -172,6 +177,7 @@ INLINE void shear_stiffness(const struct Slab *s, const struct Stiff *k, const s
         }
     }
     EACH_VEC out[v] = inverse(sum[v]);
+#endif
 }
 
 // Where the memory variables of a stress stand whose row begins there.

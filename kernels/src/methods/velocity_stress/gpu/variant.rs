@@ -36,6 +36,8 @@ pub struct Variant {
     pub half: usize,
     /// Two coefficients instead of nine (2-D: four).
     pub isotropic: bool,
+    /// Shear stiffnesses stand at the shear stresses.
+    pub shears_in_place: bool,
     /// What absorbs.
     pub edge: Edge,
     /// Memory variables of a stress; 0 without attenuation.
@@ -80,6 +82,10 @@ impl Variant {
         let defines = [
             ("STAGE", stage),
             ("ISOTROPIC", usize::from(isotropic)),
+            (
+                "IN_PLACE",
+                usize::from(stage == 1 && self.shears_in_place && !isotropic),
+            ),
             ("MECHANISMS", mechanisms),
             ("FRAMED", usize::from(framed)),
             (
@@ -152,6 +158,8 @@ pub fn all(double: bool) -> Vec<Source> {
                     ndim,
                     half,
                     isotropic,
+                    // One order shows it.
+                    shears_in_place: half == 2 && mechanisms < 2,
                     edge,
                     mechanisms,
                     several: *several,

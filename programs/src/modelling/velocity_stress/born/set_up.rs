@@ -370,6 +370,9 @@ fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
             "wrt={} with ccc=: a medium of stiffness planes is linearised by them, wrt=ccc,rho",
             job.choice("wrt")?
         ),
+        (_, Files::Stiffness(_)) if files.shears_in_place() => bail!(
+            "ccc= has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes; this program is linear in stiffnesses on the nodes, so make the model with average=n or sfstiffness"
+        ),
         (_, Files::Stiffness(_)) => Parameters::Stiffness,
         ("lambda,mu,rho", _) => Parameters::Lame,
         ("ip,is,rho", _) => Parameters::Impedances,

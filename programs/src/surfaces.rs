@@ -1,10 +1,10 @@
-//! The bottom, the interfaces and the top of a box.
+//! Surfaces in depth: the bottom, the interfaces and the top of a box, the horizons of a model.
 
 use anyhow::{Result, bail};
 use rsf_io::{Axis, Job};
 
-/// z over the box.
-pub(super) enum Surface {
+/// z over a box or a model.
+pub(crate) enum Surface {
     Flat(f64),
     Map {
         name: String,
@@ -15,18 +15,18 @@ pub(super) enum Surface {
 }
 
 impl Surface {
-    /// A number, or the map of an RSF file.
+    /// A number, or the map of an RSF file, as an entry of the parameter `key`.
     ///
     /// # Errors
     /// A file that is no map of finite numbers.
-    pub(super) fn open(job: &mut Job, word: &str) -> Result<Self> {
+    pub(crate) fn open(job: &mut Job, key: &str, word: &str) -> Result<Self> {
         if let Ok(z) = word.parse::<f64>() {
             if !z.is_finite() {
-                bail!("surfaces= has {word}; every entry is a finite number or an RSF file");
+                bail!("{key}= has {word}; every entry is a finite number or an RSF file");
             }
             return Ok(Self::Flat(z));
         }
-        let name = format!("the map {word} of surfaces=");
+        let name = format!("the map {word} of {key}=");
         let mut input = job.open_as(name.clone(), word.as_ref())?;
         let (x, y) = (input.axis(1), input.axis(2));
         let sound = |axis: &Axis| {
@@ -48,8 +48,16 @@ impl Surface {
         Ok(Self::Map { name, x, y, values })
     }
 
+    /// Whether z is the same everywhere.
+    pub(crate) fn is_flat(&self) -> bool {
+        match self {
+            Self::Flat(_) => true,
+            Self::Map { values, .. } => values.iter().all(|z| *z == values[0]),
+        }
+    }
+
     /// First and last coordinate along x and y; none where the surface is the same everywhere.
-    pub(super) fn span(&self, axis: usize) -> Option<[f64; 2]> {
+    pub(crate) fn span(&self, axis: usize) -> Option<[f64; 2]> {
         let Self::Map { x, y, .. } = self else { return None };
         let axis = if axis == 0 { x } else { y };
         (axis.n > 1).then(|| {
@@ -64,7 +72,7 @@ impl Surface {
     ///
     /// # Errors
     /// A place more than a sample's rounding outside of the map.
-    pub(super) fn at(&self, place: [f64; 2]) -> Result<f64> {
+    pub(crate) fn at(&self, place: [f64; 2]) -> Result<f64> {
         let (name, x, y, values) = match self {
             Self::Flat(z) => return Ok(*z),
             Self::Map { name, x, y, values } => (name, x, y, values),
@@ -77,7 +85,7 @@ impl Surface {
             let k = (at - f64::from(axis.o)) / f64::from(axis.d);
             if !(-1e-3..=last + 1e-3).contains(&k) {
                 bail!(
-                    "{name} ends before {word}={at}: it goes from {} to {}; make the map larger or set {word}min= and {word}max=",
+                    "{name} ends before {word}={at}: it goes from {} to {}; make the map larger or the model smaller ({word}min= and {word}max= of sfhexmesh)",
                     axis.o,
                     f64::from(axis.o) + last * f64::from(axis.d)
                 );

@@ -1,0 +1,263 @@
+//! The medium that long waves see in place of thin layers of several rocks: Backus (1962) for isotropic layers, Schoenberg &
+//! Muir (1989) for any. Stresses on the planes of the layers and strains within them are the same in all layers; the means
+//! of what follows from them are those of the medium.
+//!
+//! Layers lie across the third axis of their own frame. Shares may come from a window that is negative in places, so the
+//! result is checked by whoever asks for it.
+
+use super::{Voigt, rotate};
+
+/// Voigt numbers less one of what is continuous across layers as a stress (zz, yz, zx) and as a strain (xx, yy, xy).
+const ACROSS: [usize; 3] = [2, 3, 4];
+const WITHIN: [usize; 3] = [0, 1, 5];
+/// A shear stiffness below this share of `c33` is that of a fluid, turned or not.
+const FLUID: f64 = 1e-9;
+
+type Block = [[f64; 3]; 3];
+
+/// Sums over the layers of a stack, in its frame.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    /// Compliance across the layers; of fluids that of compression alone.
+    compliance: Block,
+    /// Strains within the layers times this are stresses across them, divided by the stiffness there.
+    coupling: Block,
+    /// What strains within the layers cost where no stress acts across them.
+    within: Block,
+    /// A layer is fluid, so that layers slip upon each other.
+    slips: bool,
+}
+
+impl Layers {
+    /// Adds a layer of the stiffness `c` with this share of the whole.
+    pub fn add(&mut self, share: f64, c: &Voigt) {
+        let part = |rows: [usize; 3], columns: [usize; 3]| -> Block {
+            std::array::from_fn(|i| std::array::from_fn(|j| c[rows[i]][columns[j]]))
+        };
+        let is_fluid = c[3][3].max(c[4][4]) <= FLUID * c[2][2];
+        let compliance = if is_fluid {
+            self.slips |= share != 0.0;
+            let mut only = Block::default();
+            only[0][0] = 1.0 / c[2][2];
+            only
+        } else {
+            inverse(&part(ACROSS, ACROSS))
+        };
+        let (coupled, plane) = (part(WITHIN, ACROSS), part(WITHIN, WITHIN));
+        let coupling = product(&coupled, &compliance);
+        let relieved = product(&coupling, &transposed(&coupled));
+        for (i, j) in (0..9).map(|k| (k / 3, k % 3)) {
+            self.compliance[i][j] += share * compliance[i][j];
+            self.coupling[i][j] += share * coupling[i][j];
+            self.within[i][j] += share * (plane[i][j] - relieved[i][j]);
+        }
+    }
+
+    /// The stiffness of the whole, whose shares add up to one. Where a layer is fluid there is no shear stress across layers.
+    pub fn medium(&self) -> Voigt {
+        let across = if self.slips {
+            let mut only = Block::default();
+            only[0][0] = 1.0 / self.compliance[0][0];
+            only
+        } else {
+            inverse(&self.compliance)
+        };
+        let coupled = product(&self.coupling, &across);
+        let stiffened = product(&coupled, &transposed(&self.coupling));
+        let mut c = Voigt::default();
+        for (i, j) in (0..9).map(|k| (k / 3, k % 3)) {
+            c[ACROSS[i]][ACROSS[j]] = 0.5 * (across[i][j] + across[j][i]);
+            c[WITHIN[i]][WITHIN[j]] =
+                0.5 * (self.within[i][j] + self.within[j][i] + stiffened[i][j] + stiffened[j][i]);
+            c[WITHIN[i]][ACROSS[j]] = coupled[i][j];
+            c[ACROSS[j]][WITHIN[i]] = coupled[i][j];
+        }
+        c
+    }
+}
+
+/// The stiffness of layers of these shares (their sum is one) across `normal` (x, y, z; of any length).
+pub fn effective(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Voigt {
+    let frame = frame(normal);
+    let upright = transposed(&frame);
+    let mut layers = Layers::default();
+    for (share, c) in parts {
+        layers.add(*share, &rotate::rotated(c, &upright));
+    }
+    rotate::rotated(&layers.medium(), &frame)
+}
+
+/// The rotation that turns the z axis into `normal`; the second axis stays horizontal, and in 2-D along y.
+pub fn frame(normal: [f64; 3]) -> Block {
+    let [x, y, z] = normal;
+    let flat = x.hypot(y);
+    if flat <= f64::EPSILON * z.abs() {
+        return [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    }
+    let length = flat.hypot(z);
+    let (cos_tilt, sin_tilt) = (z / length, flat / length);
+    let (cos_turn, sin_turn) = (x / flat, y / flat);
+    [
+        [cos_turn * cos_tilt, -sin_turn, cos_turn * sin_tilt],
+        [sin_turn * cos_tilt, cos_turn, sin_turn * sin_tilt],
+        [-sin_tilt, 0.0, cos_tilt],
+    ]
+}
+
+fn product(a: &Block, b: &Block) -> Block {
+    std::array::from_fn(|i| std::array::from_fn(|j| (0..3).map(|k| a[i][k] * b[k][j]).sum()))
+}
+
+fn transposed(a: &Block) -> Block {
+    std::array::from_fn(|i| std::array::from_fn(|j| a[j][i]))
+}
+
+/// The inverse by cofactors.
+fn inverse(a: &Block) -> Block {
+    let cofactor = |i: usize, j: usize| {
+        let ([r, s], [p, q]) = ([(i + 1) % 3, (i + 2) % 3], [(j + 1) % 3, (j + 2) % 3]);
+        a[r][p] * a[s][q] - a[r][q] * a[s][p]
+    };
+    let determinant: f64 = (0..3).map(|j| a[0][j] * cofactor(0, j)).sum();
+    std::array::from_fn(|i| std::array::from_fn(|j| cofactor(j, i) / determinant))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::medium::voigt::Coefficients;
+    use crate::medium::{Speeds, Stiffness, Thomsen, triclinic};
+
+    fn rock(vp: f64, vs: f64, rho: f64) -> Voigt {
+        Stiffness::isotropic(Speeds { vp, vs, rho }).voigt()
+    }
+
+    fn tilted() -> Voigt {
+        let speeds = Speeds {
+            vp: 3.0,
+            vs: 1.4,
+            rho: 2.2,
+        };
+        let weak = Thomsen {
+            epsilon: 0.25,
+            delta: 0.1,
+            gamma: 0.2,
+        };
+        let upright = Stiffness::vti(speeds, weak).expect("a real medium").voigt();
+        rotate::rotated(&upright, &rotate::rotation(35.0, 20.0))
+    }
+
+    fn assert_same(a: &Voigt, b: &Voigt, allowed: f64) {
+        for (i, j) in (0..36).map(|k| (k / 6, k % 6)) {
+            assert!(
+                (a[i][j] - b[i][j]).abs() < allowed,
+                "c{}{}: {} and {}",
+                i + 1,
+                j + 1,
+                a[i][j],
+                b[i][j]
+            );
+        }
+    }
+
+    fn is_sound(c: &Voigt) -> bool {
+        let table = Coefficients::All.table(3);
+        let values: Vec<f64> = table.pairs.iter().map(|&pair| rotate::entry(c, pair)).collect();
+        triclinic::fault(3, &values).is_none()
+    }
+
+    /// Backus (1962), equation 13, in M = lambda + 2 mu and mu.
+    #[test]
+    fn isotropic_layers_are_those_of_backus() {
+        let rocks = [
+            (0.2, rock(2.0, 1.0, 2.0)),
+            (0.5, rock(3.0, 1.8, 2.3)),
+            (0.3, rock(4.5, 2.2, 2.6)),
+        ];
+        let mean = |f: &dyn Fn(f64, f64) -> f64| -> f64 {
+            rocks.iter().map(|(share, c)| share * f(c[2][2], c[4][4])).sum()
+        };
+        let c33 = 1.0 / mean(&|m, _| 1.0 / m);
+        let ratio = mean(&|m, s| 1.0 - 2.0 * s / m);
+        let c11 = mean(&|m, s| 4.0 * s * (1.0 - s / m)) + ratio * ratio * c33;
+        let (c44, c66) = (1.0 / mean(&|_, s| 1.0 / s), mean(&|_, s| s));
+        let want = Stiffness {
+            c11,
+            c22: c11,
+            c33,
+            c44,
+            c55: c44,
+            c66,
+            c12: c11 - 2.0 * c66,
+            c13: ratio * c33,
+            c23: ratio * c33,
+        };
+        assert_same(&effective(&rocks, [0.0, 0.0, 1.0]), &want.voigt(), 1e-12);
+    }
+
+    #[test]
+    fn one_rock_alone_is_itself_across_any_normal() {
+        for c in [rock(2.0, 1.0, 2.0), tilted()] {
+            for normal in [
+                [0.0, 0.0, 1.0],
+                [0.6, 0.0, 0.8],
+                [0.3, -0.5, 0.4],
+                [1.0, 0.0, 0.0],
+            ] {
+                assert_same(&effective(&[(0.4, c), (0.6, c)], normal), &c, 1e-12);
+            }
+        }
+    }
+
+    /// Rocks, normal and result turn together.
+    #[test]
+    fn the_medium_turns_with_its_layers() {
+        let (a, b) = (tilted(), rock(2.0, 0.8, 2.0));
+        let r = rotate::rotation(28.0, -50.0);
+        let n = [0.2, 0.7, 0.5];
+        let turned = std::array::from_fn(|i| (0..3).map(|j| r[i][j] * n[j]).sum());
+        let parts = [(0.3, a), (0.7, b)];
+        let parts_turned = parts.map(|(share, c)| (share, rotate::rotated(&c, &r)));
+        let want = rotate::rotated(&effective(&parts, n), &r);
+        assert_same(&effective(&parts_turned, turned), &want, 1e-12);
+    }
+
+    /// Stacks of stacks are stacks: the sums are those of Schoenberg and Muir's group.
+    #[test]
+    fn parts_may_be_stacks_themselves() {
+        let (a, b, c) = (tilted(), rock(2.0, 0.8, 2.0), rock(5.0, 3.0, 2.7));
+        let n = [0.4, 0.1, 0.8];
+        let pair = effective(&[(0.25, a), (0.75, b)], n);
+        let whole = effective(&[(0.1, a), (0.3, b), (0.6, c)], n);
+        assert_same(&effective(&[(0.4, pair), (0.6, c)], n), &whole, 1e-11);
+    }
+
+    #[test]
+    fn every_mixture_is_a_medium_between_the_bounds() {
+        let (soft, hard) = (rock(1.6, 0.4, 1.8), rock(5.5, 3.2, 2.8));
+        for k in 1..10 {
+            let f = f64::from(k) / 10.0;
+            let c = effective(&[(f, soft), (1.0 - f, hard)], [0.5, 0.3, 0.7]);
+            assert!(is_sound(&c), "share {f}");
+            // Reuss and Voigt bound the energy of every strain; here of compression along x.
+            let voigt = f * soft[0][0] + (1.0 - f) * hard[0][0];
+            assert!(c[0][0] < voigt + 1e-12 && c[0][0] > soft[0][0], "share {f}");
+        }
+    }
+
+    /// A fluid layer: the limit of a vanishing shear stiffness, and no shear stress across.
+    #[test]
+    fn fluids_slip() {
+        let (water, floor) = (rock(1.5, 0.0, 1.0), rock(3.0, 1.6, 2.2));
+        let nearly = rock(1.5, 1e-6, 1.0);
+        for normal in [[0.0, 0.0, 1.0], [0.5, 0.0, 0.7]] {
+            let c = effective(&[(0.4, water), (0.6, floor)], normal);
+            assert!(is_sound(&c));
+            assert_same(&c, &effective(&[(0.4, nearly), (0.6, floor)], normal), 1e-8);
+        }
+        let flat = effective(&[(0.4, water), (0.6, floor)], [0.0, 0.0, 1.0]);
+        assert_eq!([flat[3][3], flat[4][4]], [0.0; 2]);
+        assert!((flat[5][5] - 0.6 * floor[5][5]).abs() < 1e-12);
+        assert_same(&effective(&[(1.0, water)], [0.3, 0.2, 0.5]), &water, 1e-12);
+    }
+}

@@ -1,0 +1,185 @@
+//! The medium of every node: that of its layer, or the effective one of all layers within its window.
+
+use anyhow::{Context, Result};
+use kernels::medium::window::{REACH, Window};
+use kernels::medium::{Coefficients, Voigt, effective, rotate, triclinic};
+
+use super::columns::{Column, Columns};
+use super::planes::Medium;
+use super::rocks::Rock;
+
+/// Shares that windows leave of nothing.
+const NOTHING: f64 = 1e-9;
+
+/// Everything that the cells of a model are made of.
+pub(super) struct Cells<'a> {
+    pub(super) columns: &'a Columns,
+    pub(super) rocks: &'a [Rock],
+    /// First depth and spacing.
+    pub(super) z: [f64; 2],
+    pub(super) window: Window,
+}
+
+/// The nodes below one place (or the points half a cell beyond it), before their depths are known.
+pub(super) struct Line<'a> {
+    cells: &'a Cells<'a>,
+    around: Vec<Column>,
+    /// Of each column: its share of the window, and of the cell alone.
+    shares: Vec<[f64; 2]>,
+    /// Shallowest and deepest z of each horizon there.
+    spans: Vec<[f64; 2]>,
+    /// Half a cell further down.
+    lower: bool,
+}
+
+impl<'a> Cells<'a> {
+    /// The line of nodes below a place, or of points half a cell beyond along z, x, y.
+    pub(super) fn line(&'a self, place: [usize; 2], beyond: [bool; 3]) -> Line<'a> {
+        let around = self.columns.around(place, [beyond[1], beyond[2]]);
+        let part = |window: Window, off: f64| {
+            let [low, high] = Columns::limits(off);
+            window.below(high) - window.below(low)
+        };
+        let share = |column: &Column| {
+            [self.window, Window::Cell].map(|window| {
+                let along_y = if self.columns.is_3d() {
+                    part(window, column.off[1])
+                } else {
+                    1.0
+                };
+                part(window, column.off[0]) * along_y
+            })
+        };
+        let span = |horizon: usize| {
+            let depths = around.iter().map(|c| self.columns.depth(horizon, c.place));
+            depths.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], z| {
+                [low.min(z), high.max(z)]
+            })
+        };
+        Line {
+            cells: self,
+            shares: around.iter().map(share).collect(),
+            spans: (0..self.columns.horizons()).map(span).collect(),
+            around,
+            lower: beyond[0],
+        }
+    }
+}
+
+impl Line<'_> {
+    /// Density and stiffness of the node `k` of the line.
+    ///
+    /// # Errors
+    /// A rock that is no elastic medium there.
+    pub(super) fn medium(&self, k: usize) -> Result<Medium> {
+        let [first, step] = self.cells.z;
+        let z = first + (k as f64 + if self.lower { 0.5 } else { 0.0 }) * step;
+        let rock = |layer: usize| {
+            let rock = self.cells.rocks[layer].at(z);
+            rock.with_context(|| format!("layer {} of {}", layer + 1, self.cells.rocks.len()))
+        };
+        if let Some(layer) = self.alone(z, step) {
+            return rock(layer);
+        }
+        let shares = self.shares_of(z, self.cells.window);
+        let held = |shares: &[f64]| -> Vec<usize> {
+            (0..shares.len()).filter(|l| shares[*l].abs() > NOTHING).collect()
+        };
+        let fluids = held(&shares);
+        let fluids = fluids
+            .iter()
+            .filter(|l| self.cells.rocks[**l].is_fluid(z))
+            .count();
+        let coupled = fluids == 0 || fluids == held(&shares).len();
+        let windows: &[Window] = if coupled {
+            &[self.cells.window, Window::Cell]
+        } else {
+            &[Window::Cell]
+        };
+        let normal = self.normal(z);
+        let mut made = None;
+        for window in windows {
+            let shares = self.shares_of(z, *window);
+            let mut density = 0.0;
+            let mut parts = Vec::new();
+            for layer in held(&shares) {
+                let (rho, c) = rock(layer)?;
+                density += shares[layer] * rho;
+                parts.push((shares[layer], c));
+            }
+            let c = match parts[..] {
+                [(_, c)] => c,
+                _ => effective::effective(&parts, normal),
+            };
+            let sound = density > 0.0 && is_sound(&c);
+            made = Some((density, c));
+            if sound {
+                break;
+            }
+        }
+        Ok(made.expect("there is a window"))
+    }
+
+    /// The layer that fills all windows at this depth.
+    fn alone(&self, z: f64, step: f64) -> Option<usize> {
+        let reach = REACH as f64 * step;
+        let mut above = 0;
+        for [low, high] in &self.spans {
+            if *high <= z - reach {
+                above += 1;
+            } else if *low < z + reach {
+                return None;
+            }
+        }
+        Some(above)
+    }
+
+    /// The share of each layer in the window around depth `z`.
+    fn shares_of(&self, z: f64, window: Window) -> Vec<f64> {
+        let step = self.cells.z[1];
+        let mut shares = vec![0.0; self.spans.len() + 1];
+        let which = usize::from(window == Window::Cell);
+        for (column, share) in self.around.iter().zip(&self.shares) {
+            let share = share[which];
+            if share == 0.0 {
+                continue;
+            }
+            let mut above = 0.0;
+            for horizon in 0..self.spans.len() {
+                let depth = self.cells.columns.depth(horizon, column.place);
+                let below = window.below((depth - z) / step);
+                shares[horizon] += share * (below - above);
+                above = below;
+            }
+            shares[self.spans.len()] += share * (1.0 - above);
+        }
+        shares
+    }
+
+    /// The mean normal of the horizons around depth `z`, those that are closer counting more.
+    fn normal(&self, z: f64) -> [f64; 3] {
+        let step = self.cells.z[1];
+        let mut sum = [0.0, 0.0, 1e-300];
+        for column in &self.around {
+            let [x, y] = column.off;
+            for horizon in 0..self.spans.len() {
+                let s = (self.cells.columns.depth(horizon, column.place) - z) / step;
+                let weight = (-0.5 * (x * x + y * y + s * s)).exp();
+                if weight > 1e-12 {
+                    let [along_x, along_y] = self.cells.columns.slopes(horizon, column.place);
+                    sum[0] -= weight * along_x;
+                    sum[1] -= weight * along_y;
+                    sum[2] += weight;
+                }
+            }
+        }
+        sum
+    }
+}
+
+/// Whether a medium is elastic.
+pub(super) fn is_sound(c: &Voigt) -> bool {
+    let table = Coefficients::All.table(3);
+    let values: Vec<f64> = table.pairs.iter().map(|&pair| rotate::entry(c, pair)).collect();
+    triclinic::fault(3, &values).is_none()
+}

@@ -1,0 +1,150 @@
+//! `sflayers`: a model from horizons and the rock between them.
+//!
+//! # Conventions
+//! Axes, Voigt numbers and planes are those of `sfstiffness`. A cell that an interface cuts has the effective medium of its
+//! parts (`kernels::medium::effective`), as much of each as the window of its node holds (`kernels::medium::window`). A
+//! window is as wide along x and y as along z, in spacings; the rock of a part is that at the depth of the node.
+
+mod cells;
+mod columns;
+mod planes;
+mod rocks;
+mod shears;
+mod spec;
+pub mod upscale;
+mod upscale_spec;
+
+pub use spec::PROGRAM;
+
+use anyhow::{Context, Result, bail};
+use cells::{Cells, Line};
+use columns::Columns;
+use kernels::medium::Coefficients;
+use kernels::medium::rotate;
+use kernels::medium::window::Window;
+use planes::{Grid, Medium, Planes};
+use rocks::Rock;
+use rsf_io::Job;
+
+use crate::stiffness::grid_of;
+use crate::surfaces::Surface;
+
+/// What is made of every node.
+struct Model {
+    grid: Grid,
+    rocks: Vec<Rock>,
+    horizons: Vec<Surface>,
+    /// Effective media, and for which grid of fields.
+    average: bool,
+    staggered: bool,
+}
+
+/// Runs the program.
+///
+/// # Errors
+/// One sentence about parameters, maps or the first node whose rock is no elastic medium.
+pub fn run(job: &mut Job) -> Result<()> {
+    let (axes, ndim) = grid_of(job)?;
+    if let Some(i) = axes.iter().position(|a| a.n > 1 && a.d <= 0.0) {
+        bail!("d{}={}: the spacing must be positive", i + 1, axes[i].d);
+    }
+    let horizons = columns::open(job)?;
+    let rocks = Rock::all(job, horizons.len() + 1)?;
+    let mut model = Model {
+        grid: Grid {
+            axes,
+            ndim,
+            kind: Coefficients::Orthorhombic,
+        },
+        rocks,
+        horizons,
+        average: job.flag("average")?,
+        staggered: job.choice("scheme")? == "staggered",
+    };
+    model.grid.kind = model.coefficients(job)?;
+    model.refuse_what_does_not_fit()?;
+    if job.is_dry_run() {
+        return Ok(());
+    }
+    let planes = model.planes()?;
+    model
+        .grid
+        .write(job, "den", &planes, model.average && model.staggered)
+}
+
+impl Model {
+    /// The coefficients that `planes=` asks for, or that the model needs.
+    fn coefficients(&self, job: &Job) -> Result<Coefficients> {
+        let dips = self.average && self.horizons.iter().any(|horizon| !horizon.is_flat());
+        let turned = self.rocks.iter().any(Rock::is_turned);
+        let needed = match dips || turned {
+            true if !self.staggered => Coefficients::All,
+            _ => Coefficients::Orthorhombic,
+        };
+        Ok(self.grid.asked(job, self.staggered)?.unwrap_or(needed))
+    }
+
+    /// Rock that the planes cannot hold, and memory that is not there.
+    fn refuse_what_does_not_fit(&self) -> Result<()> {
+        for (k, rock) in self.rocks.iter().enumerate().filter(|(_, rock)| rock.is_turned()) {
+            let (_, c) = rock
+                .at(self.grid.axes[0].o.into())
+                .with_context(|| format!("layer {}", k + 1))?;
+            if let Some(lost) =
+                rotate::lost(&c, self.grid.ndim, self.grid.kind).filter(|l| l.share >= rotate::LOSS_ALLOWED)
+            {
+                bail!(
+                    "layer {}: {lost}; sfewefd3d-gpu takes all 21 coefficients (scheme=collocated in 3-D without planes=)",
+                    k + 1
+                );
+            }
+        }
+        self.grid.refuse_what_is_too_large()
+    }
+
+    fn planes(&self) -> Result<Planes> {
+        let columns = Columns::of(&self.horizons, &self.grid.axes, self.grid.ndim)?;
+        if !self.average {
+            return self.grid.filled(|place| place, |place, k| self.sharp(*place, k));
+        }
+        let window = if self.staggered {
+            Window::Staggered
+        } else {
+            Window::Nodes
+        };
+        let cells = Cells {
+            columns: &columns,
+            rocks: &self.rocks,
+            z: [self.grid.axes[0].o.into(), self.grid.axes[0].d.into()],
+            window,
+        };
+        let line = |place, beyond| (place, cells.line(place, beyond));
+        let node = |(place, line): &([usize; 2], Line), k| match self.staggered
+            && self.grid.is_outermost(*place, k)
+        {
+            true => self.sharp(*place, k),
+            false => line.medium(k),
+        };
+        let mut planes = self.grid.filled(|place| line(place, [false; 3]), node)?;
+        if self.staggered {
+            shears::staggered(&self.grid, &mut planes, line, node)?;
+        }
+        Ok(planes)
+    }
+
+    /// The rock of the layer that holds a node.
+    fn sharp(&self, place: [usize; 2], k: usize) -> Result<Medium> {
+        let at = |axis: usize, i: usize| {
+            f64::from(self.grid.axes[axis].o) + i as f64 * f64::from(self.grid.axes[axis].d)
+        };
+        let (z, x, y) = (at(0, k), at(1, place[0]), at(2, place[1]));
+        let mut layer = 0;
+        for (k, horizon) in self.horizons.iter().enumerate() {
+            if horizon.at([x, y])? <= z {
+                layer = k + 1;
+            }
+        }
+        let rock = self.rocks[layer].at(z);
+        rock.with_context(|| format!("layer {} of {}", layer + 1, self.rocks.len()))
+    }
+}

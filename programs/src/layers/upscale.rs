@@ -1,0 +1,362 @@
+//! `sfupscale`: the effective medium of a fine grid on one that is coarser by a whole number.
+//!
+//! A coarse node has the layers of Schoenberg and Muir (1989) made of all fine nodes within its window, each with the weight
+//! that the window gives its cell. The layers lie across the direction in which the fine medium changes most around the node.
+
+use anyhow::{Context, Result, bail};
+use kernels::medium::window::{REACH, Window};
+use kernels::medium::{Coefficients, Voigt, effective, eigen, rotate};
+use rsf_io::{Axis, Input, Job};
+
+use super::planes::{Grid, Medium};
+use super::shears;
+
+pub use super::upscale_spec::PROGRAM;
+
+/// A fine model, all planes in memory order.
+struct Fine {
+    grid: Grid,
+    stiffness: Vec<Vec<f32>>,
+    density: Vec<f32>,
+    /// Fine spacings in a coarse one.
+    factor: usize,
+    window: Window,
+}
+
+/// Weights of fine nodes along an axis: the first of them, which may lie before the grid, and all weights.
+struct Weights {
+    first: isize,
+    of_window: Vec<f64>,
+    of_cell: Vec<f64>,
+    /// Distance from the coarse node, in coarse spacings.
+    off: Vec<f64>,
+}
+
+/// The coarse nodes of a line.
+struct Line<'a> {
+    fine: &'a Fine,
+    across: [Weights; 2],
+    lower: bool,
+    place: [usize; 2],
+}
+
+/// Runs the program.
+///
+/// # Errors
+/// One sentence about parameters or files that do not fit together.
+pub fn run(job: &mut Job) -> Result<()> {
+    let factor = usize::try_from(job.int("n")?)?;
+    let staggered = job.choice("scheme")? == "staggered";
+    let fine = Fine::read(job, factor, staggered)?;
+    let turned = fine.grid.kind == Coefficients::All;
+    let mut coarse = Grid {
+        axes: fine.grid.axes.each_ref().map(|axis| coarser(axis, factor)),
+        ndim: fine.grid.ndim,
+        kind: Coefficients::All,
+    };
+    if staggered && turned {
+        bail!(
+            "{} planes of standard input are all coefficients of a medium that may be tilted; scheme=staggered holds {}",
+            fine.grid.kind.count(coarse.ndim),
+            Coefficients::Orthorhombic.count(coarse.ndim)
+        );
+    }
+    let needed = if staggered {
+        Coefficients::Orthorhombic
+    } else {
+        Coefficients::All
+    };
+    coarse.kind = coarse.asked(job, staggered)?.unwrap_or(needed);
+    coarse.refuse_what_is_too_large()?;
+    if job.is_dry_run() {
+        return Ok(());
+    }
+    let line = |place: [usize; 2], beyond: [bool; 3]| fine.line(place, beyond);
+    let node = |line: &Line, k: usize| {
+        Ok(match staggered && coarse.is_outermost(line.place, k) {
+            true => line.sharp(k),
+            false => line.medium(k),
+        })
+    };
+    let mut planes = coarse.filled(|place| line(place, [false; 3]), node)?;
+    if staggered {
+        shears::staggered(&coarse, &mut planes, line, node)?;
+    }
+    coarse.write(job, "denout", &planes, staggered)
+}
+
+/// Every `factor`th node.
+fn coarser(axis: &Axis, factor: usize) -> Axis {
+    Axis {
+        n: (axis.n - 1) / factor + 1,
+        d: axis.d * factor as f32,
+        ..axis.clone()
+    }
+}
+
+impl Fine {
+    fn read(job: &mut Job, factor: usize, staggered: bool) -> Result<Self> {
+        let mut density = job.input("den")?;
+        let mut input = job.stdin()?;
+        let ndim = density.rank().max(2);
+        let axes = [1, 2, 3].map(|i| density.axis(i));
+        if ndim > 3 || (1..=ndim).any(|i| input.axis(i).n != density.axis(i).n) {
+            bail!(
+                "den= is {} and standard input {}: both need the same grid z, x[, y]",
+                density.header().sizes(),
+                input.header().sizes()
+            );
+        }
+        let count = input.axis(ndim + 1).n;
+        let Some(kind) = Coefficients::of_count(ndim, count) else {
+            let [few, all] = [Coefficients::Orthorhombic, Coefficients::All].map(|kind| kind.count(ndim));
+            bail!(
+                "standard input has {count} planes; a {ndim}-D model has {few} or {all}, as sfstiffness writes them"
+            );
+        };
+        let cells: usize = axes.iter().map(|axis| axis.n).product();
+        if input.len() != (cells * count) as u64 || density.len() != cells as u64 {
+            bail!("den= or standard input has more axes than a model: z, x[, y] and planes");
+        }
+        let grid = Grid { axes, ndim, kind };
+        grid.refuse_what_is_too_large()?;
+        let mut stiffness = vec![Vec::new(); count];
+        for place in kind.table(ndim).file_order() {
+            stiffness[place] = read(&mut input, cells).with_context(|| format!("plane {place}"))?;
+        }
+        let window = if staggered {
+            Window::Staggered
+        } else {
+            Window::Nodes
+        };
+        Ok(Self {
+            grid,
+            stiffness,
+            density: read(&mut density, cells)?,
+            factor,
+            window,
+        })
+    }
+
+    /// The weights of fine nodes around a coarse one, or around the point half a coarse cell beyond it.
+    fn weights(&self, axis: usize, node: usize, beyond: bool) -> Weights {
+        if self.grid.axes[axis].n == 1 {
+            return Weights {
+                first: 0,
+                of_window: vec![1.0],
+                of_cell: vec![1.0],
+                off: vec![0.0],
+            };
+        }
+        let step = self.factor as f64;
+        let centre = node as f64 * step + if beyond { 0.5 * step } else { 0.0 };
+        let reach = REACH as f64 * step;
+        let (first, last) = (
+            (centre - reach).floor() as isize,
+            (centre + reach).ceil() as isize,
+        );
+        let off = |k: isize| (k as f64 - centre) / step;
+        let part = |window: Window| {
+            (first..=last)
+                .map(|k| window.below(off(k) + 0.5 / step) - window.below(off(k) - 0.5 / step))
+                .collect()
+        };
+        Weights {
+            first,
+            of_window: part(self.window),
+            of_cell: part(Window::Cell),
+            off: (first..=last).map(off).collect(),
+        }
+    }
+
+    fn line(&self, place: [usize; 2], beyond: [bool; 3]) -> Line<'_> {
+        Line {
+            fine: self,
+            across: [1, 2].map(|axis| self.weights(axis, place[axis - 1], beyond[axis])),
+            lower: beyond[0],
+            place,
+        }
+    }
+
+    fn voigt(&self, cell: usize) -> Voigt {
+        let values: [f64; 21] =
+            std::array::from_fn(|k| self.stiffness.get(k).map_or(0.0, |plane| plane[cell].into()));
+        let count = self.grid.kind.count(self.grid.ndim);
+        let mut c = rotate::matrix(self.grid.ndim, &values[..count]);
+        if self.grid.ndim == 2 {
+            // What no plane holds is that of a VTI medium with c66 = c55; it does not come back into the planes.
+            (c[1][1], c[3][3], c[5][5]) = (c[0][0], c[4][4], c[4][4]);
+            (c[0][1], c[1][2]) = (c[0][0] - 2.0 * c[4][4], c[0][2]);
+            (c[1][0], c[2][1]) = (c[0][1], c[1][2]);
+        }
+        c
+    }
+
+    fn same(&self, a: usize, b: usize) -> bool {
+        self.density[a] == self.density[b] && self.stiffness.iter().all(|plane| plane[a] == plane[b])
+    }
+}
+
+fn read(input: &mut Input, cells: usize) -> Result<Vec<f32>> {
+    let mut values = vec![0.0; cells];
+    input.read_f32(&mut values)?;
+    Ok(values)
+}
+
+/// Different media among which the one of a fine node is looked for, the last ones first.
+const ALIKE: usize = 16;
+
+/// Fine nodes of one medium.
+struct Run {
+    cell: usize,
+    weights: [f64; 2],
+}
+
+impl Line<'_> {
+    /// Density and stiffness of the fine node at the coarse node `k` of the line.
+    fn sharp(&self, k: usize) -> Medium {
+        let n = self.fine.grid.n();
+        let [x, y] = self.place.map(|at| at * self.fine.factor);
+        let cell = k * self.fine.factor + n[0] * (x + n[1] * y);
+        (self.fine.density[cell].into(), self.fine.voigt(cell))
+    }
+
+    /// Density and stiffness of the coarse node `k` of the line.
+    fn medium(&self, k: usize) -> Medium {
+        let along = self.fine.weights(0, k, self.lower);
+        let mut runs: Vec<Run> = Vec::new();
+        self.each(&along, |cell, weights, _| {
+            let known = runs
+                .iter_mut()
+                .rev()
+                .take(ALIKE)
+                .find(|run| self.fine.same(run.cell, cell));
+            match known {
+                Some(run) => (0..2).for_each(|w| run.weights[w] += weights[w]),
+                None => runs.push(Run { cell, weights }),
+            }
+        });
+        let first = runs[0].cell;
+        if runs.iter().all(|run| self.fine.same(run.cell, first)) {
+            return (self.fine.density[first].into(), self.fine.voigt(first));
+        }
+        let fluids = runs.iter().filter(|run| self.fine.voigt(run.cell)[4][4] == 0.0);
+        let fluids = fluids.count();
+        let normal = self.normal(&along);
+        let frame = effective::frame(normal);
+        let upright = std::array::from_fn(|i| std::array::from_fn(|j| frame[j][i]));
+        let mut made = None;
+        let windows = if fluids == 0 || fluids == runs.len() {
+            0..2
+        } else {
+            1..2
+        };
+        for which in windows {
+            let mut layers = effective::Layers::default();
+            let mut density = 0.0;
+            for run in runs.iter().filter(|run| run.weights[which] != 0.0) {
+                let c = self.fine.voigt(run.cell);
+                layers.add(run.weights[which], &rotate::rotated(&c, &upright));
+                density += run.weights[which] * f64::from(self.fine.density[run.cell]);
+            }
+            let c = rotate::rotated(&layers.medium(), &frame);
+            let sound = density > 0.0 && super::cells::is_sound(&c);
+            made = Some((density, c));
+            if sound {
+                break;
+            }
+        }
+        made.expect("there is a window")
+    }
+
+    /// Every fine node within reach, z fastest: its cell, its weights in the window and in the cell of the coarse node, and
+    /// its distance along x, y, z in coarse spacings. Beyond the grid its last nodes repeat.
+    fn each(&self, along: &Weights, mut take: impl FnMut(usize, [f64; 2], [f64; 3])) {
+        let n = self.fine.grid.n();
+        let at = |w: &Weights, i: usize, axis: usize| {
+            (w.first + i as isize).clamp(0, n[axis] as isize - 1) as usize
+        };
+        let [xs, ys] = &self.across;
+        for j in 0..ys.off.len() {
+            for i in 0..xs.off.len() {
+                let line = at(xs, i, 1) + n[1] * at(ys, j, 2);
+                let across = [xs.of_window[i] * ys.of_window[j], xs.of_cell[i] * ys.of_cell[j]];
+                for k in 0..along.off.len() {
+                    let weights = [across[0] * along.of_window[k], across[1] * along.of_cell[k]];
+                    take(
+                        at(along, k, 0) + n[0] * line,
+                        weights,
+                        [xs.off[i], ys.off[j], along.off[k]],
+                    );
+                }
+            }
+        }
+    }
+
+    /// The direction in which the medium changes most: of slopes and bends of density, c33 and c55 under a bell around the node.
+    fn normal(&self, along: &Weights) -> [f64; 3] {
+        let fine = self.fine;
+        let shear = kernels::medium::voigt::slot(fine.grid.ndim, (5, 5));
+        let press = kernels::medium::voigt::slot(fine.grid.ndim, (3, 3));
+        let fields = [&fine.density, &fine.stiffness[press], &fine.stiffness[shear]];
+        let mut slopes = [[0.0; 3]; 3];
+        let mut bends = [[[0.0; 3]; 3]; 3];
+        let mut largest = [0.0f64; 3];
+        // Bends are those about the mean, which is taken off with the mean of the bell's own.
+        let (mut sum, mut sums, mut bell_bends) = (0.0, [0.0; 3], [[0.0; 3]; 3]);
+        self.each(along, |cell, _, off| {
+            let bell = (-0.5 * off.iter().map(|x| x * x).sum::<f64>()).exp();
+            sum += bell;
+            for (f, field) in fields.iter().enumerate() {
+                let value = f64::from(field[cell]);
+                largest[f] = largest[f].max(value.abs());
+                sums[f] += bell * value;
+                for a in 0..3 {
+                    slopes[f][a] += bell * off[a] * value;
+                    for b in 0..3 {
+                        bends[f][a][b] += bell * off[a] * off[b] * value;
+                    }
+                }
+            }
+            for (a, b) in (0..9).map(|k| (k / 3, k % 3)) {
+                bell_bends[a][b] += bell * off[a] * off[b];
+            }
+        });
+        let mut tensor = [[0.0; 3]; 3];
+        for f in 0..3 {
+            let scale = if largest[f] > 0.0 {
+                1.0 / (largest[f] * sum)
+            } else {
+                0.0
+            };
+            let mean = sums[f] / sum;
+            let bend = |a: usize, b: usize| 0.5 * scale * (bends[f][a][b] - mean * bell_bends[a][b]);
+            for (a, b) in (0..9).map(|k| (k / 3, k % 3)) {
+                tensor[a][b] += scale * scale * slopes[f][a] * slopes[f][b]
+                    + (0..3).map(|c| bend(a, c) * bend(c, b)).sum::<f64>();
+            }
+        }
+        leading(&tensor)
+    }
+}
+
+/// The eigenvector of the largest eigenvalue of a symmetric matrix, by powers; down where there is none.
+fn leading(tensor: &[[f64; 3]; 3]) -> [f64; 3] {
+    let [largest, ..] = eigen::triple(tensor);
+    if largest <= 0.0 {
+        return [0.0, 0.0, 1.0];
+    }
+    let mut power = tensor.map(|row| row.map(|x| x / largest));
+    for _ in 0..12 {
+        let squared: [[f64; 3]; 3] =
+            std::array::from_fn(|i| std::array::from_fn(|j| (0..3).map(|k| power[i][k] * power[k][j]).sum()));
+        let trace = squared[0][0] + squared[1][1] + squared[2][2];
+        power = squared.map(|row| row.map(|x| x / trace));
+    }
+    let row = (0..3)
+        .max_by(|a, b| power[*a][*a].total_cmp(&power[*b][*b]))
+        .unwrap_or(2);
+    let [x, y, z] = power[row];
+    // One of the two directions, always the same.
+    if z < 0.0 { [-x, -y, -z] } else { [x, y, z] }
+}

@@ -1,0 +1,42 @@
+//! The program as its user sees it.
+
+use rsf_io::{Param, Program};
+
+const PARAMS: &[Param] = &[
+    Param::int("n").required().range("2 to 100", Some(2.0), Some(100.0)).doc("factor between the spacings: every n-th node is kept"),
+    Param::input("den").required().doc("density on the fine grid"),
+    Param::output("denout").required().doc("density on the coarse grid"),
+    Param::choice("scheme", &["collocated", "staggered"])
+        .default("collocated")
+        .doc("the programs that will read the model: sfewefd2d-gpu and sfewefd3d-gpu, or sfvsfd2d-gpu and sfvsfd3d-gpu"),
+    Param::int("planes")
+        .default_text("all coefficients; with scheme=staggered four or nine")
+        .range("4 or 6 in 2-D, 9 or 21 in 3-D", Some(4.0), Some(21.0))
+        .doc("number of coefficients to write"),
+];
+
+/// The declaration of `sfupscale`.
+pub static PROGRAM: Program = Program {
+    name: "sfupscale",
+    about: "The effective medium of a fine grid on a coarser one",
+    usage: "< ccc.rsf den=den.rsf n=4 denout=coarse-den.rsf > coarse-ccc.rsf",
+    comments: COMMENTS,
+    example: EXAMPLE,
+    params: PARAMS,
+};
+
+const COMMENTS: &str = "\
+Standard input holds stiffness planes as sfstiffness writes them, den= the density. Of every axis every n-th node is kept, from the first one \
+on; each of them gets the medium that long waves see in place of the fine nodes around it: fine layers (Schoenberg and Muir 1989) of \
+their rocks, across the direction in which the fine medium changes most there, with the weights of the windows of sflayers, and the mean of their densities. \
+Beyond the grid its last nodes repeat. Interfaces need not lie on coarse nodes, and layers thinner than a coarse cell keep their travel time.
+
+scheme=staggered writes the planes for the velocity-stress programs as sflayers does. Fluids against solids have the parts of the cell of a node alone. \
+Windows hold (8n)^2 fine nodes in 2-D and (8n)^3 in 3-D: where every fine node differs from its neighbours, large 3-D models take long.";
+
+const EXAMPLE: &str = "\
+sfspike n1=801 n2=801 d1=2.5 d2=2.5 nsp=2 k1=1,400 l1=399,801 mag=2000,3500 > vp.rsf
+sfmath < vp.rsf output='input/1.8' > vs.rsf
+sfmath < vp.rsf output='1500+0.2*input' > den.rsf
+sfstiffness < vp.rsf vs=vs.rsf ro=den.rsf |
+sfupscale den=den.rsf n=4 scheme=staggered denout=den4.rsf > ccc4.rsf";
