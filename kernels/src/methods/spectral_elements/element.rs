@@ -19,7 +19,7 @@ pub(super) struct Scratch<const C: usize> {
     force: Vec<[Lanes; C]>,
     /// Fluxes of a layer of points along each axis of the cell: `[axis][point]`.
     flux: [Vec<[Lanes; C]>; 3],
-    /// In layers, where what a block adds is kept for each axis of space: `[axis][point]`.
+    /// In layers, where what a block adds is kept for each axis across a layer, and for all others: `[axis or others][point]`.
     along: Vec<[Lanes; C]>,
     /// Cofactors of a layer of points, `[point][axis of the cell][component]`, and its stresses `[point][axis of space]`.
     turns: Vec<Lanes>,
@@ -266,7 +266,7 @@ fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const
     (law, damped): (&mut L, &mut Damped),
 ) {
     let (layers, points) = (if D == 3 { N } else { 1 }, N.pow(D as u32));
-    scratch.along.resize(D * points, [Lanes::ZERO; C]);
+    scratch.along.resize((D + 1) * points, [Lanes::ZERO; C]);
     scratch.turns.resize(N * N * D * D, Lanes::ZERO);
     scratch.stresses.resize(N * N * D, [Lanes::ZERO; C]);
     for force in &mut scratch.along {
@@ -298,25 +298,36 @@ fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const
             }
         }
         let across = if D == 3 { tables.weight[k] } else { 1.0 };
-        for axis in 0..D {
+        // What stresses across each layer add, then what all others add together.
+        for group in 0..=D {
+            let is_in = |axis: usize| match group < D {
+                true => axis == group && damped.axes >> axis & 1 == 1,
+                false => damped.axes >> axis & 1 == 0,
+            };
+            if !(0..D).any(is_in) {
+                continue;
+            }
             for at in 0..N * N {
                 let weight = part.splat(-(tables.weight[at % N] * tables.weight[at / N]) * across);
                 for a in 0..D {
-                    let turn = weight * part.load(&scratch.turns[(at * D + a) * D + axis]);
-                    for c in 0..C {
-                        let flux = turn * part.load(&scratch.stresses[at * D + axis][c]);
-                        part.store(&mut scratch.flux[a][at][c], flux);
+                    let mut sums = [part.zero(); C];
+                    for axis in (0..D).filter(|axis| is_in(*axis)) {
+                        let turn = part.load(&scratch.turns[(at * D + a) * D + axis]);
+                        let stresses = &scratch.stresses[at * D + axis];
+                        (0..C).for_each(|c| sums[c] = turn.mul_add(part.load(&stresses[c]), sums[c]));
                     }
+                    (0..C).for_each(|c| part.store(&mut scratch.flux[a][at][c], weight * sums[c]));
                 }
             }
-            let forces = &mut scratch.along[axis * points..][..points];
+            let forces = &mut scratch.along[group * points..][..points];
             add_layer::<S, D, C, N>(part, tables, (&scratch.flux, forces), k);
         }
     }
     for point in 0..points {
         for c in 0..C {
-            let mut sum = part.zero();
-            for axis in 0..D {
+            let mut sum = part.load(&scratch.along[D * points + point][c]);
+            let axes = damped.axes;
+            for axis in (0..D).filter(|axis| axes >> axis & 1 == 1) {
                 let force = part.load(&scratch.along[axis * points + point][c]);
                 sum = sum + damped.filter(part, (axis, point), (c, 1), force);
             }
