@@ -221,8 +221,8 @@ fn every_kind(steps: [usize; 2]) {
     );
     rests(
         "sea, 3-D",
-        &body([5, 5, 4], sea(), false),
-        [220.0, 230.0, 240.0],
+        &body([5, 5, 6], sea(), false),
+        [220.0, 230.0, 340.0],
         steps[1],
     );
 }

@@ -1,7 +1,7 @@
 // Forces of elements in perfectly matched layers (pml/mod.rs), in place of those of elements.cu: slopes across a layer are filtered, and
 // so is what stresses across it add to every point; solids lose the highest polynomial of their velocity along lines of points that follow the layer.
 //
-// A thread has one point of an element. Fields, fluxes of a part of the axes of space at a time and velocities lie in shared memory. Bytes of
+// A thread has one point of an element. Fields, fluxes of one axis of space at a time and velocities lie in shared memory. Bytes of
 // memory that an element of solids of degree 4 in 3-D moves in a layer across one axis, beyond those of elements.cu: 6000 of variables,
 // 1500 of filters, 500 of masses, 777 of velocities.
 
@@ -103,21 +103,14 @@ KERNEL(forces)(const struct Damped a) {
     relax_all(&relaxing, k, kept, gradient, stress);
 #endif
 #endif
-    // What stresses across each layer add, then what all others add together.
-    UNROLL for (int c = 0; c <= NDIM; c++) {
-        if (c < NDIM ? !(a.axes >> c & 1) : a.axes == (1 << NDIM) - 1) continue;
+    UNROLL for (int c = 0; c < NDIM; c++) {
         UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int b = 0; b < NDIM; b++) {
-            REAL sum = 0;
-            UNROLL for (int d = 0; d < NDIM; d++) {
-                if (c < NDIM ? d != c : a.axes >> d & 1) continue;
 #if LAW == 2
-                const REAL flux = LAW_AT(LAW_OF_LEVEL(k), 0) * gradient[0][d];
+            const REAL flux = LAW_AT(LAW_OF_LEVEL(k), 0) * gradient[0][c];
 #else
-                const REAL flux = stress[VOIGT(i < d ? i : d, i < d ? d : i)];
+            const REAL flux = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
 #endif
-                sum = FMA(inverse[b][d], flux, sum);
-            }
-            fluxes[(b * COMPONENTS + i) * POINTS + p] = -weight * sum;
+            fluxes[(b * COMPONENTS + i) * POINTS + p] = -weight * inverse[b][c] * flux;
         }
         __syncthreads();
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
@@ -126,7 +119,7 @@ KERNEL(forces)(const struct Damped a) {
                 const REAL *line = fluxes + (b * COMPONENTS + i) * POINTS + begin[b];
                 UNROLL for (int q = 0; q < N; q++) force = FMA(SLOPES[q][index[b]], line[q * stride[b]], force);
             }
-            out[i] += c < NDIM ? filter(&a, pair_of(&a, first, c), 1, i, p, force) : force;
+            out[i] += a.axes >> c & 1 ? filter(&a, pair_of(&a, first, c), 1, i, p, force) : force;
         }
         __syncthreads();
     }
