@@ -2,8 +2,8 @@
 //!
 //! # Conventions
 //! Axes, Voigt numbers and planes are those of `sfstiffness`. A cell that an interface cuts has the effective medium of its
-//! parts (`kernels::medium::effective`), as much of each as the window of its node holds (`kernels::medium::window`). A
-//! window is as wide along x and y as along z, in spacings; the rock of a part is that at the depth of the node.
+//! rocks (`kernels::medium::effective`), whose shares come from a window around its node (`kernels::medium::window`). A
+//! window is as wide along x and y as along z, in spacings; each rock has the values of the node's depth.
 
 mod cells;
 mod columns;

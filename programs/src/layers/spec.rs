@@ -64,8 +64,8 @@ shares, parallel to the interface (Backus 1962; Schoenberg and Muir 1989), and t
 VTI cells, dipping ones tilted cells, for which all 6 or 21 coefficients are written. The shares are those of a smooth window of four \
 spacings to each side, which differs for the two kinds of programs (scheme=): reflections at normal incidence keep their amplitude for waves of \
 ten points and more (collocated) or of six and more (staggered). Windows are negative in places, so shares and with them the density overshoot by up to 8 % of the \
-contrast. Stiffnesses are harmonic means and overshoot more: c33 by 13 % where the stiffer rock has 2.4 times the c33 of the other, by 32 % where it has 4 times; \
-the stable time step becomes shorter by that. Where the result would be no elastic medium, a node has the parts of its own cell only.
+contrast. Stiffnesses are harmonic means and overshoot more: c33 by up to 13 % where the stiffer rock has 2.4 times the c33 of the other, by up to 32 % where it has 4 times, \
+so the stable time step is shorter than that of the rocks. Where the result would be no elastic medium, a node has the parts of its own cell only.
 
 scheme=staggered writes four or nine planes. Of a tilted cell these are the nine of the effective medium as they are; the other \
 coefficients (c15, c35, ...), which are of second order in the contrast, are left out. The shear stiffnesses are those \

@@ -1,7 +1,8 @@
 //! `sfupscale`: the effective medium of a fine grid on one that is coarser by a whole number.
 //!
-//! A coarse node has the layers of Schoenberg and Muir (1989) made of all fine nodes within its window, each with the weight
-//! that the window gives its cell. The layers lie across the direction in which the fine medium changes most around the node.
+//! A coarse node has the effective medium of layers (Schoenberg and Muir 1989) whose rocks are those of all fine nodes within its
+//! window, each with the weight that the window gives its cell. The layers are normal to the direction in which the fine medium
+//! changes most around the node.
 
 use anyhow::{Context, Result, bail};
 use kernels::medium::window::{REACH, Window};
@@ -336,7 +337,8 @@ impl Line<'_> {
         }
     }
 
-    /// The direction in which the medium changes most: of slopes and bends of density, c33 and c55 under a bell around the node.
+    /// The direction (x, y, z; of any length) in which the medium changes most: the leading eigenvector of the structure tensor of
+    /// density, c33 and c55, from their first and second moments with Gaussian weights of one coarse spacing around the node.
     fn normal(&self, along: &Weights) -> [f64; 3] {
         let fine = self.fine;
         let shear = kernels::medium::voigt::slot(fine.grid.ndim, (5, 5));
@@ -345,7 +347,7 @@ impl Line<'_> {
         let mut slopes = [[0.0; 3]; 3];
         let mut bends = [[[0.0; 3]; 3]; 3];
         let mut largest = [0.0f64; 3];
-        // Bends are those about the mean, which is taken off with the mean of the bell's own.
+        // Second moments are those of deviations from the mean.
         let (mut sum, mut sums, mut bell_bends) = (0.0, [0.0; 3], [[0.0; 3]; 3]);
         self.each(along, |cell, _, off| {
             let bell = (-0.5 * off.iter().map(|x| x * x).sum::<f64>()).exp();
