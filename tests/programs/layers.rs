@@ -443,7 +443,7 @@ fn faults_are_sentences() {
     ran(
         &desk,
         &format!(
-            "sflayers horizons=50 rho=2000 vp=2000 vs=1000 dvp=0,100 zref=0,60 epsilon=0,0.1 nu=0,30 {rest}"
+            "sflayers horizons=150 rho=2000 vp=2000 vs=1000 dvp=0,16 zref=0,160 epsilon=0,0.1 nu=0,30 {rest}"
         ),
     );
 }
