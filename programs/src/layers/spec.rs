@@ -62,7 +62,7 @@ epsilon=, delta= and gamma= it is transversely isotropic about the vertical, or 
 A node near an interface has the effective medium of the rocks around it: the stiffness of fine layers of these rocks in the same \
 shares, parallel to the interface (Backus 1962; Schoenberg and Muir 1989), and the mean of their densities. Horizontal interfaces make \
 VTI cells, dipping ones tilted cells, for which all 6 or 21 coefficients are written. The shares are those of a smooth window of four \
-spacings to each side, which differs for the two kinds of programs (scheme=): reflections at normal incidence keep their amplitude for waves of \
+spacings to each side, which differs for the two kinds of programs (scheme=): reflections at normal incidence keep their amplitude within 4 % for waves of \
 ten points and more (collocated) or of six and more (staggered). Windows are negative in places, so shares and with them the density overshoot by up to 8 % of the \
 contrast. Stiffnesses are harmonic means and overshoot more: c33 by up to 13 % where the stiffer rock has 2.4 times the c33 of the other, by up to 32 % where it has 4 times, \
 so the stable time step is shorter than that of the rocks. Where the result would be no elastic medium, a node has the parts of its own cell only.
