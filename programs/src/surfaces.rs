@@ -18,13 +18,18 @@ impl Surface {
     /// A number, or the map of an RSF file, as an entry of the parameter `key`.
     ///
     /// # Errors
-    /// A file that is no map of finite numbers.
+    /// An empty entry, a number that is not finite, a file that cannot be read or is no map of finite numbers.
     pub(crate) fn open(job: &mut Job, key: &str, word: &str) -> Result<Self> {
         if let Ok(z) = word.parse::<f64>() {
             if !z.is_finite() {
                 bail!("{key}= has {word}; every entry is a finite number or an RSF file");
             }
             return Ok(Self::Flat(z));
+        }
+        if word.is_empty() {
+            bail!(
+                "{key}= has an empty entry; entries are numbers or RSF files, with one comma between two of them"
+            );
         }
         let name = format!("the map {word} of {key}=");
         let mut input = job.open_as(name.clone(), word.as_ref())?;

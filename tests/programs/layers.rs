@@ -1,4 +1,4 @@
-//! `sflayers` and `sfupscale`: rock between horizons, the media of cut cells, and the waves of them.
+//! `sflayers` and `sfupscale`: rock between horizons, the effective media of cut cells, and waves in them.
 
 use crate::desk::{Desk, Outcome};
 use crate::shots::{lag, largest};
@@ -176,7 +176,7 @@ fn normal_incidence(waves: &Waves, allowed: f64) {
     assert!(stairs > 0.08, "{stairs}");
 }
 
-/// Measured: 0.10 % (staircases 16 %).
+/// Measured: 0.11 % (staircases 16 %). The aim, and the bound, is 1 %.
 #[test]
 fn staggered_waves_meet_a_layer_where_it_lies() {
     normal_incidence(
@@ -188,7 +188,8 @@ fn staggered_waves_meet_a_layer_where_it_lies() {
     );
 }
 
-/// Measured: 3.2 % (staircases 17 %): derivatives on the nodes lose waves below five points, and their window is so much wider.
+/// The bound of 4 % is set by the error that is measured today, 3.2 % (staircases 17 %), and has no derivation; the aim is 1 %. The
+/// window on the nodes keeps 0.13 of a reflection at five points, which is probably a part of the error.
 #[test]
 fn displacements_meet_a_layer_where_it_lies() {
     normal_incidence(
@@ -308,7 +309,8 @@ fn column(rock: impl Fn(f64) -> [f64; 2]) -> Vec<f64> {
     record
 }
 
-/// A pile of thin layers, down-sampled by four, keeps arrivals within 0.3 % of a period of the peak; displacements within 1 %.
+/// Thin layers, down-sampled by four, keep arrivals within 0.3 % of a period of the peak on the staggered grid. The same is the aim for
+/// displacements, whose bound of 1 % is set by what is measured today, 0.9 %.
 #[test]
 fn down_sampled_layers_keep_arrivals() {
     // Layers of 7 to 20 m between 800 and 1000 m, twice as fast in turns, which end half way between fine nodes.
@@ -366,7 +368,7 @@ fn down_sampled_layers_keep_arrivals() {
         // Of the time between the records of both, which has its own origin, that without layers is taken off.
         let late = lag(&found, &exact, 40) - lag(&alone, &plain, 40);
         eprintln!("staggered {staggered}: late by {late} of 125 steps");
-        // Measured: 0.15 % on the staggered grid, 0.9 % with derivatives on the nodes.
+        // Measured: 0.15 % on the staggered grid, 0.9 % with all fields on the nodes, where the aim is 0.3 %, too.
         let allowed = if staggered { 0.003 } else { 0.01 };
         assert!(late.abs() < allowed * 125.0, "{staggered}: {late}");
     }
@@ -376,6 +378,7 @@ fn down_sampled_layers_keep_arrivals() {
 fn faults_are_sentences() {
     let desk = Desk::new();
     desk.dataset("map.rsf", "n1=2 d1=100", &[60.0, 160.0]);
+    desk.dataset("holes.rsf", "n1=2 d1=100", &[60.0, f32::NAN]);
     let rest = "n1=21 n2=11 d1=10 d2=10 den=den.rsf > ccc.rsf";
     let rocks = "rho=2000,2300,2500 vp=2000,3000,4000 vs=1000,1700,2200";
     for (words, said) in [
@@ -408,19 +411,84 @@ fn faults_are_sentences() {
             "horizons=50 rho=2000 vp=2000 vs=1000 scheme=staggered planes=6".into(),
             &["planes=6", "sfvsfd2d-gpu"],
         ),
+        (
+            format!("horizons=100,,150 {rocks}"),
+            &["horizons= has an empty entry"],
+        ),
+        (
+            format!("horizons=50,nan {rocks}"),
+            &["horizons= has nan", "finite"],
+        ),
+        (
+            "horizons=50 rho=2000 vp=-2000 vs=1000".into(),
+            &["layer 1 of 2", "vp=-2000", "must be positive"],
+        ),
+        (
+            "horizons=50 rho=2000 vp=nan vs=1000".into(),
+            &["vp= got `nan`", "numbers"],
+        ),
+        (
+            "horizons=holes.rsf rho=2000 vp=2000 vs=1000".into(),
+            &["holes.rsf", "must be finite"],
+        ),
     ] {
         refused(&desk, &format!("sflayers {words} {rest}"), said);
     }
-    let plain = format!("sflayers horizons=50 rho=2000 vp=2000 vs=1000 {rest}");
-    ran(&desk, &plain);
     refused(
         &desk,
-        "sfupscale < den.rsf den=den.rsf n=2 denout=d.rsf > c.rsf",
-        &["has 1 planes"],
+        "sflayers horizons=50 rho=2000 vp=2000 vs=1000 n1=21 n2=11 > ccc.rsf",
+        &["missing: den="],
     );
-    refused(
+    // A turned layer is judged by its own values, not by those that its gradient gives far above it.
+    ran(
         &desk,
-        "sfupscale < ccc.rsf den=map.rsf n=2 denout=d.rsf > c.rsf",
-        &["same grid"],
+        &format!(
+            "sflayers horizons=150 rho=2000 vp=2000 vs=1000 dvp=0,16 zref=0,160 epsilon=0,0.1 nu=0,30 {rest}"
+        ),
     );
+}
+
+/// Fine models that are no media, or do not fit, are refused before anything is made of them.
+#[test]
+fn fine_models_that_are_no_media_are_refused() {
+    let desk = Desk::new();
+    let model = |words: &str| {
+        format!("sflayers horizons=50 rho=2000 vp=2000 vs=1000 n1=21 n2=11 d1=10 d2=10 {words}")
+    };
+    ran(&desk, &model("den=den.rsf > ccc.rsf"));
+    ran(&desk, &model("scheme=staggered den=dens.rsf > staggered.rsf"));
+    let (mut ccc, mut den) = (desk.read("ccc.rsf"), desk.read("den.rsf"));
+    let grid = "n1=21 n2=11 d1=10 d2=10";
+    desk.dataset("close.rsf", "n1=21 n2=11 d1=5 d2=10", &den);
+    desk.dataset("small.rsf", "n1=2 n2=1 d1=10 d2=10", &den[..2]);
+    den[30] = -1.0;
+    desk.dataset("negative.rsf", grid, &den);
+    den[30] = f32::NAN;
+    desk.dataset("hole.rsf", grid, &den);
+    // c33 of the node (3, 2).
+    ccc[231 + 45] = f32::NAN;
+    desk.dataset("nan.rsf", &format!("{grid} n3=4"), &ccc);
+    ccc[231 + 45] = -1e9;
+    desk.dataset("soft.rsf", &format!("{grid} n3=4"), &ccc);
+    for (words, said) in [
+        ("< ccc.rsf den=den.rsf n=0", &["n= got `0`", "2 to 100"][..]),
+        ("< ccc.rsf den=den.rsf n=50", &["n=50", "one node of n1=21"]),
+        ("< ccc.rsf den=den.rsf", &["missing: n="]),
+        ("< den.rsf den=den.rsf n=2", &["has 1 planes"]),
+        ("< ccc.rsf den=small.rsf n=2", &["n1=21", "n1=2", "one grid"]),
+        ("< ccc.rsf den=close.rsf n=2", &["d1=10", "d1=5", "one grid"]),
+        (
+            "< staggered.rsf den=dens.rsf n=2",
+            &["shears=staggered", "scheme=collocated"],
+        ),
+        (
+            "< ccc.rsf den=negative.rsf n=2",
+            &["node (9, 1, 0)", "den= is -1"],
+        ),
+        ("< ccc.rsf den=hole.rsf n=2", &["node (9, 1, 0)", "den= is NaN"]),
+        ("< nan.rsf den=den.rsf n=2", &["node (3, 2, 0)", "c33"]),
+        ("< soft.rsf den=den.rsf n=2", &["node (3, 2, 0)", "c33"]),
+    ] {
+        refused(&desk, &format!("sfupscale {words} denout=d.rsf > c.rsf"), said);
+    }
 }

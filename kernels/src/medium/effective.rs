@@ -1,13 +1,13 @@
-//! The medium that long waves see in place of thin layers of several rocks: Backus (1962) for isotropic layers, Schoenberg &
-//! Muir (1989) for any. Stresses on the planes of the layers and strains within them are the same in all layers; the means
-//! of what follows from them are those of the medium.
+//! The effective medium of layers that are thin compared with the wavelength: Backus (1962) for isotropic layers, Schoenberg &
+//! Muir (1989) for any. Stresses on the planes of the layers and strains within these planes are the same in all layers; all
+//! other stresses and strains of the medium are means over the layers.
 //!
-//! Layers lie across the third axis of their own frame. Shares may come from a window that is negative in places, so the
-//! result is checked by whoever asks for it.
+//! The third axis of a stack's own frame is normal to its layers. Shares may come from a window that is negative in places, for
+//! which the result may be no elastic medium; callers check that.
 
 use super::{Voigt, rotate};
 
-/// Voigt numbers less one of what is continuous across layers as a stress (zz, yz, zx) and as a strain (xx, yy, xy).
+/// Voigt numbers, counted from zero, of the stresses (zz, yz, zx) and strains (xx, yy, xy) that are continuous across layers.
 const ACROSS: [usize; 3] = [2, 3, 4];
 const WITHIN: [usize; 3] = [0, 1, 5];
 /// A shear stiffness below this share of `c33` is that of a fluid, turned or not.
@@ -18,18 +18,18 @@ type Block = [[f64; 3]; 3];
 /// Sums over the layers of a stack, in its frame.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
-    /// Compliance across the layers; of fluids that of compression alone.
+    /// Compliance for the stresses across the layers; fluids add that of compression alone.
     compliance: Block,
-    /// Strains within the layers times this are stresses across them, divided by the stiffness there.
+    /// The stiffnesses that couple strains within the layers to stresses across them, times the compliance.
     coupling: Block,
-    /// What strains within the layers cost where no stress acts across them.
+    /// Stiffness for the strains within the layers where no stress acts across them.
     within: Block,
-    /// A layer is fluid, so that layers slip upon each other.
+    /// A layer is fluid, so that no shear stress acts across the layers.
     slips: bool,
 }
 
 impl Layers {
-    /// Adds a layer of the stiffness `c` with this share of the whole.
+    /// Adds a layer of the stiffness `c` (6 by 6, in the stack's frame) with this share of the thickness.
     pub fn add(&mut self, share: f64, c: &Voigt) {
         let part = |rows: [usize; 3], columns: [usize; 3]| -> Block {
             std::array::from_fn(|i| std::array::from_fn(|j| c[rows[i]][columns[j]]))
@@ -53,7 +53,8 @@ impl Layers {
         }
     }
 
-    /// The stiffness of the whole, whose shares add up to one. Where a layer is fluid there is no shear stress across layers.
+    /// The stiffness of the stack in its frame, in the units of its layers; their shares must add up to one. Where a layer is fluid, the
+    /// shear stiffnesses across the layers are zero.
     pub fn medium(&self) -> Voigt {
         let across = if self.slips {
             let mut only = Block::default();
@@ -76,7 +77,7 @@ impl Layers {
     }
 }
 
-/// The stiffness of layers of these shares (their sum is one) across `normal` (x, y, z; of any length).
+/// The stiffness of layers with these shares (their sum must be one) and stiffnesses, whose planes are normal to `normal` (x, y, z; of any length).
 pub fn effective(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Voigt {
     let frame = frame(normal);
     let upright = transposed(&frame);

@@ -8,14 +8,14 @@ use super::columns::{Column, Columns};
 use super::planes::Medium;
 use super::rocks::Rock;
 
-/// Shares that windows leave of nothing.
+/// Shares below this are rounding errors of windows.
 const NOTHING: f64 = 1e-9;
 
-/// Everything that the cells of a model are made of.
+/// What the medium of a node is computed from: horizons, rocks, depths and the window of shares.
 pub(super) struct Cells<'a> {
     pub(super) columns: &'a Columns,
     pub(super) rocks: &'a [Rock],
-    /// First depth and spacing.
+    /// First depth and spacing along z.
     pub(super) z: [f64; 2],
     pub(super) window: Window,
 }
@@ -24,11 +24,11 @@ pub(super) struct Cells<'a> {
 pub(super) struct Line<'a> {
     cells: &'a Cells<'a>,
     around: Vec<Column>,
-    /// Of each column: its share of the window, and of the cell alone.
+    /// The share of each column in the window, and in the cell alone.
     shares: Vec<[f64; 2]>,
     /// Shallowest and deepest z of each horizon there.
     spans: Vec<[f64; 2]>,
-    /// Half a cell further down.
+    /// The points stand half a cell below the nodes.
     lower: bool,
 }
 
@@ -67,10 +67,11 @@ impl<'a> Cells<'a> {
 }
 
 impl Line<'_> {
-    /// Density and stiffness of the node `k` of the line.
+    /// Density and stiffness (Voigt, 6 by 6) of the node `k` of the line. Where the window gives no elastic medium, the shares are those
+    /// of the node's cell.
     ///
     /// # Errors
-    /// A rock that is no elastic medium there.
+    /// A rock that is no elastic medium at this depth.
     pub(super) fn medium(&self, k: usize) -> Result<Medium> {
         let [first, step] = self.cells.z;
         let z = first + (k as f64 + if self.lower { 0.5 } else { 0.0 }) * step;
@@ -134,7 +135,7 @@ impl Line<'_> {
         Some(above)
     }
 
-    /// The share of each layer in the window around depth `z`.
+    /// The share of each layer in the window around depth `z`, from the top down; their sum is one.
     fn shares_of(&self, z: f64, window: Window) -> Vec<f64> {
         let step = self.cells.z[1];
         let mut shares = vec![0.0; self.spans.len() + 1];
@@ -156,7 +157,7 @@ impl Line<'_> {
         shares
     }
 
-    /// The mean normal of the horizons around depth `z`, those that are closer counting more.
+    /// The mean normal (x, y, z; of any length) of the horizons around depth `z`, with Gaussian weights of one spacing.
     fn normal(&self, z: f64) -> [f64; 3] {
         let step = self.cells.z[1];
         let mut sum = [0.0, 0.0, 1e-300];

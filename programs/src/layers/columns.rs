@@ -11,11 +11,11 @@ const FINE: usize = 4;
 
 /// z of all horizons, from the top down, on a grid of columns around the nodes.
 pub(super) struct Columns {
-    /// Of each horizon, x fastest.
+    /// z of each horizon in all columns, x fastest.
     depths: Vec<Vec<f64>>,
     /// Columns along x and y; one along y in 2-D.
     n: [usize; 2],
-    /// Distance of columns.
+    /// Distance of neighbouring columns along x and y.
     step: [f64; 2],
 }
 
@@ -56,7 +56,7 @@ impl Columns {
                         format!("x={x}")
                     };
                     bail!(
-                        "horizons {number} and {} of horizons= cross: at {shown} they lie at z={} and z={}; horizons go from the top down and may touch, so cut the lower one where the upper one ends it (sfmath output='max(...)' is of use)",
+                        "horizons {number} and {} of horizons= cross: at {shown} they lie at z={} and z={}; horizons go from the top down and may touch, so cut the lower one where the upper one ends it (sfmath with output='0.5*(x+y+abs(x-y))' takes the deeper of two maps x and y)",
                         number + 1,
                         above as f32,
                         z as f32
@@ -95,7 +95,7 @@ impl Columns {
         .collect()
     }
 
-    /// The share of a window along one axis that a column at this distance has: its limits, in spacings.
+    /// Where a column at this distance from a node begins and ends along one axis, in spacings.
     pub(super) fn limits(off: f64) -> [f64; 2] {
         let half = 0.5 / FINE as f64;
         [off - half, off + half]
@@ -131,7 +131,7 @@ impl Columns {
 /// The entries of `horizons=`.
 ///
 /// # Errors
-/// None, or one that is neither a number nor a map.
+/// No horizons, or an entry that is neither a number nor a map.
 pub(super) fn open(job: &mut Job) -> Result<Vec<Surface>> {
     let Some(text) = job.text("horizons")? else {
         bail!(

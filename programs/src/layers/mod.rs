@@ -2,8 +2,8 @@
 //!
 //! # Conventions
 //! Axes, Voigt numbers and planes are those of `sfstiffness`. A cell that an interface cuts has the effective medium of its
-//! parts (`kernels::medium::effective`), as much of each as the window of its node holds (`kernels::medium::window`). A
-//! window is as wide along x and y as along z, in spacings; the rock of a part is that at the depth of the node.
+//! rocks (`kernels::medium::effective`), whose shares come from a window around its node (`kernels::medium::window`). A
+//! window is as wide along x and y as along z, in spacings; each rock has the values of the node's depth.
 
 mod cells;
 mod columns;
@@ -29,13 +29,14 @@ use rsf_io::Job;
 use crate::stiffness::grid_of;
 use crate::surfaces::Surface;
 
-/// What is made of every node.
+/// What the parameters ask for.
 struct Model {
     grid: Grid,
     rocks: Vec<Rock>,
     horizons: Vec<Surface>,
-    /// Effective media, and for which grid of fields.
+    /// Effective media instead of the rock of each node.
     average: bool,
+    /// For the programs of staggered grids.
     staggered: bool,
 }
 
@@ -88,7 +89,7 @@ impl Model {
     fn refuse_what_does_not_fit(&self) -> Result<()> {
         for (k, rock) in self.rocks.iter().enumerate().filter(|(_, rock)| rock.is_turned()) {
             let (_, c) = rock
-                .at(self.grid.axes[0].o.into())
+                .at(rock.datum())
                 .with_context(|| format!("layer {}", k + 1))?;
             if let Some(lost) =
                 rotate::lost(&c, self.grid.ndim, self.grid.kind).filter(|l| l.share >= rotate::LOSS_ALLOWED)

@@ -31,8 +31,8 @@ impl Grid {
         self.axes.each_ref().map(|axis| axis.n)
     }
 
-    /// Whether a node is one of those that the frame of a run repeats. For a staggered grid they keep rock of their own: CPML may
-    /// grow in media such as those of cut cells, and the programs would take a sponge.
+    /// Whether a node is one of those that the frame of a run repeats. For a staggered grid they keep the rock of their layer: CPML
+    /// may be unstable in anisotropic media such as those of cut cells, and the programs would use a sponge there.
     pub(super) fn is_outermost(&self, [x, y]: [usize; 2], z: usize) -> bool {
         let ends = |at: usize, axis: usize| at == 0 || at + 1 == self.axes[axis].n;
         ends(z, 0) || ends(x, 1) || (self.ndim == 3 && ends(y, 2))
@@ -77,7 +77,11 @@ impl Grid {
         }
     }
 
-    /// All nodes, line by line on all threads.
+    /// The planes of all nodes, computed line by line on all threads; `line(place)` prepares the nodes at x and y, and `node(line, k)`
+    /// gives the medium of one of them.
+    ///
+    /// # Errors
+    /// The first error of `node`, with the node.
     pub(super) fn filled<L>(
         &self,
         line: impl Fn([usize; 2]) -> L + Sync,
@@ -151,7 +155,7 @@ impl Grid {
     }
 }
 
-/// The coefficients of these pairs, without what float64 leaves of zero.
+/// The coefficients of these pairs; those that are rounding errors of float64 are zero.
 fn held(c: &Voigt, pairs: &[(usize, usize)]) -> impl Iterator<Item = f32> {
     let largest = c[0][0].max(c[1][1]).max(c[2][2]);
     pairs.iter().map(move |&pair| {

@@ -66,6 +66,11 @@ impl Rock {
         self.turned != [0.0; 2] && [self.weak.epsilon, self.weak.delta, self.weak.gamma] != [0.0; 3]
     }
 
+    /// The depth at which `rho=`, `vp=` and `vs=` hold.
+    pub(super) fn datum(&self) -> f64 {
+        self.datum
+    }
+
     /// Whether it is a fluid at that depth.
     pub(super) fn is_fluid(&self, z: f64) -> bool {
         self.values(z)[2] == 0.0

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::planes::{Grid, Medium, Planes};
 
-/// A share of c33 that is what rounding leaves of the shear stiffness of a fluid.
+/// Shear stiffnesses below this share of c33 are rounding errors, and the medium is a fluid.
 const NO_SHEAR: f64 = 1e-9;
 
 /// Voigt number of a shear stress and its axes (0 = z, 1 = x, 2 = y).

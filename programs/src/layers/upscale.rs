@@ -1,15 +1,18 @@
 //! `sfupscale`: the effective medium of a fine grid on one that is coarser by a whole number.
 //!
-//! A coarse node has the layers of Schoenberg and Muir (1989) made of all fine nodes within its window, each with the weight
-//! that the window gives its cell. The layers lie across the direction in which the fine medium changes most around the node.
+//! A coarse node has the effective medium of layers (Schoenberg and Muir 1989) whose rocks are those of all fine nodes within its
+//! window, each with the weight that the window gives its cell. The layers are normal to the direction in which the fine medium
+//! changes most around the node.
 
 use anyhow::{Context, Result, bail};
 use kernels::medium::window::{REACH, Window};
-use kernels::medium::{Coefficients, Voigt, effective, eigen, rotate};
+use kernels::medium::{Coefficients, Voigt, effective, eigen, rotate, triclinic};
+use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job};
 
 use super::planes::{Grid, Medium};
 use super::shears;
+use crate::modelling::model::{IN_PLACE, SHEARS, shared_grid};
 
 pub use super::upscale_spec::PROGRAM;
 
@@ -100,11 +103,23 @@ impl Fine {
         let mut input = job.stdin()?;
         let ndim = density.rank().max(2);
         let axes = [1, 2, 3].map(|i| density.axis(i));
-        if ndim > 3 || (1..=ndim).any(|i| input.axis(i).n != density.axis(i).n) {
+        if ndim > 3 {
             bail!(
-                "den= is {} and standard input {}: both need the same grid z, x[, y]",
-                density.header().sizes(),
-                input.header().sizes()
+                "den= is {}; a model has the axes z, x[, y]",
+                density.header().sizes()
+            );
+        }
+        shared_grid(&[&input, &density], ndim)?;
+        if input.header().text(SHEARS).as_deref() == Some(IN_PLACE) {
+            bail!(
+                "standard input has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes; make the fine model with scheme=collocated, with average=n or by sfstiffness"
+            );
+        }
+        if let Some(i) = (0..ndim).find(|i| axes[*i].n > 1 && axes[*i].n <= factor) {
+            bail!(
+                "n={factor} leaves one node of n{}={}: n= must be smaller than that",
+                i + 1,
+                axes[i].n
             );
         }
         let count = input.axis(ndim + 1).n;
@@ -121,20 +136,49 @@ impl Fine {
         let grid = Grid { axes, ndim, kind };
         grid.refuse_what_is_too_large()?;
         let mut stiffness = vec![Vec::new(); count];
-        for place in kind.table(ndim).file_order() {
-            stiffness[place] = read(&mut input, cells).with_context(|| format!("plane {place}"))?;
+        for (number, place) in kind.table(ndim).file_order().into_iter().enumerate() {
+            stiffness[place] = read(&mut input, cells).with_context(|| format!("plane {}", number + 1))?;
         }
         let window = if staggered {
             Window::Staggered
         } else {
             Window::Nodes
         };
-        Ok(Self {
+        let fine = Self {
             grid,
             stiffness,
             density: read(&mut density, cells)?,
             factor,
             window,
+        };
+        fine.refuse_what_is_no_medium()?;
+        Ok(fine)
+    }
+
+    /// Looks at every fine node, so that a fault is told where it stands and not as part of a mean.
+    fn refuse_what_is_no_medium(&self) -> Result<()> {
+        let [nz, nx, _] = self.grid.n();
+        (0..self.density.len()).into_par_iter().try_for_each(|cell| {
+            let there = || {
+                format!(
+                    "node ({}, {}, {}) of the fine grid",
+                    cell % nz,
+                    cell / nz % nx,
+                    cell / nz / nx
+                )
+            };
+            let density = self.density[cell];
+            if !(density.is_finite() && density > 0.0) {
+                bail!("{}: den= is {density}, density must be positive", there());
+            }
+            let mut values = [0.0; 21];
+            for (value, plane) in values.iter_mut().zip(&self.stiffness) {
+                *value = f64::from(plane[cell]);
+            }
+            match triclinic::fault(self.grid.ndim, &values[..self.stiffness.len()]) {
+                Some(fault) => bail!("{}: {fault}", there()),
+                None => Ok(()),
+            }
         })
     }
 
@@ -203,10 +247,10 @@ fn read(input: &mut Input, cells: usize) -> Result<Vec<f32>> {
     Ok(values)
 }
 
-/// Different media among which the one of a fine node is looked for, the last ones first.
+/// How many of the media that were met last are compared with that of a fine node.
 const ALIKE: usize = 16;
 
-/// Fine nodes of one medium.
+/// Fine nodes that have the medium of `cell`, and the sums of their weights in the window and in the coarse cell.
 struct Run {
     cell: usize,
     weights: [f64; 2],
@@ -293,7 +337,8 @@ impl Line<'_> {
         }
     }
 
-    /// The direction in which the medium changes most: of slopes and bends of density, c33 and c55 under a bell around the node.
+    /// The direction (x, y, z; of any length) in which the medium changes most: the leading eigenvector of the structure tensor of
+    /// density, c33 and c55, from their first and second moments with Gaussian weights of one coarse spacing around the node.
     fn normal(&self, along: &Weights) -> [f64; 3] {
         let fine = self.fine;
         let shear = kernels::medium::voigt::slot(fine.grid.ndim, (5, 5));
@@ -302,7 +347,7 @@ impl Line<'_> {
         let mut slopes = [[0.0; 3]; 3];
         let mut bends = [[[0.0; 3]; 3]; 3];
         let mut largest = [0.0f64; 3];
-        // Bends are those about the mean, which is taken off with the mean of the bell's own.
+        // Second moments are those of deviations from the mean.
         let (mut sum, mut sums, mut bell_bends) = (0.0, [0.0; 3], [[0.0; 3]; 3]);
         self.each(along, |cell, _, off| {
             let bell = (-0.5 * off.iter().map(|x| x * x).sum::<f64>()).exp();
@@ -357,6 +402,6 @@ fn leading(tensor: &[[f64; 3]; 3]) -> [f64; 3] {
         .max_by(|a, b| power[*a][*a].total_cmp(&power[*b][*b]))
         .unwrap_or(2);
     let [x, y, z] = power[row];
-    // One of the two directions, always the same.
+    // A normal and its opposite mean the same layers; the one that points down is taken.
     if z < 0.0 { [-x, -y, -z] } else { [x, y, z] }
 }
