@@ -481,6 +481,7 @@ fn checksum<const D: usize>(raw: &RawMesh, rocks: &Rocks<D>) -> u64 {
         .with(lists[0])
         .with_text("free")
         .with(lists[1])
+        .with(raw.layers.as_flattened())
         .with_text(&format!(
             "{:?} {:?} {:?} {}",
             rocks.media, rocks.relaxations, rocks.grain, rocks.sum

@@ -7,7 +7,7 @@ use anyhow::bail;
 use kernels::mesh::Place;
 use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH};
 use kernels::mesh::step::{Bound, Law, Medium};
-use kernels::methods::spectral_elements::{calibrate, gpu};
+use kernels::methods::spectral_elements::{Pml, calibrate, gpu};
 use rsf_io::Job;
 
 /// Fewer points than these on the shortest wavelength of the sources are warned of: an element of degree 4 is a wavelength long then.
@@ -93,7 +93,14 @@ fn bytes<const D: usize>(run: &Run<D>) -> f64 {
     };
     let of_elements = run.mesh.len() as f64 * (nodes + local * (sums + relaxing + constants + 4.0));
     let of_places = (run.shot.film.len() + run.shot.receivers.len()) as f64 * local * 8.0;
-    run.rocks.held as f64 + of_elements + of_places + run.points as f64 * 4.0 * (3 * D + 2) as f64
+    // In layers filters, memory variables and what smooths velocities, axis by axis.
+    let axes = |pml: &Pml<D>| {
+        let of = |element: usize| pml.axes(&run.mesh.coordinates(element)).count_ones();
+        (0..run.mesh.len()).map(of).sum::<u32>()
+    };
+    let pairs = run.pml.as_ref().map_or(0, axes);
+    let of_layers = f64::from(pairs) * local * 4.0 * (4 + 2 * D) as f64;
+    run.rocks.held as f64 + of_layers + of_elements + of_places + run.points as f64 * 4.0 * (3 * D + 2) as f64
 }
 
 /// Refuses a run that the memory of a host does not hold; all ranks call it.

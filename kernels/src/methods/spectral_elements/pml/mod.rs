@@ -29,6 +29,7 @@
 //! meet real waves of that kind (Skelton et al. 2007), which nothing here stops; fluids have none.
 
 mod filters;
+mod growth;
 
 pub(super) use filters::{Damped, Filters, highest, highest_of, numbers, pairs};
 
@@ -271,6 +272,13 @@ fn axis_name<const D: usize>(axis: usize) -> &'static str {
 pub(super) fn check<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
     let Some(pml) = setup.pml else { return Ok(()) };
     check_sources(setup)?;
+    if let Some((element, axis)) = growth::growing(setup) {
+        return Err(Error::setup(format!(
+            "waves would grow in the perfectly matched layer across {} in the anisotropic solid of element {element} around {}, where some carry their energy against their phase (Becache et al. 2003): take a sponge",
+            axis_name::<D>(axis),
+            Place::from(setup.mesh.centre(element))
+        )));
+    }
     let table = Tabulated::new(setup.mesh.order(), setup.basis);
     let slanted = |side: &Side| {
         let nodes = setup.mesh.coordinates(side.element);

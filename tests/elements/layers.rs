@@ -1,0 +1,104 @@
+//! `cpml=` and the layers of SPECFEM3D's folders, by the programs.
+
+use crate::desk::Desk;
+use crate::largest::{largest_difference, magnitude};
+
+/// A plane of water on rock, 1200 m wide and 900 m deep, all of whose sides but the top absorb.
+fn sea() -> Desk {
+    let desk = Desk::new();
+    let made = desk.sh(
+        "sfhexmesh surfaces=900,400,0 layers=5,4 nx=12 xmax=1200 rho=2300,1000 vp=3000,1500 vs=1700,0 judge=n > sea.rsf",
+    );
+    assert_eq!(made.code, 0, "{}", made.err);
+    desk.dataset("sou.rsf", "n1=2 n2=1", &[600.0, 620.0]);
+    desk.dataset("rec.rsf", "n1=2 n2=2", &[420.0, 350.0, 750.0, 520.0]);
+    desk
+}
+
+const SEA: &str = "sfsem2d-gpu mesh=sea.rsf sou=sou.rsf rec=rec.rsf device=cpu src=force fz=1e9 fx=3e8 stf=ricker \
+freq=5 dt=0.002 cpml=200";
+
+#[test]
+fn parts_and_resumed_runs_have_the_same_bits() {
+    let desk = sea();
+    let run = |words: &str| -> Vec<f32> {
+        let ended = desk.sh(&format!("{SEA} {words} > d.rsf"));
+        assert_eq!(ended.code, 0, "{words}: {ended:?}");
+        desk.read("d.rsf")
+    };
+    let bits = |numbers: &[f32]| -> Vec<u32> { numbers.iter().map(|x| x.to_bits()).collect() };
+    let whole = run("nt=240");
+    assert!(magnitude(&whole) > 0.0);
+    assert_eq!(bits(&whole), bits(&run("nt=240 ngpu=3 threads=2")));
+    run("nt=150 checkpoint=state every=100 ngpu=2");
+    assert_eq!(bits(&whole), bits(&run("nt=240 resume=state")));
+    // Where no layer is, sides send back what the layers take.
+    let bare = run("nt=240 cpml=0");
+    assert!(largest_difference(&whole, &bare) > 1e-3 * magnitude(&whole));
+}
+
+#[test]
+fn layers_of_a_folder_are_those_of_their_thickness() {
+    let desk = Desk::new();
+    let folder = desk.path("MESH");
+    std::fs::create_dir(&folder).unwrap();
+    let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    // Three cubes of 100 m, one on the other, z upwards.
+    let corners = [[0, 0], [100, 0], [100, 100], [0, 100]];
+    let mut nodes = String::from("16\n");
+    for level in 0..4 {
+        for (k, [x, y]) in corners.iter().enumerate() {
+            nodes += &format!("{} {x}. {y}. {}.\n", 4 * level + k + 1, 100 * level);
+        }
+    }
+    put("nodes_coords_file", &nodes);
+    put(
+        "mesh_file",
+        "3\n1 1 2 3 4 5 6 7 8\n2 5 6 7 8 9 10 11 12\n3 9 10 11 12 13 14 15 16\n",
+    );
+    put("materials_file", "1 1\n2 1\n3 1\n");
+    put(
+        "nummaterial_velocity_file",
+        "2 1 2500. 3000. 1700. 9999. 9999. 0\n",
+    );
+    put("free_or_absorbing_surface_file_zmax", "1\n3 13 14 15 16\n");
+    put("absorbing_surface_file_bottom", "1\n1 1 2 3 4\n");
+    put("absorbing_cpml_file", "1\n1 3\n");
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[40.0, 60.0, -230.0]);
+    desk.dataset("rec.rsf", "n1=3 n2=1", &[70.0, 30.0, -140.0]);
+    let line = "sfsem3d-gpu specfem=MESH sou=sou.rsf rec=rec.rsf nt=100 dt=0.001 src=force fz=1e9 stf=ricker freq=8 device=cpu";
+    let bits = |words: &str| -> Vec<u32> {
+        let run = desk.sh(&format!("{line} {words} > d.rsf"));
+        assert_eq!(run.code, 0, "{run:?}");
+        desk.read("d.rsf").into_iter().map(f32::to_bits).collect()
+    };
+    let folder_alone = bits("");
+    assert!(folder_alone == bits("cpml=100") && folder_alone != bits("cpml=0"));
+    assert!(folder_alone != bits("fcpml=8"));
+    // The middle cube absorbs, too, and that below does not.
+    put("absorbing_cpml_file", "1\n2 3\n");
+    let run = desk.sh(&format!("{line} > d.rsf"));
+    assert!(
+        run.code == 1 && run.err.contains("layers must have the same thickness"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn layers_that_cannot_be_are_sentences() {
+    let desk = sea();
+    desk.dataset("deep.rsf", "n1=2 n2=1", &[600.0, 750.0]);
+    for (from, to, words) in [
+        ("sou=sou.rsf", "sou=deep.rsf", "source 1 at"),
+        ("cpml=200", "cpml=700", "leave nothing of the mesh along"),
+        ("cpml=200", "cpml=200 sponge=300", "give one of them"),
+        (
+            "mesh=sea.rsf",
+            "mesh=sea.rsf absorbing=none",
+            "lie along absorbing sides, and the mesh has none",
+        ),
+    ] {
+        let run = desk.sh(&format!("{} nt=5 > d.rsf", SEA.replace(from, to)));
+        assert!(run.code == 1 && run.err.contains(words), "{to}: {run:?}");
+    }
+}
