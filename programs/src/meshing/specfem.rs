@@ -36,7 +36,7 @@ const NEEDED: [&str; 4] = [
     "nummaterial_velocity_file",
 ];
 
-/// The file of the elements of CPML layers.
+/// The file that lists the elements in layers of CPML.
 const LAYERS: &str = "absorbing_cpml_file";
 
 /// Reads the folder of `specfem=`; `absorbing=none` leaves its absorbing faces and layers of CPML out.
@@ -57,7 +57,7 @@ pub fn open(job: &Job) -> Result<RawMesh> {
     Ok(mesh)
 }
 
-/// Says which word of the modelling programs stands for the layers of a folder, which meshes in RSF files do not have.
+/// Warns that a mesh in RSF files does not keep the layers of CPML of the folder, and names the parameter that makes them again.
 pub fn warn_of_layers(job: &Job, mesh: &RawMesh) {
     if mesh.layers.is_empty() {
         return;
@@ -66,12 +66,12 @@ pub fn warn_of_layers(job: &Job, mesh: &RawMesh) {
         format!("; cpml={thick} of sfsem3d-gpu makes them again along the sides that absorb")
     });
     job.warn(&format!(
-        "{LAYERS} makes CPML of {} elements, which the mesh that is written does not know of{thick}",
+        "{LAYERS} makes CPML of {} elements, which the mesh in RSF files does not keep{thick}",
         mesh.layers.len()
     ));
 }
 
-/// The thickest layer of CPML, m; none where all elements are in layers.
+/// The thickness of the thickest layer of CPML, m; none if all elements lie in layers.
 fn thickness(mesh: &RawMesh) -> Option<f64> {
     let mut in_layer = vec![false; mesh.len()];
     mesh.layers.iter().for_each(|[e, _]| in_layer[*e as usize] = true);
@@ -356,7 +356,7 @@ fn regions(scanner: &mut Scanner, elements: usize) -> Result<Vec<i64>> {
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Elements of CPML and the axes along which it absorbs.
+/// The elements of CPML, and the axes across which each absorbs (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz).
 fn layers(scanner: &mut Scanner, elements: usize) -> Result<Vec<[i32; 2]>> {
     let count = count(scanner, "number of elements of CPML", 2)?;
     let mut found = Vec::with_capacity(count);

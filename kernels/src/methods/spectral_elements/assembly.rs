@@ -69,7 +69,7 @@ pub(super) fn blocks<const D: usize>(
     let own = share.elements.iter().copied();
     let all = own.filter(|e| setup.is_fluid(*e as usize) == fluid);
     let (boundary, interior): (Vec<u32>, Vec<u32>) = all.partition(|e| share.is_boundary(*e));
-    // Elements in layers across the same axes go together, and so do those with tables of constants.
+    // A block holds elements that lie in layers across the same axes, and that all have tables of constants or have none.
     let kind = |e: &u32| (setup.layer_kind(*e as usize), anisotropic(e));
     let cut = |elements: Vec<u32>| -> Vec<Block<D>> {
         let mut sorted: Vec<_> = elements.iter().map(|e| (kind(e), *e)).collect();
@@ -183,7 +183,7 @@ pub(super) fn memories<const D: usize>(
         let coarse = (grain == Grain::Coarse).then(|| Coarse::new::<D>(setup.basis));
         let first = block.elements.first();
         let in_layer = first.is_some_and(|e| setup.damped_axes(*e as usize) != 0);
-        // In layers memory variables follow the filtered slopes of the step.
+        // In perfectly matched layers the memory variables of attenuation follow the filtered derivatives of the current step.
         let followed = if in_layer { Followed::OfNow } else { followed };
         Some(Memory::new::<D>(
             block.points.len(),
@@ -195,7 +195,7 @@ pub(super) fn memories<const D: usize>(
     blocks.iter().map(of_block).collect()
 }
 
-/// The filters of the blocks in layers, for a field of so many components; none elsewhere.
+/// The filters of the blocks in perfectly matched layers, for a field of so many components; none for other blocks.
 pub(super) fn damped<const D: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,

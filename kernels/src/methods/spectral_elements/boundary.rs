@@ -36,7 +36,7 @@ pub(super) fn face_points<const D: usize>(
         let own = table.element(&setup.mesh.coordinates(side.element));
         let surface = table.surface(&own, cell::face::<D>(side.face));
         let contents = setup.contents(side.element, table);
-        // Where a layer ends nothing moves.
+        // The points at the outer end of a perfectly matched layer are fixed.
         let places = surface.points.iter().map(|local| own.position[*local]);
         if setup.pml.is_some_and(|pml| places.clone().all(|x| pml.ends(x))) {
             continue;

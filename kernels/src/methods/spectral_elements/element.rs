@@ -19,9 +19,10 @@ pub(super) struct Scratch<const C: usize> {
     force: Vec<[Lanes; C]>,
     /// Fluxes of a layer of points along each axis of the cell: `[axis][point]`.
     flux: [Vec<[Lanes; C]>; 3],
-    /// In layers, where what a block adds is kept for each axis across a layer, and for all others: `[axis or others][point]`.
+    /// In perfectly matched layers, the forces of the stresses across each axis that has a layer, and those of all other stresses together:
+    /// `[axis, or D for the others][point]`.
     along: Vec<[Lanes; C]>,
-    /// Cofactors of a layer of points, `[point][axis of the cell][component]`, and its stresses `[point][axis of space]`.
+    /// Cofactors at a sheet of points, `[point][axis of the cell][axis of space]`, and its stresses, `[point][axis of space][component]`.
     turns: Vec<Lanes>,
     stresses: Vec<[Lanes; C]>,
 }
@@ -45,7 +46,7 @@ impl<const C: usize> Scratch<C> {
 /// A gradient `[i][c]` or a flux of a field at a point.
 pub(super) type Tensor<S, const D: usize, const C: usize> = [[Register<S>; D]; C];
 
-/// Displacement, acceleration of the step before, and velocity in the middle between both: `[point][component]`.
+/// Displacement, acceleration of the step before, and velocity half a step before the displacement: `[point][component]`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Motion<'a, const D: usize> {
     pub(super) displacement: &'a [[f32; D]],
@@ -255,8 +256,8 @@ fn forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usi
     }
 }
 
-/// The forces of a block in perfectly matched layers: slopes across a layer are filtered, and so is what stresses across it add to
-/// every point, which is therefore kept axis by axis.
+/// The forces of a block in perfectly matched layers. Derivatives across a layer are filtered, and so are the forces of the stresses across
+/// it, which are therefore summed for every such axis by itself.
 #[inline(always)]
 fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,
@@ -298,7 +299,7 @@ fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const
             }
         }
         let across = if D == 3 { tables.weight[k] } else { 1.0 };
-        // What stresses across each layer add, then what all others add together.
+        // The forces of the stresses across each axis that has a layer, then those of all other stresses together.
         for group in 0..=D {
             let is_in = |axis: usize| match group < D {
                 true => axis == group && damped.axes >> axis & 1 == 1,
@@ -336,7 +337,8 @@ fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const
     }
 }
 
-/// Takes from the forces what the highest polynomials of the velocity lose, line by line along axes of the cell.
+/// The modal filter: adds the forces that damp the highest-degree polynomial of the velocity, on every line of points along the axes of
+/// the cell that run along the layers.
 #[inline(always)]
 fn smooth<S: Simd, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,

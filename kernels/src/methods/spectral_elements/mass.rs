@@ -58,7 +58,7 @@ impl<const D: usize> InverseMass<D> {
             matrices,
             sponge,
             half: setup.dt / 2.0,
-            // Points of fluids alone have no mass and get no force; those at the end of a layer do not move.
+            // Points of fluids alone have no mass and get no force; those at the outer end of a perfectly matched layer are fixed.
             diagonal: mass
                 .iter()
                 .map(|m| if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 })

@@ -14,7 +14,7 @@
 //! | fluids by a potential chi, u = grad chi / rho, p = -chi'' (Chaljub et al. 2003) | `M chi'' = -K chi + coupling` | `fluid.rs` |
 //! | absorbing faces (Clayton & Engquist 1977) | `t = -rho vp (v.n) n - rho vs (v - (v.n) n)` | `boundary.rs` |
 //! | a layer that damps along them | `-c rho v` | `sponge.rs` |
-//! | perfectly matched layers (Chew & Weedon 1994, Kuzuoglu & Mittra 1996) | `d/dx_j -> (1/s_j) d/dx_j` | `pml.rs` |
+//! | perfectly matched layers (Chew & Weedon 1994, Kuzuoglu & Mittra 1996) | `d/dx_j -> (1/s_j) d/dx_j` | `pml/` |
 //! | sources and receivers | `F_i = f_i l_p`, `F_i = M_ij dl_p/dx_j` | `points.rs` |
 //! | subdomains, and what travels between them | | `cut.rs`, `subdomain.rs` |
 //! | all of it on accelerators | | `gpu/` |
@@ -287,7 +287,7 @@ impl<const D: usize> Setup<'_, D> {
         [mu * factors[0], kappa * factors[1]]
     }
 
-    /// The axes across which an element lies in layers: bit a for axis a.
+    /// The axes across which an element lies in perfectly matched layers: bit a for axis a.
     fn damped_axes(&self, element: usize) -> u8 {
         let axes = |pml: &Pml<D>| pml.axes(&self.mesh.coordinates(element));
         self.pml.map_or(0, axes)

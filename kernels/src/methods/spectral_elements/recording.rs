@@ -32,20 +32,20 @@ pub(super) struct Recording<const D: usize> {
     pub(super) whole: [usize; 2],
     /// Mechanisms of a point; none without attenuation.
     pub(super) mechanisms: usize,
-    /// Elements in layers of the whole mesh, of solids and of fluids, axis by axis.
+    /// The elements of the whole mesh in perfectly matched layers, of solids and of fluids, each once for every axis of its layers.
     pub(super) layers: [Vec<(u32, u32)>; 2],
     /// The media of the regions in words.
     media: Vec<String>,
 }
 
-/// What an array of a state holds.
+/// The kinds of arrays of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     /// A field of all points.
     Points,
-    /// Memory variables of elements.
+    /// Memory variables of attenuation, by elements.
     Relaxing,
-    /// Variables of layers: 0 of solids, 1 of fluids.
+    /// Memory variables of perfectly matched layers, by pairs of an element and an axis: 0 of solids, 1 of fluids.
     Layers(usize),
 }
 
@@ -106,7 +106,7 @@ impl<const D: usize> Recording<D> {
         self.receivers = receivers;
     }
 
-    /// What an array of a state holds.
+    /// The kind of an array of a state, by its number.
     pub(super) fn array(&self, array: usize, has_fluid: bool) -> Held {
         let points = if has_fluid { 6 } else { 3 };
         if array < points {
@@ -120,7 +120,7 @@ impl<const D: usize> Recording<D> {
         }
     }
 
-    /// The blocks of an array of a state that belong to elements of the subdomain.
+    /// The blocks of an array of elements, or of pairs of an element and an axis, that belong to elements of the subdomain.
     pub(super) fn of_elements(&self, held: Held) -> Vec<Range<usize>> {
         let own = |element: &u32| self.elements.binary_search_by_key(element, |e| e.0).is_ok();
         match held {

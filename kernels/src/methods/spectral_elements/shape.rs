@@ -20,7 +20,7 @@ const NODES: usize = 3;
 pub(super) struct Tables<const N: usize> {
     /// Slope at point q of the polynomial of point p: `[q][p]`.
     pub(super) derivative: [[f32; N]; N],
-    /// The highest polynomial at the points, and what values at them give to its coefficient.
+    /// The highest-degree Legendre polynomial at the points, and the weights of its coefficient (`pml::highest_of`).
     pub(super) highest: [[f32; N]; 2],
     /// Weights of the rule.
     pub(super) weight: [f32; N],

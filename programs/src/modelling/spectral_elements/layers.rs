@@ -1,4 +1,4 @@
-//! What damps waves inside absorbing sides: a sponge, or perfectly matched layers.
+//! Layers inside absorbing sides that damp waves: a sponge, or perfectly matched layers.
 
 use anyhow::bail;
 use kernels::mesh::Mesh;
@@ -8,7 +8,7 @@ use rsf_io::Job;
 
 use crate::meshing::RawMesh;
 
-/// The perfectly matched layers that cpml= asks for, or else those of a mesh folder; cpml=0 leaves them out.
+/// The perfectly matched layers that cpml= asks for; without it those of a mesh folder. cpml=0 leaves these out as well.
 pub(super) fn matched<const D: usize>(
     job: &Job,
     raw: &RawMesh,
@@ -30,7 +30,7 @@ pub(super) fn matched<const D: usize>(
     };
     let frequency = job.double_opt("fcpml")?;
     if pml.is_none() && frequency.is_some() {
-        job.warn("fcpml= has no effect without perfectly matched layers (cpml=)");
+        job.warn("fcpml= has no effect without perfectly matched layers: give cpml= too");
     }
     let pml = pml.map(|pml| Pml {
         profile: frequency.map_or(Profile::Strong, |frequency| Profile::Specfem { frequency }),
@@ -38,7 +38,7 @@ pub(super) fn matched<const D: usize>(
     });
     if pml.is_some() && job.double("sponge")? > 0.0 {
         bail!(
-            "cpml= and sponge= both damp waves along absorbing sides: give one of them (cpml=0 leaves out the layers of a mesh folder)"
+            "a sponge and perfectly matched layers cannot be combined: give sponge= or cpml=, not both (cpml=0 leaves out the layers of a mesh folder)"
         );
     }
     Ok(pml)

@@ -33,12 +33,13 @@ right angles; waves that arrive at an angle are partly reflected. sponge= adds a
 mesh along the absorbing sides. It also absorbs surface waves; two or three of the longest wavelengths of interest are a \
 good thickness: a sponge reflects waves that are longer. For a Ricker wavelet a layer of two wavelengths of P at the peak \
 frequency leaves 0.8 % of the largest wave, a layer of one 3 % and a layer of half a wavelength 9 %, which is as much as the \
-sides alone leave at that distance. The sponge always removes energy and does not change the stable step. cpml= makes that \
-thickness of the mesh along the absorbing sides a perfectly matched layer instead (CPML; Kuzuoglu and Mittra 1996): three elements send back \
-less than a thousandth of P and S waves at any angle. These sides must be flat and lie across the axes, and nothing moves at their ends. The \
-absorbing_cpml_file of specfem= is obeyed unless cpml= is given; cpml=0 leaves it out. The stable step is a few percent smaller. \
-fcpml= gives them the damping of SPECFEM3D with that dominant frequency, which is weaker, to compare records with its own. \
-No source may lie in a layer, and where a fluid meets a solid there the contact must be flat. lumping=specfem adds the row sums of \
+sides alone leave at that distance. The sponge always removes energy and does not change the stable step. cpml= turns the \
+mesh along the absorbing sides, up to that depth, into perfectly matched layers instead (CPML; Kuzuoglu and Mittra 1996). Three elements reflect \
+less than a thousandth of P and S waves from 0 to 80 degrees if the S wavelength at the peak frequency of a Ricker wavelet is 4.25 elements. The \
+sides must be flat and perpendicular to the axes, and at the outer ends displacement (in fluids pressure) is zero. The \
+absorbing_cpml_file of specfem= is obeyed unless cpml= is given; cpml=0 ignores it. The stable step is a few percent smaller. \
+fcpml= is a dominant frequency, with which the layers take the damping profile of SPECFEM3D, to compare records with its own; its damping is weaker. \
+No source may lie in a layer, and a contact of a fluid and a solid must be perpendicular to a layer in which it lies. lumping=specfem adds the row sums of \
 the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
@@ -183,8 +184,8 @@ macro_rules! params {
             Param::input("along").doc("with data=das: direction x[, y], z of the fibre, one for all receivers or one for each"),
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
             Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of the damping layer along absorbing sides, m; 0: no layer"),
-            Param::float("cpml").default_text("the layers of absorbing_cpml_file, else none").range(">= 0", Some(0.0), None).doc("thickness of perfectly matched layers along absorbing sides, m; 0: no layer"),
-            Param::float("fcpml").default_text("the layers' own damping").range("> 0", Some(1e-30), None).doc("dominant frequency for perfectly matched layers as in SPECFEM3D, Hz"),
+            Param::float("cpml").default_text("the layers of absorbing_cpml_file, else none").range(">= 0", Some(0.0), None).doc("thickness of perfectly matched layers (CPML) along absorbing sides, m; 0: no layers"),
+            Param::float("fcpml").default_text("quadratic damping, stronger than that of SPECFEM3D").range("> 0", Some(1e-30), None).doc("dominant frequency for perfectly matched layers with the damping profile of SPECFEM3D, Hz"),
             Param::float("left").default("0.03").range("above 0, below 1", Some(1e-6), Some(0.999_999)).doc("amplitude that remains of a P wave after crossing the sponge twice"),
             Param::output("pgv").doc("map of the largest horizontal velocity on the ground, axes x[, y]; with data=velocity"),
             Param::output("pgd").doc("map of the largest horizontal displacement; with data=displacement"),

@@ -1,4 +1,4 @@
-// The kernel of elements outside of perfectly matched layers, by columns of points (elements.cu).
+// The kernel of elements outside of perfectly matched layers: a thread has a column of points (elements.cu).
 
 KERNEL(forces)(const struct Elements a) {
     DYNAMIC_SHARED(REAL, room);

@@ -1,17 +1,18 @@
-// Forces of elements in perfectly matched layers (pml/mod.rs), in place of those of elements.cu: slopes across a layer are filtered, and
-// so is what stresses across it add to every point; solids lose the highest polynomial of their velocity along lines of points that follow the layer.
+// Forces of elements in perfectly matched layers (pml/mod.rs), in place of those of columns.cu. Derivatives across a layer are filtered, and
+// so are the forces of the stresses across it. In solids the modal filter damps the highest-degree polynomial of the velocity on the lines
+// of points along the layer.
 //
-// A thread has one point of an element. Fields, fluxes of one axis of space at a time and velocities lie in shared memory. Bytes of
-// memory that an element of solids of degree 4 in 3-D moves in a layer across one axis, beyond those of elements.cu: 6000 of variables,
-// 1500 of filters, 500 of masses, 777 of velocities.
+// A thread has one point of an element. The field, then the fluxes of one axis of space at a time, then the velocities are in shared memory.
+// In a layer across one axis a solid element of degree 4 in 3-D moves more memory than in columns.cu: 6000 bytes of memory variables,
+// 1500 of filter coefficients, 500 of masses, and about 780 of velocities, if every shared point is counted once.
 
 struct Damped {
     struct Elements e;
-    const int *pair;        // of every element the first of its pairs with the axes of its layers
-    const REAL *filters;    // [pair][of the input now, of the variable, of the input in it][point]
-    REAL *variables;        // [pair][of slopes, of forces][component][point]
-    const REAL *smoothing;  // of solids, [first pair of an element][point]: mass times what highest polynomials lose in a second
-    int axes, lines;        // of the layers of this launch, and of the cell those along which highest polynomials lose: bit a for axis a
+    const int *pair;        // for every element the number of its first pair; a pair is an element and an axis of its layers
+    const REAL *filters;    // coefficients a, b, c of Filters::at, [pair][coefficient][point]
+    REAL *variables;        // memory variables, [pair][derivative, force][component][point]
+    const REAL *smoothing;  // of solids, [first pair of an element][point]: mass times the rate of the modal filter, kg/s
+    int axes, lines;        // axes across which the layers of this launch lie, axes of the cell along which the modal filter acts: bit a for axis a
 };
 
 INLINE REAL filter(const struct Damped *d, WIDE pair, int force, int component, int p, REAL x) {
@@ -21,7 +22,7 @@ INLINE REAL filter(const struct Damped *d, WIDE pair, int force, int component, 
     return FMA(f[0], x, -old);
 }
 
-// The pair of an element and an axis of its layers.
+// The number of the pair of an element and an axis across which it has a layer; `first` is the element's first pair.
 INLINE WIDE pair_of(const struct Damped *d, WIDE first, int axis) {
     for (int b = 0; b < axis; b++) first += d->axes >> b & 1;
     return first;
@@ -50,7 +51,7 @@ KERNEL(forces)(const struct Damped a) {
     REAL rate[COMPONENTS];
     UNROLL for (int i = 0; i < COMPONENTS; i++) rate[i] = a.e.velocity[(WIDE)own * COMPONENTS + i];
     if (goes_on(&a.e, element) && is_inner(&t) && k > 0 && k < N - 1) {
-        // As in inside.cuh.
+        // The last step ends and this one begins, as in inside.cuh.
         const REAL mass = a.e.inverse_mass[own];
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
             const REAL acceleration = a.e.forces[(element * POINTS + p) * COMPONENTS + i] * mass;

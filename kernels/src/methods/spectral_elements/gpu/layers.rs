@@ -1,4 +1,4 @@
-//! Perfectly matched layers on a device: the filters of elements in them, and their variables.
+//! Perfectly matched layers on a device: the filters of the elements in them, with their memory variables.
 
 use super::arguments::{Damped, Elements};
 use super::tables::Listing;
@@ -9,29 +9,29 @@ use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::pml::{Filters, numbers};
 use rayon::prelude::*;
 
-/// What elements in layers have, before memory of a device is taken; empty without layers.
+/// The tables of elements in layers, before memory of the device is taken; empty without layers.
 #[derive(Clone, Debug, Default)]
 pub struct LayerPlan {
-    /// Of every listed element the first of its pairs with the axes of its layers.
+    /// For every listed element the number of its first pair; a pair is an element and an axis across which it has a layer.
     pair: Vec<i32>,
-    /// `[pair][of the input now, of the variable, of the input in it][point]`
+    /// The coefficients of `Filters::at`, `[pair][coefficient][point]`.
     filters: Vec<f32>,
-    /// `[pair][point]`, of the first pair of an element of solids.
+    /// `Filters::smoothed` of the first pair of every solid element, `[pair][point]`; zero elsewhere.
     smoothing: Vec<f32>,
-    /// Numbers of the variables.
+    /// How many memory variables there are.
     variables: usize,
-    /// Numbers of a pair.
+    /// How many memory variables a pair has.
     of_pair: usize,
 }
 
-/// The numbers of an element's pairs: filters and smoothing.
+/// Filter coefficients of the pairs of an element, and the masses of its modal filter.
 type OfElement = (Vec<f32>, Vec<f32>);
 
 impl LayerPlan {
-    /// Of the solids or fluids that are listed, with fields of so many components.
+    /// The tables of the listed elements, either solid or fluid, for a field of so many components.
     ///
     /// # Errors
-    /// More pairs than 31 bits count.
+    /// If there are more pairs than 31 bits count.
     pub fn new<const D: usize>(
         setup: &Setup<D>,
         table: &Tabulated<D>,
@@ -66,7 +66,7 @@ impl LayerPlan {
         for (own, smoothing) in all {
             let pair = plan.smoothing.len() / points;
             plan.pair.push(i32::try_from(pair).map_err(|_| {
-                Error::setup("perfectly matched layers have too many elements for one GPU: take more GPUs")
+                Error::setup("perfectly matched layers have more elements on one GPU than 31 bits count: use more GPUs")
             })?);
             plan.filters.extend(own);
             plan.smoothing.extend(smoothing);
@@ -75,25 +75,25 @@ impl LayerPlan {
         Ok(plan)
     }
 
-    /// Numbers on the device.
+    /// How many numbers it takes on the device.
     pub fn numbers(&self) -> usize {
         self.pair.len() + self.filters.len() + self.smoothing.len() + self.variables
     }
 }
 
-/// The same on a device.
+/// The tables and memory variables of elements in layers, in the memory of a device.
 pub struct LayerMemory<A: Accelerator> {
     pair: A::Memory,
     filters: A::Memory,
     smoothing: A::Memory,
     variables: A::Memory,
-    /// The pairs' beginnings, for states.
+    /// A copy of `pair` on the host, for states.
     first: Vec<i32>,
     of_pair: usize,
 }
 
 impl<A: Accelerator> LayerMemory<A> {
-    /// Takes the memory; none without layers.
+    /// Takes the memory and sets the memory variables to zero; none without layers.
     pub fn new(a: &A, plan: LayerPlan) -> Result<Option<Self>, Error> {
         if plan.variables == 0 {
             return Ok(None);
@@ -108,7 +108,7 @@ impl<A: Accelerator> LayerMemory<A> {
         }))
     }
 
-    /// For the kernel of elements in layers of a kind (`Pml::kind`).
+    /// The arguments of the kernel for elements whose layers are of this kind (`Pml::kind`).
     pub fn arguments<const D: usize>(&self, e: Elements, kind: u8) -> Damped {
         Damped {
             e,
@@ -121,7 +121,7 @@ impl<A: Accelerator> LayerMemory<A> {
         }
     }
 
-    /// Where the variables of a listed element across the number-th axis of its layers are, and how many there are.
+    /// The address of the memory variables of a listed element for the number-th axis of its layers, and how many these are.
     pub fn variables_of(&self, home: usize, number: usize) -> (u64, usize) {
         let pair = self.first[home] as usize + number;
         let bytes = pair * self.of_pair * size_of::<f32>();

@@ -67,7 +67,7 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
     // Numbers of points, forces, places; then three levels, masses, targets and where their places begin.
     let of_element = all + all * D + all - inside + shape + relaxing + medium + 1;
     let of_point = 3 * D + 3;
-    // In layers filters, smoothing and variables, axis by axis.
+    // In perfectly matched layers coefficients, masses of the modal filter and memory variables, for every axis of the layers.
     let pairs: u32 = match setup.pml {
         Some(_) => (0..setup.mesh.len())
             .map(|element| setup.damped_axes(element).count_ones())

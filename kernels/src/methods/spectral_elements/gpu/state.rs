@@ -65,8 +65,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         self.recording.array(array, self.fluid.is_some())
     }
 
-    /// Where the variables of a pair of an element in layers and an axis of these are here, and their bytes; none of another
-    /// subdomain. `fluids` is 1 for elements of fluids.
+    /// The address of the memory variables of a pair, an element and an axis of its layers, and their bytes; none if the element belongs to
+    /// another subdomain. `fluids` is 1 for elements of fluids.
     fn variables_at(&self, fluids: usize, pair: usize) -> Option<(u64, usize)> {
         let (element, number) = self.recording.layers[fluids][pair];
         let field = match &self.fluid {
@@ -78,8 +78,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         Some((address, numbers * size_of::<f32>()))
     }
 
-    /// The numbers of a pair, which stand `[slopes, forces][component][point]` on the device, as the state has them: `[point][slopes,
-    /// forces][component]`, or the other way round.
+    /// The memory variables of a pair, reordered from `[derivative, force][component][point]`, as they are on the device, to
+    /// `[point][derivative, force][component]`, as they are in the state, or back.
     fn turned(&self, numbers: &[f32], to_device: bool) -> Vec<f32> {
         let (points, each) = (self.per_element, numbers.len() / self.per_element);
         let from = |k: usize| match to_device {

@@ -21,7 +21,7 @@ pub struct Run {
     pub part: Part,
     /// The medium.
     pub kind: Kind,
-    /// What they have of layers (`Pml::kind`); 0 outside of them.
+    /// The kind of their perfectly matched layers (`Pml::kind`); 0 outside of layers.
     pub layer: u8,
     /// Which elements, in the device's order.
     pub elements: Range<usize>,

@@ -60,7 +60,7 @@ pub struct Variant {
     pub loss: Option<Grain>,
     /// Every point has constants of its own; else regions have.
     pub varies: bool,
-    /// Perfectly matched layers.
+    /// The elements lie in perfectly matched layers (layers.cu).
     pub damped: bool,
 }
 
@@ -88,7 +88,7 @@ impl Variant {
         (self.degree + 1).pow(self.dimension as u32 - 1)
     }
 
-    /// Threads of an element: a column of points each, in layers one point.
+    /// How many threads an element has: one for every column of points, in perfectly matched layers one for every point.
     fn own_threads(&self) -> usize {
         let column = if self.damped { self.degree + 1 } else { 1 };
         self.sheet() * column
@@ -298,7 +298,7 @@ fn numbers(basis: &Basis) -> String {
     )
 }
 
-/// The highest polynomial at the points of a line, and what their values give to its coefficient.
+/// The tables HIGHEST and TAKES of layers.cu: the highest-degree Legendre polynomial at the points, and the weights of its coefficient.
 fn highest(basis: &Basis) -> String {
     let [values, takes] = highest_of(basis.points(), basis.weights());
     format!(

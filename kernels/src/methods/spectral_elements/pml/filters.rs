@@ -1,4 +1,4 @@
-//! The filters of elements in layers, with their variables, and what their highest polynomials lose.
+//! The recursive filters of elements in layers with their memory variables, and the modal filter.
 
 use std::f64::consts::{PI, TAU};
 
@@ -10,26 +10,26 @@ use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::lanes::{LANES, Lanes, Part, Register};
 
-/// What is left of a P wave that crosses a layer twice at right angles, were it not for the points between which it is computed.
+/// The amplitude that the damping profile, without the shift, leaves of a P wave that crosses a layer twice at normal incidence.
 const LEFT: f64 = 1e-9;
 
-/// The frequency shift where a layer begins, over the angular frequency whose wavelength of P is the thickness.
+/// The frequency shift at the beginning of a layer, divided by the angular frequency at which the wavelength of P is the thickness.
 const SHIFT: f64 = 0.1;
 
-/// What highest polynomials lose, over the largest damping of the layer.
+/// The rate of the modal filter, divided by the largest damping of the layer.
 const SMOOTHING: f64 = 0.12;
 
-/// The filters of the layers of a run.
+/// Damping and frequency shift of the layers of a run.
 #[derive(Clone, Debug)]
 pub struct Filters<const D: usize> {
-    /// With the fastest P wave in it, m/s.
+    /// Every layer with the largest P speed in it, m/s.
     zones: [[Option<(Zone, f64)>; 2]; D],
     profile: Profile,
     dt: f64,
 }
 
 impl<const D: usize> Filters<D> {
-    /// Of a run with layers; none without.
+    /// Those of a run; none if it has no layers.
     pub fn new(setup: &Setup<D>, table: &Tabulated<D>) -> Option<Self> {
         let pml = setup.pml?;
         let fastest = |axis: usize, zone: &Zone| {
@@ -55,7 +55,7 @@ impl<const D: usize> Filters<D> {
         })
     }
 
-    /// The damping (1/s) at the end of a layer.
+    /// The damping (1/s) at the outer end of a layer with this P speed, m/s.
     fn strongest(&self, zone: &Zone, speed: f64) -> f64 {
         let factor = match self.profile {
             Profile::Strong => 1.5 * (1.0 / LEFT).ln(),
@@ -64,7 +64,7 @@ impl<const D: usize> Filters<D> {
         factor * speed / zone.thickness()
     }
 
-    /// What the highest polynomials of an element's velocity lose in a second.
+    /// The rate (1/s) of the modal filter in an element.
     fn smoothing(&self, nodes: &[[f64; D]]) -> f64 {
         let of = |axis: usize, (zone, speed): &(Zone, f64)| {
             let inside = nodes.iter().any(|x| zone.depth(x[axis]) > NOTHING);
@@ -78,7 +78,7 @@ impl<const D: usize> Filters<D> {
         all.fold(0.0, f64::max)
     }
 
-    /// Mass of the points of an element of solids (kg) times what their highest polynomials lose in a second.
+    /// The mass of every point of a solid element times the rate of the modal filter, kg/s (in 2-D per metre across the plane).
     pub fn smoothed(&self, setup: &Setup<D>, table: &Tabulated<D>, element: usize) -> Vec<f32> {
         let nodes = setup.mesh.coordinates(element);
         let (own, contents) = (table.element(&nodes), setup.contents(element, table));
@@ -90,7 +90,8 @@ impl<const D: usize> Filters<D> {
         weights.map(number).collect()
     }
 
-    /// The stable step of an element in layers whose step without them is `dt`: with what its highest polynomials lose.
+    /// The stable step of an element in layers whose step without the modal filter is `dt`. With that filter's largest rate a for the lines of
+    /// all axes together, and the velocity of half a step before, the shortest wave allows `(step/dt)^2 + a step/2 = 1`.
     pub fn smaller(&self, setup: &Setup<D>, element: usize, dt: f64) -> f64 {
         if setup.is_fluid(element) {
             return dt;
@@ -100,8 +101,8 @@ impl<const D: usize> Filters<D> {
         dt * (x.hypot(1.0) - x)
     }
 
-    /// The filter at a place of an axis: what the input of now gives to the output, what stays of the variable, and what the input
-    /// of now gives to it. `own` is the P speed of the element there, m/s.
+    /// The coefficients [a, b, c] of the recursive filter at a coordinate of an axis: with the input x and the memory variable w, the output
+    /// is `a x - w`, and w becomes `b w + c x`. `own` is the P speed of the element at the point, m/s.
     pub fn at(&self, axis: usize, x: f64, own: f64) -> [f32; 3] {
         let zones = self.zones[axis].iter().flatten();
         let Some((zone, speed)) = zones.into_iter().find(|(zone, _)| zone.depth(x) > 0.0) else {
@@ -130,25 +131,25 @@ impl<const D: usize> Filters<D> {
     }
 }
 
-/// The filters of a block of elements, all of which lie in layers across the same axes, with their variables.
+/// The filters of a block of elements that all lie in layers across the same axes, with their memory variables.
 #[derive(Clone, Debug)]
 pub struct Damped {
-    /// Bit a for the axis a.
+    /// The axes across which the layers lie: bit a for axis a.
     pub axes: u8,
-    /// `[axis of the layers][point]`, as [`Filters::at`] gives them.
+    /// The coefficients of [`Filters::at`], `[axis of the layers][point]`.
     filters: Vec<[Lanes; 3]>,
-    /// `[axis of the layers][point][slope of a component, force of a component]`
+    /// The memory variables of the derivatives and of the forces: `[axis of the layers][point][derivative, force][component]`.
     variables: Vec<Lanes>,
     points: usize,
     components: usize,
-    /// The axes of the cell along which highest polynomials lose: bit a for axis a.
+    /// The axes of the cell along which the modal filter acts: bit a for axis a.
     pub(in crate::methods::spectral_elements) lines: u8,
-    /// Mass of a point (kg) times what the highest polynomials lose in a second; none in fluids.
+    /// [`Filters::smoothed`] of every point; empty in fluids.
     pub smoothing: Vec<Lanes>,
 }
 
 impl Damped {
-    /// At rest; for elements with these nodes.
+    /// The filters of these elements, at rest, for a field of so many components; `kind` is that of `Pml::kind`.
     pub fn new<const D: usize>(
         (setup, filters): (&Setup<D>, &Filters<D>),
         table: &Tabulated<D>,
@@ -195,13 +196,14 @@ impl Damped {
         }
     }
 
-    /// The number of the axis among those of the layers.
+    /// The position of an axis among those of the layers; none where no layer lies across it.
     #[inline(always)]
     fn number(&self, axis: usize) -> Option<usize> {
         (self.axes >> axis & 1 == 1).then(|| (self.axes & ((1 << axis) - 1)).count_ones() as usize)
     }
 
-    /// Filters the slope across layers (`force` 0), or what stresses across them add (1), of a component at a point.
+    /// Filters the derivative of a component along an axis (`force` 0), or the force of the stresses across that axis (1), at a point, and
+    /// advances the memory variable. Where no layer lies across the axis, x is returned as it is.
     #[inline(always)]
     pub fn filter<S: Simd>(
         &mut self,
@@ -222,12 +224,12 @@ impl Damped {
         part.load(now) * x - old
     }
 
-    /// Begins at rest.
+    /// Sets the memory variables to zero.
     pub fn forget(&mut self) {
         self.variables.fill(Lanes::ZERO);
     }
 
-    /// The variables of the element in a lane across the number-th axis of its layers.
+    /// Copies the memory variables of the element in a lane for the number-th axis of its layers, `[point][derivative, force][component]`.
     pub fn save(&self, (number, lane): (usize, usize), out: &mut [f32]) {
         let own = &self.variables[number * out.len()..][..out.len()];
         out.iter_mut()
@@ -235,7 +237,7 @@ impl Damped {
             .for_each(|(out, lanes)| *out = lanes.0[lane]);
     }
 
-    /// Takes what [`Damped::save`] has copied.
+    /// Takes over what [`Damped::save`] has copied.
     pub fn load(&mut self, (number, lane): (usize, usize), numbers: &[f32]) {
         let own = self.variables[number * numbers.len()..].iter_mut();
         own.zip(numbers)
@@ -248,8 +250,8 @@ impl Damped {
     }
 }
 
-/// Elements in layers, of solids or of fluids, once for each axis of their layers: element and number of the axis among those, both
-/// rising. States hold `numbers` numbers for each.
+/// The elements in layers, either solid or fluid, once for every axis of their layers: the element, and the number of the axis among
+/// these, both rising. A state holds [`numbers`] numbers for each pair.
 pub fn pairs<const D: usize>(setup: &Setup<D>, is_fluid: bool) -> Vec<(u32, u32)> {
     if setup.pml.is_none() {
         return Vec::new();
@@ -259,7 +261,8 @@ pub fn pairs<const D: usize>(setup: &Setup<D>, is_fluid: bool) -> Vec<(u32, u32)
         .collect()
 }
 
-/// The highest Legendre polynomial at the points of a basis, and what the values of a line of points give to its coefficient.
+/// The Legendre polynomial of the highest degree at the points of a basis, and the weights with which the values on a line of points add
+/// up to its coefficient.
 pub(in crate::methods::spectral_elements) fn highest_of(points: &[f64], weights: &[f64]) -> [Vec<f64>; 2] {
     let legendre = |x: &f64| {
         let (mut last, mut value) = (1.0, *x);
@@ -283,7 +286,7 @@ pub(in crate::methods::spectral_elements) fn highest_of(points: &[f64], weights:
     [values, takes]
 }
 
-/// The same in single precision.
+/// [`highest_of`] in single precision.
 pub(in crate::methods::spectral_elements) fn highest<const N: usize>(
     points: &[f64],
     weights: &[f64],
@@ -291,7 +294,7 @@ pub(in crate::methods::spectral_elements) fn highest<const N: usize>(
     highest_of(points, weights).map(|all| std::array::from_fn(|p| all[p] as f32))
 }
 
-/// Numbers of the state of an element across one axis of its layers.
+/// How many memory variables an element has for one axis of its layers.
 pub const fn numbers(points: usize, components: usize) -> usize {
     2 * points * components
 }

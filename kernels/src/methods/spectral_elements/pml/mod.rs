@@ -1,32 +1,36 @@
-//! Perfectly matched layers along flat sides of a mesh that lie across the axes.
+//! Perfectly matched layers (CPML) along flat sides of a mesh that are perpendicular to the axes.
 //!
-//! In a layer across the axis j the coordinate becomes complex (Chew & Weedon 1994), `d/dx_j` becomes `(1/s_j) d/dx_j` with
-//! `s_j = 1 + d_j / (alpha_j + i omega)` (Kuzuoglu & Mittra 1996), which has no reflection in the equations, whatever the
-//! angle. Where no layer is, s is one. The equations of motion
+//! In a layer across the axis j the coordinate is stretched by a complex factor (Chew & Weedon 1994): `d/dx_j` becomes `(1/s_j) d/dx_j`
+//! with `s_j = 1 + d_j / (alpha_j + i omega)` (Kuzuoglu & Mittra 1996), where d is the damping and alpha the complex frequency shift.
+//! The continuous equations then reflect nothing, at any angle of incidence. Outside of the layers s is one. The equations of motion
 //!
 //! `rho u_i'' = sum_j (1/s_j) d/dx_j [ c_ijkl (1/s_l) du_k/dx_l ]`
 //!
-//! have one filter of first order for each slope across a layer, and one for what stresses across it add to a point. Along
-//! the lines of an element that s_j does not change on, they are the symmetric weak form with `s_x s_y s_z rho` for the mass
-//! (Xie et al. 2014), but products of filters, which those have at edges and corners, never arise. Both filters belong to
-//! elements, so that sums, subdomains and fluids know nothing of them.
+//! need one recursive filter of first order for every derivative across a layer, and one for what the stresses across it contribute
+//! to the force on a point. If the lines of points of an element follow the axes, this is the symmetric weak form with the mass
+//! `s_x s_y s_z rho` (Xie et al. 2014), because the other factors do not change along a line across j. Products of filters, which that form
+//! has along edges and at corners, do not arise. Both filters belong to elements, so that sums over elements, subdomains and contacts
+//! of fluids and solids remain as they are without layers.
 //!
-//! A filter `y = x/s` is `y = x - psi`, `psi' + (alpha + d) psi = d x`, by the trapezoidal rule: that is 1/s for the frequency
-//! that the rule makes of omega, and a layer of one s is stable up to the same time step as the medium alone.
+//! The filter `y = x/s` is `y = x - psi` with the memory variable `psi' + (alpha + d) psi = d x`, integrated by the trapezoidal rule. This
+//! is 1/s at the frequency to which the rule maps omega. In one dimension, with the same s everywhere, the scheme is stable up to the time step
+//! of the medium alone (by the Routh-Hurwitz criterion).
 //!
-//! d rises with the square of the depth in the layer, from zero to what leaves 1e-9 of a P wave that crosses the layer twice at
-//! right angles; alpha falls from a tenth of the angular frequency whose wavelength of P is the thickness. Three elements of degree
-//! 4 send back less than a thousandth of what a mirror would, from 0 to 80 degrees, of P and S waves of a Ricker wavelet whose S waves
-//! are 4.25 elements long at the peak; of 3.1 elements 3e-3 of S at right angles and 5e-4 of P (tests/spectral_elements/pml.rs). Stronger
-//! damping is better for P at grazing, and worse for S waves, which it stops within a few points. The outermost points do not move.
+//! The damping profile d is quadratic in the depth. It rises from zero to a value that, without the shift, leaves 1e-9 of a P wave that
+//! crosses the layer twice at normal incidence; alpha falls linearly to zero from a tenth of the angular frequency at which the wavelength
+//! of P is the thickness. For a Ricker wavelet whose S wavelength at the peak frequency is 4.25 elements, three elements of degree 4 reflect
+//! less than a thousandth of what a mirror would, at angles from 0 to 80 degrees (tests/spectral_elements/pml.rs, 2-D). With 3.1 elements
+//! in that wavelength they reflected 3e-3 of S and 5e-4 of P at normal incidence. Displacement, in fluids the potential, is zero at the outer end.
 //!
-//! Elements know waves that no medium has: S waves of two to four points a wavelength run along a layer with a group velocity against
-//! their slowness, and whatever damps the others makes them grow (by exp(0.08 vp t/h) in elements of length h; eigenvalues of small
-//! meshes show it, degree, profile and kind of rock change the rate alone). They live in the highest polynomial of the lines of points, of which waves that
-//! a mesh resolves have next to nothing, so that velocities lose that part: `-eta T^t M T v` with T the projection of the lines of points that run along the
-//! layer (at corners there are none), and eta = 0.12 times the largest d. A third of that does not suffice, reflections do not notice it, and
-//! the stable step of elements in layers is some percent smaller (`Filters::smaller`). Layers that cut off a plate with two free surfaces
-//! meet real waves of that kind (Skelton et al. 2007), which nothing here stops; fluids have none.
+//! On elements such layers are unstable by themselves: eigenvalues and time stepping of small 2-D meshes with layers of two elements gave
+//! short waves, of S wavelengths of about half an element, that grow by about exp(0.08 vp t/h), h being the length of an element. A modal
+//! filter damps them: the force `-eta T^t M T v` takes energy from the Legendre polynomial of the highest degree on every line of points
+//! along the layer, to which waves that the mesh resolves contribute little. T projects a line of points on that polynomial, M is the
+//! mass, v the velocity, and eta is 0.12 times the largest d of the layers of the element. Where layers across all axes meet there are no such lines. The stable step of
+//! elements in layers is a few percent smaller (`Filters::smaller`). Fluids have no modal filter.
+//!
+//! Plates with two free surfaces have physical waves whose group and phase velocities have opposite signs. They grow in layers
+//! (Skelton et al. 2007), and the modal filter is not meant for them.
 
 mod filters;
 mod growth;
@@ -39,23 +43,23 @@ use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Mesh, Place, Side, cell};
 
-/// The part of a normal along an axis that is none.
+/// Components of a unit normal below this count as zero.
 const FLAT: f64 = 1e-3;
 
-/// A length that is none, in thicknesses of a layer.
+/// Lengths below this count as zero; in thicknesses of a layer.
 const NOTHING: f64 = 1e-5;
 
-/// A layer along a side of a mesh.
+/// A perfectly matched layer along a side of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Zone {
-    /// Where it begins, on the axis that it lies across, m.
+    /// The coordinate at which it begins, on the axis perpendicular to it, m.
     pub begin: f64,
-    /// Where the mesh ends, m.
+    /// The coordinate at which it ends and the mesh with it, m.
     pub end: f64,
 }
 
 impl Zone {
-    /// How deep a place of the axis lies in the layer: 0 where it begins and before, 1 at its end.
+    /// The depth of a coordinate in the layer, as a part of its thickness: 0 at its beginning and in front of it, 1 at its end.
     fn depth(&self, x: f64) -> f64 {
         ((x - self.begin) / (self.end - self.begin)).clamp(0.0, 1.0)
     }
@@ -65,14 +69,14 @@ impl Zone {
     }
 }
 
-/// How the damping of layers rises, and what shifts their frequency.
+/// The damping profile and the complex frequency shift of layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Profile {
-    /// As the head of this file says.
+    /// Quadratic damping that leaves 1e-9 of a P wave, with a shift that follows from the thickness: see the head of this file.
     #[default]
     Strong,
-    /// As SPECFEM3D 4.1 has it, for comparisons: a P wave of the element keeps a thousandth, damping rises with the power 1.2 of the depth,
-    /// and the shift is pi times this frequency (Hz), 0.9, 1 and 1.1 of it along x, y and z.
+    /// The profile of SPECFEM3D 4.1, for comparisons: `d = vp ln(1000)/thickness * depth^1.2` with vp of the element, and a shift that falls
+    /// linearly to zero from pi times the frequency, and that times 0.9, 1 and 1.1 along x, y and z.
     Specfem {
         /// The dominant frequency of the source, Hz.
         frequency: f64,
@@ -82,23 +86,23 @@ pub enum Profile {
 /// Perfectly matched layers of a mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pml<const D: usize> {
-    /// Of the low and the high end of every axis.
+    /// The layers at the low and at the high end of every axis.
     pub zones: [[Option<Zone>; 2]; D],
-    /// What damps in them.
+    /// The damping profile of all of them.
     pub profile: Profile,
 }
 
 impl<const D: usize> Pml<D> {
-    /// Layers of this thickness (m) inside of a mesh, along its absorbing faces.
+    /// Layers of this thickness (m) inside a mesh, along its absorbing faces.
     ///
     /// # Errors
-    /// No absorbing face, one that does not lie at an end of the mesh across an axis, layers that meet.
+    /// If no face absorbs, if an absorbing face does not lie at the end of the mesh on an axis, or if layers meet.
     pub fn along_sides(mesh: &Mesh<D>, thickness: f64) -> Result<Self, Error> {
         let bounds = bounds(mesh);
         let mut zones = [[None; 2]; D];
         if mesh.absorbing().is_empty() {
             return Err(Error::setup(
-                "perfectly matched layers lie along absorbing sides, and the mesh has none: name some",
+                "perfectly matched layers lie along absorbing sides, and the mesh has none: name sides that absorb, or leave out the layers",
             ));
         }
         for side in mesh.absorbing() {
@@ -114,7 +118,7 @@ impl<const D: usize> Pml<D> {
                 .find(|end| at_end(*end));
             let Some((axis, high)) = found else {
                 return Err(Error::setup(format!(
-                    "perfectly matched layers lie along flat sides across the axes, and the absorbing face of element {} around {} is at no end of the mesh; flatten that side, let it not absorb, or take a sponge",
+                    "perfectly matched layers need flat sides that are perpendicular to an axis, and the absorbing face of element {} around {} lies at no end of the mesh: flatten that side, let it not absorb, or use a sponge",
                     side.element,
                     Place::from(mesh.face_centre(*side))
                 )));
@@ -130,10 +134,10 @@ impl<const D: usize> Pml<D> {
         Self { zones, profile }.checked(bounds)
     }
 
-    /// Layers as a list of elements has them, with the axes across which each absorbs: bit a for axis a.
+    /// The layers that a list of elements describes, with the axes across which each element absorbs: bit a for axis a.
     ///
     /// # Errors
-    /// A list that is not one of layers of constant thickness along whole sides of the mesh.
+    /// If the elements do not make up layers of constant thickness along whole sides of the mesh.
     pub fn of_elements(mesh: &Mesh<D>, flags: &[(usize, u8)]) -> Result<Self, Error> {
         let bounds = bounds(mesh);
         let mut zones = [[None::<Zone>; 2]; D];
@@ -169,7 +173,7 @@ impl<const D: usize> Pml<D> {
                     names => names.join(", "),
                 };
                 return Err(Error::setup(format!(
-                    "element {} around {} absorbs across {} by the list of the layers' elements, and by where these begin across {}: layers must have the same thickness along the whole of a flat side",
+                    "element {} around {} absorbs across {} in the list of elements in layers, but across {} by the coordinates at which these layers begin: a layer must have the same thickness along the whole of a flat side",
                     element,
                     Place::from(mesh.centre(element)),
                     words(*given),
@@ -186,7 +190,7 @@ impl<const D: usize> Pml<D> {
             let (low, high) = (low.map_or(first, |z| z.begin), high.map_or(last, |z| z.begin));
             if high <= low {
                 return Err(Error::setup(format!(
-                    "perfectly matched layers leave nothing of the mesh along {}, where it is {} m long: take thinner ones",
+                    "perfectly matched layers fill the mesh along {}, where it is {} m long: make them thinner",
                     axis_name::<D>(axis),
                     last - first
                 )));
@@ -195,7 +199,7 @@ impl<const D: usize> Pml<D> {
         Ok(self)
     }
 
-    /// The axes across which an element, or a part of it, lies in a layer: bit a for axis a.
+    /// The axes across which an element lies in a layer, as a whole or in part: bit a for axis a.
     pub fn axes(&self, nodes: &[[f64; D]]) -> u8 {
         let mut axes = 0;
         for (axis, zones) in self.zones.iter().enumerate() {
@@ -207,8 +211,8 @@ impl<const D: usize> Pml<D> {
         axes
     }
 
-    /// The axes of the cell of an element in layers that run along them: bit a for axis a. The others are, as far as can be, the axes
-    /// across the layers.
+    /// The axes of the reference cell of an element that run along its layers: bit a for axis a. For every layer the axis of the cell
+    /// that runs most nearly across it is left out.
     fn lines(&self, nodes: &[[f64; D]]) -> u8 {
         let axes = self.axes(nodes);
         let mut lines = (1 << D) - 1;
@@ -228,8 +232,8 @@ impl<const D: usize> Pml<D> {
         lines
     }
 
-    /// What an element has of layers, for those that group them: the axes across which it lies in layers, and above these bits the axes
-    /// of its cell along which highest polynomials lose; 0 outside of layers.
+    /// A number that is the same for elements which one kernel can treat together: the axes across which an element lies in layers, and
+    /// above these D bits the axes of its cell along which the modal filter acts; 0 outside of layers.
     pub(super) fn kind(&self, nodes: &[[f64; D]]) -> u8 {
         match self.axes(nodes) {
             0 => 0,
@@ -237,19 +241,19 @@ impl<const D: usize> Pml<D> {
         }
     }
 
-    /// Whether a place lies in a layer.
+    /// Whether a point lies in a layer.
     pub fn holds(&self, x: [f64; D]) -> bool {
         self.axes(&[x]) != 0
     }
 
-    /// Whether a place is where a layer ends.
+    /// Whether a point lies at the outer end of a layer.
     pub(super) fn ends(&self, x: [f64; D]) -> bool {
         let at = |axis: usize, zone: &Zone| zone.depth(x[axis]) > 1.0 - NOTHING;
         (0..D).any(|axis| self.zones[axis].iter().flatten().any(|zone| at(axis, zone)))
     }
 }
 
-/// The least and largest coordinates of a mesh on every axis.
+/// The smallest and the largest coordinate of the nodes of a mesh on every axis.
 fn bounds<const D: usize>(mesh: &Mesh<D>) -> [[f64; 2]; D] {
     let mut bounds = [[f64::INFINITY, f64::NEG_INFINITY]; D];
     for x in mesh.nodes() {
@@ -265,10 +269,11 @@ fn axis_name<const D: usize>(axis: usize) -> &'static str {
     if axis == D - 1 { "z" } else { ["x", "y"][axis] }
 }
 
-/// Looks for what layers do not stand: sources in them, contacts of fluids and solids and absorbing faces that are not flat there.
+/// Checks for what layers cannot contain: sources, and contacts of fluids and solids or absorbing faces that are not perpendicular to
+/// the layer.
 ///
 /// # Errors
-/// The first of these, with its place.
+/// The first of these, with its coordinates.
 pub(super) fn check<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
     let Some(pml) = setup.pml else { return Ok(()) };
     check_sources(setup)?;
@@ -314,7 +319,7 @@ pub(super) fn check<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
     {
         if slanted(&side) {
             return Err(Error::setup(format!(
-                "{what} of element {} around {} is not flat across a perfectly matched layer: continue the mesh by elements that do not change along the axis of the layer, or take a sponge",
+                "{what} of element {} around {} is not perpendicular to the perfectly matched layer in which it lies: continue the mesh through the layer by elements that do not change along its axis, or use a sponge",
                 side.element,
                 Place::from(setup.mesh.face_centre(side))
             )));
@@ -323,22 +328,22 @@ pub(super) fn check<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Looks for sources in layers.
+/// Checks that no source lies in a layer.
 ///
 /// # Errors
-/// The first one, with its place.
+/// The first source that does, with its coordinates.
 pub(super) fn check_sources<const D: usize>(setup: &Setup<D>) -> Result<(), Error> {
     let Some(pml) = setup.pml else { return Ok(()) };
     match (1..).zip(setup.sources).find(|(_, source)| pml.holds(source.at)) {
         None => Ok(()),
         Some((number, source)) => Err(Error::setup(format!(
-            "source {number} at {} lies in a perfectly matched layer, which damps it: move it or take a thinner layer",
+            "source {number} at {} lies in a perfectly matched layer, where sources are not allowed: move it or make the layer thinner",
             Place::from(source.at)
         ))),
     }
 }
 
-/// The points of a subdomain where layers end, which do not move; of any elements.
+/// The points of a subdomain at the outer end of layers, which are fixed: rising, without repetition, of solids and fluids.
 pub(super) fn fixed_points<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
