@@ -53,7 +53,7 @@ macro_rules! on {
             elements::constants_of_points_agree_with_the_processor
             elements::coarse_grained_attenuation_agrees_with_the_processor
             elements::a_sponge_agrees_with_the_processor
-            elements::matched_layers_agree_with_the_processor
+            element_layers::matched_layers_agree_with_the_processor
             elements::elements_of_every_degree
             elements::elements_in_parts_give_the_same_bits
             elements::elements_on_ranks_give_the_same_bits

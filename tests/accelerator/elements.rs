@@ -64,7 +64,7 @@ pub fn record<const D: usize, A: Accelerator>(
     tape
 }
 
-fn close<const D: usize, A: Accelerator>(machines: &Machines<A>, recipe: Recipe<D>) {
+pub fn close<const D: usize, A: Accelerator>(machines: &Machines<A>, recipe: Recipe<D>) {
     let world = World::new(recipe);
     let mut cpu = Tape::default();
     on_processors(&world).run(&mut cpu).expect("the shot runs");
@@ -74,8 +74,8 @@ fn close<const D: usize, A: Accelerator>(machines: &Machines<A>, recipe: Recipe<
     assert!(far < 1e-5, "{}: {far:.1e}", world.what);
 }
 
-const DRY: [Rock; 2] = [Rock::Isotropic, Rock::Table];
-const WET: [Rock; 2] = [Rock::Fluid, Rock::Isotropic];
+pub const DRY: [Rock; 2] = [Rock::Isotropic, Rock::Table];
+pub const WET: [Rock; 2] = [Rock::Fluid, Rock::Isotropic];
 
 pub fn elements_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
     let plane = Recipe::plain([8, 6]);
@@ -214,68 +214,6 @@ pub fn a_sponge_agrees_with_the_processor<A: Accelerator>(machines: &Machines<A>
     goes_on(machines, &World::new(volume));
 }
 
-pub fn matched_layers_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
-    for (rocks, loses, varies, order) in [
-        (DRY, false, false, Order::Linear),
-        (WET, true, false, Order::Quadratic),
-        ([Rock::Fluid, Rock::Fluid], false, true, Order::Linear),
-        (DRY, true, true, Order::Linear),
-    ] {
-        let plane = Recipe {
-            rocks,
-            loses,
-            varies,
-            order,
-            followed: Followed::OfNow,
-            matched: true,
-            steps: 90,
-            ..Recipe::plain([8, 6])
-        };
-        close(machines, plane);
-        same_bits(machines, &World::new(plane));
-        goes_on(machines, &World::new(plane));
-        let volume = Recipe {
-            rocks,
-            loses,
-            varies,
-            order,
-            matched: true,
-            ..Recipe::plain([5, 4, 4])
-        };
-        close(machines, volume);
-    }
-    let volume = Recipe {
-        rocks: WET,
-        loses: true,
-        grain: Grain::Coarse,
-        matched: true,
-        ..Recipe::plain([5, 4, 4])
-    };
-    goes_on(machines, &World::new(volume));
-    same_bits(machines, &World::new(volume));
-    for degree in [2, 3, 5, 8] {
-        let (matched, steps) = (true, 24);
-        close(
-            machines,
-            Recipe {
-                degree,
-                matched,
-                steps,
-                ..Recipe::plain([4, 4])
-            },
-        );
-        close(
-            machines,
-            Recipe {
-                degree,
-                matched,
-                steps,
-                ..Recipe::plain([3, 3, 4])
-            },
-        );
-    }
-}
-
 pub fn coarse_grained_attenuation_agrees_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
     for (rocks, order, varies) in [
         (DRY, Order::Linear, false),
@@ -387,7 +325,7 @@ fn shared() -> (World<2>, World<3>) {
 
 const CUTS: [&[usize]; 4] = [&[21], &[12, 31], &[6, 13, 20, 39], &[5, 11, 18, 24, 30, 41]];
 
-fn same_bits<const D: usize, A: Accelerator>(machines: &Machines<A>, world: &World<D>) {
+pub fn same_bits<const D: usize, A: Accelerator>(machines: &Machines<A>, world: &World<D>) {
     let whole = record(machines, world, &[]);
     for cuts in CUTS {
         let found = difference(&whole, &record(machines, world, cuts));
@@ -457,7 +395,7 @@ fn saved<S: kernels::parallel::group::Subdomain<Number = f32>>(
     Ok((tape, shelf.states()))
 }
 
-fn goes_on<const D: usize, A: Accelerator>(machines: &Machines<A>, world: &World<D>) {
+pub fn goes_on<const D: usize, A: Accelerator>(machines: &Machines<A>, world: &World<D>) {
     let on = |cuts: &[usize]| on_devices(machines, world, (cuts, 0..cuts.len() + 1)).0;
     let whole = record(machines, world, &[]);
     let (tape, states) = saved(on(CUTS[0]), None, 11).expect("the shot runs");

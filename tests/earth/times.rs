@@ -177,10 +177,9 @@ fn records(section: &Section, shot: &Shot, distances: &[f64]) -> Records {
     };
     let typical = shot.kind.medium(&model, 5e6, 5e6);
     let (media, speeds) = ([typical.medium], [typical.speeds]);
-    let explosion = [[1.0, 0.0], [0.0, 1.0]];
     let mut sources = [Source {
         at: place(shot.from, 0.0),
-        strength: Strength::Moment(explosion),
+        strength: Strength::Moment([[1.0, 0.0], [0.0, 1.0]]),
         history: Vec::new(),
     }];
     let setup = |sources: &[Source<2>], dt: f64| -> (f64, Option<(Engine<2>, Vec<_>)>) {

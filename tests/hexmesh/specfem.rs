@@ -191,7 +191,8 @@ fn tables_of_materials_are_read_as_they_are() {
     fs::write(&table, text).unwrap();
     let text = format!("{:#}", specfem::read(folder.path()).unwrap_err());
     assert!(
-        text.contains("is of material -1, a file of tomography or interfaces, which is not read; give the region its own row"),
+        text.contains("material -1 is in the file of tomography")
+            && text.contains("tomo.xyz, which is not there"),
         "{text}"
     );
 }

@@ -89,7 +89,7 @@ are ignored.
 
 specfem=: the folder holds mesh_file, nodes_coords_file, materials_file, nummaterial_velocity_file, \
 free_or_absorbing_surface_file_zmax and absorbing_surface_file_xmin, _xmax, _ymin, _ymax, _bottom. z is changed to point \
-downwards. Rows of nummaterial_velocity_file that no element has are left out. The mesh that is written does not know of \
+downwards. Rows of nummaterial_velocity_file that no element has are left out. The mesh that is written does not keep \
 absorbing_cpml_file; a warning names the thickness for cpml= of sfsem3d-gpu, which itself obeys that file. absorbing=none leaves the absorbing \
 faces out.
 

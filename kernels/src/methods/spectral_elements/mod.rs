@@ -31,6 +31,7 @@ mod attenuation;
 mod boundary;
 mod cpu;
 mod cut;
+mod damped;
 mod element;
 mod energy;
 mod fluid;

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use kernels::mesh::Mesh;
-use kernels::methods::spectral_elements::{Pml, Profile, Sponge};
+use kernels::methods::spectral_elements::{Lumping, Pml, Profile, Sponge};
 use kernels::stability::Band;
 use rsf_io::Job;
 
@@ -88,4 +88,12 @@ fn widest<const D: usize>(nodes: &[[f64; D]]) -> f64 {
         nodes.iter().map(|x| x[c]).fold(f64::NEG_INFINITY, f64::max) - low
     };
     (0..D).map(side).fold(0.0, f64::max)
+}
+
+/// How `lumping=` says that the damping of absorbing sides enters the mass.
+pub(super) fn lumping(job: &Job) -> anyhow::Result<Lumping> {
+    Ok(match job.choice("lumping")? {
+        "specfem" => Lumping::RowSums,
+        _ => Lumping::Matrix,
+    })
 }

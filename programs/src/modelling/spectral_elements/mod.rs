@@ -422,10 +422,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
             ..spreads.across.clone()
         },
         spreads,
-        lumping: match job.choice("lumping")? {
-            "specfem" => Lumping::RowSums,
-            _ => Lumping::Matrix,
-        },
+        lumping: layers::lumping(job)?,
         begin: found.begin,
         timing,
         jdata,
