@@ -95,7 +95,7 @@ fn layers_that_cannot_be_are_sentences() {
             "cpml=700",
             "fill the mesh along x, where it is 1200 m long",
         ),
-        ("cpml=200", "cpml=200 sponge=300", "give one of them"),
+        ("cpml=200", "cpml=200 sponge=300", "cannot be combined"),
         (
             "mesh=sea.rsf",
             "mesh=sea.rsf absorbing=none",

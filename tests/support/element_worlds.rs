@@ -172,8 +172,8 @@ fn bent<const D: usize>(counts: [usize; D], order: Order, straight: bool) -> Mes
     Mesh::new(parts).expect("a bent box is sound")
 }
 
-/// A medium and its speeds.
-fn medium(rock: Rock, lower: bool) -> (Medium, [f64; 2]) {
+/// A medium and its speeds; a table whose strains of shear and compression couple, or do not.
+fn medium(rock: Rock, lower: bool, couples: bool) -> (Medium, [f64; 2]) {
     let [density, vp, vs] = match (rock, lower) {
         (Rock::Fluid, _) => [1000.0, 1500.0, 0.0],
         (_, false) => [1900.0, 2000.0, 1100.0],
@@ -191,7 +191,13 @@ fn medium(rock: Rock, lower: bool) -> (Medium, [f64; 2]) {
                     (false, false, true) => s,
                     _ => 0.0,
                 };
-                table[i][j] = plain + 0.02 * s * f64::from(i as u32 + j as u32);
+                // In perfectly matched layers shear must not couple to compression.
+                let more = if couples || (i < 3 && j < 3) {
+                    0.02 * s
+                } else {
+                    0.0
+                };
+                table[i][j] = plain + more * f64::from(i as u32 + j as u32);
             }
         }
         medium.law = Law::Anisotropic(Box::new(table));
@@ -212,7 +218,7 @@ impl<const D: usize> World<D> {
     pub fn new(recipe: Recipe<D>) -> Self {
         let mesh = bent(recipe.counts, recipe.order, recipe.matched);
         let basis = Basis::new(recipe.degree).expect("a degree of 2 to 8");
-        let both = [(0, false), (1, true)].map(|(k, lower)| medium(recipe.rocks[k], lower));
+        let both = [(0, false), (1, true)].map(|(k, lower)| medium(recipe.rocks[k], lower, !recipe.matched));
         let media: Vec<Medium> = both.iter().map(|m| m.0.clone()).collect();
         let bound = steps(&mesh, &basis, &media)
             .into_iter()
