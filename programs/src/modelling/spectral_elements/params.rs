@@ -39,7 +39,7 @@ less than a thousandth of P and S waves from 0 to 80 degrees if the S wavelength
 sides must be flat and perpendicular to the axes, and at the outer ends displacement (in fluids pressure) is zero. The \
 absorbing_cpml_file of specfem= is obeyed unless cpml= is given; cpml=0 ignores it. The stable step is a few percent smaller. \
 fcpml= is a dominant frequency, with which the layers take the damping profile of SPECFEM3D, to compare records with its own; its damping is weaker. \
-No source may lie in a layer, and a contact of a fluid and a solid must be perpendicular to a layer in which it lies. lumping=specfem adds the row sums of \
+No source may lie in a layer, and a contact of a fluid and a solid must be perpendicular to a layer in which it lies. An anisotropic solid in which waves would grow there (Becache et al. 2003) is refused: take sponge= for it. lumping=specfem adds the row sums of \
 the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
