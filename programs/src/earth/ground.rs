@@ -94,14 +94,25 @@ fn only<T>(list: &mut Vec<T>, stays: &[bool]) {
     list.retain(|_| stays.next() == Some(&true));
 }
 
-/// Moves points; which of them stay.
-fn settled(points: &mut [[f64; 3]], names: &[String], settle: &mut Settled) -> Result<Vec<bool>> {
+/// Moves points, which messages call `what`; which of them stay.
+///
+/// # Errors
+/// Those of `settle`, and where no point stays.
+fn settled(
+    what: &str,
+    (points, names): (&mut [[f64; 3]], &[String]),
+    settle: &mut Settled,
+) -> Result<Vec<bool>> {
     let each = points.iter_mut().zip(names).map(|(point, name)| {
         let place = settle(name, *point)?;
         *point = place.unwrap_or(*point);
         Ok(place.is_some())
     });
-    each.collect()
+    let stays: Vec<bool> = each.collect::<Result<_>>()?;
+    if !stays.contains(&true) {
+        bail!("{}: all {what} are outside of the mesh", names[0]);
+    }
+    Ok(stays)
 }
 
 impl Quakes {
@@ -113,10 +124,7 @@ impl Quakes {
         &mut self,
         mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
     ) -> Result<()> {
-        let stays = settled(&mut self.points, &self.names, &mut settle)?;
-        if !stays.contains(&true) {
-            bail!("{}: all sources are outside of the mesh", self.names[0]);
-        }
+        let stays = settled("sources", (&mut self.points, &self.names), &mut settle)?;
         only(&mut self.points, &stays);
         only(&mut self.mechanisms, &stays);
         only(&mut self.shifts, &stays);
@@ -136,10 +144,7 @@ impl Sites {
         &mut self,
         mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
     ) -> Result<()> {
-        let stays = settled(&mut self.points, &self.names, &mut settle)?;
-        if !stays.contains(&true) {
-            bail!("{}: all stations are outside of the mesh", self.names[0]);
-        }
+        let stays = settled("stations", (&mut self.points, &self.names), &mut settle)?;
         only(&mut self.points, &stays);
         only(&mut self.frames, &stays);
         only(&mut self.names, &stays);

@@ -5,7 +5,7 @@ use super::exact_time::{Correction, Held};
 use super::fibre::Fibre;
 use super::resample::{Resampler, Times};
 use bytemuck::{cast_slice, pod_collect_to_vec};
-use rsf_io::{Axis, Output, Result, Written};
+use rsf_io::{Axis, Job, Output, Result, Written};
 use std::borrow::Cow;
 use std::fs::File;
 use std::ops::Range;
@@ -297,6 +297,22 @@ impl Way {
         let file = self.file.as_mut().unwrap_or(data);
         records.iter().try_for_each(|record| file.write_f32(record))
     }
+}
+
+/// The word of data=.
+///
+/// # Errors
+/// Several words: standard output takes one quantity.
+pub fn one_quantity(job: &Job) -> anyhow::Result<String> {
+    let text = job.text("data")?.unwrap_or_default();
+    if let Some((first, rest)) = text.split_once(',') {
+        let words: Vec<String> = rest.split(',').map(|word| format!("{word}={word}.rsf")).collect();
+        anyhow::bail!(
+            "data={text}: standard output takes one quantity, and each further one goes into a file that is named by it: data={first} {}",
+            words.join(" ")
+        );
+    }
+    Ok(text)
 }
 
 /// Says what the numbers of an output are, as in `velocity in m/s`.

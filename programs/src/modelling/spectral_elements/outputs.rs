@@ -3,7 +3,7 @@
 use super::Run;
 use super::several::Several;
 use crate::earth::times;
-use crate::modelling::divide::{Divide, put_quantity};
+use crate::modelling::divide::{Divide, one_quantity, put_quantity};
 use crate::modelling::exact_time::Timing;
 use crate::modelling::record::{Films, Outputs, Records, thinned};
 use crate::modelling::survey::Survey;
@@ -30,14 +30,7 @@ const DATA: [&str; 7] = [
 /// # Errors
 /// Another word, or several: standard output takes one quantity.
 pub fn asked(job: &Job) -> anyhow::Result<&'static str> {
-    let text = job.text("data")?.unwrap_or_default();
-    if let Some((first, rest)) = text.split_once(',') {
-        let words: Vec<String> = rest.split(',').map(|word| format!("{word}={word}.rsf")).collect();
-        bail!(
-            "data={text}: standard output takes one quantity, and each further one goes into a file that is named by it: data={first} {}",
-            words.join(" ")
-        );
-    }
+    let text = one_quantity(job)?;
     match DATA.iter().find(|word| **word == text) {
         Some(word) => Ok(word),
         None => bail!("data={text}: receivers record {}", DATA.join(", ")),

@@ -31,23 +31,24 @@ Sides: a side that is in neither list is free in a solid and rigid in a fluid. f
 surface, at which the pressure is zero. Absorbing sides (Clayton and Engquist 1977) are exact for plane waves that leave at \
 right angles; waves that arrive at an angle are partly reflected. sponge= adds a damping layer of that thickness inside the \
 mesh along the absorbing sides. It also absorbs surface waves; two or three of the longest wavelengths of interest are a \
-good thickness: a sponge reflects waves that are longer. For a Ricker wavelet a layer of two wavelengths of P at the peak \
-frequency leaves 0.8 % of the largest wave, a layer of one 3 % and a layer of half a wavelength 9 %, which is as much as the \
-sides alone leave at that distance. The sponge always removes energy and does not change the stable step. cpml= turns the \
-mesh along the absorbing sides, up to that depth, into perfectly matched layers instead (CPML; Kuzuoglu and Mittra 1996). Three elements reflect \
-less than a thousandth of P and S waves from 0 to 80 degrees if the S wavelength at the peak frequency of a Ricker wavelet is 4.25 elements. The \
-sides must be flat and perpendicular to the axes, and at the outer ends displacement (in fluids pressure) is zero. The \
-absorbing_cpml_file of specfem= is obeyed unless cpml= is given; cpml=0 ignores it. The stable step is a few percent smaller. \
-fcpml= is a dominant frequency, with which the layers take the damping profile of SPECFEM3D, to compare records with its own; its damping is weaker. \
-No source may lie in a layer, and a contact of a fluid and a solid must be perpendicular to a layer in which it lies. An anisotropic solid in which waves would grow there (Becache et al. 2003) is refused: take sponge= for it. lumping=specfem adds the row sums of \
-the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
+good thickness. For a Ricker wavelet a layer of two wavelengths of P at the peak \
+frequency leaves 0.8 % of the largest wave, one 3 % and half a wavelength 9 %, as much as the sides alone leave at that \
+distance. It does not change the stable step. cpml= turns the \
+mesh along the absorbing sides, up to that depth, into perfectly matched layers instead (CPML; Kuzuoglu and Mittra 1996). \
+Three elements reflect less than a thousandth of P and S waves from 0 to 80 degrees if the S wavelength at the peak frequency \
+is 4.25 elements. The sides must be flat and perpendicular to the axes; at the outer ends displacement (in fluids pressure) \
+is zero, and the stable step is a few percent smaller. The absorbing_cpml_file of specfem= is obeyed unless cpml= is given; \
+cpml=0 ignores it. With fcpml=, a dominant frequency, the layers have the weaker damping profile of SPECFEM3D. No source may \
+lie in a layer, and contacts of a fluid and a solid must be perpendicular to it. An anisotropic solid in which waves would \
+grow there (Becache et al. 2003) is refused; sponge= takes it. lumping=specfem adds the row sums of the damping to the \
+mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
 within 3 % over qband=, provided its ends have a ratio of at most 12. Velocities are those at qref= and grow with frequency. \
 With qfit=specfem, and by itself with specfem= where qband= is missing, the band ends 1 % above the highest frequency that the whole mesh \
 resolves and begins 1.75 decades below, and times and moduli are those that SPECFEM3D finds there: qref= is its \
-ATTENUATION_f0_REFERENCE, and with qband= the band is that of its MIN_ and MAX_ATTENUATION_PERIOD. With USE_LDDRK its memory variables lie a step \
-ahead of the strain, which makes waves slower by a share of the step; qfit=lddrk does the same, and tdc=y has the rest of that scheme. \
+ATTENUATION_f0_REFERENCE, and with qband= the band is that of its MIN_ and MAX_ATTENUATION_PERIOD. qfit=lddrk also lets the \
+memory variables lie a step ahead of the strain, as with its USE_LDDRK; tdc=y has the rest of that scheme. \
 sls= gives the complete description instead: n1=11 for every region, with the relaxation times of stress (3), of strain for \
 mu (3) and for kappa (3), and the factors from mu and kappa to the unrelaxed moduli. qmech=coarse takes a third of the memory \
 of attenuation and less time: each point has one of the three mechanisms, and all of them together act in the mean over an \
@@ -93,7 +94,7 @@ time at which the run begins. Pressure has one component and is zero in solids. 
 zz, xx, zx), which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D \
 about y). displacement=, velocity= and acceleration= name files for further quantities of the same run, as in data=displacement \
 velocity=velocity.rsf. data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \
-around the receiver. Sources and receivers may lie anywhere in the mesh. Snapshots are interpolated onto a regular grid \
+around the receiver. Snapshots are interpolated onto a regular grid \
 (nqz=, oqz=, dqz= and so on) and are zero outside the mesh. With ground=y they have the axes x[, y] and follow the ground, \
 that is the first side which a vertical line from above meets and which does not absorb. pgv= writes a map of the largest \
 horizontal velocity of all steps on the ground, with the axes nqx=, oqx=, dqx= and so on; with data=displacement pgd= and with \

@@ -1,7 +1,7 @@
 //! Several quantities of one run, and records at other times than those of the steps: `velocity=FILE` and the like, `dtout=`.
 
 use crate::modelling::checkpoint::MOST_KEPT;
-use crate::modelling::divide::{How, Made, Pick, When};
+use crate::modelling::divide::{How, Made, Pick, When, one_quantity};
 use crate::modelling::exact_time::Timing;
 use crate::modelling::fibre::Fibre;
 use crate::modelling::resample::Times;
@@ -58,14 +58,7 @@ fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
 
 /// What receivers record, and what the user calls it.
 pub fn of_data(job: &Job) -> anyhow::Result<(What, &'static str)> {
-    let text = job.text("data")?.unwrap_or_default();
-    if let Some((first, rest)) = text.split_once(',') {
-        let words: Vec<String> = rest.split(',').map(|word| format!("{word}={word}.rsf")).collect();
-        bail!(
-            "data={text}: standard output takes one quantity, and each further one goes into a file that is named by it: data={first} {}",
-            words.join(" ")
-        );
-    }
+    let text = one_quantity(job)?;
     match all().find(|(word, ..)| *word == text) {
         Some((_, what, words)) => Ok((what, words)),
         None => {

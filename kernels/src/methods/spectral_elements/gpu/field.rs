@@ -312,13 +312,7 @@ impl<A: Accelerator> FieldMemory<A> {
     }
 
     /// Launches the elements of a part and adds its sources.
-    pub fn launch<const D: usize>(
-        &self,
-        a: &A,
-        turn: Turn,
-        inject: &A::Kernel,
-        fields: Fields,
-    ) -> Result<(), Error> {
+    pub fn launch(&self, a: &A, turn: Turn, inject: &A::Kernel, fields: Fields) -> Result<(), Error> {
         for (k, run) in self.listing.runs.iter().enumerate() {
             if run.part != turn.part {
                 continue;
@@ -357,7 +351,7 @@ impl<A: Accelerator> FieldMemory<A> {
             unsafe {
                 match &self.layers {
                     Some(layers) if run.layer != 0 => {
-                        let args = layers.arguments::<D>(args, run.layer);
+                        let args = layers.arguments(args, run.layer);
                         a.launch(turn.stream, &self.kernels[k], dims, &argument(&args))?;
                     }
                     _ => a.launch(turn.stream, &self.kernels[k], dims, &argument(&args))?,

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, send};
 use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::Setup;
-use crate::methods::spectral_elements::pml::{Filters, numbers};
+use crate::methods::spectral_elements::pml::{AXES, Filters, numbers};
 use rayon::prelude::*;
 
 /// The tables of elements in layers, before memory of the device is taken; empty without layers.
@@ -109,15 +109,15 @@ impl<A: Accelerator> LayerMemory<A> {
     }
 
     /// The arguments of the kernel for elements whose layers are of this kind (`Pml::kind`).
-    pub fn arguments<const D: usize>(&self, e: Elements, kind: u8) -> Damped {
+    pub fn arguments(&self, e: Elements, kind: u8) -> Damped {
         Damped {
             e,
             pair: self.pair.address(),
             filters: self.filters.address(),
             variables: self.variables.address(),
             smoothing: self.smoothing.address(),
-            axes: i32::from(kind) & ((1 << D) - 1),
-            lines: i32::from(kind >> D),
+            axes: i32::from(kind) & ((1 << AXES) - 1),
+            lines: i32::from(kind >> AXES),
         }
     }
 

@@ -431,7 +431,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             a.wait(stream, &self.advanced)?;
         }
         let turn = Turn { stream, part, step };
-        field.launch::<D>(a, turn, &self.kernels.inject, fields)?;
+        field.launch(a, turn, &self.kernels.inject, fields)?;
         match part {
             Part::Boundary => field.pack(a, &self.kernels.pack),
             Part::Interior => Ok(()),

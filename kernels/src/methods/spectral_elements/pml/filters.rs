@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use pulp::Simd;
 use rayon::prelude::*;
 
-use super::{NOTHING, Profile, Zone};
+use super::{AXES, NOTHING, Profile, Zone};
 use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::lanes::{LANES, Lanes, Part, Register};
@@ -96,7 +96,7 @@ impl<const D: usize> Filters<D> {
         if setup.is_fluid(element) {
             return dt;
         }
-        let lines = (setup.layer_kind(element) >> D).count_ones();
+        let lines = (setup.layer_kind(element) >> AXES).count_ones();
         let x = self.smoothing(&setup.mesh.coordinates(element)) * f64::from(lines) * dt / 4.0;
         dt * (x.hypot(1.0) - x)
     }
@@ -160,7 +160,7 @@ impl Damped {
             .iter()
             .map(|e| setup.mesh.coordinates(*e as usize))
             .collect();
-        let axes = kind & ((1 << D) - 1);
+        let axes = kind & ((1 << AXES) - 1);
         let count = axes.count_ones() as usize;
         let points = table.points();
         let mut all = vec![[Lanes::ZERO; 3]; count * points];
@@ -186,7 +186,7 @@ impl Damped {
                 .for_each(|(lanes, number)| lanes.0[lane] = number);
         }
         Self {
-            lines: kind >> D,
+            lines: kind >> AXES,
             smoothing,
             axes,
             filters: all,

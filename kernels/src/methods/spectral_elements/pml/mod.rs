@@ -43,6 +43,9 @@ use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Mesh, Place, Side, cell};
 
+/// Bits of a kind ([`Pml::kind`]) that name axes of space; those above them name axes of the cell.
+pub(super) const AXES: usize = 3;
+
 /// Components of a unit normal below this count as zero.
 const FLAT: f64 = 1e-3;
 
@@ -233,11 +236,11 @@ impl<const D: usize> Pml<D> {
     }
 
     /// A number that is the same for elements which one kernel can treat together: the axes across which an element lies in layers, and
-    /// above these D bits the axes of its cell along which the modal filter acts; 0 outside of layers.
+    /// above these [`AXES`] bits the axes of its cell along which the modal filter acts; 0 outside of layers.
     pub(super) fn kind(&self, nodes: &[[f64; D]]) -> u8 {
         match self.axes(nodes) {
             0 => 0,
-            axes => axes | self.lines(nodes) << D,
+            axes => axes | self.lines(nodes) << AXES,
         }
     }
 

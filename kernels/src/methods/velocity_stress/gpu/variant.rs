@@ -79,6 +79,13 @@ impl Variant {
             0 => (true, 0),
             _ => (self.isotropic, self.mechanisms),
         };
+        // Velocities of several shots with a sponge need more registers than four blocks leave on sm_120.
+        let crowded = self.several && self.edge == Edge::Sponge && self.ndim == 3 && stage == 0;
+        let blocks = match framed {
+            true => t.frame_blocks,
+            false if crowded => t.blocks[stage].min(3),
+            false => t.blocks[stage],
+        };
         let defines = [
             ("STAGE", stage),
             ("ISOTROPIC", usize::from(isotropic)),
@@ -94,7 +101,7 @@ impl Variant {
             ),
             ("SPONGE", usize::from(self.edge == Edge::Sponge)),
             ("THREADS", if framed { t.frame_threads } else { t.threads() }),
-            ("BLOCKS", if framed { t.frame_blocks } else { t.blocks[stage] }),
+            ("BLOCKS", blocks),
             ("AHEAD", usize::from(t.ahead)),
             ("CHUNK", CHUNK),
             ("ACROSS", t.z),
