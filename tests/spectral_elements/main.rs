@@ -10,6 +10,7 @@ mod crystals;
 mod cuts;
 mod energy;
 mod golden;
+mod gradients;
 mod green;
 mod halfspace;
 mod laws;

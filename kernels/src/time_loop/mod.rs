@@ -6,6 +6,7 @@
 
 mod async_recorder;
 mod outputs;
+pub mod reversal;
 pub mod state;
 
 pub use async_recorder::async_recorder;

@@ -1,9 +1,30 @@
-//! RSF files of the acquisition that all methods share: points.
+//! RSF files of the acquisition that all methods share: points, and data by shots.
 
 use anyhow::bail;
 use kernels::grid::points::Point;
 use kernels::grid::{AXES, Padded};
 use rsf_io::{Input, Job, format_g};
+
+/// So many numbers of an input from number `first` on.
+pub fn finite(input: &mut Input, first: u64, count: usize) -> anyhow::Result<Vec<f32>> {
+    let mut values = vec![0.0; count];
+    if input.is_seekable() {
+        input.read_f32_at(first, &mut values)?;
+    } else {
+        let passed = input.len() - input.remaining();
+        input.skip(first.saturating_sub(passed))?;
+        input.read_f32(&mut values)?;
+    }
+    if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
+        bail!(
+            "{}: value {} is {}; all must be finite numbers",
+            input.name(),
+            first + bad as u64 + 1,
+            values[bad]
+        );
+    }
+    Ok(values)
+}
 
 /// Reads points: n1 = coordinates x[, y], z; n2 = how many. More axes are lines of further points, of which the first is
 /// used, as Madagascar's programs do; a warning says so.

@@ -29,6 +29,20 @@ impl Turn {
         };
         (0..3).flat_map(component).collect()
     }
+
+    /// The transpose: from Z, N, E of every receiver to its components z, x, y.
+    pub fn transposed(&self, traces: &[f32]) -> Vec<f32> {
+        let n = self.rows.len();
+        let component = |c: usize| {
+            let of = move |r: usize| {
+                (0..3)
+                    .map(|k| self.rows[r][k][c] * traces[k * n + r])
+                    .sum::<f32>()
+            };
+            (0..n).map(of)
+        };
+        (0..3).flat_map(component).collect()
+    }
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub struct Engine<const D: usize> {
     pub(super) damped: Vec<Option<Damped>>,
     coupling: Vec<Coupling<D>>,
     pub(super) fluid: Option<Fluid<D>>,
-    sources: Vec<Vec<Placed<D>>>,
+    pub(super) sources: Vec<Vec<Placed<D>>>,
     /// What elements add to their points: `[block][lane][local point][component]`.
     contributions: Vec<[f32; D]>,
     /// Those that leave and arrive.
@@ -81,7 +81,7 @@ pub struct Engine<const D: usize> {
     pub(super) velocity: Vec<[f32; D]>,
     pub(super) acceleration: Vec<[f32; D]>,
     pub(super) dt: f64,
-    step: usize,
+    pub(super) step: usize,
     /// What is recorded here, and what the mesh is like.
     pub(super) recording: Recording<D>,
     /// Blocks and lanes of the solid elements.

@@ -125,6 +125,12 @@ impl<const D: usize> GridModel<D> {
         Some(vec![*relaxation; self.materials.len()])
     }
 
+    /// The grid and how many there are; none where all planes are one number.
+    pub fn lattice(&self) -> Option<(Lattice<D>, usize)> {
+        let lattice = self.sampling.lattice;
+        (lattice.nodes() > 1).then_some((lattice, self.sampling.grids))
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         let p = &self.planes;

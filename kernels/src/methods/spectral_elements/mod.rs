@@ -17,6 +17,7 @@
 //! | perfectly matched layers (Chew & Weedon 1994, Kuzuoglu & Mittra 1996) | `d/dx_j -> (1/s_j) d/dx_j` | `pml/` |
 //! | sources and receivers | `F_i = f_i l_p`, `F_i = M_ij dl_p/dx_j` | `points.rs` |
 //! | subdomains, and what travels between them | | `cut.rs`, `subdomain.rs` |
+//! | gradients: the same step backwards in time | `- w J u . D2 l`, ... | `adjoint/` |
 //! | all of it on accelerators | | `gpu/` |
 //! | time: Newmark, beta 0, gamma 1/2 | `u += dt v + dt^2/2 a; v += dt/2 a; a = F/M; v += dt/2 a` | `cpu.rs` |
 //!
@@ -26,6 +27,7 @@
 //! threads, on the order in which elements are computed, or on how a mesh is divided. A [`Group`] runs the subdomains of
 //! a mesh ([`subdomains`]).
 
+pub mod adjoint;
 mod assembly;
 mod attenuation;
 mod boundary;

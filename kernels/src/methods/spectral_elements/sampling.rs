@@ -83,7 +83,7 @@ impl<const D: usize> Lattice<D> {
 pub(super) struct Sampling<const D: usize> {
     pub(super) lattice: Lattice<D>,
     /// Grids, one for all regions or one each.
-    grids: usize,
+    pub(super) grids: usize,
     /// The region of every node; empty where every region has a grid of its own.
     owners: Vec<u32>,
 }

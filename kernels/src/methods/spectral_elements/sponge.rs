@@ -113,6 +113,20 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
         (least < self.sponge.thickness).then_some(least)
     }
 
+    /// The damping c (1/s) at an absorbing face of a medium with a P speed (m/s).
+    pub(super) fn strength(&self, vp: f64) -> f64 {
+        3.0 * vp * (1.0 / self.sponge.left).ln() / self.sponge.thickness
+    }
+
+    /// The share of that at some places; 0 outside of the layer.
+    pub(super) fn shares(&self, places: &[[f64; D]]) -> Vec<f64> {
+        let share = |d: f64| (1.0 - d / self.sponge.thickness).powi(2);
+        places
+            .iter()
+            .map(|x| self.distance(*x).map_or(0.0, share))
+            .collect()
+    }
+
     /// The sum over elements of `c` times what `factor` makes of their medium, at the points of a subdomain: of kilograms for
     /// solids, of masses of the potential for fluids. Elements without a factor add nothing.
     pub(super) fn masses(
@@ -121,18 +135,11 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
         table: &Tabulated<D>,
         factor: impl Fn(&crate::mesh::step::Medium) -> Option<f64>,
     ) -> Vec<f64> {
-        let Self { setup, sponge, .. } = self;
+        let setup = self.setup;
         let mut damping = vec![0.0; share.points()];
         for element in (0..setup.mesh.len()).filter(|e| share.touches(*e)) {
             let nodes = setup.mesh.coordinates(element);
-            let shares: Vec<f64> = table
-                .positions(&nodes)
-                .into_iter()
-                .map(|x| {
-                    self.distance(x)
-                        .map_or(0.0, |d| (1.0 - d / sponge.thickness).powi(2))
-                })
-                .collect();
+            let shares = self.shares(&table.positions(&nodes));
             if shares.iter().all(|s| *s == 0.0) || factor(setup.medium(element)).is_none() {
                 continue;
             }
@@ -142,8 +149,7 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
                     continue;
                 };
                 let mass = weight * own.determinant[local] * factor(contents.medium(local)).unwrap_or(0.0);
-                let strength = 3.0 * contents.speeds(local)[0] * (1.0 / sponge.left).ln() / sponge.thickness;
-                damping[point as usize] += strength * shares[local] * mass;
+                damping[point as usize] += self.strength(contents.speeds(local)[0]) * shares[local] * mass;
             }
         }
         damping

@@ -9,7 +9,7 @@ use anyhow::bail;
 use kernels::mesh::step::{Law, Medium};
 use kernels::mesh::{Basis, Material, Mesh};
 use kernels::methods::spectral_elements::{
-    Attenuation, Followed, Grain, GridModel, PointMedia, Relaxation, not_definite,
+    Attenuation, Followed, Grain, GridModel, Lattice, PointMedia, Relaxation, not_definite,
 };
 use rsf_io::{Input, Job};
 
@@ -29,6 +29,8 @@ pub struct Rocks<const D: usize> {
     pub followed: Followed,
     /// What points are made of, where a model says more than the regions.
     pub model: Option<Box<dyn PointMedia<D>>>,
+    /// The grid of the model and how many there are, where it is on one.
+    pub lattice: Option<(Lattice<D>, usize)>,
     /// Bytes of the model, and its checksum.
     pub held: usize,
     pub sum: u64,
@@ -107,6 +109,7 @@ pub fn read<const D: usize>(
         grain: grain::<D>(job, relaxations.as_deref(), basis)?,
         followed: followed(timing),
         relaxations,
+        lattice: model.as_ref().and_then(GridModel::lattice),
         held: model.as_ref().map_or(0, GridModel::bytes),
         model: model.map(|model| Box::new(model) as Box<dyn PointMedia<D>>),
         sum,

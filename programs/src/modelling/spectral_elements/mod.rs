@@ -2,9 +2,12 @@
 
 mod changing;
 mod engine;
+mod extras;
 mod fibre;
 mod globe;
+pub mod gradient;
 mod grids;
+mod help;
 mod layers;
 mod maps;
 mod medium;
@@ -35,6 +38,7 @@ use super::world::World;
 use crate::meshing::{LOSSLESS, RawMesh, specfem, stored};
 use anyhow::bail;
 use engine::Engine;
+use extras::Extras;
 use kernels::earth::Frame;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
@@ -141,7 +145,7 @@ impl<const D: usize> Method for Run<D> {
 
     fn read(job: &mut Job, _: usize) -> anyhow::Result<(Self, InTheMesh)> {
         let raw = raw_mesh::<D>(job)?;
-        Ok((prepare(job, &raw)?, InTheMesh))
+        Ok((prepare(job, &raw, true)?, InTheMesh))
     }
 
     fn pieces(&self) -> Pieces<'_> {
@@ -363,8 +367,9 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
     Ok(raw)
 }
 
-/// Reads the small inputs and the parameters.
-fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D>> {
+/// Reads the small inputs and the parameters; `models`: those of modelling alone, too, which are snapshots, maps, cables and further
+/// quantities.
+fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow::Result<Run<D>> {
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let (nt, jcheck, degree) = (positive("nt")?, positive("jcheck")?, positive("degree")?);
     let jdata = record::steps_between(job, "jdata", nt)?;
@@ -403,13 +408,8 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         ..Shot::default()
     };
     let channels = shot.receivers.len();
-    let several = Several::read(job)?;
-    let fibre = fibre::asked(job, &mesh, &mut shot)?;
-    globe::refuse_ground(job, raw)?;
-    spreads::check(&spreads, &mesh, fibre.as_ref())?;
-    let window = maps::window(job, &mesh, &mut shot)?;
-    outputs::correct(job, &timing, (&mut shot, jdata), channels, several.as_ref())?;
-    let peaks = Peaks::read(job, &mesh, &mut shot)?;
+    let extras = Extras::read(job, (raw, &mesh), (&mut shot, jdata), (&timing, models))?;
+    spreads::check(&spreads, &mesh, extras.fibre.as_ref())?;
     let sponge = layers::sponge(job, &rocks.speeds, found.band, &mesh)?;
     let pml = layers::matched(job, raw, &mesh)?;
     Ok(Run {
@@ -430,17 +430,17 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         basis,
         rocks: Arc::new(rocks),
         shot,
-        fibre,
-        peaks,
+        fibre: extras.fibre,
+        peaks: extras.peaks,
         sponge,
         pml,
         dt,
-        window,
+        window: extras.window,
         quantity: name,
-        several,
+        several: extras.several,
         frames: places.frames,
         stations: places.codes,
-        transport: transport(job)?,
+        transport: if models { transport(job)? } else { Transport::Auto },
     })
 }
 

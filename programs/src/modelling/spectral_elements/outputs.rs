@@ -4,7 +4,7 @@ use super::Run;
 use super::several::Several;
 use crate::earth::times;
 use crate::modelling::divide::{Divide, one_quantity, put_quantity};
-use crate::modelling::exact_time::Timing;
+use crate::modelling::exact_time::{Correction, Timing};
 use crate::modelling::record::{Films, Outputs, Records, thinned};
 use crate::modelling::survey::Survey;
 use crate::modelling::turn::Turn;
@@ -51,7 +51,7 @@ pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
 }
 
 /// When, in steps, the first record is taken, and how: velocities of this scheme are means of two times.
-fn taken<const D: usize>(shot: &Shot<D>) -> (f64, Reading) {
+pub fn taken<const D: usize>(shot: &Shot<D>) -> (f64, Reading) {
     let reading = match shot.quantity {
         Quantity::Velocity => Reading::OfTwoTimes,
         _ => Reading::OfOneTime,
@@ -67,16 +67,26 @@ pub fn correct<const D: usize>(
     channels: usize,
     several: Option<&Several>,
 ) -> anyhow::Result<()> {
-    (shot.nt, shot.jdata) = (timing.all_steps(), jdata);
+    let correction = correct_steps(timing, (shot, jdata));
     if let Some(several) = several {
         (shot.quantity, shot.jdata) = (several.read, 1);
         return several.check_states(job, channels * D, (timing, jdata));
     }
-    if let Some(correction) = timing.correction(taken(shot), jdata) {
-        correction.check_states(job, channels * shot.quantity.components(D))?;
-        shot.jdata = correction.every();
+    match correction {
+        Some(correction) => correction.check_states(job, channels * shot.quantity.components(D)),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Lets the engine take the steps that exact time needs, and record what it needs.
+pub fn correct_steps<const D: usize>(
+    timing: &Timing,
+    (shot, jdata): (&mut Shot<D>, usize),
+) -> Option<Correction> {
+    (shot.nt, shot.jdata) = (timing.all_steps(), jdata);
+    let correction = timing.correction(taken(shot), jdata)?;
+    shot.jdata = correction.every();
+    Some(correction)
 }
 
 /// Axes of the data and the snapshots.

@@ -1,10 +1,10 @@
 //! What runs a linearised shot in place of the rows on processors: the steps, on a device that has the coefficients.
 
 use super::program::{Changes, Discrete};
-use super::schedule::CheckpointSchedule;
 use super::{Number, Picture, Take, Wanted};
 use crate::Error;
 use crate::methods::velocity_stress::Shot;
+use crate::time_loop::reversal::CheckpointSchedule;
 
 /// How long a shot runs, and at which steps something is done.
 #[derive(Clone, Copy, Debug)]

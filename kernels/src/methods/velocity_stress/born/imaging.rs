@@ -25,10 +25,10 @@ use super::correlation::{add_pressure, add_to_nodes, correlate, pressures, shine
 use super::engine::Source;
 use super::forward::Waves;
 use super::program::Discrete;
-use super::schedule::CheckpointSchedule;
 use super::{Born, Number, gpu};
 use crate::Error;
 use crate::methods::velocity_stress::layout::velocity;
+use crate::time_loop::reversal::CheckpointSchedule;
 use std::ops::Range;
 
 /// What an image is made of: waves of the shot, then waves of the data.

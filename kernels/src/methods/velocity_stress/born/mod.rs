@@ -34,15 +34,14 @@ mod placement;
 mod program;
 mod records;
 mod reverse;
-mod schedule;
 mod separation;
 
+pub use crate::time_loop::reversal::{CheckpointSchedule, Room};
 pub use checkpoint::CheckpointStore;
 pub use engine::Residuals;
 pub use gpu::variant;
 pub use imaging::{Kind, Picture, Wanted};
 pub use parameters::Parameters;
-pub use schedule::{CheckpointSchedule, Room};
 
 use super::Shot;
 use crate::Error;

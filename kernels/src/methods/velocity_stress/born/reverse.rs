@@ -7,10 +7,10 @@ use super::engine::Source;
 use super::forward::{Tape, Waves};
 use super::imaging::Imaging;
 use super::program::Discrete;
-use super::schedule::{Action, CheckpointSchedule};
 use super::{Born, Number};
 use crate::Error;
 use crate::device::cpu::Buffer;
+use crate::time_loop::reversal::{Action, CheckpointSchedule};
 use std::ops::Range;
 
 /// Steps between two looks at the largest velocity, where waves run backwards.

@@ -13,6 +13,7 @@ mod stations;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::outputs;
+use crate::modelling::acquisition::finite;
 use crate::modelling::checkpoint::{Checksum, Sums};
 use crate::modelling::plan::gigabytes;
 use crate::modelling::shots::Made;
@@ -21,7 +22,7 @@ use kept::{Kept, Summed};
 use rsf_io::{Input, Job, Output};
 use sampling::Sampling;
 use set_up::{SetUp, meet};
-use stations::{Records, Station, Ways, finite, stack};
+use stations::{Records, Station, Ways, stack};
 
 /// Runs `sfvsborn2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {

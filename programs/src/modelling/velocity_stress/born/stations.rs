@@ -4,6 +4,7 @@ use super::super::Run;
 use super::super::spreads::move_to;
 use super::memory::{For, ReverseSweep};
 use super::sampling::Sampling;
+use crate::modelling::acquisition::finite;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::machine::Machine;
 use crate::modelling::picks::Picks;
@@ -319,27 +320,6 @@ impl Records {
         }
         Ok((all, sums))
     }
-}
-
-/// So many numbers of an input from number `first` on.
-pub fn finite(input: &mut Input, first: u64, count: usize) -> anyhow::Result<Vec<f32>> {
-    let mut values = vec![0.0; count];
-    if input.is_seekable() {
-        input.read_f32_at(first, &mut values)?;
-    } else {
-        let passed = input.len() - input.remaining();
-        input.skip(first.saturating_sub(passed))?;
-        input.read_f32(&mut values)?;
-    }
-    if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
-        bail!(
-            "{}: value {} is {}; all must be finite numbers",
-            input.name(),
-            first + bad as u64 + 1,
-            values[bad]
-        );
-    }
-    Ok(values)
 }
 
 #[cfg(test)]

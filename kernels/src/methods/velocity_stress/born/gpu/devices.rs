@@ -4,7 +4,6 @@
 use super::super::boundary::Core;
 use super::super::engine::{Engine, Residuals, Source, Steps};
 use super::super::program::{Changes, Discrete};
-use super::super::schedule::CheckpointSchedule;
 use super::super::{Picture, Take, Wanted};
 use super::OnDevice;
 use super::halo::Links;
@@ -13,6 +12,7 @@ use super::slab::Planes;
 use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::methods::velocity_stress::{GHOST, Shot};
+use crate::time_loop::reversal::CheckpointSchedule;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -4,10 +4,10 @@
 //! reaches all of them by one number. The memory is taken piece by piece, while the device is busy with what it has, and stays for the
 //! next shots of the same kind.
 
-use super::super::schedule::CheckpointSchedule;
 use super::sizes::{WHOLE, after};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
+use crate::time_loop::reversal::CheckpointSchedule;
 
 /// Bytes of a piece, about.
 const PIECE: usize = 2 << 30;

@@ -4,7 +4,6 @@
 //! step once and all but those of the last segment once more. Shots that run side by side do all of this in the same launches.
 
 use super::super::engine::Source;
-use super::super::schedule::{Action, CheckpointSchedule};
 use super::arguments::Args;
 use super::boundary_saving::BoundarySaving;
 use super::images::Imaging;
@@ -14,6 +13,7 @@ use super::variant::Pass;
 use super::{OnDevice, RecordBuffer};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Stream};
+use crate::time_loop::reversal::{Action, CheckpointSchedule};
 use std::ops::Range;
 
 /// What is asked for.

@@ -13,11 +13,11 @@ pub struct CheckpointSchedule {
     pub checkpoints: usize,
     /// How many of them, those taken first, a device leaves to the memory of its host.
     pub on_host: usize,
-    /// How many of them, those taken first, go to a [`super::CheckpointStore`].
+    /// How many of them, those taken first, go to a store of checkpoints, on a disk.
     pub in_store: usize,
     /// Segments.
     pub segments: usize,
-    /// Of a step its boundary is recorded alone, and waves run backwards inside of that ([`super::Born::boundary_sizes`]).
+    /// Of a step its boundary is recorded alone, and waves run backwards inside of that.
     pub boundary_saving: bool,
 }
 

@@ -1,0 +1,153 @@
+//! From the products of waves to derivatives by parameters, and from the points of elements to regions and grids.
+
+use super::super::sampling::{Lattice, Sampling};
+use super::super::sponge::Damping;
+use super::Adjoint;
+use crate::Error;
+use crate::mesh::geometry::Tabulated;
+use crate::mesh::{Basis, Mesh};
+
+/// By which parameters a gradient is; each triple is complete, so that the others of it stay as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parameters {
+    /// P speed (m/s), S speed (m/s), density (kg/m3).
+    #[default]
+    Speeds,
+    /// Lame's constants lambda and mu (Pa), density.
+    Lame,
+    /// P impedance, S impedance (kg/(m2 s)), density.
+    Impedances,
+}
+
+/// A gradient by the parameters of every point of every element.
+#[derive(Clone, Debug)]
+pub struct Gradient<const D: usize> {
+    /// `[element * points + point]`: by P speed, S speed and density there, the misfit's unit over theirs.
+    values: Vec<[f64; 3]>,
+    /// P speed, S speed, density there.
+    media: Vec<[f64; 3]>,
+    points: usize,
+}
+
+impl<const D: usize> Adjoint<'_, D> {
+    /// The derivatives by speeds and density at all points, of the sums of all steps, which begin anew.
+    pub(super) fn chained(&mut self) -> Gradient<D> {
+        let (setup, table, points) = (self.setup, &self.table, self.table.points());
+        let sponge = Damping::new(setup, table);
+        let mut values = vec![[0.0; 3]; setup.mesh.len() * points];
+        let mut media = vec![[0.0; 3]; values.len()];
+        for element in 0..setup.mesh.len() {
+            let Some((block, lane)) = self.engine.homes.find(element) else {
+                continue;
+            };
+            let nodes = setup.mesh.coordinates(element);
+            let (own, contents) = (table.element(&nodes), setup.contents(element, table));
+            let soaked = sponge
+                .as_ref()
+                .map(|sponge| sponge.shares(&table.positions(&nodes)));
+            for (local, weight) in table.weights().iter().enumerate() {
+                let [vp, vs] = contents.speeds(local);
+                let density = contents.medium(local).density;
+                let sums = self.totals[(block * super::LANES + lane) * points + local];
+                let volume = -weight * own.determinant[local];
+                let [mass, damping, lambda, mu] = sums.map(|sum| volume * sum);
+                let strength = match (&sponge, &soaked) {
+                    (Some(sponge), Some(shares)) => shares[local] * sponge.strength(1.0),
+                    _ => 0.0,
+                };
+                let at = element * points + local;
+                values[at] = [
+                    lambda * 2.0 * density * vp + damping * strength * density,
+                    (2.0 * mu - 4.0 * lambda) * density * vs,
+                    mass + lambda * (vp * vp - 2.0 * vs * vs) + mu * vs * vs + damping * strength * vp,
+                ];
+                media[at] = [vp, vs, density];
+            }
+        }
+        for (p, [along, across]) in self.faces.iter().zip(&self.face_sums) {
+            let at = p.element as usize * points + p.local as usize;
+            let [vp, vs, density] = media[at];
+            let area = p.admittance * density * vp;
+            let of = [-area * along, -area * across];
+            values[at][0] += of[0] * density;
+            values[at][1] += of[1] * density;
+            values[at][2] += of[0] * vp + of[1] * vs;
+        }
+        self.totals.fill([0.0; super::PRODUCTS]);
+        self.face_sums.fill([0.0; 2]);
+        Gradient {
+            values,
+            media,
+            points,
+        }
+    }
+}
+
+impl<const D: usize> Gradient<D> {
+    /// By other parameters: `[element * points + point]`.
+    fn by(&self, parameters: Parameters) -> impl Iterator<Item = [f64; 3]> {
+        let of = move |(own, medium): (&[f64; 3], &[f64; 3])| {
+            let ([p, s, r], [vp, vs, density]) = (*own, *medium);
+            match parameters {
+                Parameters::Speeds => *own,
+                // vp = sqrt((lambda + 2 mu)/rho), vs = sqrt(mu/rho)
+                Parameters::Lame => {
+                    let (by_p, by_s) = (p / (2.0 * density * vp), s / (2.0 * density * vs));
+                    [by_p, 2.0 * by_p + by_s, r - (p * vp + s * vs) / (2.0 * density)]
+                }
+                // vp = ip/rho, vs = is/rho
+                Parameters::Impedances => [p / density, s / density, r - (p * vp + s * vs) / density],
+            }
+        };
+        self.values.iter().zip(&self.media).map(of)
+    }
+
+    /// By the parameters of regions, where the medium has one set of them a region: `[region][parameter]`.
+    pub fn of_regions(&self, mesh: &Mesh<D>, regions: usize, parameters: Parameters) -> Vec<[f64; 3]> {
+        let mut sums = vec![[0.0; 3]; regions];
+        for (at, own) in self.by(parameters).enumerate() {
+            let sum = &mut sums[mesh.regions()[at / self.points] as usize];
+            (0..3).for_each(|k| sum[k] += own[k]);
+        }
+        sums
+    }
+
+    /// By the nodes of a regular grid from which points of elements take their parameters as [`GridModel`] has them, by the transpose of
+    /// that interpolation: `[parameter][region, where there are `count` grids][node]`, z fastest.
+    ///
+    /// # Errors
+    /// A grid that does not cover the mesh; a region without nodes.
+    pub fn on_grid(
+        &self,
+        (mesh, basis): (&Mesh<D>, &Basis),
+        (lattice, count): (Lattice<D>, usize),
+        parameters: Parameters,
+    ) -> Result<[Vec<f64>; 3], Error> {
+        let sampling = Sampling::new(mesh, lattice, count);
+        let table = Tabulated::new(mesh.order(), basis);
+        let mut sums = [0; 3].map(|_| vec![0.0; lattice.nodes() * count]);
+        let mut all = self.by(parameters);
+        for element in 0..mesh.len() {
+            let region = mesh.regions()[element] as usize;
+            for x in table.positions(&mesh.coordinates(element)) {
+                let own = all.next().unwrap_or_default();
+                for (node, weight) in sampling.corners(region, x)? {
+                    (0..3).for_each(|k| sums[k][node] += weight * own[k]);
+                }
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Adds the gradient of another shot over the same mesh.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in self.values.iter_mut().zip(&other.values) {
+            (0..3).for_each(|k| sum[k] += more[k]);
+        }
+    }
+
+    /// By P speed, S speed and density at every point of every element: `[element][point]`, points with the first axis of the cell fastest.
+    pub fn values(&self) -> &[[f64; 3]] {
+        &self.values
+    }
+}

@@ -1,0 +1,417 @@
+//! Gradients on meshes: the derivative of a misfit by the density and the moduli of every point of every element.
+//!
+//! The step of `cpu.rs` is the central difference `M D2 u + C D1 u + K u = f`, with `D2` and `D1` the differences of second and first
+//! order in time, and M, C and K symmetric. Its transpose is therefore the same step, backwards in time, with the derivative of the misfit by the
+//! records in place of the forces (as Tromp, Tape & Liu 2005 have it for continuous time, here for every step of the discrete program):
+//! waves that run back are made by the engine that makes those that run forward. With the displacement u of the forward waves and
+//! the waves l that run back, each at the same time,
+//!
+//! | by | derivative |
+//! | --- | --- |
+//! | density, in the mass | `- w J u . D2 l` |
+//! | lambda | `- w J div u div l` |
+//! | mu | `- 2 w J e(u) : e(l)` |
+//! | impedances of absorbing faces | `- area (u . n) (D1 l . n)`, and the same across the normal |
+//! | density and P speed in the sponge | `- w J c u . D1 l` |
+//!
+//! summed over steps; derivatives in time have been moved to the waves that run back, so that of the forward waves the displacement alone
+//! is kept. Records of velocity and acceleration are `D1 u` and `D2 u`: their transposes act on the derivative of the misfit, and one
+//! step more is run, as they know the step behind them.
+
+mod chain;
+mod correlate;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::boundary::{FacePoint, face_points};
+use super::cpu::by_length;
+use super::cut::Cut;
+use super::lanes::{LANES, Lanes};
+use super::points::{Placed, Quantity};
+use super::shape::Tables;
+use super::{Engine, Lumping, Setup, Shot, Source, Strength};
+use crate::Error;
+use crate::device::cpu::{Cpu, flushed};
+use crate::mesh::geometry::Tabulated;
+use crate::mesh::step::Law;
+use crate::mesh::{Locator, Place};
+use crate::time_loop::Sampler;
+use crate::time_loop::reversal::{Action, CheckpointSchedule};
+pub use chain::{Gradient, Parameters};
+use correlate::{Back, Correlate, PRODUCTS, Room};
+
+/// Steps whose products are summed in single precision before they are added to sums in double precision.
+const TOGETHER: usize = 32;
+
+/// What is different between waves that run forward and those that run back: all else of the engine serves both.
+struct Waves<const D: usize> {
+    displacement: Vec<[f32; D]>,
+    velocity: Vec<[f32; D]>,
+    acceleration: Vec<[f32; D]>,
+    sources: Vec<Vec<Placed<D>>>,
+    step: usize,
+}
+
+impl<const D: usize> Waves<D> {
+    /// At rest.
+    fn new(points: usize, sources: Vec<Vec<Placed<D>>>) -> Self {
+        let rest = || vec![[0.0; D]; points];
+        Self {
+            displacement: rest(),
+            velocity: rest(),
+            acceleration: rest(),
+            sources,
+            step: 0,
+        }
+    }
+
+    /// Changes places with those of the engine.
+    fn swap(&mut self, engine: &mut Engine<D>) {
+        std::mem::swap(&mut self.displacement, &mut engine.displacement);
+        std::mem::swap(&mut self.velocity, &mut engine.velocity);
+        std::mem::swap(&mut self.acceleration, &mut engine.acceleration);
+        std::mem::swap(&mut self.sources, &mut engine.sources);
+        std::mem::swap(&mut self.step, &mut engine.step);
+    }
+}
+
+/// Displacement, velocity and acceleration behind a step.
+struct Mark<const D: usize> {
+    step: usize,
+    fields: [Vec<[f32; D]>; 3],
+}
+
+/// A shot whose misfit has a gradient.
+pub struct Adjoint<'a, const D: usize> {
+    setup: &'a Setup<'a, D>,
+    shot: &'a Shot<D>,
+    table: Tabulated<D>,
+    locator: Locator<'a, D>,
+    engine: Engine<D>,
+    faces: Vec<FacePoint<D>>,
+    /// `[block][point][product]`, in single precision and in double.
+    sums: Vec<Vec<[Lanes; PRODUCTS]>>,
+    totals: Vec<[f64; PRODUCTS]>,
+    /// Of the points of absorbing faces: along the normal and across it.
+    face_sums: Vec<[f64; 2]>,
+}
+
+impl<'a, const D: usize> Adjoint<'a, D> {
+    /// Prepares a shot over isotropic solids.
+    ///
+    /// # Errors
+    /// A medium, boundary or quantity of which there is no gradient; a source or receiver outside of the mesh.
+    pub fn new(cpu: Cpu, setup: &'a Setup<'a, D>, shot: &'a Shot<D>) -> Result<Self, Error> {
+        check(setup, shot)?;
+        let cut = Cut::new(setup, std::slice::from_ref(&(0..setup.mesh.len())))?;
+        let locator = Locator::new(setup.mesh);
+        let engine = Engine::part(Arc::new(cpu), setup, shot, (&cut, &locator, 0))?;
+        let table = Tabulated::new(setup.mesh.order(), setup.basis);
+        let faces = face_points(setup, &cut.share(0), &table);
+        let blocks = engine.blocks.len();
+        Ok(Self {
+            sums: vec![vec![[Lanes::ZERO; PRODUCTS]; table.points()]; blocks],
+            totals: vec![[0.0; PRODUCTS]; blocks * LANES * table.points()],
+            face_sums: vec![[0.0; 2]; faces.len()],
+            setup,
+            shot,
+            table,
+            locator,
+            engine,
+            faces,
+        })
+    }
+
+    /// Bytes of a checkpoint and of a recorded step, as a [`CheckpointSchedule`] asks for them.
+    pub fn sizes(&self) -> [usize; 2] {
+        let field = size_of_val(&self.engine.displacement[..]);
+        [3 * field, field]
+    }
+
+    /// Bytes beside those: the engine, the waves that run back, and sums.
+    pub fn bytes(&self) -> usize {
+        let sums = self.sums.len() * self.table.points() * size_of::<[Lanes; PRODUCTS]>();
+        self.engine.bytes() + self.sizes()[0] + sums + size_of_val(&self.totals[..])
+    }
+
+    /// Steps that are run: records of velocity and acceleration know the step behind the last one.
+    pub fn steps(&self) -> usize {
+        self.shot.nt + 1
+    }
+
+    /// The gradient of a misfit. `judge` takes the records, `[record][component][receiver]` with components in the order of files (z, x[, y])
+    /// and one record in `jdata` steps, and gives the derivative of the misfit by each of them.
+    ///
+    /// # Errors
+    /// Those of `judge`; waves that grow without bound.
+    pub fn gradient(
+        &mut self,
+        schedule: &CheckpointSchedule,
+        judge: impl FnOnce(Vec<f32>) -> Result<Vec<f32>, Error>,
+    ) -> Result<Gradient<D>, Error> {
+        let steps = self.steps();
+        let mut judge = Some(judge);
+        let (mut records, mut seen) = (Vec::new(), 0);
+        let mut marks: Vec<Mark<D>> = Vec::new();
+        let (mut tape, mut first) = (Vec::new(), 0);
+        let mut back: Option<Waves<D>> = None;
+        for action in schedule.actions(steps) {
+            match action {
+                Action::Restore(mark) => {
+                    marks.truncate(mark);
+                    self.restore(marks.last());
+                }
+                Action::Save(_) => marks.push(self.mark()),
+                Action::Advance(range) => {
+                    for step in range {
+                        self.engine.step();
+                        self.record(step, &mut seen, &mut records)?;
+                    }
+                }
+                Action::Record(range) => {
+                    first = range.start;
+                    tape.resize(tape.len().max(range.len()), Vec::new());
+                    for step in range {
+                        self.engine.step();
+                        self.record(step, &mut seen, &mut records)?;
+                        tape[step - first].clone_from(&self.engine.displacement);
+                    }
+                }
+                Action::Reverse(range) => {
+                    if let Some(judge) = judge.take() {
+                        let residual = judge(std::mem::take(&mut records))?;
+                        back = Some(self.back(&residual)?);
+                    }
+                    let Some(back) = &mut back else { continue };
+                    back.swap(&mut self.engine);
+                    self.sweep(&tape, first, range)?;
+                    back.swap(&mut self.engine);
+                }
+            }
+        }
+        self.flush();
+        Ok(self.chained())
+    }
+
+    fn mark(&self) -> Mark<D> {
+        let e = &self.engine;
+        Mark {
+            step: e.step,
+            fields: [&e.displacement, &e.velocity, &e.acceleration].map(Clone::clone),
+        }
+    }
+
+    /// Takes the state of a mark; without one rest.
+    fn restore(&mut self, mark: Option<&Mark<D>>) {
+        let e = &mut self.engine;
+        let fields = [&mut e.displacement, &mut e.velocity, &mut e.acceleration];
+        match mark {
+            Some(mark) => fields
+                .into_iter()
+                .zip(&mark.fields)
+                .for_each(|(field, kept)| field.clone_from(kept)),
+            None => fields.into_iter().for_each(|field| field.fill([0.0; D])),
+        }
+        e.step = mark.map_or(0, |mark| mark.step);
+    }
+
+    /// Takes the records of a step that is run for the first time.
+    fn record(&mut self, step: usize, seen: &mut usize, records: &mut Vec<f32>) -> Result<(), Error> {
+        if step < *seen {
+            return Ok(());
+        }
+        *seen = step + 1;
+        let searches = step.is_multiple_of(self.shot.jcheck.max(1)) || *seen == self.steps();
+        if searches && self.engine.first_non_finite()?.is_some() {
+            return Err(Error::setup(format!(
+                "the waves have grown without bound by step {step}: take a smaller time step"
+            )));
+        }
+        if step < self.shot.nt && step.is_multiple_of(self.shot.jdata) {
+            let from = records.len();
+            records.resize(from + self.values(), 0.0);
+            self.engine.traces(&mut records[from..])?;
+        }
+        Ok(())
+    }
+
+    /// Numbers of a record.
+    fn values(&self) -> usize {
+        self.shot.receivers.len() * D
+    }
+
+    /// The waves that run back, at rest: at the receivers act the derivatives of the misfit, the last one first.
+    fn back(&self, residual: &[f32]) -> Result<Waves<D>, Error> {
+        let (steps, count) = (self.steps(), self.shot.receivers.len());
+        let mut sources = Vec::with_capacity(count * D);
+        for (r, at) in self.shot.receivers.iter().enumerate() {
+            for c in 0..D {
+                let mut of_records = vec![0.0; steps];
+                let rows = residual.chunks_exact(self.values());
+                for (record, row) in rows.enumerate() {
+                    of_records[record * self.shot.jdata] = f64::from(row[c * count + r]);
+                }
+                let history = transposed(self.shot.quantity, &of_records, self.setup.dt);
+                let mut force = [0.0; D];
+                force[Engine::<D>::axis(self.shot.quantity, c)] = 1.0;
+                sources.push(Source {
+                    at: *at,
+                    strength: Strength::Force(force),
+                    history: history.into_iter().rev().map(|x| x as f32).collect(),
+                });
+            }
+        }
+        let setup = Setup {
+            sources: &sources,
+            ..*self.setup
+        };
+        let homes = (&self.engine.homes, self.engine.blocks.len());
+        let placed = Placed::in_solid(&setup, &self.locator, homes)?;
+        Ok(Waves::new(self.engine.displacement.len(), placed))
+    }
+
+    /// Runs back through recorded steps.
+    fn sweep(&mut self, tape: &[Vec<[f32; D]>], first: usize, range: Range<usize>) -> Result<(), Error> {
+        for step in range.rev() {
+            self.engine.step();
+            self.correlate(&tape[step - first]);
+            self.correlate_faces(&tape[step - first]);
+            if step.is_multiple_of(TOGETHER) {
+                self.flush();
+            }
+        }
+        match self.engine.first_non_finite()? {
+            None => Ok(()),
+            Some(_) => Err(Error::setup(
+                "the waves that run back are not finite: the derivatives of the misfit are not, or are too large for single precision",
+            )),
+        }
+    }
+
+    fn correlate(&mut self, forward: &[[f32; D]]) {
+        let engine = &self.engine;
+        by_length!(engine, in_blocks(forward, &mut self.sums));
+    }
+
+    fn correlate_faces(&mut self, forward: &[[f32; D]]) {
+        for (p, sums) in self.faces.iter().zip(&mut self.face_sums) {
+            let (u, v) = (
+                forward[p.point as usize].map(f64::from),
+                self.engine.velocity[p.point as usize].map(f64::from),
+            );
+            let dot = |a: [f64; D], b: [f64; D]| (0..D).map(|c| a[c] * b[c]).sum::<f64>();
+            let along = dot(u, p.normal) * dot(v, p.normal);
+            sums[0] += along;
+            sums[1] += dot(u, v) - along;
+        }
+    }
+
+    /// Adds sums in single precision to those in double.
+    fn flush(&mut self) {
+        let points = self.table.points();
+        let totals = self.totals.par_chunks_mut(LANES * points);
+        self.sums.par_iter_mut().zip(totals).for_each(|(sums, totals)| {
+            for (local, products) in sums.iter_mut().enumerate() {
+                for (product, lanes) in products.iter_mut().enumerate() {
+                    for (lane, x) in lanes.0.iter_mut().enumerate() {
+                        totals[lane * points + local][product] += f64::from(std::mem::take(x));
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl<const D: usize> Engine<D> {
+    /// Adds the products of forward waves with the waves of this engine to the sums of the blocks.
+    fn in_blocks<const N: usize>(&self, forward: &[[f32; D]], sums: &mut [Vec<[Lanes; PRODUCTS]>]) {
+        let tables = Tables::<N>::new(&self.basis);
+        let back = Back {
+            displacement: &self.displacement,
+            velocity: &self.velocity,
+            acceleration: &self.acceleration,
+        };
+        let (arch, points) = (self.cpu.arch(), N.pow(D as u32));
+        self.cpu.install(|| {
+            self.blocks.par_iter().zip(sums).for_each_init(
+                || Room::<D>::new(points),
+                |room, (block, sums)| {
+                    flushed(|| {
+                        arch.dispatch(Correlate {
+                            block,
+                            tables: &tables,
+                            forward,
+                            back,
+                            room,
+                            sums,
+                        });
+                    });
+                },
+            );
+        });
+    }
+}
+
+/// From derivatives by the records of every step to those by the displacement of every step: the transpose of the difference that a
+/// quantity is of the displacement.
+fn transposed(quantity: Quantity, of_records: &[f64], dt: f64) -> Vec<f64> {
+    let at = |step: Option<usize>| step.and_then(|step| of_records.get(step)).copied().unwrap_or(0.0);
+    let each = 0..of_records.len();
+    match quantity {
+        Quantity::Velocity => each
+            .map(|n| (at(n.checked_sub(1)) - at(Some(n + 1))) / (2.0 * dt))
+            .collect(),
+        Quantity::Acceleration => each
+            .map(|n| (at(n.checked_sub(1)) - 2.0 * at(Some(n)) + at(Some(n + 1))) / (dt * dt))
+            .collect(),
+        _ => of_records.to_vec(),
+    }
+}
+
+/// Refuses what has no gradient.
+fn check<const D: usize>(setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
+    let no = |what: String| Err(Error::setup(format!("gradients on meshes: {what}")));
+    for (region, medium) in setup.media.iter().enumerate() {
+        match medium.law {
+            Law::Isotropic { .. } => {}
+            Law::Fluid(_) => {
+                return no(format!(
+                    "region {region} is a fluid, and there are gradients of solids alone; a sea can be replaced by a free surface, or sfvsgrad{D}d-gpu takes it"
+                ));
+            }
+            Law::Anisotropic(_) => {
+                return no(format!(
+                    "region {region} has a table of constants, and there are gradients of isotropic solids alone (sfvsgrad{D}d-gpu has those of constants)"
+                ));
+            }
+        }
+    }
+    if setup.relaxations.is_some() {
+        return no(format!(
+            "the medium attenuates, and there are gradients of elastic solids alone: leave out its attenuation, or take sfvsgrad{D}d-gpu"
+        ));
+    }
+    if setup.pml.is_some() {
+        return no("waves do not run back through perfectly matched layers: take a sponge instead".into());
+    }
+    if setup.lumping != Lumping::Matrix {
+        return no(
+            "row sums of the damping of absorbing faces have no exact transpose: take the whole matrix"
+                .into(),
+        );
+    }
+    let known = [Quantity::Displacement, Quantity::Velocity, Quantity::Acceleration];
+    if !known.contains(&shot.quantity) {
+        return no("records are of displacement, velocity or acceleration".into());
+    }
+    if shot.receivers.is_empty() {
+        return no("there are no receivers".into());
+    }
+    if let Some(bad) = shot.receivers.iter().find(|at| at.iter().any(|x| !x.is_finite())) {
+        return no(format!("a receiver is at {}", Place::from(*bad)));
+    }
+    Ok(())
+}

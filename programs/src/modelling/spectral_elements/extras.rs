@@ -1,0 +1,48 @@
+//! What a run of the modelling programs records beside its data: snapshots, maps, cables, further quantities.
+
+use super::maps::{self, Peaks};
+use super::several::Several;
+use super::{fibre, globe, outputs};
+use crate::meshing::RawMesh;
+use crate::modelling::exact_time::Timing;
+use crate::modelling::fibre::Fibre;
+use kernels::mesh::Mesh;
+use kernels::methods::spectral_elements::Shot;
+use rsf_io::{Axis, Job};
+
+/// What modelling alone records.
+#[derive(Default)]
+pub struct Extras {
+    pub several: Option<Several>,
+    pub fibre: Option<Fibre>,
+    /// Axes of the snapshots.
+    pub window: Vec<Axis>,
+    pub peaks: Option<Peaks>,
+}
+
+impl Extras {
+    /// As the command line says, where the program models; the shot gets the places and the steps that the run needs.
+    pub fn read<const D: usize>(
+        job: &mut Job,
+        (raw, mesh): (&RawMesh, &Mesh<D>),
+        (shot, jdata): (&mut Shot<D>, usize),
+        (timing, models): (&Timing, bool),
+    ) -> anyhow::Result<Self> {
+        if !models {
+            outputs::correct_steps(timing, (shot, jdata));
+            return Ok(Self::default());
+        }
+        let channels = shot.receivers.len();
+        let several = Several::read(job)?;
+        let fibre = fibre::asked(job, mesh, shot)?;
+        globe::refuse_ground(job, raw)?;
+        let window = maps::window(job, mesh, shot)?;
+        outputs::correct(job, timing, (shot, jdata), channels, several.as_ref())?;
+        Ok(Self {
+            several,
+            fibre,
+            window,
+            peaks: Peaks::read(job, mesh, shot)?,
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! The parameters of the programs of gradients on meshes.
+
+use super::super::params::{CHECKS, EARTH, MESH, SIDES, THREADS, VERB, counted, joined};
+use crate::modelling::exact_time::TDC;
+use crate::modelling::params::JDATA;
+use rsf_io::{Param, Program};
+
+const COMMENTS: &str = "\
+Models the shots of a survey on a mesh, compares them with the data on standard input, and writes the gradient of the misfit \
+with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of the misfit divided by \
+that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
+explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of isotropic \
+solids without attenuation, with free, absorbing and sponge= sides; records are displacement, velocity or acceleration. The \
+program runs on processors.
+
+on= says by what the gradient is. model: by the values of vp=, vs= and den= at the nodes of their grid, by the transpose of \
+their interpolation, with the axes of the grid. regions: by the numbers of each region; n1 counts regions. grid: by values at the \
+nodes of a grid of its own (nqz=, oqz=, dqz= and so on), as if the model were given there, for pictures and for a search that \
+begins with constant regions. A grid for all regions has no value where a node lies on an interface or outside of the mesh: \
+there the gradient is zero. The last axis counts the parameters that wrt= names, in SI units: speeds, Lame's constants or \
+impedances (ip=rho*vp, is=rho*vs), each with the density while the other two do not change.
+
+The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. \
+Their times are those of their header (n3, o3, d3): where they differ from those of the steps, the records are resampled to \
+them. They must end within the nt= steps of the run. With stations= their components are Z, N, E. With shots= they may be those \
+of the picked shots or of all. weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= \
+says what the misfit is. squares: half the sum of the squared differences. correlation: for each trace one minus the \
+normalised correlation, so that amplitudes have no effect (Choi and Alkhalifah 2012). envelope: half the sum of the squared \
+differences of the envelopes (Bozdag and others 2011). With tdc=y the misfit is that of data in exact time.
+
+The waves that run back need the displacement of the forward waves from the last step to the first. memory= limits the memory for it: if \
+all steps fit they are kept, otherwise as many as fit at a time, and waves are computed again from checkpoints (Griewank and \
+Walther 2000). The gradient has the same bits for any memory= and threads=. plan=y prints what is kept and how many steps are \
+computed again. With all steps kept a gradient takes three to three and a half times as long as the modelling of its shots, with checkpoints in a fifth of that memory about four times.";
+
+const USAGE: &str =
+    "< data.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
+
+const EXAMPLE: &str = "\
+# data of a hill whose lower region is faster than one thinks, and the gradient at what one thinks
+sfmath n1=201 o1=0 d1=20 output='200-150*exp(-((x1-2000)/400)^2)' > topo.rsf
+sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3200,3000 vs=1800,1700 materials=true-rock.rsf > true.rsf
+sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3000,3000 vs=1700,1700 materials=start-rock.rsf > start.rsf
+sfspike n1=2 nsp=2 k1=1,2 mag=1200,300 > sou.rsf
+sfmath n1=2 n2=61 d2=50 output='(1-x1)*(x2+500)+x1*300' > rec.rsf
+sfsem2d-gpu mesh=true.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6 > data.rsf
+sfsemgrad2d-gpu < data.rsf mesh=start.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6 on=grid nqz=101 nqx=201 > gradient.rsf";
+
+/// By what the gradient is, and how records are compared.
+const OWN: &[Param] = &[
+    Param::string("data")
+        .default("velocity")
+        .doc("quantity of the data: velocity, displacement or acceleration"),
+    Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho"])
+        .default("vp,vs,rho")
+        .doc("parameters of the gradient"),
+    Param::choice("on", &["auto", "model", "regions", "grid"])
+        .default("auto")
+        .doc("where they are: at the nodes of the grid of vp=, vs=, den=; in each region; at the nodes of nqz=, nqx= ...; auto: model if there is a grid, otherwise regions"),
+    Param::choice("kind", &["squares", "correlation", "envelope"])
+        .default("squares")
+        .doc("what is compared: squared differences, normalised correlations of traces, or squared differences of envelopes"),
+    Param::input("weight").doc("weights of the data, one for each: mutes and the like"),
+    Param::output("misfit").doc("misfit of every shot, n1 = shots"),
+    Param::float("memory")
+        .default_text("half of the free memory")
+        .range("above 0", Some(1e-9), None)
+        .doc("memory for the waves that are kept, GB"),
+    Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("on=grid: number of nodes along z"),
+    Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("on=grid: number of nodes along x"),
+    Param::float("oqz").default_text("the mesh").doc("on=grid: first z"),
+    Param::float("oqx").default_text("the mesh").doc("on=grid: first x"),
+    Param::float("dqz").default_text("to the end of the mesh").doc("on=grid: distance of the nodes along z"),
+    Param::float("dqx").default_text("to the end of the mesh").doc("on=grid: distance of the nodes along x"),
+    TDC,
+    JDATA,
+];
+
+/// The third axis of that grid.
+const GRID_3D: &[Param] = &[
+    Param::int("nqy")
+        .default("101")
+        .range(">= 1", Some(1.0), None)
+        .doc("on=grid: number of nodes along y"),
+    Param::float("oqy")
+        .default_text("the mesh")
+        .doc("on=grid: first y"),
+    Param::float("dqy")
+        .default_text("to the end of the mesh")
+        .doc("on=grid: distance of the nodes along y"),
+];
+
+const LISTS_2D: &[&[Param]] = &[MESH, OWN, SIDES, VERB, CHECKS, THREADS];
+const LISTS_3D: &[&[Param]] = &[MESH, OWN, GRID_3D, SIDES, EARTH, VERB, CHECKS, THREADS];
+
+/// `sfsemgrad2d-gpu` as its user sees it.
+pub static PROGRAM_2D: Program = Program {
+    name: "sfsemgrad2d-gpu",
+    about: "Misfit of a survey on a mesh in 2-D and its gradient with respect to the elastic model",
+    usage: USAGE,
+    comments: COMMENTS,
+    example: EXAMPLE,
+    params: &joined::<{ counted(LISTS_2D) }>(LISTS_2D),
+};
+
+/// `sfsemgrad3d-gpu` as its user sees it.
+pub static PROGRAM_3D: Program = Program {
+    name: "sfsemgrad3d-gpu",
+    about: "Misfit of a survey on a mesh in 3-D and its gradient with respect to the elastic model",
+    usage: USAGE,
+    comments: COMMENTS,
+    example: "",
+    params: &joined::<{ counted(LISTS_3D) }>(LISTS_3D),
+};

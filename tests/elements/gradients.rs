@@ -1,0 +1,156 @@
+//! Gradients on meshes by the programs: finite differences of the misfit that they print, and what they refuse.
+
+use crate::desk::Desk;
+use crate::largest::{largest, magnitude};
+
+/// The two regions: rho, vp, vs.
+const ROCKS: [f32; 12] = [
+    2300.0, 2900.0, 1700.0, 9999.0, 9999.0, 0.0, 2100.0, 2600.0, 1500.0, 9999.0, 9999.0, 0.0,
+];
+
+const RUN: &str = "mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=420 dt=0.0015 src=force fz=1e9 fx=4e8 stf=ricker freq=7 sponge=150";
+
+/// Two layers under a free top with two shots, and data of other rocks.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.ran("sfhexmesh surfaces=500,220,0 layers=3,2 nx=7 xmin=0 xmax=700 rho=2300,2100 vp=2900,2600 vs=1700,1500 judge=n > box.rsf");
+    desk.dataset("sou.rsf", "n1=2 n2=1 n3=2", &[210.0, 60.0, 480.0, 170.0]);
+    desk.dataset(
+        "rec.rsf",
+        "n1=2 n2=4",
+        &[100.0, 5.0, 290.0, 20.0, 430.0, 150.0, 610.0, 330.0],
+    );
+    desk.dataset("rocks.rsf", "n1=6 n2=2", &ROCKS);
+    let mut other = ROCKS;
+    for (k, share) in [(1, 1.05), (2, 0.96), (6, 1.04), (7, 0.97), (8, 1.03)] {
+        other[k] *= share;
+    }
+    desk.dataset("other.rsf", "n1=6 n2=2", &other);
+    desk.ran(&format!(
+        "sfsem2d-gpu {RUN} device=cpu materials=other.rsf > data.rsf"
+    ));
+    desk
+}
+
+/// The misfit that a run prints.
+fn misfit(desk: &Desk, words: &str) -> f64 {
+    let ended = desk.ran(&format!("sfsemgrad2d-gpu < {words} > gradient.rsf"));
+    let line = ended.err.lines().find_map(|line| line.split("misfit ").nth(1));
+    line.unwrap().parse().unwrap()
+}
+
+/// Compares a derivative with differences of fourth order of a misfit that depends on a share.
+fn differences(found: f64, at: impl Fn(f64) -> f64) -> [f64; 2] {
+    let step = 4e-3;
+    let central = |step: f64| (at(step) - at(-step)) / (2.0 * step);
+    [found, (4.0 * central(step) - central(2.0 * step)) / 3.0]
+}
+
+#[test]
+fn gradients_of_regions_are_differences_of_the_misfit() {
+    let desk = desk();
+    for words in ["", "kind=correlation tdc=y"] {
+        let run = |share: f64, at: usize| {
+            let mut rocks = ROCKS;
+            rocks[at] = (f64::from(rocks[at]) * (1.0 + share)) as f32;
+            desk.dataset("changed.rsf", "n1=6 n2=2", &rocks);
+            misfit(
+                &desk,
+                &format!("data.rsf {RUN} materials=changed.rsf misfit=m.rsf {words}"),
+            )
+        };
+        let all = run(0.0, 0);
+        let parts = desk.read("m.rsf");
+        assert!(parts.len() == 2 && (f64::from(parts[0] + parts[1]) - all).abs() < 1e-5 * all);
+        // Parameters vp, vs, rho, each of both regions.
+        let gradient = desk.read("gradient.rsf");
+        let mut apart = Vec::new();
+        for (region, column, parameter) in [(0, 2, 1), (1, 1, 0), (1, 0, 2)] {
+            let at = 6 * region + column;
+            let by = f64::from(gradient[2 * parameter + region]) * f64::from(ROCKS[at]);
+            let [found, truth] = differences(by, |share| run(share, at));
+            println!("{words} region {region} parameter {parameter}: {found:e}, by differences {truth:e}");
+            apart.push((found - truth) / truth);
+        }
+        assert!(largest(apart) < 2e-3);
+    }
+}
+
+#[test]
+fn gradients_of_nodes_are_differences_of_the_misfit() {
+    let desk = desk();
+    // Every second record from the third on: the records are resampled to the times of the data.
+    desk.ran("sfbasics window < data.rsf f3=2 j3=2 n4=1 > few.rsf");
+    let grid = "n1=6 d1=100 o1=0 n2=8 d2=100 o2=0";
+    let speeds: Vec<f32> = (0..48).map(|k| 2700.0 + 40.0 * (k % 6) as f32).collect();
+    let run = |node: usize, share: f64, words: &str| {
+        let mut changed = speeds.clone();
+        changed[node] = (f64::from(changed[node]) * (1.0 + share)) as f32;
+        desk.dataset("vp.rsf", grid, &changed);
+        misfit(&desk, &format!("few.rsf {RUN} shots=1 vp=vp.rsf {words}"))
+    };
+    run(0, 0.0, "memory=0.0011 verb=y threads=1");
+    let short = desk.read("gradient.rsf");
+    run(0, 0.0, "");
+    let gradient = desk.read("gradient.rsf");
+    assert_eq!(gradient.len(), 3 * 48);
+    assert!(
+        gradient
+            .iter()
+            .zip(&short)
+            .all(|(a, b)| a.to_bits() == b.to_bits())
+    );
+    let scale = f64::from(magnitude(&gradient[..48])) * 2800.0;
+    let mut apart = Vec::new();
+    for node in [7, 14, 27] {
+        let by = f64::from(gradient[node]) * f64::from(speeds[node]);
+        // A node moves the misfit less than a region.
+        let [found, truth] = differences(by, |share| run(node, 4.0 * share, "") / 4.0);
+        println!("node {node}: {found:e}, by differences {truth:e}");
+        apart.push((found - truth) / scale);
+    }
+    assert!(largest(apart) < 2e-3);
+    // A grid of the gradient's own sums up to the gradient of the regions, but for nodes between these.
+    let line = format!("sfsemgrad2d-gpu < data.rsf {RUN} materials=rocks.rsf");
+    desk.ran(&format!(
+        "{line} on=grid nqz=23 nqx=15 wrt=lambda,mu,rho > grid.rsf"
+    ));
+    desk.ran(&format!("{line} wrt=lambda,mu,rho > regions.rsf"));
+    let (grid, regions) = (desk.read("grid.rsf"), desk.read("regions.rsf"));
+    for parameter in 0..3 {
+        let sum: f64 = grid[parameter * 345..][..345].iter().map(|x| f64::from(*x)).sum();
+        let whole = f64::from(regions[2 * parameter]) + f64::from(regions[2 * parameter + 1]);
+        assert!((sum - whole).abs() < 1e-4 * whole.abs(), "{sum:e} {whole:e}");
+    }
+}
+
+#[test]
+fn what_has_no_gradient_is_refused() {
+    let desk = desk();
+    for (words, said) in [
+        (
+            "data=pressure",
+            "records are of displacement, velocity or acceleration",
+        ),
+        ("sponge=0 cpml=100", "take a sponge instead"),
+        ("lumping=specfem", "have no exact transpose"),
+        ("on=model", "the model is not on a grid"),
+        ("nt=300", "has n3=420 records and this run has 300"),
+        ("materials=lossy.rsf", "the medium attenuates"),
+        ("materials=wet.rsf", "region 1 is a fluid"),
+        ("memory=1e-6", "GB of memory at least"),
+        ("weight=few.rsf", "a weight has one for each"),
+    ] {
+        let mut rocks = ROCKS;
+        rocks[10] = 40.0;
+        desk.dataset("lossy.rsf", "n1=6 n2=2", &rocks);
+        rocks[10] = 9999.0;
+        rocks[8] = 0.0;
+        desk.dataset("wet.rsf", "n1=6 n2=2", &rocks);
+        desk.dataset("few.rsf", "n1=3", &[1.0, 1.0, 1.0]);
+        let ended = desk.sh(&format!("sfsemgrad2d-gpu < data.rsf {RUN} {words} > x.rsf"));
+        assert!(ended.code != 0 && ended.err.contains(said), "{words}: {ended:?}");
+    }
+    let plan = desk.ran(&format!("sfsemgrad2d-gpu {RUN} plan=y"));
+    assert!(plan.err.contains("421 of 421 steps at a time"), "{plan:?}");
+}
