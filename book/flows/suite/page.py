@@ -13,7 +13,8 @@ pre { background: #f4f4f2; padding: .7em; overflow-x: auto; font-size: 13px; whi
 code { background: #f4f4f2; } table { border-collapse: collapse; } td, th { border: 1px solid #ccc; padding: .2em .6em; text-align: left; }
 figure { margin: 1.5em 0; } figure img { max-width: 100%; border: 1px solid #ddd; }
 figcaption { font-size: 14px; } .facts { color: #666; } summary { cursor: pointer; font-size: 14px; }
-summary h3 { display: inline; font-size: 1.17rem; }
+summary h3 { display: inline; font-size: 1.17rem; } p, li, figcaption, summary, h1, h2, h3, code { overflow-wrap: anywhere; }
+table, math[display=block] { display: block; max-width: 100%; overflow-x: auto; } math[display=block] { display: block math; }
 """
 
 
@@ -91,7 +92,7 @@ def write(path, version, chapters, answers=True):
     body = "\n".join(chapter(*entry, answers) for entry in chapters)
     made = time.strftime("%Y-%m-%d %H:%M")
     text = (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Sifaka: the book</title>'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Sifaka: the book</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>Sifaka: the book</h1>\n"
         f'<p class="facts">{html.escape(version)}, made {made}</p>\n<ol>{links}</ol>\n{body}\n</body></html>\n'
     )
