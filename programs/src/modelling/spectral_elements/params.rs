@@ -75,7 +75,10 @@ beyond a discontinuity. Fluids and quality factors are those of materials= (sfhe
 model). Gravity, rotation and ellipticity are not modelled.
 
 cmt= (3-D) reads the sources from a CMTSOLUTION file: one moment tensor or several, in dyne cm with r up, t south, p east. \
-stations= reads the receivers from a STATIONS file: name, network, latitude, longitude, and elevation and burial in m. On a \
+quakeml= reads them from a QuakeML file: N m, places in degrees; half of the duration of its source time function, else 1.05e-8 times \
+the cube root of the moment in dyne cm as in the Global CMT catalogue, is the half duration. \
+stations= reads the receivers from a STATIONS file: name, network, latitude, longitude, and elevation and burial in m, or from a \
+StationXML file: every location code of a station is a receiver. On a \
 mesh of the Earth (sfhexmesh sphere=y, or radius=) latitudes are geographic and are converted to geocentric ones, unless \
 latitude=geocentric; depth and burial are measured from the surface of the sphere, and elevations have no effect. On other \
 meshes latitude (latorUTM: in a CMTSOLUTION of SPECFEM3D Cartesian) is y, to the north, and longitude (longorUTM:) is x, to the \
@@ -233,7 +236,9 @@ const PARAMS_3D: &[Param] = params!(
     Param::string("cmt")
         .doc("CMTSOLUTION file with moment tensors at latitude, longitude and depth, instead of sou="),
     Param::string("force").doc("FORCESOLUTION file with forces at places in metres or degrees, instead of sou="),
-    Param::string("stations").doc("STATIONS file, instead of rec=; records then have the components Z (up), N, E"),
+    Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou="),
+    Param::string("stations")
+        .doc("STATIONS or StationXML file, instead of rec=; records then have the components Z (up), N, E"),
     Param::choice("depth", &["ground", "z"])
         .default("ground")
         .doc("where depth and burial of cmt=, force= and stations= count from in a box: ground: the top of the mesh above the point, z: z=0"),
