@@ -1,20 +1,21 @@
 """The book's page in a real browser: links, pictures, folded answers, formulas, the width of a telephone."""
+import contextlib
+import io
 import json
 import os
 import re
-import shutil
 import struct
 import subprocess
 import types
 import unittest
 import zlib
+from unittest import mock
 
 from support import TOP, Scratch
 
 from suite import chapters, page
 
-# Debian's chromium-headless-shell, or a whole Chromium.
-BROWSER = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = page.browser()
 PHONE = 360
 
 # What the browser itself says of the page, after a click on every folded part that `OPEN` allows.
@@ -56,10 +57,10 @@ def png(path, width, height):
 
 @unittest.skipUnless(BROWSER or os.environ.get("REQUIRE_BROWSER"), "skipped: no Chromium here (Debian: chromium-headless-shell)")
 class Browser(Scratch):
-    def page(self):
-        """The page of all chapters, with a grey picture for each of theirs: no flow is run."""
+    def page(self, most=None):
+        """The page of all chapters (or of the first), with a grey picture for each of theirs: no flow is run."""
         entries = []
-        for chapter in chapters.find(os.path.join(TOP, "book")):
+        for chapter in chapters.find(os.path.join(TOP, "book"))[:most]:
             results = re.findall(r"^!\[.*\]\((Fig/[^)\s]+)\)", chapter.text(), re.MULTILINE)
             results = [os.path.splitext(result)[0] + ".png" for result in results]
             folder = self.path(chapter.name)
@@ -96,6 +97,23 @@ class Browser(Scratch):
             self.assertEqual(found["flat"], 0)
             self.assertGreater(found["high"], 0)
             self.assertEqual((found["beyond"], found["wide"]), (0, []), f"at {width}")
+
+
+    def test_the_page_as_pdf(self):
+        count = self.page(3)
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(page.pdf(self.path("index.html")), 0)
+        with open(self.path("book.pdf"), "rb") as file:
+            data = file.read()
+        self.assertEqual(data[:5], b"%PDF-")
+        # Every chapter begins a new page.
+        self.assertGreater(len(re.findall(rb"/Type\s*/Page\b", data)), count)
+
+    def test_without_a_browser_a_sentence_says_what_to_do(self):
+        said = io.StringIO()
+        with mock.patch.object(page, "browser", lambda: None), contextlib.redirect_stderr(said):
+            self.assertEqual(page.pdf(self.path("index.html")), 1)
+        self.assertIn("apt install chromium-headless-shell), or print", said.getvalue())
 
 
 if __name__ == "__main__":
