@@ -7,7 +7,7 @@
 )]
 
 pub mod basics;
-#[cfg(feature = "spectral-elements")]
+#[cfg(feature = "velocity-stress")]
 pub mod earth;
 #[cfg(feature = "spectral-elements")]
 pub mod hexmesh;

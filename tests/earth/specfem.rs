@@ -272,13 +272,16 @@ fn forces_are_those_of_their_directions_and_time_functions() {
         ),
         (
             "force=FORCESOLUTION cmt=CMT",
-            "force= and cmt= are given together",
+            "cmt= and force= are given together",
         ),
         (
             "force=FORCESOLUTION sou=sou.rsf",
             "force= and sou= are given together",
         ),
-        ("", "sou= is missing (an RSF file of points), or cmt= or force="),
+        (
+            "",
+            "sou= is missing (an RSF file of points), or cmt=, force= or quakeml=",
+        ),
     ] {
         let made = desk.sh(&format!("{RUN} {words} stations=STATIONS > d.rsf"));
         assert_eq!(made.code, 1, "{words}: {}", made.err);

@@ -1,6 +1,7 @@
 """SEG-Y and SU files as segyio and ObsPy write and read them."""
 import glob
 import os
+import struct
 import subprocess
 import sys
 import unittest
@@ -120,6 +121,117 @@ class Segy(Scratch):
             self.same(path, wanted, stream[0].stats.delta, "sfsuread" if su else "sfsegyread")
             count += 1
         self.assertGreaterEqual(count, 10)
+
+    def bytes_of(self, name):
+        with open(self.path(name), "rb") as file:
+            return bytearray(file.read())
+
+    def store(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def two(self, data, at, value):
+        """Two bytes of the binary header (byte 3201 is the first) or of the file."""
+        data[at : at + 2] = struct.pack(">h", value)
+
+    # Features of the files that segyio brings, which tests/data/segy/README.md lists by name.
+
+    def test_intervals_and_delays_with_a_sign(self):
+        for binary, trace, step, word in ((-2, 4000, 0.004, "is -2, that of the first trace 4000: 4000 micro"), (2000, -25000, 0.002, ""), (-2000, -25000, 0.063536, "63536 micro")):
+            data = self.bytes_of(os.path.basename(self.by_segyio("i.sgy", 5)))
+            self.two(data, 3216, binary)
+            for k in range(3):
+                self.two(data, 3600 + 268 * k + 116, trace)
+            found, _, said = self.read(self.store("i.sgy", data))
+            self.assertAlmostEqual(found.axes[0].d, step, 8)
+            self.assertIn(word, said)
+            self.assertEqual(bool(word), bool(said))
+        # A delay of 10000 with the factor -10 is one second, there and back.
+        path = self.by_segyio("d.sgy", 5)
+        with segyio.open(path, "r+", ignore_geometry=True) as file:
+            for k in range(3):
+                file.header[k].update({segyio.TraceField.DelayRecordingTime: 10000, segyio.TraceField.ScalarTraceHeader: -10})
+        found, _ = self.same(path, VALUES, 0.004)
+        self.assertEqual(found.axes[0].o, 1.0)
+        with segyio.open(path, ignore_geometry=True) as file:
+            self.assertEqual(file.samples[0], 1000.0)
+        with open(self.path("d.rsf"), "rb") as source:
+            done = self.program("sfsegywrite tape=back.sgy tfile=h.rsf format=5", source)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        with segyio.open(self.path("back.sgy"), ignore_geometry=True) as file:
+            self.assertEqual((file.header[2][segyio.TraceField.DelayRecordingTime], file.samples[0]), (10000, 1000.0))
+
+    def test_texts_and_stanzas(self):
+        plain = self.bytes_of(os.path.basename(self.by_segyio("p.sgy", 5)))
+        block = lambda words: words.encode().ljust(3200)
+        end = block("((SEG: EndText))")
+        for count, blocks, word in (
+            (3, [block("((SEGYIO: one)) a"), block("b"), block("((SEGYIO: two))")], ""),
+            (-1, [block("((SEGYIO: one)) a"), block("b"), end], ""),
+            (4, [b"\x40" * 3200] * 4, ""),
+            (1, [block("((SEG:Layout:text/xml))<layout></layout>")], "map of its trace headers"),
+        ):
+            data = plain[:3600] + b"".join(blocks) + plain[3600:]
+            data[3500:3502] = b"\2\1"
+            self.two(data, 3504, count)
+            found, _, said = self.read(self.store("t.sgy", data))
+            np.testing.assert_array_equal(found.array, VALUES)
+            self.assertEqual((word in said, bool(said)), (True, bool(word)))
+        # A zero in the text, a name of other letters, no trace at all.
+        data = bytearray(plain)
+        data[100] = 0
+        self.same(self.store("\u5c0f\u6587\u4ef6.sgy", data), VALUES, 0.004)
+        done = self.program(f"sfsegyread tape={self.store('text.sgy', plain[:3600])} tfile=h.rsf")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no whole trace", done.stderr.decode())
+
+    def test_further_headers_long_traces_and_extreme_keys(self):
+        plain = self.bytes_of(os.path.basename(self.by_segyio("p.sgy", 5)))
+        for further in (1, 3):
+            data = plain[:3600]
+            for k in range(3):
+                trace = plain[3600 + 268 * k : 3600 + 268 * (k + 1)]
+                data += trace[:240] + b"\1" * 232 + b"SEG00001" + b"\2" * 240 * (further - 1) + trace[240:]
+            data[3500:3502] = b"\2\1"
+            data[3506:3510] = struct.pack(">i", further)
+            self.same(self.store("f.sgy", data), VALUES, 0.004)
+        # 60000 samples in two bytes without a sign; a file that ends before they do.
+        data = plain[:3600] + plain[3600:3840] + np.arange(60000, dtype=">f4").tobytes()
+        for at in (3220, 3600 + 114):
+            data[at : at + 2] = struct.pack(">H", 60000)
+        self.same(self.store("long.sgy", data), np.arange(60000, dtype="f4")[None], 0.004)
+        done = self.program(f"sfsegyread tape={self.store('long.sgy', data[:4000])} tfile=h.rsf")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        # The largest and the smallest of every key.
+        for low, high in ((-(2**31), -(2**15)), (2**31 - 1, 2**15 - 1)):
+            path = self.by_segyio("k.sgy", 5)
+            with segyio.open(path, "r+", ignore_geometry=True) as file:
+                file.header[1].update({segyio.su.sx: low, segyio.su.iline: low, segyio.su.scalco: high})
+            _, headers, _ = self.read(path)
+            self.assertEqual([headers.array[1, k] for k in (21, 73, 20)], [low, low, high])
+
+    def test_integers_of_three_bytes_and_what_is_no_format(self):
+        plain = self.bytes_of(os.path.basename(self.by_segyio("p.sgy", 5)))
+        for code in (7, 15):
+            for order in ("big", "little"):
+                data = bytearray(self.bytes_of(os.path.basename(self.by_segyio("q.sgy", 5, order)))[:3600])
+                data[3224:3226] = code.to_bytes(2, order)
+                source = self.bytes_of("q.sgy")
+                for k, values in enumerate(VALUES):
+                    data += source[3600 + 268 * k : 3840 + 268 * k]
+                    data += b"".join(int(x).to_bytes(3, order) for x in values)
+                self.same(self.store("three.sgy", data), VALUES, 0.004)
+        for code in (4, 13, 14):
+            data = bytearray(plain)
+            self.two(data, 3224, code)
+            done = self.program(f"sfsegyread tape={self.store('no.sgy', data)} tfile=h.rsf")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"format {code}", done.stderr.decode())
+        # Bytes too many inside, as a damaged tape has them: the traces behind them would be wrong.
+        data = plain[: 3600 + 2 * 268] + b"\0\0" + plain[3600 + 2 * 268 :]
+        _, _, said = self.read(self.store("damaged.sgy", data))
+        self.assertIn("2 bytes", said)
 
     def test_what_is_written_is_read_by_both(self):
         rsfdata.write(self.path("a.rsf"), rsfdata.Dataset(VALUES, [rsfdata.Axis(7, 0.0, 0.004), rsfdata.Axis(3)]))

@@ -5,6 +5,7 @@ mod advice;
 mod born;
 mod classes;
 mod displacement_survey;
+mod earthquakes;
 mod element_gpus;
 mod element_survey;
 mod exact_gradients;

@@ -1,6 +1,10 @@
 """The book as one HTML page: every chapter's text and pictures, with the commands behind them, time and device."""
 import html
 import os
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
 
 from . import handouts, markdown
@@ -13,8 +17,13 @@ pre { background: #f4f4f2; padding: .7em; overflow-x: auto; font-size: 13px; whi
 code { background: #f4f4f2; } table { border-collapse: collapse; } td, th { border: 1px solid #ccc; padding: .2em .6em; text-align: left; }
 figure { margin: 1.5em 0; } figure img { max-width: 100%; border: 1px solid #ddd; }
 figcaption { font-size: 14px; } .facts { color: #666; } summary { cursor: pointer; font-size: 14px; }
-summary h3 { display: inline; font-size: 1.17rem; }
+summary h3 { display: inline; font-size: 1.17rem; } p, li, figcaption, summary, h1, h2, h3, code { overflow-wrap: anywhere; }
+table, math[display=block] { display: block; max-width: 100%; overflow-x: auto; } math[display=block] { display: block math; }
+@media print { body { max-width: none; font-size: 10pt; } h2 { break-before: page; } figure { break-inside: avoid; } pre, code { font-size: 8pt; } }
+@media print { details:has(> summary > h3)::details-content { content-visibility: visible; } }
 """
+# Debian's chromium-headless-shell is enough.
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def duration(seconds):
@@ -91,7 +100,7 @@ def write(path, version, chapters, answers=True):
     body = "\n".join(chapter(*entry, answers) for entry in chapters)
     made = time.strftime("%Y-%m-%d %H:%M")
     text = (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Sifaka: the book</title>'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Sifaka: the book</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>Sifaka: the book</h1>\n"
         f'<p class="facts">{html.escape(version)}, made {made}</p>\n<ol>{links}</ol>\n{body}\n</body></html>\n'
     )
@@ -99,3 +108,25 @@ def write(path, version, chapters, answers=True):
     with open(draft, "w", encoding="utf-8") as out:
         out.write(text)
     os.replace(draft, path)
+
+
+def browser():
+    """The first Chromium on PATH, or None."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def pdf(index):
+    """Prints the page into book.pdf beside it, with its answers open; returns 0, or 1 where no browser does."""
+    out = os.path.join(os.path.dirname(index), "book.pdf")
+    program = browser()
+    if not program:
+        sys.stderr.write(f"sifaka: pdf=y needs a Chromium on PATH ({', '.join(BROWSERS)}; Debian: apt install chromium-headless-shell), or print {index} in any browser.\n")
+        return 1
+    with tempfile.TemporaryDirectory() as profile:
+        words = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={profile}", f"--print-to-pdf={out}"]
+        done = subprocess.run([program, *words, "file://" + os.path.abspath(index)], capture_output=True, text=True)
+    if done.returncode or not os.path.exists(out):
+        sys.stderr.write(f"sifaka: {program} did not print {index}: {done.stderr.strip()[-500:]}\n")
+        return 1
+    print(f"the book as PDF: {out}", flush=True)
+    return 0

@@ -8,7 +8,10 @@ use kernels::earth::globe::geocentric;
 use rsf_io::Job;
 
 use super::cmt::{Mechanism, SourceTime};
-use super::{Projection, cmt, force, stations};
+use super::{Projection, cmt, force, stations, xml};
+
+/// The words that name files of sources.
+pub const SOURCES: [&str; 3] = ["cmt", "force", "quakeml"];
 
 /// What latitude, longitude and depth mean.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,8 @@ type Tops<'a> = dyn Fn(&[[f64; 2]]) -> Vec<Option<f64>> + 'a;
 
 /// What places need of a mesh in a box.
 pub struct Terrain<'a> {
+    /// What sentences call it.
+    pub what: &'a str,
     /// z of the top of the mesh (m) at places x, y; none beside it.
     pub tops: &'a Tops<'a>,
     /// The lowest and the highest x, and y, of the mesh, m.
@@ -220,22 +225,23 @@ impl Ground {
         places.iter().map(place).collect()
     }
 
-    /// The sources of cmt= or force=, if one is given.
+    /// The sources of cmt=, force= or quakeml=, if one is given.
     ///
     /// # Errors
     /// A file that cannot be read, or an event that is nowhere.
     pub fn quakes(self, job: &Job, terrain: &Terrain) -> Result<Option<Quakes>> {
-        let (word, name) = match (job.text("cmt")?, job.text("force")?) {
-            (Some(name), _) => ("cmt", name),
-            (None, Some(name)) => ("force", name),
-            (None, None) => return Ok(None),
+        let Some((word, name, text)) = listed(job)? else {
+            return Ok(None);
         };
-        let text = fs::read_to_string(&name).with_context(|| format!("cannot read {word}={name}"))?;
         let events = match word {
             "cmt" => cmt::read(&text),
-            _ => force::read(&text),
+            "force" => force::read(&text),
+            _ => xml::quakes(&text).map(|catalogue| catalogue.events),
         };
         let events = events.with_context(|| format!("{word}={name}"))?;
+        if word == "quakeml" {
+            self.wants_a_map(job, &format!("quakeml={name}"))?;
+        }
         let first = events
             .iter()
             .map(|event| event.shift)
@@ -275,6 +281,16 @@ impl Ground {
         }))
     }
 
+    /// Refuses degrees, which XML files have, in a box without a projection.
+    fn wants_a_map(self, job: &Job, what: &str) -> Result<()> {
+        if matches!(self, Self::Box) && !job.given("utm") && !job.given("epsg") {
+            bail!(
+                "{what} has latitudes and longitudes: give the projection of the model by utm= (as utm=33) or epsg="
+            );
+        }
+        Ok(())
+    }
+
     /// The receivers of stations=, if it is given.
     ///
     /// # Errors
@@ -284,7 +300,14 @@ impl Ground {
             return Ok(None);
         };
         let text = fs::read_to_string(&name).with_context(|| format!("cannot read stations={name}"))?;
-        let stations = stations::read(&text).with_context(|| format!("stations={name}"))?;
+        let stations = match xml::is_xml(&text) {
+            true => xml::stations(&text),
+            false => stations::read(&text),
+        };
+        let stations = stations.with_context(|| format!("stations={name}"))?;
+        if xml::is_xml(&text) {
+            self.wants_a_map(job, &format!("stations={name}"))?;
+        }
         // A globe has no mountains: its ground is its surface. From z = 0 heights count, from the ground of a mesh they do not.
         let heights = matches!(self, Self::Box) && job.choice("depth")? == "z";
         let place = |station: &stations::Station| Place {
@@ -319,8 +342,8 @@ fn in_box(
         let Some(top) = top else {
             let [[x0, x1], [y0, y1]] = terrain.reach;
             bail!(
-                "{} is at x={x}, y={y}: the mesh has no ground there, it reaches from {x0} to {x1} along x and from {y0} to {y1} along y. Places are x and y in metres, or degrees with utm= or epsg=; with depth=z depths count from z=0",
-                place.what
+                "{} is at x={x}, y={y}: the {} has no ground there, it reaches from {x0} to {x1} along x and from {y0} to {y1} along y. Places are x and y in metres, or degrees with utm= or epsg=; with depth=z depths count from z=0",
+                place.what, terrain.what
             );
         };
         Ok(([x, y, top + place.depth], LOCAL))
@@ -328,19 +351,51 @@ fn in_box(
     placed.collect()
 }
 
-/// What the header of the data tells of cmt=: the origin time of the first line, and the seconds that the first source lies behind it,
-/// where time is 0.
+/// Refuses words that say the same.
+///
+/// # Errors
+/// Two of cmt=, force=, quakeml= and sou=, or stations= and rec=.
+pub fn refuse_pairs(job: &Job) -> Result<()> {
+    let sources = SOURCES.into_iter().chain(["sou"]);
+    for words in [sources.collect(), vec!["stations", "rec"]] {
+        let given: Vec<&str> = words.into_iter().filter(|word| job.given(word)).collect();
+        if let [word, other, ..] = given[..] {
+            bail!("{word}= and {other}= are given together; give one of them");
+        }
+    }
+    Ok(())
+}
+
+/// The file of sources: the word that names it, its name and its text.
+fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
+    for word in SOURCES {
+        if let Some(name) = job.text(word)? {
+            let text = fs::read_to_string(&name).with_context(|| format!("cannot read {word}={name}"))?;
+            return Ok(Some((word, name, text)));
+        }
+    }
+    Ok(None)
+}
+
+/// What the header of the data tells of cmt= and quakeml=: the origin time of the first event, and the seconds that the first source
+/// lies behind it, where time is 0.
 ///
 /// # Errors
 /// A file that cannot be read.
 pub fn times(job: &Job) -> Result<Vec<(&'static str, String)>> {
-    let Some(name) = job.text("cmt")? else {
+    let (time, events) = match listed(job)? {
+        Some(("cmt", _, text)) => (cmt::origin_time(&text), cmt::read(&text)?),
+        Some(("quakeml", _, text)) => {
+            let catalogue = xml::quakes(&text)?;
+            (Some(catalogue.time), catalogue.events)
+        }
+        _ => (None, Vec::new()),
+    };
+    let Some(time) = time else {
         return Ok(Vec::new());
     };
-    let text = fs::read_to_string(&name).with_context(|| format!("cannot read cmt={name}"))?;
-    let Some(time) = cmt::origin_time(&text) else {
-        return Ok(Vec::new());
-    };
-    let shift = cmt::read(&text)?[0].shift.to_string();
-    Ok(vec![("origin_time", time), ("time_shift", shift)])
+    Ok(vec![
+        ("origin_time", time),
+        ("time_shift", events[0].shift.to_string()),
+    ])
 }

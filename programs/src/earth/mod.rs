@@ -8,9 +8,12 @@ mod history;
 mod model;
 mod projection;
 mod stations;
+mod table;
+mod xml;
 
 pub use cmt::{Event, SourceTime};
-pub use ground::{Ground, Quakes, Sites, Terrain, TurnedMechanism, times};
+pub use ground::{Ground, Quakes, SOURCES, Sites, Terrain, TurnedMechanism, refuse_pairs, times};
 pub use history::read as read_history;
 pub use model::open as open_model;
 pub use projection::Projection;
+pub use table::{Rock, Table};

@@ -14,6 +14,8 @@ mod part;
 mod picks;
 mod plan;
 mod progress;
+#[cfg(feature = "velocity-stress")]
+mod quakes;
 mod record;
 mod resample;
 mod shoot;

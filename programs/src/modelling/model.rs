@@ -296,6 +296,8 @@ pub enum Files {
     Speeds([Input; 3]),
     /// Stiffness planes and density.
     Stiffness([Input; 2]),
+    /// P speed, S speed and density along z, the same at all places of a grid.
+    Layers(Grid, [Vec<f32>; 3]),
 }
 
 impl Files {
@@ -304,6 +306,7 @@ impl Files {
         match self {
             Self::Speeds(files) => files.iter().collect(),
             Self::Stiffness(files) => files.iter().collect(),
+            Self::Layers(..) => Vec::new(),
         }
     }
 
@@ -312,13 +315,14 @@ impl Files {
         match self {
             Self::Speeds([vp, vs, den]) => plain_grid(&[vp, vs, den], ndim),
             Self::Stiffness([ccc, den]) => grid(ccc, den, ndim),
+            Self::Layers(grid, _) => Ok(grid.clone()),
         }
     }
 
     /// What the planes of a model of this dimension are; of speeds those of an orthorhombic medium.
     pub fn coefficients(&self, ndim: usize) -> Coefficients {
         let found = match self {
-            Self::Speeds(_) => None,
+            Self::Speeds(_) | Self::Layers(..) => None,
             Self::Stiffness([ccc, _]) => Coefficients::of_count(ndim, ccc.axis(ndim + 1).n),
         };
         found.unwrap_or(Coefficients::Orthorhombic)
@@ -327,7 +331,7 @@ impl Files {
     /// Whether the shear stiffnesses stand at the shear stresses of a staggered grid.
     pub fn shears_in_place(&self) -> bool {
         match self {
-            Self::Speeds(_) => false,
+            Self::Speeds(_) | Self::Layers(..) => false,
             Self::Stiffness([ccc, _]) => ccc.header().text(SHEARS).as_deref() == Some(IN_PLACE),
         }
     }
@@ -350,6 +354,11 @@ impl Files {
             Self::Stiffness([stiffness, density]) => Volumes {
                 planes: Planes::Stiffness(Source::of(stiffness)?, planes),
                 density: Source::of(density)?,
+                fingerprint,
+            },
+            Self::Layers(_, [vp, vs, density]) => Volumes {
+                planes: Planes::Speeds([vp, vs].map(Source::Column)),
+                density: Source::Column(density),
                 fingerprint,
             },
         })
@@ -379,6 +388,8 @@ enum Source {
     File(Input),
     /// From an input that has one order.
     Held(Vec<f32>),
+    /// The same line along z everywhere.
+    Column(Vec<f32>),
 }
 
 impl Source {
@@ -395,6 +406,11 @@ impl Source {
             Self::File(input) => input.read_f32_at(start as u64, to),
             Self::Held(all) => {
                 to.copy_from_slice(&all[start..start + to.len()]);
+                Ok(())
+            }
+            Self::Column(line) => {
+                let values = line.iter().cycle().skip(start % line.len());
+                to.iter_mut().zip(values).for_each(|(to, value)| *to = *value);
                 Ok(())
             }
         }

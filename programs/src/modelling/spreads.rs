@@ -24,13 +24,8 @@ pub struct Spreads {
 }
 
 impl Spreads {
-    /// Reads `sou=` and `rec=`, whose third axis is that of the shots, and takes what `shots=` picks of them.
-    pub fn read(job: &mut Job, ndim: usize) -> anyhow::Result<Self> {
-        let (sou, rec) = (job.input("sou")?, job.input("rec")?);
-        Self::of_files(job, (Some(sou), Some(rec)), ndim)
-    }
-
-    /// The same of opened files; where something else says where the points of all shots are, there is none.
+    /// Reads files of points, `sou=` and `rec=`, whose third axis is that of the shots, and takes what `shots=` picks of them. Where
+    /// something else says where the points of all shots are, there is none.
     pub fn of_files(
         job: &Job,
         (sou, rec): (Option<Input>, Option<Input>),

@@ -16,7 +16,7 @@ impl Turn {
         Self { rows }
     }
 
-    /// Records `[component][receiver]`.
+    /// Records `[component][receiver]`; what lies behind the three components stays as it is.
     pub fn apply(&self, traces: &[f32]) -> Vec<f32> {
         let n = self.rows.len();
         let component = |k: usize| {
@@ -27,7 +27,8 @@ impl Turn {
             };
             (0..n).map(of)
         };
-        (0..3).flat_map(component).collect()
+        let turned = (0..3).flat_map(component);
+        turned.chain(traces[3 * n..].iter().copied()).collect()
     }
 
     /// The transpose: from Z, N, E of every receiver to its components z, x, y.
@@ -52,14 +53,14 @@ mod tests {
     #[test]
     fn what_moves_up_is_all_in_the_first_component() {
         let frames = [Frame::at(30.0, 50.0), Frame::at(-60.0, 200.0)];
-        let mut traces = vec![0.0; 6];
+        let mut traces = vec![7.0; 7];
         for (r, frame) in frames.iter().enumerate() {
             for (c, axis) in [2, 0, 1].into_iter().enumerate() {
                 traces[2 * c + r] = (2.0 * frame.up[axis] - 0.5 * frame.east[axis]) as f32;
             }
         }
         let turned = Turn::new(&frames).apply(&traces);
-        for (got, want) in turned.iter().zip([2.0, 2.0, 0.0, 0.0, -0.5, -0.5]) {
+        for (got, want) in turned.iter().zip([2.0, 2.0, 0.0, 0.0, -0.5, -0.5, 7.0]) {
             assert!((got - want).abs() < 1e-6);
         }
     }

@@ -301,7 +301,7 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
     }
     if !(shot.dt > 0.0 && shot.dt.is_finite()) {
         return fail(format!(
-            "the wavelet's time step is d3={}: it must be a positive finite number",
+            "the wavelet's time step is {}: it must be a positive finite number",
             shot.dt
         ));
     }

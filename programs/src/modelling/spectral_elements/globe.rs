@@ -2,26 +2,16 @@
 
 use super::medium::Rocks;
 use super::outside::Outside;
-use crate::earth::{self, Ground, Quakes, SourceTime, Terrain, TurnedMechanism};
+use crate::earth::{self, Ground, Quakes, Terrain, TurnedMechanism};
 use crate::meshing::RawMesh;
 use crate::modelling::checkpoint::Checksum;
-use crate::modelling::velocity_stress::sources::Placed;
+use crate::modelling::quakes::{self, Placed};
 use anyhow::bail;
 use kernels::earth::{Frame, Layer, Radial};
 use kernels::mesh::step::Law;
 use kernels::mesh::{Locator, Mesh, ground};
 use kernels::methods::spectral_elements::{PointMedia, PointMedium};
-use kernels::methods::velocity_stress::{Action, TimeFunction};
 use rsf_io::Job;
-
-/// Half duration over the spread of a Gaussian moment rate: SPECFEM3D's exp(-(1.628 t / half duration)^2).
-const SPREAD: f64 = 1.628 * std::f64::consts::SQRT_2;
-/// Least half duration in time steps.
-const LEAST: f64 = 5.0;
-/// T over the spread of the Gaussian sqrt(pi)/T exp(-(pi t/T)^2).
-const IMPACT: f64 = std::f64::consts::PI * std::f64::consts::SQRT_2;
-/// How long SPECFEM3D lets a sine grow at least, s.
-const GROWTH: f64 = 200.0;
 
 /// What cmt=, force= and stations= place.
 pub struct Places<const D: usize> {
@@ -62,38 +52,26 @@ pub fn places<const D: usize>(
     };
     if D == 3 {
         let place = Ground::of(job, raw.radius)?;
-        for (word, other) in [
-            ("cmt", "sou"),
-            ("force", "sou"),
-            ("force", "cmt"),
-            ("stations", "rec"),
-        ] {
-            if job.given(word) && job.given(other) {
-                bail!("{word}= and {other}= are given together; give one of them");
-            }
-        }
+        earth::refuse_pairs(job)?;
         let reach = [0, 1].map(|c| reach(mesh, c));
         let is_lenient = outside.is_lenient();
         let terrain = Terrain {
+            what: "mesh",
             tops: &|places| match is_lenient {
                 true => tops_beside(mesh, reach, places),
                 false => ground::tops(mesh, places),
             },
             reach,
         };
-        let quakes = place.quakes(job, &terrain)?;
+        let found = place.quakes(job, &terrain)?;
         let sites = place.sites(job, &terrain)?;
-        if let Some(mut quakes) = quakes {
-            quakes.settle(|name, x| within(outside, name, x))?;
-            let file = if job.given("cmt") { "cmt" } else { "force" };
-            for word in ["src", "mech", "m0", "onset", "fx", "fy", "fz"]
-                .into_iter()
-                .filter(|word| job.given(word))
-            {
-                job.warn(&format!("{word}= has no effect beside {file}=, which says it"));
-            }
-            places.quakes = Some(placed(job, &quakes, &in_fluids(raw, mesh, &quakes))?);
-            places.centres = quakes.points.iter().map(along).collect();
+        if let Some(mut found) = found {
+            found.settle(|name, x| within(outside, name, x))?;
+            quakes::idle(job, quakes::word(job));
+            let in_fluids = in_fluids(raw, mesh, &found);
+            let bells = |own| bells(job, &found, &in_fluids, own);
+            places.quakes = Some(quakes::placed(job, &found, bells)?);
+            places.centres = found.points.iter().map(along).collect();
         }
         if let Some(mut sites) = sites {
             sites.settle(|name, x| within(outside, name, x))?;
@@ -103,7 +81,7 @@ pub fn places<const D: usize>(
         }
     }
     for (missing, word, other) in [
-        (places.quakes.is_none(), "sou", "cmt= or force"),
+        (places.quakes.is_none(), "sou", "cmt=, force= or quakeml"),
         (places.sites.is_none(), "rec", "stations"),
     ] {
         if missing && !job.given(word) && !std::path::Path::new(word).exists() {
@@ -166,71 +144,6 @@ fn along<const D: usize>(point: &[f64; 3]) -> [f64; D] {
     std::array::from_fn(|c| point[c])
 }
 
-/// Earthquakes and forces as sources; the command line may have their history.
-fn placed(job: &Job, quakes: &Quakes, in_fluids: &[bool]) -> anyhow::Result<Placed> {
-    let least = LEAST * job.double("dt")?;
-    let spread = |half: f64| half.max(least) / SPREAD;
-    let own = !["stf", "series", "tau", "freq"]
-        .iter()
-        .any(|word| job.given(word));
-    let series = match own {
-        true => external(job, quakes)?,
-        false => Vec::new(),
-    };
-    let has_samples = !series.is_empty();
-    let bells = bells(job, quakes, in_fluids, own && !has_samples)?;
-    let history = |(k, source_time): (usize, &SourceTime)| match *source_time {
-        SourceTime::HalfDuration(half) if bells[k] => TimeFunction::Bell { tau: spread(half) },
-        SourceTime::HalfDuration(half) => TimeFunction::Gaussian { tau: spread(half) },
-        SourceTime::Peak(frequency) => TimeFunction::Ricker { frequency },
-        SourceTime::Step(half) => TimeFunction::Step { tau: spread(half) },
-        SourceTime::Sine(period) => TimeFunction::Sine {
-            period,
-            growth: (GROWTH / period).ceil() * period,
-        },
-        SourceTime::Impact(time) => TimeFunction::Gaussian { tau: time / IMPACT },
-    };
-    // SPECFEM3D's Gaussian has the area one, that of a force or a bell here the height one.
-    let height = |source_time: &SourceTime| {
-        let tau = match *source_time {
-            _ if !own || has_samples => return 1.0,
-            SourceTime::HalfDuration(half) => spread(half),
-            SourceTime::Impact(time) => time / IMPACT,
-            _ => return 1.0,
-        };
-        1.0 / (std::f64::consts::TAU.sqrt() * tau)
-    };
-    let action = |((k, turned), source_time): ((usize, &TurnedMechanism), &SourceTime)| match turned {
-        TurnedMechanism::Moment(m) => {
-            let size = if bells[k] { height(source_time) } else { 1.0 };
-            Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]].map(|m| m * size))
-        }
-        TurnedMechanism::Force(force) => Action::Force(force.map(|f| f * height(source_time))),
-    };
-    Ok(Placed {
-        points: quakes
-            .points
-            .iter()
-            .map(|p| [p[2], p[0], p[1]].map(|c| c as f32))
-            .collect(),
-        actions: quakes
-            .mechanisms
-            .iter()
-            .enumerate()
-            .zip(&quakes.source_times)
-            .map(action)
-            .collect(),
-        shifts: match has_samples {
-            true => vec![0.0; quakes.shifts.len()],
-            false => quakes.shifts.clone(),
-        },
-        histories: match (own, has_samples) {
-            (true, false) => quakes.source_times.iter().enumerate().map(history).collect(),
-            _ => series,
-        },
-    })
-}
-
 /// Which moments follow the Gaussian itself: with fluid=specfem those in fluids whose history is that of the file.
 fn bells(job: &Job, quakes: &Quakes, in_fluids: &[bool], own: bool) -> anyhow::Result<Vec<bool>> {
     let wet = |k: usize| own && in_fluids[k] && matches!(quakes.mechanisms[k], TurnedMechanism::Moment(_));
@@ -254,36 +167,6 @@ fn bells(job: &Job, quakes: &Quakes, in_fluids: &[bool], own: bool) -> anyhow::R
         quakes.names[first]
     ));
     Ok(vec![false; wet.len()])
-}
-
-/// The time functions in files that cmt= or force= name: a sample for every step, of the moment itself or the force, from the
-/// first step on. Empty where it names none.
-fn external(job: &Job, quakes: &Quakes) -> anyhow::Result<Vec<TimeFunction>> {
-    let named: Vec<&String> = quakes.histories.iter().flatten().collect();
-    if !named.is_empty() && named.len() < quakes.histories.len() {
-        bail!(
-            "{} of {} sources name a file of their time function: all of them must, or none",
-            named.len(),
-            quakes.histories.len()
-        );
-    }
-    let list = job.text("cmt")?.or(job.text("force")?).unwrap_or_default();
-    let (nt, step) = (job.int("nt")? as usize, job.double("dt")?);
-    let series = |file: &String| {
-        let values = earth::read_history(&list, file)?;
-        if values.len() < nt {
-            bail!(
-                "{file} of {list} has {} samples and nt={nt}: it needs one for every step",
-                values.len()
-            );
-        }
-        Ok(TimeFunction::Series {
-            start: 0.0,
-            step,
-            values,
-        })
-    };
-    named.into_iter().map(series).collect()
 }
 
 /// A radial model at the points of elements.

@@ -69,7 +69,10 @@ beyond a discontinuity. Fluids and quality factors are those of materials= (sfhe
 model). Gravity, rotation and ellipticity are not modelled.
 
 cmt= (3-D) reads the sources from a CMTSOLUTION file: one moment tensor or several, in dyne cm with r up, t south, p east. \
-stations= reads the receivers from a STATIONS file: name, network, latitude, longitude, and elevation and burial in m. On a \
+quakeml= reads them from a QuakeML file: N m, places in degrees; half of the duration of its source time function, else 1.05e-8 times \
+the cube root of the moment in dyne cm as in the Global CMT catalogue, is the half duration. \
+stations= reads the receivers from a STATIONS file: name, network, latitude, longitude, and elevation and burial in m, or from a \
+StationXML file: every location code of a station is a receiver. On a \
 mesh of the Earth (sfhexmesh sphere=y, or radius=) latitudes are geographic and are converted to geocentric ones, unless \
 latitude=geocentric; depth and burial are measured from the surface of the sphere, and elevations have no effect. On other \
 meshes latitude (latorUTM: in a CMTSOLUTION of SPECFEM3D Cartesian) is y, to the north, and longitude (longorUTM:) is x, to the \

@@ -173,7 +173,9 @@ pub(super) const EARTH: &[Param] = &[
     Param::string("cmt")
         .doc("CMTSOLUTION file with moment tensors at latitude, longitude and depth, instead of sou="),
     Param::string("force").doc("FORCESOLUTION file with forces at places in metres or degrees, instead of sou="),
-    Param::string("stations").doc("STATIONS file, instead of rec=; records then have the components Z (up), N, E"),
+    Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou="),
+    Param::string("stations")
+        .doc("STATIONS or StationXML file, instead of rec=; records then have the components Z (up), N, E"),
     Param::choice("depth", &["ground", "z"])
         .default("ground")
         .doc("where depth and burial of cmt=, force= and stations= count from in a box: ground: the top of the mesh above the point, z: z=0"),

@@ -4,6 +4,7 @@ use super::fibre;
 use super::globe::Places;
 use super::outside::Outside;
 use crate::modelling::fibre::Fibre;
+use crate::modelling::quakes;
 use crate::modelling::spreads::Spreads;
 use anyhow::bail;
 use kernels::grid::points::Point;
@@ -26,7 +27,7 @@ pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result
     if sou.is_none() && shots > 1 {
         bail!(
             "{name} has {shots} shots (n3=) and {}= is one: give the receivers of one shot, or the places of several by sou= and their moments by mech=",
-            if job.given("cmt") { "cmt" } else { "force" }
+            quakes::word(job)
         );
     }
     Spreads::of_files(job, (sou, rec), D)

@@ -54,7 +54,7 @@ pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
             "without snap=y",
         );
     }
-    if !job.given("qp") {
+    if !job.given("qp") && !job.given("layers") {
         tell(&["qmech", "qband", "qref"], "without qp= and qs=");
     }
     Ok(())

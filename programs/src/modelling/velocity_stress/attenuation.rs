@@ -1,5 +1,6 @@
 //! Quality factors of the velocity-stress programs.
 
+use super::files;
 use crate::modelling::exact_time::Timing;
 use crate::modelling::model::{one_a_cell, refuse_low_quality};
 use anyhow::bail;
@@ -17,7 +18,15 @@ const COARSE: [f32; 2] = [50.0, 20.0];
 
 /// What qp=, qs= and their companions ask for, with relaxation times for the clock of the steps.
 pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<Option<Attenuation>> {
-    let (Some(qp), Some(qs)) = (factors(job, "qp", padded)?, factors(job, "qs", padded)?) else {
+    let both = match files::quality(job, &padded.model)? {
+        Some([qp, qs]) => {
+            refuse_low_quality("layers", &qp)?;
+            refuse_low_quality("layers", &qs)?;
+            (Some(qp), Some(qs))
+        }
+        None => (factors(job, "qp", padded)?, factors(job, "qs", padded)?),
+    };
+    let (Some(qp), Some(qs)) = both else {
         if job.given("qp") || job.given("qs") {
             bail!("qp= and qs= go together: give both (0 is no loss)");
         }

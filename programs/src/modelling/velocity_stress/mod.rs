@@ -5,9 +5,11 @@ mod advice;
 mod attenuation;
 pub mod born;
 mod engine;
+mod files;
 mod memory;
 mod outputs;
 mod params;
+mod places;
 mod plan;
 mod several;
 pub(super) mod sources;
@@ -32,13 +34,14 @@ use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
 use kernels::device::cpu::Tile;
-use kernels::grid::points::{Point, Snapshots};
+use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, SLABS, Shot};
 use kernels::parallel::options::Transport;
 use kernels::time_dispersion::Reading;
+use places::Stations;
 use rsf_io::{Axis, Job, Output};
 use several::{Clock, Several, What};
 
@@ -54,6 +57,10 @@ struct Run {
     receivers: Axis,
     /// Sources and receivers of all shots.
     spreads: Spreads,
+    /// When the run begins, s: before zero where the time functions of cmt= and the like do.
+    begin: f64,
+    /// The names of the receivers of stations=, and their axes.
+    stations: Stations,
     /// What the user calls the quantity.
     quantity: &'static str,
     /// Several quantities, or other times than those of the steps.
@@ -95,6 +102,12 @@ impl Run {
         self.timing.correction(of, self.jdata).filter(|_| alone)
     }
 
+    /// An axis of times after the begin of the run, as times of the records.
+    fn later(&self, axis: Axis) -> Axis {
+        let first = (f64::from(axis.o) + self.begin) as f32;
+        Axis { o: first, ..axis }
+    }
+
     /// Takes over what another run over the same model has found in it.
     fn adopt(&mut self, other: &Self) {
         self.shot.frame = other.shot.frame;
@@ -117,7 +130,7 @@ impl Run {
     /// Reads parameters and small inputs and opens the model; for this rank alone.
     fn open(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
         advice::idle(job, films)?;
-        let files = files(job)?;
+        let files = files::open(job, ndim)?;
         let grid = files.grid(ndim)?;
         if files.coefficients(ndim) == Coefficients::All {
             bail!(
@@ -295,33 +308,6 @@ impl Survey for Run {
     }
 }
 
-/// Opens the files of the model.
-fn files(job: &mut Job) -> anyhow::Result<Files> {
-    let speeds = job.has_input("vp") || job.has_input("vs");
-    match (job.has_input("ccc"), speeds) {
-        (true, true) => bail!("ccc= and vp=, vs= both describe the medium: leave out one of them"),
-        (true, false) => Ok(Files::Stiffness([job.input("ccc")?, job.input("den")?])),
-        (false, _) if job.has_input("vp") && job.has_input("vs") => Ok(Files::Speeds([
-            job.input("vp")?,
-            job.input("vs")?,
-            job.input("den")?,
-        ])),
-        _ => {
-            let missing: Vec<_> = ["vp=", "vs="]
-                .into_iter()
-                .filter(|key| !job.has_input(key.trim_end_matches('=')))
-                .collect();
-            bail!(
-                "{} missing: give vp= and vs= (zero in fluids), or ccc=; /dev/stdin is a model that comes through a pipe",
-                match missing.as_slice() {
-                    [one] => format!("{one} is"),
-                    _ => "vp= and vs= are".into(),
-                }
-            )
-        }
-    }
-}
-
 /// Reads the small inputs and the parameters.
 fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     let ndim = grid.ndim;
@@ -348,16 +334,15 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     };
     outputs::move_to_nodes(&mut window, snapshots.as_ref(), &padded);
     let (accuracy, exact) = Accuracy::read_with_time(job, nt, dt)?;
-    let mut spreads = Spreads::read(job, ndim)?;
-    let [sources, points] = spreads.of(0).map(<[Point]>::to_vec);
-    let mut sources = sources::read_at(job, ndim, sources, (nt, dt), sources::Histories::Rates)?;
+    let places = places::read(job, &padded, films)?;
+    let (mut spreads, mut sources) = places.sources(job, (ndim, nt, dt))?;
     let own = (sources.first_step(), sources.band);
     let timing = Timing::of(exact, (nt, dt), (&mut sources.series, own.0, own.1))?;
     if spreads.count() > 1 {
         spreads::check(&spreads, &padded)?;
     }
     let attenuation = attenuation::read(job, &padded, &timing)?;
-    let (clock, channels) = (Clock { timing, jdata }, points.len());
+    let (clock, channels) = (Clock { timing, jdata }, spreads.of(0)[1].len());
     let (several, quantity, name, every) = recorded(job, films, clock, (&padded, &mut spreads))?;
     let shot = Shot {
         dt,
@@ -388,6 +373,8 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
             ..spreads.across.clone()
         },
         spreads,
+        begin: sources.begin,
+        stations: places.stations,
         shot,
         beside: Vec::new(),
         window,

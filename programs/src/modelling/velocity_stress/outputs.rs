@@ -2,11 +2,13 @@
 
 use super::Run;
 use super::several::{Several, What};
+use crate::earth::{SOURCES, times};
 use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::exact_time::CLOCK;
 use crate::modelling::finished;
 use crate::modelling::record::{Films, Outputs, Records};
 use crate::modelling::survey::Survey;
+use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
 use kernels::grid::points::Snapshots;
 use kernels::grid::{AXES, Padded};
@@ -42,6 +44,7 @@ fn divided(
     let mut all = Vec::new();
     for wanted in &several.wanted {
         let (made, time) = several.made(wanted.what, ndim, receivers);
+        let time = run.later(time);
         let mut file = wanted.key.map(|key| job.tagged_output(key)).transpose()?;
         if let Some(file) = &mut file {
             file.set_axis(1, &run.receivers);
@@ -69,7 +72,7 @@ pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
                 key: wanted.key,
                 axes: axes(
                     wanted.what.components(ndim),
-                    several.made(wanted.what, ndim, run.receivers.n).1,
+                    run.later(several.made(wanted.what, ndim, run.receivers.n).1),
                 ),
             });
             made.collect()
@@ -81,7 +84,7 @@ pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
             vec![finished::Quantity {
                 words: run.quantity,
                 key: None,
-                axes: axes(shot.quantity.components(ndim), time),
+                axes: axes(shot.quantity.components(ndim), run.later(time)),
             }]
         }
     }
@@ -106,30 +109,47 @@ fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
     axis.unit = Some("m".into());
 }
 
+/// What files say of stations and of the time of an earthquake.
+fn names(job: &Job, run: &Run, outputs: &mut Outputs) -> anyhow::Result<()> {
+    if !run.stations.codes.is_empty() {
+        outputs.tell("stations", &run.stations.codes.join(","));
+    }
+    // Other programs have no such parameters.
+    if SOURCES.iter().any(|word| job.given(word)) {
+        for (key, text) in times(job)? {
+            outputs.tell(key, &text);
+        }
+    }
+    Ok(())
+}
+
+/// The axes of the times and of the components of a quantity; `turned` are those along up, north and east.
+fn axes(run: &Run, what: What, turned: bool) -> (Axis, Axis) {
+    let ndim = run.padded.ndim();
+    let order = match what {
+        _ if turned => "Z N E",
+        What::Das => "along the fibre",
+        What::At(Quantity::Pressure) => "pressure",
+        What::At(Quantity::Strain) if ndim == 3 => "zz xx yy zx zy xy",
+        What::At(Quantity::Strain) => "zz xx zx",
+        What::At(Quantity::Rotation) if ndim == 2 => "y",
+        _ if ndim == 3 => "z x y",
+        _ => "z x",
+    };
+    let dt = run.shot.dt;
+    let time = Axis::new(run.timing.steps, (what.first_time() * dt) as f32, dt as f32);
+    let components = Axis::new(what.components(ndim), 0.0, 1.0).label(order);
+    (run.later(time.unit("s")), components)
+}
+
 /// Opens data and snapshots.
 pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> {
     let (shot, ndim) = (&run.shot, run.padded.ndim());
-    let of = |what: What| {
-        let order = match what {
-            What::Das => "along the fibre",
-            What::At(Quantity::Pressure) => "pressure",
-            What::At(Quantity::Strain) if ndim == 3 => "zz xx yy zx zy xy",
-            What::At(Quantity::Strain) => "zz xx zx",
-            What::At(Quantity::Rotation) if ndim == 2 => "y",
-            _ if ndim == 3 => "z x y",
-            _ => "z x",
-        };
-        let time = Axis::new(
-            run.timing.steps,
-            (what.first_time() * shot.dt) as f32,
-            shot.dt as f32,
-        )
-        .unit("s");
-        (time, Axis::new(what.components(ndim), 0.0, 1.0).label(order))
-    };
+    let is_turned = !run.stations.codes.is_empty();
+    let of = |what: What| axes(run, what, is_turned && what.is_vector());
     let (time, components) = of(What::At(shot.quantity));
     let films = shot.snapshots.as_ref().map(|s| {
-        let (time, components) = of(What::At(shot.quantity.filmed()));
+        let (time, components) = axes(run, What::At(shot.quantity.filmed()), false);
         Films {
             time,
             every: s.every,
@@ -140,7 +160,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
     let (mut time, mut components, mut jdata) = (time, components, run.jdata);
     if let Some(several) = &run.several {
         let first = several.wanted[0].what;
-        (time, components, jdata) = (several.made(first, ndim, 0).1, of(first).1, 1);
+        (time, components, jdata) = (run.later(several.made(first, ndim, 0).1), of(first).1, 1);
     }
     let records = Records {
         time,
@@ -151,6 +171,13 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
     };
     let mut outputs = Outputs::open(job, &records, world)?;
     outputs.tell_quantity(run.quantity);
+    let is_first = match &run.several {
+        Some(several) => several.readings.velocity,
+        None => What::At(shot.quantity).is_vector(),
+    };
+    if is_turned && is_first {
+        outputs.turn(Turn::new(&run.stations.frames));
+    }
     if let Some(several) = run.several.as_ref().filter(|_| !job.is_dry_run()) {
         let opened = match world.leads() {
             true => divided(job, run, several, |what| of(what).1).map(Some),
@@ -179,8 +206,12 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
     outputs.tell_snapshots("nodes", nodes);
     outputs.tell(
         "convention",
-        "SI units, z down; moment tensors and forces along the axes of the grid",
+        match is_turned {
+            true => "SI units; components up, north and east; snapshots z down",
+            false => "SI units, z down; moment tensors and forces along the axes of the grid",
+        },
     );
+    names(job, run, &mut outputs)?;
     run.spreads.head(&mut outputs);
     Ok(outputs)
 }

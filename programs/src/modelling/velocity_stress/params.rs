@@ -26,6 +26,20 @@ g/cm3 causes a warning, because amplitudes would be wrong. A model that comes th
 are lists of points: n1 holds the coordinates x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere \
 between the nodes.
 
+layers= is a text file with a model of flat layers instead: each row has the depth of the top of a layer (z, in m), vp, vs, \
+density and, if any, Qp and Qs (0 is no loss), from the top down; n1=, d1= and so on are the grid. Every node has the rock of its \
+layer, so an interface lies best half way between two nodes (sflayers averages cells that are cut).
+
+cmt=, force=, quakeml= and stations= (3-D) take the sources from a CMTSOLUTION, FORCESOLUTION or QuakeML file and the receivers from a \
+STATIONS or StationXML file. Latitude is y, to the north, and longitude is x, to the east, in metres; with utm= or epsg= they are \
+degrees of WGS84, which that projection maps to x and y (QuakeML and StationXML always have degrees). Depth and burial count from the \
+first row of the model, and elevations have no effect; with depth=z they count from z=0, and z is burial minus elevation. \
+Moments grow as 1 + erf(1.628 t / half duration) about their centroid times; the first centroid time is the time zero of the records, \
+and the run begins before it, so that o3 is negative. A half duration is at least 5 steps; where QuakeML has none it is that of the \
+Global CMT catalogue, 1.05e-8 times the cube root of the moment in dyne cm. stf= or series= replaces this time function. Records \
+at stations have the components Z (up), N, E, and the header has their names and the origin time. sfsem3d-gpu tells more about \
+these files.
+
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
 after the other in the same model, which is read once (on GPUs once a shot), with the same mechanisms and histories, and the \
 data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, in the \
@@ -71,7 +85,7 @@ extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about y). \
 data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres around the receiver: the \
 displacements of the two ends of the gauge, taken along the fibre, differ by so much of its length. o3 is the time of the first record: velocities are known half a step later than stresses. Further quantities of the same run \
 go into files of their own, as in data=velocity pressure=p.rsf displacement=u.rsf, with the same bits as in a run of each. \
-dtout= resamples all of them to the same times, from 0 on; what is above the new Nyquist frequency is filtered out before, \
+dtout= resamples all of them to the same times, from 0 (the begin of the run) on; what is above the new Nyquist frequency is filtered out before, \
 and what is above 0.68 of it is weakened. \
 tdc=y changes the histories of the sources before the run and all records after it so that they have exact time at any \
 stable step: histories must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end of the run, which \
@@ -97,12 +111,12 @@ snapshots; rank 0 writes the data and pgv=.";
 
 /// What all programs of this method have, with what a program adds: outputs, what follows them, and the machine.
 macro_rules! shared {
-    ([$($outputs:expr),*] [$($more:expr),*] [$($machine:expr),*]) => {
+    ([$($where:expr),*] [$($outputs:expr),*] [$($more:expr),*] [$($machine:expr),*]) => {
         &[
             Param::input("vp").doc("P velocity, m/s"),
             Param::input("vs").doc("S velocity, m/s; 0 in a fluid"),
             Param::input("ccc").doc("stiffness planes on the axis after the grid axes, Pa, instead of vp= and vs="),
-            Param::input("den").required().doc("density, kg/m3"),
+            $($where,)*
             Param::number_or_file("qp").doc("quality factor of P waves, a number or a file on the grid; 0 means no attenuation"),
             Param::number_or_file("qs").doc("quality factor of S waves"),
             Param::choice("qmech", &["1", "2", "3", "4", "coarse"])
@@ -110,8 +124,6 @@ macro_rules! shared {
                 .doc("number of relaxation mechanisms in every cell; coarse: one in each cell, different in neighbouring cells (4 in 2-D, 8 in 3-D)"),
             Param::floats("qband").default_text("from a twelfth of the sources' highest frequency to that frequency").doc("lowest and highest frequency of the band in which Q is constant, Hz"),
             Param::float("qref").default_text("the middle of qband").doc("frequency for which vp= and vs= are given, Hz"),
-            Param::input("sou").required().doc("source points x[, y], z; n3 shots"),
-            Param::input("rec").required().doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
             SHOTS,
             Param::int("nt").required().range(">= 1", Some(1.0), None).doc("number of time steps"),
             Param::float("dt").required().doc("time step, s"),
@@ -169,10 +181,31 @@ macro_rules! shared {
 
 pub(super) use shared;
 
+/// The density, and the points of sources and receivers.
+pub(super) const DEN: Param = Param::input("den").doc("density, kg/m3");
+pub(super) const SOU: Param = Param::input("sou").doc("source points x[, y], z; n3 shots");
+pub(super) const REC: Param =
+    Param::input("rec").doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same");
+
+/// A parameter of the grid of layers=.
+const fn count(name: &'static str, doc: &'static str) -> Param {
+    Param::int(name).range(">= 1", Some(1.0), None).doc(doc)
+}
+
 /// Those of the programs that model.
 macro_rules! params {
-    ($($more:expr),*) => {
+    ([$($where:expr),*] $($more:expr),*) => {
         shared!([
+            DEN,
+            Param::string("layers").doc("text file of flat layers instead of vp=, vs= and den=: rows of depth of the top (m), vp, vs, density and, if any, Qp and Qs"),
+            count("n1", "with layers=: nodes along z"),
+            count("n2", "with layers=: nodes along x"),
+            Param::float("d1").doc("with layers=: spacing along z, m"),
+            Param::float("d2").doc("with layers=: spacing along x, m"),
+            Param::float("o1").default("0").doc("with layers=: first z, m"),
+            Param::float("o2").default("0").doc("with layers=: first x, m"),
+            $($where),*
+        ] [
             WFL,
             Param::output("velocity").doc("the velocity as well, where data= is another quantity"),
             Param::output("displacement").doc("the displacement as well"),
@@ -208,10 +241,29 @@ macro_rules! params {
 }
 
 /// Parameters of the 2-D program.
-const PARAMS_2D: &[Param] = params!();
+const PARAMS_2D: &[Param] = params!([SOU.required(), REC.required()]);
 
 /// Parameters of the 3-D program.
 const PARAMS_3D: &[Param] = params!(
+    [
+        count("n3", "with layers=: nodes along y"),
+        Param::float("d3").doc("with layers=: spacing along y, m"),
+        Param::float("o3")
+            .default("0")
+            .doc("with layers=: first y, m"),
+        SOU,
+        REC,
+        Param::string("cmt").doc("CMTSOLUTION file with moment tensors, instead of sou="),
+        Param::string("force").doc("FORCESOLUTION file with forces, instead of sou="),
+        Param::string("quakeml").doc("QuakeML file with moment tensors, instead of sou=; needs utm= or epsg="),
+        Param::string("stations")
+            .doc("STATIONS or StationXML file, instead of rec=; records then have the components Z (up), N, E"),
+        Param::choice("depth", &["ground", "z"])
+            .default("ground")
+            .doc("where depth and burial of cmt=, force=, quakeml= and stations= count from; ground: the first row of the model, z: z=0"),
+        Param::string("utm").doc("zone of UTM of the model, as 11 or 11S: cmt=, force= and stations= have latitudes and longitudes"),
+        Param::int("epsg").doc("EPSG code of the projection of the model, instead of utm=")
+    ]
     Param::float("myy").default("0").doc("moment tensor, N m"),
     Param::float("mxy").default("0").doc("moment tensor, N m"),
     Param::float("myz").default("0").doc("moment tensor, N m"),

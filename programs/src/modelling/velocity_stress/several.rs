@@ -41,6 +41,12 @@ impl What {
         }
     }
 
+    /// Whether its components are those along axes.
+    pub fn is_vector(self) -> bool {
+        let vectors = [Quantity::Velocity, Quantity::Displacement, Quantity::Acceleration];
+        matches!(self, Self::At(quantity) if vectors.contains(&quantity))
+    }
+
     /// When, in steps after the start, record 0 is taken.
     pub fn first_time(self) -> f64 {
         match self {

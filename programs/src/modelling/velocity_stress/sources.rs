@@ -1,6 +1,7 @@
 //! Sources in absolute units: mechanisms and histories from parameters and files. The programs on meshes read them here, too.
 
 use crate::modelling::plan::counted;
+use crate::modelling::quakes::Placed;
 use anyhow::{Context, bail};
 use kernels::grid::points::Point;
 use kernels::methods::velocity_stress::{Action, Source, TimeFunction};
@@ -41,40 +42,6 @@ impl Sources {
     }
 }
 
-/// Sources that another file than sou= places, each with its moment tensor.
-pub struct Placed {
-    /// Where.
-    pub points: Vec<Point>,
-    /// What.
-    pub actions: Vec<Action>,
-    /// When each is half done, s.
-    pub shifts: Vec<f64>,
-    /// Histories of each, which begin before that by half of their spans, and series at their own times; where there are none, those of
-    /// the command line hold and begin at the shifts.
-    pub histories: Vec<TimeFunction>,
-}
-
-impl Placed {
-    /// True where histories are samples of the moments themselves, whatever rate= says of series=.
-    pub fn has_samples(&self) -> bool {
-        let is_series = |history: &TimeFunction| matches!(history, TimeFunction::Series { .. });
-        self.histories.iter().any(is_series)
-    }
-
-    /// When each source begins, s.
-    fn onsets(&self) -> Vec<f32> {
-        let half = |k: usize| match self.histories.get(k) {
-            None | Some(TimeFunction::Series { .. } | TimeFunction::Sine { .. }) => 0.0,
-            Some(history) => (history.span()[0] + history.span()[1]) / 2.0,
-        };
-        self.shifts
-            .iter()
-            .enumerate()
-            .map(|(k, shift)| (shift - half(k)) as f32)
-            .collect()
-    }
-}
-
 /// Reads all that the command line says about sources, which are at these points.
 pub fn read_at(
     job: &mut Job,
@@ -90,7 +57,13 @@ pub fn read_at(
     }
     let histories = histories(job, count)?;
     let onsets = onsets(job, count)?;
+    let begin = match what {
+        Histories::Rates => 0.0,
+        // What begins at a time of its own does so inside the run.
+        Histories::Moments(_) => begin(&histories, onsets.as_deref()),
+    };
     let given = Unsampled {
+        begin,
         points,
         actions,
         histories,
@@ -112,6 +85,7 @@ pub fn read_placed(
         false => placed.histories,
     };
     let given = Unsampled {
+        begin: begin(&histories, onsets.as_deref()),
         points: placed.points,
         actions: placed.actions,
         histories,
@@ -122,6 +96,8 @@ pub fn read_placed(
 
 /// Sources before their histories are sampled.
 struct Unsampled {
+    /// When the run begins, s.
+    begin: f64,
     points: Vec<Point>,
     actions: Vec<Action>,
     histories: Vec<TimeFunction>,
@@ -131,6 +107,7 @@ struct Unsampled {
 /// The sources with their series.
 fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories) -> anyhow::Result<Sources> {
     let Unsampled {
+        begin,
         points,
         actions,
         histories,
@@ -141,13 +118,8 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
         list: Vec::with_capacity(count),
         series: Vec::new(),
         band: Band::default(),
-        begin: match what {
-            Histories::Rates => 0.0,
-            // What begins at a time of its own does so inside the run.
-            Histories::Moments(_) => begin(&histories, onsets.as_deref()),
-        },
+        begin,
     };
-    let begin = sources.begin;
     let value = |action: Action, history: &TimeFunction, t: f64| match (action, history) {
         // A step goes on behind its span: its band is that of its rate.
         (Action::Moment(_), _) | (_, TimeFunction::Step { .. }) => history.rate(t) as f32,
@@ -165,7 +137,11 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
             }
             match what {
                 Histories::Rates => {
-                    series.extend((0..nt).map(|it| value(action, history, action.time(it) * dt - onset)));
+                    let time = |it| begin + action.time(it) * dt - onset;
+                    series.extend((0..nt).map(|it| match action {
+                        Action::Moment(_) => history.rate(time(it)) as f32,
+                        Action::Force(_) => history.pulse(time(it)) as f32,
+                    }));
                 }
                 Histories::Moments(rate) => {
                     let time = (begin - onset, dt);
@@ -184,9 +160,15 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     sources.band = whole.band;
     let mut largest = whole.largest;
     match what {
-        Histories::Rates => early(job, &histories, onsets.as_deref(), dt),
+        Histories::Rates => early(job, &histories, onsets.as_deref(), (begin, dt)),
         // What was looked at are rates.
         Histories::Moments(_) => largest = 0.0,
+    }
+    if histories
+        .iter()
+        .any(|history| matches!(history, TimeFunction::Step { .. }))
+    {
+        largest = 0.0;
     }
     silent(job, &sources, nt as f64 * dt, largest)?;
     Ok(sources)
@@ -232,8 +214,8 @@ fn strengths<'a>(
     })
 }
 
-/// Warns of samples before the run: it begins at zero.
-fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, dt: f64) {
+/// Warns of samples before the run begins.
+fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, (begin, dt): (f64, f64)) {
     let count = onsets.map_or(histories.len(), <[f32]>::len);
     let first = |k: usize| {
         let TimeFunction::Series { start, step, values } = &histories[k % histories.len()] else {
@@ -244,7 +226,7 @@ fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, dt: f64)
     };
     let earliest = (0..count).map(first).fold(0.0, f64::min);
     // Float32 axes miss zero by less.
-    if earliest < -0.01 * dt {
+    if earliest < begin - 0.01 * dt {
         job.warn(&format!(
             "series= begins at {} s, but the run at 0: what lies before is left out; raise o1 of series= or onset=",
             earliest as f32

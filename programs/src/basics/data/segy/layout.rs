@@ -27,6 +27,8 @@ pub struct Layout {
     pub samples: usize,
     /// Sampling in s; 0 where no header has it.
     pub step: f64,
+    /// The sampling is that of eight bytes, which revision 2 has.
+    step_is_long: bool,
     /// Bytes before the first trace.
     pub before: u64,
     /// Bytes behind the last trace.
@@ -70,6 +72,7 @@ pub fn segy_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         coding,
         samples: order.count(&binary, HNS),
         step: order.count(&binary, HDT) as f64 / 1e6,
+        step_is_long: false,
         before: (TEXT_HEADER + BINARY_HEADER) as u64,
         behind: 0,
         between: 0,
@@ -77,7 +80,12 @@ pub fn segy_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
     if major(order, &binary) == 2 {
         second_revision(&mut layout, &binary)?;
     }
-    pass_text(tape, &mut layout, &binary, job.int_opt("ns")?)?;
+    if pass_text(tape, &mut layout, &binary, job.int_opt("ns")?)? {
+        job.warn(
+            "the file has a map of its trace headers (stanza SEG:Layout of revision 2.1), which is not obeyed: keys are read at the bytes of \
+the standard, and others by name=byte, as in cdpx=180",
+        );
+    }
     let first = tape.ahead(TRACE_HEADER)?;
     if first.len() == TRACE_HEADER {
         samples_of_traces(job, tape, &mut layout, &first);
@@ -102,7 +110,7 @@ fn second_revision(layout: &mut Layout, binary: &[u8]) -> Result<()> {
         layout.samples = samples as usize;
     }
     if step.is_finite() && step > 0.0 {
-        layout.step = step / 1e6;
+        (layout.step, layout.step_is_long) = (step / 1e6, true);
     }
     let further = order.int(binary, FURTHER, 4);
     ensure!(
@@ -114,12 +122,34 @@ fn second_revision(layout: &mut Layout, binary: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// The sampling interval of two bytes in microseconds. The standard counts without a sign; a number that is negative with one, and
+/// where another one is not, is no interval.
+fn interval(job: &Job, binary: usize, trace: usize) -> usize {
+    const NEGATIVE: usize = 1 << 15;
+    let signed = |n: usize| n as i64 - if n < NEGATIVE { 0 } else { 1 << 16 };
+    let taken = match (binary, trace) {
+        (0, _) => trace,
+        (NEGATIVE.., 1..NEGATIVE) => trace,
+        _ => binary,
+    };
+    if binary >= NEGATIVE || taken >= NEGATIVE {
+        job.warn(&format!(
+            "the sampling interval of the binary header is {}, that of the first trace {}: {taken} microseconds are taken, for these two bytes \
+have no sign (sfput d1= sets another)",
+            signed(binary),
+            signed(trace)
+        ));
+    }
+    taken
+}
+
 /// Samples and sampling from the header of the first trace, where the binary header has none or where the file has a whole number
 /// of traces only so.
 fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) {
     let (samples, step) = (layout.order.count(first, NS), layout.order.count(first, DT));
-    if layout.step == 0.0 {
-        layout.step = step as f64 / 1e6;
+    if !layout.step_is_long {
+        let told = (layout.step * 1e6).round() as usize;
+        layout.step = interval(job, told, step) as f64 / 1e6;
     }
     let fills = |layout: &Layout| {
         let traces = tape
@@ -169,7 +199,8 @@ fn order(job: &Job, binary: &[u8]) -> Result<Order> {
 
 /// Passes over the textual headers that revision 1 allows behind the binary one. The number in the binary header holds from revision
 /// 1 on. Before, it may be anything, and holds where a stanza begins there, as `((` shows, or where traces fill the file only so.
-fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<()> {
+/// Whether one of them maps the bytes of trace headers.
+fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<bool> {
     let order = layout.order;
     let (major, told) = (major(order, binary), order.int(binary, EXTENDED, 2));
     let samples = ns.map_or(layout.samples, |ns| ns as usize);
@@ -187,7 +218,7 @@ fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64
     if first_trace > layout.before {
         tape.pass(first_trace - layout.before)?;
         layout.before = first_trace;
-        return Ok(());
+        return Ok(false);
     }
     let stanza = starts_stanza(&tape.ahead(2)?);
     let announced = matches!(major, 1 | 2);
@@ -199,7 +230,7 @@ fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64
     } else {
         0
     };
-    let (mut block, mut passed) = (vec![0; TEXT_HEADER], 0);
+    let (mut block, mut passed, mut maps) = (vec![0; TEXT_HEADER], 0, false);
     while passed < wanted {
         let what = || match wanted {
             usize::MAX => {
@@ -210,12 +241,14 @@ fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64
         tape.fill(&mut block, &what)?;
         passed += 1;
         let text = String::from_utf8_lossy(&text::to_ascii(&block)).to_lowercase();
-        if wanted == usize::MAX && text.replace(' ', "").contains("((seg:endtext))") {
+        let text = text.replace(' ', "");
+        maps |= text.contains("((seg:layout");
+        if wanted == usize::MAX && text.contains("((seg:endtext))") {
             break;
         }
     }
     layout.before += (passed * TEXT_HEADER) as u64;
-    Ok(())
+    Ok(maps)
 }
 
 /// Whether a stanza of a textual header begins here, in ASCII or EBCDIC.
@@ -271,6 +304,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         coding: Coding::Ieee,
         samples,
         step: order.count(&first, DT) as f64 / 1e6,
+        step_is_long: false,
         before: 0,
         behind: 0,
         between: 0,

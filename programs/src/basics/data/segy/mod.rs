@@ -37,7 +37,17 @@ const FURTHER: usize = 306;
 const FIRST_TRACE: usize = 320;
 const TRAILERS: usize = 328;
 
-/// Places in a trace header: delay, samples, sampling interval.
+/// Places in a trace header: delay, samples, sampling interval, factor of times.
 const DELRT: usize = 108;
 const NS: usize = 114;
 const DT: usize = 116;
+const TSCALAR: usize = 214;
+
+/// What a factor of times (or of coordinates) multiplies by: negative ones divide, and 0 is none.
+fn factor(scalar: i32) -> f64 {
+    match scalar {
+        0 => 1.0,
+        1.. => f64::from(scalar),
+        _ => -1.0 / f64::from(scalar),
+    }
+}

@@ -8,7 +8,7 @@ use super::geometry::Geometry;
 use super::keys::{Field, TRACE_HEADER, byte, extra_fields, trace_fields};
 use super::layout::{Layout, segy_layout, su_layout};
 use super::tape::Tape;
-use super::{BLOCK, DELRT, NS};
+use super::{BLOCK, DELRT, NS, TSCALAR, factor};
 
 /// What the user sees.
 pub static SEGYREAD: Program = Program {
@@ -151,7 +151,7 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
         others: Others::default(),
     };
     if let Some(output) = &mut outputs.data {
-        let delay = layout.order.int(&first, DELRT, 2) as f32 / 1000.0;
+        let delay = delay(&layout, &first);
         output.set_axis(1, &time_axis(job, &layout, delay));
         match &geometry {
             Some(geometry) => (2..)
@@ -171,6 +171,15 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     outputs.copy(&mut tape, &layout, &fields, (size, mask.as_deref()))?;
     outputs.others.tell(job, layout.samples);
     outputs.finish()
+}
+
+/// When the first sample is taken, in s: revision 1 gives times a factor.
+fn delay(layout: &Layout, first: &[u8]) -> f32 {
+    if first.len() < TRACE_HEADER {
+        return 0.0;
+    }
+    let factor = factor(layout.order.int(first, TSCALAR, 2));
+    (f64::from(layout.order.int(first, DELRT, 2)) * factor / 1000.0) as f32
 }
 
 /// Where sources and receivers are, if sou= and rec= ask for it; the lists are written.

@@ -14,7 +14,7 @@ use super::samples::{Coding, Losses, Order};
 use super::text::{self, TEXT_HEADER};
 use super::{
     BINARY_HEADER, BLOCK, DELRT, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, NS,
-    ORDER_CONSTANT, REAL_HDT, REVISION, TRAILERS,
+    ORDER_CONSTANT, REAL_HDT, REVISION, TRAILERS, TSCALAR, factor,
 };
 
 /// What the user sees.
@@ -270,11 +270,23 @@ impl Common {
             .iter()
             .position(|field| field.at == DELRT)
             .context("delrt")?;
-        self.shift = self.delay - keys[place];
+        let scalar = fields.iter().position(|field| field.at == TSCALAR);
+        let factor = factor(scalar.map_or(0, |scalar| keys[scalar]));
+        let wanted = f64::from(self.delay) / factor;
+        self.shift = wanted.round() as i32 - keys[place];
+        if (wanted - wanted.round()).abs() * factor > 0.01 {
+            job.warn(&format!(
+                "o1 is {} ms, and tscalar of the first trace header counts delays in {factor} ms: it becomes {} ms",
+                self.delay,
+                wanted.round() * factor
+            ));
+        }
         if self.shift != 0 && keys[place] != 0 {
             job.warn(&format!(
                 "delrt of the first trace header is {} ms and the data begin at {} ms (o1): {} ms were added to all delays",
-                keys[place], self.delay, self.shift
+                f64::from(keys[place]) * factor,
+                self.delay,
+                f64::from(self.shift) * factor
             ));
         }
         Ok(())

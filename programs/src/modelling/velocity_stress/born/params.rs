@@ -1,7 +1,7 @@
 //! The parameters of the linearised programs, those of the modelling programs among them.
 
 use super::super::accuracy::{ERROR, PATH};
-use super::super::params::shared;
+use super::super::params::{DEN, REC, SOU, shared};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{CFL, GROUPS, JCHECK, JDATA, SHOTS};
 use rsf_io::{Param, Program};
@@ -117,10 +117,10 @@ const ADJ: Param = Param::bool("adj")
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
     ($($own:expr),*; 2) => {
-        shared!([$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [] [DEVICE, GPU, NGPU, GROUPS])
+        shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [] [DEVICE, GPU, NGPU, GROUPS])
     };
     ($($own:expr),*; 3) => {
-        shared!([$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [
+        shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [
             Param::float("myy").default("0").doc("moment tensor, N m"),
             Param::float("mxy").default("0").doc("moment tensor, N m"),
             Param::float("myz").default("0").doc("moment tensor, N m"),

@@ -1,0 +1,141 @@
+//! Flat layers in a text: a model of one dimension, as catalogues and papers print it.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+
+/// What fills a layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rock {
+    /// P and S speed, m/s; S is 0 in a fluid.
+    pub speeds: [f32; 2],
+    /// Density, kg/m3.
+    pub density: f32,
+    /// Quality factors of P and S waves; 0 is no loss. None where the table has no such columns.
+    pub quality: Option<[f32; 2]>,
+}
+
+/// Layers from the top down.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// z of the top of each, m, ascending; the first layer goes up as far as the model does.
+    tops: Vec<f64>,
+    rocks: Vec<Rock>,
+}
+
+impl Table {
+    /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, if any, Qp and Qs (0: no loss), from the
+    /// top down. Commas count as spaces; empty lines and those that begin with # or with letters are passed over.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a row that is no layer.
+    pub fn open(name: &str) -> Result<Self> {
+        let text = fs::read_to_string(name).with_context(|| format!("cannot read layers={name}"))?;
+        Self::read(&text).with_context(|| format!("layers={name}"))
+    }
+
+    fn read(text: &str) -> Result<Self> {
+        let mut table = Self {
+            tops: Vec::new(),
+            rocks: Vec::new(),
+        };
+        for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {
+            if line.is_empty() || line.starts_with(|c: char| c == '#' || c.is_alphabetic()) {
+                continue;
+            }
+            let words = line.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
+            let numbers: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
+            let Some(row) = numbers.filter(|row| row.iter().all(|x| x.is_finite())) else {
+                bail!("line {number} is `{line}`; rows are numbers: depth vp vs rho [qp qs]");
+            };
+            table
+                .add(&row)
+                .with_context(|| format!("line {number} is `{line}`"))?;
+        }
+        if table.rocks.is_empty() {
+            bail!(
+                "it has no layers; rows are depth of the top in m, vp and vs in m/s, density in kg/m3 [, Qp and Qs]"
+            );
+        }
+        Ok(table)
+    }
+
+    fn add(&mut self, row: &[f64]) -> Result<()> {
+        let (&[top, vp, vs, density], quality) = match row.len() {
+            4 | 6 => row.split_first_chunk().expect("four numbers"),
+            n => bail!("it has {n} numbers; rows have 4 or 6: depth vp vs rho [qp qs]"),
+        };
+        let quality = <[f64; 2]>::try_from(quality).ok();
+        if self
+            .rocks
+            .first()
+            .is_some_and(|first| first.quality.is_some() != quality.is_some())
+        {
+            bail!("all rows have Qp and Qs, or none: write 0 where nothing is lost");
+        }
+        if self.tops.last().is_some_and(|last| top <= *last) {
+            bail!("its depth is not below that of the layer before: rows go from the top down");
+        }
+        if !(vp > 0.0 && density > 0.0 && vs >= 0.0 && 4.0 * vs * vs < 3.0 * vp * vp) {
+            bail!(
+                "no rock is like that: vp and the density are above 0, and vs from 0 (a fluid) to 0.866 of vp"
+            );
+        }
+        self.tops.push(top);
+        self.rocks.push(Rock {
+            speeds: [vp, vs].map(|v| v as f32),
+            density: density as f32,
+            quality: quality.map(|both| both.map(|q| q as f32)),
+        });
+        Ok(())
+    }
+
+    /// Whether the layers have quality factors.
+    pub fn has_quality(&self) -> bool {
+        self.rocks[0].quality.is_some()
+    }
+
+    /// The rocks of `n` nodes at z = first, first + step, ...: an interface belongs to the layer below it.
+    pub fn column(&self, n: usize, first: f64, step: f64) -> Vec<Rock> {
+        let rock = |k: usize| {
+            // Rounding of the axes must not move an interface by a node.
+            let z = first + (k as f64 + 1e-4) * step;
+            self.rocks[self.tops.partition_point(|top| *top <= z).saturating_sub(1)]
+        };
+        (0..n).map(rock).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_have_the_rock_of_their_layer() {
+        let table = Table::read(
+            "depth vp vs rho qp qs\n# sediment\n0, 2000, 1000, 2000, 80, 40\n300 5000 2900 2700 0 0\n",
+        )
+        .unwrap();
+        let column = table.column(5, -100.0, 100.0);
+        let speeds: Vec<f32> = column.iter().map(|rock| rock.speeds[0]).collect();
+        assert_eq!(speeds, [2000.0, 2000.0, 2000.0, 2000.0, 5000.0]);
+        assert!(table.has_quality() && column[4].quality == Some([0.0, 0.0]));
+        assert!(!Table::read("0 5000 2900 2700").unwrap().has_quality());
+    }
+
+    #[test]
+    fn what_is_no_layer_gets_a_sentence() {
+        for (text, word) in [
+            ("# nothing\n", "no layers"),
+            ("0 5000 2900", "4 or 6"),
+            ("0 5000 2900 2700 100", "4 or 6"),
+            ("0 5000 x 2700", "rows are numbers"),
+            ("0 5000 4900 2700", "no rock"),
+            ("10 5000 2900 2700\n0 6000 3000 2800", "from the top down"),
+            ("0 5000 2900 2700 100 50\n10 6000 3000 2800", "all rows have Qp"),
+        ] {
+            let error = format!("{:#}", Table::read(text).unwrap_err());
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

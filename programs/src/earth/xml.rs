@@ -1,0 +1,226 @@
+//! Earthquakes and stations in the XML files of data centres: QuakeML and StationXML.
+
+use anyhow::{Context, Result, bail};
+use roxmltree::{Document, Node};
+
+use super::cmt::{Event, Mechanism, SourceTime};
+use super::stations::Station;
+
+/// Half duration in s over the cube root of the moment in N m, as the Global CMT catalogue assumes it: 1.05e-8 of dyne cm
+/// (Ekstrom, Nettles & Dziewonski 2012).
+const HALF_DURATION: f64 = 1.05e-8 * 215.443_469_003_188_4;
+
+/// True of a text that is XML.
+pub fn is_xml(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
+}
+
+fn parsed(text: &str) -> Result<Document<'_>> {
+    Document::parse(text.trim_start_matches('\u{feff}')).context("it is no XML that can be read")
+}
+
+/// The child elements of a name.
+fn children<'a, 'b>(node: Node<'a, 'b>, name: &'static str) -> impl Iterator<Item = Node<'a, 'b>> {
+    node.children().filter(move |child| is(child, name))
+}
+
+/// Whether an element has a name, whatever its name space: those have a number for every version.
+fn is(node: &Node, name: &str) -> bool {
+    node.is_element() && node.tag_name().name() == name
+}
+
+/// The text at the end of a path of names.
+fn text<'a>(node: Node<'a, '_>, path: &[&'static str]) -> Option<&'a str> {
+    let end = path
+        .iter()
+        .try_fold(node, |node, name| children(node, name).next())?;
+    end.text().map(str::trim)
+}
+
+/// The number at the end of a path.
+fn number(node: Node, path: &[&'static str], what: &str) -> Result<f64> {
+    let word = text(node, path).with_context(|| format!("{what} has no {}", path.join("/")))?;
+    let value = word.parse().ok().filter(|value: &f64| value.is_finite());
+    value.with_context(|| format!("{what}: {} is {word}, and must be a number", path.join("/")))
+}
+
+/// The earthquakes of a QuakeML file, with the time of the first.
+pub struct Catalogue {
+    /// Sources; the shift is that of the centroid behind `time`.
+    pub events: Vec<Event>,
+    /// When the first of them began, as in `2026-03-04T05:06:07.500000`.
+    pub time: String,
+}
+
+/// Reads the events of a QuakeML file that have a moment tensor: the origin that the tensor was derived for, else the preferred
+/// one, else the first.
+///
+/// # Errors
+/// Text that is no QuakeML, or an event without moment tensor, place or time.
+pub fn quakes(text_of_file: &str) -> Result<Catalogue> {
+    let document = parsed(text_of_file)?;
+    let all: Vec<Node> = document.descendants().filter(|n| is(n, "event")).collect();
+    if all.is_empty() {
+        bail!("it has no <event>: a QuakeML file has one for every earthquake");
+    }
+    let mut found = Vec::new();
+    for (k, event) in all.iter().enumerate() {
+        found.push(quake(*event, &format!("event {}", k + 1))?);
+    }
+    let (first, time) = (found[0].1, found[0].2.clone());
+    let events = found.into_iter().map(|(mut event, begin, _)| {
+        event.shift += begin - first;
+        event
+    });
+    Ok(Catalogue {
+        events: events.collect(),
+        time,
+    })
+}
+
+/// A source, with the seconds of its hypocentral time and that time.
+fn quake(event: Node, what: &str) -> Result<(Event, f64, String)> {
+    let preferred = |list: &'static str, key: &'static str| {
+        let id = text(event, &[key]);
+        let same = |node: &Node| id.is_some() && node.attribute("publicID") == id;
+        children(event, list).find(same).or(children(event, list).next())
+    };
+    let mechanism = preferred("focalMechanism", "preferredFocalMechanismID");
+    let tensor = mechanism.and_then(|mechanism| children(mechanism, "momentTensor").next());
+    let Some(moment) = tensor.filter(|moment| children(*moment, "tensor").next().is_some()) else {
+        bail!(
+            "{what} has no moment tensor (focalMechanism/momentTensor/tensor): give its mechanism by sou= and src=dc, strike=, dip=, rake= and m0="
+        );
+    };
+    let hypocentre =
+        preferred("origin", "preferredOriginID").with_context(|| format!("{what} has no origin"))?;
+    let derived = text(moment, &["derivedOriginID"]);
+    let is_derived = |node: &Node| derived.is_some() && node.attribute("publicID") == derived;
+    let centroid = children(event, "origin").find(is_derived).unwrap_or(hypocentre);
+    let time = |origin: Node| -> Result<(f64, String)> {
+        let word = text(origin, &["time", "value"]).with_context(|| format!("{what} has no time/value"))?;
+        seconds(word)
+            .with_context(|| format!("{what}: its time is {word}, and must be as in 2026-03-04T05:06:07.5Z"))
+    };
+    let ((begin, shown), (middle, _)) = (time(hypocentre)?, time(centroid)?);
+    let mut elements = [0.0; 6];
+    for (element, name) in elements
+        .iter_mut()
+        .zip(["Mrr", "Mtt", "Mpp", "Mrt", "Mrp", "Mtp"])
+    {
+        *element = number(moment, &["tensor", name, "value"], what)?;
+    }
+    let [rr, tt, pp, rt, rp, tp] = elements;
+    let scalar = ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt();
+    let half = match text(moment, &["sourceTimeFunction", "duration"]) {
+        Some(_) => number(moment, &["sourceTimeFunction", "duration"], what)? / 2.0,
+        None => HALF_DURATION * scalar.cbrt(),
+    };
+    let depth = match text(centroid, &["depth", "value"]) {
+        Some(_) => number(centroid, &["depth", "value"], what)?,
+        None => bail!("{what} has no depth/value"),
+    };
+    let source = Event {
+        shift: middle - begin,
+        source_time: SourceTime::HalfDuration(half.max(0.0)),
+        is_local: false,
+        latitude: number(centroid, &["latitude", "value"], what)?,
+        longitude: number(centroid, &["longitude", "value"], what)?,
+        depth,
+        mechanism: Mechanism::Moment(elements),
+        history: None,
+    };
+    Ok((source, begin, shown))
+}
+
+/// Seconds of a time since a day far back, and the time as headers have it. Times without a zone are UTC.
+fn seconds(word: &str) -> Option<(f64, String)> {
+    let (date, clock) = word.strip_suffix('Z').unwrap_or(word).split_once('T')?;
+    let date: Vec<i64> = date
+        .split('-')
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    let clock: Vec<f64> = clock
+        .split(':')
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    let (&[year, month, day], &[hour, minute, second]) = (&date[..], &clock[..]) else {
+        return None;
+    };
+    let known = (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (0.0..24.0).contains(&hour)
+        && (0.0..60.0).contains(&minute)
+        && (0.0..61.0).contains(&second);
+    known.then_some(())?;
+    // Days of the Gregorian calendar, in years that begin in March.
+    let (years, months) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let days = 365 * years + years.div_euclid(4) - years.div_euclid(100)
+        + years.div_euclid(400)
+        + (153 * months + 2) / 5
+        + day;
+    let shown = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:09.6}");
+    Some((
+        86400.0 * days as f64 + 3600.0 * hour + 60.0 * minute + second,
+        shown,
+    ))
+}
+
+/// Reads the stations of a StationXML file: one for every place (location code) of a station's channels, buried as deep as the first
+/// channel there; a station without channels is one at the ground.
+///
+/// # Errors
+/// Text that is no StationXML, or a station without a place.
+pub fn stations(text_of_file: &str) -> Result<Vec<Station>> {
+    let document = parsed(text_of_file)?;
+    let mut found: Vec<Station> = Vec::new();
+    for network in document.descendants().filter(|n| is(n, "Network")) {
+        let of = network.attribute("code").unwrap_or_default();
+        for station in children(network, "Station") {
+            let code = format!("{of}.{}", station.attribute("code").unwrap_or_default());
+            let mut places: Vec<(String, Node)> = Vec::new();
+            for channel in children(station, "Channel") {
+                let location = channel
+                    .attribute("locationCode")
+                    .unwrap_or_default()
+                    .trim()
+                    .to_string();
+                if places.iter().all(|(known, _)| *known != location) {
+                    places.push((location, channel));
+                }
+            }
+            if places.is_empty() {
+                places.push((String::new(), station));
+            }
+            for (location, place) in places {
+                let value = |name: &'static str| {
+                    // A channel may leave its place to its station.
+                    let own = if text(place, &[name]).is_some() {
+                        place
+                    } else {
+                        station
+                    };
+                    number(own, &[name], &format!("station {code}"))
+                };
+                found.push(Station {
+                    latitude: value("Latitude")?,
+                    longitude: value("Longitude")?,
+                    elevation: value("Elevation")?,
+                    burial: text(place, &["Depth"]).map_or(Ok(0.0), |_| value("Depth"))?,
+                    name: match location.is_empty() {
+                        true => code.clone(),
+                        false => format!("{code}.{location}"),
+                    },
+                });
+            }
+        }
+    }
+    if found.is_empty() {
+        bail!("it has no <Network> with a <Station>: it is no StationXML file with stations");
+    }
+    Ok(found)
+}

@@ -1,0 +1,170 @@
+//! Earthquakes and forces of files as sources of a run, with the time functions that SPECFEM3D gives them.
+
+use crate::earth::{self, Quakes, SourceTime, TurnedMechanism};
+use anyhow::bail;
+use kernels::grid::points::Point;
+use kernels::methods::velocity_stress::{Action, TimeFunction};
+use rsf_io::Job;
+
+/// Half duration over the spread of a Gaussian moment rate: SPECFEM3D's exp(-(1.628 t / half duration)^2).
+const SPREAD: f64 = 1.628 * std::f64::consts::SQRT_2;
+/// Least half duration in time steps.
+const LEAST: f64 = 5.0;
+/// T over the spread of the Gaussian sqrt(pi)/T exp(-(pi t/T)^2).
+const IMPACT: f64 = std::f64::consts::PI * std::f64::consts::SQRT_2;
+/// How long SPECFEM3D lets a sine grow at least, s.
+const GROWTH: f64 = 200.0;
+
+/// Sources that another file than sou= places, each with its moment tensor.
+#[derive(Clone)]
+pub struct Placed {
+    /// Where.
+    pub points: Vec<Point>,
+    /// What.
+    pub actions: Vec<Action>,
+    /// When each is half done, s.
+    pub shifts: Vec<f64>,
+    /// Histories of each, which begin before that by half of their spans, and series at their own times; where there are none, those of
+    /// the command line hold and begin at the shifts.
+    pub histories: Vec<TimeFunction>,
+}
+
+impl Placed {
+    /// True where histories are samples of the moments themselves, whatever rate= says of series=.
+    pub fn has_samples(&self) -> bool {
+        let is_series = |history: &TimeFunction| matches!(history, TimeFunction::Series { .. });
+        self.histories.iter().any(is_series)
+    }
+
+    /// When each source begins, s.
+    pub fn onsets(&self) -> Vec<f32> {
+        let half = |k: usize| match self.histories.get(k) {
+            None | Some(TimeFunction::Series { .. } | TimeFunction::Sine { .. }) => 0.0,
+            Some(history) => (history.span()[0] + history.span()[1]) / 2.0,
+        };
+        self.shifts
+            .iter()
+            .enumerate()
+            .map(|(k, shift)| (shift - half(k)) as f32)
+            .collect()
+    }
+}
+
+/// Earthquakes and forces as sources; the command line may have their history. Where it has not (its argument), `bells` says which
+/// moments follow the Gaussian itself instead of its integral.
+///
+/// # Errors
+/// Files of time functions that are not there or too short, and those of `bells`.
+pub fn placed(
+    job: &Job,
+    quakes: &Quakes,
+    bells: impl FnOnce(bool) -> anyhow::Result<Vec<bool>>,
+) -> anyhow::Result<Placed> {
+    let least = LEAST * job.double("dt")?;
+    let spread = |half: f64| half.max(least) / SPREAD;
+    let own = !["stf", "series", "tau", "freq"]
+        .iter()
+        .any(|word| job.given(word));
+    let series = match own {
+        true => external(job, quakes)?,
+        false => Vec::new(),
+    };
+    let has_samples = !series.is_empty();
+    let bells = bells(own && !has_samples)?;
+    let history = |(k, source_time): (usize, &SourceTime)| match *source_time {
+        SourceTime::HalfDuration(half) if bells[k] => TimeFunction::Bell { tau: spread(half) },
+        SourceTime::HalfDuration(half) => TimeFunction::Gaussian { tau: spread(half) },
+        SourceTime::Peak(frequency) => TimeFunction::Ricker { frequency },
+        SourceTime::Step(half) => TimeFunction::Step { tau: spread(half) },
+        SourceTime::Sine(period) => TimeFunction::Sine {
+            period,
+            growth: (GROWTH / period).ceil() * period,
+        },
+        SourceTime::Impact(time) => TimeFunction::Gaussian { tau: time / IMPACT },
+    };
+    // SPECFEM3D's Gaussian has the area one, that of a force or a bell here the height one.
+    let height = |source_time: &SourceTime| {
+        let tau = match *source_time {
+            _ if !own || has_samples => return 1.0,
+            SourceTime::HalfDuration(half) => spread(half),
+            SourceTime::Impact(time) => time / IMPACT,
+            _ => return 1.0,
+        };
+        1.0 / (std::f64::consts::TAU.sqrt() * tau)
+    };
+    let action = |((k, turned), source_time): ((usize, &TurnedMechanism), &SourceTime)| match turned {
+        TurnedMechanism::Moment(m) => {
+            let size = if bells[k] { height(source_time) } else { 1.0 };
+            Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]].map(|m| m * size))
+        }
+        TurnedMechanism::Force(force) => Action::Force(force.map(|f| f * height(source_time))),
+    };
+    Ok(Placed {
+        points: quakes
+            .points
+            .iter()
+            .map(|p| [p[2], p[0], p[1]].map(|c| c as f32))
+            .collect(),
+        actions: quakes
+            .mechanisms
+            .iter()
+            .enumerate()
+            .zip(&quakes.source_times)
+            .map(action)
+            .collect(),
+        shifts: match has_samples {
+            true => vec![0.0; quakes.shifts.len()],
+            false => quakes.shifts.clone(),
+        },
+        histories: match (own, has_samples) {
+            (true, false) => quakes.source_times.iter().enumerate().map(history).collect(),
+            _ => series,
+        },
+    })
+}
+
+/// Warns of words for sources that `file`= says itself.
+pub fn idle(job: &Job, file: &str) {
+    let words = ["src", "mech", "m0", "onset", "fx", "fy", "fz"];
+    for word in words.into_iter().filter(|word| job.given(word)) {
+        job.warn(&format!("{word}= has no effect beside {file}=, which says it"));
+    }
+}
+
+/// The word that names the sources: cmt, force or quakeml.
+pub fn word(job: &Job) -> &'static str {
+    let all = earth::SOURCES.into_iter();
+    all.clone()
+        .find(|word| job.given(word))
+        .unwrap_or(earth::SOURCES[0])
+}
+
+/// The time functions in files that cmt= or force= name: a sample for every step, of the moment itself or the force, from the
+/// first step on. Empty where it names none.
+fn external(job: &Job, quakes: &Quakes) -> anyhow::Result<Vec<TimeFunction>> {
+    let named: Vec<&String> = quakes.histories.iter().flatten().collect();
+    if !named.is_empty() && named.len() < quakes.histories.len() {
+        bail!(
+            "{} of {} sources name a file of their time function: all of them must, or none",
+            named.len(),
+            quakes.histories.len()
+        );
+    }
+    let list = job.text("cmt")?.or(job.text("force")?).unwrap_or_default();
+    let (nt, step) = (job.int("nt")? as usize, job.double("dt")?);
+    let series = |file: &String| {
+        let values = earth::read_history(&list, file)?;
+        if values.len() < nt {
+            bail!(
+                "{file} of {list} has {} samples and nt={nt}: it needs one for every step",
+                values.len()
+            );
+        }
+        Ok(TimeFunction::Series {
+            start: 0.0,
+            step,
+            values,
+        })
+    };
+    named.into_iter().map(series).collect()
+}

@@ -1,0 +1,149 @@
+//! Where the sources and receivers of a run are: points, or the earthquakes and stations of files in 3-D.
+
+use super::Films;
+use super::sources::{self, Histories, Sources};
+use crate::earth::{self, Ground, Terrain};
+use crate::modelling::quakes::{self, Placed};
+use crate::modelling::spreads::Spreads;
+use anyhow::bail;
+use kernels::earth::Frame;
+use kernels::grid::Padded;
+use kernels::grid::points::Point;
+use kernels::methods::velocity_stress::{Action, TimeFunction};
+use rsf_io::{Input, Job};
+use std::path::Path;
+
+/// What stations= says of the receivers.
+#[derive(Clone, Default)]
+pub struct Stations {
+    /// Up, north and east of each.
+    pub frames: Vec<Frame>,
+    /// Network and name of each.
+    pub codes: Vec<String>,
+}
+
+/// What files say of the sources and the receivers.
+#[derive(Default)]
+pub struct Places {
+    quakes: Option<Placed>,
+    sites: Option<Vec<Point>>,
+    pub stations: Stations,
+}
+
+/// Reads cmt=, force=, quakeml= and stations=, which the program that models in 3-D has.
+///
+/// # Errors
+/// A file that cannot be read, a place beside the model, or neither points nor a file.
+pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> {
+    let mut found = Places::default();
+    let model = &padded.model;
+    if films == Films::Never || model.ndim == 2 {
+        return Ok(found);
+    }
+    earth::refuse_pairs(job)?;
+    let end = |a: usize| f64::from(model.o[a]) + (model.n[a] - 1) as f64 * f64::from(model.d[a]);
+    let reach = [1, 2].map(|a| [f64::from(model.o[a]), end(a)]);
+    let top = |place: &[f64; 2]| {
+        let inside = (0..2).all(|c| (reach[c][0]..=reach[c][1]).contains(&place[c]));
+        inside.then_some(f64::from(model.o[0]))
+    };
+    let terrain = Terrain {
+        what: "model",
+        tops: &|places| places.iter().map(top).collect(),
+        reach,
+    };
+    if let Some(list) = Ground::Box.quakes(job, &terrain)? {
+        quakes::idle(job, quakes::word(job));
+        let mut placed = quakes::placed(job, &list, |_| Ok(vec![false; list.points.len()]))?;
+        for (history, action) in placed.histories.iter_mut().zip(&placed.actions) {
+            differentiate(history, action);
+        }
+        found.quakes = Some(placed);
+    }
+    if let Some(sites) = Ground::Box.sites(job, &terrain)? {
+        if job.given("das") || job.text("data")?.as_deref() == Some("das") {
+            bail!("stations= has no fibres: give the channels of das by rec= and along=");
+        }
+        found.sites = Some(
+            sites
+                .points
+                .iter()
+                .map(|p| [p[2], p[0], p[1]].map(|c| c as f32))
+                .collect(),
+        );
+        found.stations = Stations {
+            frames: sites.frames,
+            codes: sites.codes,
+        };
+    }
+    for (is_there, word, others) in [
+        (found.quakes.is_some(), "sou", "cmt=, force= or quakeml="),
+        (found.sites.is_some(), "rec", "stations="),
+    ] {
+        if !is_there && !job.given(word) && !Path::new(word).exists() {
+            bail!(
+                "missing: {word}= (an RSF file of points), or {others}; see {} --help",
+                job.program()
+            );
+        }
+    }
+    Ok(found)
+}
+
+/// Makes rates of the samples of a moment, which a file of its own has for every step.
+fn differentiate(history: &mut TimeFunction, action: &Action) {
+    let (TimeFunction::Series { start, step, values }, Action::Moment(_)) = (history, action) else {
+        return;
+    };
+    let before = values.first().copied();
+    *values = values
+        .windows(2)
+        .map(|pair| (f64::from(pair[1] - pair[0]) / *step) as f32)
+        .collect();
+    if let Some(first) = before.filter(|first| *first != 0.0) {
+        // What the moment has at once it gets in the first step.
+        values.insert(0, (f64::from(first) / *step) as f32);
+        *start -= *step;
+    }
+    *start += 0.5 * *step;
+}
+
+impl Places {
+    /// The points of all shots, and the sources of the first.
+    ///
+    /// # Errors
+    /// Files of points that disagree, and sources that cannot be.
+    pub fn sources(
+        &self,
+        job: &mut Job,
+        (ndim, nt, dt): (usize, usize, f64),
+    ) -> anyhow::Result<(Spreads, Sources)> {
+        let points = |job: &mut Job, word: &str, is_placed: bool| -> anyhow::Result<Option<Input>> {
+            Ok(if is_placed { None } else { Some(job.input(word)?) })
+        };
+        let sou = points(job, "sou", self.quakes.is_some())?;
+        let rec = points(job, "rec", self.sites.is_some())?;
+        let shots = rec.as_ref().map_or(1, |rec| rec.axis(3).n);
+        if sou.is_none() && shots > 1 {
+            bail!(
+                "rec= has {shots} shots (n3=) and {}= is one: give the receivers of one shot, or the places of several by sou= and their moments by mech=",
+                quakes::word(job)
+            );
+        }
+        let mut spreads = Spreads::of_files(job, (sou, rec), ndim)?;
+        if let Some(sites) = &self.sites {
+            spreads.receivers = vec![sites.clone()];
+        }
+        let sources = match &self.quakes {
+            Some(placed) => {
+                spreads.sources = vec![placed.points.clone()];
+                sources::read_placed(job, placed.clone(), (nt, dt), Histories::Rates)?
+            }
+            None => {
+                let first = spreads.of(0)[0].to_vec();
+                sources::read_at(job, ndim, first, (nt, dt), Histories::Rates)?
+            }
+        };
+        Ok((spreads, sources))
+    }
+}

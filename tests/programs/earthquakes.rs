@@ -1,0 +1,278 @@
+//! Earthquakes, stations and flat layers from files in the 3-D velocity-stress program.
+
+use crate::desk::Desk;
+use crate::shots::{largest_difference, magnitude, relative_difference};
+
+/// A tensor of 6 numbers as CMTSOLUTION has it, r up, t south, p east, dyne cm.
+fn cmt(latitude: f64, longitude: f64, shift: f64) -> String {
+    format!(
+        " PDE 2026  3  4  5  6  7.50 42.7 13.2 0.3 3.0 3.0 TEST
+event name:     test
+time shift:     {shift}
+half duration:  0.04
+latitude:       {latitude}
+longitude:      {longitude}
+depth:          0.15
+Mrr:       3.0e+20
+Mtt:      -1.0e+20
+Mpp:      -2.0e+20
+Mrt:       0.4e+20
+Mrp:       0.5e+20
+Mtp:       0.6e+20
+"
+    )
+}
+
+/// The same as QuakeML, in N m and m, with a name space.
+fn quakeml(latitude: f64, longitude: f64) -> String {
+    let value = |name: &str, value: f64| format!("<{name}><value>{value}</value></{name}>");
+    let tensor: String = [
+        ("Mrr", 3e13),
+        ("Mtt", -1e13),
+        ("Mpp", -2e13),
+        ("Mrt", 4e12),
+        ("Mrp", 5e12),
+        ("Mtp", 6e12),
+    ]
+    .map(|(name, m)| value(name, m))
+    .concat();
+    let place = value("latitude", latitude) + &value("longitude", longitude) + &value("depth", 150.0);
+    format!(
+        "<?xml version='1.0' encoding='utf-8'?>
+<q:quakeml xmlns=\"http://quakeml.org/xmlns/bed/1.2\" xmlns:q=\"http://quakeml.org/xmlns/quakeml/1.2\"><eventParameters>
+<event publicID=\"e\"><preferredOriginID>hypo</preferredOriginID>
+<origin publicID=\"centroid\"><time><value>2026-03-04T05:06:08.0Z</value></time>{place}</origin>
+<origin publicID=\"hypo\"><time><value>2026-03-04T05:06:07.500000Z</value></time>{}</origin>
+<focalMechanism publicID=\"f\"><momentTensor publicID=\"m\"><derivedOriginID>centroid</derivedOriginID><tensor>{tensor}</tensor>
+<sourceTimeFunction><type>triangle</type><duration>0.08</duration></sourceTimeFunction></momentTensor></focalMechanism></event>
+</eventParameters></q:quakeml>
+",
+        value("latitude", 0.0) + &value("longitude", 0.0)
+    )
+}
+
+const LAYERS: &str = "depth vp vs rho qp qs\n0 2500 1400 2200 60 30\n105 4000 2300 2600 0 0\n";
+const GRID: &str = "n1=30 d1=10 n2=31 d2=10 o2=500000 n3=32 d3=10 o3=4727000";
+const RUN: &str = "sfvsfd3d-gpu nt=60 dt=0.001 nb=6 device=cpu free=y";
+
+/// Layers, stations in metres and two points as RSF at the same places.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.put("layers.txt", LAYERS);
+    desk.put(
+        "STATIONS",
+        "AAA IV 4727100 500120 900 0\nBBB IV 4727170.5 500081.25 0 30\n",
+    );
+    let rec = [500_120.0f32, 4_727_100.0, 0.0, 500_081.25, 4_727_170.5, 30.0];
+    desk.dataset("rec.rsf", "n1=3 n2=2", &rec);
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[500_150.0f32, 4_727_150.0, 150.0]);
+    desk
+}
+
+/// A run is that of the same model, points and mechanism in RSF files: values agree but for the axes of its records.
+#[test]
+fn files_of_seismology_are_points_and_moments() {
+    let desk = desk();
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.5));
+    desk.ran(&format!(
+        "{RUN} layers=layers.txt {GRID} cmt=CMT stations=STATIONS displacement=u.rsf pressure=p.rsf snap=y wfl=w.rsf jsnap=30 > a.rsf"
+    ));
+    // x is east (p), y north (-t), z down (-r).
+    let moments = "mxx=-2e13 myy=-1e13 mzz=3e13 mxy=-6e12 mxz=-5e12 myz=4e12";
+    let model = [
+        ("vp", 2500.0, 4000.0),
+        ("vs", 1400.0, 2300.0),
+        ("den", 2200.0, 2600.0),
+        ("qp", 60.0, 0.0),
+        ("qs", 30.0, 0.0),
+    ];
+    for (name, above, below) in model {
+        // The interface is half way between the nodes 10 and 11.
+        let line: Vec<f32> = (0..30).map(|k| if k <= 10 { above } else { below }).collect();
+        desk.dataset(&format!("{name}.rsf"), GRID, &line.repeat(31 * 32));
+    }
+    // The program's own Gaussian begins 4 tau before its middle; that of a half duration h has tau = h / (1.628 sqrt 2).
+    let tau = 0.04 / 1.628 / 2f64.sqrt();
+    desk.ran(&format!(
+        "{RUN} vp=vp.rsf vs=vs.rsf den=den.rsf qp=qp.rsf qs=qs.rsf sou=sou.rsf rec=rec.rsf src=moment {moments} tau={tau} \
+         displacement=v.rsf pressure=q.rsf > b.rsf"
+    ));
+    for (by_files, by_points) in [("a.rsf", "b.rsf"), ("u.rsf", "v.rsf")] {
+        let (a, b) = (desk.read(by_files), desk.read(by_points));
+        // Z N E is -z, y, x.
+        let turned: Vec<f32> = b
+            .chunks(6)
+            .flat_map(|r| [-r[0], -r[1], r[4], r[5], r[2], r[3]])
+            .collect();
+        assert!(
+            magnitude(&turned) > 0.0 && relative_difference(&a, &turned) < 1e-6,
+            "{by_files}"
+        );
+    }
+    assert!(relative_difference(desk.read("p.rsf"), desk.read("q.rsf")) < 1e-6);
+    let file = desk.open("a.rsf");
+    let text = |key: &str| file.header().text(key).unwrap_or_default();
+    assert_eq!(text("stations"), "IV.AAA,IV.BBB");
+    assert_eq!(
+        (text("origin_time"), text("time_shift")),
+        ("2026-03-04T05:06:07.500000".into(), "0.5".into())
+    );
+    let (components, time) = (desk.axes("a.rsf", 3)[1].clone(), desk.axes("a.rsf", 3)[2].clone());
+    assert_eq!(components.label.as_deref(), Some("Z N E"));
+    assert!(
+        (f64::from(time.o) - (0.0005 - 4.0 * tau)).abs() < 1e-6,
+        "{time:?}"
+    );
+    let later = desk.axes("p.rsf", 3)[2].o - time.o;
+    assert!((later - 0.0005).abs() < 1e-6, "{later}");
+}
+
+/// A FORCESOLUTION is the force by numbers, and a file of the time function that it names is that of series=.
+#[test]
+fn files_of_forces_and_of_time_functions() {
+    let desk = desk();
+    let force = "FORCE 001\ntime shift: 0.0\nhdurorf0: 0.04\nlatorUTM: 4727150\nlongorUTM: 500150\ndepth: 0.15\n\
+source time function: 0\nfactor force source: 1.d6\ncomponent dir vect source E: 0.6\n\
+component dir vect source N: 0.\ncomponent dir vect source Z_UP: -0.8\n";
+    desk.put("FORCE", force);
+    let run = format!("{RUN} layers=layers.txt {GRID} rec=rec.rsf");
+    desk.ran(&format!("{run} force=FORCE > a.rsf"));
+    // An impulse of 1e6 N s: the Gaussian has the area one there and the height one here.
+    let tau = 0.04 / 1.628 / 2f64.sqrt();
+    let height = 1e6 / ((2.0 * std::f64::consts::PI).sqrt() * tau);
+    let numbers = format!("src=force fx={} fz={}", 0.6 * height, 0.8 * height);
+    desk.ran(&format!("{run} sou=sou.rsf {numbers} tau={tau} > b.rsf"));
+    assert!(magnitude(&desk.read("b.rsf")) > 0.0);
+    assert!(relative_difference(desk.read("a.rsf"), desk.read("b.rsf")) < 1e-6);
+    // A moment that grows as sin^2 for 40 ms, for every step; its rate is half a step later.
+    let moment = |t: f64| (std::f64::consts::FRAC_PI_2 * (t / 0.04).min(1.0)).sin().powi(2);
+    let lines: Vec<String> = (0..61)
+        .map(|k| format!("{:.9}", moment(f64::from(k) * 1e-3)))
+        .collect();
+    desk.put("stf.dat", lines.join("\n"));
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.0) + "stf.dat\n");
+    desk.ran(&format!("{run} cmt=CMT > c.rsf"));
+    let rates: Vec<f32> = (0..60)
+        .map(|k| ((moment(f64::from(k + 1) * 1e-3) - moment(f64::from(k) * 1e-3)) / 1e-3) as f32)
+        .collect();
+    desk.dataset("rates.rsf", "n1=60 o1=0.0005 d1=0.001", &rates);
+    let moments = "src=moment mxx=-2e13 myy=-1e13 mzz=3e13 mxy=-6e12 mxz=-5e12 myz=4e12";
+    desk.ran(&format!("{run} sou=sou.rsf {moments} series=rates.rsf > d.rsf"));
+    assert!(magnitude(&desk.read("d.rsf")) > 0.0);
+    assert!(relative_difference(desk.read("c.rsf"), desk.read("d.rsf")) < 1e-4);
+    assert_eq!(desk.axes("c.rsf", 3)[2].o, 0.0005);
+}
+
+/// QuakeML and StationXML have degrees: the same run by a projection.
+#[test]
+fn xml_of_data_centres_is_the_same() {
+    let desk = desk();
+    // The central meridian of zone 33, where x is 500 km; y is 0.9996 of the arc to the latitude.
+    let latitude = 42.696_4;
+    let station = |code: &str, channel: &str| {
+        format!(
+            "<Station code=\"{code}\"><Latitude>{latitude}</Latitude><Longitude>15.001</Longitude><Elevation>900</Elevation>{channel}</Station>"
+        )
+    };
+    let channel = "<Channel code=\"HHZ\" locationCode=\"10\"><Latitude>42.6967</Latitude><Longitude>15.0015</Longitude><Elevation>900</Elevation><Depth>30</Depth></Channel>";
+    desk.put(
+        "st.xml",
+        format!(
+            "<?xml version=\"1.0\"?>\n<FDSNStationXML xmlns=\"http://www.fdsn.org/xml/station/1\"><Network code=\"IV\">{}{}</Network></FDSNStationXML>",
+            station("AAA", ""),
+            station("BBB", channel)
+        ),
+    );
+    desk.put(
+        "STATIONS",
+        format!("AAA IV {latitude} 15.001 0 0\nBBB.10 IV 42.6967 15.0015 0 30\n"),
+    );
+    desk.put("CMT", cmt(42.696_9, 15.001_8, 0.5));
+    desk.put("q.xml", quakeml(42.696_9, 15.001_8));
+    let run = format!("{RUN} layers=layers.txt {GRID} utm=33");
+    desk.ran(&format!("{run} cmt=CMT stations=STATIONS > a.rsf"));
+    desk.ran(&format!("{run} quakeml=q.xml stations=st.xml > b.rsf"));
+    let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
+    assert!(magnitude(&a) > 0.0);
+    assert!(largest_difference(&a, &b) <= 1e-6 * f64::from(magnitude(&a)));
+    let file = desk.open("b.rsf");
+    for (key, wanted) in [
+        ("stations", "IV.AAA,IV.BBB.10"),
+        ("origin_time", "2026-03-04T05:06:07.500000"),
+        ("time_shift", "0.5"),
+    ] {
+        assert_eq!(file.header().text(key).as_deref(), Some(wanted));
+    }
+}
+
+#[test]
+fn what_cannot_be_gets_a_sentence() {
+    let desk = desk();
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.0));
+    desk.put("q.xml", quakeml(42.696_9, 15.0));
+    desk.put(
+        "bare.xml",
+        quakeml(42.696_9, 15.0).replace("focalMechanism", "mechanism"),
+    );
+    let layers = format!("layers=layers.txt {GRID}");
+    for (words, wanted) in [
+        (
+            format!("{layers} cmt=CMT sou=sou.rsf rec=rec.rsf"),
+            "cmt= and sou= are given together",
+        ),
+        (
+            format!("{layers} cmt=CMT stations=STATIONS rec=rec.rsf"),
+            "stations= and rec= are given together",
+        ),
+        (
+            format!("{layers} rec=rec.rsf"),
+            "missing: sou= (an RSF file of points), or cmt=",
+        ),
+        (
+            format!("{layers} cmt=CMT"),
+            "missing: rec= (an RSF file of points), or stations=",
+        ),
+        (
+            format!("{layers} quakeml=q.xml rec=rec.rsf"),
+            "give the projection of the model by utm=",
+        ),
+        (
+            format!("{layers} utm=33 quakeml=bare.xml rec=rec.rsf"),
+            "event 1 has no moment tensor",
+        ),
+        (
+            format!("{layers} utm=32 quakeml=q.xml rec=rec.rsf"),
+            "the model has no ground there",
+        ),
+        (
+            format!("{layers} cmt=CMT stations=STATIONS data=das"),
+            "stations= has no fibres",
+        ),
+        (
+            format!("{layers} qp=50 qs=30 sou=sou.rsf rec=rec.rsf"),
+            "both say what is lost",
+        ),
+        (
+            format!("{layers} vp=vp.rsf sou=sou.rsf rec=rec.rsf"),
+            "layers= and vp= both describe",
+        ),
+        (
+            "layers=layers.txt n1=30 d1=10 sou=sou.rsf rec=rec.rsf".into(),
+            "layers= needs n2=",
+        ),
+        (
+            "vp=sou.rsf vs=sou.rsf sou=sou.rsf rec=rec.rsf".into(),
+            "missing: den=",
+        ),
+        (
+            "layers=none.txt n1=3 n2=3 n3=3 d1=1 d2=1 d3=1 sou=sou.rsf rec=rec.rsf".into(),
+            "cannot read layers=none.txt",
+        ),
+    ] {
+        let run = desk.sh(&format!("{RUN} tau=0.01 {words} > no.rsf"));
+        assert!(run.code == 1 && run.err.contains(wanted), "{words}: {run:?}");
+    }
+    // Two dimensions have layers alone.
+    let run = desk.sh("sfvsfd2d-gpu layers=layers.txt n1=20 n2=20 d1=10 d2=10 nt=5 dt=0.001 tau=0.01 cmt=CMT rec=rec.rsf > no.rsf");
+    assert!(run.err.contains("cmt="), "{run:?}");
+}
