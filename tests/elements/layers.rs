@@ -75,6 +75,13 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     let folder_alone = bits("");
     assert!(folder_alone == bits("cpml=100") && folder_alone != bits("cpml=0"));
     assert!(folder_alone != bits("fcpml=8"));
+    // A layer of two cubes, in any order.
+    let mut thick = Vec::new();
+    for list in ["2\n1 3\n2 3\n", "2\n2 3\n1 3\n"] {
+        put("absorbing_cpml_file", list);
+        thick.push(bits(""));
+    }
+    assert!(thick[0] == thick[1] && thick[0] == bits("cpml=200") && thick[0] != folder_alone);
     // The middle cube absorbs, too, and that below does not.
     put("absorbing_cpml_file", "1\n2 3\n");
     let run = desk.sh(&format!("{line} > d.rsf"));
@@ -95,6 +102,8 @@ fn layers_that_cannot_be_are_sentences() {
             "cpml=700",
             "fill the mesh along x, where it is 1200 m long",
         ),
+        // Layers from both sides that just meet.
+        ("cpml=200", "cpml=600", "fill the mesh along x"),
         ("cpml=200", "cpml=200 sponge=300", "cannot be combined"),
         (
             "mesh=sea.rsf",
