@@ -229,11 +229,12 @@ fn layers_end_at_rest() {
         history: ricker(4.0, body.dt, 400),
     };
     let places = [[0.0, 430.0], [900.0, 150.0], [450.0, 800.0], [150.0, 430.0]];
-    let found = body.records(source, &places, (Quantity::Displacement, 150));
+    let found = body.records(source, &places, (Quantity::Displacement, 250));
     let moves = |k: usize| largest(found[k].as_flattened());
     let ends = largest([moves(0), moves(1), moves(2)]);
     println!("{ends:e} at the ends, {:e} in a layer", moves(3));
-    assert!(ends == 0.0 && moves(3) > 0.0);
+    // Places are found within rounding.
+    assert!(ends < 1e-9 * moves(3), "{ends:e}");
 }
 
 fn every_kind(steps: [usize; 2]) {
