@@ -63,5 +63,8 @@ mod tests {
         assert_eq!(super::kilobytes(text, "MemAvailable:"), Some(65536.0));
         assert_eq!(super::kilobytes(text, "SwapFree:"), None);
         assert!(super::free().is_none_or(|free| free >= 0.0));
+        // The unit of the SI, not 2^30 bytes.
+        let told = [1e9, 12.345e9, 2.5e7].map(super::gigabytes);
+        assert_eq!(told, ["1.00 GB", "12.35 GB", "0.0250 GB"]);
     }
 }

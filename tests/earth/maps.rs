@@ -83,6 +83,32 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     }
 }
 
+/// A source beside the mesh is left out with all that is its own; the other one keeps its moment and its later time, as it does beside a
+/// source that is too weak to be seen.
+#[test]
+fn sources_that_are_left_out_leave_the_others_as_they_are() {
+    let desk = slanted();
+    let later = cmt(3500.0, 6500.0, 1.2).replace("shift:       0.0", "shift:       0.8");
+    let strong = cmt(40_000.0, 6500.0, 1.2).replace("e+19", "e+20");
+    let weak = cmt(5500.0, 3500.0, 1.2).replace("e+19", "e+05");
+    desk.put("LEFT", format!("{strong}{later}"));
+    desk.put("WEAK", format!("{weak}{later}"));
+    desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
+    let told = desk.ran(&format!("{RUN} cmt=LEFT stations=STATIONS outside=leave > a.rsf"));
+    assert!(
+        told.err.contains("1 point outside of the mesh left out"),
+        "{told:?}"
+    );
+    desk.ran(&format!("{RUN} cmt=WEAK stations=STATIONS > b.rsf"));
+    // The run without the early source begins as much later: 40 steps.
+    let late = desk.axes("a.rsf", 3)[2].o - desk.axes("b.rsf", 3)[2].o;
+    assert!((late - 0.8).abs() < 1e-5, "{late}");
+    let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
+    let apart = relative_difference(&a[..3 * 110], &b[3 * 40..]);
+    println!("{apart:.1e}");
+    assert!(apart < 1e-5, "{apart:e}");
+}
+
 /// A box of 6 by 6 by 3 km at these lowest x and y.
 fn box_at(desk: &Desk, name: &str, [x, y]: [f64; 2]) {
     desk.ran(&format!(

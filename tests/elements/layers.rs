@@ -43,10 +43,10 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     let folder = desk.path("MESH");
     std::fs::create_dir(&folder).unwrap();
     let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    // Three cubes of 100 m, one on the other, z upwards.
+    // Four cubes of 100 m, one on the other, z upwards.
     let corners = [[0, 0], [100, 0], [100, 100], [0, 100]];
-    let mut nodes = String::from("16\n");
-    for level in 0..4 {
+    let mut nodes = String::from("20\n");
+    for level in 0..5 {
         for (k, [x, y]) in corners.iter().enumerate() {
             nodes += &format!("{} {x}. {y}. {}.\n", 4 * level + k + 1, 100 * level);
         }
@@ -54,14 +54,14 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     put("nodes_coords_file", &nodes);
     put(
         "mesh_file",
-        "3\n1 1 2 3 4 5 6 7 8\n2 5 6 7 8 9 10 11 12\n3 9 10 11 12 13 14 15 16\n",
+        "4\n1 1 2 3 4 5 6 7 8\n2 5 6 7 8 9 10 11 12\n3 9 10 11 12 13 14 15 16\n4 13 14 15 16 17 18 19 20\n",
     );
-    put("materials_file", "1 1\n2 1\n3 1\n");
+    put("materials_file", "1 1\n2 1\n3 1\n4 1\n");
     put(
         "nummaterial_velocity_file",
         "2 1 2500. 3000. 1700. 9999. 9999. 0\n",
     );
-    put("free_or_absorbing_surface_file_zmax", "1\n3 13 14 15 16\n");
+    put("free_or_absorbing_surface_file_zmax", "1\n4 17 18 19 20\n");
     put("absorbing_surface_file_bottom", "1\n1 1 2 3 4\n");
     put("absorbing_cpml_file", "1\n1 3\n");
     desk.dataset("sou.rsf", "n1=3 n2=1", &[40.0, 60.0, -230.0]);
@@ -75,7 +75,14 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     let folder_alone = bits("");
     assert!(folder_alone == bits("cpml=100") && folder_alone != bits("cpml=0"));
     assert!(folder_alone != bits("fcpml=8"));
-    // The middle cube absorbs, too, and that below does not.
+    // A layer of two cubes, in any order.
+    let mut thick = Vec::new();
+    for list in ["2\n1 3\n2 3\n", "2\n2 3\n1 3\n"] {
+        put("absorbing_cpml_file", list);
+        thick.push(bits(""));
+    }
+    assert!(thick[0] == thick[1] && thick[0] == bits("cpml=200") && thick[0] != folder_alone);
+    // The second cube absorbs, and that below does not.
     put("absorbing_cpml_file", "1\n2 3\n");
     let run = desk.sh(&format!("{line} > d.rsf"));
     assert!(
@@ -95,6 +102,8 @@ fn layers_that_cannot_be_are_sentences() {
             "cpml=700",
             "fill the mesh along x, where it is 1200 m long",
         ),
+        // Layers from both sides that just meet.
+        ("cpml=200", "cpml=600", "fill the mesh along x"),
         ("cpml=200", "cpml=200 sponge=300", "cannot be combined"),
         (
             "mesh=sea.rsf",

@@ -166,6 +166,14 @@ fn pclip_bias_and_power() {
         bright("gpow=0 phalf=45") < 130,
         "phalf= beyond half of the clip lowers it"
     );
+    // Where nearly all values are near clip= the power stays at ten: a value of 49 of 50 keeps a colour of its own.
+    let mut high = vec![49.9; 100];
+    high[3] = 49.0;
+    desk.floats("high", "n1=10 n2=10", &high);
+    let pixels = desk.pixels("grey clip=50 gpow=0 phalf=50", "high");
+    // 128 + 127 (49/50)^10 = 231.8.
+    let kept = pixels.inside(0.05, 0.35)[0];
+    assert!((229..=234).contains(&kept), "{kept}");
     // Values below bias= are bent as those above it are: 3 of 50 lies as far below 50 as 97 above it.
     let below = |words: &str| {
         let pixels = desk.pixels(&format!("grey bias=50 clip=50 {words}"), "ramp");

@@ -3,14 +3,17 @@
 //! as those of one run.
 //!
 //! `KILLS=30 cargo test --release -p programs --test programs kill:: -- --nocapture` kills every program 30 times and
-//! tells how; `KILL_SEED=n` repeats a sequence of moments.
+//! tells how; `KILL_SEED=n` repeats a sequence of moments. A seed that a test fails with is kept in `tests/regressions/kill.txt`.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::desk::Desk;
+use crate::desk::{Desk, built};
 use crate::{real, shot, velocity_stress};
 
 /// Kills of each program in the usual tests.
@@ -18,28 +21,45 @@ const KILLS: usize = 4;
 /// Kills of one run before it may reach its end.
 const LIVES: usize = 3;
 
-/// A sequence of numbers that look random (xorshift).
-pub struct Dice(u64);
+/// A sequence of numbers that look random (xorshift). A test that fails keeps its seed among the regressions.
+pub struct Dice {
+    state: u64,
+    seed: u64,
+}
 
 impl Dice {
+    /// With the seed `KILL_SEED`, one of those that a test has failed with, or one by the clock.
     pub fn new(salt: u64) -> (Self, u64) {
-        let clock = || {
-            let now = std::time::SystemTime::now();
-            now.duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos() as u64
-        };
-        let seed = number("KILL_SEED").unwrap_or_else(clock);
-        (
-            Self((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt | 1),
-            seed,
-        )
+        let now = std::time::SystemTime::now();
+        let clock = now.duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos() as u64;
+        let text = std::fs::read_to_string(failed()).unwrap_or_default();
+        let kept: Vec<u64> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        let drawn = kept.get(clock as usize % (kept.len() + 1)).copied();
+        let seed = number("KILL_SEED").or(drawn).unwrap_or(clock);
+        let state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt | 1;
+        (Self { state, seed }, seed)
     }
 
     pub fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % end
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        (self.state >> 11) % end
     }
+}
+
+impl Drop for Dice {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let file = OpenOptions::new().create(true).append(true).open(failed());
+            let _ = file.and_then(|mut file| writeln!(file, "{}", self.seed));
+        }
+    }
+}
+
+/// The seeds that tests have failed with, a line each.
+fn failed() -> PathBuf {
+    built::checkout("tests/regressions/kill.txt")
 }
 
 pub fn number(variable: &str) -> Option<u64> {

@@ -24,6 +24,7 @@ mod resume;
 mod several;
 mod shot;
 mod signals;
+mod slanted;
 mod slips;
 mod stacked;
 mod staggered_gpus;

@@ -1,5 +1,6 @@
 //! Blocks of elements that any function bends, and runs of them.
 
+use crate::shots::spoil;
 use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Medium, steps};
 use kernels::mesh::{Basis, Locator, Mesh, Order, Parts, cell};
@@ -132,6 +133,8 @@ impl<const D: usize> Body<D> {
                 record.push(engine.record(receiver, quantity).map(f64::from));
             }
         }
-        records
+        // Or what `SPOIL` says.
+        let spoil = |record| spoil::spoiled(record, ([f64::NAN; D], [0.0; D]), &spoil::ALL);
+        records.into_iter().map(spoil).collect()
     }
 }

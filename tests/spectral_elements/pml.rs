@@ -219,6 +219,24 @@ fn rests<const D: usize>(what: &str, body: &Body<D>, middle: [f64; D], steps: us
     assert!(found[4] < 1e-3 * peak, "{what}: {found:?} of {peak}");
 }
 
+/// At the outer end of a layer nothing moves, a little before it there is motion.
+#[test]
+fn layers_end_at_rest() {
+    let body = body([9, 8], rock(), false);
+    let source = Source {
+        at: [420.0, 330.0],
+        strength: Strength::Force([1e9, 2e9]),
+        history: ricker(4.0, body.dt, 400),
+    };
+    let places = [[0.0, 430.0], [900.0, 150.0], [450.0, 800.0], [150.0, 430.0]];
+    let found = body.records(source, &places, (Quantity::Displacement, 250));
+    let moves = |k: usize| largest(found[k].as_flattened());
+    let ends = largest([moves(0), moves(1), moves(2)]);
+    println!("{ends:e} at the ends, {:e} in a layer", moves(3));
+    // Places are found within rounding.
+    assert!(ends < 1e-9 * moves(3), "{ends:e}");
+}
+
 fn every_kind(steps: [usize; 2]) {
     rests(
         "rock, 2-D, free top",

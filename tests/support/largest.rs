@@ -2,12 +2,15 @@
 //! floats passes over what is not a number, and an empty list has no error at all, so that a measure made with it would be
 //! small where everything is wrong. These panic instead.
 //!
-//! `SPOIL=nan`, `zero`, `empty` or `short` in the environment replaces the records that they measure: every test of physics
-//! must then fail, and `tests/spoil` names those that do not.
+//! `SPOIL=nan`, `zero`, `empty` or `short` in the environment replaces the records that they measure (`spoil.rs`): every test of
+//! physics must then fail, and `tests/spoil` names those that do not.
 #![allow(dead_code)] // not every test target that mounts this file calls all of it
 
-use std::cell::Cell;
-use std::io::Write;
+#[allow(clippy::duplicate_mod)] // desk.rs is mounted without this file, too
+#[path = "spoil.rs"]
+pub mod spoil;
+
+use spoil::Spoil;
 
 /// A number, or a reference to one.
 pub trait Value: Copy {
@@ -244,71 +247,15 @@ fn top_of(of: impl Fn(i64) -> f64, within: std::ops::RangeInclusive<i64>) -> f64
     best as f64 + 0.5 * (before - after) / (before - 2.0 * top + after)
 }
 
-/// What takes the place of records.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Spoil {
-    /// As many values that are not numbers.
-    Nan,
-    /// As many zeros.
-    Zero,
-    /// Nothing.
-    Empty,
-    /// All but the last.
-    Short,
-}
-
-thread_local! {
-    /// What the test below asks for, where the environment says nothing.
-    static HERE: Cell<Option<Spoil>> = const { Cell::new(None) };
-}
-
-fn asked() -> Option<Spoil> {
-    let named = match std::env::var("SPOIL").as_deref() {
-        Err(_) | Ok("") => None,
-        Ok("nan") => Some(Spoil::Nan),
-        Ok("zero") => Some(Spoil::Zero),
-        Ok("empty") => Some(Spoil::Empty),
-        Ok("short") => Some(Spoil::Short),
-        Ok(other) => panic!("SPOIL={other} is not known; give nan, zero, empty or short"),
-    };
-    HERE.get().or(named)
-}
-
-/// The numbers, or what is asked for in their place where the function that measures can see that kind.
 fn spoiled<V: Value>(values: impl IntoIterator<Item = V>, seen: &[Spoil]) -> Vec<f64> {
-    let mut values: Vec<f64> = values.into_iter().map(Value::double).collect();
-    let Some(kind) = asked().filter(|kind| seen.contains(kind)) else {
-        return values;
-    };
-    note();
-    match kind {
-        Spoil::Nan => values.fill(f64::NAN),
-        Spoil::Zero => values.fill(0.0),
-        Spoil::Empty => values.clear(),
-        Spoil::Short => drop(values.pop()),
-    }
-    values
-}
-
-/// Adds the name of the test, which is that of its thread, to the file SPOIL_LOG.
-fn note() {
-    let Ok(path) = std::env::var("SPOIL_LOG") else {
-        return;
-    };
-    let mut file = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&path)
-        .unwrap_or_else(|e| panic!("SPOIL_LOG={path}: {e}"));
-    let thread = std::thread::current();
-    let name = thread.name().unwrap_or("a thread without a name");
-    file.write_all(format!("{name}\n").as_bytes())
-        .unwrap_or_else(|e| panic!("SPOIL_LOG={path}: {e}"));
+    let values = values.into_iter().map(Value::double).collect();
+    spoil::spoiled(values, (f64::NAN, 0.0), seen)
 }
 
 mod tests {
+    use super::spoil::{ALL, HERE};
     use super::{
-        HERE, Spoil, correlation, lag, largest, largest_difference, magnitude, pick, records, records_of,
+        Spoil, correlation, lag, largest, largest_difference, magnitude, pick, records, records_of,
         relative_difference, rms_difference,
     };
 
@@ -339,7 +286,7 @@ mod tests {
         let unlike: fn(&[f64], &[f64]) -> f64 = |a, b| 1.0 - correlation(a, b)[0];
         let late: fn(&[f64], &[f64]) -> f64 = |a, b| lag(a, b, 1).abs();
         let counted: fn(&[f64], &[f64]) -> f64 = |a, b| records_of(b.len(), a)[0] - b[0];
-        for kind in [Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short] {
+        for kind in ALL {
             for measure in [difference, relative, scaled, rms, unlike, late, counted] {
                 assert!(measure(&found, &wanted) < 1e-15);
                 assert!(fails(kind, measure), "{kind:?}");

@@ -21,7 +21,7 @@ mod largest;
 #[allow(unused_imports)] // each test target uses a part of them
 pub use largest::{
     correlation, lag, largest, largest_difference, magnitude, pick, records, records_of, relative_difference,
-    rms_difference,
+    rms_difference, spoil,
 };
 
 /// Everything a run gave away.
@@ -35,14 +35,20 @@ pub struct Tape<T> {
     pub snapshots: Vec<(usize, Vec<T>)>,
 }
 
+/// What a tape keeps of numbers: them, or what `SPOIL` says.
+fn kept<T: Real>(numbers: &[T]) -> Vec<T> {
+    spoil::spoiled(numbers.to_vec(), (T::of(f64::NAN), T::of(0.0)), &spoil::ALL)
+}
+
 impl<T: Real> Recorder<T> for Tape<T> {
     fn traces(&mut self, it: usize, traces: &[T]) -> Result<(), Error> {
         self.steps.push(it);
-        self.traces.push(traces.to_vec());
+        self.traces.push(kept(traces));
         Ok(())
     }
 
     fn snapshot(&mut self, it: usize, piece: &[T]) -> Result<(), Error> {
+        let piece = &kept(piece)[..];
         match self.snapshots.last_mut() {
             Some((step, snapshot)) if *step == it => snapshot.extend_from_slice(piece),
             _ => self.snapshots.push((it, piece.to_vec())),

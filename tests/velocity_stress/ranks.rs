@@ -3,7 +3,7 @@
 
 use crate::cuts::{grid, layers, ready};
 use crate::desk::{frame, isotropic, layer, shot};
-use crate::shots::{Tape, medium, part};
+use crate::shots::{Tape, magnitude, medium, part};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
 use kernels::device::cpu::Cpu;
@@ -193,6 +193,7 @@ fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     // A window that the first and the last rank do not have.
     s.snapshots.as_mut().expect("it takes snapshots").window = [4..20, 12..40, 0..1];
     let (whole, _) = alone(&s, 2);
+    assert!(magnitude(whole.snapshots.iter().flat_map(|(_, all)| all)) > 0.0);
     let all = among(&s, &grid(2), layers, (PLANE[2], ParallelOptions::default()));
     for (k, (step, wanted)) in whole.snapshots.iter().enumerate() {
         let mut joined = Vec::new();

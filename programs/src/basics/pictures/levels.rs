@@ -169,7 +169,15 @@ mod tests {
     #[test]
     fn saddles_negatives_and_gaps() {
         let saddle = plane(2, 2, |r, c| if r == c { 1.0 } else { -1.0 });
-        assert_eq!(lines(&saddle, 0.25, false).len(), 2);
+        // The mean of the corners is below the level: each line runs around one of the two that are above it.
+        let around = lines(&saddle, 0.25, false);
+        assert_eq!(around.len(), 2);
+        let high = |(r, c): &Place| (r + c).min(2.0 - r - c) < 0.5;
+        assert!(around.iter().flatten().all(high), "{around:?}");
+        // With a level below the mean around those that are below it.
+        let low = |(r, c): &Place| (r + 1.0 - c).min(1.0 - r + c) < 0.5;
+        let around = lines(&saddle, -0.25, false);
+        assert!(around.iter().flatten().all(low), "{around:?}");
         assert!(
             lines(&saddle, 0.25, true).is_empty(),
             "cells with negative corners are left out"

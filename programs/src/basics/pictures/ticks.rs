@@ -244,6 +244,15 @@ mod tests {
             .map(|mark| mark.1)
             .collect();
         assert_eq!(found, ["0.10 s", "0.35 s", "0.60 s"]);
+        // Seven steps below 0.7 a rounding is left, which is no negative number.
+        let tenths = TickRule {
+            step: Some(0.1),
+            origin: Some(0.7),
+            ..TickRule::default()
+        };
+        let marks = Ticks::new(-0.1, 0.1, 3, &tenths).marks;
+        let found: Vec<&str> = marks.iter().map(|mark| mark.1.as_str()).collect();
+        assert_eq!((marks[1].0, found), (0.0, vec!["−0.1", "0.0", "0.1"]));
         let g = Format::parse("%g").unwrap();
         assert_eq!(
             ["1e-5", "0.0001", "1234560", "100000"].map(|t| g.write(t.parse().unwrap())),

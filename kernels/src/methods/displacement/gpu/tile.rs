@@ -284,4 +284,40 @@ mod tests {
             assert_eq!(paired.idle_blocks(rows), of_paired - of_alone, "{rows}");
         }
     }
+
+    /// Warps with parts of their own share out the registers with which their block has started, of the 65536 of a multiprocessor.
+    #[test]
+    fn registers_that_warps_take_are_those_that_others_give() {
+        for (tile, double) in [
+            (VOLUMES[0], false),
+            (VOLUMES[1], false),
+            (VOLUMES_DOUBLE[0], true),
+        ] {
+            let [start, stress, force, copy] = tile.registers(double);
+            let (all, of_force) = (tile.threads(3), (tile.z * tile.rows).next_multiple_of(128));
+            let taken = stress * (all - of_force - 128) + force * of_force + copy * 128;
+            assert!(taken <= start * all && start * all <= 65536, "{taken} of {start}");
+            assert!([start, stress, force, copy].iter().all(|n| n % 8 == 0));
+        }
+    }
+
+    /// A block has its own few bytes beside the tile.
+    #[test]
+    fn tiles_leave_room_for_what_kernels_keep() {
+        let tile = VOLUMES[3];
+        let fits = |beside: usize| {
+            tile.fits(&Terms {
+                ndim: 3,
+                double: false,
+                symmetry: Symmetry::Orthorhombic,
+                cells: 1 << 27,
+                shortest: 512,
+                rows: 512,
+                architecture: 80,
+                clusters: false,
+                shared_bytes: 4 * tile.shared(3) + beside,
+            })
+        };
+        assert!(fits(OWN_BYTES) && !fits(OWN_BYTES - 1) && !fits(0));
+    }
 }

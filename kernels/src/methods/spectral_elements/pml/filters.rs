@@ -298,3 +298,72 @@ pub(in crate::methods::spectral_elements) fn highest<const N: usize>(
 pub const fn numbers(points: usize, components: usize) -> usize {
     2 * points * components
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the damping `d` and the shift `alpha` of a filter are by its answer to a wave: 1/s with
+    /// `s = 1 + d/(alpha + i w)`, w the frequency to which the trapezoidal rule maps that of the wave.
+    fn measured([now, decay, kept]: [f32; 3], dt: f64) -> [f64; 2] {
+        let [now, decay, kept] = [now, decay, kept].map(f64::from);
+        // 1/(1/s - 1) = -(alpha + d + i w)/d.
+        let angle = 0.1f64;
+        let w = 2.0 / dt * (0.5 * angle).tan();
+        // The variable lags by a step: its sum is kept/(z - decay).
+        let (re, im) = (angle.cos() - decay, angle.sin());
+        let size = re * re + im * im;
+        let less = [now - 1.0 - kept * re / size, kept * im / size];
+        let size = less[0] * less[0] + less[1] * less[1];
+        let inverse = [less[0] / size, -less[1] / size];
+        let damping = -w / inverse[1];
+        [damping, -inverse[0] * damping - damping]
+    }
+
+    /// The profiles of the head of this folder, and that of SPECFEM3D Cartesian 4.1.1, whose NPOWER is 1.2 and whose shifts are
+    /// 0.9, 1 and 1.1 pi f0 across x, y and z.
+    #[test]
+    fn filters_stretch_coordinates_by_their_profiles() {
+        let (dt, zone_speed, own) = (2e-4, 3000.0, 2000.0);
+        let zone = Zone {
+            begin: 200.0,
+            end: 0.0,
+        };
+        let near = |found: f64, wanted: f64| (found / wanted - 1.0).abs() < 1e-4;
+        for profile in [Profile::Strong, Profile::Specfem { frequency: 30.0 }] {
+            let filters = Filters::<3> {
+                zones: [[Some((zone, zone_speed)), None]; 3],
+                profile,
+                dt,
+            };
+            // exp(-2/c int d dx) of a P wave that crosses the layer twice, and the largest shift.
+            let crossed = |axis: usize, speed: f64| {
+                let n = 400;
+                let at = |k: usize| 200.0 * (k as f64 + 0.5) / f64::from(n);
+                let all = (0..n as usize).map(|k| measured(filters.at(axis, at(k), own), dt)[0]);
+                all.sum::<f64>() * 200.0 / f64::from(n) * 2.0 / speed
+            };
+            for axis in 0..3 {
+                let [low, high] = [150.0, 100.0].map(|x| measured(filters.at(axis, x, own), dt));
+                let (left, rise, shift) = match profile {
+                    Profile::Strong => (1e-9f64.ln(), 4.0, 0.1 * TAU * zone_speed / 200.0),
+                    Profile::Specfem { .. } => {
+                        // R = 0.001 for a linear profile: int (x/L)^1.2 is 1/2.2 and not 1/2.
+                        let share = [0.9, 1.0, 1.1][axis];
+                        (0.001f64.ln() * 2.0 / 2.2, 2f64.powf(1.2), PI * 30.0 * share)
+                    }
+                };
+                let speed = if profile == Profile::Strong {
+                    zone_speed
+                } else {
+                    own
+                };
+                let found = crossed(axis, speed);
+                assert!(near(found, -left), "{profile:?} {axis}: {found} {left}");
+                assert!(near(high[0] / low[0], rise), "{low:?} {high:?}");
+                assert!(near(high[1], 0.5 * shift), "{high:?} {shift}");
+                assert_eq!(filters.at(axis, 201.0, own), [1.0, 0.0, 0.0]);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Media of cut cells by laws that they obey, whatever the formulas: layers are symmetric about their normal, a fluid's contact cuts the
+//! cells that it crosses and no others, and the edge of a staggered grid is never mixed.
+
+use crate::desk::Desk;
+use crate::shots::{largest, records_of};
+
+const N: [usize; 2] = [41, 41];
+const ROCKS: &str = "rho=2000,2300 vp=2000,3000 vs=1000,1700";
+
+/// Planes of a 2-D medium, c11 c13 c15 c33 c35 c55, in which a wave goes along a direction: the force along another one.
+fn christoffel(c: [f64; 6], [x, z]: [f64; 2], moved: [f64; 2]) -> [f64; 2] {
+    let [c11, c13, c15, c33, c35, c55] = c;
+    let mixed = c15 * x * x + (c13 + c55) * x * z + c35 * z * z;
+    [
+        (c11 * x * x + 2.0 * c15 * x * z + c55 * z * z) * moved[0] + mixed * moved[1],
+        mixed * moved[0] + (c55 * x * x + 2.0 * c35 * x * z + c33 * z * z) * moved[1],
+    ]
+}
+
+/// How far waves across a layer and along it are from pure ones, over c33, in every cell of a model that is `margin` cells from its
+/// sides: zero where layers with that slope are symmetric about their normal.
+fn askew(ccc: &[f64], slope: f64, margin: usize) -> Vec<f64> {
+    let cells = ccc.len() / 6;
+    let length = slope.hypot(1.0);
+    let [across, along] = [[-slope / length, 1.0 / length], [1.0 / length, slope / length]];
+    let inside = |cell: &usize| {
+        let (x, z) = (cell / N[0], cell % N[0]);
+        (margin..N[1] - margin).contains(&x) && (margin..N[0] - margin).contains(&z)
+    };
+    let of = |cell: usize| {
+        let c: [f64; 6] = std::array::from_fn(|k| ccc[k * cells + cell]);
+        let part = |way, from, [x, z]: [f64; 2]| {
+            let force = christoffel(c, way, from);
+            (force[0] * x + force[1] * z).abs() / c[3]
+        };
+        largest([part(across, across, along), part(along, along, across)])
+    };
+    (0..cells).filter(inside).map(of).collect()
+}
+
+/// The six planes of a model, and its density.
+fn made(desk: &Desk, line: &str) -> [Vec<f64>; 2] {
+    desk.ran(line);
+    let cells = N[0] * N[1];
+    [
+        records_of(6 * cells, desk.read("ccc.rsf")),
+        records_of(cells, desk.read("den.rsf")),
+    ]
+}
+
+/// Tilts of the planes c35, over c33.
+fn tilts(ccc: &[f64], column: usize, rows: std::ops::Range<usize>) -> Vec<f64> {
+    let cells = N[0] * N[1];
+    let at = |k: usize| column * N[0] + k;
+    rows.map(|k| ccc[4 * cells + at(k)] / ccc[3 * cells + at(k)])
+        .collect()
+}
+
+#[test]
+fn layers_are_symmetric_about_their_normal() {
+    let desk = Desk::new();
+    let grid = format!("n1={} n2={} d1=10 d2=10 den=den.rsf > ccc.rsf", N[0], N[1]);
+    desk.dataset("slope.rsf", "n1=2 d1=400", &[100.0, 300.0]);
+    let [ccc, den] = made(&desk, &format!("sflayers horizons=slope.rsf {ROCKS} {grid}"));
+    let worst = largest(askew(&ccc, 0.5, 5));
+    println!("across and along a slope of 0.5: {worst:.1e}");
+    assert!(worst < 1e-6, "{worst:e}");
+    // The same about the axes is none.
+    assert!(largest(askew(&ccc, 0.0, 5)) > 0.01);
+    // A plane through a node leaves half of its cell to each rock: at x = 200 m the interface lies at 200 m.
+    let half = den[20 * N[0] + 20];
+    assert!((half - 2150.0).abs() < 0.01, "{half}");
+
+    // A flat interface far above the slope has flat layers: at x = 300 m they are 20 cells apart.
+    let rocks = "rho=1900,2000,2300 vp=1700,2000,3000 vs=800,1000,1700";
+    let [ccc, _] = made(&desk, &format!("sflayers horizons=53,slope.rsf {rocks} {grid}"));
+    let flat = largest(tilts(&ccc, 30, 1..10));
+    let steep = largest(tilts(&ccc, 30, 21..30));
+    println!("tilts {flat:.1e} and {steep:.1e}");
+    assert!(flat < 1e-6 && steep > 5e-3, "{flat:e} {steep:e}");
+}
+
+/// Down-sampled from a grid four times as fine, on which the slope is a staircase, an interface and a thin layer, whose two sides look
+/// alike to a gradient.
+#[test]
+fn down_sampled_layers_are_nearly_symmetric_about_their_normal() {
+    let desk = Desk::new();
+    desk.dataset("slope.rsf", "n1=2 d1=400", &[100.0, 300.0]);
+    desk.dataset("foot.rsf", "n1=2 d1=400", &[110.0, 310.0]);
+    for (horizons, rocks) in [
+        ("slope.rsf", ROCKS),
+        (
+            "slope.rsf,foot.rsf",
+            "rho=2000,2300,2000 vp=2000,3000,2000 vs=1000,1700,1000",
+        ),
+    ] {
+        desk.ran(&format!(
+            "sflayers horizons={horizons} {rocks} average=n planes=4 n1=161 n2=161 d1=2.5 d2=2.5 den=fine.rsf > fineccc.rsf"
+        ));
+        let [ccc, _] = made(
+            &desk,
+            "sfupscale < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.rsf",
+        );
+        let (worst, about_axes) = (largest(askew(&ccc, 0.5, 6)), largest(askew(&ccc, 0.0, 6)));
+        // Measured: 1.2e-4 and 7.7e-5, what the staircase leaves.
+        println!("{horizons}: {worst:.1e} of {about_axes:.1e}");
+        assert!(
+            worst < 0.1 * about_axes,
+            "{horizons}: {worst:e} of {about_axes:e}"
+        );
+    }
+}
+
+/// Where a fluid meets a solid, cells that the contact does not cross have their own rock; between solids the windows reach farther.
+#[test]
+fn contacts_of_fluids_cut_the_cells_that_they_cross() {
+    let desk = Desk::new();
+    let fine = "average=n n1=81 n2=33 d1=2.5 d2=2.5 den=fine.rsf > fineccc.rsf";
+    let coarse = "n1=21 n2=9 d1=10 d2=10 den=den.rsf > ccc.rsf";
+    for (vs, cut) in [("0,1700", 10..11), ("1000,1700", 7..15)] {
+        let rocks = format!("horizons=103 rho=1000,2300 vp=1900,3000 vs={vs}");
+        let upscaled = format!(
+            "sflayers {rocks} {fine} && sfupscale < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.rsf"
+        );
+        for line in [format!("sflayers {rocks} {coarse}"), upscaled] {
+            desk.ran(&line);
+            let den = records_of(21 * 9, desk.read("den.rsf"));
+            let column = &den[4 * 21..5 * 21];
+            for (k, found) in column.iter().enumerate() {
+                let own = if k < 11 { 1000.0 } else { 2300.0 };
+                let mixed = (found - own).abs() > 1e-3;
+                assert_eq!(mixed, cut.contains(&k), "{line}: node {k} has {found}");
+            }
+        }
+    }
+}
+
+/// A staggered grid has the rock itself on its outermost nodes, where surfaces and sides are.
+#[test]
+fn outermost_nodes_of_staggered_grids_are_not_mixed() {
+    let desk = Desk::new();
+    let fine = "average=n n1=81 n2=33 d1=2.5 d2=2.5 den=fine.rsf > fineccc.rsf";
+    let coarse = "scheme=staggered n1=21 n2=9 d1=10 d2=10 den=den.rsf > ccc.rsf";
+    let rocks = format!("horizons=12 {ROCKS}");
+    let upscaled = format!(
+        "sflayers {rocks} {fine} && sfupscale scheme=staggered < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.rsf"
+    );
+    for line in [format!("sflayers {rocks} {coarse}"), upscaled] {
+        desk.ran(&line);
+        let den = records_of(21 * 9, desk.read("den.rsf"));
+        for x in 0..9 {
+            assert_eq!(den[21 * x], 2000.0, "{line}: column {x}");
+            let next = den[21 * x + 1];
+            let is_side = x == 0 || x == 8;
+            assert_eq!(next == 2000.0, is_side, "{line}: column {x} has {next} below");
+        }
+    }
+}

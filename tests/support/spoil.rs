@@ -1,0 +1,70 @@
+//! What takes the place of records where the environment says so: `SPOIL=nan`, `zero`, `empty` or `short`. Functions that measure
+//! errors and those by which tests receive records ask here, and `tests/spoil` names the tests that pass all the same.
+#![allow(dead_code)] // not every file that mounts this one uses all of it
+
+use std::cell::Cell;
+use std::io::Write;
+
+/// What takes the place of records.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Spoil {
+    /// As many values that are not numbers.
+    Nan,
+    /// As many zeros.
+    Zero,
+    /// Nothing.
+    Empty,
+    /// All but the last.
+    Short,
+}
+
+/// All of them.
+pub const ALL: [Spoil; 4] = [Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short];
+
+thread_local! {
+    /// What a test asks for on its thread, whatever the environment says.
+    pub static HERE: Cell<Option<Spoil>> = const { Cell::new(None) };
+}
+
+fn asked() -> Option<Spoil> {
+    let named = match std::env::var("SPOIL").as_deref() {
+        Err(_) | Ok("") => None,
+        Ok("nan") => Some(Spoil::Nan),
+        Ok("zero") => Some(Spoil::Zero),
+        Ok("empty") => Some(Spoil::Empty),
+        Ok("short") => Some(Spoil::Short),
+        Ok(other) => panic!("SPOIL={other} is not known; give nan, zero, empty or short"),
+    };
+    HERE.get().or(named)
+}
+
+/// The numbers, or what is asked for in their place where it is one of the kinds that the caller can see.
+pub fn spoiled<V: Copy>(mut values: Vec<V>, (nan, zero): (V, V), seen: &[Spoil]) -> Vec<V> {
+    let Some(kind) = asked().filter(|kind| seen.contains(kind)) else {
+        return values;
+    };
+    note();
+    match kind {
+        Spoil::Nan => values.fill(nan),
+        Spoil::Zero => values.fill(zero),
+        Spoil::Empty => values.clear(),
+        Spoil::Short => drop(values.pop()),
+    }
+    values
+}
+
+/// Adds the name of the test, which is that of its thread, to the file SPOIL_LOG.
+fn note() {
+    let Ok(path) = std::env::var("SPOIL_LOG") else {
+        return;
+    };
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .unwrap_or_else(|e| panic!("SPOIL_LOG={path}: {e}"));
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("a thread without a name");
+    file.write_all(format!("{name}\n").as_bytes())
+        .unwrap_or_else(|e| panic!("SPOIL_LOG={path}: {e}"));
+}
