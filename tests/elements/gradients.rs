@@ -110,7 +110,7 @@ fn gradients_of_nodes_are_differences_of_the_misfit() {
         apart.push((found - truth) / scale);
     }
     assert!(largest(apart) < 2e-3);
-    // A grid of the gradient's own sums up to the gradient of the regions, but for nodes between these.
+    // The sum over the nodes of a grid is that of the regions.
     let line = format!("sfsemgrad2d-gpu < data.rsf {RUN} materials=rocks.rsf");
     desk.ran(&format!(
         "{line} on=grid nqz=23 nqx=15 wrt=lambda,mu,rho > grid.rsf"
@@ -124,21 +124,49 @@ fn gradients_of_nodes_are_differences_of_the_misfit() {
     }
 }
 
+/// The gradient of squares is quadratic in the strength of the sources, also where that is the default, one newton-metre.
+#[test]
+fn weak_sources_have_the_gradient_of_strong_ones() {
+    let desk = desk();
+    let run = |moment: &str| -> Vec<f32> {
+        let words =
+            format!("mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=420 dt=0.0015 m0={moment} stf=ricker freq=7");
+        desk.ran(&format!(
+            "sfsem2d-gpu {words} device=cpu materials=other.rsf data=displacement > weak.rsf"
+        ));
+        desk.ran(&format!(
+            "sfsemgrad2d-gpu < weak.rsf {words} data=displacement > gradient.rsf"
+        ));
+        desk.read("gradient.rsf")
+    };
+    let (weak, strong) = (run("1"), run("1e12"));
+    for (weak, strong) in weak.iter().zip(&strong) {
+        let apart = f64::from(*weak) * 1e24 / f64::from(*strong) - 1.0;
+        assert!(largest([apart]) < 1e-3, "{weak:e} {strong:e}");
+    }
+}
+
 #[test]
 fn what_has_no_gradient_is_refused() {
     let desk = desk();
     for (words, said) in [
         (
             "data=pressure",
-            "records are of displacement, velocity or acceleration",
+            "gradients take data=velocity, displacement or acceleration",
         ),
-        ("sponge=0 cpml=100", "take a sponge instead"),
-        ("lumping=specfem", "have no exact transpose"),
+        ("sponge=0 cpml=100", "leave out cpml="),
+        ("lumping=specfem", "lumping=specfem has no exact adjoint"),
         ("on=model", "the model is not on a grid"),
         ("nt=300", "has n3=420 records and this run has 300"),
         ("materials=lossy.rsf", "the medium attenuates"),
         ("materials=wet.rsf", "region 1 is a fluid"),
         ("memory=1e-6", "GB of memory at least"),
+        (
+            "data=displacement",
+            "holds velocity in m/s, and this run models displacement in m",
+        ),
+        ("on=grid nqz=5 dqz=10", "beyond the grid"),
+        ("on=grid oqx=900", "lies beyond the mesh, which ends at 700 m"),
         ("weight=few.rsf", "a weight has one for each"),
     ] {
         let mut rocks = ROCKS;

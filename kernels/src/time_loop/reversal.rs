@@ -17,7 +17,7 @@ pub struct CheckpointSchedule {
     pub in_store: usize,
     /// Segments.
     pub segments: usize,
-    /// Of a step its boundary is recorded alone, and waves run backwards inside of that.
+    /// Only the boundary of each step is recorded, and the forward wavefield is reconstructed backwards inside of it.
     pub boundary_saving: bool,
 }
 
@@ -146,7 +146,7 @@ impl CheckpointSchedule {
         }
         best.map(|(_, schedule)| schedule).ok_or_else(|| {
             Error::setup(format!(
-                "the reverse sweep through {steps} steps needs {:.4} GB of memory at least and may take {:.4} GB: allow more, or use a smaller grid",
+                "the reverse sweep through {steps} steps needs {:.4} GB of memory at least and may take {:.4} GB: allow more, or make the model smaller",
                 (2 * state + tape) as f64 / 1e9,
                 room.memory as f64 / 1e9
             ))

@@ -21,17 +21,13 @@ pub struct Extras {
 }
 
 impl Extras {
-    /// As the command line says, where the program models; the shot gets the places and the steps that the run needs.
+    /// As the command line says; the shot gets the places and the steps that the run needs.
     pub fn read<const D: usize>(
         job: &mut Job,
         (raw, mesh): (&RawMesh, &Mesh<D>),
         (shot, jdata): (&mut Shot<D>, usize),
-        (timing, models): (&Timing, bool),
+        timing: &Timing,
     ) -> anyhow::Result<Self> {
-        if !models {
-            outputs::correct_steps(timing, (shot, jdata));
-            return Ok(Self::default());
-        }
         let channels = shot.receivers.len();
         let several = Several::read(job)?;
         let fibre = fibre::asked(job, mesh, shot)?;
@@ -44,5 +40,11 @@ impl Extras {
             window,
             peaks: Peaks::read(job, mesh, shot)?,
         })
+    }
+
+    /// None of them; the shot gets the steps that the run needs.
+    pub fn none<const D: usize>((shot, jdata): (&mut Shot<D>, usize), timing: &Timing) -> Self {
+        outputs::correct_steps(timing, (shot, jdata));
+        Self::default()
     }
 }

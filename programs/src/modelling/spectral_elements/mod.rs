@@ -408,7 +408,10 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
         ..Shot::default()
     };
     let channels = shot.receivers.len();
-    let extras = Extras::read(job, (raw, &mesh), (&mut shot, jdata), (&timing, models))?;
+    let extras = match models {
+        true => Extras::read(job, (raw, &mesh), (&mut shot, jdata), &timing)?,
+        false => Extras::none((&mut shot, jdata), &timing),
+    };
     spreads::check(&spreads, &mesh, extras.fibre.as_ref())?;
     let sponge = layers::sponge(job, &rocks.speeds, found.band, &mesh)?;
     let pml = layers::matched(job, raw, &mesh)?;

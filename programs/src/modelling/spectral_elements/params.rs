@@ -107,7 +107,7 @@ const MAPS: &[Param] = &[
 ];
 
 /// Lines on standard error.
-pub(super) const VERB: &[Param] = &[Param::bool("verb")
+const VERB: &[Param] = &[Param::bool("verb")
     .default("n")
     .doc("print mesh, stability, speed and progress")];
 
@@ -141,7 +141,7 @@ const FILMS: &[Param] = &[
 ];
 
 /// Checks.
-pub(super) const CHECKS: &[Param] = &[
+const CHECKS: &[Param] = &[
     CFL,
     JCHECK,
     Param::bool("plan")

@@ -1,4 +1,4 @@
-//! From the products of waves to derivatives by parameters, and from the points of elements to regions and grids.
+//! From sums of products of the wavefields to derivatives by parameters, and from the points of elements to regions and grids.
 
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
@@ -7,7 +7,7 @@ use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Basis, Mesh};
 
-/// By which parameters a gradient is; each triple is complete, so that the others of it stay as they are.
+/// The parameters by which a gradient is taken. Each is varied while the other two of its triple are held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parameters {
     /// P speed (m/s), S speed (m/s), density (kg/m3).
@@ -42,16 +42,16 @@ impl<const D: usize> Adjoint<'_, D> {
             };
             let nodes = setup.mesh.coordinates(element);
             let (own, contents) = (table.element(&nodes), setup.contents(element, table));
-            let soaked = sponge
+            let in_sponge = sponge
                 .as_ref()
                 .map(|sponge| sponge.shares(&table.positions(&nodes)));
             for (local, weight) in table.weights().iter().enumerate() {
                 let [vp, vs] = contents.speeds(local);
                 let density = contents.medium(local).density;
                 let sums = self.totals[(block * super::LANES + lane) * points + local];
-                let volume = -weight * own.determinant[local];
+                let volume = -weight * own.determinant[local] / self.scale;
                 let [mass, damping, lambda, mu] = sums.map(|sum| volume * sum);
-                let strength = match (&sponge, &soaked) {
+                let strength = match (&sponge, &in_sponge) {
                     (Some(sponge), Some(shares)) => shares[local] * sponge.strength(1.0),
                     _ => 0.0,
                 };
@@ -67,7 +67,7 @@ impl<const D: usize> Adjoint<'_, D> {
         for (p, [along, across]) in self.faces.iter().zip(&self.face_sums) {
             let at = p.element as usize * points + p.local as usize;
             let [vp, vs, density] = media[at];
-            let area = p.admittance * density * vp;
+            let area = p.admittance * density * vp / self.scale;
             let of = [-area * along, -area * across];
             values[at][0] += of[0] * density;
             values[at][1] += of[1] * density;
@@ -102,7 +102,9 @@ impl<const D: usize> Gradient<D> {
         self.values.iter().zip(&self.media).map(of)
     }
 
-    /// By the parameters of regions, where the medium has one set of them a region: `[region][parameter]`.
+    /// The derivatives by parameters that are constant in a region, `[region][parameter]`, in the unit of the misfit over that of the
+    /// parameter; `regions` is above the largest number of a region. In a medium that varies within regions: by a constant that is added to
+    /// the parameter there.
     pub fn of_regions(&self, mesh: &Mesh<D>, regions: usize, parameters: Parameters) -> Vec<[f64; 3]> {
         let mut sums = vec![[0.0; 3]; regions];
         for (at, own) in self.by(parameters).enumerate() {
@@ -112,8 +114,8 @@ impl<const D: usize> Gradient<D> {
         sums
     }
 
-    /// By the nodes of a regular grid from which points of elements take their parameters as [`GridModel`] has them, by the transpose of
-    /// that interpolation: `[parameter][region, where there are `count` grids][node]`, z fastest.
+    /// By the nodes of a regular grid from which points of elements take these parameters as [`GridModel`](super::super::GridModel) has
+    /// them, by the transpose of that interpolation: `[parameter][region, where there are `count` grids][node]`, z fastest.
     ///
     /// # Errors
     /// A grid that does not cover the mesh; a region without nodes.
@@ -139,15 +141,39 @@ impl<const D: usize> Gradient<D> {
         Ok(sums)
     }
 
-    /// Adds the gradient of another shot over the same mesh.
+    /// Adds the gradient of another shot over the same mesh and medium; of others the result has no meaning.
     pub fn add(&mut self, other: &Self) {
         for (sum, more) in self.values.iter_mut().zip(&other.values) {
             (0..3).for_each(|k| sum[k] += more[k]);
         }
     }
 
+    /// Whether all of it is zero.
+    pub fn is_zero(&self) -> bool {
+        self.values.iter().flatten().all(|x| *x == 0.0)
+    }
+
     /// By P speed, S speed and density at every point of every element: `[element][point]`, points with the first axis of the cell fastest.
     pub fn values(&self) -> &[[f64; 3]] {
         &self.values
     }
+}
+
+/// Whether a grid has nodes for all points of a mesh ([`Gradient::on_grid`]).
+///
+/// # Errors
+/// A point beyond the grid, or without a node of its region near it.
+pub fn covers<const D: usize>(
+    (mesh, basis): (&Mesh<D>, &Basis),
+    (lattice, count): (Lattice<D>, usize),
+) -> Result<(), Error> {
+    let sampling = Sampling::new(mesh, lattice, count);
+    let table = Tabulated::new(mesh.order(), basis);
+    for element in 0..mesh.len() {
+        let region = mesh.regions()[element] as usize;
+        for x in table.positions(&mesh.coordinates(element)) {
+            sampling.corners(region, x)?;
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,4 @@
-//! What a gradient needs of every step: products of the waves that run forward and of those that run back, at every point of every
-//! element.
+//! What a gradient needs of every step: products of the forward and the adjoint wavefield at every point of every element.
 
 use pulp::{Simd, WithSimd};
 
@@ -9,10 +8,10 @@ use super::super::lanes::{Lanes, Part, Register};
 use super::super::shape::{Layer, Row, Tables};
 
 /// Products of a point, summed over steps: displacement by acceleration, displacement by velocity, divergence by divergence, and twice
-/// the strain by the strain. The first factor is that of the forward waves.
+/// the strain by the strain. The first factor is that of the forward wavefield.
 pub(super) const PRODUCTS: usize = 4;
 
-/// The waves that run back, at all points of the mesh.
+/// The adjoint wavefield at all points of the mesh.
 #[derive(Clone, Copy)]
 pub(super) struct Back<'a, const D: usize> {
     pub(super) displacement: &'a [[f32; D]],
@@ -40,7 +39,7 @@ impl<const D: usize> Room<D> {
 pub(super) struct Correlate<'a, const D: usize, const N: usize> {
     pub(super) block: &'a Block<D>,
     pub(super) tables: &'a Tables<N>,
-    /// The displacement of the forward waves.
+    /// The displacement of the forward wavefield.
     pub(super) forward: &'a [[f32; D]],
     pub(super) back: Back<'a, D>,
     pub(super) room: &'a mut Room<D>,

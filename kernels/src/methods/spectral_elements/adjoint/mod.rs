@@ -3,8 +3,9 @@
 //! The step of `cpu.rs` is the central difference `M D2 u + C D1 u + K u = f`, with `D2` and `D1` the differences of second and first
 //! order in time, and M, C and K symmetric. Its transpose is therefore the same step, backwards in time, with the derivative of the misfit by the
 //! records in place of the forces (as Tromp, Tape & Liu 2005 have it for continuous time, here for every step of the discrete program):
-//! waves that run back are made by the engine that makes those that run forward. With the displacement u of the forward waves and
-//! the waves l that run back, each at the same time,
+//! the adjoint wavefield is computed by the same engine as the forward wavefield. With the forward displacement u and the adjoint
+//! displacement l, both at the same time, and at a point of an element the weight w of the quadrature, the Jacobian's determinant J, the
+//! normal n of a face and the damping c of the sponge,
 //!
 //! | by | derivative |
 //! | --- | --- |
@@ -14,9 +15,12 @@
 //! | impedances of absorbing faces | `- area (u . n) (D1 l . n)`, and the same across the normal |
 //! | density and P speed in the sponge | `- w J c u . D1 l` |
 //!
-//! summed over steps; derivatives in time have been moved to the waves that run back, so that of the forward waves the displacement alone
-//! is kept. Records of velocity and acceleration are `D1 u` and `D2 u`: their transposes act on the derivative of the misfit, and one
-//! step more is run, as they know the step behind them.
+//! summed over steps. The time derivatives have been moved to the adjoint wavefield by summation by parts, so that only the displacement
+//! of the forward wavefield is kept. Records of velocity and acceleration are `D1 u` and `D2 u`; their transposes act on the adjoint
+//! sources, and the run has one step more, because a central difference needs the following step.
+//!
+//! The products are summed in single precision. The adjoint sources are therefore scaled by a power of two, so that the products are far
+//! from its limits whatever the strength of the sources.
 
 mod chain;
 mod correlate;
@@ -40,13 +44,13 @@ use crate::mesh::step::Law;
 use crate::mesh::{Locator, Place};
 use crate::time_loop::Sampler;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
-pub use chain::{Gradient, Parameters};
+pub use chain::{Gradient, Parameters, covers};
 use correlate::{Back, Correlate, PRODUCTS, Room};
 
 /// Steps whose products are summed in single precision before they are added to sums in double precision.
 const TOGETHER: usize = 32;
 
-/// What is different between waves that run forward and those that run back: all else of the engine serves both.
+/// State that differs between the forward and the adjoint run: all else of the engine serves both.
 struct Waves<const D: usize> {
     displacement: Vec<[f32; D]>,
     velocity: Vec<[f32; D]>,
@@ -84,7 +88,7 @@ struct Mark<const D: usize> {
     fields: [Vec<[f32; D]>; 3],
 }
 
-/// A shot whose misfit has a gradient.
+/// The forward and the adjoint run of one shot, for the gradient of a misfit of its records.
 pub struct Adjoint<'a, const D: usize> {
     setup: &'a Setup<'a, D>,
     shot: &'a Shot<D>,
@@ -97,13 +101,17 @@ pub struct Adjoint<'a, const D: usize> {
     totals: Vec<[f64; PRODUCTS]>,
     /// Of the points of absorbing faces: along the normal and across it.
     face_sums: Vec<[f64; 2]>,
+    /// The largest displacement (m) that was met in the forward run.
+    largest: f32,
+    /// By what the adjoint sources are multiplied, a power of two.
+    scale: f64,
 }
 
 impl<'a, const D: usize> Adjoint<'a, D> {
     /// Prepares a shot over isotropic solids.
     ///
     /// # Errors
-    /// A medium, boundary or quantity of which there is no gradient; a source or receiver outside of the mesh.
+    /// A medium, boundary or quantity of which there is no gradient; no receivers; a source or receiver outside of the mesh.
     pub fn new(cpu: Cpu, setup: &'a Setup<'a, D>, shot: &'a Shot<D>) -> Result<Self, Error> {
         check(setup, shot)?;
         let cut = Cut::new(setup, std::slice::from_ref(&(0..setup.mesh.len())))?;
@@ -116,6 +124,8 @@ impl<'a, const D: usize> Adjoint<'a, D> {
             sums: vec![vec![[Lanes::ZERO; PRODUCTS]; table.points()]; blocks],
             totals: vec![[0.0; PRODUCTS]; blocks * LANES * table.points()],
             face_sums: vec![[0.0; 2]; faces.len()],
+            largest: 0.0,
+            scale: 1.0,
             setup,
             shot,
             table,
@@ -131,10 +141,20 @@ impl<'a, const D: usize> Adjoint<'a, D> {
         [3 * field, field]
     }
 
-    /// Bytes beside those: the engine, the waves that run back, and sums.
+    /// Bytes beside those: the engine, the adjoint wavefield with its sources, sums, and the gradient at all points.
     pub fn bytes(&self) -> usize {
         let sums = self.sums.len() * self.table.points() * size_of::<[Lanes; PRODUCTS]>();
-        self.engine.bytes() + self.sizes()[0] + sums + size_of_val(&self.totals[..])
+        let points = self.setup.mesh.len() * self.table.points();
+        let gradients = 2 * points * 2 * size_of::<[f64; 3]>();
+        let histories = 2 * self.values() * self.steps() * size_of::<f32>();
+        let faces = size_of_val(&self.faces[..]) + size_of_val(&self.face_sums[..]);
+        self.engine.bytes()
+            + self.sizes()[0]
+            + sums
+            + size_of_val(&self.totals[..])
+            + gradients
+            + histories
+            + faces
     }
 
     /// Steps that are run: records of velocity and acceleration know the step behind the last one.
@@ -143,10 +163,10 @@ impl<'a, const D: usize> Adjoint<'a, D> {
     }
 
     /// The gradient of a misfit. `judge` takes the records, `[record][component][receiver]` with components in the order of files (z, x[, y])
-    /// and one record in `jdata` steps, and gives the derivative of the misfit by each of them.
+    /// and one record in `jdata` steps, in m, m/s or m/s2, and gives the derivative of the misfit by each of them.
     ///
     /// # Errors
-    /// Those of `judge`; waves that grow without bound.
+    /// Those of `judge`; as many derivatives as there are no records; a wavefield that grows without bound.
     pub fn gradient(
         &mut self,
         schedule: &CheckpointSchedule,
@@ -155,6 +175,7 @@ impl<'a, const D: usize> Adjoint<'a, D> {
         let steps = self.steps();
         let mut judge = Some(judge);
         let (mut records, mut seen) = (Vec::new(), 0);
+        self.largest = 0.0;
         let mut marks: Vec<Mark<D>> = Vec::new();
         let (mut tape, mut first) = (Vec::new(), 0);
         let mut back: Option<Waves<D>> = None;
@@ -182,7 +203,14 @@ impl<'a, const D: usize> Adjoint<'a, D> {
                 }
                 Action::Reverse(range) => {
                     if let Some(judge) = judge.take() {
+                        let count = records.len();
                         let residual = judge(std::mem::take(&mut records))?;
+                        if residual.len() != count {
+                            return Err(Error::setup(format!(
+                                "a shot has {count} records and {} derivatives of the misfit by them",
+                                residual.len()
+                            )));
+                        }
                         back = Some(self.back(&residual)?);
                     }
                     let Some(back) = &mut back else { continue };
@@ -227,8 +255,13 @@ impl<'a, const D: usize> Adjoint<'a, D> {
         let searches = step.is_multiple_of(self.shot.jcheck.max(1)) || *seen == self.steps();
         if searches && self.engine.first_non_finite()?.is_some() {
             return Err(Error::setup(format!(
-                "the waves have grown without bound by step {step}: take a smaller time step"
+                "the wavefield is no longer finite at step {step}: the time step {} s is probably too large; take a smaller one",
+                self.setup.dt
             )));
+        }
+        if step.is_multiple_of(TOGETHER) {
+            let all = self.engine.displacement.as_flattened();
+            self.largest = all.iter().fold(self.largest, |most, x| most.max(x.abs()));
         }
         if step < self.shot.nt && step.is_multiple_of(self.shot.jdata) {
             let from = records.len();
@@ -243,10 +276,10 @@ impl<'a, const D: usize> Adjoint<'a, D> {
         self.shot.receivers.len() * D
     }
 
-    /// The waves that run back, at rest: at the receivers act the derivatives of the misfit, the last one first.
-    fn back(&self, residual: &[f32]) -> Result<Waves<D>, Error> {
+    /// The adjoint wavefield at rest, with the adjoint sources at the receivers, reversed in time.
+    fn back(&mut self, residual: &[f32]) -> Result<Waves<D>, Error> {
         let (steps, count) = (self.steps(), self.shot.receivers.len());
-        let mut sources = Vec::with_capacity(count * D);
+        let mut histories = Vec::with_capacity(count * D);
         for (r, at) in self.shot.receivers.iter().enumerate() {
             for c in 0..D {
                 let mut of_records = vec![0.0; steps];
@@ -254,16 +287,30 @@ impl<'a, const D: usize> Adjoint<'a, D> {
                 for (record, row) in rows.enumerate() {
                     of_records[record * self.shot.jdata] = f64::from(row[c * count + r]);
                 }
-                let history = transposed(self.shot.quantity, &of_records, self.setup.dt);
                 let mut force = [0.0; D];
                 force[Engine::<D>::axis(self.shot.quantity, c)] = 1.0;
-                sources.push(Source {
-                    at: *at,
-                    strength: Strength::Force(force),
-                    history: history.into_iter().rev().map(|x| x as f32).collect(),
-                });
+                histories.push((
+                    *at,
+                    force,
+                    transposed(self.shot.quantity, &of_records, self.setup.dt),
+                ));
             }
         }
+        let all = histories.iter().flat_map(|(.., history)| history);
+        self.scale = scale(
+            all.fold(0.0, |most: f64, x| most.max(x.abs())),
+            self.largest.into(),
+        );
+        let source = |(at, force, history): ([f64; D], [f64; D], Vec<f64>)| Source {
+            at,
+            strength: Strength::Force(force),
+            history: history
+                .into_iter()
+                .rev()
+                .map(|x| (self.scale * x) as f32)
+                .collect(),
+        };
+        let sources: Vec<_> = histories.into_iter().map(source).collect();
         let setup = Setup {
             sources: &sources,
             ..*self.setup
@@ -286,7 +333,7 @@ impl<'a, const D: usize> Adjoint<'a, D> {
         match self.engine.first_non_finite()? {
             None => Ok(()),
             Some(_) => Err(Error::setup(
-                "the waves that run back are not finite: the derivatives of the misfit are not, or are too large for single precision",
+                "the adjoint wavefield is not finite: the residuals are not finite or too large for single precision; look at the amplitudes of the data and of their weights",
             )),
         }
     }
@@ -326,7 +373,7 @@ impl<'a, const D: usize> Adjoint<'a, D> {
 }
 
 impl<const D: usize> Engine<D> {
-    /// Adds the products of forward waves with the waves of this engine to the sums of the blocks.
+    /// Adds the products of a forward displacement with the wavefield of this engine to the sums of the blocks.
     fn in_blocks<const N: usize>(&self, forward: &[[f32; D]], sums: &mut [Vec<[Lanes; PRODUCTS]>]) {
         let tables = Tables::<N>::new(&self.basis);
         let back = Back {
@@ -355,6 +402,19 @@ impl<const D: usize> Engine<D> {
     }
 }
 
+/// By what adjoint sources are multiplied, the largest of which is given (N) and the largest displacement (m) of the forward run: a force of
+/// 1 N moves a point 100 m away in rock by some 1e-14 m, and the displacements of both runs are to have a product near one.
+fn scale(force: f64, displacement: f64) -> f64 {
+    let wanted = 1e14 / (force * displacement);
+    // Sources stay below 1e30 N, far from the largest number.
+    let most = 1e30 / force;
+    let found = wanted.min(most);
+    match found.is_finite() && found > 0.0 {
+        true => found.log2().round().exp2(),
+        false => 1.0,
+    }
+}
+
 /// From derivatives by the records of every step to those by the displacement of every step: the transpose of the difference that a
 /// quantity is of the displacement.
 fn transposed(quantity: Quantity, of_records: &[f64], dt: f64) -> Vec<f64> {
@@ -379,33 +439,34 @@ fn check<const D: usize>(setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> 
             Law::Isotropic { .. } => {}
             Law::Fluid(_) => {
                 return no(format!(
-                    "region {region} is a fluid, and there are gradients of solids alone; a sea can be replaced by a free surface, or sfvsgrad{D}d-gpu takes it"
+                    "region {region} is a fluid, and there are gradients of solids alone: leave the water out of the mesh and take its floor as a free surface"
                 ));
             }
             Law::Anisotropic(_) => {
                 return no(format!(
-                    "region {region} has a table of constants, and there are gradients of isotropic solids alone (sfvsgrad{D}d-gpu has those of constants)"
+                    "region {region} has a table of constants, and there are gradients of isotropic solids alone"
                 ));
             }
         }
     }
     if setup.relaxations.is_some() {
-        return no(format!(
-            "the medium attenuates, and there are gradients of elastic solids alone: leave out its attenuation, or take sfvsgrad{D}d-gpu"
-        ));
+        return no("the medium attenuates, and there are gradients of elastic solids alone: leave out its attenuation".into());
     }
     if setup.pml.is_some() {
-        return no("waves do not run back through perfectly matched layers: take a sponge instead".into());
+        return no("perfectly matched layers have none: take a sponge instead".into());
     }
     if setup.lumping != Lumping::Matrix {
         return no(
-            "row sums of the damping of absorbing faces have no exact transpose: take the whole matrix"
+            "with row sums of the damping of absorbing faces in the mass there is none: take the whole matrix"
                 .into(),
         );
     }
     let known = [Quantity::Displacement, Quantity::Velocity, Quantity::Acceleration];
     if !known.contains(&shot.quantity) {
-        return no("records are of displacement, velocity or acceleration".into());
+        return no(format!(
+            "records are of {:?}, and can be of displacement, velocity or acceleration",
+            shot.quantity
+        ));
     }
     if shot.receivers.is_empty() {
         return no("there are no receivers".into());

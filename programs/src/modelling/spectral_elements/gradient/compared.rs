@@ -35,19 +35,36 @@ impl Compared {
             || data.len() != found.iter().product::<usize>() as u64
         {
             bail!(
-                "{} has n1={} n2={} n3={} n4={} and {} values; this program takes data of this survey: n1={receivers} receivers, n2={components} components, n3 times, n4={} shots",
+                "{} has n1={} n2={} n3={} n4={} and {} values; this program takes data of this survey: n1={receivers} receivers, n2={components} components, n3 times, n4={} shots (or all {})",
                 data.name(),
                 found[0],
                 found[1],
                 found[2],
                 found[3],
                 data.len(),
-                shots[0]
+                shots[0],
+                shots[1]
+            );
+        }
+        if found[3] == shots[0] && shots[0] != shots[1] {
+            let listed = data.header().text("shots");
+            let axes = [&data.axis(4), &run.spreads.axis];
+            run.spreads.picks.same(&data.name(), listed.as_deref(), axes)?;
+        }
+        if let Some(quantity) = data
+            .header()
+            .text("quantity")
+            .filter(|found| *found != run.quantity)
+        {
+            bail!(
+                "{} holds {quantity}, and this run models {}: give the data= of the data",
+                data.name(),
+                run.quantity
             );
         }
         if data.header().text(CLOCK).is_some() && run.timing.exact.is_none() {
             job.warn(&format!(
-                "{} has exact time and the waves of this run have that of their steps: tdc=y gives them exact time, too",
+                "{} is in exact time (tdc=y), and this run is not: give tdc=y",
                 data.name()
             ));
         }
@@ -157,7 +174,7 @@ fn samples<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Res
     );
     let (last, whole) = (o + (n as f64 - 1.0) * d, run.begin + steps as f64 * run.dt);
     ensure!(
-        last <= whole * (1.0 + 1e-6),
+        last <= whole + 1e-3 * run.dt,
         "{} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {whole} s: give a larger nt=, or take the beginning of the data by sfwindow n3=",
         data.name()
     );

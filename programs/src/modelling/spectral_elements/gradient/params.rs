@@ -1,8 +1,8 @@
 //! The parameters of the programs of gradients on meshes.
 
-use super::super::params::{CHECKS, EARTH, MESH, SIDES, THREADS, VERB, counted, joined};
+use super::super::params::{EARTH, MESH, SIDES, THREADS, counted, joined};
 use crate::modelling::exact_time::TDC;
-use crate::modelling::params::JDATA;
+use crate::modelling::params::{CFL, JCHECK, JDATA};
 use rsf_io::{Param, Program};
 
 const COMMENTS: &str = "\
@@ -10,26 +10,28 @@ Models the shots of a survey on a mesh, compares them with the data on standard 
 with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of the misfit divided by \
 that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
 explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of isotropic \
-solids without attenuation, with free, absorbing and sponge= sides; records are displacement, velocity or acceleration. The \
+solids without attenuation, with free, absorbing and sponge= sides (cpml=, ccc=, attenuation and fluids are refused); records are displacement, velocity or acceleration. The \
 program runs on processors.
 
-on= says by what the gradient is. model: by the values of vp=, vs= and den= at the nodes of their grid, by the transpose of \
-their interpolation, with the axes of the grid. regions: by the numbers of each region; n1 counts regions. grid: by values at the \
-nodes of a grid of its own (nqz=, oqz=, dqz= and so on), as if the model were given there, for pictures and for a search that \
-begins with constant regions. A grid for all regions has no value where a node lies on an interface or outside of the mesh: \
-there the gradient is zero. The last axis counts the parameters that wrt= names, in SI units: speeds, Lame's constants or \
+on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
+their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A parameter that has no \
+grid has its gradient at the same nodes, as if it were interpolated from them, and so have those of another wrt= than vp,vs,rho. \
+regions: one value for each region, with n1 counting regions. grid: at the nodes of a grid of its own (nqz=, oqz=, dqz= and so \
+on), as if the model were given there, for figures and for inversions that begin with constant regions. On a grid for all \
+regions, nodes on interfaces or outside of the mesh have the gradient zero: their share goes to the nodes of the same region \
+beside them. The last axis counts the parameters that wrt= names, in SI units: speeds, Lame's constants or \
 impedances (ip=rho*vp, is=rho*vs), each with the density while the other two do not change.
 
 The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. \
 Their times are those of their header (n3, o3, d3): where they differ from those of the steps, the records are resampled to \
-them. They must end within the nt= steps of the run. With stations= their components are Z, N, E. With shots= they may be those \
+them. They must end within the nt= steps of the run, and data with the interval of the steps have as many records as the run. With stations= their components are Z, N, E. With shots= they may be those \
 of the picked shots or of all. weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= \
 says what the misfit is. squares: half the sum of the squared differences. correlation: for each trace one minus the \
 normalised correlation, so that amplitudes have no effect (Choi and Alkhalifah 2012). envelope: half the sum of the squared \
 differences of the envelopes (Bozdag and others 2011). With tdc=y the misfit is that of data in exact time.
 
-The waves that run back need the displacement of the forward waves from the last step to the first. memory= limits the memory for it: if \
-all steps fit they are kept, otherwise as many as fit at a time, and waves are computed again from checkpoints (Griewank and \
+The adjoint run needs the displacement of the forward wavefield from the last step to the first. memory= limits the memory for it: if \
+all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and \
 Walther 2000). The gradient has the same bits for any memory= and threads=. plan=y prints what is kept and how many steps are \
 computed again. With all steps kept a gradient takes three to three and a half times as long as the modelling of its shots, with checkpoints in a fifth of that memory about four times.";
 
@@ -65,7 +67,7 @@ const OWN: &[Param] = &[
     Param::float("memory")
         .default_text("half of the free memory")
         .range("above 0", Some(1e-9), None)
-        .doc("memory for the waves that are kept, GB"),
+        .doc("memory for the stored forward wavefield and its checkpoints, GB; the mesh and its fields come on top"),
     Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("on=grid: number of nodes along z"),
     Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("on=grid: number of nodes along x"),
     Param::float("oqz").default_text("the mesh").doc("on=grid: first z"),
@@ -90,8 +92,20 @@ const GRID_3D: &[Param] = &[
         .doc("on=grid: distance of the nodes along y"),
 ];
 
-const LISTS_2D: &[&[Param]] = &[MESH, OWN, SIDES, VERB, CHECKS, THREADS];
-const LISTS_3D: &[&[Param]] = &[MESH, OWN, GRID_3D, SIDES, EARTH, VERB, CHECKS, THREADS];
+/// What is printed and checked.
+const CHECKS: &[Param] = &[
+    Param::bool("verb")
+        .default("n")
+        .doc("print mesh, stability, memory and, for several shots, progress"),
+    CFL,
+    JCHECK,
+    Param::bool("plan")
+        .default("n")
+        .doc("print mesh, stability and memory, and do not run"),
+];
+
+const LISTS_2D: &[&[Param]] = &[MESH, OWN, SIDES, CHECKS, THREADS];
+const LISTS_3D: &[&[Param]] = &[MESH, OWN, GRID_3D, SIDES, EARTH, CHECKS, THREADS];
 
 /// `sfsemgrad2d-gpu` as its user sees it.
 pub static PROGRAM_2D: Program = Program {

@@ -2,10 +2,10 @@
 
 use super::super::Run;
 use super::parameters;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use kernels::mesh::Mesh;
 use kernels::methods::spectral_elements::Lattice;
-use kernels::methods::spectral_elements::adjoint::{Gradient, Parameters};
+use kernels::methods::spectral_elements::adjoint::{Gradient, Parameters, covers};
 use rsf_io::{Axis, Job, Output};
 
 /// Where the parameters are.
@@ -29,14 +29,23 @@ const NAMES: [&str; 3] = ["z", "x", "y"];
 impl<const D: usize> Target<D> {
     /// As `on=` and `wrt=` say.
     pub fn read(job: &Job, run: &Run<D>) -> anyhow::Result<Self> {
+        let varies = run.rocks.model.is_some();
         let place = match (job.choice("on")?, run.rocks.lattice) {
-            ("regions", Some(_)) => bail!(
-                "on=regions: vp=, vs= or den= change within the regions; on=model gives the gradient at the nodes of their grid"
+            ("regions", Some(_)) => {
+                bail!("on=regions: vp=, vs= or den= vary within the regions: give on=model or on=grid")
+            }
+            ("auto" | "regions", None) if varies => bail!(
+                "the model varies within the regions: on=grid gives the gradient at the nodes of nqz=, nqx= and so on"
             ),
             ("model", None) => bail!(
                 "on=model: the model is not on a grid; on=regions gives a gradient for each region, on=grid one at the nodes of nqz=, nqx= ..."
             ),
-            ("grid", _) => Place::Grids(grid(job, &run.mesh)?, 1),
+            ("grid", _) => {
+                let lattice = grid(job, &run.mesh)?;
+                covers((&run.mesh, &run.basis), (lattice, 1))
+                    .context("on=grid: the grid of nqz=, oqz=, dqz= and so on does not serve this mesh")?;
+                Place::Grids(lattice, 1)
+            }
             (_, Some((lattice, count))) => Place::Grids(lattice, count),
             (_, None) => Place::Regions(run.rocks.media.len()),
         };
@@ -112,10 +121,15 @@ fn grid<const D: usize>(job: &Job, mesh: &Mesh<D>) -> anyhow::Result<Lattice<D>>
         let high = along.fold(f64::NEG_INFINITY, f64::max);
         let n = usize::try_from(job.int(&format!("nq{name}"))?)?;
         let first = job.double_opt(&format!("oq{name}"))?.unwrap_or(low);
+        if first >= high || !first.is_finite() {
+            bail!(
+                "oq{name}={first} lies beyond the mesh, which ends at {high} m along {name}: give a smaller oq{name}="
+            );
+        }
         let whole = (high - first) / (n.max(2) - 1) as f64;
         let step = job.double_opt(&format!("dq{name}"))?.unwrap_or(whole);
-        if !(step > 0.0 && step.is_finite() && first.is_finite()) {
-            bail!("dq{name}={step} oq{name}={first}: steps of grids are above zero, in metres");
+        if !(step > 0.0 && step.is_finite()) {
+            bail!("dq{name}={step}: the distance of the nodes must be above 0 m");
         }
         (lattice.n[c], lattice.o[c], lattice.d[c]) = (n, first, step);
     }
