@@ -152,10 +152,10 @@ fn what_has_no_gradient_is_refused() {
     for (words, said) in [
         (
             "data=pressure",
-            "gradients take data=velocity, displacement or acceleration",
+            "give data=velocity, displacement or acceleration",
         ),
         ("sponge=0 cpml=100", "leave out cpml="),
-        ("lumping=specfem", "lumping=specfem has no exact adjoint"),
+        ("lumping=specfem", "give lumping=matrix"),
         ("on=model", "the model is not on a grid"),
         ("nt=300", "has n3=420 records and this run has 300"),
         ("materials=lossy.rsf", "the medium attenuates"),

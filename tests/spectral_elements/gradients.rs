@@ -112,14 +112,14 @@ fn run<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, expected: Option<&[f32]
     let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), setup, shot).unwrap();
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).unwrap();
     let (mut found, mut kept) = (0.0, Vec::new());
-    let gradient = adjoint.gradient(&schedule, |records| {
+    let gradient = adjoint.gradient((setup, shot), &schedule, |records| {
         kept.clone_from(&records);
         let zero = vec![0.0; records.len()];
         let (sum, residual) = misfit(&records, expected.unwrap_or(&zero));
         found = sum;
         match wanted {
             true => Ok(residual),
-            // The way back is not needed.
+            // The adjoint run is not needed.
             false => Err(Error::setup("enough")),
         }
     });

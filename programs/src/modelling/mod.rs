@@ -9,6 +9,8 @@ mod fibre;
 mod finished;
 mod machine;
 pub(crate) mod model;
+#[cfg(feature = "velocity-stress")]
+mod observed;
 mod params;
 mod part;
 mod picks;

@@ -16,33 +16,25 @@ impl Turn {
         Self { rows }
     }
 
-    /// Records `[component][receiver]`; what lies behind the three components stays as it is.
+    /// From records `[component][receiver]` of z, x, y to those of Z, N, E; what lies behind the three components stays as it is.
     pub fn apply(&self, traces: &[f32]) -> Vec<f32> {
-        let n = self.rows.len();
-        let component = |k: usize| {
-            let of = move |r: usize| {
-                (0..3)
-                    .map(|c| self.rows[r][k][c] * traces[c * n + r])
-                    .sum::<f32>()
-            };
-            (0..n).map(of)
-        };
-        let turned = (0..3).flat_map(component);
-        turned.chain(traces[3 * n..].iter().copied()).collect()
+        self.turned(traces, |row, to, from| row[to][from])
     }
 
-    /// The transpose: from Z, N, E of every receiver to its components z, x, y.
+    /// The transpose: from Z, N, E to z, x, y.
     pub fn transposed(&self, traces: &[f32]) -> Vec<f32> {
+        self.turned(traces, |row, to, from| row[from][to])
+    }
+
+    fn turned(&self, traces: &[f32], entry: impl Fn(&[[f32; 3]; 3], usize, usize) -> f32) -> Vec<f32> {
         let n = self.rows.len();
-        let component = |c: usize| {
-            let of = move |r: usize| {
-                (0..3)
-                    .map(|k| self.rows[r][k][c] * traces[k * n + r])
-                    .sum::<f32>()
-            };
-            (0..n).map(of)
+        let value = |to: usize, r: usize| {
+            let of = |from: usize| entry(&self.rows[r], to, from) * traces[from * n + r];
+            (0..3).map(of).sum::<f32>()
         };
-        (0..3).flat_map(component).collect()
+        let each = (0..3).flat_map(|to| (0..n).map(move |r| (to, r)));
+        let turned = each.map(|(to, r)| value(to, r));
+        turned.chain(traces[3 * n..].iter().copied()).collect()
     }
 }
 
@@ -60,6 +52,8 @@ mod tests {
             }
         }
         let turned = Turn::new(&frames).apply(&traces);
+        let back = Turn::new(&frames).transposed(&turned);
+        assert!(back.iter().zip(&traces).all(|(a, b)| (a - b).abs() < 1e-6));
         for (got, want) in turned.iter().zip([2.0, 2.0, 0.0, 0.0, -0.5, -0.5, 7.0]) {
             assert!((got - want).abs() < 1e-6);
         }

@@ -2,7 +2,7 @@
 
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
-use super::Adjoint;
+use super::{Adjoint, Setup};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Basis, Mesh};
@@ -29,10 +29,10 @@ pub struct Gradient<const D: usize> {
     points: usize,
 }
 
-impl<const D: usize> Adjoint<'_, D> {
+impl<const D: usize> Adjoint<D> {
     /// The derivatives by speeds and density at all points, of the sums of all steps, which begin anew.
-    pub(super) fn chained(&mut self) -> Gradient<D> {
-        let (setup, table, points) = (self.setup, &self.table, self.table.points());
+    pub(super) fn chained(&mut self, setup: &Setup<D>) -> Gradient<D> {
+        let (table, points) = (&self.table, self.table.points());
         let sponge = Damping::new(setup, table);
         let mut values = vec![[0.0; 3]; setup.mesh.len() * points];
         let mut media = vec![[0.0; 3]; values.len()];

@@ -24,6 +24,7 @@
 
 mod chain;
 mod correlate;
+mod unsupported;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,16 +37,16 @@ use super::cut::Cut;
 use super::lanes::{LANES, Lanes};
 use super::points::{Placed, Quantity};
 use super::shape::Tables;
-use super::{Engine, Lumping, Setup, Shot, Source, Strength};
+use super::{Engine, Setup, Shot, Source, Strength};
 use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
+use crate::mesh::Locator;
 use crate::mesh::geometry::Tabulated;
-use crate::mesh::step::Law;
-use crate::mesh::{Locator, Place};
 use crate::time_loop::Sampler;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 pub use chain::{Gradient, Parameters, covers};
 use correlate::{Back, Correlate, PRODUCTS, Room};
+pub use unsupported::{Unsupported, unsupported};
 
 /// Steps whose products are summed in single precision before they are added to sums in double precision.
 const TOGETHER: usize = 32;
@@ -89,11 +90,12 @@ struct Mark<const D: usize> {
 }
 
 /// The forward and the adjoint run of one shot, for the gradient of a misfit of its records.
-pub struct Adjoint<'a, const D: usize> {
-    setup: &'a Setup<'a, D>,
-    shot: &'a Shot<D>,
+pub struct Adjoint<const D: usize> {
+    /// Steps of the shot, numbers of a record, elements.
+    nt: usize,
+    values: usize,
+    elements: usize,
     table: Tabulated<D>,
-    locator: Locator<'a, D>,
     engine: Engine<D>,
     faces: Vec<FacePoint<D>>,
     /// `[block][point][product]`, in single precision and in double.
@@ -107,12 +109,12 @@ pub struct Adjoint<'a, const D: usize> {
     scale: f64,
 }
 
-impl<'a, const D: usize> Adjoint<'a, D> {
+impl<const D: usize> Adjoint<D> {
     /// Prepares a shot over isotropic solids.
     ///
     /// # Errors
-    /// A medium, boundary or quantity of which there is no gradient; no receivers; a source or receiver outside of the mesh.
-    pub fn new(cpu: Cpu, setup: &'a Setup<'a, D>, shot: &'a Shot<D>) -> Result<Self, Error> {
+    /// What [`unsupported`] names; no receivers; a source or receiver outside of the mesh.
+    pub fn new(cpu: Cpu, setup: &Setup<D>, shot: &Shot<D>) -> Result<Self, Error> {
         check(setup, shot)?;
         let cut = Cut::new(setup, std::slice::from_ref(&(0..setup.mesh.len())))?;
         let locator = Locator::new(setup.mesh);
@@ -126,13 +128,23 @@ impl<'a, const D: usize> Adjoint<'a, D> {
             face_sums: vec![[0.0; 2]; faces.len()],
             largest: 0.0,
             scale: 1.0,
-            setup,
-            shot,
+            nt: shot.nt,
+            values: shot.receivers.len() * D,
+            elements: setup.mesh.len(),
             table,
-            locator,
             engine,
             faces,
         })
+    }
+
+    /// Prepares another shot over the same mesh and medium: other sources and receivers. Everything else of `setup` and `shot` is as it was.
+    ///
+    /// # Errors
+    /// As of the first one; it is of no use then.
+    pub fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
+        check(setup, shot)?;
+        self.values = shot.receivers.len() * D;
+        self.engine.next_shot(setup, shot, &Locator::new(setup.mesh))
     }
 
     /// Bytes of a checkpoint and of a recorded step, as a [`CheckpointSchedule`] asks for them.
@@ -144,9 +156,9 @@ impl<'a, const D: usize> Adjoint<'a, D> {
     /// Bytes beside those: the engine, the adjoint wavefield with its sources, sums, and the gradient at all points.
     pub fn bytes(&self) -> usize {
         let sums = self.sums.len() * self.table.points() * size_of::<[Lanes; PRODUCTS]>();
-        let points = self.setup.mesh.len() * self.table.points();
+        let points = self.elements * self.table.points();
         let gradients = 2 * points * 2 * size_of::<[f64; 3]>();
-        let histories = 2 * self.values() * self.steps() * size_of::<f32>();
+        let histories = 2 * self.values * self.steps() * size_of::<f32>();
         let faces = size_of_val(&self.faces[..]) + size_of_val(&self.face_sums[..]);
         self.engine.bytes()
             + self.sizes()[0]
@@ -159,16 +171,17 @@ impl<'a, const D: usize> Adjoint<'a, D> {
 
     /// Steps that are run: records of velocity and acceleration know the step behind the last one.
     pub fn steps(&self) -> usize {
-        self.shot.nt + 1
+        self.nt + 1
     }
 
-    /// The gradient of a misfit. `judge` takes the records, `[record][component][receiver]` with components in the order of files (z, x[, y])
+    /// The gradient of a misfit of the shot that was prepared last, whose `setup` and `shot` are given. `judge` takes the records, `[record][component][receiver]` with components in the order of files (z, x[, y])
     /// and one record in `jdata` steps, in m, m/s or m/s2, and gives the derivative of the misfit by each of them.
     ///
     /// # Errors
     /// Those of `judge`; as many derivatives as there are no records; a wavefield that grows without bound.
     pub fn gradient(
         &mut self,
+        (setup, shot): (&Setup<D>, &Shot<D>),
         schedule: &CheckpointSchedule,
         judge: impl FnOnce(Vec<f32>) -> Result<Vec<f32>, Error>,
     ) -> Result<Gradient<D>, Error> {
@@ -189,7 +202,7 @@ impl<'a, const D: usize> Adjoint<'a, D> {
                 Action::Advance(range) => {
                     for step in range {
                         self.engine.step();
-                        self.record(step, &mut seen, &mut records)?;
+                        self.record(step, shot, (&mut seen, &mut records))?;
                     }
                 }
                 Action::Record(range) => {
@@ -197,7 +210,7 @@ impl<'a, const D: usize> Adjoint<'a, D> {
                     tape.resize(tape.len().max(range.len()), Vec::new());
                     for step in range {
                         self.engine.step();
-                        self.record(step, &mut seen, &mut records)?;
+                        self.record(step, shot, (&mut seen, &mut records))?;
                         tape[step - first].clone_from(&self.engine.displacement);
                     }
                 }
@@ -211,7 +224,7 @@ impl<'a, const D: usize> Adjoint<'a, D> {
                                 residual.len()
                             )));
                         }
-                        back = Some(self.back(&residual)?);
+                        back = Some(self.back(&residual, setup, shot)?);
                     }
                     let Some(back) = &mut back else { continue };
                     back.swap(&mut self.engine);
@@ -221,7 +234,7 @@ impl<'a, const D: usize> Adjoint<'a, D> {
             }
         }
         self.flush();
-        Ok(self.chained())
+        Ok(self.chained(setup))
     }
 
     fn mark(&self) -> Mark<D> {
@@ -247,53 +260,49 @@ impl<'a, const D: usize> Adjoint<'a, D> {
     }
 
     /// Takes the records of a step that is run for the first time.
-    fn record(&mut self, step: usize, seen: &mut usize, records: &mut Vec<f32>) -> Result<(), Error> {
+    fn record(
+        &mut self,
+        step: usize,
+        shot: &Shot<D>,
+        (seen, records): (&mut usize, &mut Vec<f32>),
+    ) -> Result<(), Error> {
         if step < *seen {
             return Ok(());
         }
         *seen = step + 1;
-        let searches = step.is_multiple_of(self.shot.jcheck.max(1)) || *seen == self.steps();
+        let searches = step.is_multiple_of(shot.jcheck.max(1)) || *seen == self.steps();
         if searches && self.engine.first_non_finite()?.is_some() {
             return Err(Error::setup(format!(
                 "the wavefield is no longer finite at step {step}: the time step {} s is probably too large; take a smaller one",
-                self.setup.dt
+                self.engine.dt
             )));
         }
         if step.is_multiple_of(TOGETHER) {
             let all = self.engine.displacement.as_flattened();
             self.largest = all.iter().fold(self.largest, |most, x| most.max(x.abs()));
         }
-        if step < self.shot.nt && step.is_multiple_of(self.shot.jdata) {
+        if step < self.nt && step.is_multiple_of(shot.jdata) {
             let from = records.len();
-            records.resize(from + self.values(), 0.0);
+            records.resize(from + self.values, 0.0);
             self.engine.traces(&mut records[from..])?;
         }
         Ok(())
     }
 
-    /// Numbers of a record.
-    fn values(&self) -> usize {
-        self.shot.receivers.len() * D
-    }
-
     /// The adjoint wavefield at rest, with the adjoint sources at the receivers, reversed in time.
-    fn back(&mut self, residual: &[f32]) -> Result<Waves<D>, Error> {
-        let (steps, count) = (self.steps(), self.shot.receivers.len());
+    fn back(&mut self, residual: &[f32], setup: &Setup<D>, shot: &Shot<D>) -> Result<Waves<D>, Error> {
+        let (steps, count) = (self.steps(), shot.receivers.len());
         let mut histories = Vec::with_capacity(count * D);
-        for (r, at) in self.shot.receivers.iter().enumerate() {
+        for (r, at) in shot.receivers.iter().enumerate() {
             for c in 0..D {
                 let mut of_records = vec![0.0; steps];
-                let rows = residual.chunks_exact(self.values());
+                let rows = residual.chunks_exact(self.values);
                 for (record, row) in rows.enumerate() {
-                    of_records[record * self.shot.jdata] = f64::from(row[c * count + r]);
+                    of_records[record * shot.jdata] = f64::from(row[c * count + r]);
                 }
                 let mut force = [0.0; D];
-                force[Engine::<D>::axis(self.shot.quantity, c)] = 1.0;
-                histories.push((
-                    *at,
-                    force,
-                    transposed(self.shot.quantity, &of_records, self.setup.dt),
-                ));
+                force[Engine::<D>::axis(shot.quantity, c)] = 1.0;
+                histories.push((*at, force, transposed(shot.quantity, &of_records, setup.dt)));
             }
         }
         let all = histories.iter().flat_map(|(.., history)| history);
@@ -313,10 +322,10 @@ impl<'a, const D: usize> Adjoint<'a, D> {
         let sources: Vec<_> = histories.into_iter().map(source).collect();
         let setup = Setup {
             sources: &sources,
-            ..*self.setup
+            ..*setup
         };
         let homes = (&self.engine.homes, self.engine.blocks.len());
-        let placed = Placed::in_solid(&setup, &self.locator, homes)?;
+        let placed = Placed::in_solid(&setup, &Locator::new(setup.mesh), homes)?;
         Ok(Waves::new(self.engine.displacement.len(), placed))
     }
 
@@ -431,48 +440,10 @@ fn transposed(quantity: Quantity, of_records: &[f64], dt: f64) -> Vec<f64> {
     }
 }
 
-/// Refuses what has no gradient.
 fn check<const D: usize>(setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
-    let no = |what: String| Err(Error::setup(format!("gradients on meshes: {what}")));
-    for (region, medium) in setup.media.iter().enumerate() {
-        match medium.law {
-            Law::Isotropic { .. } => {}
-            Law::Fluid(_) => {
-                return no(format!(
-                    "region {region} is a fluid, and there are gradients of solids alone: leave the water out of the mesh and take its floor as a free surface"
-                ));
-            }
-            Law::Anisotropic(_) => {
-                return no(format!(
-                    "region {region} has a table of constants, and there are gradients of isotropic solids alone"
-                ));
-            }
-        }
+    match unsupported(setup, shot.quantity) {
+        Some(why) => Err(Error::setup(why.to_string())),
+        None if shot.receivers.is_empty() => Err(Error::setup("there are no receivers")),
+        None => Ok(()),
     }
-    if setup.relaxations.is_some() {
-        return no("the medium attenuates, and there are gradients of elastic solids alone: leave out its attenuation".into());
-    }
-    if setup.pml.is_some() {
-        return no("perfectly matched layers have none: take a sponge instead".into());
-    }
-    if setup.lumping != Lumping::Matrix {
-        return no(
-            "with row sums of the damping of absorbing faces in the mass there is none: take the whole matrix"
-                .into(),
-        );
-    }
-    let known = [Quantity::Displacement, Quantity::Velocity, Quantity::Acceleration];
-    if !known.contains(&shot.quantity) {
-        return no(format!(
-            "records are of {:?}, and can be of displacement, velocity or acceleration",
-            shot.quantity
-        ));
-    }
-    if shot.receivers.is_empty() {
-        return no("there are no receivers".into());
-    }
-    if let Some(bad) = shot.receivers.iter().find(|at| at.iter().any(|x| !x.is_finite())) {
-        return no(format!("a receiver is at {}", Place::from(*bad)));
-    }
-    Ok(())
 }

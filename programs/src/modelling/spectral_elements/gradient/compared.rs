@@ -1,14 +1,14 @@
 //! How the records of a mesh are compared with data: exact time, times of their own, axes of stations, weights.
 
 use super::super::{Run, outputs};
-use crate::modelling::acquisition::finite;
-use crate::modelling::exact_time::{CLOCK, Operator};
+use crate::modelling::exact_time::Operator;
+use crate::modelling::observed::{self, DataTimes, Recorded};
 use crate::modelling::picks::Picks;
 use crate::modelling::resample::{Samples, Times};
 use crate::modelling::turn::Turn;
-use anyhow::{bail, ensure};
+use anyhow::bail;
 use kernels::misfit::{Misfit, Observed};
-use rsf_io::{Axis, Input, Job};
+use rsf_io::{Input, Job};
 
 /// The data, and what is made of records before they are compared with them.
 pub struct Compared {
@@ -62,35 +62,14 @@ impl Compared {
                 run.quantity
             );
         }
-        if data.header().text(CLOCK).is_some() && run.timing.exact.is_none() {
-            job.warn(&format!(
-                "{} is in exact time (tdc=y), and this run is not: give tdc=y",
-                data.name()
-            ));
-        }
-        let weight = match job.has_input("weight") {
-            true => Some(job.input("weight")?),
-            false => None,
-        };
-        if let Some(weight) = &weight {
-            ensure!(
-                weight.len() == data.len(),
-                "{} has {} values and the data {}: a weight has one for each",
-                weight.name(),
-                weight.len(),
-                data.len()
-            );
-        }
+        observed::tell_clock(job, &data, run.timing.exact.is_some());
+        let weight = observed::weight(job, &data)?;
         let exact = run
             .timing
             .correction(outputs::taken(&run.shot), run.jdata)
             .map(Operator::new);
         Ok(Self {
-            kind: match job.choice("kind")? {
-                "correlation" => Misfit::Correlation,
-                "envelope" => Misfit::Envelope,
-                _ => Misfit::Squares,
-            },
+            kind: observed::kind(job)?,
             samples: samples(job, run, &data)?,
             values: receivers * components,
             count: found[..3].iter().product(),
@@ -105,15 +84,9 @@ impl Compared {
     /// The data of a shot, with their weights.
     pub fn observed(&mut self, shot: usize) -> anyhow::Result<Observed<f32>> {
         let (count, picks) = (self.count, &self.picks);
-        let mut of = |input: &mut Input| {
-            let place = match input.len() == (picks.whole() * count) as u64 {
-                true => picks.number(shot) - 1,
-                false => shot,
-            };
-            finite(input, (place * count) as u64, count)
-        };
+        let of = |input: &mut Input| observed::of_shot(input, picks, count, shot);
         let values = of(&mut self.data)?;
-        let weight = self.weight.as_mut().map(&mut of).transpose()?;
+        let weight = self.weight.as_mut().map(of).transpose()?;
         Ok(Observed::new(self.values, values, weight)?)
     }
 
@@ -147,42 +120,21 @@ impl Compared {
 
 /// How records become data at the times that a header tells, where those are others.
 fn samples<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Option<Samples>> {
-    let Axis { n, o, d, .. } = data.axis(3);
-    // What the header says, and not the nearest number of single precision.
-    let [o, d] = [o, d].map(|x| format!("{x}").parse().unwrap_or(f64::from(x)));
-    let (steps, jdata) = (run.timing.steps, run.jdata);
-    let step = run.dt * jdata as f64;
-    if (d - step).abs() <= 1e-3 * step && (o - run.begin).abs() <= 0.1 * run.dt {
-        let wanted = steps.div_ceil(jdata);
-        ensure!(
-            n == wanted,
-            "{} has n3={n} records and this run has {wanted} at the same times: give the nt= of the data",
-            data.name()
-        );
-        return Ok(None);
-    }
-    ensure!(
-        !job.given("jdata"),
-        "{} has o3={o} d3={d}, and with jdata={jdata} the records of this run begin at {} s and are {step} s apart: leave jdata= out, and they are resampled to the times of the data",
-        data.name(),
-        run.begin
-    );
-    ensure!(
-        d > 0.0 && d.is_finite() && o.is_finite(),
-        "{} has o3={o} d3={d}: its third axis is time in s, and d3 is above 0",
-        data.name()
-    );
-    let (last, whole) = (o + (n as f64 - 1.0) * d, run.begin + steps as f64 * run.dt);
-    ensure!(
-        last <= whole + 1e-3 * run.dt,
-        "{} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {whole} s: give a larger nt=, or take the beginning of the data by sfwindow n3=",
-        data.name()
-    );
-    let times = Times {
-        first: run.begin - o,
+    let recorded = Recorded {
+        begin: run.begin,
+        first: run.begin,
         dt: run.dt,
-        step: d,
-        count: n,
+        steps: run.timing.steps,
+        jdata: run.jdata,
     };
-    Ok(Some(Samples::new(&times, steps)))
+    let found = observed::times(job, data, &recorded)?;
+    Ok(found.map(|DataTimes { first, step, count }| {
+        let times = Times {
+            first: run.begin - first,
+            dt: run.dt,
+            step,
+            count,
+        };
+        Samples::new(&times, run.timing.steps)
+    }))
 }

@@ -8,17 +8,15 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::{Run, plan, prepare, raw_mesh};
 use crate::modelling::machine;
+use crate::modelling::observed::write_misfits;
 use crate::modelling::plan::{free_memory, gigabytes};
 use crate::modelling::survey::Survey;
 use crate::modelling::world::World;
 use anyhow::{Context, bail};
 use compared::Compared;
-use kernels::device::cpu::Cpu;
-use kernels::mesh::step::Law;
-use kernels::methods::spectral_elements::adjoint::{Adjoint, Gradient, Parameters};
-use kernels::methods::spectral_elements::{Lumping, Quantity};
+use kernels::methods::spectral_elements::adjoint::{Adjoint, Gradient, Parameters, Unsupported, unsupported};
 use kernels::time_loop::reversal::CheckpointSchedule;
-use rsf_io::{Axis, Job, Output, format_g};
+use rsf_io::{Axis, Job, format_g};
 use std::time::Instant;
 use target::Target;
 
@@ -89,7 +87,13 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     output.write_f32(&values)?;
     output.finish()?;
     match file {
-        Some(file) => write_misfits(file, &run, &misfits),
+        Some(file) => {
+            let shots = Axis {
+                n: misfits.len(),
+                ..run.spreads.axis.clone()
+            };
+            write_misfits(file, &shots, &misfits)
+        }
         None => Ok(()),
     }
 }
@@ -102,11 +106,11 @@ fn survey<const D: usize>(
 ) -> anyhow::Result<(Gradient<D>, Vec<f64>)> {
     let (shots, verb) = (run.spreads.count(), job.flag("verb")?);
     let (mut sum, mut misfits): (Option<Gradient<D>>, _) = (None, Vec::new());
-    let mut kept = None;
+    let mut made = None;
     for shot in 0..shots {
         let begun = Instant::now();
         run.turn_to(&[shot]);
-        let found = one(job, run, compared, (shot, &mut kept));
+        let found = one(job, run, compared, (shot, &mut made));
         let (gradient, misfit) = match shots {
             1 => found?,
             _ => found.with_context(|| format!("shot {}", run.spreads.picks.number(shot)))?,
@@ -129,30 +133,33 @@ fn survey<const D: usize>(
     Ok((sum, misfits))
 }
 
+/// What all shots share: the mesh is set up once, and all of them keep what the first one does.
+type Made<const D: usize> = Option<(Adjoint<D>, CheckpointSchedule)>;
+
 /// Gradient and misfit of a shot.
 fn one<const D: usize>(
     job: &Job,
     run: &Run<D>,
     compared: &mut Compared,
-    (shot, kept): (usize, &mut Option<CheckpointSchedule>),
+    (shot, made): (usize, &mut Made<D>),
 ) -> anyhow::Result<(Gradient<D>, f64)> {
-    let observed = compared.observed(shot)?;
-    let setup = run.setup();
-    let cpu: Cpu = machine::processors(job, 1)?;
-    let mut adjoint = Adjoint::new(cpu, &setup, &run.shot)?;
-    // All shots keep what the first one does.
-    let schedule = match kept {
-        Some(schedule) => *schedule,
+    let (observed, setup) = (compared.observed(shot)?, run.setup());
+    let (adjoint, schedule) = match made {
+        Some(made) => {
+            made.0.next_shot(&setup, &run.shot)?;
+            made
+        }
         None => {
+            let adjoint = Adjoint::new(machine::processors(job, 1)?, &setup, &run.shot)?;
             let schedule = schedule(job, &adjoint)?;
             if job.flag("verb")? {
                 tell(job, &adjoint, &schedule)?;
             }
-            *kept.insert(schedule)
+            made.insert((adjoint, schedule))
         }
     };
     let mut misfit = 0.0;
-    let gradient = adjoint.gradient(&schedule, |records| {
+    let gradient = adjoint.gradient((&setup, &run.shot), schedule, |records| {
         let (sum, residual) = compared.judge(records, &observed);
         misfit = sum;
         match sum.is_finite() {
@@ -166,7 +173,7 @@ fn one<const D: usize>(
 }
 
 /// What is kept in `memory=`.
-fn schedule<const D: usize>(job: &Job, adjoint: &Adjoint<'_, D>) -> anyhow::Result<CheckpointSchedule> {
+fn schedule<const D: usize>(job: &Job, adjoint: &Adjoint<D>) -> anyhow::Result<CheckpointSchedule> {
     let room = match (job.double_opt("memory")?, free_memory()) {
         (Some(asked), _) => asked * GIGA,
         (None, Some(free)) => SHARE * free,
@@ -184,7 +191,7 @@ fn schedule<const D: usize>(job: &Job, adjoint: &Adjoint<'_, D>) -> anyhow::Resu
 /// The lines of `plan=y` and `verb=y` on memory.
 fn tell<const D: usize>(
     job: &Job,
-    adjoint: &Adjoint<'_, D>,
+    adjoint: &Adjoint<D>,
     schedule: &CheckpointSchedule,
 ) -> anyhow::Result<()> {
     let (steps, sizes) = (adjoint.steps(), adjoint.sizes());
@@ -202,60 +209,24 @@ fn tell<const D: usize>(
     Ok(())
 }
 
-/// Writes the misfit of every shot.
-fn write_misfits<const D: usize>(mut file: Output, run: &Run<D>, misfits: &[f64]) -> anyhow::Result<()> {
-    let shots = Axis {
-        n: misfits.len(),
-        ..run.spreads.axis.clone()
-    };
-    file.set_axis(1, &shots);
-    file.set_rank(1);
-    let values: Vec<f32> = misfits.iter().map(|&x| x as f32).collect();
-    file.write_f32(&values)?;
-    Ok(file.finish()?)
-}
-
-/// Refuses what has no gradient, in the words of the command line.
+/// Refuses what has no gradient, and says what to change.
 fn refuse<const D: usize>(run: &Run<D>) -> anyhow::Result<()> {
-    let fluid = run
-        .rocks
-        .media
-        .iter()
-        .position(|medium| matches!(medium.law, Law::Fluid(_)));
-    if let Some(region) = fluid {
-        bail!(
-            "region {region} is a fluid (vs=0 in materials=), and gradients on meshes are those of solids: leave the water out of the mesh and take its floor as a free surface, or use sfvsgrad{D}d-gpu"
-        );
-    }
-    let table = run
-        .rocks
-        .media
-        .iter()
-        .position(|medium| matches!(medium.law, Law::Anisotropic(_)));
-    if let Some(region) = table {
-        bail!(
-            "region {region} takes its constants from ccc=, and gradients on meshes are those of isotropic solids: leave out ccc=, or use sfvsgrad{D}d-gpu"
-        );
-    }
-    if run.rocks.relaxations.is_some() {
-        bail!(
-            "the medium attenuates, and gradients on meshes are those of elastic solids: give attenuation=n (and leave out qp=, qs=, sls=)"
-        );
-    }
-    if run.pml.is_some() {
-        bail!(
-            "perfectly matched layers have no gradient: leave out cpml= (cpml=0 with specfem=) and give sponge="
-        );
-    }
-    if run.lumping != Lumping::Matrix {
-        bail!("lumping=specfem has no exact adjoint: give lumping=matrix");
-    }
-    match run.shot.quantity {
-        Quantity::Displacement | Quantity::Velocity | Quantity::Acceleration => Ok(()),
-        other => {
-            bail!("data= asks for {other:?}; gradients take data=velocity, displacement or acceleration")
+    let Some(why) = unsupported(&run.setup(), run.shot.quantity) else {
+        return Ok(());
+    };
+    let advice = match why {
+        Unsupported::Fluid(_) => {
+            format!(
+                "leave the water out of the mesh and take its floor as a free surface, or use sfvsgrad{D}d-gpu"
+            )
         }
-    }
+        Unsupported::Constants(_) => format!("leave out ccc=, or use sfvsgrad{D}d-gpu"),
+        Unsupported::Attenuation => "give attenuation=n (and leave out qp=, qs=, sls=)".into(),
+        Unsupported::Layers => "leave out cpml= (cpml=0 with specfem=) and give sponge=".into(),
+        Unsupported::RowSums => "give lumping=matrix".into(),
+        Unsupported::Quantity(_) => "give data=velocity, displacement or acceleration".into(),
+    };
+    bail!("{why}: {advice}")
 }
 
 /// The parameters that `wrt=` names.

@@ -6,6 +6,7 @@ use super::params;
 use super::set_up::{self, SetUp, meet};
 use super::stations::{Records, Station, Ways, stack};
 use crate::modelling::checkpoint::Sums;
+use crate::modelling::observed;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
 use anyhow::ensure;
@@ -69,19 +70,7 @@ fn compared(job: &mut Job, made: &mut SetUp, observed: Input) -> anyhow::Result<
     if compared.estimate.is_some() {
         compared.every = made.sampling.steps(made, job.given("source"))?;
     }
-    let weight = match job.has_input("weight") {
-        true => Some(job.input("weight")?),
-        false => None,
-    };
-    if let Some(weight) = &weight {
-        ensure!(
-            weight.len() == observed.len(),
-            "{} has {} values and the data {}: a weight has one for each",
-            weight.name(),
-            weight.len(),
-            observed.len()
-        );
-    }
+    let weight = observed::weight(job, &observed)?;
     Ok((compared, [observed].into_iter().chain(weight).collect()))
 }
 
@@ -100,7 +89,7 @@ fn output(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<O
 fn write(job: &mut Job, made: &SetUp, found: &Found, mut output: Output) -> anyhow::Result<()> {
     job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
     if job.given("misfit") {
-        write_misfits(job, made, &found.misfits)?;
+        observed::write_misfits(job.tagged_output("misfit")?, &shots(made), &found.misfits)?;
     }
     if job.given("source") {
         write_sources(job, made, &found.sources)?;
@@ -184,11 +173,7 @@ impl Compared {
             );
         }
         Ok(Self {
-            kind: match job.choice("kind")? {
-                "correlation" => Misfit::Correlation,
-                "envelope" => Misfit::Envelope,
-                _ => Misfit::Squares,
-            },
+            kind: observed::kind(job)?,
             estimate: estimate.then(|| job.double("damp")).transpose()?,
             every: 1,
         })
@@ -299,16 +284,6 @@ fn shots(made: &SetUp) -> Axis {
         n: made.shots(),
         ..made.run.spreads.axis.clone()
     }
-}
-
-/// Writes the misfit of every shot.
-fn write_misfits(job: &mut Job, made: &SetUp, misfits: &[f64]) -> anyhow::Result<()> {
-    let mut file: Output = job.tagged_output("misfit")?;
-    file.set_axis(1, &shots(made));
-    file.set_rank(1);
-    let values: Vec<f32> = misfits.iter().map(|&x| x as f32).collect();
-    file.write_f32(&values)?;
-    Ok(file.finish()?)
 }
 
 /// Writes the estimated time functions of every shot.

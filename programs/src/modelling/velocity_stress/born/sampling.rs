@@ -3,7 +3,8 @@
 use super::super::Run;
 use super::set_up::SetUp;
 use crate::modelling::checkpoint::Checksum;
-use crate::modelling::exact_time::{CLOCK, Operator};
+use crate::modelling::exact_time::Operator;
+use crate::modelling::observed::{self, DataTimes, Recorded};
 use crate::modelling::resample::{Samples, Times};
 use anyhow::{bail, ensure};
 use rsf_io::{Axis, Input, Job, Output};
@@ -150,56 +151,32 @@ impl SetUp {
     /// Takes the times of observed data from their header, and refuses what are no data of this survey; `what` takes them.
     pub fn take_data(&mut self, job: &Job, input: &Input, what: &str) -> anyhow::Result<()> {
         self.check_shape(input, what)?;
-        if input.header().text(CLOCK).is_some() && self.run.timing.exact.is_none() {
-            job.warn(&format!(
-                "{} has exact time and the waves of this run have that of their steps: tdc=y gives them exact time, too",
-                input.name()
-            ));
-        }
-        let Axis { n, o, d, .. } = input.axis(3);
-        // What the header says, and not the nearest number of single precision.
-        let [o, d] = [o, d].map(|x| format!("{x}").parse().unwrap_or(f64::from(x)));
-        let (shot, timing, jdata) = (&self.run.shot, &self.run.timing, self.run.jdata);
-        let (step, first) = (shot.dt * jdata as f64, shot.quantity.first_time() * shot.dt);
-        let near = |a: f64, b: f64, share: f64| (a - b).abs() <= share;
+        observed::tell_clock(job, input, self.run.timing.exact.is_some());
+        let (shot, timing) = (&self.run.shot, &self.run.timing);
         if let Some(axis) = self.sampling.times.as_ref().map(|own| &own.axis) {
+            let DataTimes { first, step, count } = DataTimes::of(input);
+            let near = |a: f64, b: f64, share: f64| (a - b).abs() <= share;
             ensure!(
-                n == axis.n && near(d, axis.d.into(), 1e-3 * d.abs()) && near(o, 0.0, 0.1 * shot.dt),
-                "{} has n3={n} o3={o} d3={d} and dtout= says n3={} o3=0 d3={}: leave dtout= out, and the header counts",
+                count == axis.n
+                    && near(step, axis.d.into(), 1e-3 * step.abs())
+                    && near(first, 0.0, 0.1 * shot.dt),
+                "{} has n3={count} o3={first} d3={step} and dtout= says n3={} o3=0 d3={}: leave dtout= out, and the header counts",
                 input.name(),
                 axis.n,
                 axis.d
             );
             return Ok(());
         }
-        if near(d, step, 1e-3 * step) && near(o, first, 0.1 * shot.dt) {
-            let wanted = timing.steps.div_ceil(jdata);
-            ensure!(
-                n == wanted,
-                "{} has n3={n} records and this run has {wanted} at the same times: give the nt= of the data",
-                input.name()
-            );
-            return Ok(());
+        let recorded = Recorded {
+            begin: 0.0,
+            first: shot.quantity.first_time() * shot.dt,
+            dt: shot.dt,
+            steps: timing.steps,
+            jdata: self.run.jdata,
+        };
+        if let Some(DataTimes { first, step, count }) = observed::times(job, input, &recorded)? {
+            self.sampling = Sampling::at(self, [first, step], count);
         }
-        ensure!(
-            !job.given("jdata"),
-            "{} has o3={o} d3={d}, and with jdata={} the records of this run begin at {first} s and are {step} s apart: leave jdata= out, and they are resampled to the times of the data",
-            input.name(),
-            jdata
-        );
-        ensure!(
-            d > 0.0 && d.is_finite() && o.is_finite(),
-            "{} has o3={o} d3={d}: its third axis is time in s, and d3 is above 0",
-            input.name()
-        );
-        let (last, whole) = (o + (n as f64 - 1.0) * d, timing.steps as f64 * shot.dt);
-        ensure!(
-            last <= whole * (1.0 + 1e-6),
-            "{} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {whole} s: give nt={} or more, or take the beginning of the data by sfwindow n3=",
-            input.name(),
-            (last / shot.dt * (1.0 - 1e-9)).ceil()
-        );
-        self.sampling = Sampling::at(self, [o, d], n);
         Ok(())
     }
 

@@ -4,9 +4,9 @@ use super::super::Run;
 use super::super::spreads::move_to;
 use super::memory::{For, ReverseSweep};
 use super::sampling::Sampling;
-use crate::modelling::acquisition::finite;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::machine::Machine;
+use crate::modelling::observed::of_shot;
 use crate::modelling::picks::Picks;
 use crate::modelling::shots::{self, All, Made, Outcome, Worker};
 use crate::modelling::world::World;
@@ -310,11 +310,7 @@ impl Records {
         let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut all, mut sums) = (Vec::new(), Vec::new());
         for input in inputs.iter_mut() {
-            let place = match input.len() == (self.picks.whole() * self.count) as u64 {
-                true => self.picks.number(number) - 1,
-                false => number,
-            };
-            let values = finite(input, (place * self.count) as u64, self.count)?;
+            let values = of_shot(input, &self.picks, self.count, number)?;
             sums.push(Checksum::new().with(&values).end());
             all.push(values);
         }

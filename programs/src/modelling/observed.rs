@@ -1,0 +1,136 @@
+//! Observed data: how they are compared, their weights, and what their headers say of times and shots.
+
+use super::acquisition::finite;
+use super::exact_time::CLOCK;
+use super::picks::Picks;
+use anyhow::ensure;
+use kernels::misfit::Misfit;
+use rsf_io::{Axis, Input, Job, Output};
+
+/// How records are compared with the data, as `kind=` says.
+pub fn kind(job: &Job) -> anyhow::Result<Misfit> {
+    Ok(match job.choice("kind")? {
+        "correlation" => Misfit::Correlation,
+        "envelope" => Misfit::Envelope,
+        _ => Misfit::Squares,
+    })
+}
+
+/// The file of `weight=`, if there is one.
+///
+/// # Errors
+/// Another number of values than the data have.
+pub fn weight(job: &mut Job, data: &Input) -> anyhow::Result<Option<Input>> {
+    if !job.has_input("weight") {
+        return Ok(None);
+    }
+    let weight = job.input("weight")?;
+    ensure!(
+        weight.len() == data.len(),
+        "{} has {} values and the data {}: a weight has one for each",
+        weight.name(),
+        weight.len(),
+        data.len()
+    );
+    Ok(Some(weight))
+}
+
+/// The `count` numbers of a shot, from a file of the picked shots or of all.
+pub fn of_shot(input: &mut Input, picks: &Picks, count: usize, shot: usize) -> anyhow::Result<Vec<f32>> {
+    let place = match input.len() == (picks.whole() * count) as u64 {
+        true => picks.number(shot) - 1,
+        false => shot,
+    };
+    finite(input, (place * count) as u64, count)
+}
+
+/// Warns of data in exact time where the run has the time of its steps.
+pub fn tell_clock(job: &Job, data: &Input, exact: bool) {
+    if data.header().text(CLOCK).is_some() && !exact {
+        job.warn(&format!(
+            "{} has exact time and the waves of this run have that of their steps: tdc=y gives them exact time, too",
+            data.name()
+        ));
+    }
+}
+
+/// When the records of a run are taken, in s.
+pub struct Recorded {
+    /// The time at which the run begins, and that of its first record.
+    pub begin: f64,
+    pub first: f64,
+    /// The time step.
+    pub dt: f64,
+    /// Steps of the run, and from record to record.
+    pub steps: usize,
+    pub jdata: usize,
+}
+
+/// Times that data have, in s.
+#[derive(Clone, Copy)]
+pub struct DataTimes {
+    pub first: f64,
+    pub step: f64,
+    pub count: usize,
+}
+
+impl DataTimes {
+    /// As the third axis of the data says.
+    pub fn of(data: &Input) -> Self {
+        let Axis { n, o, d, .. } = data.axis(3);
+        // What the header says, and not the nearest number of single precision.
+        let [first, step] = [o, d].map(|x| format!("{x}").parse().unwrap_or(f64::from(x)));
+        Self {
+            first,
+            step,
+            count: n,
+        }
+    }
+}
+
+/// The times of data, where they are not those of the records.
+///
+/// # Errors
+/// Another number of records at the same times; times that are none, or behind the end of the run.
+pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<DataTimes>> {
+    let found @ DataTimes {
+        first: o,
+        step: d,
+        count: n,
+    } = DataTimes::of(data);
+    let (name, step) = (data.name(), run.dt * run.jdata as f64);
+    if (d - step).abs() <= 1e-3 * step && (o - run.first).abs() <= 0.1 * run.dt {
+        let wanted = run.steps.div_ceil(run.jdata);
+        ensure!(
+            n == wanted,
+            "{name} has n3={n} records and this run has {wanted} at the same times: give the nt= of the data"
+        );
+        return Ok(None);
+    }
+    ensure!(
+        !job.given("jdata"),
+        "{name} has o3={o} d3={d}, and with jdata={} the records of this run begin at {} s and are {step} s apart: leave jdata= out, and they are resampled to the times of the data",
+        run.jdata,
+        run.first
+    );
+    ensure!(
+        d > 0.0 && d.is_finite() && o.is_finite(),
+        "{name} has o3={o} d3={d}: its third axis is time in s, and d3 is above 0"
+    );
+    let (last, whole) = (o + (n as f64 - 1.0) * d, run.begin + run.steps as f64 * run.dt);
+    ensure!(
+        last <= whole + 1e-3 * run.dt,
+        "{name} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {whole} s: give nt={} or more, or take the beginning of the data by sfwindow n3=",
+        ((last - run.begin) / run.dt * (1.0 - 1e-9)).ceil()
+    );
+    Ok(Some(found))
+}
+
+/// Writes the misfit of every shot.
+pub fn write_misfits(mut file: Output, shots: &Axis, misfits: &[f64]) -> anyhow::Result<()> {
+    file.set_axis(1, shots);
+    file.set_rank(1);
+    let values: Vec<f32> = misfits.iter().map(|&x| x as f32).collect();
+    file.write_f32(&values)?;
+    Ok(file.finish()?)
+}
