@@ -2,6 +2,8 @@
 
 mod groups;
 
+pub use groups::at_the_same_time;
+
 use super::words;
 use super::world::{Places, World};
 use anyhow::{anyhow, bail, ensure};

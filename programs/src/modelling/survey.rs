@@ -6,7 +6,7 @@ mod station;
 
 use super::checkpoint::Wishes;
 use super::finished::{Finished, Quantity};
-use super::machine::Machine;
+use super::machine::{Machine, at_the_same_time};
 use super::model::Opened;
 use super::plan::counted;
 use super::shoot::{self, Method, Resources};
@@ -109,7 +109,7 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     if job.is_dry_run() && !planning {
         return shot.open(job, world)?.header_only();
     }
-    let gpus: anyhow::Result<Vec<_>> = machines.iter().map(Machine::open).collect();
+    let gpus = at_the_same_time(&machines, Machine::open);
     let (gpus, held) = (world.agree(gpus)?, files.held());
     let on = |world| Resources {
         machine: &machines[0],
@@ -189,8 +189,8 @@ fn run<M: Survey>(
     let own = shots::of_rank(todo, world);
     // What is wrong with the model is wrong with every shot.
     stations.truncate(own.len().div_ceil(batch));
-    let mut all = stations.iter_mut().zip(own.chunks(batch));
-    world.agree(all.try_for_each(|(station, first)| station.begin(first)))?;
+    let all = stations.iter_mut().zip(own.chunks(batch));
+    world.agree(at_the_same_time(all, |(station, first)| station.begin(first)))?;
     let workers = stations.into_iter().map(Station::worker).collect();
     let taken = shots::in_order(
         todo,

@@ -122,6 +122,7 @@ impl Shot {
 }
 
 /// What the slabs of one shot share.
+#[derive(Clone)]
 pub(crate) struct Setup<T> {
     padded: Padded,
     medium: Arc<Staggered<T>>,

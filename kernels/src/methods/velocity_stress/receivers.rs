@@ -135,6 +135,7 @@ impl Quantity {
 }
 
 /// A node that a receiver reads.
+#[derive(Clone)]
 pub(super) struct Node<T> {
     pub field: u32,
     pub plane: u32,
@@ -144,6 +145,7 @@ pub(super) struct Node<T> {
 }
 
 /// All receivers of a shot.
+#[derive(Clone)]
 pub(super) struct Receivers<T> {
     /// The plane of each.
     planes: Vec<usize>,

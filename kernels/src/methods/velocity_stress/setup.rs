@@ -67,21 +67,9 @@ impl<T: Real> Setup<T> {
         let weights = check(shot, &self.padded)?;
         let (spots, receivers) = points_of(shot, (&self.padded, &weights), &self.medium, own)?;
         Ok(Self {
-            padded: self.padded.clone(),
-            medium: self.medium.clone(),
-            relaxation: self.relaxation.clone(),
-            edges: self.edges.clone(),
-            surface: self.surface.clone(),
             spots,
             receivers,
-            quantity: self.quantity,
-            peaks: self.peaks,
-            window: self.window.clone(),
-            weights: self.weights,
-            half: self.half,
-            travelling: self.travelling.clone(),
-            dt: self.dt,
-            cpu: self.cpu.clone(),
+            ..self.clone()
         })
     }
 }

@@ -93,6 +93,7 @@ pub struct Source {
 }
 
 /// One cell that a source acts on.
+#[derive(Clone)]
 pub(super) struct Spot<T> {
     pub field: u8,
     pub row: u32,
@@ -102,6 +103,7 @@ pub(super) struct Spot<T> {
 }
 
 /// All sources, turned into what they add to which cell.
+#[derive(Clone)]
 pub(super) struct SourceNodes<T> {
     /// By stage and plane, in the order of the sources.
     planes: [Vec<Vec<Spot<T>>>; 2],

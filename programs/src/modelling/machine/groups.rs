@@ -11,6 +11,35 @@ use rsf_io::Job;
 /// place of 1.05 for six shots of 6,800 cells, where a thread alone took 0.91.
 const SMALL: usize = 200_000;
 
+/// Does the same with each of several things at the same time, on a thread each; what came of them in their order, or the first error in
+/// that order.
+///
+/// # Errors
+/// What `work` returns. Where it panics, so does this.
+pub fn at_the_same_time<T: Send, R: Send>(
+    all: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> anyhow::Result<R> + Sync,
+) -> anyhow::Result<Vec<R>> {
+    let (work, mut all) = (&work, all.into_iter().peekable());
+    let Some(first) = all.next() else {
+        return Ok(Vec::new());
+    };
+    if all.peek().is_none() {
+        return Ok(vec![work(first)?]);
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = all.map(|one| scope.spawn(move || work(one))).collect();
+        let first = work(first);
+        let others = threads.into_iter().map(|thread| match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        // All of them are waited for, whatever the first of them has met.
+        let done: Vec<_> = std::iter::once(first).chain(others).collect();
+        done.into_iter().collect()
+    })
+}
+
 impl Machine {
     /// The groups of this rank, each of which computes whole shots without the others: what `groups=`, `gpu=` and `ngpu=` ask for; where
     /// shots take one GPU each without `ngpu=`, `single` has the number of shots and the cells of their grid. All ranks call it.

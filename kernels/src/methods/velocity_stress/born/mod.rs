@@ -136,11 +136,12 @@ impl<T: Number> Born<T> {
         })
     }
 
-    /// The same shot over the same medium once more, without what runs the steps: both share what is known of the medium.
+    /// The same shot over the same medium once more with processors of its own, without what runs the steps: both share what is known of
+    /// the medium.
     #[must_use]
-    pub fn another(&self) -> Self {
+    pub fn another(&self, cpu: Cpu) -> Self {
         Self {
-            program: self.program.clone(),
+            program: self.program.on(cpu),
             shots: 1,
             medium: self.medium.clone(),
             parameters: self.parameters.clone(),

@@ -68,6 +68,17 @@ impl<T: Number> Discrete<T> {
         Ok(())
     }
 
+    /// The same program on other processors.
+    pub fn on(&self, cpu: Cpu) -> Self {
+        Self {
+            setup: Arc::new(Setup {
+                cpu: Arc::new(cpu),
+                ..(*self.setup).clone()
+            }),
+            ..self.clone()
+        }
+    }
+
     fn surface_ratios(&self) -> Vec<Vec<T>> {
         let rows = &self.rows;
         if self.setup.surface.is_none() {

@@ -3,7 +3,7 @@
 use super::super::{Films, Run, engine, plan};
 use super::sampling::Sampling;
 use super::stations::{Station, Ways};
-use crate::modelling::machine::{Machine, free};
+use crate::modelling::machine::{Machine, at_the_same_time, free};
 use crate::modelling::model::{Files, Fingerprint, Opened, Volumes, shared_grid};
 use crate::modelling::plan::{Report, counted, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
@@ -159,7 +159,9 @@ impl SetUp {
         };
         let held = files.held();
         let volumes = files.volumes(self.run.padded.ndim(), self.fingerprint.clone())?;
-        let needed = self.sharing as f64 * needed(&self.run.padded, volumes.widest());
+        let [shared, each] = needed(&self.run.padded, volumes.widest());
+        let groups = self.machines.len();
+        let needed = self.sharing as f64 * (each + shared / groups as f64);
         let free = free_memory().unwrap_or(f64::INFINITY);
         ensure!(
             needed <= free,
@@ -172,26 +174,22 @@ impl SetUp {
             gigabytes(free),
             if self.sharing > 1 { "fewer groups, " } else { "" }
         );
-        let mut stations = Vec::new();
-        for machine in &self.machines {
-            let mut run = self.run.clone();
-            let (born, report) = operator(job, (&mut run, machine), (&volumes, held), self.parameters)?;
-            // The frame and the differences are those of the model now.
-            self.run.adopt(&run);
-            self.report = Some(report);
-            let cpu = machine.cpu.another()?;
-            stations.push(Station::new(
-                run,
-                (born, cpu),
-                (self.shots(), self.sampling.clone()),
-            ));
+        let mut run = self.run.clone();
+        let (born, report) = operator(job, (&mut run, self.machine()), (&volumes, held), self.parameters)?;
+        drop(volumes);
+        // The frame and the differences are those of the model now.
+        self.run.adopt(&run);
+        self.report = Some(report);
+        let of = (self.shots(), self.sampling.clone());
+        let mut stations = vec![Station::new(run, (born, self.machine().cpu.another()?), of)];
+        for machine in &self.machines[1..] {
+            stations.push(stations[0].another(&machine.cpu)?);
         }
-        let mut placed = Vec::new();
-        for (machine, station) in self.machines.iter().zip(stations) {
-            let (all, words) = place(job, (station, machine), (ways, self.sharing))?;
-            placed.extend(all.into_iter().enumerate());
-            self.of_gpu = self.of_gpu.take().or(words);
-        }
+        let of_machines = stations.into_iter().zip(&self.machines);
+        let placed = at_the_same_time(of_machines, |of| place(job, of, (ways, self.sharing)))?;
+        self.of_gpu = placed.iter().find_map(|(_, words)| words.clone());
+        let batches = placed.into_iter().flat_map(|(all, _)| all.into_iter().enumerate());
+        let mut placed: Vec<_> = batches.collect();
         // Every machine gets shots before one of them gets more.
         placed.sort_by_key(|(batch, _)| *batch);
         Ok(placed.into_iter().map(|(_, station)| station).collect())
@@ -314,7 +312,7 @@ fn place(
     );
     let mut all = vec![station];
     while all.len() < devices.len() {
-        all.push(all[0].another()?);
+        all.push(all[0].another(&machine.cpu)?);
     }
     let planning = job.flag("plan")?;
     for (station, gpus) in all.iter_mut().zip(devices) {
@@ -393,11 +391,11 @@ pub fn model_axes(output: &mut Output, grid: &Grid, names: &[&str]) {
     output.set_rank(grid.ndim + usize::from(!names.is_empty()));
 }
 
-/// Bytes of fields, coefficients and the gradient by them.
-fn needed(padded: &Padded, class: Symmetry) -> f64 {
+/// Bytes of the medium, which the groups of a process share, and of what each group has: fields and the gradient.
+fn needed(padded: &Padded, class: Symmetry) -> [f64; 2] {
     let numbers = match (padded.ndim(), class) {
-        (3, _) => 9 + 9 + 12 + 12 + 9 + 9,
-        _ => 5 + 5 + 6 + 6 + 4 + 5,
+        (3, _) => [12 + 9, 9 + 9 + 12 + 9],
+        _ => [6 + 4, 5 + 5 + 6 + 5],
     };
-    (numbers * padded.cells() * size_of::<f32>()) as f64
+    numbers.map(|numbers| (numbers * padded.cells() * size_of::<f32>()) as f64)
 }

@@ -90,11 +90,12 @@ impl Station {
         Ok(())
     }
 
-    /// A station for other shots at the same time, whose operator is not on a device yet.
-    pub fn another(&self) -> anyhow::Result<Self> {
+    /// A station for other shots at the same time with as many threads of its own, whose operator is not on a device yet. Both share the
+    /// medium.
+    pub fn another(&self, cpu: &Cpu) -> anyhow::Result<Self> {
         Ok(Self {
-            born: self.born.another(),
-            cpu: self.cpu.another()?,
+            born: self.born.another(cpu.another()?),
+            cpu: cpu.another()?,
             sampling: self.sampling.clone(),
             run: self.run.clone(),
             way: self.way.clone(),
