@@ -124,6 +124,53 @@ fn gradients_of_nodes_are_differences_of_the_misfit() {
     }
 }
 
+/// Water over rock that attenuates, with explosions and receivers of pressure in the water.
+#[test]
+fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
+    let desk = desk();
+    let run = RUN.replace("src=force fz=1e9 fx=4e8", "m0=1e12") + " data=pressure";
+    let sea = [
+        2300.0, 2900.0, 1700.0, 60.0, 30.0, 0.0, 1000.0, 1500.0, 0.0, 9999.0, 9999.0, 0.0,
+    ];
+    desk.dataset(
+        "rec.rsf",
+        "n1=2 n2=4",
+        &[100.0, 15.0, 290.0, 60.0, 430.0, 150.0, 610.0, 190.0],
+    );
+    let mut other = sea;
+    for (k, share) in [(1, 1.05), (2, 0.95), (6, 1.06)] {
+        other[k] *= share;
+    }
+    desk.dataset("other.rsf", "n1=6 n2=2", &other);
+    desk.ran(&format!(
+        "sfsem2d-gpu {run} device=cpu materials=other.rsf > data.rsf"
+    ));
+    let at = |share: f64, at: usize| {
+        let mut rocks = sea;
+        rocks[at] = (f64::from(rocks[at]) * (1.0 + share)) as f32;
+        desk.dataset("changed.rsf", "n1=6 n2=2", &rocks);
+        misfit(&desk, &format!("data.rsf {run} materials=changed.rsf"))
+    };
+    at(0.0, 0);
+    // Parameters vp, vs, rho, each of both regions.
+    let gradient = desk.read("gradient.rsf");
+    let mut apart = Vec::new();
+    for (region, column, parameter) in [(0, 2, 1), (0, 1, 0), (1, 1, 0), (1, 0, 2)] {
+        let number = 6 * region + column;
+        let by = f64::from(gradient[2 * parameter + region]) * f64::from(sea[number]);
+        let [found, truth] = differences(by, |share| at(share, number));
+        println!("region {region} parameter {parameter}: {found:e}, by differences {truth:e}");
+        apart.push([found - truth, truth]);
+    }
+    // The misfit is printed with nine digits of records in single precision: of derivatives far below the largest it tells less.
+    let most = largest(apart.iter().map(|[_, truth]| *truth));
+    let shares = apart
+        .iter()
+        .map(|[apart, truth]| apart / truth.abs().max(0.01 * most));
+    assert!(largest(shares) < 2e-3);
+    assert_eq!(gradient[3], 0.0, "of the S speed of water");
+}
+
 /// The gradient of squares is quadratic in the strength of the sources, also where that is the default, one newton-metre.
 #[test]
 fn weak_sources_have_the_gradient_of_strong_ones() {
@@ -151,15 +198,18 @@ fn what_has_no_gradient_is_refused() {
     let desk = desk();
     for (words, said) in [
         (
+            "data=strain",
+            "records are of strain, and gradients take displacement, velocity, acceleration or pressure",
+        ),
+        (
             "data=pressure",
-            "give data=velocity, displacement or acceleration",
+            "this program takes data of this survey: n1=4 receivers, n2=1 components",
         ),
         ("sponge=0 cpml=100", "leave out cpml="),
         ("lumping=specfem", "give lumping=matrix"),
         ("on=model", "the model is not on a grid"),
         ("nt=300", "has n3=420 records and this run has 300"),
-        ("materials=lossy.rsf", "the medium attenuates"),
-        ("materials=wet.rsf", "region 1 is a fluid"),
+        ("materials=wet.rsf", "a fluid, where no force can act"),
         ("memory=1e-6", "GB of memory at least"),
         (
             "data=displacement",
@@ -170,9 +220,6 @@ fn what_has_no_gradient_is_refused() {
         ("weight=few.rsf", "a weight has one for each"),
     ] {
         let mut rocks = ROCKS;
-        rocks[10] = 40.0;
-        desk.dataset("lossy.rsf", "n1=6 n2=2", &rocks);
-        rocks[10] = 9999.0;
         rocks[8] = 0.0;
         desk.dataset("wet.rsf", "n1=6 n2=2", &rocks);
         desk.dataset("few.rsf", "n1=3", &[1.0, 1.0, 1.0]);

@@ -109,19 +109,33 @@ struct Mechanism {
     kept: Lanes,
 }
 
-/// Memory variables of a block.
+/// What memory variables of a block do in a step.
 #[derive(Clone, Debug)]
-pub(super) struct Memory {
+struct Laws {
     /// Of the deviator and of the trace.
-    laws: [[Mechanism; MECHANISMS]; 2],
+    of_parts: [[Mechanism; MECHANISMS]; 2],
     /// Of shear and compression at every point, where points have their own: the laws are those of moduli of one.
     strengths: Option<Vec<[Lanes; 2]>>,
     /// Which mechanism a point has, where it has one.
     coarse: Option<Coarse>,
     /// What the variables follow.
     followed: Followed,
+}
+
+/// Memory variables of a block.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    laws: Laws,
     /// `[point][component][mechanism]`; components are the upper triangle of the deviator, row by row, and the trace.
     variables: Vec<Lanes>,
+}
+
+/// What memory variables take from the stress of a point.
+pub(super) struct Lost<S: Simd, const D: usize> {
+    /// From the normal stresses, each, in compression.
+    pub(super) bulk: Register<S>,
+    /// From the deviator: its upper triangle, `[i][c]`.
+    pub(super) deviator: [[Register<S>; D]; D],
 }
 
 impl Grain {
@@ -214,20 +228,20 @@ impl Memory {
             now: Lanes::ZERO,
             kept: Lanes::ZERO,
         };
+        let mechanisms = if coarse.is_some() { 1 } else { MECHANISMS };
         let mut memory = Self {
-            laws: [[zero; MECHANISMS]; 2],
-            variables: vec![
-                Lanes::ZERO;
-                points * components(D) * if coarse.is_some() { 1 } else { MECHANISMS }
-            ],
-            strengths,
-            coarse,
-            followed,
+            variables: vec![Lanes::ZERO; points * components(D) * mechanisms],
+            laws: Laws {
+                of_parts: [[zero; MECHANISMS]; 2],
+                strengths,
+                coarse,
+                followed,
+            },
         };
         for (lane, (law, moduli)) in lanes.iter().enumerate() {
             let factors = Factors::new(law, *moduli, dt);
             for j in 0..MECHANISMS {
-                for (k, laws) in memory.laws.iter_mut().enumerate() {
+                for (k, laws) in memory.laws.of_parts.iter_mut().enumerate() {
                     laws[j].decay.0[lane] = factors.decay[j];
                     laws[j].now.0[lane] = factors.now[k][j];
                     laws[j].kept.0[lane] = factors.kept[k][j];
@@ -264,12 +278,23 @@ impl Memory {
 
     /// Whether the variables follow the displacement of this step, and not one that the step before has predicted.
     pub(super) fn follows_now(&self) -> bool {
-        self.coarse.is_some() || self.followed == Followed::OfNow
+        self.laws.coarse.is_some() || self.laws.followed == Followed::OfNow
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&self.variables[..]) + self.strengths.as_ref().map_or(0, |all| size_of_val(&all[..]))
+        let strengths = self.laws.strengths.as_ref();
+        size_of_val(&self.variables[..]) + strengths.map_or(0, |all| size_of_val(&all[..]))
+    }
+
+    /// The variables, `[point][component][mechanism]`.
+    pub(super) fn variables(&self) -> &Vec<Lanes> {
+        &self.variables
+    }
+
+    /// The same, to be changed.
+    pub(super) fn variables_mut(&mut self) -> &mut Vec<Lanes> {
+        &mut self.variables
     }
 
     /// Advances the variables of a point with the gradient `[i][c]` of what they follow, and takes them from its stress.
@@ -281,6 +306,45 @@ impl Memory {
         gradient: &[[Register<S>; D]; D],
         stress: &mut [[Register<S>; D]; D],
     ) {
+        let Self { laws, variables } = self;
+        let advance = |law: &Mechanism, slot: usize, strain| relax(part, law, &mut variables[slot], strain);
+        let lost = laws.lost(part, point, gradient, advance);
+        for i in 0..D {
+            for c in i..D {
+                let own = match i == c {
+                    true => lost.bulk + lost.deviator[i][i],
+                    false => lost.deviator[i][c],
+                };
+                stress[i][c] = stress[i][c] - own;
+                stress[c][i] = stress[i][c];
+            }
+        }
+    }
+
+    /// What the variables of a point, which have been advanced with this gradient of what they follow, took from its stress.
+    #[inline(always)]
+    pub(super) fn lost<S: Simd, const D: usize>(
+        &self,
+        part: Part<S>,
+        point: usize,
+        gradient: &[[Register<S>; D]; D],
+    ) -> Lost<S, D> {
+        let variables = &self.variables;
+        let before = |law: &Mechanism, slot: usize, strain| relaxed(part, law, &variables[slot], strain);
+        self.laws.lost(part, point, gradient, before)
+    }
+}
+
+impl Laws {
+    /// What the variables of a point take from its stress, by what `of` makes of a law, the number of a variable and its strain.
+    #[inline(always)]
+    fn lost<S: Simd, const D: usize>(
+        &self,
+        part: Part<S>,
+        point: usize,
+        gradient: &[[Register<S>; D]; D],
+        mut of: impl FnMut(&Mechanism, usize, Register<S>) -> Register<S>,
+    ) -> Lost<S, D> {
         let mut trace = gradient[0][0];
         (1..D).for_each(|i| trace = trace + gradient[i][i]);
         let (mut third, mut half, mut one) = (part.splat(1.0 / 3.0), part.splat(0.5), part.splat(1.0));
@@ -299,44 +363,33 @@ impl Memory {
             volume = volume * share;
             own = Some(mechanism);
         }
+        // The mechanisms of a component by a law, or the one that its point has: their sum.
+        let mut of_component = |slot: usize, law: usize, strain: Register<S>| {
+            let laws = &self.of_parts[law];
+            if let Some(mechanism) = own {
+                return of(&laws[mechanism], slot, strain);
+            }
+            let mut sum = part.zero();
+            for (j, law) in laws.iter().enumerate() {
+                sum = sum + of(law, slot * MECHANISMS + j, strain);
+            }
+            sum
+        };
         let first = point * components(D);
-        let bulk = self.advance_one(part, first + components(D) - 1, (1, own), volume);
+        let bulk = of_component(first + components(D) - 1, 1, volume);
+        let mut deviator = [[part.zero(); D]; D];
         let mut slot = first;
         for i in 0..D {
             for c in i..D {
-                let lost = if i == c {
-                    let strain = one * gradient[i][i] - third * trace;
-                    bulk + self.advance_one(part, slot, (0, own), strain)
-                } else {
-                    let strain = half * (gradient[i][c] + gradient[c][i]);
-                    self.advance_one(part, slot, (0, own), strain)
+                let strain = match i == c {
+                    true => one * gradient[i][i] - third * trace,
+                    false => half * (gradient[i][c] + gradient[c][i]),
                 };
-                stress[i][c] = stress[i][c] - lost;
-                stress[c][i] = stress[i][c];
+                deviator[i][c] = of_component(slot, 0, strain);
                 slot += 1;
             }
         }
-    }
-
-    /// Advances the mechanisms of a component by a law, or the one that its point has; their sum now.
-    #[inline(always)]
-    fn advance_one<S: Simd>(
-        &mut self,
-        part: Part<S>,
-        slot: usize,
-        (law, own): (usize, Option<usize>),
-        strain: Register<S>,
-    ) -> Register<S> {
-        let laws = &self.laws[law];
-        if let Some(mechanism) = own {
-            return relax(part, &laws[mechanism], &mut self.variables[slot], strain);
-        }
-        let variables = &mut self.variables[slot * MECHANISMS..][..MECHANISMS];
-        let mut sum = part.zero();
-        for (law, variable) in laws.iter().zip(variables) {
-            sum = sum + relax(part, law, variable, strain);
-        }
-        sum
+        Lost { bulk, deviator }
     }
 }
 
@@ -346,6 +399,13 @@ fn relax<S: Simd>(part: Part<S>, law: &Mechanism, variable: &mut Lanes, strain: 
     let kept = part.load(variable);
     let next = part.load(&law.kept).mul_add(strain, part.load(&law.decay) * kept);
     part.store(variable, next);
+    part.load(&law.now).mul_add(strain, kept)
+}
+
+/// What [`relax`] returned of a variable that it has advanced with this strain.
+#[inline(always)]
+fn relaxed<S: Simd>(part: Part<S>, law: &Mechanism, variable: &Lanes, strain: Register<S>) -> Register<S> {
+    let kept = (part.load(variable) - part.load(&law.kept) * strain) / part.load(&law.decay);
     part.load(&law.now).mul_add(strain, kept)
 }
 

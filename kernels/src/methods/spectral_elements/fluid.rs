@@ -150,7 +150,7 @@ pub(super) struct Fluid<const D: usize> {
     absorbing: Vec<Vec<(At, f32)>>,
     pub(super) damped: Vec<Option<Damped>>,
     coupling: Vec<Coupling<D>>,
-    sources: Vec<Vec<Placed<1>>>,
+    pub(super) sources: Vec<Vec<Placed<1>>>,
     contributions: Vec<[f32; 1]>,
     sums: Sums,
     inverse_mass: Vec<f32>,

@@ -75,10 +75,13 @@ impl Contents {
     /// Shear and bulk modulus of a point, unrelaxed where there is attenuation. The mean of a table of constants (Voigt's)
     /// stands for it.
     pub(super) fn moduli(&self, point: usize) -> [f64; 2] {
-        let own = self.at(point);
-        let factors = own.loss.map_or([1.0; 2], |loss| loss.factors);
-        let [mu, kappa] = moduli(&own.medium.law);
+        let (factors, [mu, kappa]) = (self.factors(point), moduli(&self.medium(point).law));
         [mu * factors[0], kappa * factors[1]]
+    }
+
+    /// From the shear and bulk modulus of a point to the unrelaxed ones.
+    pub(super) fn factors(&self, point: usize) -> [f64; 2] {
+        self.at(point).loss.map_or([1.0; 2], |loss| loss.factors)
     }
 
     /// What the mechanisms of a region for moduli of one become at a point: of shear and of compression.

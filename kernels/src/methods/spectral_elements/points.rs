@@ -30,7 +30,7 @@ fn polynomials<const D: usize>(basis: &Basis, local: [f64; D]) -> Vec<(f64, [f64
 /// A source in an element.
 #[derive(Clone, Debug)]
 pub(super) struct Placed<const C: usize> {
-    lane: usize,
+    pub(super) lane: usize,
     /// Force on every point of the element for a history of one.
     pub(super) weights: Vec<[f32; C]>,
     pub(super) history: Vec<f32>,
@@ -109,6 +109,22 @@ impl<const D: usize> Placed<D> {
 }
 
 impl Placed<1> {
+    /// Sources at receivers in fluids that weigh the potential as a record of minus the pressure does; receivers in solids, where no
+    /// pressure is recorded, are left out.
+    ///
+    /// # Errors
+    /// A receiver outside of the mesh.
+    pub(super) fn of_pressure<const D: usize>(
+        setup: &Setup<D>,
+        locator: &Locator<D>,
+        homes: (&Homes, usize),
+    ) -> Result<Vec<Vec<Self>>, Error> {
+        sort(setup, locator, homes, |_, found, _| {
+            let all = polynomials(setup.basis, found.local).into_iter();
+            Ok(all.map(|(h, _)| [h]).collect())
+        })
+    }
+
     /// The sources in fluids: -M h / kappa with M the moment of an explosion.
     ///
     /// # Errors

@@ -2,9 +2,11 @@
 
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
+use super::correlate::{PRODUCTS, Products};
 use super::{Adjoint, Setup};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
+use crate::mesh::step::Law;
 use crate::mesh::{Basis, Mesh};
 
 /// The parameters by which a gradient is taken. Each is varied while the other two of its triple are held.
@@ -37,9 +39,6 @@ impl<const D: usize> Adjoint<D> {
         let mut values = vec![[0.0; 3]; setup.mesh.len() * points];
         let mut media = vec![[0.0; 3]; values.len()];
         for element in 0..setup.mesh.len() {
-            let Some((block, lane)) = self.engine.homes.find(element) else {
-                continue;
-            };
             let nodes = setup.mesh.coordinates(element);
             let (own, contents) = (table.element(&nodes), setup.contents(element, table));
             let in_sponge = sponge
@@ -48,32 +47,24 @@ impl<const D: usize> Adjoint<D> {
             for (local, weight) in table.weights().iter().enumerate() {
                 let [vp, vs] = contents.speeds(local);
                 let density = contents.medium(local).density;
-                let sums = self.totals[(block * super::LANES + lane) * points + local];
-                let volume = -weight * own.determinant[local] / self.scale;
-                let [mass, damping, lambda, mu] = sums.map(|sum| volume * sum);
                 let strength = match (&sponge, &in_sponge) {
                     (Some(sponge), Some(shares)) => shares[local] * sponge.strength(1.0),
                     _ => 0.0,
                 };
+                let sums = self.summed(element, local);
+                let volume = weight * own.determinant[local] / self.scale;
                 let at = element * points + local;
-                values[at] = [
-                    lambda * 2.0 * density * vp + damping * strength * density,
-                    (2.0 * mu - 4.0 * lambda) * density * vs,
-                    mass + lambda * (vp * vp - 2.0 * vs * vs) + mu * vs * vs + damping * strength * vp,
-                ];
                 media[at] = [vp, vs, density];
+                let sums = sums.map(|sum| volume * sum);
+                values[at] = match contents.medium(local).law {
+                    Law::Fluid(_) => of_fluid([vp, density], strength, sums),
+                    _ => of_solid(media[at], strength, self.relaxed(sums, contents.factors(local))),
+                };
             }
         }
-        for (p, [along, across]) in self.faces.iter().zip(&self.face_sums) {
-            let at = p.element as usize * points + p.local as usize;
-            let [vp, vs, density] = media[at];
-            let area = p.admittance * density * vp / self.scale;
-            let of = [-area * along, -area * across];
-            values[at][0] += of[0] * density;
-            values[at][1] += of[1] * density;
-            values[at][2] += of[0] * vp + of[1] * vs;
-        }
-        self.totals.fill([0.0; super::PRODUCTS]);
+        self.add_faces(&mut values, &media);
+        self.add_sources(&mut values, &media);
+        self.products.iter_mut().for_each(Products::clear);
         self.face_sums.fill([0.0; 2]);
         Gradient {
             values,
@@ -81,6 +72,92 @@ impl<const D: usize> Adjoint<D> {
             points,
         }
     }
+
+    /// The sums of products of a point of an element.
+    fn summed(&self, element: usize, local: usize) -> [f64; PRODUCTS] {
+        let (engine, [solid, fluid]) = (&self.engine, &self.products);
+        let of_fluid = || engine.fluid.as_ref()?.homes.find(element);
+        match engine.homes.find(element) {
+            Some(home) => solid.at(home, local),
+            None => of_fluid().map_or([0.0; PRODUCTS], |home| fluid.at(home, local)),
+        }
+    }
+
+    /// Products of a point of a solid as they are without attenuation: with it the last two are those by the bulk modulus and by the shear
+    /// modulus at the same bulk modulus, both unrelaxed, to which these `factors` lead from the moduli.
+    fn relaxed(&self, products: [f64; PRODUCTS], [shear, bulk]: [f64; 2]) -> [f64; PRODUCTS] {
+        let [mass, damping, by_bulk, by_shear] = products;
+        match self.engine.memories.iter().any(Option::is_some) {
+            false => products,
+            true => {
+                let of_bulk = bulk * by_bulk;
+                [mass, damping, of_bulk, shear * by_shear + 2.0 / 3.0 * of_bulk]
+            }
+        }
+    }
+
+    /// Adds what absorbing faces give to the derivatives by speeds and density.
+    fn add_faces(&self, values: &mut [[f64; 3]], media: &[[f64; 3]]) {
+        let points = self.table.points();
+        for (p, [along, across]) in self.faces.iter().zip(&self.face_sums) {
+            let at = p.element as usize * points + p.local as usize;
+            let [vp, vs, density] = media[at];
+            let area = p.admittance * density * vp / self.scale;
+            if self.engine.homes.find(p.element as usize).is_none() {
+                let of = -area * along / (density * vp);
+                values[at][0] += of / vp;
+                values[at][2] += of / density;
+                continue;
+            }
+            let of = [-area * along, -area * across];
+            values[at][0] += of[0] * density;
+            values[at][1] += of[1] * density;
+            values[at][2] += of[0] * vp + of[1] * vs;
+        }
+    }
+
+    /// Adds what sources in fluids give, whose strength is their moment over the bulk modulus.
+    fn add_sources(&self, values: &mut [[f64; 3]], media: &[[f64; 3]]) {
+        let Some(fluid) = &self.engine.fluid else { return };
+        let points = self.table.points();
+        let blocks = fluid.blocks.iter().zip(&fluid.sources).zip(&self.source_sums);
+        for ((block, sources), sums) in blocks {
+            for (source, sums) in sources.iter().zip(sums) {
+                let first = block.elements[source.lane] as usize * points;
+                for (local, ([weight], sum)) in source.weights.iter().zip(sums).enumerate() {
+                    // The weight is minus the moment over the modulus: by one over the modulus, times the derivative of that.
+                    let of = f64::from(*weight) * sum / self.scale;
+                    let [vp, _, density] = media[first + local];
+                    values[first + local][0] += 2.0 * of / vp;
+                    values[first + local][2] += of / density;
+                }
+            }
+        }
+    }
+}
+
+/// The derivatives by P speed, S speed and density at a point of a solid, of products times volume; `strength` is the damping of the sponge
+/// over the P speed.
+fn of_solid([vp, vs, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS]) -> [f64; 3] {
+    let [mass, damping, lambda, mu] = products.map(|product| -product);
+    [
+        lambda * 2.0 * density * vp + damping * strength * density,
+        (2.0 * mu - 4.0 * lambda) * density * vs,
+        mass + lambda * (vp * vp - 2.0 * vs * vs) + mu * vs * vs + damping * strength * vp,
+    ]
+}
+
+/// The same at a point of a fluid with this P speed and density.
+fn of_fluid([vp, density]: [f64; 2], strength: f64, products: [f64; PRODUCTS]) -> [f64; 3] {
+    let [mass, damping, slopes, _] = products;
+    let compliance = 1.0 / (density * vp * vp);
+    // The damping of the sponge is its strength times the P speed over the modulus.
+    let damping = damping * strength / (density * vp);
+    [
+        -2.0 * mass * compliance / vp - damping / vp,
+        0.0,
+        -(mass * compliance + damping + slopes / density) / density,
+    ]
 }
 
 impl<const D: usize> Gradient<D> {
@@ -92,7 +169,12 @@ impl<const D: usize> Gradient<D> {
                 Parameters::Speeds => *own,
                 // vp = sqrt((lambda + 2 mu)/rho), vs = sqrt(mu/rho)
                 Parameters::Lame => {
-                    let (by_p, by_s) = (p / (2.0 * density * vp), s / (2.0 * density * vs));
+                    let by_p = p / (2.0 * density * vp);
+                    // Fluids have no S waves, and nothing is to be had by a shear modulus of theirs.
+                    if vs == 0.0 {
+                        return [by_p, 0.0, r - p * vp / (2.0 * density)];
+                    }
+                    let by_s = s / (2.0 * density * vs);
                     [by_p, 2.0 * by_p + by_s, r - (p * vp + s * vs) / (2.0 * density)]
                 }
                 // vp = ip/rho, vs = is/rho

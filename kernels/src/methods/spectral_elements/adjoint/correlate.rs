@@ -1,52 +1,167 @@
 //! What a gradient needs of every step: products of the forward and the adjoint wavefield at every point of every element.
 
 use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
 
-use super::super::assembly::Block;
+use super::super::assembly::{Block, Stiffness};
+use super::super::attenuation::Memory;
 use super::super::element::gradient;
-use super::super::lanes::{Lanes, Part, Register};
+use super::super::lanes::{LANES, Lanes, Part, Register};
 use super::super::shape::{Layer, Row, Tables};
 
-/// Products of a point, summed over steps: displacement by acceleration, displacement by velocity, divergence by divergence, and twice
-/// the strain by the strain. The first factor is that of the forward wavefield.
+/// Products of a point, summed over steps; the first factor is that of the forward wavefield.
+///
+/// In solids: displacement by acceleration, displacement by velocity, divergence by divergence, and twice the strain by the strain. With
+/// attenuation the last two are the divergence by that which the adjoint stress has, and twice the strain by the deviator that the adjoint
+/// stress has. In fluids: the second derivative of the potential by itself, by the first derivative, and its slopes by those of the
+/// potential; the last one is not used.
 pub(super) const PRODUCTS: usize = 4;
 
-/// The adjoint wavefield at all points of the mesh.
+/// Sums of products at all points of some blocks.
+pub(super) struct Products {
+    /// `[block][point][product]`, in single precision.
+    pub(super) sums: Vec<Vec<[Lanes; PRODUCTS]>>,
+    /// `[block][lane][point][product]`: what has been added to them.
+    totals: Vec<[f64; PRODUCTS]>,
+    points: usize,
+}
+
+impl Products {
+    /// For blocks with so many points.
+    pub(super) fn new(blocks: usize, points: usize) -> Self {
+        Self {
+            sums: vec![vec![[Lanes::ZERO; PRODUCTS]; points]; blocks],
+            totals: vec![[0.0; PRODUCTS]; blocks * LANES * points],
+            points,
+        }
+    }
+
+    /// Those of a point of the element in a lane of a block.
+    pub(super) fn at(&self, (block, lane): (usize, usize), point: usize) -> [f64; PRODUCTS] {
+        self.totals[(block * LANES + lane) * self.points + point]
+    }
+
+    /// Begins anew.
+    pub(super) fn clear(&mut self) {
+        self.totals.fill([0.0; PRODUCTS]);
+    }
+
+    /// Adds sums in single precision to those in double.
+    pub(super) fn flush(&mut self) {
+        let points = self.points;
+        let totals = self.totals.par_chunks_mut(LANES * points);
+        self.sums.par_iter_mut().zip(totals).for_each(|(sums, totals)| {
+            for (local, products) in sums.iter_mut().enumerate() {
+                for (product, lanes) in products.iter_mut().enumerate() {
+                    for (lane, x) in lanes.0.iter_mut().enumerate() {
+                        totals[lane * points + local][product] += f64::from(std::mem::take(x));
+                    }
+                }
+            }
+        });
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.sums.len() * self.points * size_of::<[Lanes; PRODUCTS]>() + size_of_val(&self.totals[..])
+    }
+}
+
+/// The adjoint wavefield at all points of the mesh: displacement or potential, and its time derivatives.
 #[derive(Clone, Copy)]
-pub(super) struct Back<'a, const D: usize> {
-    pub(super) displacement: &'a [[f32; D]],
-    pub(super) velocity: &'a [[f32; D]],
-    pub(super) acceleration: &'a [[f32; D]],
+pub(super) struct Back<'a, const C: usize> {
+    pub(super) field: &'a [[f32; C]],
+    pub(super) rate: &'a [[f32; C]],
+    pub(super) second: &'a [[f32; C]],
 }
 
 /// Room for one block.
-pub(super) struct Room<const D: usize> {
-    forward: Vec<[Lanes; D]>,
-    back: Vec<[Lanes; D]>,
+pub(super) struct Room<const C: usize> {
+    forward: Vec<[Lanes; C]>,
+    back: Vec<[Lanes; C]>,
+    followed: Vec<[Lanes; C]>,
 }
 
-impl<const D: usize> Room<D> {
+impl<const C: usize> Room<C> {
     /// For blocks with so many points.
     pub(super) fn new(points: usize) -> Self {
+        let room = || vec![[Lanes::ZERO; C]; points];
         Self {
-            forward: vec![[Lanes::ZERO; D]; points],
-            back: vec![[Lanes::ZERO; D]; points],
+            forward: room(),
+            back: room(),
+            followed: room(),
+        }
+    }
+
+    /// Takes the numbers of a block of both wavefields. The products of the one field by the second derivative of the other and by the first.
+    fn fill<const D: usize>(
+        &mut self,
+        (block, local): (&Block<D>, usize),
+        forward: &[[f32; C]],
+        back: &Back<'_, C>,
+    ) -> [[f32; LANES]; 2] {
+        let mut products = [[0.0; LANES]; 2];
+        for (lane, number) in block.points[local].iter().enumerate() {
+            let at = *number as usize;
+            let (u, field, v, a) = (forward[at], back.field[at], back.rate[at], back.second[at]);
+            for c in 0..C {
+                self.forward[local][c].0[lane] = u[c];
+                self.back[local][c].0[lane] = field[c];
+                products[0][lane] += u[c] * a[c];
+                products[1][lane] += u[c] * v[c];
+            }
+        }
+        products
+    }
+}
+
+/// Adds to sums.
+fn accumulate(sums: &mut [Lanes; PRODUCTS], products: [[f32; LANES]; 2]) {
+    for (sum, products) in sums.iter_mut().zip(products) {
+        sum.0.iter_mut().zip(products).for_each(|(sum, x)| *sum += x);
+    }
+}
+
+/// Calls with the place of every point of a block, cofactors and one over the determinant there.
+#[inline(always)]
+fn each_point<S: Simd, const D: usize, const N: usize>(
+    (part, tables): (Part<S>, &Tables<N>),
+    block: &Block<D>,
+    mut visit: impl FnMut([usize; 3], usize, (&[[Register<S>; D]; D], Register<S>)),
+) {
+    for k in 0..if D == 3 { N } else { 1 } {
+        let layer = Layer::new(part, tables, &block.shape, k);
+        for j in 0..N {
+            let row = Row::new(part, tables, &layer, j);
+            for i in 0..N {
+                let (cofactors, determinant) = row.cofactors(part, tables, i);
+                let turn = (&cofactors, part.splat(1.0) / determinant);
+                visit([i, j, k], (k * N + j) * N + i, turn);
+            }
         }
     }
 }
 
-/// Adds the products of a step to the sums of a block, `[point][product]`.
-pub(super) struct Correlate<'a, const D: usize, const N: usize> {
+/// Adds a product of a point.
+#[inline(always)]
+fn add<S: Simd>(part: Part<S>, to: &mut Lanes, x: Register<S>) {
+    part.store(to, part.load(to) + x);
+}
+
+/// Adds the products of a step to the sums of a block of a solid, `[point][product]`.
+pub(super) struct InSolid<'a, const D: usize, const N: usize> {
     pub(super) block: &'a Block<D>,
     pub(super) tables: &'a Tables<N>,
     /// The displacement of the forward wavefield.
     pub(super) forward: &'a [[f32; D]],
     pub(super) back: Back<'a, D>,
+    /// Memory variables of the adjoint wavefield, its acceleration of the step before, and the square of the step.
+    pub(super) memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
     pub(super) room: &'a mut Room<D>,
     pub(super) sums: &'a mut [[Lanes; PRODUCTS]],
 }
 
-impl<const D: usize, const N: usize> WithSimd for Correlate<'_, D, N> {
+impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
     type Output = ();
 
     #[inline(always)]
@@ -56,26 +171,30 @@ impl<const D: usize, const N: usize> WithSimd for Correlate<'_, D, N> {
             tables,
             forward,
             back,
+            memory,
             room,
             sums,
         } = self;
-        for (local, numbers) in block.points.iter().enumerate() {
-            for (lane, number) in numbers.iter().enumerate() {
-                let at = *number as usize;
-                let (u, v, a) = (forward[at], back.velocity[at], back.acceleration[at]);
-                let [mut by_acceleration, mut by_velocity] = [0.0; 2];
-                for c in 0..D {
-                    room.forward[local][c].0[lane] = u[c];
-                    room.back[local][c].0[lane] = back.displacement[at][c];
-                    by_acceleration += u[c] * a[c];
-                    by_velocity += u[c] * v[c];
+        for (local, sums) in sums.iter_mut().enumerate() {
+            accumulate(sums, room.fill((block, local), forward, &back));
+        }
+        let Some((memory, before, square)) = memory else {
+            for part in Part::all(simd) {
+                strains::<S, D, N>(part, block, tables, room, sums);
+            }
+            return;
+        };
+        if !memory.follows_now() {
+            for (local, numbers) in block.points.iter().enumerate() {
+                for (lane, number) in numbers.iter().enumerate() {
+                    let at = *number as usize;
+                    let of = |c: usize| back.field[at][c] - square * before[at][c];
+                    (0..D).for_each(|c| room.followed[local][c].0[lane] = of(c));
                 }
-                sums[local][0].0[lane] += by_acceleration;
-                sums[local][1].0[lane] += by_velocity;
             }
         }
         for part in Part::all(simd) {
-            strains::<S, D, N>(part, block, tables, room, sums);
+            relaxing::<S, D, N>((part, tables), block, memory, room, sums);
         }
     }
 }
@@ -89,32 +208,109 @@ fn strains<S: Simd, const D: usize, const N: usize>(
     room: &Room<D>,
     sums: &mut [[Lanes; PRODUCTS]],
 ) {
-    let add = |to: &mut Lanes, x: Register<S>| part.store(to, part.load(to) + x);
-    for k in 0..if D == 3 { N } else { 1 } {
-        let layer = Layer::new(part, tables, &block.shape, k);
-        for j in 0..N {
-            let row = Row::new(part, tables, &layer, j);
-            for i in 0..N {
-                let (cofactors, determinant) = row.cofactors(part, tables, i);
-                let turn = (&cofactors, part.splat(1.0) / determinant);
-                let of = |field| gradient::<S, D, D, N>(part, tables, field, [i, j, k], turn);
-                let (one, other) = (of(&room.forward), of(&room.back));
-                let [mut trace, mut beside] = [part.zero(); 2];
-                let mut twice = part.zero();
-                for c in 0..D {
-                    trace = trace + one[c][c];
-                    beside = beside + other[c][c];
-                    let both = one[c][c] + one[c][c];
-                    twice = both.mul_add(other[c][c], twice);
-                    for d in c + 1..D {
-                        let (shear, opposite) = (one[c][d] + one[d][c], other[c][d] + other[d][c]);
-                        twice = shear.mul_add(opposite, twice);
-                    }
-                }
-                let point = &mut sums[(k * N + j) * N + i];
-                add(&mut point[2], trace * beside);
-                add(&mut point[3], twice);
+    each_point((part, tables), block, |place, point, turn| {
+        let of = |field| gradient::<S, D, D, N>(part, tables, field, place, turn);
+        let (one, other) = (of(&room.forward), of(&room.back));
+        let [mut trace, mut beside] = [part.zero(); 2];
+        let mut twice = part.zero();
+        for c in 0..D {
+            trace = trace + one[c][c];
+            beside = beside + other[c][c];
+            let both = one[c][c] + one[c][c];
+            twice = both.mul_add(other[c][c], twice);
+            for d in c + 1..D {
+                let (shear, opposite) = (one[c][d] + one[d][c], other[c][d] + other[d][c]);
+                twice = shear.mul_add(opposite, twice);
             }
+        }
+        add(part, &mut sums[point][2], trace * beside);
+        add(part, &mut sums[point][3], twice);
+    });
+}
+
+/// The products of strains with what the adjoint stress has of them after its memory variables have taken their part.
+#[inline(always)]
+fn relaxing<S: Simd, const D: usize, const N: usize>(
+    (part, tables): (Part<S>, &Tables<N>),
+    block: &Block<D>,
+    memory: &Memory,
+    room: &Room<D>,
+    sums: &mut [[Lanes; PRODUCTS]],
+) {
+    let Stiffness::Isotropic(moduli) = &block.stiffness else {
+        return;
+    };
+    let [third, half] = [1.0 / 3.0, 0.5].map(|x| part.splat(x));
+    each_point((part, tables), block, |place, point, turn| {
+        let of = |field| gradient::<S, D, D, N>(part, tables, field, place, turn);
+        let (one, other) = (of(&room.forward), of(&room.back));
+        let lost = match memory.follows_now() {
+            true => memory.lost(part, point, &other),
+            false => memory.lost(part, point, &of(&room.followed)),
+        };
+        let [lambda, mu] = moduli[if moduli.len() == 1 { 0 } else { point }];
+        let (lambda, twice_mu) = (part.load(&lambda), part.load(&mu) + part.load(&mu));
+        let (of_bulk, of_shear) = (
+            part.splat(1.0) / third.mul_add(twice_mu, lambda),
+            part.splat(1.0) / twice_mu,
+        );
+        let [mut trace, mut beside] = [part.zero(); 2];
+        for c in 0..D {
+            trace = trace + one[c][c];
+            beside = beside + other[c][c];
+        }
+        let mut twice = part.zero();
+        for i in 0..D {
+            for c in i..D {
+                let strain = half * (other[i][c] + other[c][i]);
+                let deviator = if i == c { strain - third * beside } else { strain };
+                let left = deviator - of_shear * lost.deviator[i][c];
+                // Off the diagonal there are two of each.
+                let weight = one[i][c] + one[c][i];
+                let weight = if i == c { weight } else { weight + weight };
+                twice = weight.mul_add(left, twice);
+            }
+        }
+        add(part, &mut sums[point][2], trace * (beside - of_bulk * lost.bulk));
+        add(part, &mut sums[point][3], twice);
+    });
+}
+
+/// Adds the products of a step to the sums of a block of a fluid, `[point][product]`.
+pub(super) struct InFluid<'a, const D: usize, const N: usize> {
+    pub(super) block: &'a Block<D>,
+    pub(super) tables: &'a Tables<N>,
+    /// The second derivative of the potential of the forward wavefield.
+    pub(super) forward: &'a [[f32; 1]],
+    pub(super) back: Back<'a, 1>,
+    pub(super) room: &'a mut Room<1>,
+    pub(super) sums: &'a mut [[Lanes; PRODUCTS]],
+}
+
+impl<const D: usize, const N: usize> WithSimd for InFluid<'_, D, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            block,
+            tables,
+            forward,
+            back,
+            room,
+            sums,
+        } = self;
+        for (local, sums) in sums.iter_mut().enumerate() {
+            accumulate(sums, room.fill((block, local), forward, &back));
+        }
+        for part in Part::all(simd) {
+            each_point((part, tables), block, |place, point, turn| {
+                let of = |field| gradient::<S, D, 1, N>(part, tables, field, place, turn);
+                let ([one], [other]) = (of(&room.forward), of(&room.back));
+                let mut sum = part.zero();
+                (0..D).for_each(|c| sum = one[c].mul_add(other[c], sum));
+                add(part, &mut sums[point][2], sum);
+            });
         }
     }
 }

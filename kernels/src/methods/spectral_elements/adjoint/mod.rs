@@ -3,27 +3,39 @@
 //! The step of `cpu.rs` is the central difference `M D2 u + C D1 u + K u = f`, with `D2` and `D1` the differences of second and first
 //! order in time, and M, C and K symmetric. Its transpose is therefore the same step, backwards in time, with the derivative of the misfit by the
 //! records in place of the forces (as Tromp, Tape & Liu 2005 have it for continuous time, here for every step of the discrete program):
-//! the adjoint wavefield is computed by the same engine as the forward wavefield. With the forward displacement u and the adjoint
-//! displacement l, both at the same time, and at a point of an element the weight w of the quadrature, the Jacobian's determinant J, the
-//! normal n of a face and the damping c of the sponge,
+//! the adjoint wavefield is computed by the same engine as the forward wavefield. With attenuation K is a convolution in time as well, the
+//! same at every step and symmetric in space, whose transpose is again the same backwards in time.
+//!
+//! A fluid with the potential chi meets the solid as `M D2 u + K u + A D2 chi = f` and `Mf D2 chi + Kf chi - A' u = g`. The transpose has the
+//! same form where the adjoint potential psi is the one whose second difference is minus the multiplier of the second equation: then records of
+//! the pressure `-D2 chi` put the derivative of the misfit into the fluid as a source of psi.
+//!
+//! With the forward displacement u and the adjoint displacement l, both at the same time, and at a point of an element the weight w of the
+//! quadrature, the Jacobian's determinant J, the normal n of a face and the damping c of the sponge, the derivatives are
 //!
 //! | by | derivative |
 //! | --- | --- |
 //! | density, in the mass | `- w J u . D2 l` |
-//! | lambda | `- w J div u div l` |
-//! | mu | `- 2 w J e(u) : e(l)` |
+//! | bulk modulus | `- w J div u (div l - r)` |
+//! | mu | `- 2 w J e(u) : (dev e(l) - R)` |
 //! | impedances of absorbing faces | `- area (u . n) (D1 l . n)`, and the same across the normal |
 //! | density and P speed in the sponge | `- w J c u . D1 l` |
+//! | one over the bulk modulus of a fluid | `w J D2 chi D2 psi`, at a source of the moment M also `M h D2 psi` |
+//! | one over its density | `w J grad D2 chi . grad psi` |
+//! | admittances of its absorbing faces | `area D2 chi D1 psi` |
+//! | the sponge in it | `w J c D2 chi D1 psi` |
 //!
-//! summed over steps. The time derivatives have been moved to the adjoint wavefield by summation by parts, so that only the displacement
-//! of the forward wavefield is kept. Records of velocity and acceleration are `D1 u` and `D2 u`; their transposes act on the adjoint
-//! sources, and the run has one step more, because a central difference needs the following step.
+//! summed over steps, with r and R what memory variables take from the adjoint stress over the unrelaxed moduli. The time derivatives have been
+//! moved to the adjoint wavefield by summation by parts, so that only the displacement of the forward wavefield is kept, and `D2 chi` of
+//! fluids. Records of velocity and acceleration are `D1 u` and `D2 u`; their transposes act on the adjoint sources, and the run has one step
+//! more, because a central difference needs the following step.
 //!
 //! The products are summed in single precision. The adjoint sources are therefore scaled by a power of two, so that the products are far
 //! from its limits whatever the strength of the sources.
 
 mod chain;
 mod correlate;
+mod state;
 mod unsupported;
 
 use std::ops::Range;
@@ -34,60 +46,24 @@ use rayon::prelude::*;
 use super::boundary::{FacePoint, face_points};
 use super::cpu::by_length;
 use super::cut::Cut;
-use super::lanes::{LANES, Lanes};
+use super::fluid::Fluid;
+use super::lanes::Lanes;
 use super::points::{Placed, Quantity};
 use super::shape::Tables;
 use super::{Engine, Setup, Shot, Source, Strength};
 use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
-use crate::mesh::Locator;
 use crate::mesh::geometry::Tabulated;
+use crate::mesh::{Locator, Place};
 use crate::time_loop::Sampler;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 pub use chain::{Gradient, Parameters, covers};
-use correlate::{Back, Correlate, PRODUCTS, Room};
+use correlate::{Back, InFluid, InSolid, PRODUCTS, Products, Room};
+use state::{Kept, Sources, State};
 pub use unsupported::{Unsupported, unsupported};
 
 /// Steps whose products are summed in single precision before they are added to sums in double precision.
 const TOGETHER: usize = 32;
-
-/// State that differs between the forward and the adjoint run: all else of the engine serves both.
-struct Waves<const D: usize> {
-    displacement: Vec<[f32; D]>,
-    velocity: Vec<[f32; D]>,
-    acceleration: Vec<[f32; D]>,
-    sources: Vec<Vec<Placed<D>>>,
-    step: usize,
-}
-
-impl<const D: usize> Waves<D> {
-    /// At rest.
-    fn new(points: usize, sources: Vec<Vec<Placed<D>>>) -> Self {
-        let rest = || vec![[0.0; D]; points];
-        Self {
-            displacement: rest(),
-            velocity: rest(),
-            acceleration: rest(),
-            sources,
-            step: 0,
-        }
-    }
-
-    /// Changes places with those of the engine.
-    fn swap(&mut self, engine: &mut Engine<D>) {
-        std::mem::swap(&mut self.displacement, &mut engine.displacement);
-        std::mem::swap(&mut self.velocity, &mut engine.velocity);
-        std::mem::swap(&mut self.acceleration, &mut engine.acceleration);
-        std::mem::swap(&mut self.sources, &mut engine.sources);
-        std::mem::swap(&mut self.step, &mut engine.step);
-    }
-}
-
-/// Displacement, velocity and acceleration behind a step.
-struct Mark<const D: usize> {
-    step: usize,
-    fields: [Vec<[f32; D]>; 3],
-}
 
 /// The forward and the adjoint run of one shot, for the gradient of a misfit of its records.
 pub struct Adjoint<const D: usize> {
@@ -98,19 +74,20 @@ pub struct Adjoint<const D: usize> {
     table: Tabulated<D>,
     engine: Engine<D>,
     faces: Vec<FacePoint<D>>,
-    /// `[block][point][product]`, in single precision and in double.
-    sums: Vec<Vec<[Lanes; PRODUCTS]>>,
-    totals: Vec<[f64; PRODUCTS]>,
-    /// Of the points of absorbing faces: along the normal and across it.
+    /// Of solids and of fluids.
+    products: [Products; 2],
+    /// Of the points of absorbing faces: along the normal and across it; of a fluid the first alone.
     face_sums: Vec<[f64; 2]>,
-    /// The largest displacement (m) that was met in the forward run.
-    largest: f32,
+    /// Of the sources in fluids at every point of their element: `[block][source][point]`.
+    source_sums: Vec<Vec<Vec<f64>>>,
+    /// The largest displacement (m) and pressure (Pa) that were met in the forward run.
+    largest: [f32; 2],
     /// By what the adjoint sources are multiplied, a power of two.
     scale: f64,
 }
 
 impl<const D: usize> Adjoint<D> {
-    /// Prepares a shot over isotropic solids.
+    /// Prepares a shot over isotropic solids, with or without attenuation, and fluids.
     ///
     /// # Errors
     /// What [`unsupported`] names; no receivers; a source or receiver outside of the mesh.
@@ -121,15 +98,19 @@ impl<const D: usize> Adjoint<D> {
         let engine = Engine::part(Arc::new(cpu), setup, shot, (&cut, &locator, 0))?;
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
         let faces = face_points(setup, &cut.share(0), &table);
-        let blocks = engine.blocks.len();
+        let blocks = [
+            engine.blocks.len(),
+            engine.fluid.as_ref().map_or(0, |f| f.blocks.len()),
+        ];
+        check_receivers(&engine, shot)?;
         Ok(Self {
-            sums: vec![vec![[Lanes::ZERO; PRODUCTS]; table.points()]; blocks],
-            totals: vec![[0.0; PRODUCTS]; blocks * LANES * table.points()],
+            products: blocks.map(|blocks| Products::new(blocks, table.points())),
             face_sums: vec![[0.0; 2]; faces.len()],
-            largest: 0.0,
+            source_sums: Vec::new(),
+            largest: [0.0; 2],
             scale: 1.0,
             nt: shot.nt,
-            values: shot.receivers.len() * D,
+            values: shot.receivers.len() * shot.quantity.components(D),
             elements: setup.mesh.len(),
             table,
             engine,
@@ -143,27 +124,25 @@ impl<const D: usize> Adjoint<D> {
     /// As of the first one; it is of no use then.
     pub fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
         check(setup, shot)?;
-        self.values = shot.receivers.len() * D;
-        self.engine.next_shot(setup, shot, &Locator::new(setup.mesh))
+        self.values = shot.receivers.len() * shot.quantity.components(D);
+        self.engine.next_shot(setup, shot, &Locator::new(setup.mesh))?;
+        check_receivers(&self.engine, shot)
     }
 
     /// Bytes of a checkpoint and of a recorded step, as a [`CheckpointSchedule`] asks for them.
     pub fn sizes(&self) -> [usize; 2] {
-        let field = size_of_val(&self.engine.displacement[..]);
-        [3 * field, field]
+        [State::bytes(&self.engine), Kept::bytes(&self.engine)]
     }
 
     /// Bytes beside those: the engine, the adjoint wavefield with its sources, sums, and the gradient at all points.
     pub fn bytes(&self) -> usize {
-        let sums = self.sums.len() * self.table.points() * size_of::<[Lanes; PRODUCTS]>();
         let points = self.elements * self.table.points();
         let gradients = 2 * points * 2 * size_of::<[f64; 3]>();
         let histories = 2 * self.values * self.steps() * size_of::<f32>();
         let faces = size_of_val(&self.faces[..]) + size_of_val(&self.face_sums[..]);
         self.engine.bytes()
             + self.sizes()[0]
-            + sums
-            + size_of_val(&self.totals[..])
+            + self.products.iter().map(Products::bytes).sum::<usize>()
             + gradients
             + histories
             + faces
@@ -175,7 +154,7 @@ impl<const D: usize> Adjoint<D> {
     }
 
     /// The gradient of a misfit of the shot that was prepared last, whose `setup` and `shot` are given. `judge` takes the records, `[record][component][receiver]` with components in the order of files (z, x[, y])
-    /// and one record in `jdata` steps, in m, m/s or m/s2, and gives the derivative of the misfit by each of them.
+    /// and one record in `jdata` steps, in m, m/s, m/s2 or Pa, and gives the derivative of the misfit by each of them.
     ///
     /// # Errors
     /// Those of `judge`; as many derivatives as there are no records; a wavefield that grows without bound.
@@ -188,17 +167,25 @@ impl<const D: usize> Adjoint<D> {
         let steps = self.steps();
         let mut judge = Some(judge);
         let (mut records, mut seen) = (Vec::new(), 0);
-        self.largest = 0.0;
-        let mut marks: Vec<Mark<D>> = Vec::new();
-        let (mut tape, mut first) = (Vec::new(), 0);
-        let mut back: Option<Waves<D>> = None;
+        self.largest = [0.0; 2];
+        let fluid = self.engine.fluid.as_ref();
+        self.source_sums = fluid.map_or_else(Vec::new, |fluid| {
+            let zeros = |source: &Placed<1>| vec![0.0; source.weights.len()];
+            let of_block = |all: &Vec<Placed<1>>| all.iter().map(zeros).collect();
+            fluid.sources.iter().map(of_block).collect()
+        });
+        let mut marks: Vec<State<D>> = Vec::new();
+        let (mut tape, mut first) = (Vec::<Kept<D>>::new(), 0);
+        let mut back: Option<(State<D>, Sources<D>)> = None;
         for action in schedule.actions(steps) {
             match action {
                 Action::Restore(mark) => {
                     marks.truncate(mark);
-                    self.restore(marks.last());
+                    let state = marks.last().cloned();
+                    let mut state = state.unwrap_or_else(|| State::rest(&self.engine));
+                    state.swap(&mut self.engine);
                 }
-                Action::Save(_) => marks.push(self.mark()),
+                Action::Save(_) => marks.push(State::of(&self.engine)),
                 Action::Advance(range) => {
                     for step in range {
                         self.engine.step();
@@ -207,11 +194,11 @@ impl<const D: usize> Adjoint<D> {
                 }
                 Action::Record(range) => {
                     first = range.start;
-                    tape.resize(tape.len().max(range.len()), Vec::new());
+                    tape.resize(tape.len().max(range.len()), Kept::default());
                     for step in range {
                         self.engine.step();
                         self.record(step, shot, (&mut seen, &mut records))?;
-                        tape[step - first].clone_from(&self.engine.displacement);
+                        tape[step - first].take(&self.engine);
                     }
                 }
                 Action::Reverse(range) => {
@@ -226,37 +213,19 @@ impl<const D: usize> Adjoint<D> {
                         }
                         back = Some(self.back(&residual, setup, shot)?);
                     }
-                    let Some(back) = &mut back else { continue };
-                    back.swap(&mut self.engine);
-                    self.sweep(&tape, first, range)?;
-                    back.swap(&mut self.engine);
+                    let Some((state, sources)) = &mut back else {
+                        continue;
+                    };
+                    state.swap(&mut self.engine);
+                    sources.swap(&mut self.engine);
+                    self.sweep(&tape, first, (range, &sources.fluid))?;
+                    sources.swap(&mut self.engine);
+                    state.swap(&mut self.engine);
                 }
             }
         }
-        self.flush();
+        self.products.iter_mut().for_each(Products::flush);
         Ok(self.chained(setup))
-    }
-
-    fn mark(&self) -> Mark<D> {
-        let e = &self.engine;
-        Mark {
-            step: e.step,
-            fields: [&e.displacement, &e.velocity, &e.acceleration].map(Clone::clone),
-        }
-    }
-
-    /// Takes the state of a mark; without one rest.
-    fn restore(&mut self, mark: Option<&Mark<D>>) {
-        let e = &mut self.engine;
-        let fields = [&mut e.displacement, &mut e.velocity, &mut e.acceleration];
-        match mark {
-            Some(mark) => fields
-                .into_iter()
-                .zip(&mark.fields)
-                .for_each(|(field, kept)| field.clone_from(kept)),
-            None => fields.into_iter().for_each(|field| field.fill([0.0; D])),
-        }
-        e.step = mark.map_or(0, |mark| mark.step);
     }
 
     /// Takes the records of a step that is run for the first time.
@@ -278,8 +247,11 @@ impl<const D: usize> Adjoint<D> {
             )));
         }
         if step.is_multiple_of(TOGETHER) {
-            let all = self.engine.displacement.as_flattened();
-            self.largest = all.iter().fold(self.largest, |most, x| most.max(x.abs()));
+            let largest = |most: f32, all: &[f32]| all.iter().fold(most, |most, x| most.max(x.abs()));
+            self.largest[0] = largest(self.largest[0], self.engine.displacement.as_flattened());
+            if let Some(fluid) = &self.engine.fluid {
+                self.largest[1] = largest(self.largest[1], fluid.second.as_flattened());
+            }
         }
         if step < self.nt && step.is_multiple_of(shot.jdata) {
             let from = records.len();
@@ -290,11 +262,17 @@ impl<const D: usize> Adjoint<D> {
     }
 
     /// The adjoint wavefield at rest, with the adjoint sources at the receivers, reversed in time.
-    fn back(&mut self, residual: &[f32], setup: &Setup<D>, shot: &Shot<D>) -> Result<Waves<D>, Error> {
+    fn back(
+        &mut self,
+        residual: &[f32],
+        setup: &Setup<D>,
+        shot: &Shot<D>,
+    ) -> Result<(State<D>, Sources<D>), Error> {
         let (steps, count) = (self.steps(), shot.receivers.len());
-        let mut histories = Vec::with_capacity(count * D);
+        let components = shot.quantity.components(D);
+        let mut histories = Vec::with_capacity(count * components);
         for (r, at) in shot.receivers.iter().enumerate() {
-            for c in 0..D {
+            for c in 0..components {
                 let mut of_records = vec![0.0; steps];
                 let rows = residual.chunks_exact(self.values);
                 for (record, row) in rows.enumerate() {
@@ -306,10 +284,11 @@ impl<const D: usize> Adjoint<D> {
             }
         }
         let all = histories.iter().flat_map(|(.., history)| history);
-        self.scale = scale(
-            all.fold(0.0, |most: f64, x| most.max(x.abs())),
-            self.largest.into(),
-        );
+        let strongest = all.fold(0.0, |most: f64, x| most.max(x.abs()));
+        self.scale = match shot.quantity {
+            Quantity::Pressure => scale(strongest, self.largest[1].into(), 1e8),
+            _ => scale(strongest, self.largest[0].into(), 1e14),
+        };
         let source = |(at, force, history): ([f64; D], [f64; D], Vec<f64>)| Source {
             at,
             strength: Strength::Force(force),
@@ -324,19 +303,44 @@ impl<const D: usize> Adjoint<D> {
             sources: &sources,
             ..*setup
         };
-        let homes = (&self.engine.homes, self.engine.blocks.len());
-        let placed = Placed::in_solid(&setup, &Locator::new(setup.mesh), homes)?;
-        Ok(Waves::new(self.engine.displacement.len(), placed))
+        let (engine, locator) = (&self.engine, Locator::new(setup.mesh));
+        let homes = (&engine.homes, engine.blocks.len());
+        let mut placed = Sources {
+            solid: vec![Vec::new(); engine.blocks.len()],
+            fluid: vec![Vec::new(); engine.fluid.as_ref().map_or(0, |f| f.blocks.len())],
+        };
+        match (shot.quantity, &engine.fluid) {
+            (Quantity::Pressure, Some(fluid)) => {
+                let homes = (&fluid.homes, fluid.blocks.len());
+                placed.fluid = Placed::of_pressure(&setup, &locator, homes)?;
+            }
+            (Quantity::Pressure, None) => {}
+            _ => placed.solid = Placed::in_solid(&setup, &locator, homes)?,
+        }
+        Ok((State::rest(engine), placed))
     }
 
-    /// Runs back through recorded steps.
-    fn sweep(&mut self, tape: &[Vec<[f32; D]>], first: usize, range: Range<usize>) -> Result<(), Error> {
+    /// Runs back through recorded steps; `sources` are those of the forward run in fluids.
+    fn sweep(
+        &mut self,
+        tape: &[Kept<D>],
+        first: usize,
+        (range, sources): (Range<usize>, &[Vec<Placed<1>>]),
+    ) -> Result<(), Error> {
+        let memories = self.engine.memories.iter().flatten();
+        let follows_before = memories.clone().any(|memory| !memory.follows_now());
+        let mut before = Vec::new();
         for step in range.rev() {
+            if follows_before {
+                before.clone_from(&self.engine.acceleration);
+            }
             self.engine.step();
-            self.correlate(&tape[step - first]);
-            self.correlate_faces(&tape[step - first]);
+            let kept = &tape[step - first];
+            self.correlate(kept, &before);
+            self.correlate_faces(kept);
+            self.correlate_sources(sources, step);
             if step.is_multiple_of(TOGETHER) {
-                self.flush();
+                self.products.iter_mut().for_each(Products::flush);
             }
         }
         match self.engine.first_non_finite()? {
@@ -347,16 +351,25 @@ impl<const D: usize> Adjoint<D> {
         }
     }
 
-    fn correlate(&mut self, forward: &[[f32; D]]) {
-        let engine = &self.engine;
-        by_length!(engine, in_blocks(forward, &mut self.sums));
+    fn correlate(&mut self, kept: &Kept<D>, before: &[[f32; D]]) {
+        let (engine, [solid, fluid]) = (&self.engine, &mut self.products);
+        by_length!(engine, in_blocks(kept, before, &mut solid.sums));
+        if let Some(of_engine) = &engine.fluid {
+            by_length!(engine, in_fluid_blocks(of_engine, &kept.second, &mut fluid.sums));
+        }
     }
 
-    fn correlate_faces(&mut self, forward: &[[f32; D]]) {
+    fn correlate_faces(&mut self, kept: &Kept<D>) {
         for (p, sums) in self.faces.iter().zip(&mut self.face_sums) {
+            let point = p.point as usize;
+            let fluid = self.engine.fluid.as_ref();
+            if let Some(fluid) = fluid.filter(|fluid| fluid.homes.find(p.element as usize).is_some()) {
+                sums[0] += f64::from(kept.second[point][0]) * f64::from(fluid.rate[point][0]);
+                continue;
+            }
             let (u, v) = (
-                forward[p.point as usize].map(f64::from),
-                self.engine.velocity[p.point as usize].map(f64::from),
+                kept.displacement[point].map(f64::from),
+                self.engine.velocity[point].map(f64::from),
             );
             let dot = |a: [f64; D], b: [f64; D]| (0..D).map(|c| a[c] * b[c]).sum::<f64>();
             let along = dot(u, p.normal) * dot(v, p.normal);
@@ -365,38 +378,81 @@ impl<const D: usize> Adjoint<D> {
         }
     }
 
-    /// Adds sums in single precision to those in double.
-    fn flush(&mut self) {
-        let points = self.table.points();
-        let totals = self.totals.par_chunks_mut(LANES * points);
-        self.sums.par_iter_mut().zip(totals).for_each(|(sums, totals)| {
-            for (local, products) in sums.iter_mut().enumerate() {
-                for (product, lanes) in products.iter_mut().enumerate() {
-                    for (lane, x) in lanes.0.iter_mut().enumerate() {
-                        totals[lane * points + local][product] += f64::from(std::mem::take(x));
-                    }
+    /// The products of the sources in fluids with the second derivative of the adjoint potential.
+    fn correlate_sources(&mut self, sources: &[Vec<Placed<1>>], step: usize) {
+        let Some(fluid) = &self.engine.fluid else { return };
+        let blocks = sources.iter().zip(&mut self.source_sums).zip(&fluid.blocks);
+        for ((sources, sums), block) in blocks {
+            for (source, sums) in sources.iter().zip(sums) {
+                let Some(now) = source.history.get(step) else {
+                    continue;
+                };
+                for (sum, numbers) in sums.iter_mut().zip(&block.points) {
+                    let [second] = fluid.second[numbers[source.lane] as usize];
+                    *sum += f64::from(*now) * f64::from(second);
                 }
             }
-        });
+        }
     }
 }
 
 impl<const D: usize> Engine<D> {
-    /// Adds the products of a forward displacement with the wavefield of this engine to the sums of the blocks.
-    fn in_blocks<const N: usize>(&self, forward: &[[f32; D]], sums: &mut [Vec<[Lanes; PRODUCTS]>]) {
+    /// Adds the products of what is kept of the forward wavefield with the wavefield of this engine, whose acceleration was `before` in the
+    /// step before, to the sums of the blocks.
+    fn in_blocks<const N: usize>(
+        &self,
+        kept: &Kept<D>,
+        before: &[[f32; D]],
+        sums: &mut [Vec<[Lanes; PRODUCTS]>],
+    ) {
         let tables = Tables::<N>::new(&self.basis);
         let back = Back {
-            displacement: &self.displacement,
-            velocity: &self.velocity,
-            acceleration: &self.acceleration,
+            field: &self.displacement,
+            rate: &self.velocity,
+            second: &self.acceleration,
+        };
+        let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as f32);
+        let blocks = self.blocks.par_iter().zip(&self.memories).zip(sums);
+        self.cpu.install(|| {
+            blocks.for_each_init(
+                || Room::<D>::new(points),
+                |room, ((block, memory), sums)| {
+                    flushed(|| {
+                        arch.dispatch(InSolid {
+                            block,
+                            tables: &tables,
+                            forward: &kept.displacement,
+                            back,
+                            memory: memory.as_ref().map(|memory| (memory, before, square)),
+                            room,
+                            sums,
+                        });
+                    });
+                },
+            );
+        });
+    }
+
+    /// The same in its fluid, of which the second derivative of the potential is kept.
+    fn in_fluid_blocks<const N: usize>(
+        &self,
+        fluid: &Fluid<D>,
+        forward: &[[f32; 1]],
+        sums: &mut [Vec<[Lanes; PRODUCTS]>],
+    ) {
+        let tables = Tables::<N>::new(&self.basis);
+        let back = Back {
+            field: &fluid.potential,
+            rate: &fluid.rate,
+            second: &fluid.second,
         };
         let (arch, points) = (self.cpu.arch(), N.pow(D as u32));
         self.cpu.install(|| {
-            self.blocks.par_iter().zip(sums).for_each_init(
-                || Room::<D>::new(points),
+            fluid.blocks.par_iter().zip(sums).for_each_init(
+                || Room::<1>::new(points),
                 |room, (block, sums)| {
                     flushed(|| {
-                        arch.dispatch(Correlate {
+                        arch.dispatch(InFluid {
                             block,
                             tables: &tables,
                             forward,
@@ -411,12 +467,13 @@ impl<const D: usize> Engine<D> {
     }
 }
 
-/// By what adjoint sources are multiplied, the largest of which is given (N) and the largest displacement (m) of the forward run: a force of
-/// 1 N moves a point 100 m away in rock by some 1e-14 m, and the displacements of both runs are to have a product near one.
-fn scale(force: f64, displacement: f64) -> f64 {
-    let wanted = 1e14 / (force * displacement);
-    // Sources stay below 1e30 N, far from the largest number.
-    let most = 1e30 / force;
+/// By what adjoint sources are multiplied, the largest of which is given, as is the largest displacement (m) or pressure (Pa) of the forward
+/// run: their product becomes `wanted`. A force of 1 N moves a point 100 m away in rock by some 1e-14 m, and the displacements of both runs
+/// are to have a product near one; for sources of 1 Pa in fluids the products are 1e-4 to 1e4 there, and 1e-16 in rock.
+fn scale(strongest: f64, largest: f64, wanted: f64) -> f64 {
+    let wanted = wanted / (strongest * largest);
+    // Sources stay below 1e30, far from the largest number.
+    let most = 1e30 / strongest;
     let found = wanted.min(most);
     match found.is_finite() && found > 0.0 {
         true => found.log2().round().exp2(),
@@ -445,5 +502,23 @@ fn check<const D: usize>(setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> 
         Some(why) => Err(Error::setup(why.to_string())),
         None if shot.receivers.is_empty() => Err(Error::setup("there are no receivers")),
         None => Ok(()),
+    }
+}
+
+/// Refuses receivers whose records have no derivative.
+fn check_receivers<const D: usize>(engine: &Engine<D>, shot: &Shot<D>) -> Result<(), Error> {
+    let receivers = engine.recording.receivers.iter();
+    let mut in_fluids = receivers.filter(|(_, receiver)| receiver.is_in_fluid());
+    match (shot.quantity, in_fluids.next()) {
+        (Quantity::Pressure, None) => Err(Error::setup(
+            "no receiver lies in a fluid, and pressure is recorded there alone: record displacement, velocity or acceleration",
+        )),
+        (Quantity::Pressure, _) | (_, None) => Ok(()),
+        (_, Some((number, receiver))) => Err(Error::setup(format!(
+            "receiver {} at {} lies in element {}, a fluid, where gradients take records of pressure: record pressure, or leave the receiver out",
+            number + 1,
+            Place::from(shot.receivers[*number]),
+            receiver.element
+        ))),
     }
 }

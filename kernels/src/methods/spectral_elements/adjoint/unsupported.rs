@@ -9,41 +9,31 @@ use crate::mesh::step::{Law, Medium};
 /// Why a run has no gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsupported {
-    /// This region is a fluid.
-    Fluid(usize),
     /// This region has a table of constants.
     Constants(usize),
-    /// The medium attenuates.
-    Attenuation,
     /// There are perfectly matched layers.
     Layers,
     /// The mass of absorbing faces is that of row sums, and the damping in the forces is not.
     RowSums,
-    /// Records are of a quantity other than displacement, velocity and acceleration.
+    /// Records are of a quantity other than displacement, velocity, acceleration and pressure.
     Quantity(Quantity),
 }
 
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fluid(region) => write!(
-                f,
-                "region {region} is a fluid, and gradients on meshes are those of solids"
-            ),
             Self::Constants(region) => write!(
                 f,
-                "region {region} has a table of constants, and gradients on meshes are those of isotropic solids"
+                "region {region} has a table of constants, and gradients on meshes are those of isotropic solids and fluids"
             ),
-            Self::Attenuation => {
-                f.write_str("the medium attenuates, and gradients on meshes are those of elastic solids")
-            }
             Self::Layers => f.write_str("perfectly matched layers have no gradient"),
             Self::RowSums => {
                 f.write_str("row sums of the damping of absorbing faces in the mass have no exact adjoint")
             }
             Self::Quantity(quantity) => write!(
                 f,
-                "records are of {quantity:?}, and gradients take displacement, velocity or acceleration"
+                "records are of {}, and gradients take displacement, velocity, acceleration or pressure",
+                format!("{quantity:?}").to_lowercase()
             ),
         }
     }
@@ -52,13 +42,16 @@ impl fmt::Display for Unsupported {
 /// Why the records of a run have no gradient, if they have none.
 pub fn unsupported<const D: usize>(setup: &Setup<D>, quantity: Quantity) -> Option<Unsupported> {
     let of_law = |(region, medium): (usize, &Medium)| match medium.law {
-        Law::Isotropic { .. } => None,
-        Law::Fluid(_) => Some(Unsupported::Fluid(region)),
+        Law::Isotropic { .. } | Law::Fluid(_) => None,
         Law::Anisotropic(_) => Some(Unsupported::Constants(region)),
     };
-    let known = [Quantity::Displacement, Quantity::Velocity, Quantity::Acceleration];
+    let known = [
+        Quantity::Displacement,
+        Quantity::Velocity,
+        Quantity::Acceleration,
+        Quantity::Pressure,
+    ];
     let others = [
-        (setup.relaxations.is_some(), Unsupported::Attenuation),
         (setup.pml.is_some(), Unsupported::Layers),
         (setup.lumping != Lumping::Matrix, Unsupported::RowSums),
         (!known.contains(&quantity), Unsupported::Quantity(quantity)),

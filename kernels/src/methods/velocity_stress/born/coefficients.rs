@@ -268,14 +268,15 @@ impl<T: Number> Discrete<T> {
     }
 
     /// The transpose of [`Discrete::changed`]: what the sums by coefficient are by the parameters, `[parameter][cell]`. Planes of the model are
-    /// shared by the threads of the pool that this is called in; each sums what comes to its cells in the order of the grid.
+    /// shared by the threads of the pool that this is called in; each sums what comes to its cells in the order of the grid. Sums that are
+    /// there for no coefficient are as before on return, so that others can take their place.
     pub fn changed_transposed(
         &self,
         medium: &Background,
         parameters: &Parametrisation,
-        mut sums: Changes<T>,
+        sums: &mut Changes<T>,
     ) -> Vec<T> {
-        self.change_ratios_transposed(&mut sums);
+        self.change_ratios_transposed(sums);
         let [nz, lines, planes] = medium.n;
         let of_plane = nz * lines;
         let mut made: Vec<T> = bytemuck::zeroed_vec(parameters.count() * medium.cells);
@@ -284,15 +285,21 @@ impl<T: Number> Discrete<T> {
             by_plane[k % planes].push(to);
         }
         let count = places(self.ndim()).len();
+        let from = &*sums;
         let room = || PlaneSums {
             all: vec![0.0; (count + 1) * of_plane],
             part: vec![0.0; count * of_plane],
         };
         let one = |room: &mut PlaneSums, (plane, mut to): (usize, Vec<&mut [T]>)| {
-            self.gather_plane(medium, (plane, parameters.isotropic()), &sums, room);
+            self.gather_plane(medium, (plane, parameters.isotropic()), from, room);
             parameters.transposed(plane * of_plane, &room.all, &mut to);
         };
         by_plane.into_par_iter().enumerate().for_each_init(room, one);
+        // What was added at the surface may stand where nothing is summed.
+        self.each_ratio(|_, [coupling, normal], _| {
+            sums.stiffness[coupling] = T::of(0.0);
+            sums.stiffness[normal] = T::of(0.0);
+        });
         made
     }
 

@@ -92,6 +92,8 @@ pub struct Born<T: Number> {
     drift: Cell<Option<f64>>,
     /// Memory of reversals on processors, once there has been one.
     memory: RefCell<Option<reverse::Memory<T>>>,
+    /// The sums by coefficient of the shots before, whose memory those of the next ones take.
+    sums: RefCell<Vec<Changes<T>>>,
 }
 
 impl<T: Number> Born<T> {
@@ -133,6 +135,7 @@ impl<T: Number> Born<T> {
             store: None,
             drift: Cell::new(None),
             memory: RefCell::new(None),
+            sums: RefCell::default(),
         })
     }
 
@@ -154,6 +157,7 @@ impl<T: Number> Born<T> {
             core: self.core.clone(),
             drift: Cell::new(None),
             memory: RefCell::new(None),
+            sums: RefCell::default(),
         }
     }
 
@@ -343,7 +347,7 @@ impl<T: Number> Born<T> {
 
     /// The derivatives by the parameters, for every shot.
     fn derivatives(&self, from: Source<'_, T>, schedule: &CheckpointSchedule) -> Result<Vec<Vec<T>>, Error> {
-        let sums = match &self.engine {
+        let mut sums = match &self.engine {
             None => vec![self.gradient_on_processors(from, schedule)?],
             Some(_) if schedule.in_store > 0 => {
                 return Err(Error::setup(
@@ -351,16 +355,23 @@ impl<T: Number> Born<T> {
                 ));
             }
             Some(engine) => {
-                let sums = (0..self.shots).map(|_| self.program.changes());
-                let mut sums = sums.collect::<Result<Vec<_>, Error>>()?;
+                let mut sums = self.sums.take();
+                sums.truncate(self.shots);
+                while sums.len() < self.shots {
+                    sums.push(self.program.changes()?);
+                }
                 engine.back(from, schedule, (&mut sums, self.parameters.isotropic()))?;
                 sums
             }
         };
         let (program, medium, parameters) = (&self.program, &*self.medium, &*self.parameters);
-        let of = |sums| program.changed_transposed(medium, parameters, sums);
+        let of = |sums: &mut Changes<T>| program.changed_transposed(medium, parameters, sums);
         let cpu = &program.setup.cpu;
-        Ok(cpu.install(|| sums.into_par_iter().map(of).collect()))
+        let made = cpu.install(|| sums.par_iter_mut().map(of).collect());
+        if self.engine.is_some() {
+            *self.sums.borrow_mut() = sums;
+        }
+        Ok(made)
     }
 
     /// The sums by coefficient of the shot on processors.

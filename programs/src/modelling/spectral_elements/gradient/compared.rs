@@ -27,7 +27,7 @@ pub struct Compared {
 impl Compared {
     /// As the command line and the header of the data say.
     pub fn read<const D: usize>(job: &mut Job, run: &Run<D>, data: Input) -> anyhow::Result<Self> {
-        let [receivers, components] = [run.receivers.n, D];
+        let [receivers, components] = [run.receivers.n, run.shot.quantity.components(D)];
         let found = [1, 2, 3, 4].map(|i| data.axis(i).n);
         let shots = [run.spreads.count(), run.spreads.picks.whole()];
         if found[..2] != [receivers, components]

@@ -215,16 +215,10 @@ fn refuse<const D: usize>(run: &Run<D>) -> anyhow::Result<()> {
         return Ok(());
     };
     let advice = match why {
-        Unsupported::Fluid(_) => {
-            format!(
-                "leave the water out of the mesh and take its floor as a free surface, or use sfvsgrad{D}d-gpu"
-            )
-        }
         Unsupported::Constants(_) => format!("leave out ccc=, or use sfvsgrad{D}d-gpu"),
-        Unsupported::Attenuation => "give attenuation=n (and leave out qp=, qs=, sls=)".into(),
         Unsupported::Layers => "leave out cpml= (cpml=0 with specfem=) and give sponge=".into(),
         Unsupported::RowSums => "give lumping=matrix".into(),
-        Unsupported::Quantity(_) => "give data=velocity, displacement or acceleration".into(),
+        Unsupported::Quantity(_) => "give data=velocity, displacement, acceleration or pressure".into(),
     };
     bail!("{why}: {advice}")
 }

@@ -10,8 +10,8 @@ Models the shots of a survey on a mesh, compares them with the data on standard 
 with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of the misfit divided by \
 that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
 explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of isotropic \
-solids without attenuation, with free, absorbing and sponge= sides (cpml=, ccc=, attenuation and fluids are refused); records are displacement, velocity or acceleration. The \
-program runs on processors.
+solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing and sponge= sides (cpml= and ccc= are refused). Records are \
+displacement, velocity or acceleration in solids, or pressure in fluids. The quality factors are held, and so is the moment of explosions in fluids. The program runs on processors.
 
 on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
 their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A parameter that has no \
@@ -30,7 +30,9 @@ says what the misfit is. squares: half the sum of the squared differences. corre
 normalised correlation, so that amplitudes have no effect (Choi and Alkhalifah 2012). envelope: half the sum of the squared \
 differences of the envelopes (Bozdag and others 2011). With tdc=y the misfit is that of data in exact time.
 
-The adjoint run needs the displacement of the forward wavefield from the last step to the first. memory= limits the memory for it: if \
+In a fluid the gradient with respect to the S speed is zero, and so are those with respect to mu and to the S impedance.
+
+The adjoint run needs the displacement of the forward wavefield from the last step to the first, and in fluids the pressure. memory= limits the memory for it: if \
 all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and \
 Walther 2000). The gradient has the same bits for any memory= and threads=. plan=y prints what is kept and how many steps are \
 computed again. With all steps kept a gradient takes three to three and a half times as long as the modelling of its shots, with checkpoints in a fifth of that memory about four times.";
@@ -52,7 +54,7 @@ sfsemgrad2d-gpu < data.rsf mesh=start.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.0
 const OWN: &[Param] = &[
     Param::string("data")
         .default("velocity")
-        .doc("quantity of the data: velocity, displacement or acceleration"),
+        .doc("quantity of the data: velocity, displacement, acceleration, or pressure in fluids"),
     Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho"])
         .default("vp,vs,rho")
         .doc("parameters of the gradient"),

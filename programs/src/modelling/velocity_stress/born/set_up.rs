@@ -188,7 +188,9 @@ impl SetUp {
         let of_machines = stations.into_iter().zip(&self.machines);
         let placed = at_the_same_time(of_machines, |of| place(job, of, (ways, self.sharing)))?;
         self.of_gpu = placed.iter().find_map(|(_, words)| words.clone());
-        let batches = placed.into_iter().flat_map(|(all, _)| all.into_iter().enumerate());
+        let batches = placed
+            .into_iter()
+            .flat_map(|(all, _)| all.into_iter().enumerate());
         let mut placed: Vec<_> = batches.collect();
         // Every machine gets shots before one of them gets more.
         placed.sort_by_key(|(batch, _)| *batch);

@@ -1,0 +1,116 @@
+//! What of an engine changes from step to step: all else serves the forward and the adjoint run alike.
+
+use std::mem::swap;
+
+use super::super::Engine;
+use super::super::lanes::Lanes;
+use super::super::points::Placed;
+
+/// The state of a run behind a step.
+#[derive(Clone)]
+pub(super) struct State<const D: usize> {
+    step: usize,
+    /// Displacement, velocity and acceleration of the solid.
+    solid: [Vec<[f32; D]>; 3],
+    /// The potential of the fluid and its first and second time derivative; empty without one.
+    fluid: [Vec<[f32; 1]>; 3],
+    /// Memory variables of attenuation by block; empty without it.
+    memories: Vec<Vec<Lanes>>,
+}
+
+impl<const D: usize> State<D> {
+    /// At rest.
+    pub(super) fn rest(engine: &Engine<D>) -> Self {
+        let mut state = Self::of(engine);
+        state.solid.iter_mut().for_each(|field| field.fill([0.0; D]));
+        state.fluid.iter_mut().for_each(|field| field.fill([0.0]));
+        state.memories.iter_mut().for_each(|all| all.fill(Lanes::ZERO));
+        state.step = 0;
+        state
+    }
+
+    /// That of an engine.
+    pub(super) fn of(engine: &Engine<D>) -> Self {
+        let fluid = engine.fluid.as_ref();
+        let memories = engine.memories.iter().flatten();
+        Self {
+            step: engine.step,
+            solid: [&engine.displacement, &engine.velocity, &engine.acceleration].map(Clone::clone),
+            fluid: fluid.map_or_else(Default::default, |fluid| {
+                [&fluid.potential, &fluid.rate, &fluid.second].map(Clone::clone)
+            }),
+            memories: memories.map(|memory| memory.variables().clone()).collect(),
+        }
+    }
+
+    /// Changes places with that of an engine.
+    pub(super) fn swap(&mut self, engine: &mut Engine<D>) {
+        let [u, v, a] = &mut self.solid;
+        swap(u, &mut engine.displacement);
+        swap(v, &mut engine.velocity);
+        swap(a, &mut engine.acceleration);
+        swap(&mut self.step, &mut engine.step);
+        if let Some(fluid) = &mut engine.fluid {
+            let [potential, rate, second] = &mut self.fluid;
+            swap(potential, &mut fluid.potential);
+            swap(rate, &mut fluid.rate);
+            swap(second, &mut fluid.second);
+        }
+        let of_engine = engine.memories.iter_mut().flatten();
+        for (own, memory) in self.memories.iter_mut().zip(of_engine) {
+            swap(own, memory.variables_mut());
+        }
+    }
+
+    /// Bytes of a state of an engine.
+    pub(super) fn bytes(engine: &Engine<D>) -> usize {
+        let fluid = engine.fluid.as_ref();
+        let memories = engine.memories.iter().flatten();
+        3 * size_of_val(&engine.displacement[..])
+            + 3 * fluid.map_or(0, |fluid| size_of_val(&fluid.potential[..]))
+            + memories
+                .map(|memory| size_of_val(&memory.variables()[..]))
+                .sum::<usize>()
+    }
+}
+
+/// The sources of a run.
+pub(super) struct Sources<const D: usize> {
+    pub(super) solid: Vec<Vec<Placed<D>>>,
+    pub(super) fluid: Vec<Vec<Placed<1>>>,
+}
+
+impl<const D: usize> Sources<D> {
+    /// Changes places with those of an engine.
+    pub(super) fn swap(&mut self, engine: &mut Engine<D>) {
+        swap(&mut self.solid, &mut engine.sources);
+        if let Some(fluid) = &mut engine.fluid {
+            swap(&mut self.fluid, &mut fluid.sources);
+        }
+    }
+}
+
+/// What is kept of a step of the forward run.
+#[derive(Clone, Default)]
+pub(super) struct Kept<const D: usize> {
+    /// The displacement of the solid.
+    pub(super) displacement: Vec<[f32; D]>,
+    /// The second time derivative of the potential of the fluid; empty without one.
+    pub(super) second: Vec<[f32; 1]>,
+}
+
+impl<const D: usize> Kept<D> {
+    /// Takes what an engine has now.
+    pub(super) fn take(&mut self, engine: &Engine<D>) {
+        self.displacement.clone_from(&engine.displacement);
+        if let Some(fluid) = &engine.fluid {
+            self.second.clone_from(&fluid.second);
+        }
+    }
+
+    /// Bytes of it.
+    pub(super) fn bytes(engine: &Engine<D>) -> usize {
+        let fluid = engine.fluid.as_ref();
+        size_of_val(&engine.displacement[..]) + fluid.map_or(0, |fluid| size_of_val(&fluid.second[..]))
+    }
+}
