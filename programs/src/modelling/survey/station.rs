@@ -131,7 +131,8 @@ impl<'a, M: Survey> Station<'a, M> {
         let mut progress = Progress::new(self.job, (0, engine.steps()), self.shows.1)?;
         let store = Arc::new(Store::new(self.job, None, None));
         let mut checkpoints = Checkpoints::new(world.ranks(), store, Every::Never);
-        let mut records = Records::default();
+        let [record, count] = self.shot.records();
+        let mut records = Records::new(shots, [record, count])?;
         let mut watched = Watched {
             recorder: &mut records,
             progress: &mut progress,
@@ -140,29 +141,44 @@ impl<'a, M: Survey> Station<'a, M> {
         drop(checkpoints);
         progress.end();
         outcome?;
-        let [record, count] = self.shot.records();
-        let (made, wanted) = (records.0.len(), shots * record * count);
-        ensure!(made == wanted, "the run made {made} numbers of {wanted}");
-        if shots == 1 {
-            return Ok(vec![records.0]);
+        for made in &records.of_shots {
+            let (made, wanted) = (made.len(), record * count);
+            ensure!(made == wanted, "the run made {made} numbers of {wanted}");
         }
-        // A record has the numbers of one shot behind those of another.
-        let of_shot = |shot: usize| {
-            let records = records.0.chunks_exact((shots * record).max(1));
-            let own = records.flat_map(|all| &all[shot * record..(shot + 1) * record]);
-            own.copied().collect()
-        };
-        Ok((0..shots).map(of_shot).collect())
+        Ok(records.of_shots)
     }
 }
 
-/// The records of shots, behind each other.
-#[derive(Default)]
-struct Records(Vec<f32>);
+/// The records of each of several shots, one behind the other. A record of all shots has the numbers of one of them behind those of another.
+struct Records {
+    of_shots: Vec<Vec<f32>>,
+    /// Numbers of a record of a shot.
+    numbers: usize,
+}
+
+impl Records {
+    /// For so many shots with so many numbers of a record and so many records.
+    ///
+    /// # Errors
+    /// Too little memory.
+    fn new(shots: usize, [numbers, count]: [usize; 2]) -> anyhow::Result<Self> {
+        let mut of_shots = Vec::new();
+        for _ in 0..shots {
+            let mut own = Vec::new();
+            own.try_reserve_exact(numbers * count)
+                .context("there is not enough memory for the records of the shots")?;
+            of_shots.push(own);
+        }
+        Ok(Self { of_shots, numbers })
+    }
+}
 
 impl Recorder<f32> for Records {
     fn traces(&mut self, _: usize, traces: &[f32]) -> Result<(), kernels::Error> {
-        self.0.extend_from_slice(traces);
+        let of_shots = traces.chunks(self.numbers.max(1));
+        for (to, from) in self.of_shots.iter_mut().zip(of_shots) {
+            to.extend_from_slice(from);
+        }
         Ok(())
     }
 
