@@ -58,7 +58,11 @@ impl<const D: usize> Adjoint<D> {
                 let sums = sums.map(|sum| volume * sum);
                 values[at] = match contents.medium(local).law {
                     Law::Fluid(_) => of_fluid([vp, density], strength, sums),
-                    _ => of_solid(media[at], strength, self.relaxed(sums, contents.factors(local))),
+                    _ => of_solid(
+                        media[at],
+                        strength,
+                        elastic(sums, setup.relaxations.map(|_| contents.factors(local))),
+                    ),
                 };
             }
         }
@@ -80,19 +84,6 @@ impl<const D: usize> Adjoint<D> {
         match engine.homes.find(element) {
             Some(home) => solid.at(home, local),
             None => of_fluid().map_or([0.0; PRODUCTS], |home| fluid.at(home, local)),
-        }
-    }
-
-    /// Products of a point of a solid as they are without attenuation: with it the last two are those by the bulk modulus and by the shear
-    /// modulus at the same bulk modulus, both unrelaxed, to which these `factors` lead from the moduli.
-    fn relaxed(&self, products: [f64; PRODUCTS], [shear, bulk]: [f64; 2]) -> [f64; PRODUCTS] {
-        let [mass, damping, by_bulk, by_shear] = products;
-        match self.engine.memories.iter().any(Option::is_some) {
-            false => products,
-            true => {
-                let of_bulk = bulk * by_bulk;
-                [mass, damping, of_bulk, shear * by_shear + 2.0 / 3.0 * of_bulk]
-            }
         }
     }
 
@@ -134,6 +125,17 @@ impl<const D: usize> Adjoint<D> {
             }
         }
     }
+}
+
+/// Products of a point of a solid as they are without attenuation. With it the last two are those by the bulk modulus and by the shear modulus
+/// at the same bulk modulus, both unrelaxed, to which these `factors` lead from the shear and the bulk modulus.
+fn elastic(products: [f64; PRODUCTS], factors: Option<[f64; 2]>) -> [f64; PRODUCTS] {
+    let Some([shear, bulk]) = factors else {
+        return products;
+    };
+    let [mass, damping, by_bulk, by_shear] = products;
+    let of_bulk = bulk * by_bulk;
+    [mass, damping, of_bulk, shear * by_shear + 2.0 / 3.0 * of_bulk]
 }
 
 /// The derivatives by P speed, S speed and density at a point of a solid, of products times volume; `strength` is the damping of the sponge
