@@ -163,6 +163,14 @@ impl Header {
         None
     }
 
+    /// The records along `axis`, which is longer than 1, that the first `elements` elements complete; there may be none.
+    pub(crate) fn whole_records_along(&self, axis: usize, elements: u64) -> Option<WholeRecords> {
+        let of = self.axis(axis).n as u64;
+        let inside: u64 = (1..axis).map(|i| self.axis(i).n as u64).product();
+        let whole = elements.checked_div(inside)?.min(of);
+        (of > 1).then_some(WholeRecords { axis, whole, of })
+    }
+
     /// Makes the header that of whole records only, in a line of its own.
     pub(crate) fn keep(&mut self, records: &WholeRecords) {
         let mut line = format!("\tn{}={}", records.axis, records.whole);

@@ -163,6 +163,10 @@ impl Words {
                     self.set(param, &word[2..], value, true)?;
                 }
                 None if takes(program, ParamKind::Words) => self.free_words.push(argument),
+                None if Path::new(&argument).is_file() => self.unknown.push(format!(
+                    "`{word}` is ignored: this program reads a dataset from standard input, as in {} < {word}",
+                    program.name
+                )),
                 None => self.unknown.push(format!(
                     "`{word}` is ignored: parameters are written key=value, without blanks"
                 )),
@@ -262,11 +266,11 @@ fn unknown(program: &'static Program, key: &str) -> String {
         .filter(|param| !param.ignored)
         .flat_map(Param::names)
         .chain(COMMON.iter().map(|(key, _)| *key));
-    let bare = key.trim_start_matches('-');
+    let bare = key.trim_start_matches('-').to_lowercase();
     let near = known
         .map(|name| {
             (
-                strsim::damerau_levenshtein(bare, name.trim_start_matches('-')),
+                strsim::damerau_levenshtein(&bare, name.trim_start_matches('-')),
                 name,
             )
         })

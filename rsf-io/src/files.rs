@@ -101,7 +101,7 @@ impl Files {
         let Some(id) = file_id(&file) else {
             return Ok(Some(file));
         };
-        let owner = file.get_xattr(OWNER).ok().flatten();
+        let owner = owner(&file);
         let own = match (owner, header) {
             (Some(owner), Some(header)) => owner == header.as_os_str().as_bytes(),
             (None, _) => name.own,
@@ -115,6 +115,11 @@ impl Files {
         }
         Ok(Some(file))
     }
+}
+
+/// The header that a data file belongs to, from the root, where something is written about it.
+pub(crate) fn owner(file: &File) -> Option<Vec<u8>> {
+    file.get_xattr(OWNER).ok().flatten()
 }
 
 pub(crate) fn is_regular(file: &File) -> bool {

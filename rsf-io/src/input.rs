@@ -1,14 +1,16 @@
 //! A dataset that is read: its header, and its elements as one forward stream or by position.
 
 mod flaws;
+mod found;
 mod spool;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use self::found::open_data;
 use crate::ascii::{Scan, Scanner};
 use crate::data::{Complex, Element, Form, Format, Kind};
 use crate::{Axis, Error, Header, Result};
@@ -29,6 +31,18 @@ pub enum NumberOrFile {
     Number(f32),
     /// The open file.
     File(Input),
+}
+
+/// What becomes of data that end early.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Cut {
+    /// They are refused.
+    #[default]
+    Refused,
+    /// Their whole records are read, along the last axis that has any.
+    Records,
+    /// Their whole records along this axis are read, even if there is none.
+    Along(usize),
 }
 
 /// An open dataset.
@@ -61,25 +75,24 @@ struct Noted {
 
 impl Input {
     /// Opens the header file `path` and the data it names. Relative names of data are looked for in the
-    /// current directory, then beside the header.
+    /// current directory and beside the header.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_as(path.display().to_string(), path, false)
+        Self::open_as(path.display().to_string(), path, Cut::Refused)
     }
 
-    /// As [`Input::open`], with the name that messages use; see [`crate::Job::accept_cut_data`].
-    pub(crate) fn open_as(name: String, path: &Path, accept_cut: bool) -> Result<Self> {
+    /// As [`Input::open`], with the name that messages use.
+    pub(crate) fn open_as(name: String, path: &Path, cut: Cut) -> Result<Self> {
         let file = open_file(path, &name)?;
         let reader = BufReader::with_capacity(PIECE, file);
-        let dir = path.parent().map(Path::to_path_buf);
-        Self::from_reader(name, reader, dir, accept_cut)
+        Self::from_reader(name, reader, Some(path), cut)
     }
 
-    /// Reads a dataset whose header starts at the reader's place.
+    /// Reads a dataset whose header starts at the reader's place, in the file `path` if it has a name.
     pub(crate) fn from_reader(
         name: String,
         mut reader: BufReader<File>,
-        dir: Option<PathBuf>,
-        accept_cut: bool,
+        path: Option<&Path>,
+        cut: Cut,
     ) -> Result<Self> {
         let at = |error: Error| Error::new(format!("{name}: {error}"));
         let mut ids = file_id(reader.get_ref()).into_iter().collect::<Vec<_>>();
@@ -89,6 +102,7 @@ impl Input {
         }
         let len = header.elements().map_err(at)?;
         let format = header.format().map_err(at)?;
+        let mut flaws = Vec::new();
         let data = match header.path("in") {
             None => return Err(at(Error::new("no in= in the header, so there are no data"))),
             Some(path) if path.as_os_str() == "stdin" => {
@@ -99,11 +113,12 @@ impl Input {
                 }
                 name.clone()
             }
-            Some(path) => {
-                let (file, shown) = open_data(&path, dir.as_deref()).map_err(at)?;
-                ids.extend(file_id(&file));
-                reader = BufReader::with_capacity(PIECE, file);
-                shown
+            Some(data) => {
+                let found = open_data(&data, path).map_err(at)?;
+                ids.extend(file_id(&found.file));
+                flaws.extend(found.doubt.map(|doubt| format!("{name}: {doubt}")));
+                reader = BufReader::with_capacity(PIECE, found.file);
+                found.shown
             }
         };
         let mut input = Self {
@@ -116,13 +131,10 @@ impl Input {
             scanner: Scanner::default(),
             start: None,
             pos: 0,
-            noted: Box::new(Noted {
-                ids,
-                flaws: Vec::new(),
-            }),
+            noted: Box::new(Noted { ids, flaws }),
         };
         input.compare_sizes();
-        input.measure(accept_cut)?;
+        input.measure(cut)?;
         Ok(input)
     }
 
@@ -411,22 +423,6 @@ pub(crate) fn open_file(path: &Path, name: &str) -> Result<File> {
             "cannot read {name}: it is a directory, an RSF file was expected"
         ))),
         _ => Ok(file),
-    }
-}
-
-/// Opens the file of `in=`: as named, else beside the header.
-fn open_data(path: &Path, dir: Option<&Path>) -> Result<(File, String)> {
-    let shown = format!("data file {}", path.display());
-    let first = open_file(path, &shown);
-    match (&first, dir) {
-        (Err(Error::Os { cause, .. }), Some(dir))
-            if cause.kind() == io::ErrorKind::NotFound && path.is_relative() =>
-        {
-            open_file(&dir.join(path), &shown)
-                .or(first)
-                .map(|file| (file, shown))
-        }
-        _ => first.map(|file| (file, shown)),
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use crate::command::Line;
 use crate::data::Format;
 use crate::files::{Files, is_regular, remove};
-use crate::input::{Input, NumberOrFile};
+use crate::input::{Cut, Input, NumberOrFile};
 use crate::output::{Output, Parts, Written};
 use crate::params::{Param, ParamKind, Program};
 use crate::pipe;
@@ -40,7 +40,7 @@ pub struct Job {
     /// What is odd about the data path has been told.
     path_told: bool,
     /// See [`Job::accept_cut_data`].
-    accepts_cut: bool,
+    cut: Cut,
     /// Standard input is a copy of another process's: no output can overwrite it.
     handed: bool,
     /// See [`Job::continue_outputs`].
@@ -76,7 +76,7 @@ impl Job {
             dry,
             mute: is_second(),
             path_told: false,
-            accepts_cut: false,
+            cut: Cut::Refused,
             handed: false,
             continued: VecDeque::new(),
             warned: Mutex::default(),
@@ -300,7 +300,12 @@ impl Job {
     /// Lets inputs that are opened from now on have data that end before their header says: their whole records are read,
     /// with a warning. Without this call that is an error.
     pub fn accept_cut_data(&mut self) {
-        self.accepts_cut = true;
+        self.cut = Cut::Records;
+    }
+
+    /// As [`Job::accept_cut_data`], with records along this axis alone, even if no whole one is there.
+    pub fn accept_cut_along(&mut self, axis: usize) {
+        self.cut = Cut::Along(axis);
     }
 
     /// Tells what is wrong with an input that can be read.
@@ -346,7 +351,8 @@ impl Job {
                 "standard input is a directory, an RSF file was expected",
             ));
         }
-        let input = Input::from_reader("standard input".into(), reader, None, self.accepts_cut)?;
+        let path = pipe::name_of(reader.get_ref());
+        let input = Input::from_reader("standard input".into(), reader, path.as_deref(), self.cut)?;
         self.warn_of(&input);
         if !self.handed {
             self.files.reading(&input);
@@ -373,7 +379,7 @@ impl Job {
 
     /// The dataset of the header file `path`, which messages call `name`.
     pub fn open_as(&mut self, name: String, path: &OsStr) -> Result<Input> {
-        let input = Input::open_as(name, Path::new(path), self.accepts_cut)?;
+        let input = Input::open_as(name, Path::new(path), self.cut)?;
         self.warn_of(&input);
         self.files.reading(&input);
         Ok(input)

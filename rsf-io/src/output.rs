@@ -142,6 +142,15 @@ impl Output {
         }
     }
 
+    /// Sets the number of axes as [`Output::set_rank`] does, and forgets where further ones of the history began and what they were.
+    pub fn end_axes(&mut self, rank: usize) {
+        for i in rank + 1..=MAX_AXES {
+            if self.history.raw(&format!("n{i}")).is_some() {
+                self.set_axis(i, &Axis::new(1, 0.0, 1.0));
+            }
+        }
+    }
+
     /// Puts a whole number into the header.
     pub fn put_int(&mut self, key: &str, value: i64) {
         self.put(key, value.to_string());

@@ -97,7 +97,16 @@ const TYPES: &[Case] = &[
     ("sfbyte < a.rsf gainpanel=9", "a number from 1 to 1"),
     ("sfbyte < a.rsf clip=0", "clip= must be more than 0"),
     ("sfdd < a.rsf", "neither form= nor type="),
-    ("sfdd < a.rsf type=quaternion", "type= is one of"),
+    (
+        "sfdd < a.rsf type=string",
+        "type= got `string`, allowed is float or int",
+    ),
+    ("sfput < a.rsf d1=nan", "d1= got `nan`, allowed is a number"),
+    ("sfput < a.rsf o2=abc", "o2= got `abc`, allowed is a number"),
+    (
+        "sfdd < a.rsf type=quaternion",
+        "type= got `quaternion`, allowed is float or int",
+    ),
     ("sfdd < a.rsf form=ascii format=%s", "no pattern of printf"),
     ("sfdd < a.rsf form=ascii format='%g %g'", "2 conversions"),
     (

@@ -59,6 +59,43 @@ fn further_quantities_are_taken_over() {
     }
 }
 
+/// What a run leaves that was killed before its first shot was whole: nothing is taken over, and the bits are the same.
+#[test]
+fn a_run_that_was_killed_early_begins_again() {
+    let desk = desk(2);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
+    desk.ran(&format!("{} > data.rsf", line("")));
+    let whole = desk.read("data.rsf");
+    for bytes in [0, 40] {
+        desk.ran("cp data.rsf killed.rsf; sed -i 's/data.rsf@/killed.rsf@/' killed.rsf");
+        desk.ran(&format!("head -c {bytes} data.rsf@ > killed.rsf@"));
+        let run = desk.ran(&format!("{} > again.rsf", line("resume=killed.rsf")));
+        assert!(run.err.contains("0 of the 3 records along axis 4"), "{run:?}");
+        assert!(desk.read("again.rsf") == whole, "{bytes}");
+    }
+}
+
+/// Every shot that is made is in the file before the next one is.
+#[test]
+fn finished_shots_survive_a_kill() {
+    let desk = desk(2);
+    let line = with(2, "sous.rsf", "recs.rsf", "").replace("nt=60", "nt=20000");
+    let mut command = desk.command(&format!("exec {line} > data.rsf"));
+    let mut child = command.spawn().unwrap();
+    let begun = std::time::Instant::now();
+    let size = || std::fs::metadata(desk.path("data.rsf@")).map_or(0, |meta| meta.len());
+    while size() == 0 && child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed().as_secs() < 600, "no shot is written");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let early = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(early, "the shots were written at the end of the run alone");
+    let shot = 4 * 3 * 2 * 20_000;
+    assert!(size() >= shot, "{} of {shot} bytes of a shot", size());
+}
+
 /// A plan counts the shots that are there already, and how many run at the same time.
 #[test]
 fn a_plan_counts_what_is_left() {

@@ -31,6 +31,29 @@ fn two_folders_with_one_data_path_keep_their_own_numbers() {
     assert!(files() <= before + 1, "{:?}", out(&scratch.shell("ls s")));
 }
 
+/// A header of another folder has the numbers of that folder, also where the current one has a file of the same name.
+#[test]
+fn headers_of_another_folder_have_their_own_numbers() {
+    let scratch = Scratch::new();
+    succeeded(
+        &scratch
+            .shell("mkdir a b c; (cd a; probe mode=make n1=2 > m.rsf); (cd b; probe mode=make n1=4 > m.rsf)"),
+    );
+    for folder in ["b", "c"] {
+        succeeded(&scratch.shell(&format!("cd {folder}; probe scale=3 < ../a/m.rsf > read.rsf")));
+        assert_eq!(
+            scratch.reals(&format!("{folder}/read.rsf")),
+            [0.0, 3.0],
+            "{folder}"
+        );
+    }
+    // Where nothing says whose they are, those of the current folder are read, with a word.
+    succeeded(&scratch.shell("for f in a b; do cat $f/m.rsf@ > $f/n; mv $f/n $f/m.rsf@; cp $f/m.rsf $f/m2; mv $f/m2 $f/m.rsf; done"));
+    let run = scratch.shell("cd b; probe < ../a/m.rsf > read.rsf");
+    let said = crate::support::err(&run);
+    assert!(said.contains("the first is read"), "{said}");
+}
+
 #[test]
 fn programs_that_start_at_once_do_not_race() {
     let scratch = Scratch::new();

@@ -14,7 +14,10 @@ folders = [os.path.abspath("../../rsf/bin"), sysconfig.get_path("scripts"), os.p
 os.environ["PATH"] = os.pathsep.join(folders + [os.environ["PATH"]])
 sys.path.append(os.path.abspath("../../../book/flows/python"))"""
 FLOW = """
-scons = shutil.which("sifaka-scons") or os.path.abspath("../../../sconsw")
+near = os.path.abspath("../../../sconsw")
+scons = shutil.which("sifaka-scons") or shutil.which("sconsw") or (near if os.path.exists(near) else None)
+if scons is None:
+    raise SystemExit("Neither sifaka-scons nor sconsw is on PATH: install the wheel, or put the checkout (with sconsw) on PATH and start the notebook again.")
 flow = subprocess.run([scons, "-Q"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 print(flow.stdout[-1000:])
 flow.check_returncode()"""

@@ -1,14 +1,12 @@
 //! Where a mesh has latitudes and depths: on a globe, or in a box with local coordinates.
 
-use std::fs;
-
 use anyhow::{Context, Result, bail};
 use kernels::earth::Frame;
 use kernels::earth::globe::geocentric;
 use rsf_io::Job;
 
 use super::cmt::{Mechanism, SourceTime};
-use super::{Projection, cmt, force, stations, xml};
+use super::{Projection, cmt, force, read_text, stations, xml};
 
 /// The words that name files of sources.
 pub const SOURCES: [&str; 3] = ["cmt", "force", "quakeml"];
@@ -299,7 +297,7 @@ impl Ground {
         let Some(name) = job.text("stations")? else {
             return Ok(None);
         };
-        let text = fs::read_to_string(&name).with_context(|| format!("cannot read stations={name}"))?;
+        let text = read_text(&name).with_context(|| format!("cannot read stations={name}"))?;
         let stations = match xml::is_xml(&text) {
             true => xml::stations(&text),
             false => stations::read(&text),
@@ -370,7 +368,7 @@ pub fn refuse_pairs(job: &Job) -> Result<()> {
 fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
     for word in SOURCES {
         if let Some(name) = job.text(word)? {
-            let text = fs::read_to_string(&name).with_context(|| format!("cannot read {word}={name}"))?;
+            let text = read_text(&name).with_context(|| format!("cannot read {word}={name}"))?;
             return Ok(Some((word, name, text)));
         }
     }

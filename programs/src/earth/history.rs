@@ -1,9 +1,10 @@
 //! Time functions of sources in files of their own, as SPECFEM3D reads them: a number for every step, remarks behind # or !.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+
+use super::read_text;
 
 /// Reads the file that `list`, a file of sources, names: from the folder of the run, else beside that file.
 ///
@@ -18,7 +19,7 @@ pub fn read(list: &str, named: &str) -> Result<Vec<f32>> {
             "{list} names {named} as the file of a time function, which is neither there nor beside {list}: put it there, or give the history by stf= or series="
         );
     };
-    let text = fs::read_to_string(place).with_context(|| format!("cannot read {}", place.display()))?;
+    let text = read_text(place).with_context(|| format!("cannot read {}", place.display()))?;
     samples(&text).with_context(|| place.display().to_string())
 }
 

@@ -11,9 +11,23 @@ mod stations;
 mod table;
 mod xml;
 
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+
 pub use cmt::{Event, SourceTime};
 pub use ground::{Ground, Quakes, SOURCES, Sites, Terrain, TurnedMechanism, refuse_pairs, times};
 pub use history::read as read_history;
 pub use model::open as open_model;
 pub use projection::Projection;
 pub use table::{Rock, Table};
+
+/// The text of a file.
+///
+/// # Errors
+/// A file that cannot be read or is no text.
+fn read_text(path: impl AsRef<Path>) -> Result<String> {
+    String::from_utf8(fs::read(path)?)
+        .ok()
+        .context("it is no text but binary, or text that is not in UTF-8")
+}

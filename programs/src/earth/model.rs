@@ -1,8 +1,8 @@
 //! Models that depend on the radius alone: PREM by name, others from text.
 
-use std::fs;
-
 use anyhow::{Context, Result, bail};
+
+use super::read_text;
 use kernels::earth::{Layer, Matter, Profile, Radial};
 
 /// What a layer is thick at least, m: thinner ones are slips.
@@ -22,7 +22,7 @@ pub fn open(word: &str) -> Result<Radial> {
         "prem" => Ok(Radial::prem(true)),
         "prem-ti" => Ok(Radial::prem(false)),
         file => {
-            let text = fs::read_to_string(file)
+            let text = read_text(file)
                 .with_context(|| format!("cannot read model={file}; models by name are prem and prem-ti"))?;
             read(&text).with_context(|| format!("model={file}"))
         }

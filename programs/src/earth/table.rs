@@ -1,8 +1,8 @@
 //! Flat layers in a text: a model of one dimension, as catalogues and papers print it.
 
-use std::fs;
-
 use anyhow::{Context, Result, bail};
+
+use super::read_text;
 
 /// What fills a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ impl Table {
     /// # Errors
     /// A file that cannot be read, or a row that is no layer.
     pub fn open(name: &str) -> Result<Self> {
-        let text = fs::read_to_string(name).with_context(|| format!("cannot read layers={name}"))?;
+        let text = read_text(name).with_context(|| format!("cannot read layers={name}"))?;
         Self::read(&text).with_context(|| format!("layers={name}"))
     }
 

@@ -94,10 +94,11 @@ impl Model {
             if let Some(lost) =
                 rotate::lost(&c, self.grid.ndim, self.grid.kind).filter(|l| l.share >= rotate::LOSS_ALLOWED)
             {
-                bail!(
-                    "layer {}: {lost}; sfewefd3d-gpu takes all 21 coefficients (scheme=collocated in 3-D without planes=)",
-                    k + 1
-                );
+                let all = match self.grid.ndim {
+                    2 => "sfewefd2d-gpu takes all 6 coefficients (scheme=collocated in 2-D without planes=)",
+                    _ => "sfewefd3d-gpu takes all 21 coefficients (scheme=collocated in 3-D without planes=)",
+                };
+                bail!("layer {}: {lost}; {all}", k + 1);
             }
         }
         self.grid.refuse_what_is_too_large()

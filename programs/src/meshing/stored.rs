@@ -69,9 +69,13 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
         None => None,
     };
     let mut files = Files { job, whole };
-    let nodes = files
-        .open("nodes")?
-        .context("nodes= is missing: the coordinates of the mesh's nodes")?;
+    let nodes = files.open("nodes")?.with_context(|| match files.whole.as_ref() {
+        Some((whole, _)) => format!(
+            "{} is no mesh as sfhexmesh writes it: its header names no nodes=, the coordinates of the mesh's nodes",
+            whole.name()
+        ),
+        None => "nodes= is missing: the coordinates of the mesh's nodes".into(),
+    })?;
     let radius = files
         .whole
         .as_ref()

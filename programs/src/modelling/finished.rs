@@ -10,6 +10,9 @@ use std::path::Path;
 /// Numbers that are looked at together.
 const LOOK: usize = 1 << 16;
 
+/// The axis of the shots.
+const SHOTS: usize = 4;
+
 /// What resume= is, for the end of a sentence.
 const TAKES: &str = "with several shots resume= takes the data of an earlier run of the survey";
 
@@ -57,8 +60,8 @@ impl Finished {
         let Some(text) = job.text("resume")? else {
             return Ok(Self::default());
         };
-        // A run that was killed has left fewer numbers than its header says.
-        job.accept_cut_data();
+        // A run that was killed has left fewer numbers than its header says, perhaps none.
+        job.accept_cut_along(SHOTS);
         let mut inputs = Vec::new();
         for path in named(&text) {
             inputs.push(
@@ -184,7 +187,7 @@ fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result
         );
     }
     let (shots, listed) = (spreads.count(), input.header().text("shots"));
-    let places = [&input.axis(4), &spreads.axis];
+    let places = [&input.axis(SHOTS), &spreads.axis];
     spreads
         .picks
         .same(&name, listed.as_deref(), places)

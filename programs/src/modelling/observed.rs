@@ -129,7 +129,7 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<D
 /// Writes the misfit of every shot.
 pub fn write_misfits(mut file: Output, shots: &Axis, misfits: &[f64]) -> anyhow::Result<()> {
     file.set_axis(1, shots);
-    file.set_rank(1);
+    file.end_axes(1);
     let values: Vec<f32> = misfits.iter().map(|&x| x as f32).collect();
     file.write_f32(&values)?;
     Ok(file.finish()?)

@@ -65,5 +65,5 @@ pub const SHOTS: Param = Param::string("shots").default_text("all").doc(
 /// Shots that run at the same time.
 pub const GROUPS: Param = Param::int("groups")
     .default_text("1; with gpu= and ngpu=, the number of GPUs over ngpu")
-    .range(">= 1", Some(1.0), Some(65536.0))
+    .range("from 1 to 65536", Some(1.0), Some(65536.0))
     .doc("with several shots: number of shots that each process computes at the same time, each on ngpu= GPUs or on its share of the threads; in sfvsfd2d-gpu and sfvsfd3d-gpu shots of a small grid share a GPU, by default as many as fill it; linearised shots of a small grid run on one thread of the CPU each, by default as many as there are threads; results do not depend on it");

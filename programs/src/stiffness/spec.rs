@@ -40,7 +40,7 @@ sfewefd3d-gpu"),
         .doc("2: four or six planes, 3: nine or 21 planes"),
     Param::int("memory")
         .default("512")
-        .range(">= 0", Some(0.0), Some(1e6))
+        .range("from 0 to 1000000", Some(0.0), Some(1e6))
         .doc("memory for the planes, in MiB; if they do not fit, they are computed in groups and the inputs are read \
 again for each group"),
     Param::int("n1").range(">= 1", Some(1.0), None).doc("samples in z, if every parameter is a number"),

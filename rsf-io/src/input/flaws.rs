@@ -3,7 +3,7 @@
 use std::io::Seek;
 use std::sync::Arc;
 
-use super::Input;
+use super::{Cut, Input};
 use crate::{Error, Result};
 
 impl Input {
@@ -23,9 +23,9 @@ impl Input {
         }
     }
 
-    /// Finds out whether elements have places, and if so whether all of them are there. Where `accept` allows it, data
+    /// Finds out whether elements have places, and if so whether all of them are there. Where `cut` allows it, data
     /// that end early are read up to their last whole record: the header then has that length, and a line that says so.
-    pub(super) fn measure(&mut self, accept: bool) -> Result<()> {
+    pub(super) fn measure(&mut self, cut: Cut) -> Result<()> {
         let meta = self.reader.get_ref().metadata().map_err(|e| self.unreadable(e))?;
         if !meta.is_file() || !self.format.is_binary() {
             return Ok(());
@@ -42,20 +42,24 @@ impl Input {
                 self.header.sizes(),
                 self.format,
             );
-            self.shorten(lack, have / size, accept)?;
+            self.shorten(lack, have / size, cut)?;
         }
         self.start = Some(start);
         Ok(())
     }
 
     /// Takes the whole records of the `elements` that are there for all of the data.
-    fn shorten(&mut self, lack: String, elements: u64, accept: bool) -> Result<()> {
-        let Some(whole) = self.header.whole_records(elements) else {
+    fn shorten(&mut self, lack: String, elements: u64, cut: Cut) -> Result<()> {
+        let whole = match cut {
+            Cut::Along(axis) => self.header.whole_records_along(axis, elements),
+            Cut::Records | Cut::Refused => self.header.whole_records(elements),
+        };
+        let Some(whole) = whole else {
             return Err(Error::new(format!(
                 "{lack}: the file is cut short or the header is wrong"
             )));
         };
-        if !accept {
+        if matches!(cut, Cut::Refused) {
             return Err(Error::new(format!(
                 "{lack}: the file is cut short or the header is wrong ({whole}; sfwindow takes them out)"
             )));

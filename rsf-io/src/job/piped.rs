@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::os::fd::OwnedFd;
 
 use super::Job;
+use crate::input::Cut;
 use crate::place::Place;
 use crate::{Input, Output, Result};
 
@@ -18,7 +19,7 @@ impl Job {
     /// The pipe holds no dataset.
     pub fn input_from(&self, name: &str, pipe: impl Into<OwnedFd>) -> Result<Input> {
         let reader = BufReader::with_capacity(BUFFER, File::from(pipe.into()));
-        Input::from_reader(name.into(), reader, None, false)
+        Input::from_reader(name.into(), reader, None, Cut::Refused)
     }
 
     /// A dataset for another program, which reads it from `pipe`; messages call it `name`. It has the axes of the dataset

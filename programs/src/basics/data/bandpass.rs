@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use anyhow::{Result, ensure};
-use rsf_io::{Job, Kind, Param, Program};
+use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::{cube, lines};
 
@@ -72,8 +72,10 @@ pub fn run(job: &mut Job) -> Result<()> {
     let high = job.double_opt("fhi")?;
     ensure!(
         low < nyquist && high.is_none_or(|high| high <= nyquist * (1.0 + 1e-6)),
-        "flo={low}, fhi={}: the Nyquist frequency is {nyquist} (d1={d}), and both cut-offs must lie below it",
-        high.unwrap_or(nyquist)
+        "flo={low}, fhi={}: the Nyquist frequency is {} (d1={}), and both cut-offs must lie below it",
+        high.unwrap_or(nyquist),
+        format_g(nyquist, 6),
+        axis.d
     );
     let high = high.unwrap_or(nyquist);
     ensure!(

@@ -1,6 +1,6 @@
 //! `sfdd`: other forms and types of numbers.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rsf_io::{Complex, Element, Form, Format, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, PIECE, by_kind};
@@ -23,10 +23,10 @@ numbers that are too large become the largest integer.",
 static PARAMS: [Param; 7] = [
     Param::string("form")
         .default_text("of the input")
-        .doc("native, xdr or ascii; the first letter is enough"),
+        .doc("native, xdr or ascii; the first letters are enough"),
     Param::string("type")
         .default_text("of the input")
-        .doc("float, int, complex, short, long, double or uchar; the first letter is enough"),
+        .doc("float, int, complex, short, long, double or uchar; the first letters are enough"),
     Param::int("line")
         .default("8")
         .range(">= 1", Some(1.0), None)
@@ -55,24 +55,8 @@ pub fn run(job: &mut Job) -> Result<()> {
         form.is_some() || kind.is_some(),
         "neither form= nor type= is given, so nothing changes; sfcp copies"
     );
-    let form = match form.as_deref().map(|word| word.chars().next()) {
-        None => old.form,
-        Some(Some('n')) => Form::Native,
-        Some(Some('x')) => Form::Xdr,
-        Some(Some('a')) => Form::Ascii,
-        _ => bail!("form= is one of native, xdr and ascii"),
-    };
-    let kind = match kind.as_deref().map(|word| word.chars().next()) {
-        None => old.kind,
-        Some(Some('f')) => Kind::Float,
-        Some(Some('i')) => Kind::Int,
-        Some(Some('c')) => Kind::Complex,
-        Some(Some('s')) => Kind::Short,
-        Some(Some('l')) => Kind::Long,
-        Some(Some('d')) => Kind::Double,
-        Some(Some('u')) => Kind::Uchar,
-        _ => bail!("type= is one of float, int, complex, short, long, double and uchar"),
-    };
+    let form = form.map_or(Ok(old.form), |word| meant("form", &word, &FORMS))?;
+    let kind = kind.map_or(Ok(old.kind), |word| meant("type", &word, &KINDS))?;
     let mut output = job.output()?;
     output.set_format(Format { form, kind });
     match (old.kind == Kind::Complex, kind == Kind::Complex) {
@@ -100,6 +84,33 @@ pub fn run(job: &mut Job) -> Result<()> {
         convert(&mut input, &mut sink)?;
     }
     Ok(sink.output.finish()?)
+}
+
+const FORMS: [(&str, Form); 3] = [
+    ("native", Form::Native),
+    ("xdr", Form::Xdr),
+    ("ascii", Form::Ascii),
+];
+
+const KINDS: [(&str, Kind); 7] = [
+    ("float", Kind::Float),
+    ("int", Kind::Int),
+    ("complex", Kind::Complex),
+    ("short", Kind::Short),
+    ("long", Kind::Long),
+    ("double", Kind::Double),
+    ("uchar", Kind::Uchar),
+];
+
+/// What a word means that is the beginning of one of these, or begins with it as `integer` does.
+fn meant<T: Copy>(key: &str, word: &str, known: &[(&str, T)]) -> Result<T> {
+    let found = known
+        .iter()
+        .find(|(name, _)| !word.is_empty() && (name.starts_with(word) || word.starts_with(name)));
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    found
+        .map(|(_, meaning)| *meaning)
+        .with_context(|| format!("{key}= got `{word}`, allowed is {}", names.join(" or ")))
 }
 
 /// How numbers look as text.

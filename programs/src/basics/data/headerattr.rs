@@ -45,6 +45,11 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let kind = headers::kind(&input)?;
     let keys = cube::shape(&input)?[0].n;
+    if kind == Kind::Float && job.flag("segy")? && keys < 91 {
+        job.warn(&format!(
+            "the input holds float data with n1={keys}, and trace headers of SEG-Y are integers with n1=91 or more: are these traces and not their headers?"
+        ));
+    }
     let traces = input.len() / keys as u64;
     let start = Seen {
         least: (f64::INFINITY, 0),

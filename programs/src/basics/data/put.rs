@@ -67,6 +67,17 @@ sfpad change the number of elements",
         input.len(),
         input.header().sizes()
     );
+    for (key, value) in job.keys() {
+        let of_axis = key.starts_with(['o', 'd'])
+            && key[1..]
+                .parse::<usize>()
+                .is_ok_and(|i| (1..=MAX_AXES).contains(&i));
+        let (text, number) = (value.to_string_lossy(), value.to_string_lossy().parse::<f64>());
+        ensure!(
+            !of_axis || number.is_ok_and(f64::is_finite),
+            "{key}= got `{text}`, allowed is a number"
+        );
+    }
     let mut output = job.output()?;
     for (key, value) in job.keys() {
         output.put_raw(key, &value.to_string_lossy());

@@ -4,7 +4,7 @@ use std::f32::consts::PI;
 
 use anyhow::{Result, ensure};
 use num_complex::Complex32;
-use rsf_io::{Job, Kind, Param, Program};
+use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::{cube, fourier};
 
@@ -53,6 +53,13 @@ pub fn run(job: &mut Job) -> Result<()> {
         "d1={} in the header: a sampling other than 0 is needed for frequency=",
         axis.d
     );
+    if peak > 0.5 {
+        job.warn(&format!(
+            "the peak frequency is {} times that of Nyquist, above which samples {} apart hold nothing: give a lower frequency=, in units of 1/d1",
+            format_g(2.0 * f64::from(peak), 3),
+            axis.d
+        ));
+    }
 
     let length = fourier::fast_even_length(axis.n);
     let (forward, inverse) = (::fourier::forward(length), ::fourier::inverse(length));

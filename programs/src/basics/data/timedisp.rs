@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use kernels::time_dispersion::{Reading, Sampling, TimeDispersion};
-use rsf_io::{Job, Kind, Param, Program};
+use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::{cube, lines};
 
@@ -60,7 +60,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     // Float32 axes differ from the step of a run by less.
     if !(sampling > 0.0 && dt > 0.0 && dt <= sampling * (1.0 + 1e-6)) {
         bail!(
-            "dt={dt} and d1={sampling}: both must be positive, and d1 is dt or a longer time from record to record (sfput d1= sets it)"
+            "dt={} and d1={}: both must be positive, and d1 is dt or a longer time from record to record (sfput d1= sets it)",
+            format_g(dt, 6),
+            axis.d
         );
     }
     let plan = TimeDispersion::new(Sampling {

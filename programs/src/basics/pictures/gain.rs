@@ -179,9 +179,10 @@ impl Scale {
             None => samples.distance(bias, job.float("pclip")?),
         };
         if clip == 0.0 {
-            job.warn(&format!(
-                "nothing to see: the values are {bias} wherever pclip= looks; try pclip=100"
-            ));
+            job.warn(&match samples.holds_numbers() {
+                true => format!("nothing to see: the values are {bias} wherever pclip= looks; try pclip=100"),
+                false => "nothing to see: none of the values is a number (NaN)".into(),
+            });
         }
         // The colours need a length that float32 can tell from bias.
         let clip = if clip > 0.0 {

@@ -130,6 +130,11 @@ impl Samples {
         (sum / count.max(1) as f64) as f32
     }
 
+    /// Whether any value is a finite number.
+    pub fn holds_numbers(&self) -> bool {
+        self.panels.iter().any(|seen| seen.low.is_some())
+    }
+
     /// Distance from `bias` within which `percent` of the values of a plane lie; of several planes, the distance within
     /// which as many of theirs lie.
     pub fn distance(&self, bias: f32, percent: f32) -> f32 {

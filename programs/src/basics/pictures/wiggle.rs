@@ -186,9 +186,10 @@ fn clip(job: &Job, values: &[f32]) -> Result<f64> {
     }
     let clip = quantile(values.iter().map(|value| value.abs()), job.float("pclip")?);
     if clip == 0.0 {
-        job.warn(
-            "the traces are drawn as straight lines: their values are 0 wherever pclip= looks; try pclip=100",
-        );
+        job.warn(match values.iter().any(|value| value.is_finite()) {
+            true => "the traces are drawn as straight lines: their values are 0 wherever pclip= looks; try pclip=100",
+            false => "the traces are not drawn: none of the values is a number (NaN)",
+        });
     }
     Ok(f64::from(clip))
 }

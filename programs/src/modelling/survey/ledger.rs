@@ -90,7 +90,8 @@ impl<'a> Ledger<'a> {
             }
         }
         self.written += 1;
-        Ok(())
+        // A run that is killed leaves this shot, too.
+        Ok(self.data.flush()?)
     }
 
     /// Writes the shots before `number` that were finished earlier.
@@ -178,6 +179,13 @@ impl Data {
         values
             .iter()
             .try_for_each(|values| files.next().map_or(Ok(()), |file| file.write_f32(values)))
+    }
+
+    /// Hands all that was written to the system.
+    fn flush(&mut self) -> rsf_io::Result<()> {
+        let mut others = self.divide.iter_mut().flat_map(Divide::files);
+        others.try_for_each(Output::flush)?;
+        self.file.flush()
     }
 
     fn finish(self) -> rsf_io::Result<()> {

@@ -3,6 +3,7 @@
 use super::files;
 use crate::modelling::exact_time::Timing;
 use crate::modelling::model::{one_a_cell, refuse_low_quality};
+use crate::modelling::plan::free_memory;
 use anyhow::bail;
 use kernels::grid::Padded;
 use kernels::medium::attenuation::Mechanisms;
@@ -77,6 +78,20 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
     }
 }
 
+/// Refuses factors that memory does not hold: one for P and one for S waves in every cell, each twice while they are made ready.
+pub fn fit(cells: usize) -> anyhow::Result<()> {
+    let needed = cells as f64 * (4 * size_of::<f32>()) as f64;
+    let free = free_memory().unwrap_or(f64::INFINITY);
+    if needed > free {
+        bail!(
+            "the quality factors of {cells} cells alone need {:.2} GB of memory and {:.2} GB are free: it was not started; use a smaller grid, or leave out the losses and see with plan=y what the waves need",
+            needed / 1e9,
+            free / 1e9
+        );
+    }
+    Ok(())
+}
+
 /// A number for all cells or a file with one each.
 fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<Vec<f32>>> {
     let factors = match job.number_or_file(key)? {
@@ -84,6 +99,7 @@ fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<V
         Some(NumberOrFile::Number(q)) => Some(vec![q]),
         Some(NumberOrFile::File(mut file)) => {
             one_a_cell(&file, &padded.model)?;
+            fit(padded.model.cells())?;
             Some(file.read_all_f32()?)
         }
     };

@@ -1,5 +1,6 @@
 //! The files of the model: volumes, or a table of flat layers.
 
+use super::attenuation;
 use crate::earth::Table;
 use crate::modelling::model::Files;
 use anyhow::{Context, bail};
@@ -101,6 +102,7 @@ pub fn quality(job: &Job, grid: &Grid) -> anyhow::Result<Option<[Vec<f32>; 2]>> 
     if let Some(word) = ["qp", "qs"].into_iter().find(|word| job.given(word)) {
         bail!("{word}= and the columns Qp and Qs of layers= both say what is lost: leave out one of them");
     }
+    attenuation::fit(grid.cells())?;
     let column = table.column(grid.n[0], grid.o[0].into(), grid.d[0].into());
     Ok(Some([0, 1].map(|k| {
         let line: Vec<f32> = column

@@ -73,6 +73,12 @@ each, receivers first; of several components sfwindow takes one",
         }))
     }
 
+    /// Whether all points are 0, as where headers have no coordinates.
+    pub fn is_nowhere(&self) -> bool {
+        let mut points = self.sources.iter().chain(&self.receivers).flatten();
+        points.all(|x| *x == 0.0)
+    }
+
     /// Writes what belongs to trace number `trace` into its header.
     pub fn fill(&self, order: Order, header: &mut [u8], trace: u64) {
         let trace = trace as usize;

@@ -190,6 +190,11 @@ fn geometry(job: &mut Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) 
         _ => bail!("sou= and rec= go together: the points of the sources and those of the receivers"),
     }
     let found = Geometry::of_headers(job, layout, traces, mask)?;
+    if found.is_nowhere() {
+        job.warn(
+            "all coordinates of sources and receivers are 0 in the trace headers, so sou= and rec= hold points at 0 alone: write the points by hand (sfmath, sfcsv2rsf)",
+        );
+    }
     if !job.is_dry_run() {
         found.write_lists(job)?;
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rsf_io::Job;
 
 use super::BLOCK;
@@ -59,8 +59,16 @@ impl Tape {
 
     /// Reads exactly as many bytes; `what` says of what, should they be lacking.
     pub fn fill(&mut self, bytes: &mut [u8], what: &dyn Fn() -> String) -> Result<()> {
-        let done = self.read_exact(bytes);
-        done.with_context(|| format!("{}: cannot read {}", self.name, what()))
+        match self.read_exact(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                bail!(
+                    "{}: the file ends before {}: it is no whole SEG-Y or SU file",
+                    self.name,
+                    what()
+                )
+            }
+            done => done.with_context(|| format!("{}: cannot read {}", self.name, what())),
+        }
     }
 
     /// Passes over bytes.

@@ -65,7 +65,7 @@ impl<const D: usize> Target<D> {
                 output.set_axis(1, &Axis::new(*count, 0.0, 1.0).label("region"));
                 output.set_axis(2, &names);
                 output.set_axis(3, &Axis::new(1, 0.0, 1.0));
-                output.set_rank(2);
+                output.end_axes(2);
             }
             Place::Grids(lattice, count) => {
                 for (k, name) in NAMES.iter().enumerate().take(D) {
@@ -80,7 +80,7 @@ impl<const D: usize> Target<D> {
                     last += 1;
                 }
                 output.set_axis(last, &names);
-                output.set_rank(last);
+                output.end_axes(last);
             }
         }
         for (key, text) in [

@@ -34,9 +34,9 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let mut made = SetUp::read(job, ndim, world)?;
     let (compared, inputs) = world.agree(compared(job, &mut made, observed))?;
     let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
-    let output = world.agree(output(job, &made, world))?;
+    let outputs = world.agree(Outputs::open(job, &made, world))?;
     if job.is_dry_run() {
-        return Ok(output.map_or(Ok(()), Output::finish)?);
+        return Ok(outputs.map_or(Ok(()), |outputs| outputs.gradient.finish())?);
     }
     let stations = made.stations(job, world, Ways::Back(None))?;
     if job.flag("verb")? {
@@ -57,8 +57,8 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         kept.behind(number, None, found.sums())
     })?;
     memory::tell_drift(job, drift);
-    world.agree(match output {
-        Some(output) => write(job, &made, &found, output),
+    world.agree(match outputs {
+        Some(outputs) => outputs.write(job, &made, &found),
         None => Ok(()),
     })
 }
@@ -74,28 +74,45 @@ fn compared(job: &mut Job, made: &mut SetUp, observed: Input) -> anyhow::Result<
     Ok((compared, [observed].into_iter().chain(weight).collect()))
 }
 
-/// The output, on rank 0.
-fn output(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
-    if !world.leads() {
-        return Ok(None);
-    }
-    let mut output = job.output()?;
-    set_up::model_axes(&mut output, &made.run.padded.model, &made.names());
-    output.put_note(&rsf_io::version(), &made.machine().describe(None));
-    Ok(Some(output))
+/// What is written, on rank 0. All files are made before the run, for a name that cannot be written must not cost a survey.
+struct Outputs {
+    gradient: Output,
+    misfit: Option<Output>,
+    source: Option<Output>,
 }
 
-/// Writes what was found.
-fn write(job: &mut Job, made: &SetUp, found: &Found, mut output: Output) -> anyhow::Result<()> {
-    job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
-    if job.given("misfit") {
-        observed::write_misfits(job.tagged_output("misfit")?, &shots(made), &found.misfits)?;
+impl Outputs {
+    /// Makes the files, on rank 0.
+    fn open(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Self>> {
+        if !world.leads() {
+            return Ok(None);
+        }
+        let mut gradient = job.output()?;
+        set_up::model_axes(&mut gradient, &made.run.padded.model, &made.names());
+        gradient.put_note(&rsf_io::version(), &made.machine().describe(None));
+        let mut further = |key: &str| match job.given(key) && !job.is_dry_run() {
+            true => job.tagged_output(key).map(Some),
+            false => Ok(None),
+        };
+        Ok(Some(Self {
+            gradient,
+            misfit: further("misfit")?,
+            source: further("source")?,
+        }))
     }
-    if job.given("source") {
-        write_sources(job, made, &found.sources)?;
+
+    /// Writes what was found.
+    fn write(mut self, job: &Job, made: &SetUp, found: &Found) -> anyhow::Result<()> {
+        job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
+        if let Some(file) = self.misfit {
+            observed::write_misfits(file, &shots(made), &found.misfits)?;
+        }
+        if let Some(file) = self.source {
+            write_sources(file, made, &found.sources)?;
+        }
+        self.gradient.write_f32(&found.sum)?;
+        Ok(self.gradient.finish()?)
     }
-    output.write_f32(&found.sum)?;
-    Ok(output.finish()?)
 }
 
 /// How records are compared.
@@ -287,15 +304,14 @@ fn shots(made: &SetUp) -> Axis {
 }
 
 /// Writes the estimated time functions of every shot.
-fn write_sources(job: &mut Job, made: &SetUp, sources: &[f32]) -> anyhow::Result<()> {
+fn write_sources(mut file: Output, made: &SetUp, sources: &[f32]) -> anyhow::Result<()> {
     let shot = &made.run.shot;
-    let mut file: Output = job.tagged_output("source")?;
     let first = first_step(made) * shot.dt;
     let times = Axis::new(made.run.timing.steps, first as f32, shot.dt as f32);
     file.set_axis(1, &times.label("t").unit("s"));
     file.set_axis(2, &Axis::new(shot.series.len(), 0.0, 1.0).label("series"));
     file.set_axis(3, &shots(made));
-    file.set_rank(3);
+    file.end_axes(3);
     file.put_text("quantity", "time functions of the sources, as series= takes them");
     file.write_f32(sources)?;
     Ok(file.finish()?)

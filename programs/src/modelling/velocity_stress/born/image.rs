@@ -117,7 +117,7 @@ impl Asked {
             let axis = Axis::new(self.words.len(), 0.0, 1.0).label(&self.words.join(" "));
             output.set_axis(rank, &axis);
         }
-        output.set_rank(rank);
+        output.end_axes(rank);
     }
 }
 

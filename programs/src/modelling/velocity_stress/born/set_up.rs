@@ -390,7 +390,7 @@ pub fn model_axes(output: &mut Output, grid: &Grid, names: &[&str]) {
         let axis = Axis::new(names.len(), 0.0, 1.0).label(&names.join(" "));
         output.set_axis(grid.ndim + 1, &axis);
     }
-    output.set_rank(grid.ndim + usize::from(!names.is_empty()));
+    output.end_axes(grid.ndim + usize::from(!names.is_empty()));
 }
 
 /// Bytes of the medium, which the groups of a process share, and of what each group has: fields and the gradient.

@@ -1,0 +1,83 @@
+//! Where the numbers of a header lie.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::{file_id, open_file};
+use crate::files::owner;
+use crate::{Error, Result};
+
+/// The file of `in=`.
+pub(super) struct Found {
+    pub file: File,
+    /// What messages call it.
+    pub shown: String,
+    /// A sentence where another file of that name may be meant.
+    pub doubt: Option<String>,
+}
+
+/// Opens the file of `in=`: as named, else beside the header, whose path is `header` where it has one.
+///
+/// Where both are there, the attribute that outputs of this library leave on their data file says which one belongs to the header; without
+/// it the one that is named from the current directory is taken, as in Madagascar, with a doubt.
+pub(super) fn open_data(path: &Path, header: Option<&Path>) -> Result<Found> {
+    let shown = format!("data file {}", path.display());
+    let here = open_file(path, &shown);
+    let found = |file: File, doubt: Option<String>| Found {
+        file,
+        shown: shown.clone(),
+        doubt,
+    };
+    let Some(header) = header.filter(|_| path.is_relative()) else {
+        return here.map(|file| found(file, None));
+    };
+    let beside = folder(header).join(path);
+    match here {
+        Ok(here) => {
+            let Ok(other) = File::open(&beside) else {
+                return Ok(found(here, None));
+            };
+            if file_id(&here) == file_id(&other) || file_id(&other).is_none() {
+                return Ok(found(here, None));
+            }
+            let own = own_path(header);
+            let is_own = |file: &File| owner(file).map(|owner| owner == own.as_os_str().as_bytes());
+            Ok(match (is_own(&here), is_own(&other)) {
+                (Some(true), _) => found(here, None),
+                (_, Some(true)) | (Some(false), _) => found(other, None),
+                _ => found(
+                    here,
+                    Some(format!(
+                        "{} is there and so is {}, and nothing says which one belongs to the header: the first is read",
+                        path.display(),
+                        beside.display()
+                    )),
+                ),
+            })
+        }
+        Err(Error::Os { cause, what }) if cause.kind() == io::ErrorKind::NotFound => {
+            match open_file(&beside, &shown) {
+                Ok(file) => Ok(found(file, None)),
+                Err(_) => Err(Error::Os { cause, what }),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The folder of a file, `.` for a bare name.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The path of a header from the root, as outputs write it on their data.
+fn own_path(header: &Path) -> PathBuf {
+    let folder = folder(header);
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    folder.join(header.file_name().unwrap_or_default())
+}
