@@ -5,6 +5,7 @@ use kernels::Error;
 use kernels::device::accelerator::{Accelerator, Dims, Memory, Pinned, Source, Stream};
 use kernels::device::cuda::{Cuda, DeviceMemory, Kernel};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 
 const FIVE: Dims = Dims {
@@ -252,6 +253,13 @@ fn recorded_work_runs_when_it_is_replayed() {
                 assert_eq!(message(broken), "in the middle");
                 add(&cuda, &kernels(&cuda)[0], &memory, 1.0).expect("the stream records no longer");
                 assert_eq!(read(&cuda, &memory), [7.0; 2]);
+                // Unwinds without the message that the other process looks for.
+                let panicked = catch_unwind(AssertUnwindSafe(|| {
+                    cuda.capture(&mut || resume_unwind(Box::new("in the middle of recorded work")))
+                }));
+                assert!(panicked.is_err());
+                add(&cuda, &kernels(&cuda)[0], &memory, 1.0).expect("the stream records no longer");
+                assert_eq!(read(&cuda, &memory), [8.0; 2]);
                 drop((graph, memory, cuda));
                 assert_eq!(live(), 0);
             },

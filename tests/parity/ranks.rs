@@ -200,6 +200,36 @@ fn records_of_ranks_come_together_in_their_places() {
     );
 }
 
+/// A run that goes on behind a state has all records before it: those that wait for their batch are written with the state.
+#[test]
+fn records_that_wait_are_handed_on_before_a_state() {
+    let schedule = Schedule {
+        first: 0,
+        nt: 4,
+        direction: Direction::Forward,
+        jdata: 1,
+        receivers: 2,
+        components: 1,
+        snapshot_components: 0,
+        jsnap: None,
+        jcheck: 1,
+    };
+    let tapes = thread_ranks_that_listen(2, Capabilities::default(), |ranks| {
+        let mut tape = Tape::<f32>::default();
+        let places = (vec![ranks.rank()], Vec::new());
+        let mut gather =
+            Gather::new(ranks, &mut tape, &schedule, SnapshotWriter::EachRank, places).expect("it gathers");
+        for it in 0..2 {
+            gather
+                .traces(it, &[it as f32 + 1.0, -1.0 - it as f32])
+                .expect("a record");
+        }
+        gather.sync().expect("a state");
+        tape
+    });
+    assert_eq!(tapes[0].traces, [[1.0, -1.0], [2.0, -2.0]]);
+}
+
 /// Small numbers before and behind large ones: what is left tells the order.
 #[test]
 fn contributions_are_added_from_left_to_right() {

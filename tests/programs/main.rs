@@ -31,6 +31,7 @@ mod staggered_gpus;
 mod survey;
 mod survey_resume;
 mod times_of_data;
+mod upscaled;
 mod velocity_stress;
 
 #[path = "../support/desk.rs"]

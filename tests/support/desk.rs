@@ -73,10 +73,18 @@ impl Desk {
         self.put(name, bytes);
     }
 
-    /// What a program has written, or what `SPOIL` says.
+    /// What a program has written, or what `SPOIL` says: as many numbers as the header tells.
+    #[track_caller]
     pub fn read(&self, name: &str) -> Vec<f32> {
-        let values = self.open(name).read_all_f32().unwrap();
-        spoil::spoiled(values, (f32::NAN, 0.0), &spoil::ALL)
+        let mut input = self.open(name);
+        let told = input.len();
+        let values = spoil::spoiled(input.read_all_f32().unwrap(), (f32::NAN, 0.0), &spoil::ALL);
+        assert_eq!(
+            values.len() as u64,
+            told,
+            "{name} has another length than its header tells"
+        );
+        values
     }
 
     pub fn axes(&self, name: &str, rank: usize) -> Vec<Axis> {
