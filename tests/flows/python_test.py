@@ -92,6 +92,16 @@ class Runs(Scratch):
         with self.assertRaisesRegex(ValueError, "points have x, z"):
             sifaka.points(x=1)
 
+    def test_numbers_beyond_single_precision_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "beyond single precision"):
+            sifaka.run("attr", np.array([1.0, 1e300]))
+
+    def test_several_shots(self):
+        earth = {name: sifaka.grid(value, x=(0, 10, 30), z=(0, 10, 20)) for name, value in (("vp", 3000), ("vs", 1700), ("den", 2200))}
+        sou = np.stack([sifaka.points(x=x, z=50) for x in (100, 150, 200)])
+        data = sifaka.run("sfvsfd2d-gpu", sou=sou, rec=sifaka.points(x=range(50, 250, 50), z=20), **earth, nt=20, dt=0.001, tau=0.01)
+        self.assertEqual(sorted(data.shape), [2, 3, 4, 20])
+
     def test_progress(self):
         steps = []
         shot(progress=lambda done, total: steps.append((done, total)))

@@ -70,6 +70,14 @@ class Seismology(Scratch):
     def named(self):
         return seismology.named(data(), ["IV.AAA", "IV.BBB.00"], event())
 
+    def test_stations_that_cannot_be_meant(self):
+        with self.assertRaisesRegex(TypeError, "obspy.Inventory"):
+            seismology.receivers(["AAA"], ORIGIN)
+        with self.assertRaisesRegex(ValueError, "latitude comes first"):
+            seismology.receivers(inventory(), (142.0, 13.0))
+        with self.assertWarnsRegex(UserWarning, "km away"):
+            seismology.receivers(inventory(), (-42.0, 13.0))
+
     def test_stations_and_earthquakes(self):
         points, names = seismology.receivers(inventory(), ORIGIN, ground=1000.0)
         self.assertEqual(names, ["IV.AAA", "IV.BBB.00"])

@@ -115,6 +115,10 @@ class Call:
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
         path, found = os.path.join(self.folder, f"in-{name}.rsf"), dataset(value)
+        if found.array.dtype == np.float64:
+            largest = np.max(np.abs(found.array), where=np.isfinite(found.array), initial=0)
+            if largest > np.finfo("f4").max:
+                raise ValueError(f"{name}: numbers up to {largest:.3g} are beyond single precision, which ends at 3.4e38: scale the array")
         rsfdata.write(path, found.like(found.array.astype("c8")) if found.array.dtype.kind == "c" else found)
         return path
 

@@ -19,6 +19,7 @@ or E and N with `orient=seismology.EAST_NORTH`. Needs obspy.
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
@@ -36,12 +37,16 @@ Orient = Mapping[str, Tuple[str, float]]
 # Component of the data: letter of the channel, and factor.
 GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0)}
 EAST_NORTH: Orient = {**GRID, "x": ("E", 1.0), "y": ("N", 1.0)}
+# Farther stations (m) are warned of: there a plane is no map of the Earth any more.
+FAR = 1e6
 # Names of bands for intervals of samples in s, from the shortest.
 BANDS = ((0.001, "F"), (0.004, "C"), (0.0125, "H"), (0.1, "B"), (1.0, "M"))
 
 
 def local(latitude: float, longitude: float, origin: Tuple[float, float]) -> Tuple[float, float]:
     """x east and y north of a place, in m on the ellipsoid, by its distance and azimuth from `origin` (latitude, longitude)."""
+    if not -90 <= origin[0] <= 90:
+        raise ValueError(f"origin={origin}: the latitude comes first, from -90 to 90 degrees, then the longitude")
     distance, azimuth, _ = gps2dist_azimuth(*origin, latitude, longitude)
     return distance * float(np.sin(np.radians(azimuth))), distance * float(np.cos(np.radians(azimuth)))
 
@@ -61,7 +66,13 @@ def places(inventory: Any) -> Dict[str, Any]:
 
 def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0) -> Tuple[np.ndarray, List[str]]:
     """Points for rec= (x east, y north, z down from the height `ground`, in m) and names of the stations of an inventory."""
+    if not isinstance(inventory, obspy.Inventory):
+        raise TypeError(f"stations come from an obspy.Inventory (obspy.read_inventory), and this is a {type(inventory).__name__}")
     found = places(inventory)
+    for name, (latitude, longitude, *_) in found.items():
+        away = np.hypot(*local(latitude, longitude, origin))
+        if away > FAR:
+            warnings.warn(f"{name} is {away / 1000:.0f} km away from origin={origin}, too far for a plane with axes x and y", stacklevel=2)
     points = [(*local(lat, lon, origin), ground - height + depth) for lat, lon, height, depth in found.values()]
     return np.array(points, "f4"), list(found)
 
