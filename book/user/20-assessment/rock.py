@@ -43,7 +43,10 @@ def main(words):
         key, _, value = word.partition("=")
         if key not in true:
             sys.exit(f"{key} is not asked for: the answers are {', '.join(true)}")
-        answers[key] = float(value)
+        try:
+            answers[key] = float(value)
+        except ValueError:
+            sys.exit(f"{word}: the answer is a number of {UNITS[key[0]]}, as in {key}=2150")
     print("\n".join(marks(true, answers) if answers else [f"{key}={value}" for key, value in true.items()]))
 
 

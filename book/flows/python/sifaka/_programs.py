@@ -1,6 +1,7 @@
 """Programs as functions: their parameters, their files, their messages."""
 from __future__ import annotations
 
+import difflib
 import functools
 import json
 import os
@@ -58,7 +59,10 @@ def find(program: str) -> str:
         for path in [os.path.join(folder, name) for folder in folders] + [shutil.which(name) or ""]:
             if name.startswith("sf") and os.path.isfile(path) and os.access(path, os.X_OK):
                 return path
-    raise FileNotFoundError(f"{program}: no such program in {', '.join(folders)} and on PATH; ./sconsw builds the programs, pip install of the wheel brings them")
+    there = sorted({name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder) if name.startswith("sf")})
+    near = difflib.get_close_matches(program if program.startswith("sf") else f"sf{program}", there, 1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise FileNotFoundError(f"{program}: no such program; {hint}Looked for in {', '.join(folders)} and on PATH; ./sconsw builds the programs, pip install of the wheel brings them")
 
 
 @functools.lru_cache(maxsize=None)
