@@ -11,21 +11,21 @@
 //! the pressure `-D2 chi` put the derivative of the misfit into the fluid as a source of psi.
 //!
 //! With the forward displacement u and the adjoint displacement l, both at the same time, and at a point of an element the weight w of the
-//! quadrature, the Jacobian's determinant J, the normal n of a face and the damping c of the sponge, the derivatives are
+//! quadrature, the Jacobian's determinant J, the normal n of a face and the damping c of the sponge over the P speed, the derivatives are
 //!
 //! | by | derivative |
 //! | --- | --- |
 //! | density, in the mass | `- w J u . D2 l` |
 //! | bulk modulus | `- w J div u (div l - r)` |
-//! | mu | `- 2 w J e(u) : (dev e(l) - R)` |
+//! | mu at a held bulk modulus | `- 2 w J e(u) : (dev e(l) - R)` |
 //! | impedances of absorbing faces | `- area (u . n) (D1 l . n)`, and the same across the normal |
-//! | density and P speed in the sponge | `- w J c u . D1 l` |
+//! | P impedance in the sponge | `- w J c u . D1 l` |
 //! | one over the bulk modulus of a fluid | `w J D2 chi D2 psi`, at a source of the moment M also `M h D2 psi` |
 //! | one over its density | `w J grad D2 chi . grad psi` |
 //! | admittances of its absorbing faces | `area D2 chi D1 psi` |
-//! | the sponge in it | `w J c D2 chi D1 psi` |
+//! | one over its P impedance in the sponge | `w J c D2 chi D1 psi` |
 //!
-//! summed over steps, with r and R what memory variables take from the adjoint stress over the unrelaxed moduli. The time derivatives have been
+//! summed over steps, with `D1` of l and of psi in the order of the adjoint run, backwards in time, and with r and R what memory variables take from the adjoint stress over the unrelaxed moduli. The time derivatives have been
 //! moved to the adjoint wavefield by summation by parts, so that only the displacement of the forward wavefield is kept, and `D2 chi` of
 //! fluids. Records of velocity and acceleration are `D1 u` and `D2 u`; their transposes act on the adjoint sources, and the run has one step
 //! more, because a central difference needs the following step.
