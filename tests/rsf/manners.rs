@@ -47,6 +47,11 @@ fn headers_of_another_folder_have_their_own_numbers() {
             "{folder}"
         );
     }
+    // A folder that was moved: its data belong to the header that was there before, those of the current folder to another one.
+    let run = scratch.shell("mv a e; cd b; probe scale=3 < ../e/m.rsf > read.rsf; mv ../e ../a");
+    assert_eq!(scratch.reals("b/read.rsf"), [0.0, 3.0]);
+    let said = crate::support::err(&run);
+    assert!(said.contains("the second is read"), "{said}");
     // Where nothing says whose they are, those of the current folder are read, with a word.
     succeeded(&scratch.shell("for f in a b; do cat $f/m.rsf@ > $f/n; mv $f/n $f/m.rsf@; cp $f/m.rsf $f/m2; mv $f/m2 $f/m.rsf; done"));
     let run = scratch.shell("cd b; probe < ../a/m.rsf > read.rsf");

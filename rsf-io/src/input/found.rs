@@ -21,7 +21,8 @@ pub(super) struct Found {
 /// Opens the file of `in=`: as named, else beside the header, whose path is `header` where it has one.
 ///
 /// Where both are there, the attribute that outputs of this library leave on their data file says which one belongs to the header; without
-/// it the one that is named from the current directory is taken, as in Madagascar, with a doubt.
+/// it the one that is named from the current directory is taken, as in Madagascar, with a warning. Where both belong to other headers, the
+/// one beside the header is taken, with a warning.
 pub(super) fn open_data(path: &Path, header: Option<&Path>) -> Result<Found> {
     let shown = format!("data file {}", path.display());
     let here = open_file(path, &shown);
@@ -44,17 +45,19 @@ pub(super) fn open_data(path: &Path, header: Option<&Path>) -> Result<Found> {
             }
             let own = own_path(header);
             let is_own = |file: &File| owner(file).map(|owner| owner == own.as_os_str().as_bytes());
+            let doubt = |which: &str| {
+                Some(format!(
+                    "{} is there and so is {}, and neither is known to belong to the header: the {which} is read",
+                    path.display(),
+                    beside.display()
+                ))
+            };
             Ok(match (is_own(&here), is_own(&other)) {
                 (Some(true), _) => found(here, None),
-                (_, Some(true)) | (Some(false), _) => found(other, None),
-                _ => found(
-                    here,
-                    Some(format!(
-                        "{} is there and so is {}, and nothing says which one belongs to the header: the first is read",
-                        path.display(),
-                        beside.display()
-                    )),
-                ),
+                (_, Some(true)) | (Some(false), None) => found(other, None),
+                // A header that was moved or copied with its data.
+                (Some(false), Some(false)) => found(other, doubt("second")),
+                (None, _) => found(here, doubt("first")),
             })
         }
         Err(Error::Os { cause, what }) if cause.kind() == io::ErrorKind::NotFound => {

@@ -109,8 +109,8 @@ impl<const D: usize> Placed<D> {
 }
 
 impl Placed<1> {
-    /// Sources at receivers in fluids that weigh the potential as a record of minus the pressure does; receivers in solids, where no
-    /// pressure is recorded, are left out.
+    /// The adjoint sources of pressure receivers in fluids, with the weights by which a record takes the second derivative of the potential.
+    /// Receivers in solids, which record no pressure, are left out.
     ///
     /// # Errors
     /// A receiver outside of the mesh.

@@ -20,13 +20,10 @@ pub fn at_the_same_time<T: Send, R: Send>(
     all: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> anyhow::Result<R> + Sync,
 ) -> anyhow::Result<Vec<R>> {
-    let (work, mut all) = (&work, all.into_iter().peekable());
+    let (work, mut all) = (&work, all.into_iter());
     let Some(first) = all.next() else {
         return Ok(Vec::new());
     };
-    if all.peek().is_none() {
-        return Ok(vec![work(first)?]);
-    }
     std::thread::scope(|scope| {
         let threads: Vec<_> = all.map(|one| scope.spawn(move || work(one))).collect();
         let first = work(first);

@@ -268,8 +268,8 @@ impl<T: Number> Discrete<T> {
     }
 
     /// The transpose of [`Discrete::changed`]: what the sums by coefficient are by the parameters, `[parameter][cell]`. Planes of the model are
-    /// shared by the threads of the pool that this is called in; each sums what comes to its cells in the order of the grid. Sums that are
-    /// there for no coefficient are as before on return, so that others can take their place.
+    /// shared by the threads of the pool that this is called in; each sums what comes to its cells in the order of the grid. The sums of
+    /// the surface are zero on return, so that the same memory can take the sums of the next shot.
     pub fn changed_transposed(
         &self,
         medium: &Background,
@@ -295,7 +295,7 @@ impl<T: Number> Discrete<T> {
             parameters.transposed(plane * of_plane, &room.all, &mut to);
         };
         by_plane.into_par_iter().enumerate().for_each_init(room, one);
-        // What was added at the surface may stand where nothing is summed.
+        // The next sums do not replace them where normal stiffnesses or couplings are summed as one.
         self.each_ratio(|_, [coupling, normal], _| {
             sums.stiffness[coupling] = T::of(0.0);
             sums.stiffness[normal] = T::of(0.0);
