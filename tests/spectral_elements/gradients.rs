@@ -15,27 +15,27 @@ use crate::laws::ricker;
 use crate::shots::largest;
 
 /// P speed, S speed, density of the two regions, the upper one first.
-type Rocks = [[f64; 3]; 2];
+pub type Rocks = [[f64; 3]; 2];
 
-const ROCKS: Rocks = [[2600.0, 1500.0, 2100.0], [3100.0, 1750.0, 2300.0]];
+pub const ROCKS: Rocks = [[2600.0, 1500.0, 2100.0], [3100.0, 1750.0, 2300.0]];
 
 /// Water over rock.
-const SEA: Rocks = [[1500.0, 0.0, 1000.0], [2600.0, 1200.0, 2100.0]];
+pub const SEA: Rocks = [[1500.0, 0.0, 1000.0], [2600.0, 1200.0, 2100.0]];
 
 /// A run.
-#[derive(Clone, Copy)]
-struct Case {
-    rocks: Rocks,
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    pub rocks: Rocks,
     /// What the data are of.
-    expected: Rocks,
-    sponge: bool,
+    pub expected: Rocks,
+    pub sponge: bool,
     /// Whether the regions attenuate, and how.
-    loss: Option<Grain>,
-    quantity: Quantity,
-    jdata: usize,
+    pub loss: Option<Grain>,
+    pub quantity: Quantity,
+    pub jdata: usize,
 }
 
-const SOLID: Case = Case {
+pub const SOLID: Case = Case {
     rocks: ROCKS,
     expected: [[2450.0, 1430.0, 2200.0], [3300.0, 1800.0, 2250.0]],
     sponge: false,
@@ -44,7 +44,7 @@ const SOLID: Case = Case {
     jdata: 1,
 };
 
-const WATER: Case = Case {
+pub const WATER: Case = Case {
     rocks: SEA,
     // The same speed in the water: of the direct wave the density of the water changes nothing.
     expected: [[1500.0, 0.0, 1060.0], [2750.0, 1280.0, 2050.0]],
@@ -59,7 +59,7 @@ fn bent<const D: usize>(u: [f64; D]) -> [f64; D] {
 }
 
 /// A bent body of two regions with a free top, absorbing elsewhere; elements of 100 m.
-fn body<const D: usize>(case: &Case, rocks: Rocks) -> Body<D> {
+pub fn body<const D: usize>(case: &Case, rocks: Rocks) -> Body<D> {
     let counts: [usize; D] = std::array::from_fn(|c| if c + 1 == D { 4 } else { 5 });
     let mesh: Mesh<D> = block(
         counts,
@@ -99,7 +99,7 @@ fn of(rocks: Rocks) -> (Vec<Medium>, Vec<[f64; 2]>) {
 }
 
 /// A source in either region; in water an explosion.
-fn sources<const D: usize>(case: &Case, dt: f64, nt: usize) -> Vec<Source<D>> {
+pub fn sources<const D: usize>(case: &Case, dt: f64, nt: usize) -> Vec<Source<D>> {
     let history = |delay: f64| -> Vec<f32> {
         let late = vec![0.0; (delay / dt) as usize];
         late.into_iter().chain(ricker(12.0, dt, nt)).take(nt).collect()
@@ -123,7 +123,8 @@ fn sources<const D: usize>(case: &Case, dt: f64, nt: usize) -> Vec<Source<D>> {
     ]
 }
 
-fn shot<const D: usize>(nt: usize, case: &Case) -> Shot<D> {
+/// Receivers in the part of the body where the quantity is recorded.
+pub fn shot<const D: usize>(nt: usize, case: &Case) -> Shot<D> {
     // In water pressure is recorded, elsewhere in the rock below it.
     let top = match (case.rocks[0][1] == 0.0, case.quantity) {
         (true, Quantity::Pressure) | (false, _) => 40.0,

@@ -15,6 +15,7 @@ mod green;
 mod halfspace;
 mod laws;
 mod layers;
+mod linearised;
 mod models;
 mod modes;
 mod pml;

@@ -53,6 +53,13 @@ pub(super) fn part_of(part: Part, boundary: usize, all: usize) -> Range<usize> {
     }
 }
 
+/// Adds numbers to others, place by place.
+fn add<const C: usize>(sums: &mut [[f32; C]], more: &[[f32; C]]) {
+    for (sum, more) in sums.as_flattened_mut().iter_mut().zip(more.as_flattened()) {
+        *sum += more;
+    }
+}
+
 /// A subdomain on processors; alone it is the whole mesh.
 pub struct Engine<const D: usize> {
     pub(super) cpu: Arc<Cpu>,
@@ -261,6 +268,22 @@ impl<const D: usize> Engine<D> {
     pub fn step(&mut self) {
         self.predict();
         self.accelerate();
+        self.step += 1;
+    }
+
+    /// The same with more forces on the points of elements, `[block][lane][point]`: of solids (N), and what a fluid's equation has in their
+    /// place.
+    pub(super) fn step_with(&mut self, solid: &[[f32; D]], fluid: &[[f32; 1]]) {
+        self.predict();
+        let step = self.step;
+        self.fluid_forces(Part::Interior, step);
+        if let Some(own) = &mut self.fluid {
+            add(&mut own.contributions, fluid);
+        }
+        self.correct_fluid();
+        self.forces(Part::Interior, step);
+        add(&mut self.contributions, solid);
+        self.correct();
         self.step += 1;
     }
 

@@ -187,7 +187,7 @@ impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {
 
 /// Copies a field at the points of a block.
 #[inline(always)]
-fn gather<const D: usize, const C: usize>(
+pub(super) fn gather<const D: usize, const C: usize>(
     block: &Block<D>,
     field: &mut [[Lanes; C]],
     value: impl Fn(usize) -> [f32; C],
@@ -202,7 +202,11 @@ fn gather<const D: usize, const C: usize>(
 
 /// Copies forces, element after element.
 #[inline(always)]
-fn scatter<const D: usize, const C: usize>(block: &Block<D>, force: &[[Lanes; C]], out: &mut [f32]) {
+pub(super) fn scatter<const D: usize, const C: usize>(
+    block: &Block<D>,
+    force: &[[Lanes; C]],
+    out: &mut [f32],
+) {
     let elements = out.chunks_exact_mut(force.len() * C);
     for (lane, out) in elements.take(block.elements.len()).enumerate() {
         for (out, force) in out.as_chunks_mut::<C>().0.iter_mut().zip(force) {
@@ -213,7 +217,7 @@ fn scatter<const D: usize, const C: usize>(block: &Block<D>, force: &[[Lanes; C]
 
 /// The forces of a block by a law, layer by layer of its points, so that the fluxes stay in the cache.
 #[inline(always)]
-fn forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
+pub(super) fn forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,
     block: &Block<D>,
     tables: &Tables<N>,
@@ -337,7 +341,7 @@ fn at<const C: usize>(all: &[[Lanes; C]], point: usize) -> &[Lanes; C] {
 }
 
 /// Hooke's law with Lame's constants.
-struct Isotropic<'a>(&'a [[Lanes; 2]]);
+pub(super) struct Isotropic<'a>(pub(super) &'a [[Lanes; 2]]);
 
 impl<S: Simd, const D: usize> Law<S, D, D> for Isotropic<'_> {
     #[inline(always)]
@@ -468,7 +472,7 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Any<'_> {
 }
 
 /// The flux of a potential in a fluid, whose numbers are one over its density.
-struct Light<'a>(&'a [[Lanes; 1]]);
+pub(super) struct Light<'a>(pub(super) &'a [[Lanes; 1]]);
 
 impl<S: Simd, const D: usize> Law<S, D, 1> for Light<'_> {
     #[inline(always)]

@@ -151,7 +151,7 @@ pub(super) struct Fluid<const D: usize> {
     pub(super) damped: Vec<Option<Damped>>,
     coupling: Vec<Coupling<D>>,
     pub(super) sources: Vec<Vec<Placed<1>>>,
-    contributions: Vec<[f32; 1]>,
+    pub(super) contributions: Vec<[f32; 1]>,
     sums: Sums,
     inverse_mass: Vec<f32>,
     soaked: Soaked,

@@ -3,23 +3,12 @@
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
 use super::correlate::{PRODUCTS, Products};
+use super::parameters::{Parameters, media};
 use super::{Adjoint, Setup};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 use crate::mesh::{Basis, Mesh};
-
-/// The parameters by which a gradient is taken. Each is varied while the other two of its triple are held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Parameters {
-    /// P speed (m/s), S speed (m/s), density (kg/m3).
-    #[default]
-    Speeds,
-    /// Lame's constants lambda and mu (Pa), density.
-    Lame,
-    /// P impedance, S impedance (kg/(m2 s)), density.
-    Impedances,
-}
 
 /// A gradient by the parameters of every point of every element.
 #[derive(Clone, Debug)]
@@ -36,8 +25,8 @@ impl<const D: usize> Adjoint<D> {
     pub(super) fn chained(&mut self, setup: &Setup<D>) -> Gradient<D> {
         let (table, points) = (&self.table, self.table.points());
         let sponge = Damping::new(setup, table);
-        let mut values = vec![[0.0; 3]; setup.mesh.len() * points];
-        let mut media = vec![[0.0; 3]; values.len()];
+        let media = media(setup, table);
+        let mut values = vec![[0.0; 3]; media.len()];
         for element in 0..setup.mesh.len() {
             let nodes = setup.mesh.coordinates(element);
             let (own, contents) = (table.element(&nodes), setup.contents(element, table));
@@ -45,8 +34,6 @@ impl<const D: usize> Adjoint<D> {
                 .as_ref()
                 .map(|sponge| sponge.shares(&table.positions(&nodes)));
             for (local, weight) in table.weights().iter().enumerate() {
-                let [vp, vs] = contents.speeds(local);
-                let density = contents.medium(local).density;
                 let strength = match (&sponge, &in_sponge) {
                     (Some(sponge), Some(shares)) => shares[local] * sponge.strength(1.0),
                     _ => 0.0,
@@ -54,10 +41,9 @@ impl<const D: usize> Adjoint<D> {
                 let sums = self.summed(element, local);
                 let volume = weight * own.determinant[local] / self.scale;
                 let at = element * points + local;
-                media[at] = [vp, vs, density];
                 let sums = sums.map(|sum| volume * sum);
                 values[at] = match contents.medium(local).law {
-                    Law::Fluid(_) => of_fluid([vp, density], strength, sums),
+                    Law::Fluid(_) => of_fluid(media[at], strength, sums),
                     _ => of_solid(
                         media[at],
                         strength,
@@ -150,7 +136,7 @@ fn of_solid([vp, vs, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS
 }
 
 /// The same at a point of a fluid with this P speed and density.
-fn of_fluid([vp, density]: [f64; 2], strength: f64, products: [f64; PRODUCTS]) -> [f64; 3] {
+fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS]) -> [f64; 3] {
     let [mass, damping, slopes, _] = products;
     let compliance = 1.0 / (density * vp * vp);
     // The damping of the sponge is its strength times the P speed over the modulus.
@@ -165,25 +151,8 @@ fn of_fluid([vp, density]: [f64; 2], strength: f64, products: [f64; PRODUCTS]) -
 impl<const D: usize> Gradient<D> {
     /// By other parameters: `[element * points + point]`.
     fn by(&self, parameters: Parameters) -> impl Iterator<Item = [f64; 3]> {
-        let of = move |(own, medium): (&[f64; 3], &[f64; 3])| {
-            let ([p, s, r], [vp, vs, density]) = (*own, *medium);
-            match parameters {
-                Parameters::Speeds => *own,
-                // vp = sqrt((lambda + 2 mu)/rho), vs = sqrt(mu/rho)
-                Parameters::Lame => {
-                    let by_p = p / (2.0 * density * vp);
-                    // Fluids have no S waves, and nothing is to be had by a shear modulus of theirs.
-                    if vs == 0.0 {
-                        return [by_p, 0.0, r - p * vp / (2.0 * density)];
-                    }
-                    let by_s = s / (2.0 * density * vs);
-                    [by_p, 2.0 * by_p + by_s, r - (p * vp + s * vs) / (2.0 * density)]
-                }
-                // vp = ip/rho, vs = is/rho
-                Parameters::Impedances => [p / density, s / density, r - (p * vp + s * vs) / density],
-            }
-        };
-        self.values.iter().zip(&self.media).map(of)
+        let all = self.values.iter().zip(&self.media);
+        all.map(move |(own, medium)| parameters.transposed(*own, *medium))
     }
 
     /// The derivatives by parameters that are constant in a region, `[region][parameter]`, in the unit of the misfit over that of the

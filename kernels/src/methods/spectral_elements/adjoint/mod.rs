@@ -35,6 +35,8 @@
 
 mod chain;
 mod correlate;
+mod linearised;
+mod parameters;
 mod state;
 mod sweep;
 mod unsupported;
@@ -51,8 +53,10 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Locator, Place};
 use crate::time_loop::Sampler;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
-pub use chain::{Gradient, Parameters, covers};
+pub use chain::{Gradient, covers};
 use correlate::Products;
+pub use linearised::Change;
+pub use parameters::Parameters;
 use state::{Kept, Sources, State};
 pub use unsupported::{Unsupported, unsupported};
 

@@ -1,0 +1,499 @@
+//! Linearised runs: what a small change of the medium changes in the records, to first order (the Born approximation).
+//!
+//! With `M D2 u + C D1 u + K u = f` and small changes dM, dC and dK, the change w of the displacement is that of a run in the same
+//! medium, `M D2 w + C D1 w + K w = -(dM D2 u + dC D1 u + dK u)`; of fluids likewise, where the change of one over the bulk modulus
+//! changes the sources, too. Both runs advance together in one engine. What memory variables take from a stress is in proportion to its
+//! modulus, so that their share of dK is read back from those of the run of u.
+//!
+//! [`Adjoint::gradient`] with any numbers as derivatives by the records is the exact transpose.
+
+use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::super::assembly::{Block, Homes, Stiffness, place};
+use super::super::attenuation::Memory;
+use super::super::boundary::FacePoint;
+use super::super::cpu::by_length;
+use super::super::element::{Isotropic, Law, Light, Scratch, Tensor, forces, gather, scatter};
+use super::super::lanes::{LANES, Lanes, Part, Register};
+use super::super::sampling::{Lattice, Sampling};
+use super::super::shape::Tables;
+use super::super::sponge::Damping;
+use super::parameters::{Parameters, media};
+use super::state::{Sources, State};
+use super::{Adjoint, Engine, Setup, Shot};
+use crate::Error;
+use crate::device::cpu::flushed;
+use crate::mesh::geometry::Tabulated;
+use crate::mesh::step::Law as Medium;
+use crate::time_loop::Sampler;
+
+/// A small change of the medium at every point of every element: of P speed, S speed (m/s) and density (kg/m3).
+#[derive(Clone, Debug)]
+pub struct Change<const D: usize> {
+    /// `[element * points + point]`.
+    values: Vec<[f64; 3]>,
+}
+
+impl<const D: usize> Change<D> {
+    /// Changes `[region][parameter]` that are constant in regions.
+    pub fn of_regions(setup: &Setup<D>, regions: &[[f64; 3]], parameters: Parameters) -> Self {
+        let table = Tabulated::new(setup.mesh.order(), setup.basis);
+        let media = media(setup, &table);
+        let own = |(at, medium): (usize, [f64; 3])| {
+            let region = setup.mesh.regions()[at / table.points()] as usize;
+            parameters.to_speeds(regions[region], medium)
+        };
+        Self {
+            values: media.into_iter().enumerate().map(own).collect(),
+        }
+    }
+
+    /// Changes at the nodes of a grid, `[parameter][region, where there are `count` grids][node]` with z fastest, from which points of
+    /// elements take theirs as a [`GridModel`](super::super::GridModel) has them.
+    ///
+    /// # Errors
+    /// A grid that does not cover the mesh; a region without nodes.
+    pub fn on_grid(
+        setup: &Setup<D>,
+        (lattice, count): (Lattice<D>, usize),
+        nodes: &[Vec<f64>; 3],
+        parameters: Parameters,
+    ) -> Result<Self, Error> {
+        let table = Tabulated::new(setup.mesh.order(), setup.basis);
+        let sampling = Sampling::new(setup.mesh, lattice, count);
+        let mut values = media(setup, &table);
+        for (element, values) in values.chunks_exact_mut(table.points()).enumerate() {
+            let region = setup.mesh.regions()[element] as usize;
+            let places = table.positions(&setup.mesh.coordinates(element));
+            for (x, value) in places.into_iter().zip(values) {
+                let mut own = [0.0; 3];
+                for (node, weight) in sampling.corners(region, x)? {
+                    (0..3).for_each(|k| own[k] += weight * nodes[k][node]);
+                }
+                *value = parameters.to_speeds(own, *value);
+            }
+        }
+        Ok(Self { values })
+    }
+}
+
+/// What the change of an absorbing face at a point takes: of a velocity, or of the rate of a potential.
+struct FaceChange<const D: usize> {
+    fluid: bool,
+    /// Where its force is added, and the point.
+    place: usize,
+    point: usize,
+    normal: [f32; D],
+    /// Along the normal and across it; of a fluid the first alone.
+    damping: [f32; 2],
+}
+
+/// Changes of masses and dampings at the places of elements' points, `[block][lane][point]`.
+type Masses = Vec<[f32; 2]>;
+
+/// A change of the medium as the engine needs it.
+struct Scattering<const D: usize> {
+    /// Of lambda and mu, with attenuation of the unrelaxed bulk and shear modulus: `[block][point]`.
+    moduli: Vec<Vec<[Lanes; 2]>>,
+    /// Of one over the density of fluids.
+    lightness: Vec<Vec<[Lanes; 1]>>,
+    /// Of solids and of fluids.
+    masses: [Masses; 2],
+    faces: Vec<FaceChange<D>>,
+}
+
+impl<const D: usize> Scattering<D> {
+    fn new(of: &Adjoint<D>, setup: &Setup<D>, change: &Change<D>) -> Self {
+        let (engine, table, points) = (&of.engine, &of.table, of.table.points());
+        let blocks = engine.fluid.as_ref().map_or(&[][..], |fluid| &fluid.blocks);
+        let mut own = Self {
+            moduli: vec![vec![[Lanes::ZERO; 2]; points]; engine.blocks.len()],
+            lightness: vec![vec![[Lanes::ZERO; 1]; points]; blocks.len()],
+            masses: [engine.blocks.len(), blocks.len()].map(|count| vec![[0.0; 2]; count * LANES * points]),
+            faces: Vec::new(),
+        };
+        let media = media(setup, table);
+        let sponge = Damping::new(setup, table);
+        for element in 0..setup.mesh.len() {
+            let nodes = setup.mesh.coordinates(element);
+            let (shape, contents) = (table.element(&nodes), setup.contents(element, table));
+            let in_sponge = sponge
+                .as_ref()
+                .map(|sponge| sponge.shares(&table.positions(&nodes)));
+            let Some((fluid, home)) = home(engine, element) else {
+                continue;
+            };
+            for (local, weight) in table.weights().iter().enumerate() {
+                let at = element * points + local;
+                let ([vp, vs, density], [by_p, by_s, by_density]) = (media[at], change.values[at]);
+                let strength = match (&sponge, &in_sponge) {
+                    (Some(sponge), Some(shares)) => shares[local] * sponge.strength(1.0),
+                    _ => 0.0,
+                };
+                let volume = weight * shape.determinant[local];
+                let masses = &mut own.masses[usize::from(fluid)][place(home, local, points)];
+                if let Medium::Fluid(modulus) = contents.medium(local).law {
+                    let share = by_density / density + by_p / vp;
+                    let of_modulus = -(share + by_p / vp) / modulus;
+                    let damping = -strength * share / (density * vp);
+                    *masses = [of_modulus, damping].map(|x| (volume * x) as f32);
+                    own.lightness[home.0][local][0].0[home.1] = (-by_density / (density * density)) as f32;
+                    continue;
+                }
+                let damping = strength * (by_density * vp + density * by_p);
+                *masses = [by_density, damping].map(|x| (volume * x) as f32);
+                let mu = density * 2.0 * vs * by_s + vs * vs * by_density;
+                let lambda = density * 2.0 * vp * by_p + vp * vp * by_density - 2.0 * mu;
+                let factors = contents.factors(local);
+                let moduli = match setup.relaxations {
+                    None => [lambda, mu],
+                    Some(_) => [factors[1] * (lambda + 2.0 / 3.0 * mu), factors[0] * mu],
+                };
+                let lanes = &mut own.moduli[home.0][local];
+                (0..2).for_each(|k| lanes[k].0[home.1] = moduli[k] as f32);
+            }
+        }
+        let of_face = |p: &FacePoint<D>| {
+            let at = p.element as usize * points + p.local as usize;
+            let ([vp, vs, density], [by_p, by_s, by_density]) = (media[at], change.values[at]);
+            let (fluid, home) = home(engine, p.element as usize)?;
+            let area = p.admittance * density * vp;
+            let damping = match fluid {
+                true => [-p.admittance * (by_density / density + by_p / vp), 0.0],
+                false => [(vp, by_p), (vs, by_s)].map(|(v, by)| area * (by_density * v + density * by)),
+            };
+            Some(FaceChange {
+                fluid,
+                place: place(home, p.local as usize, points),
+                point: p.point as usize,
+                normal: p.normal.map(|n| n as f32),
+                damping: damping.map(|x| x as f32),
+            })
+        };
+        own.faces = of.faces.iter().filter_map(of_face).collect();
+        own
+    }
+}
+
+/// Whether an element is a fluid, and its block and lane.
+fn home<const D: usize>(engine: &Engine<D>, element: usize) -> Option<(bool, (usize, usize))> {
+    let of_fluid = || {
+        let homes: &Homes = &engine.fluid.as_ref()?.homes;
+        Some((true, homes.find(element)?))
+    };
+    let solid = engine.homes.find(element).map(|home| (false, home));
+    solid.or_else(of_fluid)
+}
+
+/// What a change of the medium adds to the forces on the points of elements, of solids and of fluids.
+struct Added<const D: usize> {
+    solid: Vec<[f32; D]>,
+    fluid: Vec<[f32; 1]>,
+}
+
+impl<const D: usize> Adjoint<D> {
+    /// The change of the records of the shot that was prepared last, whose `setup` and `shot` are given, to first order in a small change of
+    /// the medium: `[record][component][receiver]` as [`Adjoint::gradient`] hands them on.
+    ///
+    /// # Errors
+    /// A wavefield that grows without bound.
+    pub fn linearised(
+        &mut self,
+        (setup, shot): (&Setup<D>, &Shot<D>),
+        change: &Change<D>,
+    ) -> Result<Vec<f32>, Error> {
+        let scattering = Scattering::new(self, setup, change);
+        let mut sources = self.changed_sources(setup, change);
+        State::rest(&self.engine).swap(&mut self.engine);
+        let mut state = State::rest(&self.engine);
+        let mut added = Added {
+            solid: vec![[0.0; D]; scattering.masses[0].len()],
+            fluid: vec![[0.0; 1]; scattering.masses[1].len()],
+        };
+        let memories = self.engine.memories.iter().flatten();
+        let follows_before = memories.clone().any(|memory| !memory.follows_now());
+        let (mut before, mut records) = (Vec::new(), Vec::new());
+        for step in 0..shot.nt {
+            if follows_before {
+                before.clone_from(&self.engine.acceleration);
+            }
+            self.engine.step();
+            let engine = &self.engine;
+            by_length!(engine, scattered(&scattering, &before, &mut added));
+            scattering
+                .faces
+                .iter()
+                .for_each(|face| face.add(engine, &mut added));
+            state.swap(&mut self.engine);
+            sources.swap(&mut self.engine);
+            self.engine.step_with(&added.solid, &added.fluid);
+            let searches = step.is_multiple_of(shot.jcheck.max(1)) || step + 1 == shot.nt;
+            if searches && self.engine.first_non_finite()?.is_some() {
+                return Err(Error::setup(format!(
+                    "the linearised wavefield is no longer finite at step {step}: the time step {} s or the change of the medium is probably too large",
+                    self.engine.dt
+                )));
+            }
+            if step.is_multiple_of(shot.jdata) {
+                let from = records.len();
+                records.resize(from + self.values, 0.0);
+                self.engine.traces(&mut records[from..])?;
+            }
+            sources.swap(&mut self.engine);
+            state.swap(&mut self.engine);
+        }
+        Ok(records)
+    }
+
+    /// Bytes of a linearised run: the engine, the second wavefield, and the change.
+    pub fn linearised_bytes(&self) -> usize {
+        let points = self.table.points();
+        let fluids = self.engine.fluid.as_ref().map_or(0, |fluid| fluid.blocks.len());
+        let solid = self.engine.blocks.len() * points * (size_of::<[Lanes; 2]>() + LANES * (8 + 4 * D));
+        let fluid = fluids * points * (size_of::<[Lanes; 1]>() + LANES * 12);
+        let change = 3 * self.elements * points * size_of::<[f64; 3]>();
+        self.engine.bytes() + self.sizes()[0] + solid + fluid + change
+    }
+
+    /// The sources of the second run: those in fluids by the change of their bulk modulus.
+    fn changed_sources(&self, setup: &Setup<D>, change: &Change<D>) -> Sources<D> {
+        let engine = &self.engine;
+        let (table, points) = (&self.table, self.table.points());
+        let mut sources = Sources {
+            solid: vec![Vec::new(); engine.blocks.len()],
+            fluid: Vec::new(),
+        };
+        let Some(fluid) = &engine.fluid else {
+            return sources;
+        };
+        sources.fluid.clone_from(&fluid.sources);
+        for (block, sources) in fluid.blocks.iter().zip(&mut sources.fluid) {
+            for source in sources {
+                let element = block.elements[source.lane] as usize;
+                let contents = setup.contents(element, table);
+                for (local, [weight]) in source.weights.iter_mut().enumerate() {
+                    let [by_p, _, by_density] = change.values[element * points + local];
+                    let share = by_density / contents.medium(local).density;
+                    *weight *= -(share + 2.0 * by_p / contents.speeds(local)[0]) as f32;
+                }
+            }
+        }
+        sources
+    }
+}
+
+impl<const D: usize> FaceChange<D> {
+    /// Adds the force for the velocity of an engine.
+    fn add(&self, engine: &Engine<D>, added: &mut Added<D>) {
+        if self.fluid {
+            let rate = engine
+                .fluid
+                .as_ref()
+                .map_or(0.0, |fluid| fluid.rate[self.point][0]);
+            added.fluid[self.place][0] -= self.damping[0] * rate;
+            return;
+        }
+        let (v, n) = (&engine.velocity[self.point], &self.normal);
+        let normal: f32 = v.iter().zip(n).map(|(v, n)| v * n).sum();
+        let force = &mut added.solid[self.place];
+        for c in 0..D {
+            let along = normal * n[c];
+            force[c] -= self.damping[0] * along + self.damping[1] * (v[c] - along);
+        }
+    }
+}
+
+impl<const D: usize> Engine<D> {
+    /// The forces of a change of the medium for the wavefield of this engine, whose acceleration was `before` in the step before.
+    fn scattered<const N: usize>(
+        &self,
+        scattering: &Scattering<D>,
+        before: &[[f32; D]],
+        added: &mut Added<D>,
+    ) {
+        let tables = Tables::<N>::new(&self.basis);
+        let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as f32);
+        let places = LANES * points;
+        let blocks = self.blocks.par_iter().zip(&self.memories);
+        let changes = scattering.moduli.par_iter();
+        let changes = changes.zip(scattering.masses[0].par_chunks(places));
+        let all = added.solid.par_chunks_mut(places).zip(blocks).zip(changes);
+        self.cpu.install(|| {
+            all.for_each_init(
+                || Scratch::<D>::new(points, N * N),
+                |scratch, ((out, (block, memory)), (moduli, masses))| {
+                    flushed(|| {
+                        arch.dispatch(InSolid {
+                            block,
+                            tables: &tables,
+                            moduli,
+                            displacement: &self.displacement,
+                            memory: memory.as_ref().map(|memory| (memory, before, square)),
+                            scratch,
+                            out: out.as_flattened_mut(),
+                        });
+                        inertia(block, masses, (&self.acceleration, &self.velocity), out);
+                    });
+                },
+            );
+        });
+        let Some(fluid) = &self.fluid else { return };
+        let changes = scattering.lightness.par_iter();
+        let changes = changes.zip(scattering.masses[1].par_chunks(places));
+        let all = added.fluid.par_chunks_mut(places).zip(&fluid.blocks).zip(changes);
+        self.cpu.install(|| {
+            all.for_each_init(
+                || Scratch::<1>::new(points, N * N),
+                |scratch, ((out, block), (lightness, masses))| {
+                    flushed(|| {
+                        arch.dispatch(InFluid {
+                            block,
+                            tables: &tables,
+                            lightness,
+                            potential: &fluid.potential,
+                            scratch,
+                            out: out.as_flattened_mut(),
+                        });
+                        inertia(block, masses, (&fluid.second, &fluid.rate), out);
+                    });
+                },
+            );
+        });
+    }
+}
+
+/// Takes the changes of masses and dampings from the forces of a block, for the second and the first derivative of a field.
+fn inertia<const D: usize, const C: usize>(
+    block: &Block<D>,
+    masses: &[[f32; 2]],
+    (second, first): (&[[f32; C]], &[[f32; C]]),
+    out: &mut [[f32; C]],
+) {
+    for (lane, _) in block.elements.iter().enumerate() {
+        for (local, numbers) in block.points.iter().enumerate() {
+            let (at, point) = (lane * block.points.len() + local, numbers[lane] as usize);
+            let [mass, damping] = masses[at];
+            (0..C).for_each(|c| out[at][c] -= mass * second[point][c] + damping * first[point][c]);
+        }
+    }
+}
+
+/// Writes the forces of a change of the moduli of a block of a solid, `[element][point][component]`.
+struct InSolid<'a, const D: usize, const N: usize> {
+    block: &'a Block<D>,
+    tables: &'a Tables<N>,
+    moduli: &'a [[Lanes; 2]],
+    displacement: &'a [[f32; D]],
+    /// Memory variables, the acceleration of the step before, and the square of the step.
+    memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
+    scratch: &'a mut Scratch<D>,
+    out: &'a mut [f32],
+}
+
+impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (block, tables, scratch) = (self.block, self.tables, self.scratch);
+        gather(block, &mut scratch.field, |point| self.displacement[point]);
+        match (self.memory, &block.stiffness) {
+            (Some((memory, before, square)), Stiffness::Isotropic(moduli)) => {
+                if !memory.follows_now() {
+                    gather(block, &mut scratch.strained, |point| {
+                        let mut u = self.displacement[point];
+                        (0..D).for_each(|c| u[c] -= square * before[point][c]);
+                        u
+                    });
+                }
+                for part in Part::all(simd) {
+                    let mut law = Relaxing {
+                        moduli,
+                        change: self.moduli,
+                        memory,
+                    };
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
+                }
+            }
+            _ => {
+                for part in Part::all(simd) {
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut Isotropic(self.moduli));
+                }
+            }
+        }
+        scatter(block, &scratch.force, self.out);
+    }
+}
+
+/// The change of a stress that loses what memory variables hold, by changes of the unrelaxed bulk and shear modulus.
+struct Relaxing<'a> {
+    /// Lambda and mu, unrelaxed.
+    moduli: &'a [[Lanes; 2]],
+    change: &'a [[Lanes; 2]],
+    memory: &'a Memory,
+}
+
+impl<S: Simd, const D: usize> Law<S, D, D> for Relaxing<'_> {
+    #[inline(always)]
+    fn flux(
+        &mut self,
+        part: Part<S>,
+        point: usize,
+        gradient: &Tensor<S, D, D>,
+        strained: impl FnOnce() -> Tensor<S, D, D>,
+    ) -> Tensor<S, D, D> {
+        let lost = match self.memory.follows_now() {
+            true => self.memory.lost(part, point, gradient),
+            false => self.memory.lost(part, point, &strained()),
+        };
+        let [lambda, mu] = self.moduli[if self.moduli.len() == 1 { 0 } else { point }];
+        let (lambda, twice_mu) = (part.load(&lambda), part.load(&mu) + part.load(&mu));
+        let [bulk, shear] = self.change[point];
+        let (bulk, shear) = (part.load(&bulk), part.load(&shear));
+        let third: Register<S> = part.splat(1.0 / 3.0);
+        // Over the moduli, which the memory variables have as factors.
+        let of_bulk = bulk / third.mul_add(twice_mu, lambda);
+        let of_shear = (shear + shear) / twice_mu;
+        let mut trace = gradient[0][0];
+        (1..D).for_each(|i| trace = trace + gradient[i][i]);
+        let pressure = bulk * trace - of_bulk * lost.bulk;
+        let mut stress = *gradient;
+        for i in 0..D {
+            for c in i..D {
+                let strain = gradient[i][c] + gradient[c][i];
+                let own = shear * strain - of_shear * lost.deviator[i][c];
+                stress[i][c] = match i == c {
+                    true => own - third * (shear + shear) * trace + pressure,
+                    false => own,
+                };
+                stress[c][i] = stress[i][c];
+            }
+        }
+        stress
+    }
+}
+
+/// Writes what a change of one over the density adds to the right side of a block of a fluid, `[element][point]`.
+struct InFluid<'a, const D: usize, const N: usize> {
+    block: &'a Block<D>,
+    tables: &'a Tables<N>,
+    lightness: &'a [[Lanes; 1]],
+    potential: &'a [[f32; 1]],
+    scratch: &'a mut Scratch<1>,
+    out: &'a mut [f32],
+}
+
+impl<const D: usize, const N: usize> WithSimd for InFluid<'_, D, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (block, scratch) = (self.block, self.scratch);
+        gather(block, &mut scratch.field, |point| self.potential[point]);
+        for part in Part::all(simd) {
+            forces::<S, _, D, 1, N>(part, block, self.tables, scratch, &mut Light(self.lightness));
+        }
+        scatter(block, &scratch.force, self.out);
+    }
+}
