@@ -4,14 +4,14 @@ use crate::desk::Desk;
 use crate::largest::{largest, magnitude};
 
 /// The two regions: rho, vp, vs.
-const ROCKS: [f32; 12] = [
+pub const ROCKS: [f32; 12] = [
     2300.0, 2900.0, 1700.0, 9999.0, 9999.0, 0.0, 2100.0, 2600.0, 1500.0, 9999.0, 9999.0, 0.0,
 ];
 
-const RUN: &str = "mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=420 dt=0.0015 src=force fz=1e9 fx=4e8 stf=ricker freq=7 sponge=150";
+pub const RUN: &str = "mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=420 dt=0.0015 src=force fz=1e9 fx=4e8 stf=ricker freq=7 sponge=150";
 
 /// Two layers under a free top with two shots, and data of other rocks.
-fn desk() -> Desk {
+pub fn desk() -> Desk {
     let desk = Desk::new();
     desk.ran("sfhexmesh surfaces=500,220,0 layers=3,2 nx=7 xmin=0 xmax=700 rho=2300,2100 vp=2900,2600 vs=1700,1500 judge=n > box.rsf");
     desk.dataset("sou.rsf", "n1=2 n2=1 n3=2", &[210.0, 60.0, 480.0, 170.0]);

@@ -1,5 +1,6 @@
 //! `sfsem2d-gpu` and `sfsem3d-gpu` as their users meet them. The physics is in `tests/spectral_elements`.
 
+mod born;
 mod golden;
 mod gradients;
 mod layers;

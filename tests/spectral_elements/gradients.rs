@@ -166,7 +166,7 @@ type Found<const D: usize> = (f64, Vec<f32>, Option<Gradient<D>>);
 
 /// The misfit of a shot whose expected records are these, or zeros.
 fn run<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, expected: Option<&[f32]>, wanted: bool) -> Found<D> {
-    let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), setup, shot).unwrap();
+    let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), setup, shot, Parameters::Speeds).unwrap();
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).unwrap();
     let (mut found, mut kept) = (0.0, Vec::new());
     let gradient = adjoint.gradient((setup, shot), &schedule, |records| {
@@ -191,7 +191,7 @@ fn regions_of<const D: usize>(nt: usize, case: &Case, looked_at: &[(usize, usize
         let body = body::<D>(case, rocks);
         let (sources, shot) = (sources(case, body.dt, nt), shot(nt, case));
         let (misfit, records, gradient) = run(&body.setup(&sources), &shot, expected, wanted);
-        let by = gradient.map(|gradient| gradient.of_regions(&body.mesh, 2, Parameters::Speeds));
+        let by = gradient.map(|gradient| gradient.of_regions(&body.mesh, 2));
         (misfit, records, by.unwrap_or_default())
     };
     let (_, expected, _) = of(case.expected, None, false);
@@ -207,7 +207,7 @@ fn regions_of<const D: usize>(nt: usize, case: &Case, looked_at: &[(usize, usize
         let near = (at(step) - at(-step)) / (2.0 * step);
         let far = (at(2.0 * step) - at(-2.0 * step)) / (4.0 * step);
         let difference = (4.0 * near - far) / 3.0;
-        let found = by[region][parameter] * case.rocks[region][parameter];
+        let found = by[parameter][region] * case.rocks[region][parameter];
         println!("{D}-D region {region} parameter {parameter}: {found:e}, by differences {difference:e}");
         apart.push((found - difference) / difference);
     }

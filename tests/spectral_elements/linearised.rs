@@ -1,13 +1,15 @@
 //! Linearised runs on meshes: their transpose is the gradient, and they are the derivative of the records.
 
 use kernels::device::cpu::Cpu;
+use kernels::mesh::step::Law;
 use kernels::methods::spectral_elements::adjoint::{Adjoint, Change, Parameters};
 use kernels::methods::spectral_elements::{Followed, Grain, Lattice, Quantity, Setup, Shot};
 use kernels::time_loop::reversal::CheckpointSchedule;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-use crate::gradients::{Case, ROCKS, Rocks, SOLID, WATER, body, shot, sources};
+use crate::blocks::Body;
+use crate::gradients::{Case, ROCKS, SOLID, WATER, body, shot, sources};
 use crate::shots::largest;
 
 /// A linear map and where its transpose is tried.
@@ -32,14 +34,16 @@ fn trials() -> impl Strategy<Value = (bool, Trial)> {
     let parameters = prop_oneof![
         Just(Parameters::Speeds),
         Just(Parameters::Lame),
-        Just(Parameters::Impedances)
+        Just(Parameters::Impedances),
+        Just(Parameters::Constants)
     ];
     let numbers = (0..3usize, 1..4usize, any::<u64>());
     (flags, loss, quantity, parameters, numbers).prop_map(
         |((solid, water, sponge, now), loss, quantity, parameters, (grid, jdata, seed))| {
             let case = Case {
                 sponge,
-                loss,
+                // Media that attenuate have no derivatives by constants.
+                loss: loss.filter(|_| parameters != Parameters::Constants),
                 jdata,
                 quantity: match (water, quantity) {
                     // In water pressure is what is mostly recorded.
@@ -72,20 +76,49 @@ fn numbers(seed: u64) -> impl FnMut() -> f64 {
 }
 
 /// What moves parameters by some thousandths.
-fn units(parameters: Parameters, [vp, vs, density]: [f64; 3]) -> [f64; 3] {
-    match parameters {
-        Parameters::Speeds => [vp, vs, density],
-        Parameters::Lame => [density * vp * vp, density * vs * vs, density],
-        Parameters::Impedances => [density * vp, density * vs, density],
+fn units(parameters: Parameters, [vp, vs, density]: [f64; 3]) -> Vec<f64> {
+    let units = match parameters {
+        Parameters::Speeds => vec![vp, vs, density],
+        Parameters::Lame => vec![density * vp * vp, density * vs * vs, density],
+        Parameters::Impedances => vec![density * vp, density * vs, density],
+        Parameters::Constants => {
+            let mut all = vec![0.3 * density * vp * vp; 21];
+            all.push(density);
+            all
+        }
+    };
+    units.into_iter().map(|x| 1e-3 * x).collect()
+}
+
+/// Makes the lower region a crystal without any symmetry.
+fn crystal<const D: usize>(body: &mut Body<D>) {
+    let Law::Isotropic { lambda, mu } = body.media[1].law else {
+        panic!("the lower region is a rock")
+    };
+    let mut table = [[0.0; 6]; 6];
+    for (i, row) in table.iter_mut().enumerate() {
+        for (j, c) in row.iter_mut().enumerate() {
+            *c = match (i == j, i < 3 && j < 3) {
+                (true, true) => lambda + 2.0 * mu,
+                (true, false) => mu,
+                (false, true) => lambda,
+                _ => 0.0,
+            };
+            // Symmetric, and small enough for a stable medium.
+            *c += 0.08 * mu * (1.7 * (i + j) as f64 + 0.4 * (i * j) as f64).sin();
+        }
     }
-    .map(|x| 1e-3 * x)
+    body.media[1].law = Law::Anisotropic(Box::new(table));
 }
 
 /// How far the dot product of a change's records with other records is from that of the change with what the transpose makes of them.
 fn apart<const D: usize>(trial: &Trial) -> f64 {
     let (case, parameters) = (&trial.case, trial.parameters);
     let nt = if D == 2 { 150 } else { 70 };
-    let body = body::<D>(case, case.rocks);
+    let mut body = body::<D>(case, case.rocks);
+    if parameters == Parameters::Constants {
+        crystal(&mut body);
+    }
     let (sources, shot) = (sources(case, body.dt, nt), shot(nt, case));
     let mut setup = body.setup(&sources);
     if let Some(attenuation) = &mut setup.relaxations {
@@ -98,22 +131,22 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
         d: [800.0 / (trial.nodes.max(2) - 1) as f64; D],
     };
     // The change, and its numbers `[parameter][region or node]`.
-    let mut own = [0; 3].map(|_| Vec::new());
-    let change = match trial.nodes {
-        0 => {
-            let regions = case
-                .rocks
-                .map(|rock| units(parameters, rock).map(|unit| unit * draw()));
-            (0..3).for_each(|k| own[k].extend(regions.iter().map(|region| region[k])));
-            Change::of_regions(&setup, &regions, parameters)
-        }
-        _ => {
-            let unit = units(parameters, ROCKS[0]);
-            (0..3).for_each(|k| own[k].extend((0..lattice.nodes()).map(|_| unit[k] * draw())));
-            Change::on_grid(&setup, (lattice, 1), &own, parameters).unwrap()
-        }
+    let count = match trial.nodes {
+        0 => 2,
+        _ => lattice.nodes(),
     };
-    let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot).unwrap();
+    let unit = |at: usize| match trial.nodes {
+        0 => units(parameters, case.rocks[at]),
+        _ => units(parameters, ROCKS[0]),
+    };
+    let own: Vec<Vec<f64>> = (0..parameters.count())
+        .map(|k| (0..count).map(|at| unit(at)[k] * draw()).collect())
+        .collect();
+    let change = match trial.nodes {
+        0 => Change::of_regions(&setup, &own, parameters),
+        _ => Change::on_grid(&setup, (lattice, 1), &own, parameters).unwrap(),
+    };
+    let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot, parameters).unwrap();
     let records = adjoint.linearised((&setup, &shot), &change).unwrap();
     // Other records that are not at right angles to these.
     let most = f64::from(records.iter().fold(0.0f32, |most, x| most.max(x.abs())));
@@ -126,13 +159,8 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
         .gradient((&setup, &shot), &schedule, |_| Ok(others.clone()))
         .unwrap();
     let back = match trial.nodes {
-        0 => {
-            let regions = gradient.of_regions(&body.mesh, 2, parameters);
-            [0, 1, 2].map(|k| regions.iter().map(|region| region[k]).collect())
-        }
-        _ => gradient
-            .on_grid((&body.mesh, &body.basis), (lattice, 1), parameters)
-            .unwrap(),
+        0 => gradient.of_regions(&body.mesh, 2),
+        _ => gradient.on_grid((&body.mesh, &body.basis), (lattice, 1)).unwrap(),
     };
     let of_records: f64 = records
         .iter()
@@ -160,16 +188,19 @@ proptest! {
     }
 }
 
-/// The records of a body of these rocks, and their change to first order.
-fn records<const D: usize>(case: &Case, rocks: Rocks, change: Option<&[[f64; 3]; 2]>) -> Vec<f32> {
+/// The records of a body, or their change to first order.
+fn records<const D: usize>(
+    case: &Case,
+    (body, parameters): (&Body<D>, Parameters),
+    change: Option<&[Vec<f64>]>,
+) -> Vec<f32> {
     let nt = if D == 2 { 220 } else { 100 };
-    let body = body::<D>(case, rocks);
     let (sources, shot) = (sources(case, body.dt, nt), shot(nt, case));
     let setup = body.setup(&sources);
-    let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot).unwrap();
+    let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot, parameters).unwrap();
     match change {
         Some(change) => {
-            let change = Change::of_regions(&setup, change, Parameters::Speeds);
+            let change = Change::of_regions(&setup, change, parameters);
             adjoint.linearised((&setup, &shot), &change).unwrap()
         }
         None => of_run(&mut adjoint, &setup, &shot),
@@ -188,21 +219,18 @@ fn of_run<const D: usize>(adjoint: &mut Adjoint<D>, setup: &Setup<D>, shot: &Sho
     kept
 }
 
-/// How far the change of records to first order is from a quarter of it: from their central differences, for two sizes of the change.
-fn taylor<const D: usize>(case: &Case) {
-    let shares = [[0.6, -0.5, 0.8], [-0.7, 0.9, 0.4]];
-    let change = |size: f64| -> [[f64; 3]; 2] {
-        std::array::from_fn(|r| std::array::from_fn(|k| size * shares[r][k] * case.rocks[r][k]))
-    };
-    let changed = |size: f64| -> Rocks {
-        let by = change(size);
-        std::array::from_fn(|r| std::array::from_fn(|k| case.rocks[r][k] + by[r][k]))
-    };
-    let derivative = records::<D>(case, case.rocks, Some(&change(1.0)));
+/// Compares the change of records to first order with central differences of records for two sizes of the change, which are of second
+/// order down to the rounding of single precision.
+fn taylor<const D: usize>(
+    case: &Case,
+    (parameters, change): (Parameters, &[Vec<f64>]),
+    changed: impl Fn(f64) -> Body<D>,
+) {
+    let derivative = records(case, (&changed(0.0), parameters), Some(change));
     let norm = |all: &[f64]| all.iter().map(|x| x * x).sum::<f64>().sqrt();
     let exact: Vec<f64> = derivative.iter().map(|x| f64::from(*x)).collect();
     let error = |size: f64| {
-        let [ahead, behind] = [size, -size].map(|size| records::<D>(case, changed(size), None));
+        let [ahead, behind] = [size, -size].map(|size| records(case, (&changed(size), parameters), None));
         let central = ahead
             .iter()
             .zip(&behind)
@@ -212,11 +240,60 @@ fn taylor<const D: usize>(case: &Case) {
     };
     let [far, near] = [8e-3, 4e-3].map(error);
     println!(
-        "{D}-D {case:?}: {far:.2e} and {near:.2e} from differences, order {:.2}",
+        "{D}-D {case:?} {parameters:?}: {far:.2e} and {near:.2e} from differences, order {:.2}",
         (far / near).log2()
     );
-    // Central differences are of second order, down to the rounding of single precision.
     assert!(largest([near]) < 2e-3 && near < 0.3 * far, "{near:e} {far:e}");
+}
+
+/// By the speeds and densities of the regions.
+fn by_speeds<const D: usize>(case: &Case) {
+    let shares = [[0.6, -0.5, 0.8], [-0.7, 0.9, 0.4]];
+    let change: Vec<Vec<f64>> = (0..3)
+        .map(|k| (0..2).map(|r| shares[r][k] * case.rocks[r][k]).collect())
+        .collect();
+    taylor::<D>(case, (Parameters::Speeds, &change), |size| {
+        let rock = |r: usize| std::array::from_fn(|k| case.rocks[r][k] + size * change[k][r]);
+        body(case, std::array::from_fn(rock))
+    });
+}
+
+/// By the constants of a crystal below a rock or water, whose bulk modulus and density change, too. Absorbing faces keep their speeds.
+fn by_constants<const D: usize>(case: &Case, scale: f64) {
+    let mut draw = numbers(7);
+    let of = |r: usize, k: usize, draw: f64| match (k, case.rocks[r]) {
+        (21, [.., density]) => 2.0 * scale * draw * density,
+        (_, [vp, _, density]) => scale * draw * density * vp * vp,
+    };
+    let change: Vec<Vec<f64>> = (0..22)
+        .map(|k| (0..2).map(|r| of(r, k, draw())).collect())
+        .collect();
+    taylor::<D>(case, (Parameters::Constants, &change), |size| {
+        let mut body = body::<D>(case, case.rocks);
+        crystal(&mut body);
+        for (region, medium) in body.media.iter_mut().enumerate() {
+            medium.density += size * change[21][region];
+            let mut table = match &medium.law {
+                Law::Anisotropic(table) => **table,
+                Law::Isotropic { lambda, mu } => std::array::from_fn(|i| {
+                    std::array::from_fn(|j| match (i == j, i < 3 && j < 3) {
+                        (true, true) => lambda + 2.0 * mu,
+                        (true, false) => *mu,
+                        (false, true) => *lambda,
+                        _ => 0.0,
+                    })
+                }),
+                Law::Fluid(_) => continue,
+            };
+            let pairs = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));
+            for (k, (i, j)) in pairs.enumerate() {
+                table[i][j] += size * change[k][region];
+                table[j][i] = table[i][j];
+            }
+            medium.law = Law::Anisotropic(Box::new(table));
+        }
+        body
+    });
 }
 
 #[test]
@@ -245,12 +322,19 @@ fn linearised_runs_are_the_derivative_of_the_records() {
             ..WATER
         },
     ] {
-        taylor::<2>(&case);
+        by_speeds::<2>(&case);
     }
-    taylor::<3>(&Case {
+    by_speeds::<3>(&Case {
         loss: Some(Grain::Fine),
         sponge: true,
         ..SOLID
     });
-    taylor::<3>(&WATER);
+    by_speeds::<3>(&WATER);
+    let of_velocity = Case {
+        sponge: true,
+        quantity: Quantity::Velocity,
+        ..SOLID
+    };
+    by_constants::<2>(&of_velocity, 0.2);
+    by_constants::<3>(&SOLID, 1.0);
 }

@@ -369,11 +369,17 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Isotropic<'_> {
     }
 }
 
-/// Voigt's index of two axes of space.
-const VOIGT: [[usize; 3]; 3] = [[0, 5, 4], [5, 1, 3], [4, 3, 2]];
+/// Voigt's index of two axes of a mesh.
+pub(super) const fn voigt<const D: usize>(i: usize, k: usize) -> usize {
+    const OF_AXES: [[usize; 3]; 3] = [[0, 5, 4], [5, 1, 3], [4, 3, 2]];
+    match D {
+        2 => OF_AXES[2 * i][2 * k],
+        _ => OF_AXES[i][k],
+    }
+}
 
 /// Hooke's law with 21 constants, of which 2-D takes those of x and z.
-struct Anisotropic<'a>(&'a [[Lanes; 21]]);
+pub(super) struct Anisotropic<'a>(pub(super) &'a [[Lanes; 21]]);
 
 impl<S: Simd, const D: usize> Law<S, D, D> for Anisotropic<'_> {
     #[inline(always)]
@@ -384,17 +390,13 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Anisotropic<'_> {
         gradient: &Tensor<S, D, D>,
         _: impl FnOnce() -> Tensor<S, D, D>,
     ) -> Tensor<S, D, D> {
-        let voigt = |i: usize, k: usize| match D {
-            2 => VOIGT[2 * i][2 * k],
-            _ => VOIGT[i][k],
-        };
         let (mut stress, constants) = (*gradient, at(self.0, point));
         for i in 0..D {
             for k in i..D {
                 let mut sum = part.zero();
                 for l in 0..D {
                     for m in l..D {
-                        let (row, column) = (voigt(i, k), voigt(l, m));
+                        let (row, column) = (voigt::<D>(i, k), voigt::<D>(l, m));
                         let entry = part.load(&constants[triangle(row.min(column), row.max(column))]);
                         // Shear strains are twice those of the tensor.
                         let strain = if l == m {

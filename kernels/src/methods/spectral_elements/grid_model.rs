@@ -131,6 +131,11 @@ impl<const D: usize> GridModel<D> {
         (lattice.nodes() > 1).then_some((lattice, self.sampling.grids))
     }
 
+    /// Row and column in Voigt's matrix (from 0) of the constants on the grid, in the order of their planes.
+    pub fn constants(&self) -> Vec<[usize; 2]> {
+        self.planes.constants.iter().map(|(pair, _)| *pair).collect()
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         let p = &self.planes;

@@ -247,6 +247,7 @@ pub fn fill<const D: usize>(
         }
     }
     rocks.sum = checksum(&model);
+    rocks.varies = true;
     rocks.model = Some(Box::new(Earth { model, general }));
     Ok(())
 }

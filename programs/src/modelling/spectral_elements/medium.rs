@@ -27,10 +27,14 @@ pub struct Rocks<const D: usize> {
     pub grain: Grain,
     /// What its mechanisms follow.
     pub followed: Followed,
+    /// Whether a model says more than the regions from point to point.
+    pub varies: bool,
     /// What points are made of, where a model says more than the regions.
     pub model: Option<Box<dyn PointMedia<D>>>,
     /// The grid of the model and how many there are, where it is on one.
     pub lattice: Option<(Lattice<D>, usize)>,
+    /// Row and column in Voigt's matrix (from 0) of the constants on that grid, in the order of their planes.
+    pub constants: Vec<[usize; 2]>,
     /// Bytes of the model, and its checksum.
     pub held: usize,
     pub sum: u64,
@@ -110,6 +114,8 @@ pub fn read<const D: usize>(
         followed: followed(timing),
         relaxations,
         lattice: model.as_ref().and_then(GridModel::lattice),
+        varies: model.as_ref().is_some_and(|model| model.lattice().is_some()),
+        constants: model.as_ref().map_or_else(Vec::new, GridModel::constants),
         held: model.as_ref().map_or(0, GridModel::bytes),
         model: model.map(|model| Box::new(model) as Box<dyn PointMedia<D>>),
         sum,

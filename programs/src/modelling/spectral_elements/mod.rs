@@ -1,11 +1,11 @@
 //! Elastic modelling by spectral elements: what `sfsem2d-gpu` and `sfsem3d-gpu` share.
 
+pub mod adjoint;
 mod changing;
 mod engine;
 mod extras;
 mod fibre;
 mod globe;
-pub mod gradient;
 mod grids;
 mod help;
 mod layers;

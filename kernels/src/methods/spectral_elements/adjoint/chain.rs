@@ -3,7 +3,7 @@
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
 use super::correlate::{PRODUCTS, Products};
-use super::parameters::{Parameters, media};
+use super::parameters::{Parameters, impedances, means, media};
 use super::{Adjoint, Setup};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
@@ -13,20 +13,19 @@ use crate::mesh::{Basis, Mesh};
 /// A gradient by the parameters of every point of every element.
 #[derive(Clone, Debug)]
 pub struct Gradient<const D: usize> {
-    /// `[element * points + point]`: by P speed, S speed and density there, the misfit's unit over theirs.
-    values: Vec<[f64; 3]>,
-    /// P speed, S speed, density there.
-    media: Vec<[f64; 3]>,
+    /// `[element][point][parameter]`, the misfit's unit over that of the parameter.
+    values: Vec<f64>,
+    parameters: Parameters,
     points: usize,
 }
 
 impl<const D: usize> Adjoint<D> {
-    /// The derivatives by speeds and density at all points, of the sums of all steps, which begin anew.
+    /// The derivatives by the parameters of all points, of the sums of all steps, which begin anew.
     pub(super) fn chained(&mut self, setup: &Setup<D>) -> Gradient<D> {
         let (table, points) = (&self.table, self.table.points());
-        let sponge = Damping::new(setup, table);
+        let (parameters, sponge) = (self.parameters, Damping::new(setup, table));
         let media = media(setup, table);
-        let mut values = vec![[0.0; 3]; media.len()];
+        let mut values = vec![0.0; media.len() * parameters.count()];
         for element in 0..setup.mesh.len() {
             let nodes = setup.mesh.coordinates(element);
             let (own, contents) = (table.element(&nodes), setup.contents(element, table));
@@ -38,65 +37,81 @@ impl<const D: usize> Adjoint<D> {
                     (Some(sponge), Some(shares)) => shares[local] * sponge.strength(1.0),
                     _ => 0.0,
                 };
-                let sums = self.summed(element, local);
                 let volume = weight * own.determinant[local] / self.scale;
                 let at = element * points + local;
-                let sums = sums.map(|sum| volume * sum);
-                values[at] = match contents.medium(local).law {
-                    Law::Fluid(_) => of_fluid(media[at], strength, sums),
+                let sums: Vec<f64> = self
+                    .summed(element, local)
+                    .iter()
+                    .map(|sum| volume * sum)
+                    .collect();
+                let own = &mut values[at * parameters.count()..][..parameters.count()];
+                let by_speeds = match (&contents.medium(local).law, parameters) {
+                    (Law::Fluid(_), _) => of_fluid(media[at], strength, &sums),
+                    (_, Parameters::Constants) => {
+                        let impedances = impedances::<D>(setup.points.is_some(), media[at]);
+                        of_constants(&impedances[0], strength, &sums, own);
+                        continue;
+                    }
                     _ => of_solid(
                         media[at],
                         strength,
-                        elastic(sums, setup.relaxations.map(|_| contents.factors(local))),
+                        elastic(&sums, setup.relaxations.map(|_| contents.factors(local))),
                     ),
                 };
+                add::<D>(parameters, (by_speeds, media[at]), own);
             }
         }
-        self.add_faces(&mut values, &media);
+        self.add_faces(&mut values, &media, setup.points.is_some());
         self.add_sources(&mut values, &media);
         self.products.iter_mut().for_each(Products::clear);
         self.face_sums.fill([0.0; 2]);
         Gradient {
             values,
-            media,
+            parameters,
             points,
         }
     }
 
     /// The sums of products of a point of an element.
-    fn summed(&self, element: usize, local: usize) -> [f64; PRODUCTS] {
+    fn summed(&self, element: usize, local: usize) -> &[f64] {
         let (engine, [solid, fluid]) = (&self.engine, &self.products);
         let of_fluid = || engine.fluid.as_ref()?.homes.find(element);
         match engine.homes.find(element) {
             Some(home) => solid.at(home, local),
-            None => of_fluid().map_or([0.0; PRODUCTS], |home| fluid.at(home, local)),
+            None => of_fluid().map_or(&[], |home| fluid.at(home, local)),
         }
     }
 
-    /// Adds what absorbing faces give to the derivatives by speeds and density.
-    fn add_faces(&self, values: &mut [[f64; 3]], media: &[[f64; 3]]) {
-        let points = self.table.points();
+    /// Adds what absorbing faces give.
+    fn add_faces(&self, values: &mut [f64], media: &[[f64; 3]], on_a_grid: bool) {
+        let (points, count) = (self.table.points(), self.parameters.count());
         for (p, [along, across]) in self.faces.iter().zip(&self.face_sums) {
             let at = p.element as usize * points + p.local as usize;
             let [vp, vs, density] = media[at];
+            let own = &mut values[at * count..][..count];
             let area = p.admittance * density * vp / self.scale;
             if self.engine.homes.find(p.element as usize).is_none() {
                 let of = -area * along / (density * vp);
-                values[at][0] += of / vp;
-                values[at][2] += of / density;
+                add::<D>(self.parameters, ([of / vp, 0.0, of / density], media[at]), own);
                 continue;
             }
             let of = [-area * along, -area * across];
-            values[at][0] += of[0] * density;
-            values[at][1] += of[1] * density;
-            values[at][2] += of[0] * vp + of[1] * vs;
+            if self.parameters == Parameters::Constants {
+                let slopes = impedances::<D>(on_a_grid, media[at]);
+                for (k, own) in own.iter_mut().enumerate() {
+                    *own += of[0] * slopes[0][k] + of[1] * slopes[1][k];
+                }
+                continue;
+            }
+            let by_speeds = [of[0] * density, of[1] * density, of[0] * vp + of[1] * vs];
+            add::<D>(self.parameters, (by_speeds, media[at]), own);
         }
     }
 
     /// Adds what sources in fluids give, whose strength is their moment over the bulk modulus.
-    fn add_sources(&self, values: &mut [[f64; 3]], media: &[[f64; 3]]) {
+    fn add_sources(&self, values: &mut [f64], media: &[[f64; 3]]) {
         let Some(fluid) = &self.engine.fluid else { return };
-        let points = self.table.points();
+        let (points, count) = (self.table.points(), self.parameters.count());
         let blocks = fluid.blocks.iter().zip(&fluid.sources).zip(&self.source_sums);
         for ((block, sources), sums) in blocks {
             for (source, sums) in sources.iter().zip(sums) {
@@ -104,18 +119,46 @@ impl<const D: usize> Adjoint<D> {
                 for (local, ([weight], sum)) in source.weights.iter().zip(sums).enumerate() {
                     // The weight is minus the moment over the modulus: by one over the modulus, times the derivative of that.
                     let of = f64::from(*weight) * sum / self.scale;
-                    let [vp, _, density] = media[first + local];
-                    values[first + local][0] += 2.0 * of / vp;
-                    values[first + local][2] += of / density;
+                    let medium @ [vp, _, density] = media[first + local];
+                    let own = &mut values[(first + local) * count..][..count];
+                    add::<D>(self.parameters, ([2.0 * of / vp, 0.0, of / density], medium), own);
                 }
             }
         }
     }
 }
 
+/// Adds derivatives by P speed, S speed and density, in a medium of these, to those of a point by its parameters.
+fn add<const D: usize>(parameters: Parameters, (by_speeds, medium): ([f64; 3], [f64; 3]), own: &mut [f64]) {
+    let of = parameters.transposed(by_speeds, medium);
+    if parameters == Parameters::Constants {
+        // A fluid's bulk modulus.
+        let [bulk, _] = means::<D>();
+        own.iter_mut()
+            .zip(bulk)
+            .for_each(|(own, slope)| *own += slope * of[0]);
+        own[21] += of[2];
+        return;
+    }
+    own.iter_mut().zip(of).for_each(|(own, of)| *own += of);
+}
+
+/// The derivatives by constants and density at a point of a solid whose P impedance has these slopes, of products times volume; `strength`
+/// is the damping of the sponge over the P speed.
+fn of_constants(impedance: &[f64; 22], strength: f64, products: &[f64], own: &mut [f64]) {
+    own[21] -= products[0];
+    own.iter_mut()
+        .zip(&products[2..])
+        .for_each(|(own, product)| *own -= product);
+    for (own, slope) in own.iter_mut().zip(impedance) {
+        *own -= products[1] * strength * slope;
+    }
+}
+
 /// Products of a point of a solid as they are without attenuation. With it the last two are those by the bulk modulus and by the shear modulus
 /// at the same bulk modulus, both unrelaxed, to which these `factors` lead from the shear and the bulk modulus.
-fn elastic(products: [f64; PRODUCTS], factors: Option<[f64; 2]>) -> [f64; PRODUCTS] {
+fn elastic(products: &[f64], factors: Option<[f64; 2]>) -> [f64; PRODUCTS] {
+    let products = std::array::from_fn(|k| products[k]);
     let Some([shear, bulk]) = factors else {
         return products;
     };
@@ -136,8 +179,8 @@ fn of_solid([vp, vs, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS
 }
 
 /// The same at a point of a fluid with this P speed and density.
-fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS]) -> [f64; 3] {
-    let [mass, damping, slopes, _] = products;
+fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: &[f64]) -> [f64; 3] {
+    let [mass, damping, slopes] = [products[0], products[1], products[2]];
     let compliance = 1.0 / (density * vp * vp);
     // The damping of the sponge is its strength times the P speed over the modulus.
     let damping = damping * strength / (density * vp);
@@ -149,20 +192,15 @@ fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS]
 }
 
 impl<const D: usize> Gradient<D> {
-    /// By other parameters: `[element * points + point]`.
-    fn by(&self, parameters: Parameters) -> impl Iterator<Item = [f64; 3]> {
-        let all = self.values.iter().zip(&self.media);
-        all.map(move |(own, medium)| parameters.transposed(*own, *medium))
-    }
-
-    /// The derivatives by parameters that are constant in a region, `[region][parameter]`, in the unit of the misfit over that of the
+    /// The derivatives by parameters that are constant in a region, `[parameter][region]`, in the unit of the misfit over that of the
     /// parameter; `regions` is above the largest number of a region. In a medium that varies within regions: by a constant that is added to
     /// the parameter there.
-    pub fn of_regions(&self, mesh: &Mesh<D>, regions: usize, parameters: Parameters) -> Vec<[f64; 3]> {
-        let mut sums = vec![[0.0; 3]; regions];
-        for (at, own) in self.by(parameters).enumerate() {
-            let sum = &mut sums[mesh.regions()[at / self.points] as usize];
-            (0..3).for_each(|k| sum[k] += own[k]);
+    pub fn of_regions(&self, mesh: &Mesh<D>, regions: usize) -> Vec<Vec<f64>> {
+        let count = self.parameters.count();
+        let mut sums = vec![vec![0.0; regions]; count];
+        for (at, own) in self.values.chunks_exact(count).enumerate() {
+            let region = mesh.regions()[at / self.points] as usize;
+            (0..count).for_each(|k| sums[k][region] += own[k]);
         }
         sums
     }
@@ -176,18 +214,20 @@ impl<const D: usize> Gradient<D> {
         &self,
         (mesh, basis): (&Mesh<D>, &Basis),
         (lattice, count): (Lattice<D>, usize),
-        parameters: Parameters,
-    ) -> Result<[Vec<f64>; 3], Error> {
+    ) -> Result<Vec<Vec<f64>>, Error> {
         let sampling = Sampling::new(mesh, lattice, count);
         let table = Tabulated::new(mesh.order(), basis);
-        let mut sums = [0; 3].map(|_| vec![0.0; lattice.nodes() * count]);
-        let mut all = self.by(parameters);
+        let parameters = self.parameters.count();
+        let mut sums = vec![vec![0.0; lattice.nodes() * count]; parameters];
+        let mut all = self.values.chunks_exact(parameters);
         for element in 0..mesh.len() {
             let region = mesh.regions()[element] as usize;
             for x in table.positions(&mesh.coordinates(element)) {
                 let own = all.next().unwrap_or_default();
                 for (node, weight) in sampling.corners(region, x)? {
-                    (0..3).for_each(|k| sums[k][node] += weight * own[k]);
+                    own.iter()
+                        .zip(&mut sums)
+                        .for_each(|(own, sums)| sums[node] += weight * own);
                 }
             }
         }
@@ -197,18 +237,13 @@ impl<const D: usize> Gradient<D> {
     /// Adds the gradient of another shot over the same mesh and medium; of others the result has no meaning.
     pub fn add(&mut self, other: &Self) {
         for (sum, more) in self.values.iter_mut().zip(&other.values) {
-            (0..3).for_each(|k| sum[k] += more[k]);
+            *sum += more;
         }
     }
 
     /// Whether all of it is zero.
     pub fn is_zero(&self) -> bool {
-        self.values.iter().flatten().all(|x| *x == 0.0)
-    }
-
-    /// By P speed, S speed and density at every point of every element: `[element][point]`, points with the first axis of the cell fastest.
-    pub fn values(&self) -> &[[f64; 3]] {
-        &self.values
+        self.values.iter().all(|x| *x == 0.0)
     }
 }
 

@@ -3,13 +3,13 @@
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::super::assembly::{Block, Stiffness};
+use super::super::assembly::{Block, Stiffness, triangle};
 use super::super::attenuation::Memory;
-use super::super::element::gradient;
+use super::super::element::{gradient, voigt};
 use super::super::lanes::{LANES, Lanes, Part, Register};
 use super::super::shape::{Layer, Row, Tables};
 
-/// Products of a point, summed over steps; the first factor is that of the forward wavefield.
+/// Products of a point of an isotropic solid or of a fluid, summed over steps; the first factor is that of the forward wavefield.
 ///
 /// In solids: displacement by acceleration, displacement by velocity, divergence by divergence, and twice the strain by the strain. With
 /// attenuation the last two are the divergence by that which the adjoint stress has, and twice the strain by the deviator that the adjoint
@@ -17,45 +17,50 @@ use super::super::shape::{Layer, Row, Tables};
 /// potential; the last one is not used.
 pub(super) const PRODUCTS: usize = 4;
 
+/// Products of a point of a solid for derivatives by the constants of Voigt's matrix: behind the first two those of strains, whose shears
+/// are twice those of the tensor, in the order of the upper triangle; off the diagonal the sum of both orders.
+pub(super) const CONSTANTS: usize = 2 + 21;
+
 /// Sums of products at all points of some blocks.
 pub(super) struct Products {
     /// `[block][point][product]`, in single precision.
-    pub(super) sums: Vec<Vec<[Lanes; PRODUCTS]>>,
+    pub(super) sums: Vec<Vec<Lanes>>,
     /// `[block][lane][point][product]`: what has been added to them.
-    totals: Vec<[f64; PRODUCTS]>,
+    totals: Vec<f64>,
     points: usize,
+    /// Products of a point.
+    pub(super) width: usize,
 }
 
 impl Products {
-    /// For blocks with so many points.
-    pub(super) fn new(blocks: usize, points: usize) -> Self {
+    /// For blocks with so many points that have so many products.
+    pub(super) fn new(blocks: usize, points: usize, width: usize) -> Self {
         Self {
-            sums: vec![vec![[Lanes::ZERO; PRODUCTS]; points]; blocks],
-            totals: vec![[0.0; PRODUCTS]; blocks * LANES * points],
+            sums: vec![vec![Lanes::ZERO; points * width]; blocks],
+            totals: vec![0.0; blocks * LANES * points * width],
             points,
+            width,
         }
     }
 
     /// Those of a point of the element in a lane of a block.
-    pub(super) fn at(&self, (block, lane): (usize, usize), point: usize) -> [f64; PRODUCTS] {
-        self.totals[(block * LANES + lane) * self.points + point]
+    pub(super) fn at(&self, (block, lane): (usize, usize), point: usize) -> &[f64] {
+        &self.totals[((block * LANES + lane) * self.points + point) * self.width..][..self.width]
     }
 
     /// Begins anew.
     pub(super) fn clear(&mut self) {
-        self.totals.fill([0.0; PRODUCTS]);
+        self.totals.fill(0.0);
     }
 
     /// Adds sums in single precision to those in double.
     pub(super) fn flush(&mut self) {
-        let points = self.points;
-        let totals = self.totals.par_chunks_mut(LANES * points);
+        let length = self.points * self.width;
+        let totals = self.totals.par_chunks_mut((LANES * length).max(1));
         self.sums.par_iter_mut().zip(totals).for_each(|(sums, totals)| {
-            for (local, products) in sums.iter_mut().enumerate() {
-                for (product, lanes) in products.iter_mut().enumerate() {
-                    for (lane, x) in lanes.0.iter_mut().enumerate() {
-                        totals[lane * points + local][product] += f64::from(std::mem::take(x));
-                    }
+            for (at, lanes) in sums.iter_mut().enumerate() {
+                for (lane, x) in lanes.0.iter_mut().enumerate() {
+                    totals[lane * length + at] += f64::from(std::mem::take(x));
                 }
             }
         });
@@ -63,7 +68,7 @@ impl Products {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        self.sums.len() * self.points * size_of::<[Lanes; PRODUCTS]>() + size_of_val(&self.totals[..])
+        self.sums.len() * self.points * self.width * size_of::<Lanes>() + size_of_val(&self.totals[..])
     }
 }
 
@@ -116,7 +121,7 @@ impl<const C: usize> Room<C> {
 }
 
 /// Adds to sums.
-fn accumulate(sums: &mut [Lanes; PRODUCTS], products: [[f32; LANES]; 2]) {
+fn accumulate(sums: &mut [Lanes], products: [[f32; LANES]; 2]) {
     for (sum, products) in sums.iter_mut().zip(products) {
         sum.0.iter_mut().zip(products).for_each(|(sum, x)| *sum += x);
     }
@@ -158,7 +163,9 @@ pub(super) struct InSolid<'a, const D: usize, const N: usize> {
     /// Memory variables of the adjoint wavefield, its acceleration of the step before, and the square of the step.
     pub(super) memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
     pub(super) room: &'a mut Room<D>,
-    pub(super) sums: &'a mut [[Lanes; PRODUCTS]],
+    pub(super) sums: &'a mut [Lanes],
+    /// Products of a point: [`PRODUCTS`] or [`CONSTANTS`].
+    pub(super) width: usize,
 }
 
 impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
@@ -174,9 +181,16 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
             memory,
             room,
             sums,
+            width,
         } = self;
-        for (local, sums) in sums.iter_mut().enumerate() {
+        for (local, sums) in sums.chunks_exact_mut(width).enumerate() {
             accumulate(sums, room.fill((block, local), forward, &back));
+        }
+        if width == CONSTANTS {
+            for part in Part::all(simd) {
+                pairs::<S, D, N>(part, block, tables, room, sums);
+            }
+            return;
         }
         let Some((memory, before, square)) = memory else {
             for part in Part::all(simd) {
@@ -206,7 +220,7 @@ fn strains<S: Simd, const D: usize, const N: usize>(
     block: &Block<D>,
     tables: &Tables<N>,
     room: &Room<D>,
-    sums: &mut [[Lanes; PRODUCTS]],
+    sums: &mut [Lanes],
 ) {
     each_point((part, tables), block, |place, point, turn| {
         let of = |field| gradient::<S, D, D, N>(part, tables, field, place, turn);
@@ -223,8 +237,43 @@ fn strains<S: Simd, const D: usize, const N: usize>(
                 twice = shear.mul_add(opposite, twice);
             }
         }
-        add(part, &mut sums[point][2], trace * beside);
-        add(part, &mut sums[point][3], twice);
+        add(part, &mut sums[point * PRODUCTS + 2], trace * beside);
+        add(part, &mut sums[point * PRODUCTS + 3], twice);
+    });
+}
+
+/// The products of all pairs of strains, in Voigt's order.
+#[inline(always)]
+fn pairs<S: Simd, const D: usize, const N: usize>(
+    part: Part<S>,
+    block: &Block<D>,
+    tables: &Tables<N>,
+    room: &Room<D>,
+    sums: &mut [Lanes],
+) {
+    each_point((part, tables), block, |place, point, turn| {
+        let of = |field| gradient::<S, D, D, N>(part, tables, field, place, turn);
+        let (one, other) = (of(&room.forward), of(&room.back));
+        let strains = |of: &[[Register<S>; D]; D]| {
+            let mut all = [part.zero(); 6];
+            for i in 0..D {
+                all[voigt::<D>(i, i)] = of[i][i];
+                (i + 1..D).for_each(|c| all[voigt::<D>(i, c)] = of[i][c] + of[c][i]);
+            }
+            all
+        };
+        let (one, other) = (strains(&one), strains(&other));
+        let sums = &mut sums[point * CONSTANTS + 2..];
+        let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
+        for (count, row) in met.iter().copied().enumerate() {
+            for column in met[count..].iter().copied() {
+                let mut product = one[row] * other[column];
+                if row != column {
+                    product = one[column].mul_add(other[row], product);
+                }
+                add(part, &mut sums[triangle(row, column)], product);
+            }
+        }
     });
 }
 
@@ -235,7 +284,7 @@ fn relaxing<S: Simd, const D: usize, const N: usize>(
     block: &Block<D>,
     memory: &Memory,
     room: &Room<D>,
-    sums: &mut [[Lanes; PRODUCTS]],
+    sums: &mut [Lanes],
 ) {
     let Stiffness::Isotropic(moduli) = &block.stiffness else {
         return;
@@ -271,8 +320,12 @@ fn relaxing<S: Simd, const D: usize, const N: usize>(
                 twice = weight.mul_add(left, twice);
             }
         }
-        add(part, &mut sums[point][2], trace * (beside - of_bulk * lost.bulk));
-        add(part, &mut sums[point][3], twice);
+        add(
+            part,
+            &mut sums[point * PRODUCTS + 2],
+            trace * (beside - of_bulk * lost.bulk),
+        );
+        add(part, &mut sums[point * PRODUCTS + 3], twice);
     });
 }
 
@@ -284,7 +337,7 @@ pub(super) struct InFluid<'a, const D: usize, const N: usize> {
     pub(super) forward: &'a [[f32; 1]],
     pub(super) back: Back<'a, 1>,
     pub(super) room: &'a mut Room<1>,
-    pub(super) sums: &'a mut [[Lanes; PRODUCTS]],
+    pub(super) sums: &'a mut [Lanes],
 }
 
 impl<const D: usize, const N: usize> WithSimd for InFluid<'_, D, N> {
@@ -300,7 +353,7 @@ impl<const D: usize, const N: usize> WithSimd for InFluid<'_, D, N> {
             room,
             sums,
         } = self;
-        for (local, sums) in sums.iter_mut().enumerate() {
+        for (local, sums) in sums.chunks_exact_mut(PRODUCTS).enumerate() {
             accumulate(sums, room.fill((block, local), forward, &back));
         }
         for part in Part::all(simd) {
@@ -309,7 +362,7 @@ impl<const D: usize, const N: usize> WithSimd for InFluid<'_, D, N> {
                 let ([one], [other]) = (of(&room.forward), of(&room.back));
                 let mut sum = part.zero();
                 (0..D).for_each(|c| sum = one[c].mul_add(other[c], sum));
-                add(part, &mut sums[point][2], sum);
+                add(part, &mut sums[point * PRODUCTS + 2], sum);
             });
         }
     }

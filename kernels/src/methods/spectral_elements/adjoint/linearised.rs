@@ -7,46 +7,41 @@
 //!
 //! [`Adjoint::gradient`] with any numbers as derivatives by the records is the exact transpose.
 
-use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::super::assembly::{Block, Homes, Stiffness, place};
-use super::super::attenuation::Memory;
+use super::super::assembly::{Homes, Stiffness, place};
 use super::super::boundary::FacePoint;
 use super::super::cpu::by_length;
-use super::super::element::{Isotropic, Law, Light, Scratch, Tensor, forces, gather, scatter};
-use super::super::lanes::{LANES, Lanes, Part, Register};
+use super::super::element::Scratch;
+use super::super::lanes::{LANES, Lanes};
 use super::super::sampling::{Lattice, Sampling};
 use super::super::shape::Tables;
 use super::super::sponge::Damping;
-use super::parameters::{Parameters, media};
+use super::parameters::{Parameters, impedances, means, media};
+use super::scattering::{InFluid, InSolid, inertia};
 use super::state::{Sources, State};
 use super::{Adjoint, Engine, Setup, Shot};
 use crate::Error;
 use crate::device::cpu::flushed;
 use crate::mesh::geometry::Tabulated;
-use crate::mesh::step::Law as Medium;
+use crate::mesh::step::Law;
 use crate::time_loop::Sampler;
 
-/// A small change of the medium at every point of every element: of P speed, S speed (m/s) and density (kg/m3).
+/// A small change of the medium at every point of every element.
 #[derive(Clone, Debug)]
 pub struct Change<const D: usize> {
-    /// `[element * points + point]`.
-    values: Vec<[f64; 3]>,
+    parameters: Parameters,
+    /// `[element][point][parameter]`.
+    values: Vec<f64>,
+    /// The same changes of P speed, S speed and density; zeros in solids where the parameters are constants.
+    speeds: Vec<[f64; 3]>,
 }
 
 impl<const D: usize> Change<D> {
-    /// Changes `[region][parameter]` that are constant in regions.
-    pub fn of_regions(setup: &Setup<D>, regions: &[[f64; 3]], parameters: Parameters) -> Self {
-        let table = Tabulated::new(setup.mesh.order(), setup.basis);
-        let media = media(setup, &table);
-        let own = |(at, medium): (usize, [f64; 3])| {
-            let region = setup.mesh.regions()[at / table.points()] as usize;
-            parameters.to_speeds(regions[region], medium)
-        };
-        Self {
-            values: media.into_iter().enumerate().map(own).collect(),
-        }
+    /// Changes `[parameter][region]` that are constant in regions.
+    pub fn of_regions(setup: &Setup<D>, regions: &[Vec<f64>], parameters: Parameters) -> Self {
+        let of_point = |region: usize, _| Ok(regions.iter().map(|of| of[region]).collect());
+        Self::of(setup, parameters, of_point).unwrap_or_else(|_: Error| unreachable!())
     }
 
     /// Changes at the nodes of a grid, `[parameter][region, where there are `count` grids][node]` with z fastest, from which points of
@@ -57,24 +52,59 @@ impl<const D: usize> Change<D> {
     pub fn on_grid(
         setup: &Setup<D>,
         (lattice, count): (Lattice<D>, usize),
-        nodes: &[Vec<f64>; 3],
+        nodes: &[Vec<f64>],
         parameters: Parameters,
     ) -> Result<Self, Error> {
-        let table = Tabulated::new(setup.mesh.order(), setup.basis);
         let sampling = Sampling::new(setup.mesh, lattice, count);
-        let mut values = media(setup, &table);
-        for (element, values) in values.chunks_exact_mut(table.points()).enumerate() {
+        Self::of(setup, parameters, |region, x| {
+            let corners = sampling.corners(region, x)?;
+            let mean = |of: &Vec<f64>| corners.iter().map(|(node, weight)| weight * of[*node]).sum();
+            Ok(nodes.iter().map(mean).collect())
+        })
+    }
+
+    /// With the changes of the parameters at a place of a region.
+    fn of(
+        setup: &Setup<D>,
+        parameters: Parameters,
+        at: impl Fn(usize, [f64; D]) -> Result<Vec<f64>, Error>,
+    ) -> Result<Self, Error> {
+        let table = Tabulated::new(setup.mesh.order(), setup.basis);
+        let mut speeds = media(setup, &table);
+        let mut values = Vec::with_capacity(speeds.len() * parameters.count());
+        let [bulk, _] = means::<D>();
+        for (element, speeds) in speeds.chunks_exact_mut(table.points()).enumerate() {
             let region = setup.mesh.regions()[element] as usize;
             let places = table.positions(&setup.mesh.coordinates(element));
-            for (x, value) in places.into_iter().zip(values) {
-                let mut own = [0.0; 3];
-                for (node, weight) in sampling.corners(region, x)? {
-                    (0..3).for_each(|k| own[k] += weight * nodes[k][node]);
-                }
-                *value = parameters.to_speeds(own, *value);
+            for (x, speeds) in places.into_iter().zip(speeds) {
+                let own = at(region, x)?;
+                *speeds = match (parameters, setup.is_of_fluid(region)) {
+                    (Parameters::Constants, false) => [0.0; 3],
+                    (Parameters::Constants, true) => {
+                        let modulus = bulk.iter().zip(&own).map(|(slope, x)| slope * x).sum();
+                        parameters.to_speeds([modulus, 0.0, own[21]], *speeds)
+                    }
+                    _ => parameters.to_speeds([own[0], own[1], own[2]], *speeds),
+                };
+                values.extend(own);
             }
         }
-        Ok(Self { values })
+        Ok(Self {
+            parameters,
+            values,
+            speeds,
+        })
+    }
+
+    /// Those of a point.
+    fn at(&self, point: usize) -> &[f64] {
+        let count = self.parameters.count();
+        &self.values[point * count..][..count]
+    }
+
+    /// Whether a point of a solid has constants.
+    fn has_constants(&self) -> bool {
+        self.parameters == Parameters::Constants
     }
 }
 
@@ -94,8 +124,8 @@ type Masses = Vec<[f32; 2]>;
 
 /// A change of the medium as the engine needs it.
 struct Scattering<const D: usize> {
-    /// Of lambda and mu, with attenuation of the unrelaxed bulk and shear modulus: `[block][point]`.
-    moduli: Vec<Vec<[Lanes; 2]>>,
+    /// Of the blocks of solids: of constants, or of lambda and mu, in whose place there are the unrelaxed bulk and shear modulus with attenuation.
+    moduli: Vec<Stiffness>,
     /// Of one over the density of fluids.
     lightness: Vec<Vec<[Lanes; 1]>>,
     /// Of solids and of fluids.
@@ -108,7 +138,13 @@ impl<const D: usize> Scattering<D> {
         let (engine, table, points) = (&of.engine, &of.table, of.table.points());
         let blocks = engine.fluid.as_ref().map_or(&[][..], |fluid| &fluid.blocks);
         let mut own = Self {
-            moduli: vec![vec![[Lanes::ZERO; 2]; points]; engine.blocks.len()],
+            moduli: vec![
+                match change.has_constants() {
+                    true => Stiffness::Anisotropic(vec![[Lanes::ZERO; 21]; points]),
+                    false => Stiffness::Isotropic(vec![[Lanes::ZERO; 2]; points]),
+                };
+                engine.blocks.len()
+            ],
             lightness: vec![vec![[Lanes::ZERO; 1]; points]; blocks.len()],
             masses: [engine.blocks.len(), blocks.len()].map(|count| vec![[0.0; 2]; count * LANES * points]),
             faces: Vec::new(),
@@ -126,19 +162,29 @@ impl<const D: usize> Scattering<D> {
             };
             for (local, weight) in table.weights().iter().enumerate() {
                 let at = element * points + local;
-                let ([vp, vs, density], [by_p, by_s, by_density]) = (media[at], change.values[at]);
+                let ([vp, vs, density], [by_p, by_s, by_density]) = (media[at], change.speeds[at]);
                 let strength = match (&sponge, &in_sponge) {
                     (Some(sponge), Some(shares)) => shares[local] * sponge.strength(1.0),
                     _ => 0.0,
                 };
                 let volume = weight * shape.determinant[local];
                 let masses = &mut own.masses[usize::from(fluid)][place(home, local, points)];
-                if let Medium::Fluid(modulus) = contents.medium(local).law {
+                if let Law::Fluid(modulus) = contents.medium(local).law {
                     let share = by_density / density + by_p / vp;
                     let of_modulus = -(share + by_p / vp) / modulus;
                     let damping = -strength * share / (density * vp);
                     *masses = [of_modulus, damping].map(|x| (volume * x) as f32);
                     own.lightness[home.0][local][0].0[home.1] = (-by_density / (density * density)) as f32;
+                    continue;
+                }
+                if let Stiffness::Anisotropic(constants) = &mut own.moduli[home.0] {
+                    let by_constants = change.at(at);
+                    let impedance = &impedances::<D>(setup.points.is_some(), media[at])[0];
+                    let damping = strength * dot(impedance, by_constants);
+                    *masses = [by_constants[21], damping].map(|x| (volume * x) as f32);
+                    for (lanes, x) in constants[local].iter_mut().zip(by_constants) {
+                        lanes.0[home.1] = *x as f32;
+                    }
                     continue;
                 }
                 let damping = strength * (by_density * vp + density * by_p);
@@ -150,18 +196,21 @@ impl<const D: usize> Scattering<D> {
                     None => [lambda, mu],
                     Some(_) => [factors[1] * (lambda + 2.0 / 3.0 * mu), factors[0] * mu],
                 };
-                let lanes = &mut own.moduli[home.0][local];
-                (0..2).for_each(|k| lanes[k].0[home.1] = moduli[k] as f32);
+                if let Stiffness::Isotropic(all) = &mut own.moduli[home.0] {
+                    (0..2).for_each(|k| all[local][k].0[home.1] = moduli[k] as f32);
+                }
             }
         }
         let of_face = |p: &FacePoint<D>| {
             let at = p.element as usize * points + p.local as usize;
-            let ([vp, vs, density], [by_p, by_s, by_density]) = (media[at], change.values[at]);
+            let ([vp, vs, density], [by_p, by_s, by_density]) = (media[at], change.speeds[at]);
             let (fluid, home) = home(engine, p.element as usize)?;
             let area = p.admittance * density * vp;
-            let damping = match fluid {
-                true => [-p.admittance * (by_density / density + by_p / vp), 0.0],
-                false => [(vp, by_p), (vs, by_s)].map(|(v, by)| area * (by_density * v + density * by)),
+            let damping = match (fluid, change.has_constants()) {
+                (true, _) => [-p.admittance * (by_density / density + by_p / vp), 0.0],
+                (_, true) => impedances::<D>(setup.points.is_some(), media[at])
+                    .map(|slopes| area * dot(&slopes, change.at(at))),
+                _ => [(vp, by_p), (vs, by_s)].map(|(v, by)| area * (by_density * v + density * by)),
             };
             Some(FaceChange {
                 fluid,
@@ -174,6 +223,10 @@ impl<const D: usize> Scattering<D> {
         own.faces = of.faces.iter().filter_map(of_face).collect();
         own
     }
+}
+
+fn dot(slopes: &[f64; 22], change: &[f64]) -> f64 {
+    slopes.iter().zip(change).map(|(slope, x)| slope * x).sum()
 }
 
 /// Whether an element is a fluid, and its block and lane.
@@ -248,11 +301,11 @@ impl<const D: usize> Adjoint<D> {
 
     /// Bytes of a linearised run: the engine, the second wavefield, and the change.
     pub fn linearised_bytes(&self) -> usize {
-        let points = self.table.points();
+        let (points, count) = (self.table.points(), self.parameters.count());
         let fluids = self.engine.fluid.as_ref().map_or(0, |fluid| fluid.blocks.len());
-        let solid = self.engine.blocks.len() * points * (size_of::<[Lanes; 2]>() + LANES * (8 + 4 * D));
-        let fluid = fluids * points * (size_of::<[Lanes; 1]>() + LANES * 12);
-        let change = 3 * self.elements * points * size_of::<[f64; 3]>();
+        let solid = self.engine.blocks.len() * points * LANES * (4 * (count - 1) + 8 + 4 * D);
+        let fluid = fluids * points * LANES * 16;
+        let change = self.elements * points * (8 * count + 2 * size_of::<[f64; 3]>());
         self.engine.bytes() + self.sizes()[0] + solid + fluid + change
     }
 
@@ -273,7 +326,7 @@ impl<const D: usize> Adjoint<D> {
                 let element = block.elements[source.lane] as usize;
                 let contents = setup.contents(element, table);
                 for (local, [weight]) in source.weights.iter_mut().enumerate() {
-                    let [by_p, _, by_density] = change.values[element * points + local];
+                    let [by_p, _, by_density] = change.speeds[element * points + local];
                     let share = by_density / contents.medium(local).density;
                     *weight *= -(share + 2.0 * by_p / contents.speeds(local)[0]) as f32;
                 }
@@ -322,12 +375,12 @@ impl<const D: usize> Engine<D> {
         self.cpu.install(|| {
             all.for_each_init(
                 || Scratch::<D>::new(points, N * N),
-                |scratch, ((out, (block, memory)), (moduli, masses))| {
+                |scratch, ((out, (block, memory)), (change, masses))| {
                     flushed(|| {
                         arch.dispatch(InSolid {
                             block,
                             tables: &tables,
-                            moduli,
+                            change,
                             displacement: &self.displacement,
                             memory: memory.as_ref().map(|memory| (memory, before, square)),
                             scratch,
@@ -360,140 +413,5 @@ impl<const D: usize> Engine<D> {
                 },
             );
         });
-    }
-}
-
-/// Takes the changes of masses and dampings from the forces of a block, for the second and the first derivative of a field.
-fn inertia<const D: usize, const C: usize>(
-    block: &Block<D>,
-    masses: &[[f32; 2]],
-    (second, first): (&[[f32; C]], &[[f32; C]]),
-    out: &mut [[f32; C]],
-) {
-    for (lane, _) in block.elements.iter().enumerate() {
-        for (local, numbers) in block.points.iter().enumerate() {
-            let (at, point) = (lane * block.points.len() + local, numbers[lane] as usize);
-            let [mass, damping] = masses[at];
-            (0..C).for_each(|c| out[at][c] -= mass * second[point][c] + damping * first[point][c]);
-        }
-    }
-}
-
-/// Writes the forces of a change of the moduli of a block of a solid, `[element][point][component]`.
-struct InSolid<'a, const D: usize, const N: usize> {
-    block: &'a Block<D>,
-    tables: &'a Tables<N>,
-    moduli: &'a [[Lanes; 2]],
-    displacement: &'a [[f32; D]],
-    /// Memory variables, the acceleration of the step before, and the square of the step.
-    memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
-    scratch: &'a mut Scratch<D>,
-    out: &'a mut [f32],
-}
-
-impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (block, tables, scratch) = (self.block, self.tables, self.scratch);
-        gather(block, &mut scratch.field, |point| self.displacement[point]);
-        match (self.memory, &block.stiffness) {
-            (Some((memory, before, square)), Stiffness::Isotropic(moduli)) => {
-                if !memory.follows_now() {
-                    gather(block, &mut scratch.strained, |point| {
-                        let mut u = self.displacement[point];
-                        (0..D).for_each(|c| u[c] -= square * before[point][c]);
-                        u
-                    });
-                }
-                for part in Part::all(simd) {
-                    let mut law = Relaxing {
-                        moduli,
-                        change: self.moduli,
-                        memory,
-                    };
-                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
-                }
-            }
-            _ => {
-                for part in Part::all(simd) {
-                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut Isotropic(self.moduli));
-                }
-            }
-        }
-        scatter(block, &scratch.force, self.out);
-    }
-}
-
-/// The change of a stress that loses what memory variables hold, by changes of the unrelaxed bulk and shear modulus.
-struct Relaxing<'a> {
-    /// Lambda and mu, unrelaxed.
-    moduli: &'a [[Lanes; 2]],
-    change: &'a [[Lanes; 2]],
-    memory: &'a Memory,
-}
-
-impl<S: Simd, const D: usize> Law<S, D, D> for Relaxing<'_> {
-    #[inline(always)]
-    fn flux(
-        &mut self,
-        part: Part<S>,
-        point: usize,
-        gradient: &Tensor<S, D, D>,
-        strained: impl FnOnce() -> Tensor<S, D, D>,
-    ) -> Tensor<S, D, D> {
-        let lost = match self.memory.follows_now() {
-            true => self.memory.lost(part, point, gradient),
-            false => self.memory.lost(part, point, &strained()),
-        };
-        let [lambda, mu] = self.moduli[if self.moduli.len() == 1 { 0 } else { point }];
-        let (lambda, twice_mu) = (part.load(&lambda), part.load(&mu) + part.load(&mu));
-        let [bulk, shear] = self.change[point];
-        let (bulk, shear) = (part.load(&bulk), part.load(&shear));
-        let third: Register<S> = part.splat(1.0 / 3.0);
-        // Over the moduli, which the memory variables have as factors.
-        let of_bulk = bulk / third.mul_add(twice_mu, lambda);
-        let of_shear = (shear + shear) / twice_mu;
-        let mut trace = gradient[0][0];
-        (1..D).for_each(|i| trace = trace + gradient[i][i]);
-        let pressure = bulk * trace - of_bulk * lost.bulk;
-        let mut stress = *gradient;
-        for i in 0..D {
-            for c in i..D {
-                let strain = gradient[i][c] + gradient[c][i];
-                let own = shear * strain - of_shear * lost.deviator[i][c];
-                stress[i][c] = match i == c {
-                    true => own - third * (shear + shear) * trace + pressure,
-                    false => own,
-                };
-                stress[c][i] = stress[i][c];
-            }
-        }
-        stress
-    }
-}
-
-/// Writes what a change of one over the density adds to the right side of a block of a fluid, `[element][point]`.
-struct InFluid<'a, const D: usize, const N: usize> {
-    block: &'a Block<D>,
-    tables: &'a Tables<N>,
-    lightness: &'a [[Lanes; 1]],
-    potential: &'a [[f32; 1]],
-    scratch: &'a mut Scratch<1>,
-    out: &'a mut [f32],
-}
-
-impl<const D: usize, const N: usize> WithSimd for InFluid<'_, D, N> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (block, scratch) = (self.block, self.scratch);
-        gather(block, &mut scratch.field, |point| self.potential[point]);
-        for part in Part::all(simd) {
-            forces::<S, _, D, 1, N>(part, block, self.tables, scratch, &mut Light(self.lightness));
-        }
-        scatter(block, &scratch.force, self.out);
     }
 }

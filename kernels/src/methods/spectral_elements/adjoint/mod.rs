@@ -37,6 +37,7 @@ mod chain;
 mod correlate;
 mod linearised;
 mod parameters;
+mod scattering;
 mod state;
 mod sweep;
 mod unsupported;
@@ -54,7 +55,7 @@ use crate::mesh::{Locator, Place};
 use crate::time_loop::Sampler;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 pub use chain::{Gradient, covers};
-use correlate::Products;
+use correlate::{CONSTANTS, PRODUCTS, Products};
 pub use linearised::Change;
 pub use parameters::Parameters;
 use state::{Kept, Sources, State};
@@ -65,6 +66,7 @@ const TOGETHER: usize = 32;
 
 /// The forward and the adjoint run of one shot, for the gradient of a misfit of its records.
 pub struct Adjoint<const D: usize> {
+    parameters: Parameters,
     /// Steps of the shot, numbers of a record, elements.
     nt: usize,
     values: usize,
@@ -85,12 +87,12 @@ pub struct Adjoint<const D: usize> {
 }
 
 impl<const D: usize> Adjoint<D> {
-    /// Prepares a shot over isotropic solids, with or without attenuation, and fluids.
+    /// Prepares a shot over solids and fluids, for derivatives by these parameters.
     ///
     /// # Errors
     /// What [`unsupported`] names; no receivers; a source or receiver outside of the mesh.
-    pub fn new(cpu: Cpu, setup: &Setup<D>, shot: &Shot<D>) -> Result<Self, Error> {
-        check(setup, shot)?;
+    pub fn new(cpu: Cpu, setup: &Setup<D>, shot: &Shot<D>, parameters: Parameters) -> Result<Self, Error> {
+        check(setup, shot, parameters)?;
         let cut = Cut::new(setup, std::slice::from_ref(&(0..setup.mesh.len())))?;
         let locator = Locator::new(setup.mesh);
         let engine = Engine::part(Arc::new(cpu), setup, shot, (&cut, &locator, 0))?;
@@ -101,8 +103,14 @@ impl<const D: usize> Adjoint<D> {
             engine.fluid.as_ref().map_or(0, |f| f.blocks.len()),
         ];
         check_receivers(&engine, shot)?;
+        let widths = match parameters {
+            Parameters::Constants => [CONSTANTS, PRODUCTS],
+            _ => [PRODUCTS; 2],
+        };
+        let products = |k: usize| Products::new(blocks[k], table.points(), widths[k]);
         Ok(Self {
-            products: blocks.map(|blocks| Products::new(blocks, table.points())),
+            products: [products(0), products(1)],
+            parameters,
             face_sums: vec![[0.0; 2]; faces.len()],
             source_sums: Vec::new(),
             largest: [0.0; 2],
@@ -121,7 +129,7 @@ impl<const D: usize> Adjoint<D> {
     /// # Errors
     /// As of the first one; it is of no use then.
     pub fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
-        check(setup, shot)?;
+        check(setup, shot, self.parameters)?;
         self.values = shot.receivers.len() * shot.quantity.components(D);
         self.engine.next_shot(setup, shot, &Locator::new(setup.mesh))?;
         check_receivers(&self.engine, shot)
@@ -135,7 +143,7 @@ impl<const D: usize> Adjoint<D> {
     /// Bytes beside those: the engine, the adjoint wavefield with its sources, sums, and the gradient at all points.
     pub fn bytes(&self) -> usize {
         let points = self.elements * self.table.points();
-        let gradients = 2 * points * 2 * size_of::<[f64; 3]>();
+        let gradients = 2 * points * (self.parameters.count() + 3) * size_of::<f64>();
         let histories = 2 * self.values * self.steps() * size_of::<f32>();
         let faces = size_of_val(&self.faces[..]) + size_of_val(&self.face_sums[..]);
         self.engine.bytes()
@@ -349,8 +357,8 @@ fn transposed(quantity: Quantity, of_records: &[f64], dt: f64) -> Vec<f64> {
     }
 }
 
-fn check<const D: usize>(setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
-    match unsupported(setup, shot.quantity) {
+fn check<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, parameters: Parameters) -> Result<(), Error> {
+    match unsupported(setup, shot.quantity, parameters) {
         Some(why) => Err(Error::setup(why.to_string())),
         None if shot.receivers.is_empty() => Err(Error::setup("there are no receivers")),
         None => Ok(()),

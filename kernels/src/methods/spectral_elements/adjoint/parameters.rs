@@ -1,9 +1,10 @@
 //! The parameters of a medium, and how small changes of them go together.
 
 use super::super::Setup;
+use super::super::assembly::triangle;
 use crate::mesh::geometry::Tabulated;
 
-/// The parameters by which a gradient is taken, or which a linearised run changes. Each is varied while the other two of its triple are held.
+/// The parameters by which a gradient is taken, or which a linearised run changes. Each is varied while the others of its set are held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parameters {
     /// P speed (m/s), S speed (m/s), density (kg/m3).
@@ -13,15 +14,30 @@ pub enum Parameters {
     Lame,
     /// P impedance, S impedance (kg/(m2 s)), density.
     Impedances,
+    /// The constants of Voigt's matrix (Pa), row by row of its upper triangle, and density. In two dimensions those of x and z alone
+    /// count. A fluid's bulk modulus is the mean of the nine constants of its normal strains.
+    Constants,
 }
 
 impl Parameters {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Constants => 22,
+            _ => 3,
+        }
+    }
+
+    /// The number among [`Parameters::Constants`] of a constant in a row of Voigt's matrix and a column that is not before it, from 0.
+    pub fn constant(row: usize, column: usize) -> usize {
+        triangle(row, column)
+    }
+
     /// From derivatives by P speed, S speed and density to those by these parameters, in a medium of these speeds and density.
     pub(super) fn transposed(self, [p, s, r]: [f64; 3], [vp, vs, density]: [f64; 3]) -> [f64; 3] {
         match self {
-            Self::Speeds => [p, s, r],
             // vp = sqrt((lambda + 2 mu)/rho), vs = sqrt(mu/rho)
-            Self::Lame => {
+            Self::Lame | Self::Constants => {
                 let by_p = p / (2.0 * density * vp);
                 // Fluids have no S waves, and nothing is to be had by a shear modulus of theirs.
                 if vs == 0.0 {
@@ -32,22 +48,66 @@ impl Parameters {
             }
             // vp = ip/rho, vs = is/rho
             Self::Impedances => [p / density, s / density, r - (p * vp + s * vs) / density],
+            Self::Speeds => [p, s, r],
         }
     }
 
     /// From small changes of these parameters to those of P speed, S speed and density: the transpose of [`Parameters::transposed`].
     pub(super) fn to_speeds(self, [a, b, r]: [f64; 3], [vp, vs, density]: [f64; 3]) -> [f64; 3] {
         match self {
-            Self::Speeds => [a, b, r],
-            Self::Lame if vs == 0.0 => [a / (2.0 * density * vp) - vp * r / (2.0 * density), 0.0, r],
-            Self::Lame => [
+            Self::Lame | Self::Constants if vs == 0.0 => {
+                [a / (2.0 * density * vp) - vp * r / (2.0 * density), 0.0, r]
+            }
+            Self::Lame | Self::Constants => [
                 (a + 2.0 * b) / (2.0 * density * vp) - vp * r / (2.0 * density),
                 b / (2.0 * density * vs) - vs * r / (2.0 * density),
                 r,
             ],
             Self::Impedances => [(a - vp * r) / density, (b - vs * r) / density, r],
+            Self::Speeds => [a, b, r],
         }
     }
+}
+
+/// How Voigt's means of a table of constants change with its constants: those of the bulk and of the shear modulus. In two dimensions
+/// as models on grids complete a table of x and z.
+pub(super) fn means<const D: usize>() -> [[f64; 21]; 2] {
+    let mut slopes = [[0.0; 21]; 2];
+    let mut set = |(row, column): (usize, usize), bulk: f64, shear: f64| {
+        let at = triangle(row, column);
+        (slopes[0][at], slopes[1][at]) = (bulk / 9.0, shear / 15.0);
+    };
+    if D == 2 {
+        [(0, 0), (2, 2)].into_iter().for_each(|at| set(at, 1.5, 1.5));
+        set((0, 2), 6.0, -3.0);
+        set((4, 4), 0.0, 9.0);
+        return slopes;
+    }
+    for k in 0..3 {
+        set((k, k), 1.0, 1.0);
+        set((k + 3, k + 3), 0.0, 3.0);
+    }
+    [(0, 1), (0, 2), (1, 2)]
+        .into_iter()
+        .for_each(|at| set(at, 2.0, -1.0));
+    slopes
+}
+
+/// How the P and the S impedance of absorbing faces and the sponge follow constants and density: derivatives by the 21 constants, then by
+/// density. Speeds of regions with tables are given beside the tables and held; models on grids have those of Voigt's means.
+pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3]) -> [[f64; 22]; 2] {
+    let mut slopes = [[0.0; 22]; 2];
+    (slopes[0][21], slopes[1][21]) = (vp, vs);
+    if on_a_grid {
+        let [bulk, shear] = means::<D>();
+        for k in 0..21 {
+            // rho vp = sqrt(rho P) with the modulus P, and the same of S.
+            slopes[0][k] = (bulk[k] + 4.0 / 3.0 * shear[k]) / (2.0 * vp);
+            slopes[1][k] = shear[k] / (2.0 * vs);
+        }
+        (slopes[0][21], slopes[1][21]) = (vp / 2.0, vs / 2.0);
+    }
+    slopes
 }
 
 /// P speed, S speed (m/s) and density (kg/m3) of all points: `[element * points + point]`.

@@ -10,7 +10,7 @@ use super::super::fluid::Fluid;
 use super::super::lanes::Lanes;
 use super::super::points::Placed;
 use super::super::shape::Tables;
-use super::correlate::{Back, InFluid, InSolid, PRODUCTS, Products, Room};
+use super::correlate::{Back, InFluid, InSolid, Products, Room};
 use super::state::Kept;
 use super::{Adjoint, TOGETHER};
 use crate::Error;
@@ -51,7 +51,7 @@ impl<const D: usize> Adjoint<D> {
 
     fn correlate(&mut self, kept: &Kept<D>, before: &[[f32; D]]) {
         let (engine, [solid, fluid]) = (&self.engine, &mut self.products);
-        by_length!(engine, in_blocks(kept, before, &mut solid.sums));
+        by_length!(engine, in_blocks(kept, before, solid));
         if let Some(of_engine) = &engine.fluid {
             by_length!(engine, in_fluid_blocks(of_engine, &kept.second, &mut fluid.sums));
         }
@@ -97,20 +97,16 @@ impl<const D: usize> Adjoint<D> {
 impl<const D: usize> Engine<D> {
     /// Adds the products of what is kept of the forward wavefield with the wavefield of this engine, whose acceleration was `before` in the
     /// step before, to the sums of the blocks.
-    fn in_blocks<const N: usize>(
-        &self,
-        kept: &Kept<D>,
-        before: &[[f32; D]],
-        sums: &mut [Vec<[Lanes; PRODUCTS]>],
-    ) {
+    fn in_blocks<const N: usize>(&self, kept: &Kept<D>, before: &[[f32; D]], products: &mut Products) {
         let tables = Tables::<N>::new(&self.basis);
+        let width = products.width;
         let back = Back {
             field: &self.displacement,
             rate: &self.velocity,
             second: &self.acceleration,
         };
         let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as f32);
-        let blocks = self.blocks.par_iter().zip(&self.memories).zip(sums);
+        let blocks = self.blocks.par_iter().zip(&self.memories).zip(&mut products.sums);
         self.cpu.install(|| {
             blocks.for_each_init(
                 || Room::<D>::new(points),
@@ -124,6 +120,7 @@ impl<const D: usize> Engine<D> {
                             memory: memory.as_ref().map(|memory| (memory, before, square)),
                             room,
                             sums,
+                            width,
                         });
                     });
                 },
@@ -136,7 +133,7 @@ impl<const D: usize> Engine<D> {
         &self,
         fluid: &Fluid<D>,
         forward: &[[f32; 1]],
-        sums: &mut [Vec<[Lanes; PRODUCTS]>],
+        sums: &mut [Vec<Lanes>],
     ) {
         let tables = Tables::<N>::new(&self.basis);
         let back = Back {

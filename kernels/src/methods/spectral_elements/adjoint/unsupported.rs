@@ -4,13 +4,16 @@ use std::fmt;
 
 use super::super::points::Quantity;
 use super::super::{Lumping, Setup};
+use super::Parameters;
 use crate::mesh::step::{Law, Medium};
 
 /// Why a run has no gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsupported {
-    /// This region has a table of constants.
+    /// This region has a table of constants, and the parameters are others.
     Constants(usize),
+    /// Derivatives by constants of a medium that attenuates.
+    LossyConstants,
     /// There are perfectly matched layers.
     Layers,
     /// The mass of absorbing faces is that of row sums, and the damping in the forces is not.
@@ -24,8 +27,11 @@ impl fmt::Display for Unsupported {
         match self {
             Self::Constants(region) => write!(
                 f,
-                "region {region} has a table of constants, and gradients on meshes are those of isotropic solids and fluids"
+                "region {region} has a table of constants, which has no derivative by speeds, impedances or Lame's constants"
             ),
+            Self::LossyConstants => {
+                f.write_str("the medium attenuates, and there are no derivatives by its constants")
+            }
             Self::Layers => f.write_str("perfectly matched layers have no gradient"),
             Self::RowSums => {
                 f.write_str("row sums of the damping of absorbing faces in the mass have no exact adjoint")
@@ -40,10 +46,15 @@ impl fmt::Display for Unsupported {
 }
 
 /// Why the records of a run have no gradient, if they have none.
-pub fn unsupported<const D: usize>(setup: &Setup<D>, quantity: Quantity) -> Option<Unsupported> {
+pub fn unsupported<const D: usize>(
+    setup: &Setup<D>,
+    quantity: Quantity,
+    parameters: Parameters,
+) -> Option<Unsupported> {
+    let by_constants = parameters == Parameters::Constants;
     let of_law = |(region, medium): (usize, &Medium)| match medium.law {
-        Law::Isotropic { .. } | Law::Fluid(_) => None,
-        Law::Anisotropic(_) => Some(Unsupported::Constants(region)),
+        Law::Anisotropic(_) if !by_constants => Some(Unsupported::Constants(region)),
+        _ => None,
     };
     let known = [
         Quantity::Displacement,
@@ -52,6 +63,10 @@ pub fn unsupported<const D: usize>(setup: &Setup<D>, quantity: Quantity) -> Opti
         Quantity::Pressure,
     ];
     let others = [
+        (
+            by_constants && setup.relaxations.is_some(),
+            Unsupported::LossyConstants,
+        ),
         (setup.pml.is_some(), Unsupported::Layers),
         (setup.lumping != Lumping::Matrix, Unsupported::RowSums),
         (!known.contains(&quantity), Unsupported::Quantity(quantity)),

@@ -1,4 +1,4 @@
-//! The parameters of the programs of gradients on meshes.
+//! The parameters of the programs of derivatives on meshes.
 
 use super::super::params::{EARTH, MESH, SIDES, THREADS, counted, joined};
 use crate::modelling::exact_time::TDC;
@@ -9,8 +9,8 @@ const COMMENTS: &str = "\
 Models the shots of a survey on a mesh, compares them with the data on standard input, and writes the gradient of the misfit \
 with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of the misfit divided by \
 that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
-explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of isotropic \
-solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing and sponge= sides (cpml= and ccc= are refused). Records are \
+explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of \
+solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing and sponge= sides (cpml= is refused). Records are \
 displacement, velocity or acceleration in solids, or pressure in fluids. The quality factors are held, and so is the moment of explosions in fluids. The program runs on processors.
 
 on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
@@ -20,7 +20,10 @@ regions: one value for each region, with n1 counting regions. grid: at the nodes
 on), as if the model were given there, for figures and for inversions that begin with constant regions. On a grid for all \
 regions, nodes on interfaces or outside of the mesh have the gradient zero: their share goes to the nodes of the same region \
 beside them. The last axis counts the parameters that wrt= names, in SI units: speeds, Lame's constants or \
-impedances (ip=rho*vp, is=rho*vs), each with the density while the other two do not change.
+impedances (ip=rho*vp, is=rho*vs), each with the density while the other two do not change. wrt=ccc,rho: the planes of ccc= in the order of \
+their file, then the density; where the model is not on a grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the only choice for rock \
+that ccc= describes, and attenuation is refused with it. Absorbing sides and the sponge follow the speeds, for wrt=ccc,rho those of Voigt's means of a grid of \
+constants, and not a row of ccc=.
 
 The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. \
 Their times are those of their header (n3, o3, d3): where they differ from those of the steps, the records are resampled to \
@@ -50,22 +53,55 @@ sfmath n1=2 n2=61 d2=50 output='(1-x1)*(x2+500)+x1*300' > rec.rsf
 sfsem2d-gpu mesh=true.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6 > data.rsf
 sfsemgrad2d-gpu < data.rsf mesh=start.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6 on=grid nqz=101 nqx=201 > gradient.rsf";
 
-/// By what the gradient is, and how records are compared.
+const BORN_COMMENTS: &str = "\
+This is a linear operator. With adj=n its input is a small change of the model and its output is the change in the data of sfsem2d-gpu \
+or sfsem3d-gpu that this causes, to first order (the Born approximation). With adj=y its input is data and its output has the axes of the \
+model. adj=y is the exact transpose of adj=n for every step of the discrete program, so sfdottest finds the two dot products equal \
+within rounding, and sfconjgrad can invert the operator.
+
+sfsem2d-gpu and sfsem3d-gpu explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists \
+of solids, with or without attenuation, and fluids, with free, absorbing and sponge= sides (cpml= is refused). Quality factors do not change, and \
+neither does the moment of explosions in fluids.
+
+on= says where the perturbation is, and with adj=y the result, and wrt= of which parameters. on=model: at the nodes of the grid of vp=, \
+vs=, den= or ccc=, from which elements take it as they take the model; on=regions: one value for each region, with n1 counting regions; on=grid: at the \
+nodes of a grid of its own (nqz=, oqz=, dqz= and so on). The last axis counts the parameters, in SI units. wrt=ccc,rho: the planes of ccc= in the \
+order of their file, then the density; where the model is not on a grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the \
+only choice for rock that ccc= describes, and attenuation is refused with it. \
+Absorbing sides and the sponge follow the speeds; where constants change they follow Voigt's means of a grid of constants, and not a row of ccc=.
+
+The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. With adj=n they \
+are only the change of the data, without the unperturbed waves. With adj=y their times are those of their header (n3, o3, d3): where they differ from those \
+of the steps, the transpose of the resampling brings them to the steps. tdc=y gives them exact time, and adj=y remains the exact transpose. adj=y sums over the shots.
+
+adj=n advances two wavefields together. adj=y needs the forward wavefield from the last step to the first. memory= limits the memory for it: \
+if all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and Walther 2000). The result has \
+the same bits for any memory= and threads=. The program runs on processors.";
+
+const BORN_USAGE: &str =
+    "< perturbation.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [adj=n] > data.rsf";
+
+const BORN_EXAMPLE: &str = "\
+# what 1 % more S speed in the lower of two regions changes in the data, to first order, and the test of the transpose
+sfmath n1=201 o1=0 d1=20 output='200-150*exp(-((x1-2000)/400)^2)' > topo.rsf
+sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3200,3000 vs=1800,1700 > mesh.rsf
+sfspike n1=2 nsp=2 k1=1,2 mag=1200,300 > sou.rsf
+sfmath n1=2 n2=61 d2=50 output='(1-x1)*(x2+500)+x1*300' > rec.rsf
+sfspike n1=2 n2=3 nsp=1 k1=1 k2=2 mag=18 > change.rsf
+sfsemborn2d-gpu < change.rsf mesh=mesh.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6 > data.rsf
+sfdottest sfsemborn2d-gpu mod=change.rsf dat=data.rsf mesh=mesh.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6";
+
+/// By what derivatives are, and what is kept of a run.
 const OWN: &[Param] = &[
     Param::string("data")
         .default("velocity")
         .doc("quantity of the data: velocity, displacement, acceleration, or pressure in fluids"),
-    Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho"])
+    Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
         .default("vp,vs,rho")
-        .doc("parameters of the gradient"),
+        .doc("parameters; ccc,rho: constants of Voigt's matrix and density"),
     Param::choice("on", &["auto", "model", "regions", "grid"])
         .default("auto")
         .doc("where they are: at the nodes of the grid of vp=, vs=, den=; in each region; at the nodes of nqz=, nqx= ...; auto: model if there is a grid, otherwise regions"),
-    Param::choice("kind", &["squares", "correlation", "envelope"])
-        .default("squares")
-        .doc("what is compared: squared differences, normalised correlations of traces, or squared differences of envelopes"),
-    Param::input("weight").doc("weights of the data, one for each: mutes and the like"),
-    Param::output("misfit").doc("misfit of every shot, n1 = shots"),
     Param::float("memory")
         .default_text("half of the free memory")
         .range("above 0", Some(1e-9), None)
@@ -79,6 +115,20 @@ const OWN: &[Param] = &[
     TDC,
     JDATA,
 ];
+
+/// How records are compared with data.
+const COMPARED: &[Param] = &[
+    Param::choice("kind", &["squares", "correlation", "envelope"])
+        .default("squares")
+        .doc("what is compared: squared differences, normalised correlations of traces, or squared differences of envelopes"),
+    Param::input("weight").doc("weights of the data, one for each: mutes and the like"),
+    Param::output("misfit").doc("misfit of every shot, n1 = shots"),
+];
+
+/// The direction of the linear operator.
+const DIRECTION: &[Param] = &[Param::bool("adj")
+    .default("n")
+    .doc("n: from a perturbation to data; y: from data to a perturbation")];
 
 /// The third axis of that grid.
 const GRID_3D: &[Param] = &[
@@ -106,25 +156,47 @@ const CHECKS: &[Param] = &[
         .doc("print mesh, stability and memory, and do not run"),
 ];
 
-const LISTS_2D: &[&[Param]] = &[MESH, OWN, SIDES, CHECKS, THREADS];
-const LISTS_3D: &[&[Param]] = &[MESH, OWN, GRID_3D, SIDES, EARTH, CHECKS, THREADS];
+const OF_GRADIENT_2D: &[&[Param]] = &[MESH, OWN, COMPARED, SIDES, CHECKS, THREADS];
+const OF_GRADIENT_3D: &[&[Param]] = &[MESH, OWN, COMPARED, GRID_3D, SIDES, EARTH, CHECKS, THREADS];
+const OF_BORN_2D: &[&[Param]] = &[MESH, DIRECTION, OWN, SIDES, CHECKS, THREADS];
+const OF_BORN_3D: &[&[Param]] = &[MESH, DIRECTION, OWN, GRID_3D, SIDES, EARTH, CHECKS, THREADS];
 
 /// `sfsemgrad2d-gpu` as its user sees it.
-pub static PROGRAM_2D: Program = Program {
+pub static GRADIENT_2D: Program = Program {
     name: "sfsemgrad2d-gpu",
     about: "Misfit of a survey on a mesh in 2-D and its gradient with respect to the elastic model",
     usage: USAGE,
     comments: COMMENTS,
     example: EXAMPLE,
-    params: &joined::<{ counted(LISTS_2D) }>(LISTS_2D),
+    params: &joined::<{ counted(OF_GRADIENT_2D) }>(OF_GRADIENT_2D),
 };
 
 /// `sfsemgrad3d-gpu` as its user sees it.
-pub static PROGRAM_3D: Program = Program {
+pub static GRADIENT_3D: Program = Program {
     name: "sfsemgrad3d-gpu",
     about: "Misfit of a survey on a mesh in 3-D and its gradient with respect to the elastic model",
     usage: USAGE,
     comments: COMMENTS,
     example: "",
-    params: &joined::<{ counted(LISTS_3D) }>(LISTS_3D),
+    params: &joined::<{ counted(OF_GRADIENT_3D) }>(OF_GRADIENT_3D),
+};
+
+/// `sfsemborn2d-gpu` as its user sees it.
+pub static BORN_2D: Program = Program {
+    name: "sfsemborn2d-gpu",
+    about: "Linearised elastic modelling on a mesh in 2-D, and its exact transpose",
+    usage: BORN_USAGE,
+    comments: BORN_COMMENTS,
+    example: BORN_EXAMPLE,
+    params: &joined::<{ counted(OF_BORN_2D) }>(OF_BORN_2D),
+};
+
+/// `sfsemborn3d-gpu` as its user sees it.
+pub static BORN_3D: Program = Program {
+    name: "sfsemborn3d-gpu",
+    about: "Linearised elastic modelling on a mesh in 3-D, and its exact transpose",
+    usage: BORN_USAGE,
+    comments: BORN_COMMENTS,
+    example: "",
+    params: &joined::<{ counted(OF_BORN_3D) }>(OF_BORN_3D),
 };

@@ -1,0 +1,150 @@
+//! The forces that a small change of the medium adds to the points of a block.
+
+use pulp::{Simd, WithSimd};
+
+use super::super::assembly::{Block, Stiffness};
+use super::super::attenuation::Memory;
+use super::super::element::{Anisotropic, Isotropic, Law, Light, Scratch, Tensor, forces, gather, scatter};
+use super::super::lanes::{Lanes, Part, Register};
+use super::super::shape::Tables;
+
+/// Takes the changes of masses and dampings from the forces of a block, for the second and the first derivative of a field.
+pub(super) fn inertia<const D: usize, const C: usize>(
+    block: &Block<D>,
+    masses: &[[f32; 2]],
+    (second, first): (&[[f32; C]], &[[f32; C]]),
+    out: &mut [[f32; C]],
+) {
+    for (lane, _) in block.elements.iter().enumerate() {
+        for (local, numbers) in block.points.iter().enumerate() {
+            let (at, point) = (lane * block.points.len() + local, numbers[lane] as usize);
+            let [mass, damping] = masses[at];
+            (0..C).for_each(|c| out[at][c] -= mass * second[point][c] + damping * first[point][c]);
+        }
+    }
+}
+
+/// Writes the forces of a change of the moduli of a block of a solid, `[element][point][component]`.
+pub(super) struct InSolid<'a, const D: usize, const N: usize> {
+    pub(super) block: &'a Block<D>,
+    pub(super) tables: &'a Tables<N>,
+    pub(super) change: &'a Stiffness,
+    pub(super) displacement: &'a [[f32; D]],
+    /// Memory variables, the acceleration of the step before, and the square of the step.
+    pub(super) memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
+    pub(super) scratch: &'a mut Scratch<D>,
+    pub(super) out: &'a mut [f32],
+}
+
+impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (block, tables, scratch) = (self.block, self.tables, self.scratch);
+        gather(block, &mut scratch.field, |point| self.displacement[point]);
+        match (self.change, self.memory, &block.stiffness) {
+            (Stiffness::Isotropic(change), Some((memory, before, square)), Stiffness::Isotropic(moduli)) => {
+                if !memory.follows_now() {
+                    gather(block, &mut scratch.strained, |point| {
+                        let mut u = self.displacement[point];
+                        (0..D).for_each(|c| u[c] -= square * before[point][c]);
+                        u
+                    });
+                }
+                for part in Part::all(simd) {
+                    let mut law = Relaxing {
+                        moduli,
+                        change,
+                        memory,
+                    };
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
+                }
+            }
+            (Stiffness::Isotropic(change), ..) => {
+                for part in Part::all(simd) {
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut Isotropic(change));
+                }
+            }
+            (Stiffness::Anisotropic(change), ..) => {
+                for part in Part::all(simd) {
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut Anisotropic(change));
+                }
+            }
+            (Stiffness::Fluid(_), ..) => {}
+        }
+        scatter(block, &scratch.force, self.out);
+    }
+}
+
+/// The change of a stress that loses what memory variables hold, by changes of the unrelaxed bulk and shear modulus.
+struct Relaxing<'a> {
+    /// Lambda and mu, unrelaxed.
+    moduli: &'a [[Lanes; 2]],
+    change: &'a [[Lanes; 2]],
+    memory: &'a Memory,
+}
+
+impl<S: Simd, const D: usize> Law<S, D, D> for Relaxing<'_> {
+    #[inline(always)]
+    fn flux(
+        &mut self,
+        part: Part<S>,
+        point: usize,
+        gradient: &Tensor<S, D, D>,
+        strained: impl FnOnce() -> Tensor<S, D, D>,
+    ) -> Tensor<S, D, D> {
+        let lost = match self.memory.follows_now() {
+            true => self.memory.lost(part, point, gradient),
+            false => self.memory.lost(part, point, &strained()),
+        };
+        let [lambda, mu] = self.moduli[if self.moduli.len() == 1 { 0 } else { point }];
+        let (lambda, twice_mu) = (part.load(&lambda), part.load(&mu) + part.load(&mu));
+        let [bulk, shear] = self.change[point];
+        let (bulk, shear) = (part.load(&bulk), part.load(&shear));
+        let third: Register<S> = part.splat(1.0 / 3.0);
+        // Over the moduli, which the memory variables have as factors.
+        let of_bulk = bulk / third.mul_add(twice_mu, lambda);
+        let of_shear = (shear + shear) / twice_mu;
+        let mut trace = gradient[0][0];
+        (1..D).for_each(|i| trace = trace + gradient[i][i]);
+        let pressure = bulk * trace - of_bulk * lost.bulk;
+        let mut stress = *gradient;
+        for i in 0..D {
+            for c in i..D {
+                let strain = gradient[i][c] + gradient[c][i];
+                let own = shear * strain - of_shear * lost.deviator[i][c];
+                stress[i][c] = match i == c {
+                    true => own - third * (shear + shear) * trace + pressure,
+                    false => own,
+                };
+                stress[c][i] = stress[i][c];
+            }
+        }
+        stress
+    }
+}
+
+/// Writes what a change of one over the density adds to the right side of a block of a fluid, `[element][point]`.
+pub(super) struct InFluid<'a, const D: usize, const N: usize> {
+    pub(super) block: &'a Block<D>,
+    pub(super) tables: &'a Tables<N>,
+    pub(super) lightness: &'a [[Lanes; 1]],
+    pub(super) potential: &'a [[f32; 1]],
+    pub(super) scratch: &'a mut Scratch<1>,
+    pub(super) out: &'a mut [f32],
+}
+
+impl<const D: usize, const N: usize> WithSimd for InFluid<'_, D, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (block, scratch) = (self.block, self.scratch);
+        gather(block, &mut scratch.field, |point| self.potential[point]);
+        for part in Part::all(simd) {
+            forces::<S, _, D, 1, N>(part, block, self.tables, scratch, &mut Light(self.lightness));
+        }
+        scatter(block, &scratch.force, self.out);
+    }
+}

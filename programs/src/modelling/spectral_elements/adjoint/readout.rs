@@ -1,0 +1,142 @@
+//! What is made of the records of the steps before they are data: axes of stations, exact time, times of their own; and the transpose.
+
+use super::super::{Run, outputs};
+use crate::modelling::exact_time::Operator;
+use crate::modelling::observed::{self, DataTimes, Recorded};
+use crate::modelling::resample::{Samples, Times};
+use crate::modelling::turn::Turn;
+use anyhow::bail;
+use rsf_io::{Input, Job};
+
+/// A linear map from the records of a shot, `[record][component][receiver]`, to its data.
+pub struct Readout {
+    /// Numbers of a record.
+    values: usize,
+    turn: Option<Turn>,
+    exact: Option<Operator>,
+    samples: Option<Samples>,
+}
+
+impl Readout {
+    /// For data at the times of the records of a run.
+    pub fn new<const D: usize>(run: &Run<D>) -> Self {
+        let correction = run.timing.correction(outputs::taken(&run.shot), run.jdata);
+        Self {
+            values: run.receivers.n * run.shot.quantity.components(D),
+            turn: (!run.frames.is_empty()).then(|| Turn::new(&run.frames)),
+            exact: correction.map(Operator::new),
+            samples: None,
+        }
+    }
+
+    /// For data at the times that their header tells.
+    ///
+    /// # Errors
+    /// Data of another survey or of another quantity; times that do not fit the run.
+    pub fn of_data<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Self> {
+        check(run, data)?;
+        observed::tell_clock(job, data, run.timing.exact.is_some());
+        Ok(Self {
+            samples: samples(job, run, data)?,
+            ..Self::new(run)
+        })
+    }
+
+    /// Numbers of a record.
+    pub fn values(&self) -> usize {
+        self.values
+    }
+
+    fn each(&self, records: &[f32], turn: impl Fn(&[f32]) -> Vec<f32>) -> Vec<f32> {
+        records.chunks_exact(self.values).flat_map(turn).collect()
+    }
+
+    /// The data of records.
+    pub fn of(&self, mut records: Vec<f32>) -> Vec<f32> {
+        if let Some(turn) = &self.turn {
+            records = self.each(&records, |record| turn.apply(record));
+        }
+        if let Some(exact) = &self.exact {
+            records = exact.of(records);
+        }
+        if let Some(samples) = &self.samples {
+            records = samples.of(&records);
+        }
+        records
+    }
+
+    /// The transpose of [`Readout::of`].
+    pub fn transposed(&self, mut data: Vec<f32>) -> Vec<f32> {
+        if let Some(samples) = &self.samples {
+            data = samples.transposed(&data);
+        }
+        if let Some(exact) = &self.exact {
+            data = exact.transposed(data);
+        }
+        if let Some(turn) = &self.turn {
+            data = self.each(&data, |record| turn.transposed(record));
+        }
+        data
+    }
+}
+
+/// Refuses data of another survey.
+fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
+    let [receivers, components] = [run.receivers.n, run.shot.quantity.components(D)];
+    let found = [1, 2, 3, 4].map(|i| data.axis(i).n);
+    let shots = [run.spreads.count(), run.spreads.picks.whole()];
+    if found[..2] != [receivers, components]
+        || !shots.contains(&found[3])
+        || data.len() != found.iter().product::<usize>() as u64
+    {
+        bail!(
+            "{} has n1={} n2={} n3={} n4={} and {} values; this program takes data of this survey: n1={receivers} receivers, n2={components} components, n3 times, n4={} shots (or all {})",
+            data.name(),
+            found[0],
+            found[1],
+            found[2],
+            found[3],
+            data.len(),
+            shots[0],
+            shots[1]
+        );
+    }
+    if found[3] == shots[0] && shots[0] != shots[1] {
+        let listed = data.header().text("shots");
+        let axes = [&data.axis(4), &run.spreads.axis];
+        run.spreads.picks.same(&data.name(), listed.as_deref(), axes)?;
+    }
+    if let Some(quantity) = data
+        .header()
+        .text("quantity")
+        .filter(|found| *found != run.quantity)
+    {
+        bail!(
+            "{} holds {quantity}, and this run models {}: give the data= of the data",
+            data.name(),
+            run.quantity
+        );
+    }
+    Ok(())
+}
+
+/// How records become data at the times that a header tells, where those are others.
+fn samples<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Option<Samples>> {
+    let recorded = Recorded {
+        begin: run.begin,
+        first: run.begin,
+        dt: run.dt,
+        steps: run.timing.steps,
+        jdata: run.jdata,
+    };
+    let found = observed::times(job, data, &recorded)?;
+    Ok(found.map(|DataTimes { first, step, count }| {
+        let times = Times {
+            first: run.begin - first,
+            dt: run.dt,
+            step,
+            count,
+        };
+        Samples::new(&times, run.timing.steps)
+    }))
+}

@@ -1,0 +1,185 @@
+//! Linearised modelling on meshes by the programs: dot products, the change of data, and what is refused.
+
+use crate::desk::Desk;
+use crate::gradients::{ROCKS, RUN, desk};
+use crate::largest::{largest, magnitude};
+
+/// Nodes that cover the box and lie closely enough for its elements.
+const GRID: &str = "n1=7 d1=100 o1=-40 n2=9 d2=100 o2=-40";
+const NODES: usize = 63;
+
+/// Runs `sfdottest`, which fails where the dot products are further apart than rounding.
+fn dottest(desk: &Desk, words: &str) {
+    let ended = desk.ran(&format!(
+        "sfbasics dottest sfsemborn2d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-5 {words}"
+    ));
+    println!("{words}: {}", ended.err);
+}
+
+#[test]
+fn the_transpose_of_linearised_modelling_is_exact() {
+    let desk = desk();
+    let regions = |count: usize| {
+        desk.dataset("dm.rsf", &format!("n1=2 n2={count}"), &vec![1.0; 2 * count]);
+    };
+    regions(3);
+    desk.dataset("rocks.rsf", "n1=6 n2=2", &ROCKS);
+    for words in [
+        "",
+        "wrt=lambda,mu,rho tdc=y memory=0.002",
+        "wrt=ip,is,rho jdata=3 data=displacement shots=2",
+    ] {
+        desk.ran(&format!(
+            "sfsem2d-gpu {RUN} {} device=cpu materials=rocks.rsf > data.rsf",
+            words
+                .split(' ')
+                .filter(|word| !word.starts_with("wrt") && !word.starts_with("memory"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        ));
+        dottest(&desk, &format!("{RUN} materials=rocks.rsf {words}"));
+    }
+    // All constants of both regions.
+    regions(22);
+    desk.ran(&format!(
+        "sfsem2d-gpu {RUN} device=cpu materials=rocks.rsf > data.rsf"
+    ));
+    dottest(&desk, &format!("{RUN} materials=rocks.rsf wrt=ccc,rho"));
+    // Nodes of a model, of constants and of a grid of its own; with attenuation where there are no constants.
+    let nodes = |count: usize| {
+        desk.dataset("dm.rsf", &format!("{GRID} n3={count}"), &vec![1.0; NODES * count]);
+    };
+    let speeds: Vec<f32> = (0..NODES).map(|k| 2700.0 + 30.0 * (k % 7) as f32).collect();
+    desk.dataset("vp.rsf", GRID, &speeds);
+    nodes(3);
+    dottest(&desk, &format!("{RUN} vp=vp.rsf qp=60 qs=40"));
+    dottest(
+        &desk,
+        &format!("{RUN} materials=rocks.rsf on=grid oqz=-40 dqz=100 nqz=7 oqx=-40 dqx=100 nqx=9"),
+    );
+    // c11, c13, c33 and c55.
+    let planes = [1.7e10f32, 5.5e9, 1.4e10, 4.5e9];
+    let constants: Vec<f32> = planes
+        .iter()
+        .flat_map(|c| (0..NODES).map(move |k| c * (1.0 + 0.01 * (k % 5) as f32)))
+        .collect();
+    desk.dataset("ccc.rsf", &format!("{GRID} n3=4"), &constants);
+    nodes(5);
+    dottest(&desk, &format!("{RUN} ccc=ccc.rsf wrt=ccc,rho"));
+}
+
+/// The change of data is their derivative: half the difference of data of two models.
+#[test]
+fn the_change_of_data_is_their_derivative() {
+    let desk = desk();
+    let sea = [
+        2300.0, 2900.0, 1700.0, 60.0, 30.0, 0.0, 1000.0, 1500.0, 0.0, 9999.0, 9999.0, 0.0,
+    ];
+    let water = RUN.replace("src=force fz=1e9 fx=4e8", "m0=1e12") + " data=pressure";
+    desk.dataset(
+        "deep.rsf",
+        "n1=2 n2=4",
+        &[100.0, 15.0, 290.0, 60.0, 430.0, 150.0, 610.0, 190.0],
+    );
+    for (rocks, run, change) in [
+        (
+            ROCKS,
+            format!("{RUN} stf=ricker"),
+            [4.0f32, -3.0, 2.5, 3.0, 3.0, -4.0],
+        ),
+        (
+            sea,
+            water.replace("rec.rsf", "deep.rsf"),
+            [2.0, -1.5, 2.0, 0.0, 2.0, 1.0],
+        ),
+    ] {
+        // Parameters vp, vs, rho, each of both regions.
+        desk.dataset("dm.rsf", "n1=2 n2=3", &change);
+        let of = |sign: f32| {
+            let mut rocks = rocks;
+            for region in 0..2 {
+                rocks[6 * region] += sign * change[4 + region];
+                rocks[6 * region + 1] += sign * change[region];
+                rocks[6 * region + 2] += sign * change[2 + region];
+            }
+            desk.dataset("changed.rsf", "n1=6 n2=2", &rocks);
+            desk.ran(&format!(
+                "sfsem2d-gpu {run} device=cpu materials=changed.rsf > data.rsf"
+            ));
+            desk.read("data.rsf")
+        };
+        let (ahead, behind) = (of(1.0), of(-1.0));
+        desk.dataset("rocks.rsf", "n1=6 n2=2", &rocks);
+        desk.ran(&format!(
+            "sfsemborn2d-gpu < dm.rsf {run} materials=rocks.rsf > born.rsf"
+        ));
+        let born = desk.read("born.rsf");
+        assert!(born.len() == ahead.len() && desk.open("born.rsf").header().text("linearised").is_some());
+        let most = magnitude(&born);
+        let apart = ahead
+            .iter()
+            .zip(&behind)
+            .zip(&born)
+            .map(|((a, b), born)| (0.5 * (a - b) - born) / most);
+        let error = largest(apart);
+        println!("{run}: within {error:.1e} of half the difference");
+        assert!(error < 1e-3, "{error:e}");
+    }
+}
+
+#[test]
+fn what_is_not_linearised_is_refused() {
+    let desk = desk();
+    desk.dataset("rocks.rsf", "n1=6 n2=2", &ROCKS);
+    desk.dataset("dm.rsf", "n1=2 n2=3", &[1.0; 6]);
+    desk.dataset("other.rsf", "n1=2 n2=2", &[1.0; 4]);
+    let mut table = ROCKS;
+    table[5] = 1.0;
+    desk.dataset("table.rsf", "n1=6 n2=2", &table);
+    let mut constants = vec![0.0; 42];
+    for (k, c) in [
+        (0, 1.9e10),
+        (1, 6e9),
+        (2, 6e9),
+        (6, 1.9e10),
+        (7, 6e9),
+        (11, 1.9e10),
+        (15, 6e9),
+        (18, 6e9),
+        (20, 6e9),
+    ] {
+        (constants[k], constants[21 + k]) = (c, c);
+    }
+    desk.dataset("ccc.rsf", "n1=21 n2=2", &constants);
+    for (words, said) in [
+        (
+            "< other.rsf",
+            "standard input has n1=2 n2=2 and 4 values; adj=n takes a perturbation with n1=2 n2=3, whose last axis is vp vs rho: 6 values",
+        ),
+        ("< dm.rsf wrt=ccc,rho", "a perturbation with n1=2 n2=22"),
+        (
+            "< dm.rsf materials=table.rsf ccc=ccc.rsf",
+            "region 0 has a table of constants, which has no derivative by speeds, impedances or Lame's constants: give wrt=ccc,rho",
+        ),
+        ("< dm.rsf sponge=0 cpml=100", "leave out cpml="),
+        (
+            "< dm.rsf qp=50 qs=40 wrt=ccc,rho",
+            "the medium attenuates, and there are no derivatives by its constants: give attenuation=n",
+        ),
+        (
+            "adj=y < dm.rsf",
+            "this program takes data of this survey: n1=4 receivers, n2=2 components",
+        ),
+        (
+            "< dm.rsf data=strain",
+            "give data=velocity, displacement, acceleration or pressure",
+        ),
+    ] {
+        let ended = desk.sh(&format!(
+            "sfsemborn2d-gpu {RUN} materials=rocks.rsf {words} > x.rsf"
+        ));
+        assert!(ended.code != 0 && ended.err.contains(said), "{words}: {ended:?}");
+    }
+    let plan = desk.ran(&format!("sfsemborn2d-gpu {RUN} materials=rocks.rsf plan=y"));
+    assert!(plan.err.contains("two wavefields advance together"), "{plan:?}");
+}
