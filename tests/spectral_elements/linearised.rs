@@ -10,7 +10,7 @@ use proptest::test_runner::FileFailurePersistence;
 
 use crate::blocks::Body;
 use crate::gradients::{Case, ROCKS, SOLID, WATER, body, shot, sources};
-use crate::shots::largest;
+use crate::shots::{largest, magnitude};
 
 /// A linear map and where its transpose is tried.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +149,7 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
     let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot, parameters).unwrap();
     let records = adjoint.linearised((&setup, &shot), &change).unwrap();
     // Other records that are not at right angles to these.
-    let most = f64::from(records.iter().fold(0.0f32, |most, x| most.max(x.abs())));
+    let most = f64::from(magnitude(&records));
     let others: Vec<f32> = records
         .iter()
         .map(|x| (f64::from(*x) + 0.3 * most * draw()) as f32)

@@ -20,6 +20,7 @@ mod models;
 mod modes;
 mod pml;
 mod quality;
+mod source_gradients;
 mod sponge;
 
 #[path = "../support/built.rs"]

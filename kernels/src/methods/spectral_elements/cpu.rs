@@ -206,7 +206,7 @@ impl<const D: usize> Engine<D> {
     }
 
     /// The points of one of the subdomain's elements; none of another.
-    fn points_of(&self, element: usize) -> Vec<u32> {
+    pub(super) fn points_of(&self, element: usize) -> Vec<u32> {
         let of = |blocks: &[Block<D>], (block, lane): (usize, usize)| {
             let points = blocks[block].points.iter();
             points.map(|numbers| numbers[lane]).collect()

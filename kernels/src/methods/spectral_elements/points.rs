@@ -66,7 +66,7 @@ fn sort<const D: usize, const C: usize>(
 /// The elements in which a source acts, each with the same part of it: the one that holds it, or, for a moment in a solid that
 /// lies on sides of elements, all of its region that share the place. Slopes of polynomials jump there, and a moment
 /// in one of the elements alone would lean to it; values do not jump, so one element is enough for a force.
-fn shares<const D: usize>(
+pub(super) fn shares<const D: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
     found: Found<D>,
@@ -103,7 +103,7 @@ impl<const D: usize> Placed<D> {
         homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
         sort(setup, locator, homes, |_, found, source| {
-            Ok(weights(setup, found, source))
+            Ok(weights(setup, found, &source.strength))
         })
     }
 }
@@ -157,21 +157,52 @@ impl Placed<1> {
                     "{place}, where only explosions are possible; give equal mxx, myy and mzz and no shear"
                 )));
             }
-            let contents = setup.contents(found.element, table);
-            let polynomials = polynomials(setup.basis, found.local);
-            let weight = |(point, (h, _)): (usize, &(f64, _))| match contents.medium(point).law {
-                Law::Fluid(modulus) => [h * (-mean / modulus)],
-                _ => [0.0],
-            };
-            Ok(polynomials.iter().enumerate().map(weight).collect())
+            Ok(weights_in_fluid(setup, table, found, mean))
         })
     }
 }
 
-/// Force on every point of the element.
-fn weights<const D: usize>(setup: &Setup<D>, found: &Found<D>, source: &Source<D>) -> Vec<[f64; D]> {
+/// What an explosion of a moment adds to the equation of every point of an element of a fluid.
+pub(super) fn weights_in_fluid<const D: usize>(
+    setup: &Setup<D>,
+    table: &Tabulated<D>,
+    found: &Found<D>,
+    moment: f64,
+) -> Vec<[f64; 1]> {
+    let contents = setup.contents(found.element, table);
     let polynomials = polynomials(setup.basis, found.local);
-    match &source.strength {
+    let weight = |(point, (h, _)): (usize, &(f64, _))| match contents.medium(point).law {
+        Law::Fluid(modulus) => [h * (-moment / modulus)],
+        _ => [0.0],
+    };
+    polynomials.iter().enumerate().map(weight).collect()
+}
+
+/// The place in the element of another one that is away from it by so many metres, as the element would go on beyond its sides.
+pub(super) fn moved<const D: usize>(setup: &Setup<D>, found: &Found<D>, by: [f64; D]) -> Found<D> {
+    let nodes = setup.mesh.coordinates(found.element);
+    let at = |local: [f64; D]| map(setup.mesh.order(), &nodes, local);
+    let (start, mut local) = (at(found.local).0, found.local);
+    // Newton's method: sides bend little over a small distance.
+    for _ in 0..4 {
+        let (x, slopes) = at(local);
+        let turn = inverse(&slopes);
+        let left: [f64; D] = std::array::from_fn(|c| start[c] + by[c] - x[c]);
+        for (a, local) in local.iter_mut().enumerate() {
+            *local += (0..D).map(|c| turn[a][c] * left[c]).sum::<f64>();
+        }
+    }
+    Found { local, ..*found }
+}
+
+/// Force on every point of the element.
+pub(super) fn weights<const D: usize>(
+    setup: &Setup<D>,
+    found: &Found<D>,
+    strength: &Strength<D>,
+) -> Vec<[f64; D]> {
+    let polynomials = polynomials(setup.basis, found.local);
+    match strength {
         Strength::Force(force) => polynomials.iter().map(|(h, _)| force.map(|f| h * f)).collect(),
         Strength::Moment(moment) => {
             let slope = along_space(setup, found);

@@ -201,28 +201,39 @@ impl<const D: usize> Scattering<D> {
                 }
             }
         }
-        let of_face = |p: &FacePoint<D>| {
-            let at = p.element as usize * points + p.local as usize;
-            let ([vp, vs, density], [by_p, by_s, by_density]) = (media[at], change.speeds[at]);
-            let (fluid, home) = home(engine, p.element as usize)?;
-            let area = p.admittance * density * vp;
-            let damping = match (fluid, change.has_constants()) {
-                (true, _) => [-p.admittance * (by_density / density + by_p / vp), 0.0],
-                (_, true) => impedances::<D>(setup.points.is_some(), media[at])
-                    .map(|slopes| area * dot(&slopes, change.at(at))),
-                _ => [(vp, by_p), (vs, by_s)].map(|(v, by)| area * (by_density * v + density * by)),
-            };
-            Some(FaceChange {
-                fluid,
-                place: place(home, p.local as usize, points),
-                point: p.point as usize,
-                normal: p.normal.map(|n| n as f32),
-                damping: damping.map(|x| x as f32),
-            })
-        };
-        own.faces = of.faces.iter().filter_map(of_face).collect();
+        own.faces = faces(of, setup, change, &media);
         own
     }
+}
+
+/// The changes of absorbing faces.
+fn faces<const D: usize>(
+    of: &Adjoint<D>,
+    setup: &Setup<D>,
+    change: &Change<D>,
+    media: &[[f64; 3]],
+) -> Vec<FaceChange<D>> {
+    let (engine, points) = (&of.engine, of.table.points());
+    let of_face = |p: &FacePoint<D>| {
+        let at = p.element as usize * points + p.local as usize;
+        let ([vp, vs, density], [by_p, by_s, by_density]) = (media[at], change.speeds[at]);
+        let (fluid, home) = home(engine, p.element as usize)?;
+        let area = p.admittance * density * vp;
+        let damping = match (fluid, change.has_constants()) {
+            (true, _) => [-p.admittance * (by_density / density + by_p / vp), 0.0],
+            (_, true) => impedances::<D>(setup.points.is_some(), media[at])
+                .map(|slopes| area * dot(&slopes, change.at(at))),
+            _ => [(vp, by_p), (vs, by_s)].map(|(v, by)| area * (by_density * v + density * by)),
+        };
+        Some(FaceChange {
+            fluid,
+            place: place(home, p.local as usize, points),
+            point: p.point as usize,
+            normal: p.normal.map(|n| n as f32),
+            damping: damping.map(|x| x as f32),
+        })
+    };
+    of.faces.iter().filter_map(of_face).collect()
 }
 
 fn dot(slopes: &[f64; 22], change: &[f64]) -> f64 {

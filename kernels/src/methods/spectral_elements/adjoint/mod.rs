@@ -38,6 +38,7 @@ mod correlate;
 mod linearised;
 mod parameters;
 mod scattering;
+mod sources;
 mod state;
 mod sweep;
 mod unsupported;
@@ -58,6 +59,8 @@ pub use chain::{Gradient, covers};
 use correlate::{CONSTANTS, PRODUCTS, Products};
 pub use linearised::Change;
 pub use parameters::Parameters;
+use sources::Probes;
+pub use sources::SourceGradient;
 use state::{Kept, Sources, State};
 pub use unsupported::{Unsupported, unsupported};
 
@@ -80,6 +83,8 @@ pub struct Adjoint<const D: usize> {
     face_sums: Vec<[f64; 2]>,
     /// Of the sources in fluids at every point of their element: `[block][source][point]`.
     source_sums: Vec<Vec<Vec<f64>>>,
+    /// Of the sources, where they are asked for.
+    probes: Option<Probes<D>>,
     /// The largest displacement (m) and pressure (Pa) that were met in the forward run.
     largest: [f32; 2],
     /// By what the adjoint sources are multiplied, a power of two.
@@ -113,6 +118,7 @@ impl<const D: usize> Adjoint<D> {
             parameters,
             face_sums: vec![[0.0; 2]; faces.len()],
             source_sums: Vec::new(),
+            probes: None,
             largest: [0.0; 2],
             scale: 1.0,
             nt: shot.nt,
@@ -224,7 +230,7 @@ impl<const D: usize> Adjoint<D> {
                     };
                     state.swap(&mut self.engine);
                     sources.swap(&mut self.engine);
-                    self.sweep(&tape, first, (range, &sources.fluid))?;
+                    self.sweep((&tape, first), (range, &sources.fluid), setup.sources)?;
                     sources.swap(&mut self.engine);
                     state.swap(&mut self.engine);
                 }
@@ -232,6 +238,22 @@ impl<const D: usize> Adjoint<D> {
         }
         self.products.iter_mut().for_each(Products::flush);
         Ok(self.chained(setup))
+    }
+
+    /// The same with the derivatives by the sources.
+    ///
+    /// # Errors
+    /// Those of [`Adjoint::gradient`].
+    pub fn gradient_with_sources(
+        &mut self,
+        (setup, shot): (&Setup<D>, &Shot<D>),
+        schedule: &CheckpointSchedule,
+        judge: impl FnOnce(Vec<f32>) -> Result<Vec<f32>, Error>,
+    ) -> Result<(Gradient<D>, Vec<SourceGradient<D>>), Error> {
+        self.probes = Some(Probes::new(self, setup)?);
+        let gradient = self.gradient((setup, shot), schedule, judge);
+        let sources = self.probes.take().map(|probes| probes.finished(setup.sources));
+        Ok((gradient?, sources.unwrap_or_default()))
     }
 
     /// Takes the records of a step that is run for the first time.

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::Engine;
 use super::super::cpu::by_length;
 use super::super::fluid::Fluid;
 use super::super::lanes::Lanes;
 use super::super::points::Placed;
 use super::super::shape::Tables;
+use super::super::{Engine, Source};
 use super::correlate::{Back, InFluid, InSolid, Products, Room};
 use super::state::Kept;
 use super::{Adjoint, TOGETHER};
@@ -18,12 +18,12 @@ use crate::device::cpu::flushed;
 use crate::time_loop::Sampler;
 
 impl<const D: usize> Adjoint<D> {
-    /// Runs back through recorded steps; `sources` are those of the forward run in fluids.
+    /// Runs back through recorded steps; `sources` are those of the forward run in fluids, `of_shot` all of them.
     pub(super) fn sweep(
         &mut self,
-        tape: &[Kept<D>],
-        first: usize,
+        (tape, first): (&[Kept<D>], usize),
         (range, sources): (Range<usize>, &[Vec<Placed<1>>]),
+        of_shot: &[Source<D>],
     ) -> Result<(), Error> {
         let memories = self.engine.memories.iter().flatten();
         let follows_before = memories.clone().any(|memory| !memory.follows_now());
@@ -37,6 +37,10 @@ impl<const D: usize> Adjoint<D> {
             self.correlate(kept, &before);
             self.correlate_faces(kept);
             self.correlate_sources(sources, step);
+            if let Some(mut probes) = self.probes.take() {
+                probes.add(self, of_shot, step);
+                self.probes = Some(probes);
+            }
             if step.is_multiple_of(TOGETHER) {
                 self.products.iter_mut().for_each(Products::flush);
             }

@@ -1,0 +1,205 @@
+//! The derivatives of a misfit by the sources of a shot: their strengths, their places and their histories.
+//!
+//! The adjoint wavefield l is the derivative by the forces of every step, so that a source with the weights w and the history h has
+//! the derivative `sum_n h_n (dw . l_n)` by anything that changes its weights, and `w . l_n` by the sample n of its history. In a fluid minus
+//! the second difference of the adjoint potential stands for l. Derivatives of the weights by the place are central differences in double precision, within
+//! the element in which the source lies.
+
+use super::super::points::{moved, shares, weights, weights_in_fluid};
+use super::super::{Source, Strength};
+use super::{Adjoint, Setup};
+use crate::Error;
+use crate::mesh::{Found, Locator};
+
+/// The derivatives of a misfit by a source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceGradient<const D: usize> {
+    /// By the components of its force or moment tensor, in the misfit's unit over N or N m; those of a tensor as if all of them were
+    /// independent, and symmetric. In a fluid only the sum of the diagonal counts, of which each has an equal share.
+    pub strength: Strength<D>,
+    /// By its coordinates, over m.
+    pub place: [f64; D],
+    /// By every sample of its history.
+    pub history: Vec<f64>,
+}
+
+/// A source in one of its elements.
+struct Probe<const D: usize> {
+    source: usize,
+    fluid: bool,
+    /// Points of the subdomain.
+    points: Vec<u32>,
+    /// Weights of the points for the source itself, for each component of its strength, and for each coordinate of its place:
+    /// `[which][point * components + component]`.
+    own: Vec<f64>,
+    strengths: Vec<Vec<f64>>,
+    places: Vec<Vec<f64>>,
+}
+
+/// What is summed for the sources of a shot.
+pub(super) struct Probes<const D: usize> {
+    probes: Vec<Probe<D>>,
+    /// `[source]`: by components of the strength, by the place, by samples.
+    strengths: Vec<Vec<f64>>,
+    places: Vec<[f64; D]>,
+    histories: Vec<Vec<f64>>,
+}
+
+/// The distance over which weights are differentiated, as a share of the element's extent.
+const APART: f64 = 1e-4;
+
+/// The components of a strength, each one alone.
+fn units<const D: usize>(strength: &Strength<D>) -> Vec<Strength<D>> {
+    let one = |k: usize| match strength {
+        Strength::Force(_) => {
+            let mut force = [0.0; D];
+            force[k] = 1.0;
+            Strength::Force(force)
+        }
+        Strength::Moment(_) => {
+            let mut moment = [[0.0; D]; D];
+            moment[k / D][k % D] = 1.0;
+            Strength::Moment(moment)
+        }
+    };
+    let count = match strength {
+        Strength::Force(_) => D,
+        Strength::Moment(_) => D * D,
+    };
+    (0..count).map(one).collect()
+}
+
+impl<const D: usize> Probes<D> {
+    /// For the sources of `setup` in an adjoint run.
+    pub(super) fn new(of: &Adjoint<D>, setup: &Setup<D>) -> Result<Self, Error> {
+        let locator = Locator::new(setup.mesh);
+        let mut probes = Vec::new();
+        for (number, source) in setup.sources.iter().enumerate() {
+            let found = locator.locate(&format!("source {}", number + 1), source.at)?;
+            let all = shares(setup, &locator, found, source);
+            let part = 1.0 / all.len() as f64;
+            probes.extend(
+                all.iter()
+                    .map(|found| Probe::new(of, setup, (number, source), (found, part))),
+            );
+        }
+        let sources = setup.sources.iter();
+        Ok(Self {
+            probes,
+            strengths: sources
+                .clone()
+                .map(|source| vec![0.0; units(&source.strength).len()])
+                .collect(),
+            places: vec![[0.0; D]; sources.len()],
+            histories: sources.map(|source| vec![0.0; source.history.len()]).collect(),
+        })
+    }
+
+    /// Adds what a step of the adjoint run gives, whose wavefield is that of a step of the forward run.
+    pub(super) fn add(&mut self, of: &Adjoint<D>, sources: &[Source<D>], step: usize) {
+        for probe in &self.probes {
+            let Some(now) = sources[probe.source].history.get(step) else {
+                continue;
+            };
+            let (now, field) = (f64::from(*now) / of.scale, probe.field(of));
+            let of_weights =
+                |weights: &[f64]| -> f64 { weights.iter().zip(&field).map(|(w, l)| w * l).sum() };
+            for (sum, weights) in self.strengths[probe.source].iter_mut().zip(&probe.strengths) {
+                *sum += now * of_weights(weights);
+            }
+            for (sum, weights) in self.places[probe.source].iter_mut().zip(&probe.places) {
+                *sum += now * of_weights(weights);
+            }
+            self.histories[probe.source][step] += of_weights(&probe.own) / of.scale;
+        }
+    }
+
+    /// The derivatives.
+    pub(super) fn finished(self, sources: &[Source<D>]) -> Vec<SourceGradient<D>> {
+        let all = self
+            .strengths
+            .iter()
+            .zip(self.places)
+            .zip(self.histories)
+            .zip(sources);
+        let gradient = |(((strengths, place), history), source): (((&Vec<f64>, _), _), &Source<D>)| {
+            let strength = match source.strength {
+                Strength::Force(_) => Strength::Force(std::array::from_fn(|c| strengths[c])),
+                Strength::Moment(_) => Strength::Moment(std::array::from_fn(|i| {
+                    std::array::from_fn(|c| 0.5 * (strengths[i * D + c] + strengths[c * D + i]))
+                })),
+            };
+            SourceGradient {
+                strength,
+                place,
+                history,
+            }
+        };
+        all.map(gradient).collect()
+    }
+}
+
+impl<const D: usize> Probe<D> {
+    fn new(
+        of: &Adjoint<D>,
+        setup: &Setup<D>,
+        (number, source): (usize, &Source<D>),
+        (found, part): (&Found<D>, f64),
+    ) -> Self {
+        let fluid = setup.is_fluid(found.element);
+        let weigh = |found: &Found<D>, strength: &Strength<D>| -> Vec<f64> {
+            let all = match (fluid, strength) {
+                (true, Strength::Moment(moment)) => {
+                    let mean = (0..D).map(|c| moment[c][c]).sum::<f64>() / D as f64;
+                    let all = weights_in_fluid(setup, &of.table, found, mean);
+                    all.into_iter().map(|[w]| w).collect()
+                }
+                _ => weights(setup, found, strength).into_flattened(),
+            };
+            all.into_iter().map(|w| part * w).collect()
+        };
+        let nodes = setup.mesh.coordinates(found.element);
+        let extent = |c: usize| {
+            let along = nodes.iter().map(|x| (x[c] - nodes[0][c]).abs());
+            along.max_by(f64::total_cmp).unwrap_or(0.0)
+        };
+        let along = |c: usize| -> Vec<f64> {
+            let apart = APART * extent(c);
+            let at = |sign: f64| {
+                let mut by = [0.0; D];
+                by[c] = sign * apart;
+                weigh(&moved(setup, found, by), &source.strength)
+            };
+            let both = at(1.0).into_iter().zip(at(-1.0));
+            both.map(|(ahead, behind)| (ahead - behind) / (2.0 * apart))
+                .collect()
+        };
+        Self {
+            source: number,
+            fluid,
+            points: of.engine.points_of(found.element),
+            own: weigh(found, &source.strength),
+            strengths: units(&source.strength)
+                .iter()
+                .map(|unit| weigh(found, unit))
+                .collect(),
+            places: (0..D).map(along).collect(),
+        }
+    }
+
+    /// What multiplies the weights of the points now.
+    fn field(&self, of: &Adjoint<D>) -> Vec<f64> {
+        match (&of.engine.fluid, self.fluid) {
+            (Some(fluid), true) => {
+                let second = |point: &u32| -f64::from(fluid.second[*point as usize][0]);
+                self.points.iter().map(second).collect()
+            }
+            _ => {
+                let points = self.points.iter();
+                points
+                    .flat_map(|point| of.engine.displacement[*point as usize].map(f64::from))
+                    .collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The derivatives of a misfit by the sources against its finite differences.
+
+use kernels::device::cpu::Cpu;
+use kernels::methods::spectral_elements::adjoint::{Adjoint, Parameters, SourceGradient};
+use kernels::methods::spectral_elements::{Grain, Quantity, Source, Strength};
+use kernels::time_loop::reversal::CheckpointSchedule;
+
+use crate::gradients::{Case, SOLID, WATER, body, shot, sources};
+use crate::shots::largest;
+
+/// Steps of the runs.
+const NT: usize = 220;
+
+/// Half the sum of the squares of the records minus those of sources that are half as strong, and its derivatives by the sources.
+fn run<const D: usize>(case: &Case, changed: &[Source<D>]) -> (f64, Vec<SourceGradient<D>>) {
+    let body = body::<D>(case, case.rocks);
+    let setup = body.setup(changed);
+    let shot = shot(NT, case);
+    let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot, Parameters::Speeds).unwrap();
+    // Some steps are computed again.
+    let most = adjoint.sizes()[1] * adjoint.steps() / 3;
+    let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), most).unwrap();
+    let mut misfit = 0.0;
+    let (_, found) = adjoint
+        .gradient_with_sources((&setup, &shot), &schedule, |records| {
+            misfit = records.iter().map(|x| 0.5 * f64::from(*x).powi(2)).sum();
+            Ok(records)
+        })
+        .unwrap();
+    (misfit, found)
+}
+
+/// Compares derivatives by everything that a source has with central differences of fourth order.
+fn compare<const D: usize>(case: &Case) {
+    let dt = body::<D>(case, case.rocks).dt;
+    let all = sources::<D>(case, dt, NT);
+    let (_, found) = run(case, &all);
+    assert_eq!(found.len(), 2);
+    let difference = |step: f64, change: &dyn Fn(&mut Vec<Source<D>>, f64)| {
+        let at = |by: f64| {
+            let mut changed = all.clone();
+            change(&mut changed, by);
+            run(case, &changed).0
+        };
+        let [near, far] = [step, 2.0 * step].map(|step| (at(step) - at(-step)) / (2.0 * step));
+        (4.0 * near - far) / 3.0
+    };
+    let mut apart = Vec::new();
+    let mut judge = |what: &str, found: f64, truth: f64| {
+        println!("{D}-D {what}: {found:e}, by differences {truth:e}");
+        apart.push((found - truth) / truth);
+    };
+    for (number, source) in found.iter().enumerate() {
+        for c in 0..D {
+            let truth = difference(0.5, &|all, by| all[number].at[c] += by);
+            judge(&format!("source {number} place {c}"), source.place[c], truth);
+        }
+        match (&all[number].strength, &source.strength) {
+            (Strength::Force(force), Strength::Force(by)) => {
+                for c in 0..D {
+                    let truth = difference(0.01 * force[c], &|all, by| {
+                        if let Strength::Force(force) = &mut all[number].strength {
+                            force[c] += by;
+                        }
+                    });
+                    judge(&format!("force {c}"), by[c], truth);
+                }
+            }
+            (Strength::Moment(moment), Strength::Moment(by)) => {
+                // In water the moment stays that of an explosion.
+                let water = case.rocks[0][1] == 0.0;
+                let pairs: &[(usize, usize)] = if water { &[(0, 0)] } else { &[(0, 0), (0, D - 1)] };
+                for &(i, c) in pairs {
+                    let truth = difference(0.01 * moment[0][0], &|all, by| {
+                        let Strength::Moment(moment) = &mut all[number].strength else {
+                            return;
+                        };
+                        match (water, i == c) {
+                            (true, _) => (0..D).for_each(|c| moment[c][c] += by),
+                            (false, true) => moment[i][i] += by,
+                            (false, false) => {
+                                moment[i][c] += by;
+                                moment[c][i] += by;
+                            }
+                        }
+                    });
+                    let whole = match (water, i == c) {
+                        (true, _) => (0..D).map(|c| by[c][c]).sum(),
+                        (false, true) => by[i][i],
+                        (false, false) => by[i][c] + by[c][i],
+                    };
+                    judge(&format!("moment {i} {c}"), whole, truth);
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+        // A sample near the largest.
+        let history = &all[number].history;
+        let at = (0..NT)
+            .max_by(|a, b| history[*a].abs().total_cmp(&history[*b].abs()))
+            .unwrap();
+        let step = 0.05 * f64::from(history[at]);
+        let truth = difference(step, &|all, by| all[number].history[at] += by as f32);
+        judge(&format!("sample {at}"), source.history[at], truth);
+    }
+    let error = largest(apart);
+    println!("{D}-D {case:?}: within {error:.1e} of finite differences");
+    assert!(error < 1e-3, "{error:e}");
+}
+
+#[test]
+fn gradients_by_sources_are_those_of_finite_differences() {
+    compare::<2>(&SOLID);
+    compare::<2>(&Case {
+        quantity: Quantity::Velocity,
+        loss: Some(Grain::Coarse),
+        sponge: true,
+        ..SOLID
+    });
+    compare::<2>(&WATER);
+    compare::<3>(&Case {
+        loss: Some(Grain::Fine),
+        ..SOLID
+    });
+}
