@@ -8,14 +8,16 @@ use kernels::time_loop::reversal::CheckpointSchedule;
 use crate::gradients::{Case, SOLID, WATER, body, shot, sources};
 use crate::shots::largest;
 
-/// Steps of the runs.
-const NT: usize = 220;
+/// Steps of the runs; three dimensions cost more.
+const fn steps<const D: usize>() -> usize {
+    if D == 2 { 220 } else { 110 }
+}
 
 /// Half the sum of the squares of the records minus those of sources that are half as strong, and its derivatives by the sources.
 fn run<const D: usize>(case: &Case, changed: &[Source<D>]) -> (f64, Vec<SourceGradient<D>>) {
     let body = body::<D>(case, case.rocks);
     let setup = body.setup(changed);
-    let shot = shot(NT, case);
+    let shot = shot(steps::<D>(), case);
     let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot, Parameters::Speeds).unwrap();
     // Some steps are computed again.
     let most = adjoint.sizes()[1] * adjoint.steps() / 3;
@@ -33,7 +35,11 @@ fn run<const D: usize>(case: &Case, changed: &[Source<D>]) -> (f64, Vec<SourceGr
 /// Compares derivatives by everything that a source has with central differences of fourth order.
 fn compare<const D: usize>(case: &Case) {
     let dt = body::<D>(case, case.rocks).dt;
-    let all = sources::<D>(case, dt, NT);
+    let mut all = sources::<D>(case, dt, steps::<D>());
+    // A force whose waves are about as strong as those of the moment.
+    if let Strength::Force(force) = &mut all[1].strength {
+        force.iter_mut().for_each(|force| *force *= 30.0);
+    }
     let (_, found) = run(case, &all);
     assert_eq!(found.len(), 2);
     let difference = |step: f64, change: &dyn Fn(&mut Vec<Source<D>>, f64)| {
@@ -52,13 +58,13 @@ fn compare<const D: usize>(case: &Case) {
     };
     for (number, source) in found.iter().enumerate() {
         for c in 0..D {
-            let truth = difference(0.5, &|all, by| all[number].at[c] += by);
+            let truth = difference(1.0, &|all, by| all[number].at[c] += by);
             judge(&format!("source {number} place {c}"), source.place[c], truth);
         }
         match (&all[number].strength, &source.strength) {
             (Strength::Force(force), Strength::Force(by)) => {
                 for c in 0..D {
-                    let truth = difference(0.01 * force[c], &|all, by| {
+                    let truth = difference(0.1 * force[c], &|all, by| {
                         if let Strength::Force(force) = &mut all[number].strength {
                             force[c] += by;
                         }
@@ -71,7 +77,7 @@ fn compare<const D: usize>(case: &Case) {
                 let water = case.rocks[0][1] == 0.0;
                 let pairs: &[(usize, usize)] = if water { &[(0, 0)] } else { &[(0, 0), (0, D - 1)] };
                 for &(i, c) in pairs {
-                    let truth = difference(0.01 * moment[0][0], &|all, by| {
+                    let truth = difference(0.1 * moment[0][0], &|all, by| {
                         let Strength::Moment(moment) = &mut all[number].strength else {
                             return;
                         };
@@ -96,10 +102,10 @@ fn compare<const D: usize>(case: &Case) {
         }
         // A sample near the largest.
         let history = &all[number].history;
-        let at = (0..NT)
+        let at = (0..steps::<D>())
             .max_by(|a, b| history[*a].abs().total_cmp(&history[*b].abs()))
             .unwrap();
-        let step = 0.05 * f64::from(history[at]);
+        let step = 0.2 * f64::from(history[at]);
         let truth = difference(step, &|all, by| all[number].history[at] += by as f32);
         judge(&format!("sample {at}"), source.history[at], truth);
     }
