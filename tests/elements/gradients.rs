@@ -33,7 +33,7 @@ pub fn desk() -> Desk {
 }
 
 /// The misfit that a run prints.
-fn misfit(desk: &Desk, words: &str) -> f64 {
+pub fn misfit(desk: &Desk, words: &str) -> f64 {
     let ended = desk.ran(&format!("sfsemgrad2d-gpu < {words} > gradient.rsf"));
     let line = ended.err.lines().find_map(|line| line.split("misfit ").nth(1));
     line.unwrap().parse().unwrap()

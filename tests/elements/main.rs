@@ -8,6 +8,7 @@ mod maps;
 mod models;
 mod runs;
 mod sentences;
+mod source_gradients;
 
 #[path = "../support/desk.rs"]
 mod desk;

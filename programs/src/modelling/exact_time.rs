@@ -209,6 +209,11 @@ impl ExactTime {
         series.par_iter().map(given).collect()
     }
 
+    /// From derivatives by histories on the clock of the steps to those by histories as they are given.
+    pub fn histories_adjoint(&self, derivatives: &[f64], first: f64) -> Vec<f64> {
+        self.of_sources(first).to_steps_adjoint(derivatives)
+    }
+
     /// Refuses a history of which too little comes `back`.
     fn check(&self, given: &[f64], back: &[f64], first: f64, name: &str) -> anyhow::Result<()> {
         let largest = given.iter().fold(0.0f64, |most, x| most.max(x.abs()));

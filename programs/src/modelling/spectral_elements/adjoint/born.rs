@@ -102,7 +102,7 @@ fn back<const D: usize>(job: &mut Job, mut opened: Opened<D>, mut input: Input) 
     let count = (1..=3).map(|axis| input.axis(axis).n).product();
     let picks = opened.run.spreads.picks.clone();
     let mut heard = false;
-    let sum = opened.back(job, |shot, _| {
+    let sum = opened.back(job, &mut None, |shot, _| {
         let data = of_shot(&mut input, &picks, count, shot)?;
         heard |= data.iter().any(|&x| x != 0.0);
         Ok((String::new(), readout.transposed(data)))

@@ -3,6 +3,7 @@
 use super::Opened;
 use super::compared::Compared;
 pub use super::params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
+use super::sources::SourceFiles;
 use crate::modelling::machine;
 use crate::modelling::observed::write_misfits;
 use crate::modelling::spectral_elements::plan;
@@ -47,11 +48,12 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
         true => Some(job.tagged_output("misfit")?),
         false => None,
     };
+    let mut files = SourceFiles::open(job, &opened.run)?;
     if job.flag("verb")? {
         plan::summary(job, &opened.run, &opened.step);
     }
     let mut misfits = Vec::new();
-    let gradient = opened.back(job, |shot, records| {
+    let gradient = opened.back(job, &mut files, |shot, records| {
         let observed = compared.observed(shot)?;
         let (misfit, residual) = compared.judge(records, &observed);
         ensure!(
@@ -63,6 +65,9 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     })?;
     job.say(&format!("misfit {}", format_g(misfits.iter().sum(), 9)));
     opened.target.write(job, output, &gradient, &opened.run)?;
+    if let Some(files) = files {
+        files.finish()?;
+    }
     match file {
         Some(file) => {
             let shots = Axis {

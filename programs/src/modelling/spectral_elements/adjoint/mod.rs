@@ -5,6 +5,7 @@ mod compared;
 pub mod gradient;
 mod params;
 mod readout;
+mod sources;
 mod target;
 
 use super::{Run, plan, prepare, raw_mesh};
@@ -16,6 +17,7 @@ use anyhow::{Context, bail};
 use kernels::methods::spectral_elements::adjoint::{Adjoint, Gradient, Parameters, Unsupported, unsupported};
 use kernels::time_loop::reversal::CheckpointSchedule;
 use rsf_io::Job;
+use sources::SourceFiles;
 use std::time::Instant;
 use target::Target;
 
@@ -101,10 +103,11 @@ impl<const D: usize> Opened<D> {
     }
 
     /// The sum over the shots of what the adjoint run makes of the derivatives by their records; `judge` takes the number of a shot and its
-    /// records, and may say something about them.
+    /// records, and may say something about them. Derivatives by sources go to `files`.
     fn back(
         &mut self,
         job: &Job,
+        files: &mut Option<SourceFiles>,
         mut judge: impl FnMut(usize, Vec<f32>) -> anyhow::Result<(String, Vec<f32>)>,
     ) -> anyhow::Result<Gradient<D>> {
         let mut sum: Option<Gradient<D>> = None;
@@ -126,22 +129,30 @@ impl<const D: usize> Opened<D> {
                 }
             };
             let (mut words, mut failed) = (String::new(), None);
-            let gradient = adjoint.gradient((&setup, &own.run.shot), schedule, |records| {
-                match judge(shot, records) {
-                    Ok((said, residual)) => {
-                        words = said;
-                        Ok(residual)
-                    }
-                    Err(error) => {
-                        failed = Some(error);
-                        Err(kernels::Error::setup("the records of a shot are refused"))
-                    }
+            let of_records = |records| match judge(shot, records) {
+                Ok((said, residual)) => {
+                    words = said;
+                    Ok(residual)
                 }
-            });
+                Err(error) => {
+                    failed = Some(error);
+                    Err(kernels::Error::setup("the records of a shot are refused"))
+                }
+            };
+            let shot = (&setup, &own.run.shot);
+            let found = match files {
+                Some(_) => adjoint.gradient_with_sources(shot, schedule, of_records),
+                None => adjoint
+                    .gradient(shot, schedule, of_records)
+                    .map(|gradient| (gradient, Vec::new())),
+            };
             if let Some(error) = failed {
                 return Err(error);
             }
-            let gradient = gradient?;
+            let (gradient, sources) = found?;
+            if let Some(files) = files {
+                files.write(&own.run, &sources)?;
+            }
             match &mut sum {
                 None => sum = Some(gradient),
                 Some(sum) => sum.add(&gradient),

@@ -33,6 +33,11 @@ says what the misfit is. squares: half the sum of the squared differences. corre
 normalised correlation, so that amplitudes have no effect (Choi and Alkhalifah 2012). envelope: half the sum of the squared \
 differences of the envelopes (Bozdag and others 2011). With tdc=y the misfit is that of data in exact time.
 
+sougrad= receives the derivatives by the sources, shot by shot: by the components of the force or moment tensor along the axes of the \
+mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the history is multiplied by them), by the place (m) and by a delay t (s) of the history. stfgrad= \
+receives those by the samples of each history, as the modelling program applies them at the times of its steps. In a fluid only the sum of the diagonal of a moment counts, of which each \
+component gets an equal share.
+
 In a fluid the gradient with respect to the S speed is zero, and so are those with respect to mu and to the S impedance.
 
 The adjoint run needs the displacement of the forward wavefield from the last step to the first, and in fluids the pressure. memory= limits the memory for it: if \
@@ -122,7 +127,15 @@ const COMPARED: &[Param] = &[
         .default("squares")
         .doc("what is compared: squared differences, normalised correlations of traces, or squared differences of envelopes"),
     Param::input("weight").doc("weights of the data, one for each: mutes and the like"),
+];
+
+/// What is written beside the gradient.
+const BESIDE: &[Param] = &[
     Param::output("misfit").doc("misfit of every shot, n1 = shots"),
+    Param::output("sougrad")
+        .doc("derivatives by the strength, place and time of every source; n2 = sources, n3 = shots"),
+    Param::output("stfgrad")
+        .doc("derivatives by every sample of the sources' histories; n2 = sources, n3 = shots"),
 ];
 
 /// The direction of the linear operator.
@@ -156,8 +169,10 @@ const CHECKS: &[Param] = &[
         .doc("print mesh, stability and memory, and do not run"),
 ];
 
-const OF_GRADIENT_2D: &[&[Param]] = &[MESH, OWN, COMPARED, SIDES, CHECKS, THREADS];
-const OF_GRADIENT_3D: &[&[Param]] = &[MESH, OWN, COMPARED, GRID_3D, SIDES, EARTH, CHECKS, THREADS];
+const OF_GRADIENT_2D: &[&[Param]] = &[MESH, OWN, COMPARED, BESIDE, SIDES, CHECKS, THREADS];
+const OF_GRADIENT_3D: &[&[Param]] = &[
+    MESH, OWN, COMPARED, BESIDE, GRID_3D, SIDES, EARTH, CHECKS, THREADS,
+];
 const OF_BORN_2D: &[&[Param]] = &[MESH, DIRECTION, OWN, SIDES, CHECKS, THREADS];
 const OF_BORN_3D: &[&[Param]] = &[MESH, DIRECTION, OWN, GRID_3D, SIDES, EARTH, CHECKS, THREADS];
 

@@ -1,0 +1,185 @@
+//! The files of derivatives by sources, sougrad= and stfgrad=.
+
+use super::super::Run;
+use anyhow::ensure;
+use kernels::methods::spectral_elements::Strength;
+use kernels::methods::spectral_elements::adjoint::SourceGradient;
+use rsf_io::{Axis, Job, Output};
+
+/// The files, where they are asked for.
+pub struct SourceFiles {
+    parameters: Option<Output>,
+    histories: Option<Output>,
+}
+
+impl SourceFiles {
+    /// As the command line says; none where neither is given.
+    ///
+    /// # Errors
+    /// Forces and moments in one run.
+    pub fn open<const D: usize>(job: &mut Job, run: &Run<D>) -> anyhow::Result<Option<Self>> {
+        let [parameters, histories] = ["sougrad", "stfgrad"].map(|word| job.given(word));
+        if !(parameters || histories) {
+            return Ok(None);
+        }
+        let forces = run
+            .sources
+            .iter()
+            .filter(|source| matches!(source.strength, Strength::Force(_)));
+        let forces = forces.count();
+        ensure!(
+            forces == 0 || forces == run.sources.len(),
+            "sougrad= and stfgrad= take sources of one kind, and this run has {forces} forces and {} moments: run them one after the other",
+            run.sources.len() - forces
+        );
+        let sources = Axis::new(run.sources.len(), 1.0, 1.0).label("source");
+        let head = |file: &mut Output, first: &Axis, unit: &str| {
+            for (k, axis) in [first, &sources, &run.spreads.axis].into_iter().enumerate() {
+                file.set_axis(k + 1, axis);
+            }
+            file.end_axes(3);
+            for (key, text) in [
+                ("quantity", "derivative of the misfit"),
+                ("label", "Derivative of the misfit"),
+                ("unit", unit),
+                (
+                    "convention",
+                    "SI units, along the axes of the mesh, z down; t delays the source",
+                ),
+            ] {
+                file.put_text(key, text);
+            }
+        };
+        let open = |job: &mut Job, word: &str, first: &Axis| -> anyhow::Result<Output> {
+            let mut file = job.tagged_output(word)?;
+            head(&mut file, first, "");
+            Ok(file)
+        };
+        let names = names::<D>(forces > 0);
+        let of_names = Axis::new(names.split(' ').count(), 0.0, 1.0).label(names);
+        let time = Axis::new(run.timing.steps, run.begin as f32, run.dt as f32)
+            .label("t")
+            .unit("s");
+        Ok(Some(Self {
+            parameters: parameters.then(|| open(job, "sougrad", &of_names)).transpose()?,
+            histories: histories.then(|| open(job, "stfgrad", &time)).transpose()?,
+        }))
+    }
+
+    /// Writes those of a shot.
+    pub fn write<const D: usize>(
+        &mut self,
+        run: &Run<D>,
+        gradients: &[SourceGradient<D>],
+    ) -> anyhow::Result<()> {
+        let sources = gradients.iter().zip(&run.sources);
+        for (gradient, source) in sources {
+            let (mut by_samples, mut history) = (gradient.history.clone(), source.history.clone());
+            if let Some(exact) = &run.timing.exact {
+                by_samples = exact.histories_adjoint(&by_samples, 0.0);
+                history = exact.histories(&[history], 0.0).swap_remove(0);
+            }
+            let slopes = slopes(&history, run.dt);
+            let late: f64 = slopes
+                .iter()
+                .zip(&by_samples)
+                .map(|(slope, by)| -slope * by)
+                .sum();
+            if let Some(file) = &mut self.parameters {
+                let mut all = strength(&gradient.strength);
+                // z is the first coordinate of files and the last of meshes.
+                all.extend((0..D).map(|k| gradient.place[(k + D - 1) % D]));
+                all.push(late);
+                write(file, &all)?;
+            }
+            if let Some(file) = &mut self.histories {
+                by_samples.resize(run.timing.steps, 0.0);
+                write(file, &by_samples)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the files.
+    pub fn finish(self) -> anyhow::Result<()> {
+        for file in [self.parameters, self.histories].into_iter().flatten() {
+            file.finish()?;
+        }
+        Ok(())
+    }
+}
+
+fn write(file: &mut Output, values: &[f64]) -> anyhow::Result<()> {
+    let values: Vec<f32> = values.iter().map(|x| *x as f32).collect();
+    Ok(file.write_f32(&values)?)
+}
+
+/// What a source is made of, in the order of files.
+fn names<const D: usize>(forces: bool) -> &'static str {
+    match (forces, D) {
+        (true, 2) => "fz fx z x t",
+        (true, _) => "fz fx fy z x y t",
+        (false, 2) => "mzz mxx mxz z x t",
+        (false, _) => "mzz mxx myy mxz myz mxy z x y t",
+    }
+}
+
+/// The derivatives by the components that the command line has, in the order of [`names`]: a shear stands twice in its tensor.
+fn strength<const D: usize>(strength: &Strength<D>) -> Vec<f64> {
+    let (x, y, z) = (0, D - 2, D - 1);
+    match strength {
+        Strength::Force(by) if D == 2 => vec![by[z], by[x]],
+        Strength::Force(by) => vec![by[z], by[x], by[y]],
+        Strength::Moment(by) => {
+            let twice = |a: usize, b: usize| by[a][b] + by[b][a];
+            match D {
+                2 => vec![by[z][z], by[x][x], twice(x, z)],
+                _ => vec![
+                    by[z][z],
+                    by[x][x],
+                    by[y][y],
+                    twice(x, z),
+                    twice(y, z),
+                    twice(x, y),
+                ],
+            }
+        }
+    }
+}
+
+/// The slopes of a history, by central differences of eighth order; it is zero before its first sample and stays behind its last one.
+fn slopes(history: &[f32], dt: f64) -> Vec<f64> {
+    const WEIGHTS: [f64; 4] = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
+    let at = |k: isize| match usize::try_from(k) {
+        Ok(k) => history
+            .get(k.min(history.len() - 1))
+            .map_or(0.0, |x| f64::from(*x)),
+        Err(_) => 0.0,
+    };
+    let slope = |k: usize| {
+        let k = k as isize;
+        let terms = (1..)
+            .zip(WEIGHTS)
+            .map(|(apart, weight)| weight * (at(k + apart) - at(k - apart)));
+        terms.sum::<f64>() / dt
+    };
+    (0..history.len()).map(slope).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slopes;
+
+    #[test]
+    fn slopes_of_a_pulse_are_those_of_its_formula() {
+        // A Gaussian of 20 samples a standard deviation, and a step whose last value stays.
+        let (dt, width) = (0.01, 0.2);
+        let time = |k: usize| (k as f64 * dt - 1.4) / width;
+        let pulse: Vec<f32> = (0..280).map(|k| (-0.5 * time(k).powi(2)).exp() as f32).collect();
+        for (k, slope) in slopes(&pulse, dt).into_iter().enumerate() {
+            let truth = -time(k) / width * (-0.5 * time(k).powi(2)).exp();
+            assert!((slope - truth).abs() < 5e-5, "{k}: {slope} {truth}");
+        }
+        assert!(slopes(&[0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], dt)[6].abs() < 1e-9);
+    }
+}
