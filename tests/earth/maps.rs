@@ -194,6 +194,12 @@ fn waves_are_the_same_far_from_zero() {
             "{words}: {}",
             made.err
         );
+        // Metres have centimetres, and not the fifteen digits of a projection.
+        if let Some((_, place)) = made.err.split_once("is at x=") {
+            let numbers = place.split_once(": the mesh").unwrap().0.split(", y=");
+            let decimals = numbers.map(|number| number.split_once('.').map_or(0, |(_, behind)| behind.len()));
+            assert!(decimals.max().unwrap() <= 2, "{}", made.err);
+        }
     }
 }
 

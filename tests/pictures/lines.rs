@@ -246,6 +246,27 @@ fn refusals_say_what_is_allowed() {
     }
 }
 
+#[test]
+fn values_that_are_no_numbers_are_told() {
+    let desk = Desk::new();
+    desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
+    desk.floats(
+        "gap",
+        "n1=3 n2=2",
+        &[0.0, 1.0, 2.0, 0.0, f32::NEG_INFINITY, f32::NAN],
+    );
+    for (input, wanted) in [
+        ("nan", "nothing to see: none of the values is a number"),
+        (
+            "gap",
+            "2 of 6 values are no numbers (NaN, or infinite), and curves have gaps there; the first is sample 2 of curve 2",
+        ),
+    ] {
+        let (_, said) = desk.made("graph", input);
+        assert!(said.contains(wanted), "{said}");
+    }
+}
+
 /// The pen of zero lines, of strings and of dots.
 const PALE: Rgb = [205; 3];
 const ORANGE: Rgb = [230, 159, 0];

@@ -115,17 +115,30 @@ fn the_documentation_is_no_dataset() {
 #[test]
 fn what_is_no_dataset_is_called_by_its_name() {
     let scratch = Scratch::new();
-    succeeded(&scratch.shell("probe mode=make n1=100 > x.rsf; printf '\\211PNG\\r\\n' > p.png; mkdir folder"));
+    succeeded(
+        &scratch.shell("probe mode=make n1=100 > x.rsf; printf '\\211PNG\\r\\n' > p.png; mkdir folder"),
+    );
     let says = |line: &str, words: &str| {
         let said = failed(&scratch.shell(line));
         assert!(said.contains(words), "{line}: {said}");
     };
-    says("cat x.rsf@ | probe > y.rsf", "standard input: has no RSF header but numbers (as native_float they begin with 0, 1, 2)");
-    says("probe < x.rsf@ > y.rsf", "give the header (x.rsf), which names these numbers");
+    says(
+        "cat x.rsf@ | probe > y.rsf",
+        "standard input: has no RSF header but numbers (as native_float they begin with 0, 1, 2)",
+    );
+    says(
+        "probe < x.rsf@ > y.rsf",
+        "give the header (x.rsf), which names these numbers",
+    );
     says("probe < p.png > y.rsf", "is no RSF file but a picture (PNG)");
-    says("probe mode=make par=folder > y.rsf", "par=folder: it is a directory, a file of parameters (key=value) was expected");
+    says(
+        "probe mode=make par=folder > y.rsf",
+        "par=folder: it is a directory, a file of parameters (key=value) was expected",
+    );
     // What the sentence says is enough to read them.
-    succeeded(&scratch.shell("echo 'n1=100 data_format=native_float in=x.rsf@' > raw.rsf; probe < raw.rsf > y.rsf"));
+    succeeded(
+        &scratch.shell("echo 'n1=100 data_format=native_float in=x.rsf@' > raw.rsf; probe < raw.rsf > y.rsf"),
+    );
     assert_eq!(scratch.reals("y.rsf"), scratch.reals("x.rsf"));
 }
 

@@ -108,6 +108,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let delivery = Delivery::of(job, &PICTURES)?;
     let curves = read(job, &mut input)?;
+    warn_of_gaps(job, &curves);
     let frame = frame(job, &input, &curves)?;
     let mut page = frame.open()?;
     page.drawing.inside(page.rect);
@@ -156,6 +157,24 @@ fn read(job: &Job, input: &mut Input) -> Result<Curves> {
         input.skip(input.remaining())?;
     }
     Ok(curves)
+}
+
+/// Says how many values are not drawn, for they are no numbers.
+fn warn_of_gaps(job: &Job, curves: &Curves) {
+    let all: usize = curves.iter().map(Vec::len).sum();
+    let missing = curves.iter().flatten().filter(|point| !is_finite(point)).count();
+    if missing == all {
+        job.warn("nothing to see: none of the values is a number (NaN, or infinite)");
+    } else if missing > 0 {
+        let begun = |curve: &Vec<Place>| curve.iter().position(|point| !is_finite(point));
+        let mut first = (1..).zip(curves.iter().map(begun));
+        let (curve, sample) = first
+            .find_map(|(i, at)| at.map(|at| (i, at + 1)))
+            .unwrap_or_default();
+        job.warn(&format!(
+            "{missing} of {all} values are no numbers (NaN, or infinite), and curves have gaps there; the first is sample {sample} of curve {curve}"
+        ));
+    }
 }
 
 /// Ends of an axis that shows `values`: all of them, or with `pclip` those that are not far from most others.

@@ -2,7 +2,7 @@
 
 use super::super::params::{EARTH, MESH, SIDES, THREADS, counted, joined};
 use crate::modelling::exact_time::TDC;
-use crate::modelling::params::{CFL, JCHECK, JDATA};
+use crate::modelling::params::{CFL, FLAT, JCHECK, JDATA};
 use rsf_io::{Param, Program};
 
 const COMMENTS: &str = "\
@@ -106,7 +106,7 @@ const CHECKS: &[Param] = &[
         .doc("print mesh, stability and memory, and do not run"),
 ];
 
-const LISTS_2D: &[&[Param]] = &[MESH, OWN, SIDES, CHECKS, THREADS];
+const LISTS_2D: &[&[Param]] = &[MESH, OWN, SIDES, &FLAT, CHECKS, THREADS];
 const LISTS_3D: &[&[Param]] = &[MESH, OWN, GRID_3D, SIDES, EARTH, CHECKS, THREADS];
 
 /// `sfsemgrad2d-gpu` as its user sees it.
