@@ -159,20 +159,21 @@ fn read(job: &Job, input: &mut Input) -> Result<Curves> {
     Ok(curves)
 }
 
-/// Says how many values are not drawn, for they are no numbers.
+/// Says which curves are not drawn, for none of their values is a number. Gaps in a curve are what NaN is for.
 fn warn_of_gaps(job: &Job, curves: &Curves) {
-    let all: usize = curves.iter().map(Vec::len).sum();
-    let missing = curves.iter().flatten().filter(|point| !is_finite(point)).count();
-    if missing == all {
+    let numbers = (1..).zip(curves.iter().map(|curve| curve.iter().any(is_finite)));
+    let missing: Vec<String> = numbers
+        .filter(|(_, some)| !some)
+        .map(|(i, _)| i.to_string())
+        .collect();
+    if missing.len() == curves.len() {
         job.warn("nothing to see: none of the values is a number (NaN, or infinite)");
-    } else if missing > 0 {
-        let begun = |curve: &Vec<Place>| curve.iter().position(|point| !is_finite(point));
-        let mut first = (1..).zip(curves.iter().map(begun));
-        let (curve, sample) = first
-            .find_map(|(i, at)| at.map(|at| (i, at + 1)))
-            .unwrap_or_default();
+    } else if !missing.is_empty() {
         job.warn(&format!(
-            "{missing} of {all} values are no numbers (NaN, or infinite), and curves have gaps there; the first is sample {sample} of curve {curve}"
+            "nothing to see of {} of {} curves (counted from 1: {}): none of their values is a number (NaN, or infinite)",
+            missing.len(),
+            curves.len(),
+            missing.join(", ")
         ));
     }
 }
