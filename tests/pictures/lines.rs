@@ -247,21 +247,6 @@ fn refusals_say_what_is_allowed() {
 }
 
 #[test]
-fn values_are_named_by_the_label_of_the_data() {
-    let desk = Desk::new();
-    desk.floats(
-        "named",
-        "n1=3 label1=t unit1=s label2=r label=Velocity unit=m/s",
-        &[0.0, 1.0, 2.0],
-    );
-    let svg = desk.svg("graph", "named");
-    assert!(svg.has("Velocity (m/s)") && svg.has("t (s)") && !svg.has("r"));
-    // Without one, label2= names them, as Madagascar's flows give it.
-    desk.floats("plain", "n1=3 label2=Amplitude", &[0.0, 1.0, 2.0]);
-    assert!(desk.svg("graph", "plain").has("Amplitude"));
-}
-
-#[test]
 fn values_that_are_no_numbers_are_told() {
     let desk = Desk::new();
     desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
