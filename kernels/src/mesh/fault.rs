@@ -199,7 +199,7 @@ mod tests {
         let place = Place::from([1.0 / 3.0, 2e5, -0.5]);
         assert_eq!(place.to_string(), "(x, y, z) = (0.3333333, 200000, -0.5)");
         // Places on maps keep their centimetres, and none of the digits behind.
-        let place = Place::from([493_211.123_456, 4_172_233.987_65, -1234.567_891]);
+        let place = Place::from([493_211.123_456, 4_172_233.987_650, -1_234.567_891]);
         assert_eq!(
             place.to_string(),
             "(x, y, z) = (493211.12, 4172233.99, -1234.568)"
