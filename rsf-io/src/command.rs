@@ -230,7 +230,7 @@ impl Words {
 
     fn par_file(&mut self, program: &'static Program, file: &OsStr) -> Result<()> {
         let name = format!("par={}", file.to_string_lossy());
-        let reader = open_file(Path::new(file), &name)?;
+        let reader = open_file(Path::new(file), &name, "a file of parameters (key=value)")?;
         let header = Header::read(&mut BufReader::new(reader))
             .map_err(|error| Error::new(format!("{name}: {error}")))?;
         for (key, value) in header.entries() {
@@ -260,10 +260,14 @@ fn keys_of(param: &'static Param) -> impl Iterator<Item = (&'static Param, Strin
 
 /// The sentence for a key that nobody knows, with the nearest one that is known.
 fn unknown(program: &'static Program, key: &str) -> String {
+    let mut elsewhere = program.params.iter().filter(|param| !param.is_shown());
+    if let Some(param) = elsewhere.find(|param| param.name == key) {
+        return format!("unknown parameter {key}=: {}", param.doc);
+    }
     let known = program
         .params
         .iter()
-        .filter(|param| !param.ignored)
+        .filter(|param| !param.ignored && param.is_shown())
         .flat_map(Param::names)
         .chain(COMMON.iter().map(|(key, _)| *key));
     let bare = key.trim_start_matches('-').to_lowercase();

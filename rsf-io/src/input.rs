@@ -1,6 +1,7 @@
 //! A dataset that is read: its header, and its elements as one forward stream or by position.
 
 mod flaws;
+mod foreign;
 mod found;
 mod spool;
 
@@ -82,7 +83,7 @@ impl Input {
 
     /// As [`Input::open`], with the name that messages use.
     pub(crate) fn open_as(name: String, path: &Path, cut: Cut) -> Result<Self> {
-        let file = open_file(path, &name)?;
+        let file = open_file(path, &name, "an RSF file")?;
         let reader = BufReader::with_capacity(PIECE, file);
         Self::from_reader(name, reader, Some(path), cut)
     }
@@ -96,6 +97,9 @@ impl Input {
     ) -> Result<Self> {
         let at = |error: Error| Error::new(format!("{name}: {error}"));
         let mut ids = file_id(reader.get_ref()).into_iter().collect::<Vec<_>>();
+        if let Some(told) = foreign::told(peek(&mut reader).map_err(at)?, path) {
+            return Err(at(Error::new(told)));
+        }
         let header = Header::read(&mut reader).map_err(at)?;
         if header.is_empty() && !header.is_inline() {
             return Err(at(Error::new("is empty, an RSF header was expected")));
@@ -415,14 +419,25 @@ impl Input {
     }
 }
 
-/// Opens a file for reading; a directory is refused.
-pub(crate) fn open_file(path: &Path, name: &str) -> Result<File> {
+/// Opens a file for reading; a directory is refused where `wanted` was expected.
+pub(crate) fn open_file(path: &Path, name: &str, wanted: &str) -> Result<File> {
     let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}"), e))?;
     match file.metadata() {
         Ok(meta) if meta.is_dir() => Err(Error::new(format!(
-            "cannot read {name}: it is a directory, an RSF file was expected"
+            "cannot read {name}: it is a directory, {wanted} was expected"
         ))),
         _ => Ok(file),
+    }
+}
+
+/// What a reader has ahead; on a pipe this waits for the first bytes.
+fn peek(reader: &mut BufReader<File>) -> Result<&[u8]> {
+    loop {
+        match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::os("cannot read the header", error)),
+            Ok(_) => return Ok(reader.buffer()),
+        }
     }
 }
 

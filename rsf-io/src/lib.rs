@@ -57,7 +57,8 @@ mod together;
 mod value;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufReader, IsTerminal, Write};
 use std::panic;
 use std::path::Path;
 use std::process::ExitCode;
@@ -199,7 +200,7 @@ fn whole_run(
     let stdin = if bare {
         let (stdin, with_data) = pipe::stdin_with_data()?;
         if !with_data {
-            refuse_file(name)?;
+            refuse_file(name, &stdin)?;
             return show(&selfdoc::text(program, name));
         }
         stdin
@@ -210,14 +211,19 @@ fn whole_run(
     run(&mut job)
 }
 
-/// The documentation is no dataset: `sfspike > out.rsf` was meant to make one.
-fn refuse_file(name: &str) -> Result<()> {
+/// The documentation is no dataset: `sfspike > out.rsf` was meant to make one, and so was a program behind one that brought nothing.
+fn refuse_file(name: &str, stdin: &BufReader<File>) -> Result<()> {
     let stdout = pipe::stdout_file()?;
-    if !files::is_regular(&stdout) {
+    let empty = pipe::is_empty(stdin);
+    if !files::is_regular(&stdout) && (!empty || stdout.is_terminal()) {
         return Ok(());
     }
+    let input = match empty {
+        true => "standard input is empty (did the program before it fail?) and there are no parameters",
+        false => "there are neither parameters nor an RSF file on standard input",
+    };
     Err(Error::new(format!(
-        "there are neither parameters nor an RSF file on standard input, so there is nothing to write ({name} --help > FILE writes the documentation)"
+        "{input}, so there is nothing to write ({name} --help > FILE writes the documentation)"
     )))
 }
 

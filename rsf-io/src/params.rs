@@ -30,6 +30,8 @@ pub enum ParamKind {
     Words,
     /// Every key that is not declared, such as the tags of `sfmath`.
     Keys,
+    /// A key that this program does not take and its users look for here: the sentence says what to do instead.
+    Elsewhere,
 }
 
 /// One parameter of a program, made by the functions named like its kind and refined by the methods:
@@ -139,6 +141,11 @@ impl Param {
         Self::new(name, ParamKind::Keys)
     }
 
+    /// A key that this program does not take; `doc` says what to do instead.
+    pub const fn elsewhere(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Elsewhere)
+    }
+
     /// Value used when the key is absent, written as the user would type it.
     pub const fn default(mut self, value: &'static str) -> Self {
         self.default = Some(value);
@@ -220,11 +227,17 @@ impl ParamKind {
             Self::NumberOrFile => "float/file",
             Self::Words => "words",
             Self::Keys => "keys",
+            Self::Elsewhere => "elsewhere",
         }
     }
 }
 
 impl Param {
+    /// Whether it is a parameter of the program, and so in its documentation.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.kind != ParamKind::Elsewhere
+    }
+
     /// The name and the aliases.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.into_iter().flatten())
@@ -232,7 +245,7 @@ impl Param {
 
     /// True when `key` is the name or an alias, or the name with the number of an axis for its `#`.
     pub(crate) fn answers_to(&self, key: &str) -> bool {
-        if matches!(self.kind, ParamKind::Words | ParamKind::Keys) {
+        if !self.is_shown() || matches!(self.kind, ParamKind::Words | ParamKind::Keys) {
             return false;
         }
         match self.name.split_once('#') {
@@ -253,7 +266,7 @@ impl Param {
     /// Every key under which values can be kept.
     pub(crate) fn all_keys(&self) -> Vec<String> {
         match self.kind {
-            ParamKind::Words | ParamKind::Keys => Vec::new(),
+            ParamKind::Words | ParamKind::Keys | ParamKind::Elsewhere => Vec::new(),
             _ if self.name.contains('#') => (1..=crate::MAX_AXES)
                 .map(|i| self.name.replace('#', &i.to_string()))
                 .collect(),

@@ -85,6 +85,13 @@ pub(crate) fn holds_data(reader: &mut BufReader<File>) -> Result<bool> {
     Ok(!some.is_empty())
 }
 
+/// Whether standard input, of which nothing came, is a pipe or a file: somebody meant to send something.
+pub(crate) fn is_empty(reader: &BufReader<File>) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = reader.get_ref().metadata().map(|meta| meta.file_type());
+    kind.is_ok_and(|kind| kind.is_fifo() || kind.is_file())
+}
+
 /// Name of the regular file behind an open one, if it still has one.
 pub(crate) fn name_of(file: &File) -> Option<PathBuf> {
     use std::os::fd::AsRawFd;

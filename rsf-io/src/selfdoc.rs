@@ -21,7 +21,8 @@ pub(crate) fn text(program: &Program, name: &str) -> String {
     if !program.comments.trim().is_empty() {
         section(&mut out, "COMMENTS", &paragraphs(program.comments));
     }
-    let parameters: Vec<String> = program.params.chunk_by(alike).flat_map(parameters).collect();
+    let shown: Vec<Param> = shown(program).copied().collect();
+    let parameters: Vec<String> = shown.chunk_by(alike).flat_map(parameters).collect();
     section(&mut out, "PARAMETERS", &parameters);
     let common = COMMON.iter().map(|(key, doc)| (format!("{key}="), *doc));
     let options = OPTIONS.iter().map(|(key, doc)| (key.to_string(), *doc));
@@ -43,6 +44,11 @@ pub(crate) fn text(program: &Program, name: &str) -> String {
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
+}
+
+/// Those that the program has.
+fn shown(program: &Program) -> impl Iterator<Item = &Param> {
+    program.params.iter().filter(|param| param.is_shown())
 }
 
 fn section(out: &mut String, heading: &str, lines: &[String]) {
@@ -164,9 +170,7 @@ fn paragraphs(text: &str) -> Vec<String> {
 
 /// The declaration as JSON: what a generator of sfdoc's modules needs.
 pub(crate) fn json(program: &Program, name: &str) -> String {
-    let params: Vec<String> = program
-        .params
-        .iter()
+    let params: Vec<String> = shown(program)
         .map(|param| {
             let default = default_of(param);
             let aliases: Vec<String> = param.aliases.iter().flatten().map(|a| quoted(a)).collect();

@@ -60,7 +60,7 @@ impl Param {
                 self.in_range(value, raw).map(|()| Value::Float(value))?
             }
             ParamKind::Bool => Value::Flag(flag(trimmed).ok_or_else(|| self.wrong(raw))?),
-            ParamKind::Text | ParamKind::Words | ParamKind::Keys => {
+            ParamKind::Text | ParamKind::Words | ParamKind::Keys | ParamKind::Elsewhere => {
                 Value::Text(OsString::from_vec(bytes.to_vec()))
             }
             ParamKind::Choice(words) => {
@@ -136,7 +136,7 @@ impl Param {
             ParamKind::Int => "a whole number".to_string(),
             ParamKind::Float => "a number".to_string(),
             ParamKind::Bool => return "y or n".to_string(),
-            ParamKind::Text | ParamKind::Keys => return "a text".to_string(),
+            ParamKind::Text | ParamKind::Keys | ParamKind::Elsewhere => return "a text".to_string(),
             ParamKind::Words => return "words without =".to_string(),
             ParamKind::Choice(words) => return words.join(" or "),
             ParamKind::Ints => "whole numbers separated by commas".to_string(),

@@ -194,6 +194,7 @@ fn waves_are_the_same_far_from_zero() {
             "{words}: {}",
             made.err
         );
+        short_places(&made.err);
     }
 }
 
@@ -223,4 +224,13 @@ fn moments_in_fluids_are_those_of_specfem3d_on_request() {
     println!("{apart:.1e}");
     // Differences over two steps: (w dt)^2/6 with w to 8/s.
     assert!(apart < 2e-3, "{apart}");
+}
+
+/// Places in metres have centimetres, and not the fifteen digits of a projection.
+fn short_places(said: &str) {
+    if let Some((_, place)) = said.split_once("is at x=") {
+        let numbers = place.split_once(": the mesh").unwrap().0.split(", y=");
+        let decimals = numbers.map(|number| number.split_once('.').map_or(0, |(_, behind)| behind.len()));
+        assert!(decimals.max().unwrap() <= 2, "{said}");
+    }
 }

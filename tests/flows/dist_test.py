@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import unittest
 import zipfile
 
@@ -41,12 +42,27 @@ class Handed(Scratch):
             cls.archive, cls.wheel = dist.make(TOP, BINARIES, cls.out)
         cls.told = told.getvalue()
 
-    def first_flow(self, prefix):
-        """A flow and a chapter of the book, with nothing of this checkout in sight but the SCons that runs the tests."""
+    def alone(self):
+        """An environment with nothing of this checkout in sight but the SCons that runs the tests."""
         scons = self.write("tools/scons", f'#!/bin/sh\nexec {sys.executable} -m SCons "$@"\n', 0o755)
         environment = {"PATH": f"{os.path.dirname(scons)}:/usr/bin:/bin", "HOME": self.folder}
         if paths := [path for path in sys.path if os.path.isdir(os.path.join(path, "SCons"))]:
             environment["PYTHONPATH"] = paths[0]
+        return environment
+
+    def first_notebook(self, prefix):
+        """The first chapter as a notebook, out of the installed book; returns what it shows."""
+        shutil.copytree(os.path.join(prefix, "share/sifaka/book/user/01-first-shot"), self.path("first"))
+        environment = self.alone()
+        environment["PATH"] = os.path.join(prefix, "bin") + ":" + environment["PATH"]
+        words = [sys.executable, os.path.join(TOP, "tests", "flows", "cells.py"), self.path("first", "01-first-shot.ipynb")]
+        run = subprocess.run(words, env=environment, capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return re.findall(r"^([0-9.]+) s: (\d+) bytes of (Fig/\S+)", run.stdout, re.MULTILINE)
+
+    def first_flow(self, prefix):
+        """A flow and a chapter of the book."""
+        environment = self.alone()
         self.write("flow/SConstruct", FLOW)
         runner = os.path.join(prefix, "bin", "sifaka-scons")
         run = subprocess.run([runner, "-Q"], cwd=self.path("flow"), env=environment, capture_output=True, text=True)
@@ -81,6 +97,7 @@ class Handed(Scratch):
             if os.environ.get("REQUIRE_CC"):
                 self.fail("no Python here has pip")
             self.skipTest("no Python here has pip")
+        began = time.time()
         words = [python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile", "--ignore-installed"]
         run = subprocess.run([*words, "--prefix", self.path("root"), self.wheel], capture_output=True, text=True, env=dict(os.environ, PIP_ROOT_USER_ACTION="ignore"))
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
@@ -88,6 +105,13 @@ class Handed(Scratch):
         # Debian's Python puts a folder in between.
         if os.path.exists(os.path.join(prefix, "local", "bin")):
             prefix = os.path.join(prefix, "local")
+        installed = time.time() - began
+        pictures = self.first_notebook(prefix)
+        self.assertEqual([name for _, _, name in pictures], ["Fig/snapshots.png", "Fig/gather.png"])
+        self.assertGreater(min(int(size) for _, size, _ in pictures), 10000)
+        # From pip install to the first picture in a notebook.
+        self.assertLess(installed + float(pictures[0][0]), 60)
+        print(f"the first picture {installed + float(pictures[0][0]):.1f} s after pip install began", file=sys.stderr)
         self.first_flow(prefix)
         self.assertEqual(set(os.listdir(os.path.join(prefix, "bin"))), set(os.listdir(NAMES)) | {"sifaka-scons"})
 

@@ -96,6 +96,22 @@ class Runs(Scratch):
         with self.assertRaisesRegex(ValueError, "beyond single precision"):
             sifaka.run("attr", np.array([1.0, 1e300]))
 
+    def test_whole_numbers_are_taken_where_they_are_exact(self):
+        axes = dict(x=(0, 10, 30), z=(0, 10, 20))
+        real = {name: sifaka.grid(value, **axes) for name, value in (("vp", 3000), ("vs", 1700), ("den", 2200))}
+        words = dict(nt=20, dt=0.001, tau=0.01)
+        wanted = sifaka.run("sfvsfd2d-gpu", sou=sifaka.points(x=100, z=50), rec=sifaka.points(x=[60, 80], z=20), qp=real["vp"] / 100, qs=30, **real, **words)
+        points = dict(sou=[[100, 50]], rec=np.array([[60, 20], [80, 20]], "i2"), qp=np.full((30, 20), 30), qs=30)
+        for kind in ("i4", "i8", "u2"):
+            data = sifaka.run("sfvsfd2d-gpu", **points, **{name: value.astype(kind) for name, value in real.items()}, **words)
+            np.testing.assert_array_equal(data, wanted)
+        with self.assertRaisesRegex(ValueError, "vp: 16777217 is no number of single precision, which holds all whole numbers up to 16777216"):
+            sifaka.run("sfvsfd2d-gpu", vp=(0 * real["vp"]).astype("i8") + 2**24 + 1, vs=real["vs"], den=real["den"], **points, **words)
+        # Everyday programs take them as they are, and masks stay whole.
+        self.assertEqual(sifaka.run("window", np.arange(5), f1=2).dtype, np.int32)
+        kept = sifaka.run("headerwindow", np.ones((3, 4), "f4"), mask=np.array([1, 0, 1]))
+        self.assertEqual(kept.shape, (2, 4))
+
     def test_several_shots(self):
         earth = {name: sifaka.grid(value, x=(0, 10, 30), z=(0, 10, 20)) for name, value in (("vp", 3000), ("vs", 1700), ("den", 2200))}
         sou = np.stack([sifaka.points(x=x, z=50) for x in (100, 150, 200)])

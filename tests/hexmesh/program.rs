@@ -245,3 +245,20 @@ fn memory_is_counted_before_a_mesh_is_made() {
         run.err
     );
 }
+
+#[test]
+fn files_of_two_meshes_in_one_folder_are_told_apart() {
+    let desk = Desk::new();
+    let plane = "sfhexmesh surfaces=1000,0 layers=5 nx=8 xmin=0 xmax=1600";
+    let made = desk.sh(&format!(
+        "{plane} {ROCK} > plane.rsf && {plane} ny=6 ymin=0 ymax=1200 {ROCK} > box.rsf; sfhexmesh mesh=plane.rsf > again.rsf"
+    ));
+    assert_eq!(made.code, 1, "{}", made.err);
+    for words in [
+        "elements of 4 nodes, as meshes in 2 dimensions have",
+        "has places in 3",
+        "base= gives those of a second mesh",
+    ] {
+        assert!(made.err.contains(words), "{}", made.err);
+    }
+}

@@ -246,6 +246,27 @@ fn refusals_say_what_is_allowed() {
     }
 }
 
+#[test]
+fn values_that_are_no_numbers_are_told() {
+    let desk = Desk::new();
+    desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
+    desk.floats(
+        "gap",
+        "n1=3 n2=2",
+        &[0.0, f32::NAN, 2.0, f32::NAN, f32::NEG_INFINITY, f32::NAN],
+    );
+    for (input, wanted) in [
+        ("nan", "nothing to see: none of the values is a number"),
+        (
+            "gap",
+            "nothing to see of 1 of 2 curves (counted from 1: 2): none of their values is a number",
+        ),
+    ] {
+        let (_, said) = desk.made("graph", input);
+        assert!(said.contains(wanted), "{said}");
+    }
+}
+
 /// The pen of zero lines, of strings and of dots.
 const PALE: Rgb = [205; 3];
 const ORANGE: Rgb = [230, 159, 0];

@@ -331,3 +331,110 @@ fn water_beside_rock_wants_order_two() {
     desk.dataset("vs.rsf", header, &vec![0.0; cells]);
     assert_eq!(warning(&desk, 2, ""), "");
 }
+
+/// What a user of the other number of dimensions is told: the axes, and the program that takes them.
+#[test]
+fn models_and_points_of_other_dimensions_name_their_program() {
+    let (flat, solid) = (desk(2), desk(3));
+    for name in ["vp", "vs", "den", "sou", "rec"] {
+        for (from, to) in [(&flat, &solid), (&solid, &flat)] {
+            let header = std::fs::read(from.path(&format!("{name}.rsf"))).unwrap();
+            let moved = String::from_utf8_lossy(&header)
+                .replace("in=\"", &format!("in=\"{}/", from.path("").display()));
+            std::fs::write(to.path(&format!("{name}-other.rsf")), moved).unwrap();
+        }
+    }
+    let all = "vp=vp-other.rsf vs=vs-other.rsf den=den-other.rsf";
+    refused(
+        &flat,
+        2,
+        all,
+        &[
+            "vp=vp-other.rsf has three axes (n1=",
+            "a 2-D program takes z and x: sfvsfd3d-gpu runs",
+        ],
+    );
+    refused(
+        &solid,
+        3,
+        all,
+        &[
+            "vp=vp-other.rsf has two axes (n1=",
+            "takes z, x and y: sfvsfd2d-gpu runs",
+            "sfspray axis=3",
+        ],
+    );
+    refused(
+        &flat,
+        2,
+        "sou=sou-other.rsf",
+        &[
+            "n1=3 coordinates a point",
+            "x, z (sfvsfd3d-gpu takes points of n1=3)",
+        ],
+    );
+    refused(
+        &solid,
+        3,
+        "rec=rec-other.rsf",
+        &[
+            "n1=2 coordinates a point",
+            "x, y, z (sfvsfd2d-gpu takes points of n1=2)",
+        ],
+    );
+    for (desk, program, wanted) in [
+        (&flat, "sfvsgrad2d-gpu", "sfvsgrad3d-gpu runs"),
+        (&solid, "sfvsborn3d-gpu", "sfvsborn2d-gpu runs"),
+    ] {
+        let run = desk.sh(&format!(
+            "{program} {all} sou=sou.rsf rec=rec.rsf nt=9 dt=0.001 tau=0.008 < vp.rsf > data.rsf"
+        ));
+        assert!(run.code == 1 && run.err.contains(wanted), "{run:?}");
+    }
+}
+
+/// Words of earthquakes that only some programs have.
+#[test]
+fn files_of_earthquakes_are_refused_in_a_plane_with_what_it_takes() {
+    let say = |desk: &Desk, program: &str, word: &str| {
+        let run = desk.sh(&format!("{program} {word}=CMT vp=vp.rsf > data.rsf"));
+        assert_eq!(run.code, 1, "{run:?}");
+        run.err.lines().next().unwrap_or_default().to_string()
+    };
+    let desk = desk(2);
+    for program in [
+        "sfvsfd2d-gpu",
+        "sfvsgrad2d-gpu",
+        "sfvsborn2d-gpu",
+        "sfvsrtm2d-gpu",
+        "sfsem2d-gpu",
+        "sfsemgrad2d-gpu",
+    ] {
+        for word in ["cmt", "quakeml"] {
+            let said = say(&desk, program, word);
+            let words = format!(
+                "{program}: warning: unknown parameter {word}=: a moment tensor needs three dimensions, and sfvsfd3d-gpu"
+            );
+            assert!(
+                said.starts_with(&words) && said.contains("src=moment with mxx=, mzz= and mxz="),
+                "{said}"
+            );
+        }
+        assert!(say(&desk, program, "force").contains("src=force with fx= and fz="));
+        assert!(say(&desk, program, "stations").contains("rec= names the points (x, z)"));
+    }
+    for program in ["sfvsgrad3d-gpu", "sfvsborn3d-gpu", "sfvsrtm3d-gpu"] {
+        let said = say(&desk, program, "cmt");
+        assert!(
+            said.contains("sfvsfd3d-gpu and sfsem3d-gpu take such files") && said.contains("myz="),
+            "{said}"
+        );
+    }
+    for program in ["sfewefd2d-gpu", "sfewefd3d-gpu"] {
+        assert!(say(&desk, program, "cmt").contains("standard input has the wavelets"));
+    }
+    // They are no parameters: neither help nor the list for sfdoc has them.
+    let shown = desk.sh("sfvsfd2d-gpu --help; sfvsfd2d-gpu --sfdoc");
+    assert!(!shown.out.contains("\n    string      cmt="), "{shown:?}");
+    assert!(!shown.out.contains("\"cmt\""), "{shown:?}");
+}

@@ -148,7 +148,7 @@ fn grids_that_disagree() {
         "den.rsf",
         &format!("{} n3=2", grid(2)),
         &[2.0; 2 * 20 * 24],
-        &["den=", "960", "480"],
+        &["den=", "three axes (n1=20, n2=24, n3=2)", "sfewefd3d-gpu runs"],
     );
     let zero_spacing = stiffness_header(2).replace("d1=0.01", "d1=0");
     replaced("ccc.rsf", &zero_spacing, &stiffness(2), &["d1="]);

@@ -104,6 +104,42 @@ fn the_documentation_is_no_dataset() {
     succeeded(&scratch.shell("probe --help > help.txt"));
     assert!(scratch.text("help.txt").contains("rsf-probe"));
     assert!(out(&scratch.shell("probe < /dev/null | cat")).contains("rsf-probe"));
+    // Nor is it meant behind a program that brought nothing.
+    for nothing in ["false | probe", "true > none; probe < none"] {
+        let done = scratch.shell(nothing);
+        assert!(failed(&done).contains("standard input is empty (did the program before it fail?)"));
+        assert_eq!(out(&done), "");
+    }
+}
+
+#[test]
+fn what_is_no_dataset_is_called_by_its_name() {
+    let scratch = Scratch::new();
+    succeeded(
+        &scratch.shell("probe mode=make n1=100 > x.rsf; printf '\\211PNG\\r\\n' > p.png; mkdir folder"),
+    );
+    let says = |line: &str, words: &str| {
+        let said = failed(&scratch.shell(line));
+        assert!(said.contains(words), "{line}: {said}");
+    };
+    says(
+        "cat x.rsf@ | probe > y.rsf",
+        "standard input: has no RSF header but numbers (as native_float they begin with 0, 1, 2)",
+    );
+    says(
+        "probe < x.rsf@ > y.rsf",
+        "give the header (x.rsf), which names these numbers",
+    );
+    says("probe < p.png > y.rsf", "is no RSF file but a picture (PNG)");
+    says(
+        "probe mode=make par=folder > y.rsf",
+        "par=folder: it is a directory, a file of parameters (key=value) was expected",
+    );
+    // What the sentence says is enough to read them.
+    succeeded(
+        &scratch.shell("echo 'n1=100 data_format=native_float in=x.rsf@' > raw.rsf; probe < raw.rsf > y.rsf"),
+    );
+    assert_eq!(scratch.reals("y.rsf"), scratch.reals("x.rsf"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ impl<const D: usize> From<[f64; D]> for Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = if self.0.len() == 2 { "(x, z)" } else { "(x, y, z)" };
-        // Seven digits are what single precision holds; a shorter number is printed as it is.
+        // A shorter number is printed as it is.
         let shown: Vec<String> = self.0.iter().map(|x| format!("{}", seven(*x))).collect();
         write!(f, "{names} = ({})", shown.join(", "))
     }
@@ -40,8 +40,11 @@ impl fmt::Display for Near {
     }
 }
 
-/// The number rounded to seven digits.
+/// The number rounded to seven digits, which single precision holds; coordinates of maps, which are beyond that, to centimetres.
 fn seven(x: f64) -> f64 {
+    if x.abs() > 1e5 && x.abs() < 1e12 {
+        return (x * 100.0).round() / 100.0;
+    }
     format!("{x:.6e}").parse().unwrap_or(x)
 }
 
@@ -165,7 +168,8 @@ pub enum Fault {
     )]
     StrandedFluid { element: usize, at: Place },
     #[error(
-        "{what} at {at} is outside of the mesh; the nearest point of the mesh is {nearest}, {distance:.4e} m away in element {element}"
+        "{what} at {at} is outside of the mesh; the nearest point of the mesh is {nearest}, {} m away in element {element}",
+        seven(*.distance)
     )]
     Outside {
         what: String,
@@ -194,5 +198,11 @@ mod tests {
         );
         let place = Place::from([1.0 / 3.0, 2e5, -0.5]);
         assert_eq!(place.to_string(), "(x, y, z) = (0.3333333, 200000, -0.5)");
+        // Places on maps keep their centimetres, and none of the digits behind.
+        let place = Place::from([493_211.123_456, 4_172_233.987_650, -1_234.567_891]);
+        assert_eq!(
+            place.to_string(),
+            "(x, y, z) = (493211.12, 4172233.99, -1234.568)"
+        );
     }
 }

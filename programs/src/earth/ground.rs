@@ -338,7 +338,10 @@ fn in_box(
     };
     let placed = places.iter().zip(over).zip(tops).map(|((place, [x, y]), top)| {
         let Some(top) = top else {
-            let [[x0, x1], [y0, y1]] = terrain.reach;
+            // To centimetres: projections have fifteen digits.
+            let short = |x: f64| (x * 100.0).round() / 100.0;
+            let [[x0, x1], [y0, y1]] = terrain.reach.map(|ends| ends.map(short));
+            let [x, y] = [x, y].map(short);
             bail!(
                 "{} is at x={x}, y={y}: the {} has no ground there, it reaches from {x0} to {x1} along x and from {y0} to {y1} along y. Places are x and y in metres, or degrees with utm= or epsg=; with depth=z depths count from z=0",
                 place.what, terrain.what

@@ -97,6 +97,19 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
         );
     }
     let per_element = elements.axis(1).n;
+    let of_elements = match per_element {
+        4 | 9 => 2,
+        8 | 27 => 3,
+        _ => ndim,
+    };
+    if of_elements != ndim {
+        bail!(
+            "{} has elements of {per_element} nodes, as meshes in {of_elements} dimensions have, and {} has places in {ndim}: they belong to \
+different meshes. sfhexmesh calls the files beside a mesh mesh-nodes.rsf and so on, and base= gives those of a second mesh in the same folder another name",
+            elements.name(),
+            nodes.name()
+        );
+    }
     countable(
         &elements.name(),
         u128::from(elements.len()) / per_element.max(1) as u128,

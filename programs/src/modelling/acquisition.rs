@@ -1,5 +1,6 @@
 //! RSF files of the acquisition that all methods share: points, and data by shots.
 
+use super::model::of_dimensions;
 use anyhow::bail;
 use kernels::grid::points::Point;
 use kernels::grid::{AXES, Padded};
@@ -54,7 +55,16 @@ fn counted(input: &Input, ndim: usize) -> anyhow::Result<usize> {
     let name = input.name();
     if coordinates != ndim {
         let order = if ndim == 3 { "x, y, z" } else { "x, z" };
-        bail!("{name} has n1={coordinates} coordinates a point; a {ndim}-D run needs n1={ndim}: {order}");
+        let other = match (coordinates, ndim) {
+            (2, 3) | (3, 2) => format!(
+                " ({} takes points of n1={coordinates})",
+                of_dimensions(coordinates)
+            ),
+            _ => String::new(),
+        };
+        bail!(
+            "{name} has n1={coordinates} coordinates a point; a {ndim}-D run needs n1={ndim}: {order}{other}"
+        );
     }
     if count == 0 || input.is_empty() {
         bail!("{name} has no points; at least one is needed");

@@ -8,6 +8,7 @@ use kernels::medium::{Coefficients, Destination, Findings, Inspection, Symmetry,
 use kernels::stability::BadCell;
 use rsf_io::Input;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -70,6 +71,7 @@ fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
 /// Refuses a file that has not one number a cell.
 pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
     let cells = grid.cells();
+    other_dimensions(file, grid.ndim)?;
     if file.len() != cells as u64 {
         bail!(
             "{} has {} values; the grid {} has {cells}",
@@ -79,6 +81,34 @@ pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses a file with one number a cell that has an axis more or less than the program. A third axis of one sample is no axis.
+fn other_dimensions(file: &Input, ndim: usize) -> anyhow::Result<()> {
+    let (axes, name) = (file.rank(), file.name());
+    let lengths: Vec<String> = (1..=axes).map(|a| format!("n{a}={}", file.axis(a).n)).collect();
+    let lengths = lengths.join(", ");
+    match ndim {
+        2 if axes == 3 => bail!(
+            "{name} has three axes ({lengths}), and a 2-D program takes z and x: {} runs models of z, x and y, and sfwindow n3=1 f3=0 takes one plane",
+            of_dimensions(3)
+        ),
+        3 if axes == 2 => bail!(
+            "{name} has two axes ({lengths}), and a 3-D program takes z, x and y: {} runs models of z and x, and sfspray axis=3 n=100 o=0 d=10 repeats the plane along y",
+            of_dimensions(2)
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The program that does in so many dimensions what this one does in others.
+pub fn of_dimensions(ndim: usize) -> String {
+    let called = std::env::args_os().next().unwrap_or_default();
+    let name = Path::new(&called)
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    name.replace(&format!("{}d", 5 - ndim), &format!("{ndim}d"))
 }
 
 /// Refuses quality factors below 1, of which a wave is gone within a fraction of its length; 0 is no loss.
@@ -93,6 +123,7 @@ pub fn refuse_low_quality(key: &str, factors: &[f32]) -> anyhow::Result<()> {
 
 /// The model grid of the stiffness file, after checking that the density file has the same.
 fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
+    other_dimensions(density, ndim)?;
     let grid = shared_grid(&[stiffness, density], ndim)?;
     let (planes, cells) = (stiffness.axis(ndim + 1).n, grid.cells() as u64);
     let known = Coefficients::of_count(ndim, planes).is_some();

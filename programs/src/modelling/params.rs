@@ -67,3 +67,46 @@ pub const GROUPS: Param = Param::int("groups")
     .default_text("1; with gpu= and ngpu=, the number of GPUs over ngpu")
     .range("from 1 to 65536", Some(1.0), Some(65536.0))
     .doc("with several shots: number of shots that each process computes at the same time, each on ngpu= GPUs or on its share of the threads; in sfvsfd2d-gpu and sfvsfd3d-gpu shots of a small grid share a GPU, by default as many as fill it; linearised shots of a small grid run on one thread of the CPU each, by default as many as there are threads; results do not depend on it");
+
+/// Files of earthquakes and stations that programs in a plane do not take, and what they take.
+#[cfg(feature = "velocity-stress")]
+pub const FLAT: [Param; 4] = [
+    Param::elsewhere("cmt").doc(FLAT_TENSOR),
+    Param::elsewhere("quakeml").doc(FLAT_TENSOR),
+    Param::elsewhere("force").doc(
+        "files of forces have three dimensions, and sfvsfd3d-gpu and sfsem3d-gpu take them. In 2-D sou= names the points (x, z), and src=force \
+with fx= and fz= gives the force",
+    ),
+    Param::elsewhere("stations").doc(
+        "files of stations have three dimensions, and sfvsfd3d-gpu and sfsem3d-gpu take them. In 2-D rec= names the points (x, z)",
+    ),
+];
+#[cfg(feature = "velocity-stress")]
+const FLAT_TENSOR: &str = "a moment tensor needs three dimensions, and sfvsfd3d-gpu and sfsem3d-gpu take such files. In 2-D sou= names the \
+points (x, z), and src=moment with mxx=, mzz= and mxz= (or mech=) gives the components in the plane";
+
+/// The same of programs in three dimensions that take points only.
+#[cfg(feature = "velocity-stress")]
+pub const POINTS: [Param; 4] = [
+    Param::elsewhere("cmt").doc(POINTS_TENSOR),
+    Param::elsewhere("quakeml").doc(POINTS_TENSOR),
+    Param::elsewhere("force").doc(
+        "sfvsfd3d-gpu and sfsem3d-gpu take files of forces. Here sou= names the points of sources, and src=force with fx=, fy= and fz= gives the force",
+    ),
+    STATIONS,
+];
+#[cfg(feature = "velocity-stress")]
+const POINTS_TENSOR: &str = "sfvsfd3d-gpu and sfsem3d-gpu take such files. Here sou= names the points of sources, and src=moment with mxx=, \
+myy=, mzz=, mxy=, mxz= and myz= (or mech=) gives the moment tensor";
+const STATIONS: Param = Param::elsewhere("stations")
+    .doc("sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers");
+
+/// The same of the displacement programs.
+pub const WAVELETS: [Param; 4] = [
+    Param::elsewhere("cmt").doc(WAVELETS_ONLY),
+    Param::elsewhere("quakeml").doc(WAVELETS_ONLY),
+    Param::elsewhere("force").doc(WAVELETS_ONLY),
+    STATIONS,
+];
+const WAVELETS_ONLY: &str = "sfvsfd3d-gpu and sfsem3d-gpu take files of earthquakes. Here sou= names the points of sources, and standard input \
+has the wavelets of their forces (or, with ssou=y, stresses)";

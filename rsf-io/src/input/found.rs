@@ -25,7 +25,7 @@ pub(super) struct Found {
 /// one beside the header is taken, with a warning.
 pub(super) fn open_data(path: &Path, header: Option<&Path>) -> Result<Found> {
     let shown = format!("data file {}", path.display());
-    let here = open_file(path, &shown);
+    let here = open_file(path, &shown, "a file of numbers");
     let found = |file: File, doubt: Option<String>| Found {
         file,
         shown: shown.clone(),
@@ -61,7 +61,7 @@ pub(super) fn open_data(path: &Path, header: Option<&Path>) -> Result<Found> {
             })
         }
         Err(Error::Os { cause, what }) if cause.kind() == io::ErrorKind::NotFound => {
-            match open_file(&beside, &shown) {
+            match open_file(&beside, &shown, "a file of numbers") {
                 Ok(file) => Ok(found(file, None)),
                 Err(_) => Err(Error::Os { cause, what }),
             }

@@ -21,6 +21,10 @@ import xarray
 from ._arrays import dataset
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Inputs of whole numbers; all other parameters that name datasets are real ones.
+WHOLE = frozenset(("absorbing", "elements", "free", "head", "known", "mask", "mesh", "regions", "tfile"))
+# Single precision holds all whole numbers up to this one.
+EXACT = 2**24
 STEP = re.compile(r"step (\d+) of (\d+)")
 Progress = Union[None, bool, Callable[[int, int], None]]
 
@@ -108,17 +112,26 @@ class Call:
             return "y" if value else "n"
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
-        if isinstance(value, (list, tuple, range, np.ndarray)) and self._role(key) != "input" and (kind or not isinstance(value, np.ndarray)):
+        listed = self._role(key) != "input" and (kind or not isinstance(value, np.ndarray)) and not (kind == "float/file" and np.ndim(value) > 1)
+        if isinstance(value, (list, tuple, range, np.ndarray)) and listed:
             return ",".join(str(item) for item in np.asarray(value).tolist())
         if np.ndim(value) == 0 and not isinstance(value, (rsfdata.Dataset, xarray.DataArray)):
             return str(value)
         return self.file(key, value)
+
+    def _takes_reals(self, name: str) -> bool:
+        """Whether a dataset of this name holds real numbers, whatever the array has; everyday programs take all types on standard input."""
+        if name in self.params:
+            return name not in WHOLE
+        return name.isdecimal() and self.name.endswith("-gpu")
 
     def file(self, name: str, value: Any) -> str:
         """An array as a file in the folder; a name stays what it is."""
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
         path, found = os.path.join(self.folder, f"in-{name}.rsf"), dataset(value)
+        if found.array.dtype.kind in "iu" and self._takes_reals(name):
+            found = found.like(whole(name, found.array))
         if found.array.dtype == np.float64:
             largest = np.max(np.abs(found.array), where=np.isfinite(found.array), initial=0)
             if largest > np.finfo("f4").max:
@@ -153,6 +166,16 @@ class Call:
         if process.returncode:
             raise ProgramError(self.name, process.returncode, messages)
         return Answer(self, out, messages)
+
+
+def whole(name: str, array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Whole numbers as real ones of single precision. Errors: one that is none."""
+    real = array.astype("f4")
+    # What is beyond 64 bits is beyond this comparison, too.
+    wrong = (np.abs(array.astype("f8")) > EXACT) & (real.astype("f8") != array.astype("f8"))
+    if wrong.any():
+        raise ValueError(f"{name}: {array[wrong].flat[0]} is no number of single precision, which holds all whole numbers up to {EXACT}: array.astype('f4') rounds")
+    return real
 
 
 class Answer:

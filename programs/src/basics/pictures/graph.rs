@@ -108,6 +108,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let delivery = Delivery::of(job, &PICTURES)?;
     let curves = read(job, &mut input)?;
+    warn_of_gaps(job, &curves);
     let frame = frame(job, &input, &curves)?;
     let mut page = frame.open()?;
     page.drawing.inside(page.rect);
@@ -156,6 +157,25 @@ fn read(job: &Job, input: &mut Input) -> Result<Curves> {
         input.skip(input.remaining())?;
     }
     Ok(curves)
+}
+
+/// Says which curves are not drawn, for none of their values is a number. Gaps in a curve are what NaN is for.
+fn warn_of_gaps(job: &Job, curves: &Curves) {
+    let numbers = (1..).zip(curves.iter().map(|curve| curve.iter().any(is_finite)));
+    let missing: Vec<String> = numbers
+        .filter(|(_, some)| !some)
+        .map(|(i, _)| i.to_string())
+        .collect();
+    if missing.len() == curves.len() {
+        job.warn("nothing to see: none of the values is a number (NaN, or infinite)");
+    } else if !missing.is_empty() {
+        job.warn(&format!(
+            "nothing to see of {} of {} curves (counted from 1: {}): none of their values is a number (NaN, or infinite)",
+            missing.len(),
+            curves.len(),
+            missing.join(", ")
+        ));
+    }
 }
 
 /// Ends of an axis that shows `values`: all of them, or with `pclip` those that are not far from most others.

@@ -2,7 +2,7 @@
 
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WAVELETS, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -111,6 +111,10 @@ macro_rules! params {
                 .range("from 0 (one for each core) to 65536", Some(0.0), Some(65536.0))
                 .doc("number of CPU threads; when GPUs run, the threads read the model"),
             TILE,
+            WAVELETS[0],
+            WAVELETS[1],
+            WAVELETS[2],
+            WAVELETS[3],
             Param::int("ompchunk").ignored().doc("accepted for older flows"),
             Param::float("dt").ignored().doc("the time step is d3 of the wavelet; sfput d3= changes it"),
             Param::int("nt").ignored().doc("accepted for older flows: the number of steps is that of the wavelet"),

@@ -347,10 +347,12 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
     };
     if raw.ndim != D {
         bail!(
-            "the mesh has {} dimensions, and {} runs meshes of {D}: sfsem{}d-gpu runs this one",
+            "the mesh has {} dimensions ({}), and {} runs meshes of {D} ({}): {} runs this one",
             raw.ndim,
+            ["x, z", "x, y, z"][raw.ndim - 2],
             job.program(),
-            raw.ndim
+            ["x, z", "x, y, z"][D - 2],
+            crate::modelling::model::of_dimensions(raw.ndim)
         );
     }
     if !job.flag("attenuation")? {

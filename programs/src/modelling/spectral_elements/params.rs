@@ -3,7 +3,7 @@
 use super::help::{COMMENTS, EXAMPLE_2D, EXAMPLE_3D, USAGE};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -238,7 +238,7 @@ pub(super) const fn counted(lists: &[&[Param]]) -> usize {
 }
 
 const LISTS_2D: &[&[Param]] = &[
-    MESH, RECORDED, SIDES, MAPS, VERB, FILMS, CHECKS, MACHINES, THREADS,
+    MESH, RECORDED, SIDES, MAPS, VERB, FILMS, &FLAT, CHECKS, MACHINES, THREADS,
 ];
 const LISTS_3D: &[&[Param]] = &[
     MESH, RECORDED, SIDES, MAPS, VERB, FILMS, EARTH, FILMS_3D, CHECKS, MACHINES, THREADS,

@@ -3,7 +3,7 @@
 use super::accuracy::{ERROR, PATH};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -241,7 +241,7 @@ macro_rules! params {
 }
 
 /// Parameters of the 2-D program.
-const PARAMS_2D: &[Param] = params!([SOU.required(), REC.required()]);
+const PARAMS_2D: &[Param] = params!([SOU.required(), REC.required(), FLAT[0], FLAT[1], FLAT[2], FLAT[3]]);
 
 /// Parameters of the 3-D program.
 const PARAMS_3D: &[Param] = params!(

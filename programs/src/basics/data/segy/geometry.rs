@@ -137,7 +137,7 @@ each, receivers first; of several components sfwindow takes one",
             if mask.is_some_and(|mask| !mask[trace as usize]) {
                 continue;
             }
-            let (source, receiver) = places(layout.order, &header);
+            let (source, receiver) = places(layout.order, &layout.standard(&header));
             if sources.last() != Some(&source) {
                 sources.push(source);
                 sizes.push(0);

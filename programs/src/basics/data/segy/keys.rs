@@ -18,6 +18,8 @@ pub struct Field {
     pub size: usize,
     /// What it holds.
     pub about: &'static str,
+    /// The user says where it lies, whatever the file says.
+    pub given: bool,
 }
 
 /// Name, bytes and meaning, one field behind the other.
@@ -158,6 +160,7 @@ fn laid_out(table: &[(&'static str, usize, &'static str)]) -> Vec<Field> {
             at,
             size: *size,
             about,
+            given: false,
         }
     };
     table.iter().map(lay).collect()
@@ -209,6 +212,7 @@ fn field(name: &str, at: i64, size: i64) -> Result<Field> {
         at: at as usize,
         size: size as usize,
         about: "a key that was added",
+        given: true,
     })
 }
 

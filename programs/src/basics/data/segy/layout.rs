@@ -1,5 +1,6 @@
 //! How traces are laid out in a file.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write;
 
@@ -7,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use rsf_io::Job;
 
 use super::keys::TRACE_HEADER;
+use super::map::Map;
 use super::samples::{Coding, Order};
 use super::tape::Tape;
 use super::text::{self, TEXT_HEADER};
@@ -14,6 +16,9 @@ use super::{
     BINARY_HEADER, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, NS, ORDER_CONSTANT,
     REAL_HDT, REVISION, TRAILERS,
 };
+
+/// So many textual headers are looked at, where the binary header says at which byte the first trace begins.
+const MOST_TEXTS: u64 = 1000;
 
 /// How the traces of a file are laid out.
 pub struct Layout {
@@ -35,12 +40,26 @@ pub struct Layout {
     pub behind: u64,
     /// Bytes between the header of a trace and its samples.
     pub between: usize,
+    /// Where the keys of trace headers lie, if not where the standard has them.
+    pub map: Option<Map>,
 }
 
 impl Layout {
     /// Bytes of a trace.
     pub fn size(&self) -> usize {
-        TRACE_HEADER + self.between + self.samples * self.coding.size()
+        self.size_of(self.samples)
+    }
+
+    fn size_of(&self, samples: usize) -> usize {
+        TRACE_HEADER + self.between + samples * self.coding.size()
+    }
+
+    /// The header of a trace with its keys at the bytes of the standard.
+    pub fn standard<'a>(&self, header: &'a [u8]) -> Cow<'a, [u8]> {
+        match &self.map {
+            Some(map) => map.to_standard(self.order, header).0.into(),
+            None => header.into(),
+        }
     }
 }
 
@@ -76,15 +95,15 @@ pub fn segy_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         before: (TEXT_HEADER + BINARY_HEADER) as u64,
         behind: 0,
         between: 0,
+        map: None,
     };
     if major(order, &binary) == 2 {
         second_revision(&mut layout, &binary)?;
     }
-    if pass_text(tape, &mut layout, &binary, job.int_opt("ns")?)? {
-        job.warn(
-            "the file has a map of its trace headers (stanza SEG:Layout of revision 2.1), which is not obeyed: keys are read at the bytes of \
-the standard, and others by name=byte, as in cdpx=180",
-        );
+    let texts = pass_text(tape, &mut layout, &binary, job.int_opt("ns")?)?;
+    if job.flag("layout")? {
+        let map = text::stanza(&texts, "seg:layout");
+        layout.map = map.map(|text| Map::of(job, &text)).transpose()?;
     }
     let first = tape.ahead(TRACE_HEADER)?;
     if first.len() == TRACE_HEADER {
@@ -146,6 +165,7 @@ have no sign (sfput d1= sets another)",
 /// Samples and sampling from the header of the first trace, where the binary header has none or where the file has a whole number
 /// of traces only so.
 fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) {
+    let first = &layout.standard(first).into_owned();
     let (samples, step) = (layout.order.count(first, NS), layout.order.count(first, DT));
     if !layout.step_is_long {
         let told = (layout.step * 1e6).round() as usize;
@@ -197,14 +217,13 @@ fn order(job: &Job, binary: &[u8]) -> Result<Order> {
     })
 }
 
-/// Passes over the textual headers that revision 1 allows behind the binary one. The number in the binary header holds from revision
-/// 1 on. Before, it may be anything, and holds where a stanza begins there, as `((` shows, or where traces fill the file only so.
-/// Whether one of them maps the bytes of trace headers.
-fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<bool> {
+/// Reads the textual headers that revision 1 allows behind the binary one, and gives them in ASCII. The number in the binary header
+/// holds from revision 1 on. Before, it may be anything, and holds where a stanza begins there, as `((` shows, or where traces fill
+/// the file only so.
+fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<Vec<String>> {
     let order = layout.order;
     let (major, told) = (major(order, binary), order.int(binary, EXTENDED, 2));
-    let samples = ns.map_or(layout.samples, |ns| ns as usize);
-    let size = Layout { samples, ..*layout }.size() as u64;
+    let size = layout.size_of(ns.map_or(layout.samples, |ns| ns as usize)) as u64;
     let fills = |number: u64| {
         let before = layout.before + number * TEXT_HEADER as u64;
         tape.length
@@ -216,9 +235,14 @@ fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64
         _ => 0,
     };
     if first_trace > layout.before {
-        tape.pass(first_trace - layout.before)?;
+        let between = first_trace - layout.before;
+        // Whole textual headers of no absurd number may hold stanzas.
+        let blocks = (between / TEXT_HEADER as u64).min(MOST_TEXTS);
+        let texts = (0..blocks).map(|i| block_of_text(tape, &|| format!("textual header {}", i + 1)));
+        let texts = texts.collect::<Result<_>>()?;
+        tape.pass(between - blocks * TEXT_HEADER as u64)?;
         layout.before = first_trace;
-        return Ok(false);
+        return Ok(texts);
     }
     let stanza = starts_stanza(&tape.ahead(2)?);
     let announced = matches!(major, 1 | 2);
@@ -230,25 +254,33 @@ fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64
     } else {
         0
     };
-    let (mut block, mut passed, mut maps) = (vec![0; TEXT_HEADER], 0, false);
-    while passed < wanted {
+    let mut texts: Vec<String> = Vec::new();
+    while texts.len() < wanted {
         let what = || match wanted {
             usize::MAX => {
                 "textual headers up to `((SEG: EndText))`, which the binary header announces".into()
             }
-            _ => format!("textual header {} of {wanted} behind the binary one", passed + 1),
+            _ => format!(
+                "textual header {} of {wanted} behind the binary one",
+                texts.len() + 1
+            ),
         };
-        tape.fill(&mut block, &what)?;
-        passed += 1;
-        let text = String::from_utf8_lossy(&text::to_ascii(&block)).to_lowercase();
-        let text = text.replace(' ', "");
-        maps |= text.contains("((seg:layout");
-        if wanted == usize::MAX && text.contains("((seg:endtext))") {
+        let text = block_of_text(tape, &what)?;
+        let last = text::name_of_stanza(&text).is_some_and(|name| name == "seg:endtext");
+        texts.push(text);
+        if wanted == usize::MAX && last {
             break;
         }
     }
-    layout.before += (passed * TEXT_HEADER) as u64;
-    Ok(maps)
+    layout.before += (texts.len() * TEXT_HEADER) as u64;
+    Ok(texts)
+}
+
+/// The next textual header in ASCII.
+fn block_of_text(tape: &mut Tape, what: &dyn Fn() -> String) -> Result<String> {
+    let mut block = vec![0; TEXT_HEADER];
+    tape.fill(&mut block, what)?;
+    Ok(String::from_utf8_lossy(&text::to_ascii(&block)).into_owned())
 }
 
 /// Whether a stanza of a textual header begins here, in ASCII or EBCDIC.
@@ -308,6 +340,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         before: 0,
         behind: 0,
         between: 0,
+        map: None,
     };
     if !told && mixed(&tape.ahead(layout.size())?[TRACE_HEADER..], order) {
         layout.samples_order = order.turned();

@@ -6,6 +6,7 @@
 mod geometry;
 pub mod keys;
 mod layout;
+mod map;
 mod read;
 mod samples;
 mod tape;

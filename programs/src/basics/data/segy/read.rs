@@ -38,7 +38,9 @@ command line (iline=220) is read from another byte, counted from 0; key1=name na
 SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 and 9 \
 (integers of 4, 2, 3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to single precision; \
 textual headers in EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y detects the \
-order of bytes, endian=n declares little-endian). Additional trace headers of revision 2 are passed over. All traces must \
+order of bytes, endian=n declares little-endian). Additional trace headers of revision 2 are passed over. \
+A map of the trace headers (stanza SEG:Layout of revision 2.1) is obeyed: keys come from the bytes and types that it gives, and those that it does not list \
+are 0. All traces must \
 have the same length; headers that give another one are reported. Where the binary header has no number of samples or no \
 sampling interval, those of the first trace are used. The memory used does not depend on the size of the file.\n\n\
 sou= and rec= name files for the points of sources and receivers (x, z or, where y changes, x, y, z; z downwards, from sx, sy, \
@@ -51,7 +53,7 @@ Differs from Madagascar: endian=y examines the file instead of the machine; with
 traces may have more than 32767 samples; samples of all formats but 4 are read; a file that ends in the middle of a \
 trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
 
-static PARAMS: [Param; 18] = [
+static PARAMS: [Param; 19] = [
     Param::string("tape")
         .default_text("standard input")
         .doc("the SEG-Y or SU file"),
@@ -78,6 +80,9 @@ static PARAMS: [Param; 18] = [
     Param::bool("endian")
         .default("y")
         .doc("y: detect the order of bytes; n: little-endian"),
+    Param::bool("layout")
+        .default("y")
+        .doc("y: a map of the trace headers in the file (stanza SEG:Layout of revision 2.1) is obeyed; n: keys are read at the bytes of the standard"),
     Param::int("format")
         .default_text("of the binary header")
         .doc("1 IBM reals, 5 or 6 IEEE reals of 4 or 8 bytes, 2, 3, 7, 8 or 9 integers, 10, 11, 12, 15 or 16 unsigned ones (SEG-Y)"),
@@ -170,6 +175,9 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     let size = (size, traces);
     outputs.copy(&mut tape, &layout, &fields, (size, mask.as_deref()))?;
     outputs.others.tell(job, layout.samples);
+    if let Some(map) = &layout.map {
+        map.tell(job, outputs.others.changed);
+    }
     outputs.finish()
 }
 
@@ -178,6 +186,7 @@ fn delay(layout: &Layout, first: &[u8]) -> f32 {
     if first.len() < TRACE_HEADER {
         return 0.0;
     }
+    let first = &layout.standard(first);
     let factor = factor(layout.order.int(first, TSCALAR, 2));
     (f64::from(layout.order.int(first, DELRT, 2)) * factor / 1000.0) as f32
 }
@@ -247,6 +256,7 @@ fn fields(job: &Job) -> Result<Vec<Field>> {
                 TRACE_HEADER - field.size
             );
             field.at = at as usize;
+            field.given = true;
         }
     }
     fields.extend(extra_fields(job, None)?);
@@ -319,17 +329,19 @@ struct Outputs {
     others: Others,
 }
 
-/// Traces whose headers give another length than all are read with.
+/// What is odd in headers of traces: those that give another length than all are read with.
 #[derive(Default)]
 struct Others {
     count: u64,
     /// Number of the first of them, and its samples.
     first: (u64, usize),
+    /// Values that the whole numbers of keys do not hold as the map of the headers has them.
+    changed: u64,
 }
 
 impl Others {
     fn look(&mut self, layout: &Layout, header: &[u8], trace: u64) {
-        let told = layout.order.count(header, NS);
+        let told = layout.order.count(&layout.standard(&header[..TRACE_HEADER]), NS);
         if told != 0 && told != layout.samples {
             if self.count == 0 {
                 self.first = (trace + 1, told);
@@ -339,7 +351,7 @@ impl Others {
     }
 
     fn tell(&self, job: &Job, samples: usize) {
-        let Self { count, first } = *self;
+        let Self { count, first, .. } = *self;
         if count > 0 {
             job.warn(&format!(
                 "{count} trace headers give another number of samples than the {samples} with which all traces are read, the first \
@@ -394,11 +406,22 @@ impl Outputs {
             output.write_f32(&values)?;
         }
         if let Some(output) = &mut self.headers {
-            let values = block.chunks_exact(size).flat_map(|trace| {
-                let value = |field: &Field| layout.order.int(trace, field.at, field.size);
-                fields.iter().map(value)
-            });
-            output.write_i32(&values.collect::<Vec<i32>>())?;
+            let mut values = Vec::with_capacity(traces * fields.len());
+            for trace in block.chunks_exact(size) {
+                let mapped = layout
+                    .map
+                    .as_ref()
+                    .map(|map| map.to_standard(layout.order, &trace[..TRACE_HEADER]));
+                self.others.changed += mapped.as_ref().map_or(0, |(_, changed)| *changed);
+                values.extend(fields.iter().map(|field| {
+                    let header = match &mapped {
+                        Some((standard, _)) if !field.given => standard,
+                        _ => trace,
+                    };
+                    layout.order.int(header, field.at, field.size)
+                }));
+            }
+            output.write_i32(&values)?;
         }
         Ok(())
     }

@@ -59,6 +59,34 @@ pub fn to_ascii(header: &[u8]) -> Vec<u8> {
     header.iter().map(|byte| ascii(*byte)).collect()
 }
 
+/// The name of the stanza that a textual header (in ASCII) begins, in small letters and without blanks: `seg:layout:text/xml` of
+/// `((SEG:Layout:text/xml))`.
+pub fn name_of_stanza(text: &str) -> Option<String> {
+    let (name, _) = text.trim_start().strip_prefix("((")?.split_once("))")?;
+    Some(name.to_lowercase().replace([' ', '\n'], ""))
+}
+
+/// What the first stanza of a name holds, over as many textual headers as it has. Behind the name may stand the type of its content,
+/// and behind that the number of its bytes.
+pub fn stanza(texts: &[String], wanted: &str) -> Option<String> {
+    let names: Vec<Option<String>> = texts.iter().map(|text| name_of_stanza(text)).collect();
+    let is_wanted = |name: &str| {
+        name.strip_prefix(wanted)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    };
+    let first = names
+        .iter()
+        .position(|name| name.as_deref().is_some_and(is_wanted))?;
+    let own = (first + 1..texts.len())
+        .find(|i| names[*i].is_some())
+        .unwrap_or(texts.len());
+    let text = texts[first..own].concat();
+    let (name, content) = text.split_once("))")?;
+    let bytes = name.split(':').nth(3).and_then(|bytes| bytes.trim().parse().ok());
+    let content = bytes.and_then(|bytes| content.get(..bytes)).unwrap_or(content);
+    Some(content.trim().into())
+}
+
 /// The textual header in EBCDIC from text: 3200 letters as they are, or up to 40 lines of up to 80 letters.
 /// Errors: text that does not fit.
 pub fn to_ebcdic(text: &[u8], name: &str) -> Result<Vec<u8>> {
@@ -115,6 +143,22 @@ mod tests {
         // What a SEG-Y file begins with.
         assert_eq!(ebcdic(b'C'), 0xc3);
         assert_eq!(to_ascii(&text), text);
+    }
+
+    #[test]
+    fn stanzas_go_over_several_headers() {
+        let texts = [
+            "((SEGYIO: one)) a",
+            "((SEG:Lay out:text/xml:6)) <a>",
+            "</a> junk",
+            "((SEG: EndText))",
+        ]
+        .map(String::from);
+        assert_eq!(name_of_stanza(&texts[3]).as_deref(), Some("seg:endtext"));
+        assert_eq!(name_of_stanza("(( none"), None);
+        assert_eq!(stanza(&texts, "seg:layout").as_deref(), Some("<a></"));
+        assert_eq!(stanza(&texts[..1], "seg:layout"), None);
+        assert_eq!(stanza(&texts, "segyio:one").as_deref(), Some("a"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::super::params::{EARTH, MESH, SIDES, THREADS, counted, joined};
 use crate::modelling::exact_time::TDC;
-use crate::modelling::params::{CFL, JCHECK, JDATA};
+use crate::modelling::params::{CFL, FLAT, JCHECK, JDATA};
 use rsf_io::{Param, Program};
 
 const COMMENTS: &str = "\
@@ -169,11 +169,11 @@ const CHECKS: &[Param] = &[
         .doc("print mesh, stability and memory, and do not run"),
 ];
 
-const OF_GRADIENT_2D: &[&[Param]] = &[MESH, OWN, COMPARED, BESIDE, SIDES, CHECKS, THREADS];
+const OF_GRADIENT_2D: &[&[Param]] = &[MESH, OWN, COMPARED, BESIDE, SIDES, &FLAT, CHECKS, THREADS];
 const OF_GRADIENT_3D: &[&[Param]] = &[
     MESH, OWN, COMPARED, BESIDE, GRID_3D, SIDES, EARTH, CHECKS, THREADS,
 ];
-const OF_BORN_2D: &[&[Param]] = &[MESH, DIRECTION, OWN, SIDES, CHECKS, THREADS];
+const OF_BORN_2D: &[&[Param]] = &[MESH, DIRECTION, OWN, SIDES, &FLAT, CHECKS, THREADS];
 const OF_BORN_3D: &[&[Param]] = &[MESH, DIRECTION, OWN, GRID_3D, SIDES, EARTH, CHECKS, THREADS];
 
 /// `sfsemgrad2d-gpu` as its user sees it.

@@ -3,7 +3,7 @@
 use super::super::accuracy::{ERROR, PATH};
 use super::super::params::{DEN, REC, SOU, shared};
 use crate::modelling::exact_time::TDC;
-use crate::modelling::params::{CFL, GROUPS, JCHECK, JDATA, SHOTS};
+use crate::modelling::params::{CFL, FLAT, GROUPS, JCHECK, JDATA, POINTS, SHOTS};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -117,14 +117,15 @@ const ADJ: Param = Param::bool("adj")
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
     ($($own:expr),*; 2) => {
-        shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [] [DEVICE, GPU, NGPU, GROUPS])
+        shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [FLAT[0], FLAT[1], FLAT[2], FLAT[3]] [DEVICE, GPU, NGPU, GROUPS])
     };
     ($($own:expr),*; 3) => {
         shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [
             Param::float("myy").default("0").doc("moment tensor, N m"),
             Param::float("mxy").default("0").doc("moment tensor, N m"),
             Param::float("myz").default("0").doc("moment tensor, N m"),
-            Param::float("fy").default("0").doc("force, N")
+            Param::float("fy").default("0").doc("force, N"),
+            POINTS[0], POINTS[1], POINTS[2], POINTS[3]
         ] [DEVICE, GPU, NGPU, GROUPS])
     };
 }

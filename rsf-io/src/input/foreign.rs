@@ -1,0 +1,99 @@
+//! What came where the header of a dataset was expected.
+
+use std::path::Path;
+
+use crate::header::TERMINATOR;
+
+/// Files that begin with these bytes are no datasets; what they are, and what reads them.
+const KNOWN: [(&[u8], &str); 12] = [
+    (b"\x89PNG", "a picture (PNG)"),
+    (b"GIF8", "a picture (GIF)"),
+    (b"\xff\xd8\xff", "a picture (JPEG)"),
+    (b"%PDF", "a PDF"),
+    (b"<svg", "a picture (SVG)"),
+    (b"<?xml", "XML"),
+    (b"CDF", "NetCDF (sifaka.grids in Python reads it)"),
+    (b"\x89HDF", "HDF5 (sifaka.grids in Python reads NetCDF)"),
+    (b"\x1f\x8b", "compressed (gunzip)"),
+    (b"PK\x03\x04", "an archive (unzip)"),
+    (b"\xc3\xf0\xf1", "SEG-Y (sfsegyread reads it)"),
+    (b"\xc3\x40\xf1", "SEG-Y (sfsegyread reads it)"),
+];
+/// So many bytes are looked at.
+const LOOK: usize = 4096;
+
+/// A sentence about the first bytes of what is no RSF header, with what to do; none where it may be one.
+pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
+    let first = &first[..first.len().min(LOOK)];
+    if let Some((_, what)) = KNOWN.iter().find(|(bytes, _)| first.starts_with(bytes)) {
+        return Some(format!("is no RSF file but {what}"));
+    }
+    let end = first
+        .windows(TERMINATOR.len())
+        .position(|bytes| bytes == TERMINATOR);
+    let text = &first[..end.unwrap_or(first.len())];
+    let odd = |byte: &&u8| **byte < 32 && !b"\t\n\r\x0b\x0c".contains(byte);
+    if !text.contains(&0) && 50 * text.iter().filter(odd).count() <= text.len() {
+        return None;
+    }
+    let what = match reals(first) {
+        Some(list) => format!("numbers (as native_float they begin with {list})"),
+        None => "binary data".into(),
+    };
+    let name = path.map(|path| path.file_name().unwrap_or_default().to_string_lossy());
+    let header = match name.as_ref().and_then(|name| name.strip_suffix('@')) {
+        Some(header) => format!("give the header ({header}), which names these numbers,"),
+        None => "give the header, not the file with the numbers,".into(),
+    };
+    Some(format!(
+        "has no RSF header but {what}: {header} or write one, as in echo 'n1=100 n2=50 d1=10 d2=10 data_format=native_float in=numbers.bin' > x.rsf"
+    ))
+}
+
+/// The first three of real numbers in the order of this machine, where nearly all of them have sizes that values have.
+fn reals(bytes: &[u8]) -> Option<String> {
+    let values: Vec<f32> = bytes
+        .chunks_exact(4)
+        .map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
+        .collect();
+    let usual = |x: &&f32| **x == 0.0 || (1e-20..1e20).contains(&x.abs());
+    let all_zero = values.iter().all(|x| *x == 0.0);
+    if values.is_empty() || all_zero || 10 * values.iter().filter(usual).count() < 9 * values.len() {
+        return None;
+    }
+    let shown: Vec<String> = values.iter().take(3).map(f32::to_string).collect();
+    Some(shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_left_alone_and_others_are_named() {
+        let numbers: Vec<u8> = [3000.0f32, 1.5, -2e4]
+            .iter()
+            .flat_map(|x| x.to_ne_bytes())
+            .collect();
+        for header in ["", "n1=5\n\tin=\"x@\"\n", "sf\u{e4}\tuser\nlabel=\"\u{f6}\"\n"] {
+            assert_eq!(told(header.as_bytes(), None), None);
+            let inline = [header.as_bytes(), &TERMINATOR, &numbers].concat();
+            assert_eq!(told(&inline, None), None, "numbers behind a header");
+        }
+        let said = told(&numbers, Some(Path::new("a/vp.rsf@"))).unwrap();
+        assert!(
+            said.contains("begin with 3000, 1.5, -20000") && said.contains("give the header (vp.rsf)"),
+            "{said}"
+        );
+        assert!(
+            told(&[1, 0, 0, 0, 2, 0, 0, 0], None)
+                .unwrap()
+                .contains("has no RSF header but binary data")
+        );
+        assert!(
+            told(b"\x89PNG\r\n", None)
+                .unwrap()
+                .contains("is no RSF file but a picture (PNG)")
+        );
+    }
+}

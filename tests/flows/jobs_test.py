@@ -1,0 +1,112 @@
+"""Twelve jobs (chapters 24 and 25): the very commands of the pages, one after the other, and what they must give."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+import warnings
+
+from support import FLOWS, NAMES, PACKAGES, TOP, Scratch, clean, needs_packages
+
+sys.path.insert(1, PACKAGES)
+sys.path.append(os.path.join(FLOWS, "python"))
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import netCDF4
+        import numpy as np
+        import obspy
+        import segyio
+
+        import rsfdata
+except ImportError:
+    obspy = None
+
+JOB = re.compile(r"^## \d+\. (.*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+@needs_packages(obspy)
+class Jobs(Scratch):
+    def done(self, chapter):
+        """Runs all blocks of a chapter in a folder with its files; returns what each job printed and what its programs said."""
+        source = os.path.join(TOP, "book", "user", chapter)
+        shutil.copytree(source, self.folder, dirs_exist_ok=True)
+        path = os.pathsep.join([NAMES, os.environ["PATH"]])
+        modules = os.pathsep.join([os.path.join(FLOWS, "python"), PACKAGES])
+        environment = dict(clean(os.environ), PATH=path, DATAPATH=self.folder + os.sep, PYTHONPATH=modules, MPLBACKEND="Agg")
+        said = []
+        with open(os.path.join(source, "README.md"), encoding="utf-8") as page:
+            jobs = JOB.findall(page.read())
+        for title, text in jobs:
+            printed = ""
+            for block in re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+                # What installs a wheel is held by dist_test.py and .ci/empty-prefix.
+                if "pip install" in block:
+                    continue
+                words = [sys.executable, "-W", "ignore", "-c"] if block.startswith(("import ", "from ")) else ["bash", "-e", "-c"]
+                run = subprocess.run([*words, block], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+                self.assertEqual(run.returncode, 0, f"{title}: {run.stderr}")
+                # A reader wonders about a warning that the page does not explain.
+                self.assertNotIn("warning: ", run.stderr, title)
+                printed += run.stdout + run.stderr
+            said.append(printed)
+        return said
+
+    def array(self, name):
+        return rsfdata.read(self.path(name + ".rsf")).array
+
+    def begins(self, name, mark):
+        with open(self.path(name), "rb") as file:
+            self.assertEqual(file.read(len(mark)), mark, name)
+
+    def test_six_jobs_of_exploration(self):
+        line, image, inversion, tilted, change, movie = self.done("24-six-jobs-of-exploration")
+        # The file of the line holds the shots, at their places.
+        with segyio.open(self.path("line.sgy"), ignore_geometry=True) as file:
+            np.testing.assert_array_equal(file.trace.raw[:].reshape(4, 33, -1), self.array("traces").reshape(4, 33, -1))
+            self.assertEqual([file.header[40][key] for key in (segyio.su.fldr, segyio.su.sx, segyio.su.gx)], [2, 200, 475])
+        self.assertIn("132 Trace(s)", line)
+        # The reflector is imaged where it is, 495 m and a tenth of x deep, within half a wavelength of 440 m.
+        for x in (30, 45):
+            below = np.abs(self.array("image").reshape(-1, 151, 81)[0, x, 30:])
+            self.assertLess(abs(10 * (30 + below.argmax()) - (495 + x)), 220)
+        share = float(re.search(r"misfit (\S+) of the first", inversion).group(1))
+        self.assertLess(share, 0.3)
+        self.assertEqual((self.array("tti").shape[0], self.array("tti-data").shape[0]), (6, 175))
+        self.assertGreater(np.abs(self.array("tti-data")).max(), 0)
+        # Faster rock changes what is reflected, and that is less than all of the record.
+        largest = np.abs(self.array("change")).max() / np.abs(self.array("shots")).max()
+        self.assertTrue(1e-3 < largest < 0.2, largest)
+        for name, mark in (("image.png", b"\x89PNG"), ("pair.png", b"\x89PNG"), ("figure.png", b"\x89PNG"), ("figure.pdf", b"%PDF"), ("movie.gif", b"GIF8")):
+            self.begins(name, mark)
+
+    def test_six_jobs_on_land_and_with_machines(self):
+        land, quake, killed, big, python, _ = self.done("25-six-jobs-on-land")
+        names = sorted(os.path.basename(path) for path in glob.glob(self.path("sac", "*")))
+        self.assertEqual(len(names), 6)
+        traces = [obspy.read(self.path("sac", name))[0] for name in names]
+        self.assertEqual({trace.stats.station for trace in traces}, {"TOP", "EDGE"})
+        self.assertEqual(len(obspy.read(self.path("hill.mseed"))), 6)
+        # Above 4 Hz little is left, and most of the record lies below.
+        whole, low = (np.abs(np.fft.rfft(self.array(name), axis=0)) for name in ("quake", "filtered"))
+        frequency = np.fft.rfftfreq(500, 0.003)
+        self.assertLess(low[frequency > 6].max(), 0.05 * whole.max())
+        self.assertGreater(np.corrcoef(self.array("quake").ravel(), self.array("filtered").ravel())[0, 1], 0.9)
+        # The run that was killed is the run that was not.
+        self.assertIn("goes on behind step", killed)
+        self.assertRegex(killed, r"max = +0 at")
+        np.testing.assert_array_equal(self.array("killed"), self.array("quake"))
+        self.assertIn("nothing was run (plan=y)", big)
+        self.assertRegex(big, r"this run needs [0-9.]+ GB of memory and [0-9.]+ GB are free: it was not started; a model of .* fits")
+        self.assertIn("refused", big)
+        self.assertIn("'XX.TOP'", python)
+        with netCDF4.Dataset(self.path("quake.nc")) as file:
+            self.assertIn("component", file.dimensions)
+        self.assertIn("sfvsfd3d-gpu", quake)
+        self.assertIn("XX.TOP..CXZ", land)
+
+
+if __name__ == "__main__":
+    unittest.main()
