@@ -38,6 +38,7 @@ macro_rules! on {
             staggered::a_staggered_run_that_grows_is_noticed
             staggered::every_kernel_of_staggered_grids
             side_by_side::shots_side_by_side_have_their_own_bits
+            side_by_side::maps_of_the_next_shot_are_its_own
             side_by_side::shots_that_cannot_run_side_by_side_are_refused
             staggered_small::staggered_models_of_a_few_cells
             staggered_ranks::staggered_ranks_give_the_same_bits

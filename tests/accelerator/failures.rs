@@ -103,12 +103,17 @@ pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machine
             rho,
         };
         small.steps = 30;
+        // Slabs of which one ends with the first plane that the source acts on.
+        let (axis, model) = (ndim - 1, &small.padded.model);
+        let cells = (small.sources[1][axis] - model.o[axis]) / model.d[axis];
+        let end = small.padded.low[axis] + cells as usize + 1;
+        let behind = [end, small.padded.planes() - end];
         for (step, jcheck) in [(0, 1), (5, 1), (11, 4), (14, 4), (17, 100), (29, 1)] {
             let shot = burst(&small, step, jcheck);
             let earth = || medium::<f32>(&small.padded, |_| (Stiffness::isotropic(speeds), rho));
             let (cpu, said) = on_cpu(&shot, earth());
             let said = noticed(said);
-            for slabs in [&[][..], &cut] {
+            for slabs in [&[][..], &cut, &behind] {
                 let (tape, here) = run(machines, &shot, &earth(), on(slabs));
                 let here = noticed(here);
                 let what = format!("{ndim}-D step {step}, jcheck {jcheck}, slabs {slabs:?}");

@@ -2,13 +2,14 @@
 //! other shots have used before.
 
 use crate::runs::Machines;
-use crate::shots::{Tape, medium};
+use crate::shots::{Tape, magnitude, medium};
 use crate::staggered::{Case, cases, record};
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::methods::velocity_stress::gpu::{Simulation, Upload};
 use kernels::methods::velocity_stress::{SLABS, Shot};
+use std::sync::Arc;
 
 /// The shot of a case without what goes with one shot alone, and two more whose sources and receivers lie elsewhere.
 fn shots(case: &Case) -> Vec<Shot> {
@@ -28,22 +29,31 @@ fn shots(case: &Case) -> Vec<Shot> {
     (0..3).map(moved).collect()
 }
 
-/// What each shot records where the first so many run side by side, and then the rest in the same memory.
-fn together<A: Accelerator>(
-    machines: &Machines<A>,
+/// A simulation of the first so many shots, side by side, with room for the rest.
+fn begun<A: Accelerator>(
+    device: &Arc<A>,
     case: &Case,
     (shots, beside): (&[Shot], usize),
-) -> Result<Vec<Vec<f32>>, Error> {
+) -> Result<Simulation<f32, A>, Error> {
     let padded = shots[0].frame.around(&case.grid);
     let raw = medium::<f32>(&padded, case.cell());
-    let device = (machines.open)(0);
     let placed = SLABS.partition(padded.planes(), 1)?.into_iter();
     let placed = placed.map(|layout| (device.clone(), layout)).collect();
     let cpu = Cpu::new(1)?;
     let mut upload = Upload::new(&shots[0], &padded, placed, case.class, &cpu)?;
     shots[1..].iter().try_for_each(|shot| upload.keep_for(shot))?;
     upload.medium(&raw)?;
-    let mut simulation = Simulation::side_by_side(&shots[..beside], upload, case.class, None)?;
+    Simulation::side_by_side(&shots[..beside], upload, case.class, None)
+}
+
+/// What each shot records where the first so many run side by side, and then the rest in the same memory.
+fn together<A: Accelerator>(
+    machines: &Machines<A>,
+    case: &Case,
+    (shots, beside): (&[Shot], usize),
+) -> Result<Vec<Vec<f32>>, Error> {
+    let device = (machines.open)(0);
+    let mut simulation = begun(&device, case, (shots, beside))?;
     let mut all = Vec::new();
     for (number, company) in shots.chunks(beside).enumerate() {
         if number > 0 {
@@ -88,6 +98,31 @@ pub fn shots_side_by_side_have_their_own_bits<A: Accelerator>(machines: &Machine
                 let found = together(machines, &case, (&shots, beside)).expect("the shots run");
                 assert!(found == alone, "{beside} side by side, {}", case.what);
             }
+        }
+    }
+}
+
+pub fn maps_of_the_next_shot_are_its_own<A: Accelerator>(machines: &Machines<A>) {
+    for ndim in [2, 3] {
+        let mut case = cases(ndim).swap_remove(0);
+        let mut shots = shots(&case);
+        shots.iter_mut().for_each(|shot| shot.peaks = true);
+        let device = (machines.open)(0);
+        let mut simulation = begun(&device, &case, (&shots, 1)).expect("room for all shots");
+        for (number, shot) in shots.iter().enumerate() {
+            if number > 0 {
+                simulation
+                    .next_shots(std::slice::from_ref(shot))
+                    .expect("another shot");
+            }
+            simulation.run(&mut Tape::default()).expect("the shot runs");
+            case.shot = shot.clone();
+            let (_, peaks) = record::<f32, A>(machines, &case, &[]).expect("the shot runs");
+            assert!(magnitude(&peaks) > 0.0);
+            assert!(
+                simulation.peaks().expect("a map") == peaks,
+                "{ndim}-D, shot {number}"
+            );
         }
     }
 }

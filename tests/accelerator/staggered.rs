@@ -284,6 +284,11 @@ pub fn a_staggered_run_that_grows_is_noticed<A: Accelerator>(machines: &Machines
     let error = record::<f32, A>(machines, &case, &[]).expect_err("the step is far too long");
     let words = error.to_string();
     assert!(words.contains("P speed"), "{words}");
+    // The same cell on any slabs, whose bits are the same.
+    for slabs in [2, 3] {
+        let cut = record::<f32, A>(machines, &case, &[slabs]).expect_err("the step is far too long");
+        assert_eq!(cut.to_string(), words, "{slabs} slabs");
+    }
 }
 
 /// A few short runs that use every kernel, for tools that watch each access (tests/gpu/run sanitize).

@@ -2,7 +2,7 @@
 //! are those of finite differences.
 
 use crate::bench::{Case, Random, dot, plain, records};
-use crate::shots::magnitude;
+use crate::shots::{largest, magnitude};
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
 use kernels::methods::velocity_stress::born::{CheckpointSchedule, Parameters};
@@ -105,6 +105,7 @@ fn gradients_are_finite_differences() {
             let loud = (0..cells)
                 .filter(|&cell| own[cell].abs() > 0.02 * most)
                 .collect::<Vec<_>>();
+            let mut all = Vec::new();
             for cell in loud.iter().step_by(loud.len().div_ceil(10)) {
                 let mut single = vec![0.0; gradient.len()];
                 single[parameter * cells + cell] = 1.0;
@@ -112,7 +113,9 @@ fn gradients_are_finite_differences() {
                 let difference = (misfit(&single, h) - misfit(&single, -h)) / (2.0 * h);
                 let off = (difference - own[*cell]).abs() / own[*cell].abs();
                 assert!(off <= 1e-3, "parameter {parameter} cell {cell}: {off} {case:?}");
+                all.push(off);
             }
+            println!("parameter {parameter}: {:.1e}", largest(all));
         }
     }
 }

@@ -115,6 +115,7 @@ fn agree<A: Accelerator>(open: Open<A>, case: &Case, random: &mut Random) {
     all.push(("image", apart(&wanted.2.image, &found.2.image)));
     all.push(("illumination", apart(&wanted.2.light, &found.2.light)));
     for (name, apart) in all {
+        println!("{name}: {apart:.1e}");
         assert!(apart <= 1e-5, "{name}: {apart:e} {case:?}");
     }
 }
@@ -144,6 +145,7 @@ fn products_are_equal<A: Accelerator>(open: Open<A>) {
             dot(&model, &back.expect("the reverse sweep")),
         );
         let apart = (forward - adjoint).abs() / forward.abs();
+        println!("products: {apart:.1e}");
         assert!(apart <= 1e-5, "{apart:e} {case:?}");
     }
 }

@@ -16,6 +16,7 @@ mod derivative;
 #[macro_use]
 mod devices;
 mod device_images;
+mod drift;
 mod image;
 mod image_physics;
 mod misfit;

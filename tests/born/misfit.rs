@@ -2,7 +2,7 @@
 //! cells are finite differences, for every kind of misfit, with the given source and with an estimated one.
 
 use crate::bench::{Case, Random, dot, plain, records};
-use crate::shots::magnitude;
+use crate::shots::{largest, magnitude};
 use kernels::methods::velocity_stress::born::CheckpointSchedule;
 use kernels::misfit::{Misfit, Observed};
 
@@ -114,6 +114,7 @@ fn gradients_are_finite_differences() {
         };
         let mut all: Vec<(f64, usize)> = (0..cells).map(|cell| (loud(cell), cell)).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut offs = Vec::new();
         for &(share, cell) in &all[..10] {
             let mut single = vec![0.0; gradients[0].len()];
             single[parameter * cells + cell] = 1.0;
@@ -129,7 +130,9 @@ fn gradients_are_finite_differences() {
                     off <= 1e-3,
                     "{kind:?} {estimate} parameter {parameter} cell {cell} ({share:.2}): {difference} {own}"
                 );
+                offs.push(off);
             }
         }
+        println!("parameter {parameter}: {:.1e}", largest(offs));
     }
 }

@@ -76,7 +76,7 @@ class Browser(Scratch):
         text = self.read("index.html").replace("</body>", f"<script>onload = () => {{{MEASURE}}};</script></body>")
         self.write("measured.html", text)
         words = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", f"--window-size={width},800", "--dump-dom"]
-        done = subprocess.run([BROWSER, *words, f"--user-data-dir={self.path('profile')}", "file://" + self.path("measured.html")], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([BROWSER, *words, f"--user-data-dir={self.path('profile')}", "file://" + self.path("measured.html")], capture_output=True, text=True, timeout=600)
         found = re.search(r'<script type="application/json" id="measured">(.*?)</script>', done.stdout, re.DOTALL)
         self.assertTrue(found, done.stderr[-2000:])
         return json.loads(found.group(1))

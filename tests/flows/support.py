@@ -97,7 +97,7 @@ class Scratch(unittest.TestCase):
         found = os.listdir(self.path(folder))
         return sorted(name for name in found if not name.startswith((".sconsign", ".flows")) and name != "SConstruct")
 
-    def wait_for(self, what, process, seconds=30):
+    def wait_for(self, what, process, seconds=300):
         """Waits until `what()` is true, while the process runs."""
         end = time.time() + seconds
         while not what():

@@ -22,13 +22,13 @@ use kernels::parallel::group::{Group, Subdomain};
 use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::time_loop::Direction;
 use kernels::time_loop::state::{Checkpoints, Every};
-use on_device::OnDevice;
+use on_device::{OnDevice, summed};
 use saved_states::{Sheets, Shelf, from_step};
 use shots::{Tape, largest, magnitude, relative_difference};
 use std::sync::Arc;
 use thread_ranks::{Capabilities, thread_ranks};
 use waves::{Fields, OnHost, Waves};
-use wheel::{assert_same, group, on_host, run, sectors};
+use wheel::{assert_same, assert_whole, group, on_host, run, sectors};
 
 /// Every subdomain on a device of its own.
 fn on_devices(parts: Vec<Part>, seed: Option<u64>) -> Group<Waves<OnDevice<Emulator>>> {
@@ -127,6 +127,21 @@ fn devices_give_the_same_bits() {
     assert!(apart <= 1e-5, "{apart:.1e}");
 }
 
+/// Of a hundred million, its negative and one, one is left from left to right, and nothing from right to left.
+#[test]
+fn devices_add_from_left_to_right() {
+    if !Emulator::ready() {
+        return;
+    }
+    let numbers = [1e8, -1e8, 1.0, 7.0, 7.0];
+    let found = summed(
+        &Emulator::new(),
+        &numbers,
+        [&[3, 4], &[0, 3, 5], &[0, 1, 2, 2, 2]],
+    );
+    assert_eq!(found.expect("a device"), [1e8, -1e8, 1.0, 1.0, 2.0]);
+}
+
 #[test]
 fn states_go_on_in_another_cut() {
     let whole = run(on_host(sectors(1, 0)));
@@ -150,7 +165,9 @@ fn states_go_on_in_another_cut() {
 #[test]
 fn time_runs_back_to_rest() {
     let mut group = on_host(sectors(5, 0));
-    group.run(&mut Tape::default()).expect("forward");
+    let mut tape = Tape::default();
+    group.run(&mut tape).expect("forward");
+    assert_whole(&tape);
     let most = |group: &Group<Waves<OnHost>>| {
         let all = group
             .subdomains

@@ -63,6 +63,36 @@ impl<A: Accelerator> OnDevice<A> {
     }
 }
 
+/// `struct Sums` of ordered_sum.cu.
+#[repr(C)]
+struct Sums {
+    memory: u64,
+    tables: [u64; 3],
+    count: i64,
+}
+
+/// What the kernel of ordered sums leaves of some numbers: `tables` are the places of the sums, where the terms of each begin, and the
+/// places of the terms.
+pub fn summed<A: Accelerator>(device: &A, numbers: &[f32], tables: [&[i32]; 3]) -> Result<Vec<f32>, Error> {
+    let kernels = device.load(&kernels::parallel::ordered_sum::source(false), &["ordered_sum"])?;
+    let (memory, kept) = (send(device, numbers)?, tables.map(|table| send(device, table)));
+    let [targets, starts, terms] = kept;
+    let (targets, starts, terms) = (targets?, starts?, terms?);
+    let args = Sums {
+        memory: memory.address(),
+        tables: [&targets, &starts, &terms].map(Memory::address),
+        count: tables[0].len() as i64,
+    };
+    let mut host = device.pin(memory.bytes())?;
+    // SAFETY: the structure of the kernel, whose places lie in the memory; the copy is waited for.
+    unsafe {
+        device.launch(Stream::Main, &kernels[0], walk(tables[0].len()), &argument(&args))?;
+        device.download(Stream::Main, memory.address(), &mut host, 0, memory.bytes())?;
+    }
+    device.finish()?;
+    Ok(bytemuck::cast_slice(&host.bytes()[..memory.bytes()]).to_vec())
+}
+
 impl<A: Accelerator> Fields for OnDevice<A> {
     type Network = DeviceNetwork<A>;
     fn contribute(&mut self, part: &Part, of: Range<usize>, is_boundary: bool) -> Result<(), Error> {

@@ -11,6 +11,8 @@ const STEPS: usize = 120;
 /// Rings of nodes around the middle, and nodes of a ring.
 const RINGS: usize = 7;
 const SPOKES: usize = 20;
+/// Nodes that are recorded.
+const RECEIVERS: [usize; 4] = [0, 140, 33, 78];
 
 /// A wheel whose rings are joined irregularly; node 0 is the middle.
 fn edges() -> Vec<Edge> {
@@ -50,7 +52,7 @@ fn schedule() -> Schedule {
         nt: STEPS,
         direction: Direction::Forward,
         jdata: 3,
-        receivers: 4,
+        receivers: RECEIVERS.len(),
         components: 1,
         snapshot_components: 1,
         jsnap: Some(40),
@@ -67,7 +69,7 @@ where
         fields: fields(&part),
         part,
         nodes: nodes(),
-        receivers: vec![0, 140, 33, 78],
+        receivers: RECEIVERS.to_vec(),
         direction: Direction::Forward,
         pieces: Default::default(),
     };
@@ -81,11 +83,25 @@ pub fn on_host(parts: Vec<Part>) -> Group<Waves<OnHost>> {
 pub fn run<S: Subdomain<Number = f32>>(mut group: Group<S>) -> Tape<f32> {
     let mut tape = Tape::default();
     group.run(&mut tape).expect("the waves run");
+    assert_whole(&tape);
     tape
+}
+
+/// A tape has a number of every receiver in its records and of every node in its snapshots.
+pub fn assert_whole(tape: &Tape<f32>) {
+    assert!(tape.peak() > 0.0, "nothing was recorded");
+    assert!(tape.traces.iter().all(|record| record.len() == RECEIVERS.len()));
+    assert!(
+        tape.snapshots
+            .iter()
+            .all(|(_, snapshot)| snapshot.len() == nodes())
+    );
 }
 
 /// Both tapes hold the same bits.
 pub fn assert_same(one: &Tape<f32>, other: &Tape<f32>) {
+    assert_whole(one);
+    assert_whole(other);
     assert_eq!(one.steps, other.steps);
     let bits = |lists: &[Vec<f32>]| -> Vec<Vec<u32>> {
         lists

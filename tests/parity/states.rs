@@ -3,7 +3,7 @@
 
 use crate::cases::{World, difference, settings};
 use crate::saved_states::{Draw, Sheets, Shelf, from_step};
-use crate::shots::{Tape, part};
+use crate::shots::{Tape, lengths, part};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
 use kernels::boundary::one_way::Form;
@@ -43,6 +43,8 @@ fn saved(
         )
         .expect("the shot runs");
     assert!(shelf.failures.lock().unwrap().is_empty());
+    assert!(tape.peak() > 0.0);
+    tape.assert_lengths(lengths(shot, world.padded.ndim()));
     (tape, shelf.states())
 }
 

@@ -1,7 +1,7 @@
 //! What a sharp interface does to the displacement method: differences that reach over a node do not see a wave that alternates
 //! from node to node, and a jump of stiffness makes one. Chapters 2 and 4 of the book print these figures.
 
-use crate::shots::{Ricker, largest, medium, run_on, shot};
+use crate::shots::{Ricker, largest, medium, records_of, run_on, shot};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness};
 use kernels::methods::displacement::{Shot, Snapshots};
@@ -40,13 +40,9 @@ fn alternating(width: f64) -> [f64; 2] {
         ..shot(dt, samples, line, vec![[170.0, 80.0, 0.0]])
     };
     let tape = run_on::<f32>(&s, medium(&padded, cell), 2, &[]).expect("the shot runs");
-    // Vertical displacement along the middle column.
-    let field = |it: usize| {
-        tape.snapshots[it].1[..321]
-            .iter()
-            .map(|&u| f64::from(u))
-            .collect::<Vec<f64>>()
-    };
+    // Of both components along the middle column the vertical one.
+    let all = records_of(2 * 321 * nt, tape.snapshots.iter().flat_map(|(_, u)| u));
+    let field = |it: usize| &all[2 * 321 * it..][..321];
     let direct = largest((0..500).map(|it| field(it)[180]));
     // Eighth differences over 256 leave of a wave its share (k/2)^8 and of an alternating one all.
     let binomials = [1.0, -8.0, 28.0, -56.0, 70.0, -56.0, 28.0, -8.0, 1.0];

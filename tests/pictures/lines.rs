@@ -327,6 +327,30 @@ fn dots_stand_on_strings() {
 }
 
 #[test]
+fn dots_have_symmetric_ranges_gaps_and_diamonds() {
+    let desk = Desk::new();
+    let page = "wantaxis=n width=624 height=624 overlap=1";
+    // Of a range that is symmetric the zero line is in the middle of the strip, also where all values are negative.
+    let values = [0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, -1.0];
+    desk.floats("traces", "n1=4 o1=0 d1=1 n2=2", &values);
+    let dots = desk.pixels(&format!("dots {page} radius=0.3 constsep=y connect=0"), "traces");
+    for (x, y) in [(0.125, 0.75), (0.625, 0.55), (0.125, 0.45), (0.375, 0.25)] {
+        assert_eq!(dots.inside(x, y), PINK, "{x} {y}");
+    }
+    // What is not a number is not drawn over.
+    desk.floats("gap", "n1=4 n2=1", &[1.0, f32::NAN, 1.0, 1.0]);
+    let line = desk.pixels(&format!("dots {page} dots=0 strings=n seemean=n"), "gap");
+    let black = |x: f64| (0..600).any(|y| line.inside(x, f64::from(y) / 600.0)[0] < DARK);
+    assert!(black(0.75) && !black(0.375));
+    // The size of a diamond goes with the root of its value: 0.4 + 0.45 / 2 samples where the value is a quarter of the largest, and
+    // none where it is as large and negative.
+    desk.floats("silk", "n1=4 n2=1", &[0.25, -1.0, -1.0, 1.0]);
+    let silk = desk.pixels(&format!("dots {page} silk=y"), "silk");
+    let black = |samples: f64| silk.inside(0.125 + 0.25 * samples, 0.5)[0] < DARK;
+    assert!(black(0.6) && !black(0.65) && !black(1.0) && black(2.2) && !black(2.1));
+}
+
+#[test]
 fn dots_of_strange_values() {
     let desk = Desk::new();
     let values = [

@@ -3,7 +3,8 @@
 //! as those of one run.
 //!
 //! `KILLS=30 cargo test --release -p programs --test programs kill:: -- --nocapture` kills every program 30 times and
-//! tells how; `KILL_SEED=n` repeats a sequence of moments. A seed that a test fails with is kept in `tests/regressions/kill.txt`.
+//! tells how; `KILL_SEED=n` repeats a sequence of moments. A seed that a test fails with is kept in `tests/regressions/kill.txt`, and every
+//! run of that test begins with it.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -24,20 +25,26 @@ const LIVES: usize = 3;
 /// A sequence of numbers that look random (xorshift). A test that fails keeps its seed among the regressions.
 pub struct Dice {
     state: u64,
-    seed: u64,
+    salt: u64,
+    /// By which the sequence can be repeated.
+    pub seed: u64,
 }
 
 impl Dice {
-    /// With the seed `KILL_SEED`, one of those that a test has failed with, or one by the clock.
-    pub fn new(salt: u64) -> (Self, u64) {
+    /// Those that a test with this salt throws: of the seeds that it has failed with, then of one by the clock; or of `KILL_SEED` alone.
+    pub fn all(salt: u64) -> impl Iterator<Item = Self> {
         let now = std::time::SystemTime::now();
         let clock = now.duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos() as u64;
-        let text = std::fs::read_to_string(failed()).unwrap_or_default();
-        let kept: Vec<u64> = text.lines().filter_map(|line| line.parse().ok()).collect();
-        let drawn = kept.get(clock as usize % (kept.len() + 1)).copied();
-        let seed = number("KILL_SEED").or(drawn).unwrap_or(clock);
+        let seeds = match number("KILL_SEED") {
+            Some(seed) => vec![seed],
+            None => [kept(salt), vec![clock]].concat(),
+        };
+        seeds.into_iter().map(move |seed| Self::of(salt, seed))
+    }
+
+    fn of(salt: u64, seed: u64) -> Self {
         let state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt | 1;
-        (Self { state, seed }, seed)
+        Self { state, salt, seed }
     }
 
     pub fn below(&mut self, end: u64) -> u64 {
@@ -50,16 +57,40 @@ impl Dice {
 
 impl Drop for Dice {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() && !kept(self.salt).contains(&self.seed) {
             let file = OpenOptions::new().create(true).append(true).open(failed());
-            let _ = file.and_then(|mut file| writeln!(file, "{}", self.seed));
+            let _ = file.and_then(|mut file| writeln!(file, "{} {}", self.salt, self.seed));
         }
     }
 }
 
-/// The seeds that tests have failed with, a line each.
+/// The salts and seeds that tests have failed with, a line each.
 fn failed() -> PathBuf {
     built::checkout("tests/regressions/kill.txt")
+}
+
+/// The seeds that the test with this salt has failed with.
+fn kept(salt: u64) -> Vec<u64> {
+    seeds(&std::fs::read_to_string(failed()).unwrap_or_default(), salt)
+}
+
+fn seeds(text: &str, salt: u64) -> Vec<u64> {
+    let of_line = |line: &str| {
+        let (found, seed) = line.split_once(' ')?;
+        (found.parse() == Ok(salt)).then(|| seed.parse().ok())?
+    };
+    text.lines().filter_map(of_line).collect()
+}
+
+#[test]
+fn seeds_that_a_test_has_failed_with_are_tried_again() {
+    assert_eq!(seeds("3 71\n12 5\n3 9\nno line\n", 3), [71, 9]);
+    let first = |salt: u64, seed: u64| {
+        let mut dice = Dice::of(salt, seed);
+        [(); 3].map(|()| dice.below(1000))
+    };
+    assert_eq!(first(3, 71), first(3, 71));
+    assert_ne!(first(3, 71), first(12, 71));
 }
 
 pub fn number(variable: &str) -> Option<u64> {
@@ -144,7 +175,6 @@ fn outputs(desk: &Desk, line: &str) -> Vec<Vec<u32>> {
 /// Kills runs of `line` and lets them go on until as many kills have happened as are wanted.
 fn kill_and_go_on(salt: u64, (desk, line): (Desk, String), every: u64, on: On) {
     let desk = &desk.in_memory();
-    let (mut dice, seed) = Dice::new(salt);
     let line = format!("{line} snap=y nqz=3 nqx=3 wfl=wfl.rsf > data.rsf");
     let first = match on {
         On::Cpu => "device=cpu",
@@ -161,28 +191,31 @@ fn kill_and_go_on(salt: u64, (desk, line): (Desk, String), every: u64, on: On) {
     let wanted = outputs(desk, &line);
     assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
     let plan = Plan { every, span, on };
-    let (mut count, kills) = (Count::default(), number("KILLS").map_or(KILLS, |n| n as usize));
-    while count.kills < kills {
-        for name in [
-            "data.rsf",
-            "data.rsf@",
-            "wfl.rsf",
-            "wfl.rsf@",
-            "state",
-            "state.1",
-            "state.new",
-        ] {
-            let _ = std::fs::remove_file(desk.path(name));
+    let kills = number("KILLS").map_or(KILLS, |n| n as usize);
+    for mut dice in Dice::all(salt) {
+        let (mut count, seed) = (Count::default(), dice.seed);
+        while count.kills < kills {
+            for name in [
+                "data.rsf",
+                "data.rsf@",
+                "wfl.rsf",
+                "wfl.rsf@",
+                "state",
+                "state.1",
+                "state.new",
+            ] {
+                let _ = std::fs::remove_file(desk.path(name));
+            }
+            let mut lives = LIVES;
+            while !leg(desk, &line, &plan, (&mut lives, &mut dice), &mut count) {}
+            count.runs += 1;
+            assert!(
+                outputs(desk, &line) == wanted,
+                "KILL_SEED={seed} {line}: other bits, {count:?}"
+            );
         }
-        let mut lives = LIVES;
-        while !leg(desk, &line, &plan, (&mut lives, &mut dice), &mut count) {}
-        count.runs += 1;
-        assert!(
-            outputs(desk, &line) == wanted,
-            "KILL_SEED={seed} {line}: other bits, {count:?}"
-        );
+        println!("KILL_SEED={seed} {}: {count:?}", line.split(' ').next().unwrap());
     }
-    println!("KILL_SEED={seed} {}: {count:?}", line.split(' ').next().unwrap());
 }
 
 /// Starts the run, or goes on behind its state, on any slabs and threads; kills it unless it has no lives left. Whether it

@@ -128,8 +128,12 @@ fn times_that_do_not_fit_are_refused() {
         |name: &str, times: &str| desk.dataset(name, &format!("n1=3 n2=2 n3={long} {times} n4=3"), &values);
     named("late.rsf", "o3=0.1 d3=0.001");
     named("none.rsf", "d3=0");
+    // Half a step behind the end of a run of 60 ms.
+    let first = 0.0605 - 0.0023 * (long - 1) as f64;
+    named("behind.rsf", &format!("o3={first:.6} d3=0.0023"));
     for (program, input, extra, wanted) in [
         ("sfvsrtm2d-gpu", "late.rsf", "", "give nt="),
+        ("sfvsgrad2d-gpu", "behind.rsf", "", "give nt=61"),
         ("sfvsgrad2d-gpu", "none.rsf", "", "its third axis is time in s"),
         ("sfvsgrad2d-gpu", "coarse.rsf", "jdata=2", "leave jdata= out"),
         (

@@ -135,6 +135,10 @@ impl<const D: usize> Body<D> {
         }
         // Or what `SPOIL` says.
         let spoil = |record| spoil::spoiled(record, ([f64::NAN; D], [0.0; D]), &spoil::ALL);
-        records.into_iter().map(spoil).collect()
+        let records: Vec<_> = records.into_iter().map(spoil).collect();
+        for record in &records {
+            assert_eq!(record.len(), nt, "there must be a record of every step");
+        }
+        records
     }
 }

@@ -12,7 +12,7 @@ use kernels::grid::points::Point;
 use kernels::medium::rotate::entry;
 use kernels::medium::{Coefficients, Medium, Quantity, Stiffness, Voigt, lines_of_plane, needed};
 use kernels::methods::displacement::SLABS;
-use kernels::methods::displacement::{Shot, Simulation, SourceKind};
+use kernels::methods::displacement::{Shot, Simulation, Snapshots, SourceKind};
 use kernels::time_loop::Recorder;
 use std::ops::Range;
 
@@ -62,6 +62,17 @@ impl<T: Real> Tape<T> {
     pub fn trace(&self, component: usize, receiver: usize, receivers: usize) -> Vec<f64> {
         let at = component * receivers + receiver;
         self.traces.iter().map(|record| record[at].f64()).collect()
+    }
+
+    /// Looks for so many numbers in each record and in each snapshot.
+    #[track_caller]
+    pub fn assert_lengths(&self, [record, snapshot]: [usize; 2]) {
+        for (it, values) in self.steps.iter().zip(&self.traces) {
+            assert_eq!(values.len(), record, "numbers of the record of step {it}");
+        }
+        for (it, values) in &self.snapshots {
+            assert_eq!(values.len(), snapshot, "numbers of the snapshot of step {it}");
+        }
     }
 
     /// The largest magnitude among all traces, of which one at least shows something.
@@ -164,7 +175,7 @@ pub fn run_with<T: Real + Default>(
     cpu: Cpu,
     slabs: &[usize],
 ) -> Result<Tape<T>, Error> {
-    let planes = medium.padded().planes();
+    let (planes, ndim) = (medium.padded().planes(), medium.padded().ndim());
     let slabs = if slabs.is_empty() {
         SLABS.partition(planes, 1)?
     } else {
@@ -176,7 +187,15 @@ pub fn run_with<T: Real + Default>(
         snapshots: Vec::new(),
     };
     Simulation::new(shot, medium, cpu, slabs)?.run(&mut tape)?;
+    tape.assert_lengths(lengths(shot, ndim));
     Ok(tape)
+}
+
+/// Numbers of a record and of a snapshot of a shot.
+pub fn lengths(shot: &Shot, ndim: usize) -> [usize; 2] {
+    let window = |snapshots: &Snapshots| snapshots.window.iter().map(Range::len).product();
+    let places = [shot.receivers.len(), shot.snapshots.as_ref().map_or(0, window)];
+    places.map(|places| shot.components(ndim) * places)
 }
 
 /// A Ricker wavelet `(1 - 2a) exp(-a)`, `a = (pi f (t - t0))^2`, with what Green's functions need of it in closed form.

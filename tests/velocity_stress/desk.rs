@@ -6,12 +6,13 @@ use kernels::Error;
 use kernels::boundary::cpml::Layer;
 use kernels::device::cpu::Cpu;
 use kernels::device::simd::Real;
-use kernels::grid::points::Point;
+use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::stencil::Family;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Symmetry};
 use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::{Absorber, Action, Frame, Quantity, Shot, Simulation, Source};
+use std::ops::Range;
 
 /// A layer for waves up to this speed around this frequency.
 pub fn layer(fastest: f64, frequency: f64) -> Absorber {
@@ -101,7 +102,20 @@ pub fn run_with<T: Real + Default>(
     };
     let raw = medium::<T>(&padded, cell);
     Simulation::new(shot, raw, class, cpu, slabs)?.run(&mut tape)?;
+    tape.assert_lengths(lengths(shot, grid.ndim));
     Ok(tape)
+}
+
+/// Numbers of a record and of a snapshot of a shot.
+pub fn lengths(shot: &Shot, ndim: usize) -> [usize; 2] {
+    let window = |snapshots: &Snapshots| snapshots.window.iter().map(Range::len).product::<usize>();
+    let filmed = shot.quantity.filmed().components(ndim);
+    [
+        shot.quantity.components(ndim) * shot.receivers.len(),
+        shot.snapshots
+            .as_ref()
+            .map_or(0, |snapshots| filmed * window(snapshots)),
+    ]
 }
 
 /// The same for isotropic media, on two threads and one slab.

@@ -2,7 +2,7 @@
 //! come together on rank 0. The cuts go through the frame and through both sources.
 
 use crate::cuts::{grid, layers, ready};
-use crate::desk::{frame, isotropic, layer, shot};
+use crate::desk::{frame, isotropic, layer, lengths, shot};
 use crate::shots::{Tape, magnitude, medium, part};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
@@ -69,6 +69,7 @@ fn alone(shot: &Shot, ndim: usize) -> (Tape<f32>, Vec<f32>) {
         Simulation::new(shot, raw, Symmetry::Isotropic, Cpu::new(1).unwrap(), slabs).expect("a sound shot");
     let mut tape = Tape::default();
     simulation.run(&mut tape).expect("the shot runs");
+    tape.assert_lengths(lengths(shot, ndim));
     (tape, simulation.peaks())
 }
 

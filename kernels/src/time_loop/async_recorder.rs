@@ -337,6 +337,33 @@ mod tests {
         assert_eq!(outcome.unwrap_err().to_string(), "no space left");
     }
 
+    /// A recorder that takes its time over every piece.
+    struct Slow<'a>(&'a std::sync::atomic::AtomicUsize);
+
+    impl Recorder<f32> for Slow<'_> {
+        fn traces(&mut self, _: usize, _: &[f32]) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn snapshot(&mut self, _: usize, _: &[f32]) -> Result<(), Error> {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn behind_a_sync_all_pieces_are_written() {
+        let written = std::sync::atomic::AtomicUsize::new(0);
+        let (_, outcome) = async_recorder(Slow(&written), |recorder| {
+            (0..20).try_for_each(|it| recorder.snapshot(it, &[1.0]))?;
+            recorder.sync()?;
+            assert_eq!(written.load(std::sync::atomic::Ordering::SeqCst), 20);
+            Ok(())
+        });
+        outcome.unwrap();
+    }
+
     #[test]
     fn what_was_recorded_before_an_error_is_taken() {
         let (tape, outcome) = async_recorder(Tape::default(), |recorder| {

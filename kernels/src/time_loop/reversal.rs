@@ -384,6 +384,30 @@ mod tests {
         assert_eq!(short.in_store, 0);
     }
 
+    /// A checkpoint on the host goes there and back, and steps that run backwards are steps.
+    #[test]
+    fn copies_and_steps_backwards_cost_steps() {
+        let long = CheckpointSchedule::choose_beside(4000, [10, 10], [400, 600]).unwrap();
+        assert!(long.on_host > 0, "{long:?}");
+        let short = CheckpointSchedule::choose_beside(40, [10, 10], [400, 600]).unwrap();
+        assert_eq!(short.on_host, 0, "{short:?}");
+        // Two thirds of a hundred steps are more than the ten steps that are run again.
+        let plain = CheckpointSchedule {
+            segment: 10,
+            checkpoints: 9,
+            on_host: 0,
+            in_store: 0,
+            segments: 10,
+            boundary_saving: false,
+        };
+        assert!(plain.beats(&plain.with_boundary_saving(), 100));
+        let alone = CheckpointSchedule {
+            checkpoints: 0,
+            ..plain
+        };
+        assert!(plain.with_boundary_saving().beats(&alone, 100));
+    }
+
     #[test]
     fn steps_that_are_run_again_are_counted() {
         for steps in [1, 7, 100, 399, 400, 1000] {

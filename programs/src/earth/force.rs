@@ -102,6 +102,14 @@ component dir vect source Z_UP:  -4.d0
             panic!("{event:?}")
         };
         assert!((east / 6e14 - 1.0).abs() < 1e-12 && north == 0.0 && (up / -8e14 - 1.0).abs() < 1e-12);
+        // Places on a globe have both words of one.
+        let half = PUSH.replace("latorUTM", "latitude");
+        for (text, is_local) in [
+            (half.clone(), true),
+            (half.replace("longorUTM", "longitude"), false),
+        ] {
+            assert_eq!(read(&text).unwrap()[0].is_local, is_local, "{text}");
+        }
     }
 
     #[test]

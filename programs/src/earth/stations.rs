@@ -66,8 +66,18 @@ mod tests {
         let stations =
             read("# name\nOBN II  55.1146 36.5674 160.0 30.0\n\nST04 XX -18.82 -67.25 0 0 \n").unwrap();
         assert_eq!(stations.len(), 2);
-        assert_eq!(stations[0].name, "II.OBN");
-        assert_eq!((stations[0].burial, stations[1].latitude), (30.0, -18.82));
+        let station = Station {
+            name: "II.OBN".into(),
+            latitude: 55.1146,
+            longitude: 36.5674,
+            elevation: 160.0,
+            burial: 30.0,
+        };
+        assert_eq!(stations[0], station);
+        assert_eq!(
+            (stations[1].name.as_str(), stations[1].latitude),
+            ("XX.ST04", -18.82)
+        );
     }
 
     #[test]

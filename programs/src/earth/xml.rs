@@ -224,3 +224,32 @@ pub fn stations(text_of_file: &str) -> Result<Vec<Station>> {
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::seconds;
+
+    #[test]
+    fn times_of_other_days_months_and_years_are_apart_as_clocks_say() {
+        let at = |word: &str| seconds(word).expect("a time").0;
+        for (early, late, apart) in [
+            ("2026-03-04T23:59:58Z", "2026-03-05T00:00:01.5", 3.5),
+            ("2025-12-31T23:00:00Z", "2026-01-01T01:00:30Z", 7230.0),
+            ("2024-02-28T12:00:00Z", "2024-03-01T12:00:00Z", 2.0 * 86_400.0),
+            ("2100-02-28T12:00:00Z", "2100-03-01T12:00:00Z", 86_400.0),
+            ("1999-03-01T00:00:00Z", "2000-03-01T00:00:00Z", 366.0 * 86_400.0),
+        ] {
+            assert_eq!(at(late) - at(early), apart, "{early} {late}");
+        }
+        let shown = seconds("2026-03-04T05:06:07.5Z").map(|(_, shown)| shown);
+        assert_eq!(shown.as_deref(), Some("2026-03-04T05:06:07.500000"));
+        for word in [
+            "2026-13-04T05:06:07Z",
+            "2026-03-04T24:00:00Z",
+            "2026-03-04",
+            "2026-03T05:06:07Z",
+        ] {
+            assert_eq!(seconds(word), None, "{word}");
+        }
+    }
+}

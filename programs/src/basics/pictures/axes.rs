@@ -248,3 +248,16 @@ fn beside((x, y): Place, edge: Edge, distance: f64) -> Place {
         Edge::Right => (x + distance, y),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_shrink_to_their_room_and_no_further_than_to_half() {
+        let width = text_width("a long label") * 20.0;
+        assert_eq!(fitting("a long label", 20.0, width), 20.0);
+        assert!((fitting("a long label", 20.0, 0.75 * width) - 15.0).abs() < 1e-9);
+        assert_eq!(fitting("a long label", 20.0, 0.1 * width), 10.0);
+    }
+}

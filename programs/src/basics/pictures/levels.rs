@@ -172,12 +172,19 @@ mod tests {
         // The mean of the corners is below the level: each line runs around one of the two that are above it.
         let around = lines(&saddle, 0.25, false);
         assert_eq!(around.len(), 2);
-        let high = |(r, c): &Place| (r + c).min(2.0 - r - c) < 0.5;
-        assert!(around.iter().flatten().all(high), "{around:?}");
+        // Both ends of a line lie beside one corner.
+        let high = |line: &Vec<Place>| {
+            let beside = |end: &Place| end.0 + end.1 < 1.0;
+            line.len() == 2 && beside(&line[0]) == beside(&line[1])
+        };
+        assert!(around.iter().all(high), "{around:?}");
         // With a level below the mean around those that are below it.
-        let low = |(r, c): &Place| (r + 1.0 - c).min(1.0 - r + c) < 0.5;
+        let low = |line: &Vec<Place>| {
+            let beside = |end: &Place| end.0 < end.1;
+            line.len() == 2 && beside(&line[0]) == beside(&line[1])
+        };
         let around = lines(&saddle, -0.25, false);
-        assert!(around.iter().flatten().all(low), "{around:?}");
+        assert!(around.len() == 2 && around.iter().all(low), "{around:?}");
         assert!(
             lines(&saddle, 0.25, true).is_empty(),
             "cells with negative corners are left out"

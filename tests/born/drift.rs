@@ -1,0 +1,67 @@
+//! What is left of waves that have run backwards to rest, as a share of the largest velocity: rounding, of one size on processors and on
+//! devices.
+
+use crate::bench::{Case, plain};
+use crate::devices::{Open, both, emulated, gpus};
+use crate::shots::largest;
+use kernels::device::accelerator::Accelerator;
+use kernels::methods::velocity_stress::born::{CheckpointSchedule, Parameters};
+
+/// The drift on processors and on a device.
+fn drifts<A: Accelerator>(open: Open<A>, case: &Case) -> [f64; 2] {
+    both(open, case).map(|mut born| {
+        let data = vec![1.0; born.records() * born.values()];
+        let all = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+        let schedule = all.with_boundary_saving();
+        born.adjoint(&data, &schedule).expect("the reverse sweep");
+        let first = born.drift().expect("waves have run backwards");
+        // What is told is that of the worst shot.
+        let mut silent = case.shot();
+        silent.series.iter_mut().flatten().for_each(|x| *x = 0.0);
+        born.next_shot(&silent).expect("points in the grid");
+        born.adjoint(&data, &schedule).expect("the reverse sweep");
+        assert_eq!(born.drift(), Some(first), "behind a silent shot");
+        first
+    })
+}
+
+fn agree<A: Accelerator>(open: Open<A>) {
+    // Where the inside has kernels of its own, and where it has none.
+    let deep = Case {
+        more: 9,
+        depth: 9.0,
+        ..plain(3)
+    };
+    let anisotropic = Case {
+        anisotropic: true,
+        parameters: Parameters::Stiffness,
+        frame: 1,
+        ..deep.clone()
+    };
+    for case in [plain(2), deep, anisotropic] {
+        let [wanted, found] = drifts(open, &case);
+        println!(
+            "{}-D: {wanted:.2e} on processors, {found:.2e} on the device",
+            case.ndim
+        );
+        assert!(largest([wanted, found]) < 1e-5);
+        assert!(
+            found > 0.5 * wanted && found < 2.0 * wanted,
+            "{wanted:e} {found:e}"
+        );
+    }
+}
+
+#[test]
+fn an_emulated_device_has_the_drift_of_processors() {
+    if let Some(open) = emulated::open("an_emulated_device_has_the_drift_of_processors") {
+        agree(open);
+    }
+}
+
+#[test]
+fn a_gpu_has_the_drift_of_processors() {
+    if let Some(open) = gpus::open("a_gpu_has_the_drift_of_processors") {
+        agree(open);
+    }
+}
