@@ -10,6 +10,21 @@ fn put(desk: &Desk, places: [f32; 4], delays: [f32; 2]) {
     desk.dataset("late.rsf", "n1=2", &delays);
 }
 
+/// A derivative at zero by central differences of fourth order.
+fn difference(step: f64, at: &dyn Fn(f64) -> f64) -> f64 {
+    let [near, far] = [step, 2.0 * step].map(|step| (at(step) - at(-step)) / (2.0 * step));
+    (4.0 * near - far) / 3.0
+}
+
+/// Looks at the axes of the files.
+fn check_axes(desk: &Desk) {
+    let axes = desk.axes("sg.rsf", 3);
+    assert_eq!(axes[0].label.as_deref(), Some("fz fx z x t"));
+    assert_eq!([axes[0].n, axes[1].n, axes[2].n], [5, 2, 1]);
+    let axes = desk.axes("tg.rsf", 3);
+    assert_eq!([axes[0].n, axes[1].n], [420, 2]);
+}
+
 #[test]
 fn derivatives_by_sources_are_differences_of_the_misfit() {
     let desk = desk();
@@ -35,17 +50,7 @@ fn derivatives_by_sources_are_differences_of_the_misfit() {
         of(places, delays, forces);
         // fz fx z x t, for each source.
         let found = desk.read("sg.rsf");
-        let axes = desk.axes("sg.rsf", 3);
-        assert_eq!(axes[0].label.as_deref(), Some("fz fx z x t"));
-        assert_eq!([axes[0].n, axes[1].n, axes[2].n], [5, 2, 1]);
-        assert_eq!(
-            [desk.axes("tg.rsf", 3)[0].n, desk.axes("tg.rsf", 3)[1].n],
-            [420, 2]
-        );
-        let difference = |step: f64, at: &dyn Fn(f64) -> f64| {
-            let [near, far] = [step, 2.0 * step].map(|step| (at(step) - at(-step)) / (2.0 * step));
-            (4.0 * near - far) / 3.0
-        };
+        check_axes(&desk);
         let mut apart = Vec::new();
         let mut judge = |what: &str, found: f64, truth: f64| {
             println!("{words} {what}: {found:e}, by differences {truth:e}");
@@ -90,7 +95,6 @@ fn derivatives_by_sources_are_differences_of_the_misfit() {
                 difference(0.02 * f64::from(forces[k]), &at),
             );
         }
-        // The derivative by the strength is that by all samples, each times its sample.
         let error = largest(apart);
         println!("{words}: within {error:.1e} of differences");
         assert!(error < 2e-3, "{error:e}");
