@@ -57,6 +57,17 @@ fn the_transpose_of_linearised_modelling_is_exact() {
         &desk,
         &format!("{RUN} materials=rocks.rsf on=grid oqz=-40 dqz=100 nqz=7 oqx=-40 dqx=100 nqx=9"),
     );
+    // Quality factors as numbers, and as grids.
+    nodes(5);
+    dottest(&desk, &format!("{RUN} vp=vp.rsf qp=60 qs=40 wrt=vp,vs,rho,qp,qs"));
+    for (name, first) in [("qp.rsf", 70.0f32), ("qs.rsf", 45.0)] {
+        let values: Vec<f32> = (0..NODES).map(|k| first + (k % 6) as f32).collect();
+        desk.dataset(name, GRID, &values);
+    }
+    dottest(
+        &desk,
+        &format!("{RUN} vp=vp.rsf qp=qp.rsf qs=qs.rsf qmech=coarse wrt=vp,vs,rho,qp,qs tdc=y"),
+    );
     // c11, c13, c33 and c55.
     let planes = [1.7e10f32, 5.5e9, 1.4e10, 4.5e9];
     let constants: Vec<f32> = planes
@@ -127,6 +138,57 @@ fn the_change_of_data_is_their_derivative() {
     }
 }
 
+/// With qp= and qs= the losses of the moduli follow the speeds, too.
+#[test]
+fn quality_factors_and_the_speeds_that_they_follow_have_derivatives() {
+    let desk = desk();
+    let run = RUN.replace(" sponge=150", "") + " qband=1,20 qref=5 vp=vp.rsf vs=vs.rsf qp=qp.rsf qs=qs.rsf";
+    let start = [2750.0f32, 1550.0, 60.0, 40.0];
+    let names = ["vp.rsf", "vs.rsf", "qp.rsf", "qs.rsf"];
+    let shape = |node: usize, k: usize| {
+        1.0 + 0.1 * ((3 * k + 1) as f32 * (node % 7) as f32 * 0.3 + (node / 7) as f32).sin()
+    };
+    // One after the other, by a share of each that is not the same everywhere.
+    for (k, size) in [(0, 2e-3f32), (1, 2e-3), (2, 0.02), (3, 0.02)] {
+        let put = |sign: f32| {
+            for (j, name) in names.iter().enumerate() {
+                let value = |node: usize| {
+                    let change = if j == k { sign * size * shape(node, 1) } else { 0.0 };
+                    start[j] * shape(node, 0) * (1.0 + change)
+                };
+                desk.dataset(name, GRID, &(0..NODES).map(value).collect::<Vec<_>>());
+            }
+        };
+        let data = |sign: f32| {
+            put(sign);
+            desk.ran(&format!("sfsem2d-gpu {run} device=cpu > data.rsf"));
+            desk.read("data.rsf")
+        };
+        let (ahead, behind) = (data(1.0), data(-1.0));
+        put(0.0);
+        let plane = if k < 2 { k } else { k + 1 };
+        let mut change = vec![0.0; 5 * NODES];
+        for node in 0..NODES {
+            change[plane * NODES + node] = start[k] * shape(node, 0) * size * shape(node, 1);
+        }
+        desk.dataset("dm.rsf", &format!("{GRID} n3=5"), &change);
+        desk.ran(&format!(
+            "sfsemborn2d-gpu < dm.rsf {run} wrt=vp,vs,rho,qp,qs > born.rsf"
+        ));
+        let born = desk.read("born.rsf");
+        let most = magnitude(&born);
+        let apart = ahead
+            .iter()
+            .zip(&behind)
+            .zip(&born)
+            .map(|((a, b), born)| (0.5 * (a - b) - born) / most);
+        let error = largest(apart);
+        println!("{}: within {error:.1e} of half the difference", names[k]);
+        // Quality factors change a thousandth of the data, which are in single precision.
+        assert!(error < if k < 2 { 2e-3 } else { 8e-3 }, "{}: {error:e}", names[k]);
+    }
+}
+
 #[test]
 fn what_is_not_linearised_is_refused() {
     let desk = desk();
@@ -165,6 +227,10 @@ fn what_is_not_linearised_is_refused() {
         (
             "< dm.rsf qp=50 qs=40 wrt=ccc,rho",
             "the medium attenuates, and there are no derivatives by its constants: give attenuation=n",
+        ),
+        (
+            "< dm.rsf wrt=vp,vs,rho,qp,qs",
+            "the run has no qp= and qs=: give both",
         ),
         (
             "adj=y < dm.rsf",

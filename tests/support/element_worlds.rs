@@ -67,6 +67,7 @@ impl<const D: usize> PointMedia<D> for Uneven {
                 loss: Some(Loss {
                     factors: [1.05 + 0.01 * phase.sin(), 1.02],
                     shares: [1.0 + 0.2 * phase.cos(), 0.9],
+                    slopes: None,
                 }),
             }
         };

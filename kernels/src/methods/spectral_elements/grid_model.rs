@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::Relaxation;
 use super::attenuation::MECHANISMS;
-use super::media::{Loss, PointMedia, PointMedium, moduli};
+use super::media::{Loss, LossSlopes, PointMedia, PointMedium, moduli};
 use super::sampling::{Corners, Lattice, Sampling};
 use crate::Error;
 use crate::medium::attenuation;
@@ -64,11 +64,27 @@ impl Losses {
         }
     }
 
-    fn of(&self, inverse: f64) -> [f64; 2] {
+    /// The entry below one over a quality factor, and how far the latter is on the way to the next one.
+    fn place(&self, inverse: f64) -> (usize, f64) {
         let t = (inverse / self.most * LOSSES as f64).clamp(0.0, LOSSES as f64);
         let k = (t as usize).min(LOSSES - 1);
-        let (low, high, share) = (self.table[k], self.table[k + 1], t - k as f64);
+        (k, t - k as f64)
+    }
+
+    fn of(&self, inverse: f64) -> [f64; 2] {
+        let (k, share) = self.place(inverse);
+        let (low, high) = (self.table[k], self.table[k + 1]);
         std::array::from_fn(|i| low[i] + share * (high[i] - low[i]))
+    }
+
+    /// The derivatives of [`Losses::of`].
+    fn slopes(&self, inverse: f64) -> [f64; 2] {
+        if !(0.0..=self.most).contains(&inverse) {
+            return [0.0; 2];
+        }
+        let (k, _) = self.place(inverse);
+        let (low, high) = (self.table[k], self.table[k + 1]);
+        std::array::from_fn(|i| (high[i] - low[i]) * LOSSES as f64 / self.most)
     }
 }
 
@@ -136,6 +152,11 @@ impl<const D: usize> GridModel<D> {
         self.planes.constants.iter().map(|(pair, _)| *pair).collect()
     }
 
+    /// The quality factors of P and S, each one number or one a node.
+    pub fn quality(&self) -> Option<&[Plane; 2]> {
+        self.planes.quality.as_ref()
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         let p = &self.planes;
@@ -157,7 +178,10 @@ impl<const D: usize> GridModel<D> {
                 let medium = self.medium(region, &corners);
                 self.sound(region, &medium)
                     .map_err(|words| Error::setup(format!("the model {} {words}", place())))?;
-                let inverse = self.inverse_quality(region, &corners, &medium.medium.law);
+                let inverse = match self.materials[region].vs > 0.0 {
+                    true => Self::of_moduli(self.inverse_quality(&corners), &medium.medium.law),
+                    false => [0.0; 2],
+                };
                 if let Some(bad) = inverse.iter().find(|q| q.is_nan() || **q < -1e-6) {
                     return Err(Error::setup(format!(
                         "the quality factors {} make the bulk modulus gain energy (1/Qkappa = {bad:.3e}): qp must not exceed qs times 3/4 (vp/vs)^2",
@@ -242,17 +266,17 @@ impl<const D: usize> GridModel<D> {
         Ok(())
     }
 
-    /// One over the quality factors of the shear and the bulk modulus at a place.
-    fn inverse_quality(&self, region: usize, corners: &Corners, law: &Law) -> [f64; 2] {
-        let m = &self.materials[region];
-        if m.vs <= 0.0 {
-            return [0.0; 2];
-        }
+    /// One over the quality factors of P and S at a place of a solid.
+    fn inverse_quality(&self, corners: &Corners) -> [f64; 2] {
         let Some(planes) = &self.planes.quality else {
             return [0.0; 2];
         };
         let inverse = |q: f32| if q == 0.0 { 0.0 } else { 1.0 / f64::from(q) };
-        let [p, s] = planes.each_ref().map(|plane| mean(plane, corners, inverse));
+        planes.each_ref().map(|plane| mean(plane, corners, inverse))
+    }
+
+    /// Of those of P and S the ones of the shear and the bulk modulus.
+    fn of_moduli([p, s]: [f64; 2], law: &Law) -> [f64; 2] {
         let [mu, kappa] = moduli(law);
         // The loss of P is that of its two moduli in their shares.
         let shear = 4.0 / 3.0 * mu / (kappa + 4.0 / 3.0 * mu);
@@ -263,11 +287,17 @@ impl<const D: usize> GridModel<D> {
         let corners = self.sampling.corners(region, x).ok()?;
         let mut point = self.medium(region, &corners);
         if let (Some((losses, _)), true) = (&self.losses, self.materials[region].vs > 0.0) {
-            let inverse = self.inverse_quality(region, &corners, &point.medium.law);
-            let (own, whole) = (inverse.map(|q| losses.of(q)), losses.of(losses.most));
+            let inverse = self.inverse_quality(&corners);
+            let of_moduli = Self::of_moduli(inverse, &point.medium.law);
+            let (own, whole) = (of_moduli.map(|q| losses.of(q)), losses.of(losses.most));
+            let slopes = of_moduli.map(|q| losses.slopes(q));
             point.loss = Some(Loss {
                 factors: own.map(|[_, unrelaxed]| unrelaxed),
                 shares: own.map(|[phi, _]| phi / whole[0]),
+                slopes: Some(LossSlopes {
+                    inverse,
+                    by_modulus: slopes.map(|[phi, unrelaxed]| [unrelaxed, phi / whole[0]]),
+                }),
             });
         }
         Some(point)

@@ -25,6 +25,17 @@ pub struct Loss {
     pub factors: [f64; 2],
     /// Shares of the mechanisms in the unrelaxed shear and bulk modulus over those of the region's relaxation.
     pub shares: [f64; 2],
+    /// How both follow the quality factors of P and S, where these are what the point has.
+    pub slopes: Option<LossSlopes>,
+}
+
+/// How a loss follows the quality factors of P and S.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossSlopes {
+    /// One over the quality factors of P and of S.
+    pub inverse: [f64; 2],
+    /// Of the shear and of the bulk modulus: the derivatives of the factor and of the share by one over the quality factor of the modulus.
+    pub by_modulus: [[f64; 2]; 2],
 }
 
 /// A model that is known at every place.
@@ -82,6 +93,11 @@ impl Contents {
     /// From the shear and bulk modulus of a point to the unrelaxed ones.
     pub(super) fn factors(&self, point: usize) -> [f64; 2] {
         self.at(point).loss.map_or([1.0; 2], |loss| loss.factors)
+    }
+
+    /// How a point loses, where it does.
+    pub(super) fn loss(&self, point: usize) -> Option<&Loss> {
+        self.at(point).loss.as_ref()
     }
 
     /// What the mechanisms of a region for moduli of one become at a point: of shear and of compression.
@@ -155,6 +171,7 @@ impl<const D: usize> Setup<'_, D> {
         let loss = |all: super::Attenuation<'_>| Loss {
             factors: all.regions[region].factors,
             shares: [1.0; 2],
+            slopes: None,
         };
         self.relaxations.map(loss)
     }

@@ -53,7 +53,7 @@ mod subdomain;
 
 pub use cpu::Engine;
 pub use grid_model::{Band, GridModel, Grids, Planes, not_definite};
-pub use media::{Loss, PointMedia, PointMedium};
+pub use media::{Loss, LossSlopes, PointMedia, PointMedium};
 pub use plan::calibrate;
 pub use pml::{Pml, Profile, Zone};
 pub use points::{Quantity, Receiver};

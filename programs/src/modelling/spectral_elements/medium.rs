@@ -27,6 +27,8 @@ pub struct Rocks<const D: usize> {
     pub grain: Grain,
     /// What its mechanisms follow.
     pub followed: Followed,
+    /// The quality factors qp= and qs=, each one number or one a node.
+    pub quality: Option<[Vec<f32>; 2]>,
     /// Whether a model says more than the regions from point to point.
     pub varies: bool,
     /// What points are made of, where a model says more than the regions.
@@ -114,6 +116,7 @@ pub fn read<const D: usize>(
         followed: followed(timing),
         relaxations,
         lattice: model.as_ref().and_then(GridModel::lattice),
+        quality: model.as_ref().and_then(GridModel::quality).cloned(),
         varies: model.as_ref().is_some_and(|model| model.lattice().is_some()),
         constants: model.as_ref().map_or_else(Vec::new, GridModel::constants),
         held: model.as_ref().map_or(0, GridModel::bytes),

@@ -3,7 +3,7 @@
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
 use super::correlate::{PRODUCTS, Products};
-use super::parameters::{Parameters, impedances, means, media};
+use super::parameters::{LossChain, Parameters, impedances, means, media};
 use super::{Adjoint, Setup};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
@@ -45,7 +45,8 @@ impl<const D: usize> Adjoint<D> {
                     .map(|sum| volume * sum)
                     .collect();
                 let own = &mut values[at * parameters.count()..][..parameters.count()];
-                let by_speeds = match (&contents.medium(local).law, parameters) {
+                let law = &contents.medium(local).law;
+                let by_speeds = match (law, parameters) {
                     (Law::Fluid(_), _) => of_fluid(media[at], strength, &sums),
                     (_, Parameters::Constants) => {
                         let impedances = impedances::<D>(setup.points.is_some(), media[at]);
@@ -59,6 +60,16 @@ impl<const D: usize> Adjoint<D> {
                     ),
                 };
                 add::<D>(parameters, (by_speeds, media[at]), own);
+                if let (Some(chain), Law::Isotropic { .. }) =
+                    (LossChain::of(contents.loss(local), media[at]), law)
+                {
+                    let [of_speeds, of_losses] =
+                        of_loss(&chain, contents.moduli(local), contents.factors(local), &sums);
+                    add::<D>(parameters, ([of_speeds[0], of_speeds[1], 0.0], media[at]), own);
+                    if parameters == Parameters::SpeedsAndLosses {
+                        own[3..].copy_from_slice(&of_losses);
+                    }
+                }
             }
         }
         self.add_faces(&mut values, &media, setup.points.is_some());
@@ -165,6 +176,17 @@ fn elastic(products: &[f64], factors: Option<[f64; 2]>) -> [f64; PRODUCTS] {
     let [mass, damping, by_bulk, by_shear] = products;
     let of_bulk = bulk * by_bulk;
     [mass, damping, of_bulk, shear * by_shear + 2.0 / 3.0 * of_bulk]
+}
+
+/// The derivatives by speeds and by losses at a point whose loss follows them, of products times volume; the moduli (shear, bulk) are unrelaxed.
+fn of_loss(chain: &LossChain, [shear, bulk]: [f64; 2], factors: [f64; 2], products: &[f64]) -> [[f64; 2]; 2] {
+    // Of the relaxed moduli by the factors; what the mechanisms take makes stresses smaller.
+    let by_factors = [
+        -shear / factors[0] * products[3],
+        -bulk / factors[1] * products[2],
+    ];
+    let by_shares = [shear * products[5], bulk * products[4]];
+    chain.transposed(by_factors, by_shares)
 }
 
 /// The derivatives by P speed, S speed and density at a point of a solid, of products times volume; `strength` is the damping of the sponge

@@ -17,6 +17,10 @@ use super::super::shape::{Layer, Row, Tables};
 /// potential; the last one is not used.
 pub(super) const PRODUCTS: usize = 4;
 
+/// Products of a point of a solid that attenuates: behind those of an isotropic one the divergence by what memory variables take from the
+/// adjoint stress over the unrelaxed bulk modulus, and twice the strain by what they take over twice the unrelaxed shear modulus.
+pub(super) const LOSSY: usize = 6;
+
 /// Products of a point of a solid for derivatives by the constants of Voigt's matrix: behind the first two those of strains, whose shears
 /// are twice those of the tensor, in the order of the upper triangle; off the diagonal the sum of both orders.
 pub(super) const CONSTANTS: usize = 2 + 21;
@@ -164,7 +168,7 @@ pub(super) struct InSolid<'a, const D: usize, const N: usize> {
     pub(super) memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
     pub(super) room: &'a mut Room<D>,
     pub(super) sums: &'a mut [Lanes],
-    /// Products of a point: [`PRODUCTS`] or [`CONSTANTS`].
+    /// Products of a point: [`PRODUCTS`], [`LOSSY`] or [`CONSTANTS`].
     pub(super) width: usize,
 }
 
@@ -308,24 +312,24 @@ fn relaxing<S: Simd, const D: usize, const N: usize>(
             trace = trace + one[c][c];
             beside = beside + other[c][c];
         }
-        let mut twice = part.zero();
+        let (mut twice, mut taken) = (part.zero(), part.zero());
         for i in 0..D {
             for c in i..D {
                 let strain = half * (other[i][c] + other[c][i]);
                 let deviator = if i == c { strain - third * beside } else { strain };
-                let left = deviator - of_shear * lost.deviator[i][c];
+                let gone = of_shear * lost.deviator[i][c];
                 // Off the diagonal there are two of each.
                 let weight = one[i][c] + one[c][i];
                 let weight = if i == c { weight } else { weight + weight };
-                twice = weight.mul_add(left, twice);
+                twice = weight.mul_add(deviator - gone, twice);
+                taken = weight.mul_add(gone, taken);
             }
         }
-        add(
-            part,
-            &mut sums[point * PRODUCTS + 2],
-            trace * (beside - of_bulk * lost.bulk),
-        );
-        add(part, &mut sums[point * PRODUCTS + 3], twice);
+        let (gone, sums) = (of_bulk * lost.bulk, &mut sums[point * LOSSY + 2..]);
+        let products = [trace * (beside - gone), twice, trace * gone, taken];
+        sums.iter_mut()
+            .zip(products)
+            .for_each(|(sum, x)| add(part, sum, x));
     });
 }
 

@@ -17,7 +17,7 @@ use super::super::lanes::{LANES, Lanes};
 use super::super::sampling::{Lattice, Sampling};
 use super::super::shape::Tables;
 use super::super::sponge::Damping;
-use super::parameters::{Parameters, impedances, means, media};
+use super::parameters::{LossChain, Parameters, impedances, means, media};
 use super::scattering::{InFluid, InSolid, inertia};
 use super::state::{Sources, State};
 use super::{Adjoint, Engine, Setup, Shot};
@@ -102,6 +102,14 @@ impl<const D: usize> Change<D> {
         &self.values[point * count..][..count]
     }
 
+    /// Those of one over the quality factors of P and S of a point.
+    fn losses(&self, point: usize) -> [f64; 2] {
+        match (self.parameters, self.at(point)) {
+            (Parameters::SpeedsAndLosses, [.., p, s]) => [*p, *s],
+            _ => [0.0; 2],
+        }
+    }
+
     /// Whether a point of a solid has constants.
     fn has_constants(&self) -> bool {
         self.parameters == Parameters::Constants
@@ -126,6 +134,8 @@ type Masses = Vec<[f32; 2]>;
 struct Scattering<const D: usize> {
     /// Of the blocks of solids: of constants, or of lambda and mu, in whose place there are the unrelaxed bulk and shear modulus with attenuation.
     moduli: Vec<Stiffness>,
+    /// Of the logarithms of the shares of mechanisms in the bulk and the shear modulus: `[block][point]`; empty where losses do not change.
+    shares: Vec<Vec<[Lanes; 2]>>,
     /// Of one over the density of fluids.
     lightness: Vec<Vec<[Lanes; 1]>>,
     /// Of solids and of fluids.
@@ -145,6 +155,10 @@ impl<const D: usize> Scattering<D> {
                 };
                 engine.blocks.len()
             ],
+            shares: match setup.relaxations {
+                Some(_) => vec![vec![[Lanes::ZERO; 2]; points]; engine.blocks.len()],
+                None => Vec::new(),
+            },
             lightness: vec![vec![[Lanes::ZERO; 1]; points]; blocks.len()],
             masses: [engine.blocks.len(), blocks.len()].map(|count| vec![[0.0; 2]; count * LANES * points]),
             faces: Vec::new(),
@@ -194,7 +208,20 @@ impl<const D: usize> Scattering<D> {
                 let factors = contents.factors(local);
                 let moduli = match setup.relaxations {
                     None => [lambda, mu],
-                    Some(_) => [factors[1] * (lambda + 2.0 / 3.0 * mu), factors[0] * mu],
+                    Some(_) => {
+                        let changed = LossChain::of(contents.loss(local), media[at])
+                            .map_or([[0.0; 2]; 2], |chain| {
+                                chain.changes([by_p, by_s], change.losses(at))
+                            });
+                        let [of_factors, of_shares] = changed;
+                        let [shear, bulk] = contents.moduli(local);
+                        let own = &mut own.shares[home.0][local];
+                        (0..2).for_each(|k| own[k].0[home.1] = of_shares[1 - k] as f32);
+                        [
+                            factors[1] * (lambda + 2.0 / 3.0 * mu) + bulk / factors[1] * of_factors[1],
+                            factors[0] * mu + shear / factors[0] * of_factors[0],
+                        ]
+                    }
                 };
                 if let Stiffness::Isotropic(all) = &mut own.moduli[home.0] {
                     (0..2).for_each(|k| all[local][k].0[home.1] = moduli[k] as f32);
@@ -379,19 +406,21 @@ impl<const D: usize> Engine<D> {
         let tables = Tables::<N>::new(&self.basis);
         let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as f32);
         let places = LANES * points;
-        let blocks = self.blocks.par_iter().zip(&self.memories);
+        let numbers = 0..self.blocks.len();
+        let blocks = numbers.into_par_iter().zip(&self.blocks).zip(&self.memories);
         let changes = scattering.moduli.par_iter();
         let changes = changes.zip(scattering.masses[0].par_chunks(places));
         let all = added.solid.par_chunks_mut(places).zip(blocks).zip(changes);
         self.cpu.install(|| {
             all.for_each_init(
                 || Scratch::<D>::new(points, N * N),
-                |scratch, ((out, (block, memory)), (change, masses))| {
+                |scratch, ((out, ((number, block), memory)), (change, masses))| {
                     flushed(|| {
                         arch.dispatch(InSolid {
                             block,
                             tables: &tables,
                             change,
+                            shares: scattering.shares.get(number).map_or(&[], |shares| shares),
                             displacement: &self.displacement,
                             memory: memory.as_ref().map(|memory| (memory, before, square)),
                             scratch,

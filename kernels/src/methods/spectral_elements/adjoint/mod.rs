@@ -56,7 +56,7 @@ use crate::mesh::{Locator, Place};
 use crate::time_loop::Sampler;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 pub use chain::{Gradient, covers};
-use correlate::{CONSTANTS, PRODUCTS, Products};
+use correlate::{CONSTANTS, LOSSY, PRODUCTS, Products};
 pub use linearised::Change;
 pub use parameters::Parameters;
 use sources::Probes;
@@ -110,6 +110,7 @@ impl<const D: usize> Adjoint<D> {
         check_receivers(&engine, shot)?;
         let widths = match parameters {
             Parameters::Constants => [CONSTANTS, PRODUCTS],
+            _ if setup.relaxations.is_some() => [LOSSY, PRODUCTS],
             _ => [PRODUCTS; 2],
         };
         let products = |k: usize| Products::new(blocks[k], table.points(), widths[k]);

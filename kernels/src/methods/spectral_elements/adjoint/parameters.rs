@@ -2,6 +2,7 @@
 
 use super::super::Setup;
 use super::super::assembly::triangle;
+use super::super::media::{Loss, LossSlopes};
 use crate::mesh::geometry::Tabulated;
 
 /// The parameters by which a gradient is taken, or which a linearised run changes. Each is varied while the others of its set are held.
@@ -14,6 +15,8 @@ pub enum Parameters {
     Lame,
     /// P impedance, S impedance (kg/(m2 s)), density.
     Impedances,
+    /// P speed, S speed, density, and one over the quality factors of P and S. Where a point has no loss, these have no derivative.
+    SpeedsAndLosses,
     /// The constants of Voigt's matrix (Pa), row by row of its upper triangle, and density. In two dimensions those of x and z alone
     /// count. A fluid's bulk modulus is the mean of the nine constants of its normal strains.
     Constants,
@@ -24,6 +27,7 @@ impl Parameters {
     pub fn count(self) -> usize {
         match self {
             Self::Constants => 22,
+            Self::SpeedsAndLosses => 5,
             _ => 3,
         }
     }
@@ -48,7 +52,7 @@ impl Parameters {
             }
             // vp = ip/rho, vs = is/rho
             Self::Impedances => [p / density, s / density, r - (p * vp + s * vs) / density],
-            Self::Speeds => [p, s, r],
+            Self::Speeds | Self::SpeedsAndLosses => [p, s, r],
         }
     }
 
@@ -64,7 +68,7 @@ impl Parameters {
                 r,
             ],
             Self::Impedances => [(a - vp * r) / density, (b - vs * r) / density, r],
-            Self::Speeds => [a, b, r],
+            Self::Speeds | Self::SpeedsAndLosses => [a, b, r],
         }
     }
 }
@@ -108,6 +112,63 @@ pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3])
         (slopes[0][21], slopes[1][21]) = (vp / 2.0, vs / 2.0);
     }
     slopes
+}
+
+/// How the quality factors of the shear and of the bulk modulus follow those of P and S and the speeds: derivatives of one over the former
+/// by one over the latter and by the share of the shear modulus in the loss of P, `4/3 (vs/vp)^2`.
+pub(super) struct LossChain {
+    slopes: LossSlopes,
+    /// The factors to the unrelaxed shear and bulk modulus, and the shares of their mechanisms.
+    loss: Loss,
+    shear: f64,
+    speeds: [f64; 2],
+}
+
+impl LossChain {
+    /// Of a point with these speeds; none where its loss is that of its region.
+    pub(super) fn of(loss: Option<&Loss>, [vp, vs, _]: [f64; 3]) -> Option<Self> {
+        let loss = loss?;
+        Some(Self {
+            slopes: loss.slopes?,
+            loss: *loss,
+            shear: 4.0 / 3.0 * (vs / vp).powi(2),
+            speeds: [vp, vs],
+        })
+    }
+
+    /// From derivatives by the factors and by the logarithms of the shares, of the shear and of the bulk modulus, to those by
+    /// `[vp, vs]` and by one over the quality factors of P and S.
+    pub(super) fn transposed(&self, factors: [f64; 2], shares: [f64; 2]) -> [[f64; 2]; 2] {
+        let by: [f64; 2] = std::array::from_fn(|k| {
+            let [factor, share] = self.slopes.by_modulus[k];
+            factors[k] * factor + shares[k] * over(share, self.loss.shares[k])
+        });
+        let ([p, s], rest) = (self.slopes.inverse, 1.0 - self.shear);
+        let by_shear = by[1] * (p - s) / (rest * rest);
+        [
+            [
+                -2.0 * by_shear * self.shear / self.speeds[0],
+                2.0 * by_shear * self.shear / self.speeds[1],
+            ],
+            [by[1] / rest, by[0] - by[1] * self.shear / rest],
+        ]
+    }
+
+    /// From changes of `[vp, vs]` and of one over the quality factors to those of the factors and of the logarithms of the shares.
+    pub(super) fn changes(&self, speeds: [f64; 2], inverse: [f64; 2]) -> [[f64; 2]; 2] {
+        let ([p, s], rest) = (self.slopes.inverse, 1.0 - self.shear);
+        let of_shear = 2.0 * self.shear * (speeds[1] / self.speeds[1] - speeds[0] / self.speeds[0]);
+        let of_bulk = (inverse[0] - self.shear * inverse[1]) / rest + of_shear * (p - s) / (rest * rest);
+        let own = [inverse[1], of_bulk];
+        let factor = |k: usize| own[k] * self.slopes.by_modulus[k][0];
+        let share = |k: usize| own[k] * over(self.slopes.by_modulus[k][1], self.loss.shares[k]);
+        [std::array::from_fn(factor), std::array::from_fn(share)]
+    }
+}
+
+/// A derivative over what it is of; zero where that is.
+fn over(slope: f64, of: f64) -> f64 {
+    if of > 0.0 { slope / of } else { 0.0 }
 }
 
 /// P speed, S speed (m/s) and density (kg/m3) of all points: `[element * points + point]`.

@@ -29,6 +29,8 @@ pub(super) struct InSolid<'a, const D: usize, const N: usize> {
     pub(super) block: &'a Block<D>,
     pub(super) tables: &'a Tables<N>,
     pub(super) change: &'a Stiffness,
+    /// With memory variables: the changes of the logarithms of the shares of mechanisms in the bulk and the shear modulus.
+    pub(super) shares: &'a [[Lanes; 2]],
     pub(super) displacement: &'a [[f32; D]],
     /// Memory variables, the acceleration of the step before, and the square of the step.
     pub(super) memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
@@ -56,6 +58,7 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
                     let mut law = Relaxing {
                         moduli,
                         change,
+                        shares: self.shares,
                         memory,
                     };
                     forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
@@ -77,11 +80,12 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
     }
 }
 
-/// The change of a stress that loses what memory variables hold, by changes of the unrelaxed bulk and shear modulus.
+/// The change of a stress that loses what memory variables hold, by changes of the unrelaxed bulk and shear modulus and of the mechanisms' shares in them.
 struct Relaxing<'a> {
     /// Lambda and mu, unrelaxed.
     moduli: &'a [[Lanes; 2]],
     change: &'a [[Lanes; 2]],
+    shares: &'a [[Lanes; 2]],
     memory: &'a Memory,
 }
 
@@ -103,9 +107,10 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Relaxing<'_> {
         let [bulk, shear] = self.change[point];
         let (bulk, shear) = (part.load(&bulk), part.load(&shear));
         let third: Register<S> = part.splat(1.0 / 3.0);
-        // Over the moduli, which the memory variables have as factors.
-        let of_bulk = bulk / third.mul_add(twice_mu, lambda);
-        let of_shear = (shear + shear) / twice_mu;
+        // Over the moduli, which the memory variables have as factors, as they have the shares of mechanisms.
+        let [of_bulk, of_shear] = &self.shares[point];
+        let of_bulk = bulk / third.mul_add(twice_mu, lambda) + part.load(of_bulk);
+        let of_shear = (shear + shear) / twice_mu + part.load(of_shear);
         let mut trace = gradient[0][0];
         (1..D).for_each(|i| trace = trace + gradient[i][i]);
         let pressure = bulk * trace - of_bulk * lost.bulk;

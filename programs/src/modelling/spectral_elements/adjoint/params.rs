@@ -11,7 +11,7 @@ with respect to the model. It is the derivative of the discrete program, summed 
 that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
 explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of \
 solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing and sponge= sides (cpml= is refused). Records are \
-displacement, velocity or acceleration in solids, or pressure in fluids. The quality factors are held, and so is the moment of explosions in fluids. The program runs on processors.
+displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they have no derivative. The moment of explosions in fluids is held. The program runs on processors.
 
 on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
 their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A parameter that has no \
@@ -65,8 +65,8 @@ model. adj=y is the exact transpose of adj=n for every step of the discrete prog
 within rounding, and sfconjgrad can invert the operator.
 
 sfsem2d-gpu and sfsem3d-gpu explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists \
-of solids, with or without attenuation, and fluids, with free, absorbing and sponge= sides (cpml= is refused). Quality factors do not change, and \
-neither does the moment of explosions in fluids.
+of solids, with or without attenuation, and fluids, with free, absorbing and sponge= sides (cpml= is refused). Quality factors, of materials= or of qp= and qs=, are held \
+unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they do not change. The moment of explosions in fluids is held.
 
 on= says where the perturbation is, and with adj=y the result, and wrt= of which parameters. on=model: at the nodes of the grid of vp=, \
 vs=, den= or ccc=, from which elements take it as they take the model; on=regions: one value for each region, with n1 counting regions; on=grid: at the \
@@ -101,9 +101,9 @@ const OWN: &[Param] = &[
     Param::string("data")
         .default("velocity")
         .doc("quantity of the data: velocity, displacement, acceleration, or pressure in fluids"),
-    Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
+    Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho", "vp,vs,rho,qp,qs"])
         .default("vp,vs,rho")
-        .doc("parameters; ccc,rho: constants of Voigt's matrix and density"),
+        .doc("parameters; ccc,rho: constants of Voigt's matrix and density; qp,qs: the quality factors of that name, too"),
     Param::choice("on", &["auto", "model", "regions", "grid"])
         .default("auto")
         .doc("where they are: at the nodes of the grid of vp=, vs=, den=; in each region; at the nodes of nqz=, nqx= ...; auto: model if there is a grid, otherwise regions"),

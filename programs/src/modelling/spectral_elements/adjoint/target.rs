@@ -22,6 +22,8 @@ pub struct Target<const D: usize> {
     parameters: Parameters,
     /// The planes of files: their names, and their numbers among the parameters.
     planes: Vec<(String, usize)>,
+    /// The quality factors of P and S, where derivatives are by them: the method has those by one over them.
+    quality: Option<[Vec<f32>; 2]>,
 }
 
 /// Names of axes in the order of files.
@@ -56,10 +58,21 @@ impl<const D: usize> Target<D> {
             _ => names.split(' ').map(String::from).zip(0..).collect(),
         };
         Ok(Self {
+            quality: match parameters {
+                Parameters::SpeedsAndLosses => Some(quality(run, &place)?),
+                _ => None,
+            },
             place,
             parameters,
             planes,
         })
+    }
+
+    /// The derivative of one over a quality factor by that factor, at a place of a plane of it; zero where there is no loss.
+    fn by_quality(&self, number: usize, place: usize) -> Option<f64> {
+        let quality = self.quality.as_ref()?.get(number.checked_sub(3)?)?;
+        let own = f64::from(quality[place.min(quality.len() - 1)]);
+        Some(if own > 0.0 { -1.0 / (own * own) } else { 0.0 })
     }
 
     /// The parameters that `wrt=` names.
@@ -149,7 +162,9 @@ impl<const D: usize> Target<D> {
         let count = self.places();
         let mut all = vec![vec![0.0; count]; self.parameters.count()];
         for ((_, number), plane) in self.planes.iter().zip(values.chunks_exact(count)) {
-            all[*number] = plane.iter().map(|x| f64::from(*x)).collect();
+            let own =
+                |(place, x): (usize, &f32)| f64::from(*x) * self.by_quality(*number, place).unwrap_or(1.0);
+            all[*number] = plane.iter().enumerate().map(own).collect();
         }
         let setup = run.setup();
         Ok(match &self.place {
@@ -184,8 +199,13 @@ impl<const D: usize> Target<D> {
             Place::Regions(count) => gradient.of_regions(&run.mesh, *count),
             Place::Grids(lattice, count) => gradient.on_grid((&run.mesh, &run.basis), (*lattice, *count))?,
         };
-        let planes = self.planes.iter().flat_map(|(_, number)| &all[*number]);
-        let values: Vec<f32> = planes.map(|x| *x as f32).collect();
+        let own =
+            |number: usize, place: usize| self.by_quality(number, place).unwrap_or(1.0) * all[number][place];
+        let planes = self
+            .planes
+            .iter()
+            .flat_map(|(_, number)| (0..self.places()).map(|place| own(*number, place)));
+        let values: Vec<f32> = planes.map(|x| x as f32).collect();
         if values.iter().any(|x| !x.is_finite()) || (values.iter().all(|x| *x == 0.0) && !gradient.is_zero())
         {
             job.warn("what comes back is beyond the numbers of single precision: scale m0= (or fx=, mech=) and the data, or take other parameters (wrt=)");
@@ -201,8 +221,30 @@ fn parameters(job: &Job) -> anyhow::Result<(Parameters, &'static str)> {
         "lambda,mu,rho" => (Parameters::Lame, "lambda mu rho"),
         "ip,is,rho" => (Parameters::Impedances, "ip is rho"),
         "ccc,rho" => (Parameters::Constants, ""),
+        "vp,vs,rho,qp,qs" => (Parameters::SpeedsAndLosses, "vp vs rho qp qs"),
         _ => (Parameters::Speeds, "vp vs rho"),
     })
+}
+
+/// The quality factors of a run by which derivatives are asked for.
+///
+/// # Errors
+/// Quality factors of materials=, of regions, or none; those of a grid where derivatives are elsewhere.
+fn quality<const D: usize>(run: &Run<D>, place: &Place<D>) -> anyhow::Result<[Vec<f32>; 2]> {
+    let Some(quality) = &run.rocks.quality else {
+        bail!("wrt=vp,vs,rho,qp,qs: the run has no qp= and qs=: give both, as numbers or as grids");
+    };
+    let nodes = match place {
+        Place::Regions(_) => 1,
+        Place::Grids(lattice, count) => lattice.nodes() * count,
+    };
+    if let Some(grid) = quality.iter().find(|own| own.len() > 1 && own.len() != nodes) {
+        bail!(
+            "wrt=vp,vs,rho,qp,qs: the quality factors have {} nodes, and the derivatives would be by {nodes}: give on=model",
+            grid.len()
+        );
+    }
+    Ok(quality.clone())
 }
 
 /// The planes of `wrt=ccc,rho`: those of ccc= in the order of its file, all 21 in the order of its rows for regions, and otherwise those
