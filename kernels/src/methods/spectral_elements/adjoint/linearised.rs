@@ -2,8 +2,8 @@
 //!
 //! With `M D2 u + C D1 u + K u = f` and small changes dM, dC and dK, the change w of the displacement is that of a run in the same
 //! medium, `M D2 w + C D1 w + K w = -(dM D2 u + dC D1 u + dK u)`; of fluids likewise, where the change of one over the bulk modulus
-//! changes the sources, too. Both runs advance together in one engine. What memory variables take from a stress is in proportion to its
-//! modulus, so that their share of dK is read back from those of the run of u.
+//! changes the sources, too. Both runs advance together in one engine. What the memory variables take from
+//! the stress is proportional to its modulus, so their share of dK follows from the memory variables of the run of u.
 //!
 //! [`Adjoint::gradient`] with any numbers as derivatives by the records is the exact transpose.
 
@@ -63,7 +63,7 @@ impl<const D: usize> Change<D> {
         })
     }
 
-    /// With the changes of the parameters at a place of a region.
+    /// Takes the changes of the parameters from a function of the region and the place.
     fn of(
         setup: &Setup<D>,
         parameters: Parameters,
@@ -96,19 +96,19 @@ impl<const D: usize> Change<D> {
         })
     }
 
-    /// Those of a point.
+    /// The changes at a point.
     fn at(&self, point: usize) -> &[f64] {
         let count = self.parameters.count();
         &self.values[point * count..][..count]
     }
 
-    /// Whether a point of a solid has constants.
+    /// Whether the parameters are constants, so that solids have no changes of speeds.
     fn has_constants(&self) -> bool {
         self.parameters == Parameters::Constants
     }
 }
 
-/// What the change of an absorbing face at a point takes: of a velocity, or of the rate of a potential.
+/// The change of the damping of an absorbing face at a point, which multiplies the velocity, or the rate of a fluid's potential.
 struct FaceChange<const D: usize> {
     fluid: bool,
     /// Where its force is added, and the point.
@@ -124,11 +124,11 @@ type Masses = Vec<[f32; 2]>;
 
 /// A change of the medium as the engine needs it.
 struct Scattering<const D: usize> {
-    /// Of the blocks of solids: of constants, or of lambda and mu, in whose place there are the unrelaxed bulk and shear modulus with attenuation.
+    /// Changes of the moduli in the blocks of solids: of constants, or of lambda and mu, or with attenuation of the unrelaxed bulk and shear modulus.
     moduli: Vec<Stiffness>,
-    /// Of one over the density of fluids.
+    /// Changes of one over the density of fluids.
     lightness: Vec<Vec<[Lanes; 1]>>,
-    /// Of solids and of fluids.
+    /// In solids and in fluids.
     masses: [Masses; 2],
     faces: Vec<FaceChange<D>>,
 }
@@ -320,7 +320,7 @@ impl<const D: usize> Adjoint<D> {
         self.engine.bytes() + self.sizes()[0] + solid + fluid + change
     }
 
-    /// The sources of the second run: those in fluids by the change of their bulk modulus.
+    /// The sources of the second run: sources in fluids act there by the change of the bulk modulus.
     fn changed_sources(&self, setup: &Setup<D>, change: &Change<D>) -> Sources<D> {
         let engine = &self.engine;
         let (table, points) = (&self.table, self.table.points());
@@ -348,7 +348,7 @@ impl<const D: usize> Adjoint<D> {
 }
 
 impl<const D: usize> FaceChange<D> {
-    /// Adds the force for the velocity of an engine.
+    /// Adds the force that the change makes of the velocity of an engine.
     fn add(&self, engine: &Engine<D>, added: &mut Added<D>) {
         if self.fluid {
             let rate = engine
