@@ -49,7 +49,7 @@ const USAGE: &str =
     "< data.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
 
 const EXAMPLE: &str = "\
-# data of a hill whose lower region is faster than one thinks, and the gradient at what one thinks
+# data of a hill whose lower region is faster than in the starting model, and the gradient at the starting model
 sfmath n1=201 o1=0 d1=20 output='200-150*exp(-((x1-2000)/400)^2)' > topo.rsf
 sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3200,3000 vs=1800,1700 materials=true-rock.rsf > true.rsf
 sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3000,3000 vs=1700,1700 materials=start-rock.rsf > start.rsf

@@ -124,7 +124,7 @@ fn names<const D: usize>(forces: bool) -> &'static str {
     }
 }
 
-/// The derivatives by the components that the command line has, in the order of [`names`]: a shear stands twice in its tensor.
+/// The derivatives by the components of the command line, in the order of [`names`]. A shear component stands twice in the tensor, so its derivatives are summed.
 fn strength<const D: usize>(strength: &Strength<D>) -> Vec<f64> {
     let (x, y, z) = (0, D - 2, D - 1);
     match strength {
