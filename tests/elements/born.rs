@@ -148,13 +148,22 @@ fn quality_factors_and_the_speeds_that_they_follow_have_derivatives() {
     let shape = |node: usize, k: usize| {
         1.0 + 0.1 * ((3 * k + 1) as f32 * (node % 7) as f32 * 0.3 + (node / 7) as f32).sin()
     };
+    let changed = |node: usize| {
+        if node % 7 > 3 && node / 7 > 5 {
+            0.0
+        } else {
+            shape(node, 1)
+        }
+    };
     // One after the other, by a share of each that is not the same everywhere.
     for (k, size) in [(0, 2e-3f32), (1, 2e-3), (2, 0.02), (3, 0.02)] {
         let put = |sign: f32| {
             for (j, name) in names.iter().enumerate() {
                 let value = |node: usize| {
-                    let change = if j == k { sign * size * shape(node, 1) } else { 0.0 };
-                    start[j] * shape(node, 0) * (1.0 + change)
+                    let change = if j == k { sign * size * changed(node) } else { 0.0 };
+                    // The lowest quality factors, to which the mechanisms are fitted, stay in a corner.
+                    let low = if j > 1 && changed(node) == 0.0 { 0.6 } else { 1.0 };
+                    low * start[j] * shape(node, 0) * (1.0 + change)
                 };
                 desk.dataset(name, GRID, &(0..NODES).map(value).collect::<Vec<_>>());
             }
@@ -169,7 +178,7 @@ fn quality_factors_and_the_speeds_that_they_follow_have_derivatives() {
         let plane = if k < 2 { k } else { k + 1 };
         let mut change = vec![0.0; 5 * NODES];
         for node in 0..NODES {
-            change[plane * NODES + node] = start[k] * shape(node, 0) * size * shape(node, 1);
+            change[plane * NODES + node] = start[k] * shape(node, 0) * size * changed(node);
         }
         desk.dataset("dm.rsf", &format!("{GRID} n3=5"), &change);
         desk.ran(&format!(
@@ -184,8 +193,8 @@ fn quality_factors_and_the_speeds_that_they_follow_have_derivatives() {
             .map(|((a, b), born)| (0.5 * (a - b) - born) / most);
         let error = largest(apart);
         println!("{}: within {error:.1e} of half the difference", names[k]);
-        // Quality factors change a thousandth of the data, which are in single precision.
-        assert!(error < if k < 2 { 2e-3 } else { 8e-3 }, "{}: {error:e}", names[k]);
+        // Quality factors change a thousandth of the data or less, which are in single precision.
+        assert!(error < if k < 2 { 2e-3 } else { 6e-3 }, "{}: {error:e}", names[k]);
     }
 }
 

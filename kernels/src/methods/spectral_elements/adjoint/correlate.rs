@@ -12,8 +12,8 @@ use super::super::shape::{Layer, Row, Tables};
 /// Products of a point of an isotropic solid or of a fluid, summed over steps; the first factor is that of the forward wavefield.
 ///
 /// In solids: displacement by acceleration, displacement by velocity, divergence by divergence, and twice the strain by the strain. With
-/// attenuation the last two are the divergence by that which the adjoint stress has, and twice the strain by the deviator that the adjoint
-/// stress has. In fluids: the second derivative of the potential by itself, by the first derivative, and its slopes by those of the
+/// attenuation the last two are the divergence by that of the adjoint wavefield, and twice the strain by the deviator of the adjoint strain,
+/// each less what the memory variables take. In fluids: the second derivative of the potential by itself, by the first derivative, and its slopes by those of the
 /// potential; the last one is not used.
 pub(super) const PRODUCTS: usize = 4;
 
@@ -102,7 +102,7 @@ impl<const C: usize> Room<C> {
         }
     }
 
-    /// Takes the numbers of a block of both wavefields. The products of the one field by the second derivative of the other and by the first.
+    /// Takes the numbers of a block of both wavefields, and returns the products of the forward field by the second and by the first derivative of the other.
     fn fill<const D: usize>(
         &mut self,
         (block, local): (&Block<D>, usize),

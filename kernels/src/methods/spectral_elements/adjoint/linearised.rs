@@ -2,8 +2,8 @@
 //!
 //! With `M D2 u + C D1 u + K u = f` and small changes dM, dC and dK, the change w of the displacement is that of a run in the same
 //! medium, `M D2 w + C D1 w + K w = -(dM D2 u + dC D1 u + dK u)`; of fluids likewise, where the change of one over the bulk modulus
-//! changes the sources, too. Both runs advance together in one engine. What memory variables take from a stress is in proportion to its
-//! modulus, so that their share of dK is read back from those of the run of u.
+//! changes the sources, too. Both runs advance together in one engine. What the memory variables take from
+//! the stress is proportional to its modulus, so their share of dK follows from the memory variables of the run of u.
 //!
 //! [`Adjoint::gradient`] with any numbers as derivatives by the records is the exact transpose.
 
@@ -14,6 +14,7 @@ use super::super::boundary::FacePoint;
 use super::super::cpu::by_length;
 use super::super::element::Scratch;
 use super::super::lanes::{LANES, Lanes};
+use super::super::media::Contents;
 use super::super::sampling::{Lattice, Sampling};
 use super::super::shape::Tables;
 use super::super::sponge::Damping;
@@ -63,7 +64,7 @@ impl<const D: usize> Change<D> {
         })
     }
 
-    /// With the changes of the parameters at a place of a region.
+    /// Takes the changes of the parameters from a function of the region and the place.
     fn of(
         setup: &Setup<D>,
         parameters: Parameters,
@@ -96,7 +97,7 @@ impl<const D: usize> Change<D> {
         })
     }
 
-    /// Those of a point.
+    /// The changes at a point.
     fn at(&self, point: usize) -> &[f64] {
         let count = self.parameters.count();
         &self.values[point * count..][..count]
@@ -110,13 +111,13 @@ impl<const D: usize> Change<D> {
         }
     }
 
-    /// Whether a point of a solid has constants.
+    /// Whether the parameters are constants, so that solids have no changes of speeds.
     fn has_constants(&self) -> bool {
         self.parameters == Parameters::Constants
     }
 }
 
-/// What the change of an absorbing face at a point takes: of a velocity, or of the rate of a potential.
+/// The change of the damping of an absorbing face at a point, which multiplies the velocity, or the rate of a fluid's potential.
 struct FaceChange<const D: usize> {
     fluid: bool,
     /// Where its force is added, and the point.
@@ -132,22 +133,23 @@ type Masses = Vec<[f32; 2]>;
 
 /// A change of the medium as the engine needs it.
 struct Scattering<const D: usize> {
-    /// Of the blocks of solids: of constants, or of lambda and mu, in whose place there are the unrelaxed bulk and shear modulus with attenuation.
+    /// Changes of the moduli in the blocks of solids: of constants, or of lambda and mu, or with attenuation of the unrelaxed bulk and shear modulus.
     moduli: Vec<Stiffness>,
-    /// Of the logarithms of the shares of mechanisms in the bulk and the shear modulus: `[block][point]`; empty where losses do not change.
+    /// Changes of the logarithms of the mechanisms' shares in the bulk and the shear modulus: `[block][point]`; empty without attenuation.
     shares: Vec<Vec<[Lanes; 2]>>,
-    /// Of one over the density of fluids.
+    /// Changes of one over the density of fluids.
     lightness: Vec<Vec<[Lanes; 1]>>,
-    /// Of solids and of fluids.
+    /// In solids and in fluids.
     masses: [Masses; 2],
     faces: Vec<FaceChange<D>>,
 }
 
 impl<const D: usize> Scattering<D> {
-    fn new(of: &Adjoint<D>, setup: &Setup<D>, change: &Change<D>) -> Self {
-        let (engine, table, points) = (&of.engine, &of.table, of.table.points());
+    /// Zeros.
+    fn none(of: &Adjoint<D>, setup: &Setup<D>, change: &Change<D>) -> Self {
+        let (engine, points) = (&of.engine, of.table.points());
         let blocks = engine.fluid.as_ref().map_or(&[][..], |fluid| &fluid.blocks);
-        let mut own = Self {
+        Self {
             moduli: vec![
                 match change.has_constants() {
                     true => Stiffness::Anisotropic(vec![[Lanes::ZERO; 21]; points]),
@@ -162,7 +164,12 @@ impl<const D: usize> Scattering<D> {
             lightness: vec![vec![[Lanes::ZERO; 1]; points]; blocks.len()],
             masses: [engine.blocks.len(), blocks.len()].map(|count| vec![[0.0; 2]; count * LANES * points]),
             faces: Vec::new(),
-        };
+        }
+    }
+
+    fn new(of: &Adjoint<D>, setup: &Setup<D>, change: &Change<D>) -> Self {
+        let (engine, table, points) = (&of.engine, &of.table, of.table.points());
+        let mut own = Self::none(of, setup, change);
         let media = media(setup, table);
         let sponge = Damping::new(setup, table);
         for element in 0..setup.mesh.len() {
@@ -205,22 +212,16 @@ impl<const D: usize> Scattering<D> {
                 *masses = [by_density, damping].map(|x| (volume * x) as f32);
                 let mu = density * 2.0 * vs * by_s + vs * vs * by_density;
                 let lambda = density * 2.0 * vp * by_p + vp * vp * by_density - 2.0 * mu;
-                let factors = contents.factors(local);
                 let moduli = match setup.relaxations {
                     None => [lambda, mu],
                     Some(_) => {
-                        let changed = LossChain::of(contents.loss(local), media[at])
-                            .map_or([[0.0; 2]; 2], |chain| {
-                                chain.changes([by_p, by_s], change.losses(at))
-                            });
-                        let [of_factors, of_shares] = changed;
-                        let [shear, bulk] = contents.moduli(local);
+                        let chain = LossChain::of(contents.loss(local), media[at]);
+                        let losses = chain.map(|chain| chain.changes([by_p, by_s], change.losses(at)));
+                        let relaxed = [mu, lambda + 2.0 / 3.0 * mu];
+                        let (moduli, shares) = unrelaxed((&contents, local), relaxed, losses);
                         let own = &mut own.shares[home.0][local];
-                        (0..2).for_each(|k| own[k].0[home.1] = of_shares[1 - k] as f32);
-                        [
-                            factors[1] * (lambda + 2.0 / 3.0 * mu) + bulk / factors[1] * of_factors[1],
-                            factors[0] * mu + shear / factors[0] * of_factors[0],
-                        ]
+                        (0..2).for_each(|k| own[k].0[home.1] = shares[k] as f32);
+                        moduli
                     }
                 };
                 if let Stiffness::Isotropic(all) = &mut own.moduli[home.0] {
@@ -231,6 +232,19 @@ impl<const D: usize> Scattering<D> {
         own.faces = faces(of, setup, change, &media);
         own
     }
+}
+
+/// The changes of the unrelaxed bulk and shear modulus of a point, and of the logarithms of the mechanisms' shares in both, for changes of the
+/// shear and the bulk modulus and, where losses change, of `[factors, logarithms of shares]` of these two.
+fn unrelaxed(
+    (contents, local): (&Contents, usize),
+    changes: [f64; 2],
+    losses: Option<[[f64; 2]; 2]>,
+) -> ([f64; 2], [f64; 2]) {
+    let (moduli, factors) = (contents.moduli(local), contents.factors(local));
+    let [of_factors, of_shares] = losses.unwrap_or_default();
+    let own = |k: usize| factors[k] * changes[k] + moduli[k] / factors[k] * of_factors[k];
+    ([own(1), own(0)], [of_shares[1], of_shares[0]])
 }
 
 /// The changes of absorbing faces.
@@ -288,12 +302,18 @@ impl<const D: usize> Adjoint<D> {
     /// the medium: `[record][component][receiver]` as [`Adjoint::gradient`] hands them on.
     ///
     /// # Errors
-    /// A wavefield that grows without bound.
+    /// A change of other parameters than those of this run; a wavefield that grows without bound, behind which it is of no use.
     pub fn linearised(
         &mut self,
         (setup, shot): (&Setup<D>, &Shot<D>),
         change: &Change<D>,
     ) -> Result<Vec<f32>, Error> {
+        if change.parameters != self.parameters {
+            return Err(Error::setup(format!(
+                "a change of {:?} does not go with derivatives by {:?}",
+                change.parameters, self.parameters
+            )));
+        }
         let scattering = Scattering::new(self, setup, change);
         let mut sources = self.changed_sources(setup, change);
         State::rest(&self.engine).swap(&mut self.engine);
@@ -347,7 +367,7 @@ impl<const D: usize> Adjoint<D> {
         self.engine.bytes() + self.sizes()[0] + solid + fluid + change
     }
 
-    /// The sources of the second run: those in fluids by the change of their bulk modulus.
+    /// The sources of the second run: sources in fluids act there by the change of the bulk modulus.
     fn changed_sources(&self, setup: &Setup<D>, change: &Change<D>) -> Sources<D> {
         let engine = &self.engine;
         let (table, points) = (&self.table, self.table.points());
@@ -375,7 +395,7 @@ impl<const D: usize> Adjoint<D> {
 }
 
 impl<const D: usize> FaceChange<D> {
-    /// Adds the force for the velocity of an engine.
+    /// Adds the force that the change makes of the velocity of an engine.
     fn add(&self, engine: &Engine<D>, added: &mut Added<D>) {
         if self.fluid {
             let rate = engine

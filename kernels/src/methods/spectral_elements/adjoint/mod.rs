@@ -398,7 +398,7 @@ fn check_receivers<const D: usize>(engine: &Engine<D>, shot: &Shot<D>) -> Result
         )),
         (Quantity::Pressure, _) | (_, None) => Ok(()),
         (_, Some((number, receiver))) => Err(Error::setup(format!(
-            "receiver {} at {} lies in element {}, a fluid, where gradients take records of pressure: record pressure, or leave the receiver out",
+            "receiver {} at {} lies in element {}, a fluid, where derivatives are those of pressure: record pressure, or leave the receiver out",
             number + 1,
             Place::from(shot.receivers[*number]),
             receiver.element

@@ -43,7 +43,7 @@ impl Parameters {
             // vp = sqrt((lambda + 2 mu)/rho), vs = sqrt(mu/rho)
             Self::Lame | Self::Constants => {
                 let by_p = p / (2.0 * density * vp);
-                // Fluids have no S waves, and nothing is to be had by a shear modulus of theirs.
+                // Fluids have no S waves, and the derivative by their shear modulus is zero.
                 if vs == 0.0 {
                     return [by_p, 0.0, r - p * vp / (2.0 * density)];
                 }
@@ -73,8 +73,8 @@ impl Parameters {
     }
 }
 
-/// How Voigt's means of a table of constants change with its constants: those of the bulk and of the shear modulus. In two dimensions
-/// as models on grids complete a table of x and z.
+/// The derivatives of Voigt's means of the bulk and of the shear modulus by the constants. In two dimensions the table of x and z is
+/// completed as in models on grids.
 pub(super) fn means<const D: usize>() -> [[f64; 21]; 2] {
     let mut slopes = [[0.0; 21]; 2];
     let mut set = |(row, column): (usize, usize), bulk: f64, shear: f64| {

@@ -1,7 +1,7 @@
 //! The derivatives of a misfit by the sources of a shot: their strengths, their places and their histories.
 //!
-//! The adjoint wavefield l is the derivative by the forces of every step, so that a source with the weights w and the history h has
-//! the derivative `sum_n h_n (dw . l_n)` by anything that changes its weights, and `w . l_n` by the sample n of its history. In a fluid minus
+//! The adjoint wavefield l is the derivative by the forces of every step, so for a source with the weights w and the history h the
+//! derivative is `sum_n h_n (dw . l_n)` by anything that changes the weights by dw, and `w . l_n` by the sample n of the history. In a fluid minus
 //! the second difference of the adjoint potential stands for l. Derivatives of the weights by the place are central differences in double precision, within
 //! the element in which the source lies.
 
@@ -14,8 +14,8 @@ use crate::mesh::{Found, Locator};
 /// The derivatives of a misfit by a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceGradient<const D: usize> {
-    /// By the components of its force or moment tensor, in the misfit's unit over N or N m; those of a tensor as if all of them were
-    /// independent, and symmetric. In a fluid only the sum of the diagonal counts, of which each has an equal share.
+    /// By the components of its force or moment tensor, in the misfit's unit over N or N m; for a tensor as if all components were
+    /// independent, made symmetric. In a fluid only the sum of the diagonal counts, of which each has an equal share.
     pub strength: Strength<D>,
     /// By its coordinates, over m.
     pub place: [f64; D],

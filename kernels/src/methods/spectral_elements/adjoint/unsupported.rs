@@ -1,4 +1,4 @@
-//! What has no gradient.
+//! What has no derivatives.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::super::{Lumping, Setup};
 use super::Parameters;
 use crate::mesh::step::{Law, Medium};
 
-/// Why a run has no gradient.
+/// Why a run has no derivatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsupported {
     /// This region has a table of constants, and the parameters are others.
@@ -32,20 +32,20 @@ impl fmt::Display for Unsupported {
             Self::LossyConstants => {
                 f.write_str("the medium attenuates, and there are no derivatives by its constants")
             }
-            Self::Layers => f.write_str("perfectly matched layers have no gradient"),
+            Self::Layers => f.write_str("perfectly matched layers have no derivatives"),
             Self::RowSums => {
                 f.write_str("row sums of the damping of absorbing faces in the mass have no exact adjoint")
             }
             Self::Quantity(quantity) => write!(
                 f,
-                "records are of {}, and gradients take displacement, velocity, acceleration or pressure",
+                "records are of {}, and derivatives are those of displacement, velocity, acceleration or pressure",
                 format!("{quantity:?}").to_lowercase()
             ),
         }
     }
 }
 
-/// Why the records of a run have no gradient, if they have none.
+/// Why the records of a run have no derivatives, if they have none.
 pub fn unsupported<const D: usize>(
     setup: &Setup<D>,
     quantity: Quantity,

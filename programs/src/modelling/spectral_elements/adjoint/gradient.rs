@@ -44,11 +44,11 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     if job.is_dry_run() {
         return Ok(output.finish()?);
     }
+    let mut files = SourceFiles::open(job, &opened.run)?;
     let file = match job.given("misfit") {
         true => Some(job.tagged_output("misfit")?),
         false => None,
     };
-    let mut files = SourceFiles::open(job, &opened.run)?;
     if job.flag("verb")? {
         plan::summary(job, &opened.run, &opened.step);
     }

@@ -151,7 +151,7 @@ impl<const D: usize> Opened<D> {
             }
             let (gradient, sources) = found?;
             if let Some(files) = files {
-                files.write(&own.run, &sources)?;
+                files.write(job, &own.run, &sources)?;
             }
             match &mut sum {
                 None => sum = Some(gradient),

@@ -11,7 +11,7 @@ with respect to the model. It is the derivative of the discrete program, summed 
 that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
 explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of \
 solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing and sponge= sides (cpml= is refused). Records are \
-displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they have no derivative. The moment of explosions in fluids is held. The program runs on processors.
+displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they have no derivative, and the fit of the mechanisms to the lowest of them is held. The moment of explosions in fluids is held. The program runs on processors.
 
 on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
 their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A parameter that has no \
@@ -23,7 +23,7 @@ beside them. The last axis counts the parameters that wrt= names, in SI units: s
 impedances (ip=rho*vp, is=rho*vs), each with the density while the other two do not change. wrt=ccc,rho: the planes of ccc= in the order of \
 their file, then the density; where the model is not on a grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the only choice for rock \
 that ccc= describes, and attenuation is refused with it. Absorbing sides and the sponge follow the speeds, for wrt=ccc,rho those of Voigt's means of a grid of \
-constants, and not a row of ccc=.
+constants, and are held where there is none.
 
 The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. \
 Their times are those of their header (n3, o3, d3): where they differ from those of the steps, the records are resampled to \
@@ -35,7 +35,8 @@ differences of the envelopes (Bozdag and others 2011). With tdc=y the misfit is 
 
 sougrad= receives the derivatives by the sources, shot by shot: by the components of the force or moment tensor along the axes of the \
 mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the history is multiplied by them), by the place (m) and by a delay t (s) of the history. stfgrad= \
-receives those by the samples of each history, as the modelling program applies them at the times of its steps. In a fluid only the sum of the diagonal of a moment counts, of which each \
+receives those by the samples of each history, as the modelling program applies them at the times of its steps. A source on a side between elements moves into the element that holds it, a moment into all that share the place, of which \
+the mean is given. In a fluid only the sum of the diagonal of a moment counts, of which each \
 component gets an equal share.
 
 In a fluid the gradient with respect to the S speed is zero, and so are those with respect to mu and to the S impedance.
@@ -49,7 +50,7 @@ const USAGE: &str =
     "< data.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
 
 const EXAMPLE: &str = "\
-# data of a hill whose lower region is faster than one thinks, and the gradient at what one thinks
+# data of a hill whose lower region is faster than in the starting model, and the gradient at the starting model
 sfmath n1=201 o1=0 d1=20 output='200-150*exp(-((x1-2000)/400)^2)' > topo.rsf
 sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3200,3000 vs=1800,1700 materials=true-rock.rsf > true.rsf
 sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3000,3000 vs=1700,1700 materials=start-rock.rsf > start.rsf
@@ -66,14 +67,14 @@ within rounding, and sfconjgrad can invert the operator.
 
 sfsem2d-gpu and sfsem3d-gpu explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists \
 of solids, with or without attenuation, and fluids, with free, absorbing and sponge= sides (cpml= is refused). Quality factors, of materials= or of qp= and qs=, are held \
-unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they do not change. The moment of explosions in fluids is held.
+unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they do not change, and the fit of the mechanisms to the lowest of them is held. The moment of explosions in fluids is held.
 
 on= says where the perturbation is, and with adj=y the result, and wrt= of which parameters. on=model: at the nodes of the grid of vp=, \
 vs=, den= or ccc=, from which elements take it as they take the model; on=regions: one value for each region, with n1 counting regions; on=grid: at the \
 nodes of a grid of its own (nqz=, oqz=, dqz= and so on). The last axis counts the parameters, in SI units. wrt=ccc,rho: the planes of ccc= in the \
 order of their file, then the density; where the model is not on a grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the \
 only choice for rock that ccc= describes, and attenuation is refused with it. \
-Absorbing sides and the sponge follow the speeds; where constants change they follow Voigt's means of a grid of constants, and not a row of ccc=.
+Absorbing sides and the sponge follow the speeds; where constants change they follow Voigt's means of a grid of constants, and are held where there is none.
 
 The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. With adj=n they \
 are only the change of the data, without the unperturbed waves. With adj=y their times are those of their header (n3, o3, d3): where they differ from those \

@@ -1,4 +1,4 @@
-//! What is made of the records of the steps before they are data: axes of stations, exact time, times of their own; and the transpose.
+//! The linear map from the records of the steps to data: it turns them to the axes of stations, corrects them to exact time and resamples them. Its transpose is here, too.
 
 use super::super::{Run, outputs};
 use crate::modelling::exact_time::Operator;

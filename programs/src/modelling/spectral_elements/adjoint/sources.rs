@@ -69,6 +69,7 @@ impl SourceFiles {
     /// Writes those of a shot.
     pub fn write<const D: usize>(
         &mut self,
+        job: &Job,
         run: &Run<D>,
         gradients: &[SourceGradient<D>],
     ) -> anyhow::Result<()> {
@@ -90,11 +91,11 @@ impl SourceFiles {
                 // z is the first coordinate of files and the last of meshes.
                 all.extend((0..D).map(|k| gradient.place[(k + D - 1) % D]));
                 all.push(late);
-                write(file, &all)?;
+                write((job, file), &all)?;
             }
             if let Some(file) = &mut self.histories {
                 by_samples.resize(run.timing.steps, 0.0);
-                write(file, &by_samples)?;
+                write((job, file), &by_samples)?;
             }
         }
         Ok(())
@@ -109,7 +110,13 @@ impl SourceFiles {
     }
 }
 
-fn write(file: &mut Output, values: &[f64]) -> anyhow::Result<()> {
+/// Writes numbers, and warns of those that single precision does not have.
+fn write((job, file): (&Job, &mut Output), values: &[f64]) -> anyhow::Result<()> {
+    let single =
+        |x: &f64| *x == 0.0 || (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x.abs());
+    if !values.iter().all(single) {
+        job.warn("derivatives by the sources are beyond the range of single precision: scale m0= (or fx=, mech=) and the data");
+    }
     let values: Vec<f32> = values.iter().map(|x| *x as f32).collect();
     Ok(file.write_f32(&values)?)
 }
@@ -124,7 +131,7 @@ fn names<const D: usize>(forces: bool) -> &'static str {
     }
 }
 
-/// The derivatives by the components that the command line has, in the order of [`names`]: a shear stands twice in its tensor.
+/// The derivatives by the components of the command line, in the order of [`names`]. A shear component stands twice in the tensor, so its derivatives are summed.
 fn strength<const D: usize>(strength: &Strength<D>) -> Vec<f64> {
     let (x, y, z) = (0, D - 2, D - 1);
     match strength {

@@ -208,7 +208,7 @@ impl<const D: usize> Target<D> {
         let values: Vec<f32> = planes.map(|x| x as f32).collect();
         if values.iter().any(|x| !x.is_finite()) || (values.iter().all(|x| *x == 0.0) && !gradient.is_zero())
         {
-            job.warn("what comes back is beyond the numbers of single precision: scale m0= (or fx=, mech=) and the data, or take other parameters (wrt=)");
+            job.warn("the result is beyond the range of single precision: scale m0= (or fx=, mech=) and the data, or take other parameters (wrt=)");
         }
         output.write_f32(&values)?;
         Ok(output.finish()?)
