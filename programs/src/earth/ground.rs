@@ -259,6 +259,9 @@ impl Ground {
                 depth: event.depth,
             });
         }
+        if word != "quakeml" && !events.iter().all(|event| event.is_local) {
+            self.tell_degrees(job, &places);
+        }
         let placed = self.place(job, &places, terrain)?;
         let turned = |frame: &Frame, mechanism: Mechanism| match mechanism {
             Mechanism::Moment(tensor) => TurnedMechanism::Moment(frame.tensor(tensor)),
@@ -289,6 +292,26 @@ impl Ground {
         Ok(())
     }
 
+    /// Warns of places in a box without a projection that look like degrees, which are taken as metres there.
+    fn tell_degrees(self, job: &Job, places: &[Place]) {
+        if !matches!(self, Self::Box) || job.given("utm") || job.given("epsg") {
+            return;
+        }
+        // Nobody gives whole metres to hundredths, and few boxes are that small.
+        let odd = |x: f64| x.fract() != 0.0;
+        let mut like_degrees = places.iter().filter(|place| {
+            place.latitude.abs() <= 90.0
+                && place.longitude.abs() <= 180.0
+                && (odd(place.latitude) || odd(place.longitude))
+        });
+        if let Some(place) = like_degrees.next() {
+            job.warn(&format!(
+                "{} has latitude {} and longitude {}, which are taken as y and x in metres: if they are degrees, give the projection of the model by utm= (as utm=33) or epsg=",
+                place.what, place.latitude, place.longitude
+            ));
+        }
+    }
+
     /// The receivers of stations=, if it is given.
     ///
     /// # Errors
@@ -315,6 +338,7 @@ impl Ground {
             depth: station.burial - if heights { station.elevation } else { 0.0 },
         };
         let places: Vec<Place> = stations.iter().map(place).collect();
+        self.tell_degrees(job, &places);
         let (points, frames) = self.place(job, &places, terrain)?.into_iter().unzip();
         Ok(Some(Sites {
             points,

@@ -34,8 +34,9 @@ normalised correlation, so that amplitudes have no effect (Choi and Alkhalifah 2
 differences of the envelopes (Bozdag and others 2011). With tdc=y the misfit is that of data in exact time.
 
 sougrad= receives the derivatives by the sources, shot by shot: by the components of the force or moment tensor along the axes of the \
-mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the history is multiplied by them), by the place (m) and by a delay t (s) of the history. stfgrad= \
-receives those by the samples of each history, as the modelling program applies them at the times of its steps. A source on a side between elements moves into the element that holds it, a moment into all that share the place, of which \
+mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the history is multiplied by them), by the place (z x [y], m) and by a delay t (s) of the history; label1 of the file names them in this order. stfgrad= \
+receives those by the samples of each history as the modelling program applies it at the times of its steps: of forces and of moments. The samples of series= are those with rate=n; with rate=y \
+(the default) a moment is the integral of series= up to its time. A source on a side between elements moves into the element that holds it, a moment into all that share the place, of which \
 the mean is given. In a fluid only the sum of the diagonal of a moment counts, of which each \
 component gets an equal share.
 
@@ -52,8 +53,8 @@ const USAGE: &str =
 const EXAMPLE: &str = "\
 # data of a hill whose lower region is faster than in the starting model, and the gradient at the starting model
 sfmath n1=201 o1=0 d1=20 output='200-150*exp(-((x1-2000)/400)^2)' > topo.rsf
-sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3200,3000 vs=1800,1700 materials=true-rock.rsf > true.rsf
-sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3000,3000 vs=1700,1700 materials=start-rock.rsf > start.rsf
+sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3200,3000 vs=1800,1700 base=true > true.rsf
+sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3000,3000 vs=1700,1700 base=start > start.rsf
 sfspike n1=2 nsp=2 k1=1,2 mag=1200,300 > sou.rsf
 sfmath n1=2 n2=61 d2=50 output='(1-x1)*(x2+500)+x1*300' > rec.rsf
 sfsem2d-gpu mesh=true.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6 > data.rsf
