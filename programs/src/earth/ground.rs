@@ -259,10 +259,10 @@ impl Ground {
                 depth: event.depth,
             });
         }
+        let placed = self.place(job, &places, terrain)?;
         if word != "quakeml" && !events.iter().all(|event| event.is_local) {
             self.tell_degrees(job, &places);
         }
-        let placed = self.place(job, &places, terrain)?;
         let turned = |frame: &Frame, mechanism: Mechanism| match mechanism {
             Mechanism::Moment(tensor) => TurnedMechanism::Moment(frame.tensor(tensor)),
             Mechanism::Force([east, north, up]) => TurnedMechanism::Force(std::array::from_fn(|c| {
@@ -338,8 +338,8 @@ impl Ground {
             depth: station.burial - if heights { station.elevation } else { 0.0 },
         };
         let places: Vec<Place> = stations.iter().map(place).collect();
-        self.tell_degrees(job, &places);
         let (points, frames) = self.place(job, &places, terrain)?.into_iter().unzip();
+        self.tell_degrees(job, &places);
         Ok(Some(Sites {
             points,
             frames,
