@@ -35,6 +35,7 @@ fn trials() -> impl Strategy<Value = (bool, Trial)> {
         Just(Parameters::Speeds),
         Just(Parameters::Lame),
         Just(Parameters::Impedances),
+        Just(Parameters::SpeedsAndLosses),
         Just(Parameters::Constants)
     ];
     let numbers = (0..3usize, 1..4usize, any::<u64>());
@@ -79,6 +80,8 @@ fn numbers(seed: u64) -> impl FnMut() -> f64 {
 fn units(parameters: Parameters, [vp, vs, density]: [f64; 3]) -> Vec<f64> {
     let units = match parameters {
         Parameters::Speeds => vec![vp, vs, density],
+        // Losses of regions do not follow parameters, and give nothing in either direction.
+        Parameters::SpeedsAndLosses => vec![vp, vs, density, 0.02, 0.03],
         Parameters::Lame => vec![density * vp * vp, density * vs * vs, density],
         Parameters::Impedances => vec![density * vp, density * vs, density],
         Parameters::Constants => {
