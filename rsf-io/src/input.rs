@@ -430,7 +430,7 @@ pub(crate) fn open_file(path: &Path, name: &str, wanted: &str) -> Result<File> {
     }
 }
 
-/// What a reader has ahead; on a pipe this waits for the first bytes.
+/// What a reader has ahead; on a pipe the call blocks until the first bytes arrive.
 fn peek(reader: &mut BufReader<File>) -> Result<&[u8]> {
     loop {
         match reader.fill_buf() {

@@ -79,6 +79,14 @@ fn the_transpose_of_linearised_modelling_is_exact() {
     dottest(&desk, &format!("{RUN} ccc=ccc.rsf wrt=ccc,rho"));
 }
 
+/// The largest difference of a change of data from half the difference of data on both sides, as a share of the largest change.
+fn from_half_the_difference(born: &[f32], [ahead, behind]: [&[f32]; 2]) -> f32 {
+    assert!(ahead.len() == born.len() && behind.len() == born.len());
+    let most = magnitude(born);
+    let both = ahead.iter().zip(behind).zip(born);
+    largest(both.map(|((a, b), born)| (0.5 * (a - b) - born) / most))
+}
+
 /// The change of data is their derivative: half the difference of data of two models.
 #[test]
 fn the_change_of_data_is_their_derivative() {
@@ -126,13 +134,7 @@ fn the_change_of_data_is_their_derivative() {
         ));
         let born = desk.read("born.rsf");
         assert!(born.len() == ahead.len() && desk.open("born.rsf").header().text("linearised").is_some());
-        let most = magnitude(&born);
-        let apart = ahead
-            .iter()
-            .zip(&behind)
-            .zip(&born)
-            .map(|((a, b), born)| (0.5 * (a - b) - born) / most);
-        let error = largest(apart);
+        let error = from_half_the_difference(&born, [&ahead, &behind]);
         println!("{run}: within {error:.1e} of half the difference");
         assert!(error < 1e-3, "{error:e}");
     }
@@ -185,13 +187,7 @@ fn quality_factors_and_the_speeds_that_they_follow_have_derivatives() {
             "sfsemborn2d-gpu < dm.rsf {run} wrt=vp,vs,rho,qp,qs > born.rsf"
         ));
         let born = desk.read("born.rsf");
-        let most = magnitude(&born);
-        let apart = ahead
-            .iter()
-            .zip(&behind)
-            .zip(&born)
-            .map(|((a, b), born)| (0.5 * (a - b) - born) / most);
-        let error = largest(apart);
+        let error = from_half_the_difference(&born, [&ahead, &behind]);
         println!("{}: within {error:.1e} of half the difference", names[k]);
         // Quality factors change a thousandth of the data or less, which are in single precision.
         assert!(error < if k < 2 { 2e-3 } else { 6e-3 }, "{}: {error:e}", names[k]);
