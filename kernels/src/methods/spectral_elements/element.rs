@@ -154,6 +154,8 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
 /// Writes the right side of a block of fluids, `[element][point]`, for a potential.
 pub(super) struct FluidForces<'a, const D: usize, const N: usize> {
     pub(super) block: &'a Block<D>,
+    /// That of the block, or a change of it.
+    pub(super) stiffness: &'a Stiffness,
     pub(super) tables: &'a Tables<N>,
     pub(super) potential: &'a [[f32; 1]],
     pub(super) damped: Option<&'a mut Damped>,
@@ -167,7 +169,7 @@ impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let (block, scratch) = (self.block, self.scratch);
-        let Stiffness::Fluid(lightness) = &block.stiffness else {
+        let Stiffness::Fluid(lightness) = self.stiffness else {
             return;
         };
         gather(block, &mut scratch.field, |point| self.potential[point]);
@@ -474,7 +476,7 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Any<'_> {
 }
 
 /// The flux of a potential in a fluid, whose numbers are one over its density.
-pub(super) struct Light<'a>(pub(super) &'a [[Lanes; 1]]);
+struct Light<'a>(&'a [[Lanes; 1]]);
 
 impl<S: Simd, const D: usize> Law<S, D, 1> for Light<'_> {
     #[inline(always)]

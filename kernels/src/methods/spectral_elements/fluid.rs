@@ -280,6 +280,7 @@ impl<const D: usize> Fluid<D> {
                     flushed(|| {
                         arch.dispatch(FluidForces {
                             block,
+                            stiffness: &block.stiffness,
                             tables,
                             potential,
                             damped: damped.as_mut(),

@@ -12,14 +12,14 @@ use rayon::prelude::*;
 use super::super::assembly::{Homes, Stiffness, place};
 use super::super::boundary::FacePoint;
 use super::super::cpu::by_length;
-use super::super::element::Scratch;
+use super::super::element::{FluidForces, Scratch};
 use super::super::lanes::{LANES, Lanes};
 use super::super::media::Contents;
 use super::super::sampling::{Lattice, Sampling};
 use super::super::shape::Tables;
 use super::super::sponge::Damping;
 use super::parameters::{LossChain, Parameters, impedances, means, media};
-use super::scattering::{InFluid, InSolid, inertia};
+use super::scattering::{InSolid, inertia};
 use super::state::{Sources, State};
 use super::{Adjoint, Engine, Setup, Shot};
 use crate::Error;
@@ -138,7 +138,7 @@ struct Scattering<const D: usize> {
     /// Changes of the logarithms of the mechanisms' shares in the bulk and the shear modulus: `[block][point]`; empty without attenuation.
     shares: Vec<Vec<[Lanes; 2]>>,
     /// Changes of one over the density of fluids.
-    lightness: Vec<Vec<[Lanes; 1]>>,
+    lightness: Vec<Stiffness>,
     /// In solids and in fluids.
     masses: [Masses; 2],
     faces: Vec<FaceChange<D>>,
@@ -161,7 +161,7 @@ impl<const D: usize> Scattering<D> {
                 Some(_) => vec![vec![[Lanes::ZERO; 2]; points]; engine.blocks.len()],
                 None => Vec::new(),
             },
-            lightness: vec![vec![[Lanes::ZERO; 1]; points]; blocks.len()],
+            lightness: vec![Stiffness::Fluid(vec![[Lanes::ZERO; 1]; points]); blocks.len()],
             masses: [engine.blocks.len(), blocks.len()].map(|count| vec![[0.0; 2]; count * LANES * points]),
             faces: Vec::new(),
         }
@@ -195,7 +195,9 @@ impl<const D: usize> Scattering<D> {
                     let of_modulus = -(share + by_p / vp) / modulus;
                     let damping = -strength * share / (density * vp);
                     *masses = [of_modulus, damping].map(|x| (volume * x) as f32);
-                    own.lightness[home.0][local][0].0[home.1] = (-by_density / (density * density)) as f32;
+                    if let Stiffness::Fluid(all) = &mut own.lightness[home.0] {
+                        all[local][0].0[home.1] = (-by_density / (density * density)) as f32;
+                    }
                     continue;
                 }
                 if let Stiffness::Anisotropic(constants) = &mut own.moduli[home.0] {
@@ -458,13 +460,14 @@ impl<const D: usize> Engine<D> {
         self.cpu.install(|| {
             all.for_each_init(
                 || Scratch::<1>::new(points, N * N),
-                |scratch, ((out, block), (lightness, masses))| {
+                |scratch, ((out, block), (stiffness, masses))| {
                     flushed(|| {
-                        arch.dispatch(InFluid {
+                        arch.dispatch(FluidForces {
                             block,
                             tables: &tables,
-                            lightness,
+                            stiffness,
                             potential: &fluid.potential,
+                            damped: None,
                             scratch,
                             out: out.as_flattened_mut(),
                         });

@@ -4,7 +4,7 @@ use pulp::{Simd, WithSimd};
 
 use super::super::assembly::{Block, Stiffness};
 use super::super::attenuation::Memory;
-use super::super::element::{Anisotropic, Isotropic, Law, Light, Scratch, Tensor, forces, gather, scatter};
+use super::super::element::{Anisotropic, Isotropic, Law, Scratch, Tensor, forces, gather, scatter};
 use super::super::lanes::{Lanes, Part, Register};
 use super::super::shape::Tables;
 
@@ -127,29 +127,5 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Relaxing<'_> {
             }
         }
         stress
-    }
-}
-
-/// Writes what a change of one over the density adds to the right side of a block of a fluid, `[element][point]`.
-pub(super) struct InFluid<'a, const D: usize, const N: usize> {
-    pub(super) block: &'a Block<D>,
-    pub(super) tables: &'a Tables<N>,
-    pub(super) lightness: &'a [[Lanes; 1]],
-    pub(super) potential: &'a [[f32; 1]],
-    pub(super) scratch: &'a mut Scratch<1>,
-    pub(super) out: &'a mut [f32],
-}
-
-impl<const D: usize, const N: usize> WithSimd for InFluid<'_, D, N> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (block, scratch) = (self.block, self.scratch);
-        gather(block, &mut scratch.field, |point| self.potential[point]);
-        for part in Part::all(simd) {
-            forces::<S, _, D, 1, N>(part, block, self.tables, scratch, &mut Light(self.lightness));
-        }
-        scatter(block, &scratch.force, self.out);
     }
 }
