@@ -40,6 +40,12 @@ fn run<const D: usize>(
     (misfit, found.ok().map(|(_, sources)| sources))
 }
 
+/// The number of the sample that is largest.
+fn largest_sample(history: &[f32]) -> usize {
+    let by_size = |a: &usize, b: &usize| history[*a].abs().total_cmp(&history[*b].abs());
+    (0..history.len()).max_by(by_size).unwrap()
+}
+
 /// Compares derivatives by everything that a source has with central differences of fourth order.
 fn compare<const D: usize>(case: &Case) {
     let dt = body::<D>(case, case.rocks).dt;
@@ -108,11 +114,8 @@ fn compare<const D: usize>(case: &Case) {
             }
             other => panic!("{other:?}"),
         }
-        // A sample near the largest.
         let history = &all[number].history;
-        let at = (0..steps::<D>())
-            .max_by(|a, b| history[*a].abs().total_cmp(&history[*b].abs()))
-            .unwrap();
+        let at = largest_sample(history);
         let step = 0.2 * f64::from(history[at]);
         let truth = difference(step, &|all, by| all[number].history[at] += by as f32);
         judge(&format!("sample {at}"), source.history[at], truth);
