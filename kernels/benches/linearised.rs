@@ -192,6 +192,16 @@ impl Watched {
     }
 }
 
+/// Prints what was added up on each device, and begins anew.
+fn tell(devices: &[Arc<Watched>], cells: f64) {
+    for (number, device) in devices.iter().enumerate() {
+        if devices.len() > 1 && device.apart {
+            println!("GPU {number}:");
+        }
+        device.tell(cells / devices.len() as f64);
+    }
+}
+
 /// Points all over a model, so many along an axis: waves are soon everywhere, for zeros draw less power.
 fn lattice(grid: &Grid, count: usize) -> impl Iterator<Item = [f32; 3]> + use<> {
     let (n, ndim) = (grid.n, grid.ndim);
@@ -304,14 +314,14 @@ fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
     let raw = rock(&grid, &shot.frame, &cpu)?;
     let cells = shot.frame.around(&grid).cells() as f64;
     let mut born = Born::new(&shot, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu)?;
-    born.run_on(devices)?;
-    device.tell(cells);
+    born.run_on(devices.clone())?;
+    tell(&devices, cells);
     let step = |seconds: f64| seconds * 1e3 / shot.nt as f64;
     for _ in 0..words.number("repeat", 2) {
         let begun = Instant::now();
         born.forward(None, &mut |_, _, _| Ok(()))?;
         println!("forward: {:.3} ms a step", step(device.since(begun)));
-        device.tell(cells);
+        tell(&devices, cells);
     }
     let room = born.room(1).unwrap_or(0);
     let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
@@ -351,7 +361,7 @@ fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
             step(ahead),
             begun.elapsed().as_secs_f64() - device.since(begun)
         );
-        device.tell(cells);
+        tell(&devices, cells);
     }
     if let Some(drift) = born.drift() {
         println!("waves that ran backwards came to rest within {drift:.1e}");

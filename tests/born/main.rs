@@ -9,6 +9,8 @@ mod emulator;
 mod real;
 #[path = "../support/shots.rs"]
 mod shots;
+#[path = "../support/thread_ranks.rs"]
+mod thread_ranks;
 
 mod adjoint;
 mod bench;
@@ -23,5 +25,6 @@ mod misfit;
 mod program;
 mod reverse_sweep;
 mod schedule;
+mod shared_ranks;
 mod shared_shots;
 mod side_by_side;

@@ -1,18 +1,19 @@
 //! A shot that several devices share: records, changes, adjoints, gradients and images have the bits of a run on one device, wherever the grid is
 //! cut, whatever is kept of the steps and in whatever order the devices get on.
 
-use crate::bench::{Case, Random, plain, records};
+use crate::bench::{Case, Random, plain};
 use crate::devices::any;
 use kernels::device::accelerator::Accelerator;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Wanted};
 use kernels::methods::velocity_stress::{Quantity, Shot};
+use kernels::parallel::communicator::{Alone, Communicator};
 use std::sync::Arc;
 
 /// What opens so many devices.
 type OpenAll<A> = fn(usize) -> Vec<Arc<A>>;
 
 /// The shot of a case, with sources and receivers on both sides of any cut.
-fn shot(case: &Case) -> Shot {
+pub fn shot(case: &Case) -> Shot {
     let mut shot = case.shot();
     let grid = case.grid();
     let axis = grid.ndim - 1;
@@ -45,27 +46,72 @@ fn images(case: &Case) -> Wanted {
     }
 }
 
-/// Everything that an operator gives.
-fn all(
+/// Everything that an operator gives, with the devices of these ranks.
+pub fn all(
     born: &Born<f32>,
-    case: &Case,
+    (ranks, case): (&dyn Communicator, &Case),
     [model, data]: [&[f32]; 2],
     schedules: &[CheckpointSchedule],
 ) -> Vec<Vec<f32>> {
-    let mut found = records(born, Some(model)).to_vec();
+    let mut found = vec![Vec::new(), Vec::new()];
+    let mut take = |_: usize, background: &[f32], change: &[f32]| {
+        found[0].extend_from_slice(background);
+        found[1].extend_from_slice(change);
+        Ok(())
+    };
+    born.forward_among(ranks, Some(model), &mut take)
+        .expect("records");
+    let data = [data.to_vec()];
     for schedule in schedules {
-        found.push(born.adjoint(data, schedule).expect("an adjoint"));
-        let mut residual = |made: &[f32]| Ok(made.iter().map(|x| 0.5 * x - 0.01).collect());
-        found.push(born.gradient(&mut residual, schedule).expect("a gradient"));
+        let adjoints = born.adjoints_among(ranks, &data, schedule);
+        found.extend(adjoints.expect("an adjoint"));
+        let residual = |made: Vec<f32>| made.iter().map(|x| 0.5 * x - 0.01).collect();
+        let mut residuals = |made: Vec<Vec<f32>>| Ok(made.into_iter().map(residual).collect());
+        let gradients = born.gradients_among(ranks, &mut residuals, schedule);
+        found.extend(gradients.expect("a gradient"));
     }
     let wanted = images(case);
     let sizes = born.sizes_of_images(&wanted);
     let schedule = CheckpointSchedule::choose(case.nt, sizes, 3 * sizes[0] + (case.nt / 4) * sizes[1]);
-    let pictures = born.images(data, &schedule.expect("it fits"), &wanted);
-    for picture in pictures.expect("images") {
+    let pictures = born.images_among(ranks, &data, (&schedule.expect("it fits"), &wanted));
+    for picture in pictures.expect("images").into_iter().flatten() {
         found.extend([picture.image, picture.light]);
     }
     found
+}
+
+/// Data by chance, and schedules that keep all steps, some of them, and where waves can run backwards their boundaries.
+pub fn data_and_schedules(
+    one: &Born<f32>,
+    case: &Case,
+    random: &mut Random,
+) -> (Vec<f32>, Vec<CheckpointSchedule>) {
+    let data = (0..one.records() * one.values()).map(|_| random.next() as f32);
+    let data: Vec<f32> = data.collect();
+    let of = |sizes: [usize; 2], segment: usize| {
+        let memory = 4 * sizes[0] + segment * sizes[1];
+        CheckpointSchedule::choose(case.nt, sizes, memory).expect("it fits")
+    };
+    let mut schedules = vec![of(one.sizes(), case.nt), of(one.sizes(), case.nt / 5)];
+    schedules[1].on_host = 1;
+    if let Ok((sizes, _)) = one.boundary_sizes() {
+        schedules.push(of(sizes, case.nt / 3).with_boundary_saving());
+    }
+    (data, schedules)
+}
+
+/// Results of several devices that are those of one, bit by bit, and not nothing.
+pub fn assert_same_bits(wanted: &[Vec<f32>], found: &[Vec<f32>], what: &str) {
+    assert_eq!(wanted.len(), found.len());
+    for (k, (wanted, found)) in wanted.iter().zip(found).enumerate() {
+        assert!(wanted.iter().any(|&x| x != 0.0), "result {k} is nothing: {what}");
+        let bits = |numbers: &[f32]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        let apart = crate::shots::relative_difference(wanted, found);
+        assert!(
+            bits(wanted) == bits(found),
+            "result {k} is {apart:e} apart: {what}"
+        );
+    }
 }
 
 /// Compares some devices with one.
@@ -77,32 +123,11 @@ fn compare<A: Accelerator>(open: OpenAll<A>, case: &Case, devices: usize, random
         .run_on(open(devices))
         .expect("devices that can share the grid");
     let model = case.perturbation(&one, random);
-    let data = (0..one.records() * one.values()).map(|_| random.next() as f32);
-    let data: Vec<f32> = data.collect();
-    let of = |sizes: [usize; 2], segment: usize| {
-        let memory = 4 * sizes[0] + segment * sizes[1];
-        CheckpointSchedule::choose(case.nt, sizes, memory).expect("it fits")
-    };
-    let mut schedules = vec![of(one.sizes(), case.nt), of(one.sizes(), case.nt / 5)];
-    schedules[1].on_host = 1;
-    if let Ok((sizes, _)) = one.boundary_sizes() {
-        assert!(several.boundary_sizes().is_ok());
-        schedules.push(of(sizes, case.nt / 3).with_boundary_saving());
-    }
-    let [wanted, found] = [&one, &several].map(|born| all(born, case, [&model, &data], &schedules));
-    assert_eq!(wanted.len(), found.len());
-    for (k, wanted) in wanted.iter().enumerate() {
-        assert!(
-            wanted.iter().any(|&x| x != 0.0),
-            "result {k} is nothing: {case:?}"
-        );
-        let bits = |numbers: &[f32]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        let apart = crate::shots::relative_difference(wanted, &found[k]);
-        assert!(
-            bits(wanted) == bits(&found[k]),
-            "result {k} on {devices} devices is {apart:e} apart, {schedules:?}: {case:?}"
-        );
-    }
+    let (data, schedules) = data_and_schedules(&one, case, random);
+    assert_eq!(one.boundary_sizes().is_ok(), several.boundary_sizes().is_ok());
+    let [wanted, found] = [&one, &several].map(|born| all(born, (&Alone, case), [&model, &data], &schedules));
+    let what = format!("{devices} devices, {schedules:?}: {case:?}");
+    assert_same_bits(&wanted, &found, &what);
     assert_eq!(one.drift(), several.drift());
 }
 
@@ -249,7 +274,7 @@ macro_rules! shared_on {
 }
 
 /// On processors that play accelerators.
-mod emulated {
+pub mod emulated {
     use super::{Arc, OpenAll, Random, plain};
     use crate::emulator::Emulator;
 

@@ -13,7 +13,7 @@ pub struct IpcExport<'a, M> {
 
 impl<M: Memory> IpcExport<'_, M> {
     /// The words by which a neighbour can open it with [`IpcImport::open`].
-    pub(super) fn words<A: Accelerator<Memory = M>>(&self, a: &A) -> Result<Vec<u8>, Error> {
+    pub fn words<A: Accelerator<Memory = M>>(&self, a: &A) -> Result<Vec<u8>, Error> {
         let mut words = Vec::new();
         let mut put = |number: u64, more: &[u8]| {
             words.extend(number.to_le_bytes());
@@ -32,7 +32,7 @@ impl<M: Memory> IpcExport<'_, M> {
 }
 
 /// Memory of a neighbour on another rank.
-pub(super) struct IpcImport {
+pub struct IpcImport {
     memories: Vec<Box<dyn Memory>>,
     places: Vec<(usize, u64)>,
 }

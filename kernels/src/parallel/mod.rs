@@ -7,7 +7,7 @@ pub mod device_halo;
 pub mod gather;
 pub mod group;
 pub mod halo;
-mod ipc;
+pub mod ipc;
 pub mod message_buffers;
 pub mod options;
 pub mod ordered_sum;

@@ -4,6 +4,7 @@ use super::program::{Changes, Discrete};
 use super::{Number, Picture, Take, Wanted};
 use crate::Error;
 use crate::methods::velocity_stress::Shot;
+use crate::parallel::communicator::Communicator;
 use crate::time_loop::reversal::CheckpointSchedule;
 
 /// How long a shot runs, and at which steps something is done.
@@ -40,7 +41,8 @@ pub enum Source<'a, T> {
     Residual(Residuals<'a, T>),
 }
 
-/// A device with a program; shots of a survey may run on threads of their own.
+/// A device with a program; shots of a survey may run on threads of their own. Where ranks share a shot, all of them run it at the same time,
+/// and rank 0 gets what comes of it; a process that is alone is [`crate::parallel::communicator::Alone`].
 pub trait Engine<T: Number>: Send {
     /// Turns to other shots over the same medium, which run side by side; the program becomes that of the last of them.
     ///
@@ -52,7 +54,12 @@ pub trait Engine<T: Number>: Send {
     ///
     /// # Errors
     /// Fields that are not finite, a device that fails, and what `take` returns.
-    fn forward(&self, changes: Option<&Changes<T>>, take: Take<'_, T>) -> Result<(), Error>;
+    fn forward(
+        &self,
+        changes: Option<&Changes<T>>,
+        take: Take<'_, T>,
+        ranks: &dyn Communicator,
+    ) -> Result<(), Error>;
 
     /// The derivatives by the coefficients, for every shot. Where they are `grouped`, the sum for normal stiffnesses stands in the place
     /// of the first of them, and that for couplings in the place of the first coupling.
@@ -64,6 +71,7 @@ pub trait Engine<T: Number>: Send {
         from: Source<'_, T>,
         schedule: &CheckpointSchedule,
         wanted: (&mut [Changes<T>], bool),
+        ranks: &dyn Communicator,
     ) -> Result<(), Error>;
 
     /// [`super::Born::drift`] of runs so far.
@@ -78,5 +86,6 @@ pub trait Engine<T: Number>: Send {
         program: &Discrete<T>,
         data: &[Vec<T>],
         how: (&CheckpointSchedule, &Wanted),
+        ranks: &dyn Communicator,
     ) -> Result<Vec<Vec<Picture<T>>>, Error>;
 }

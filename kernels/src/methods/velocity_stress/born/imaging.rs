@@ -28,6 +28,7 @@ use super::program::Discrete;
 use super::{Born, Number, gpu};
 use crate::Error;
 use crate::methods::velocity_stress::layout::velocity;
+use crate::parallel::communicator::{Alone, Communicator};
 use crate::time_loop::reversal::CheckpointSchedule;
 use std::ops::Range;
 
@@ -466,8 +467,22 @@ impl<T: Number> Born<T> {
         schedule: &CheckpointSchedule,
         wanted: &Wanted,
     ) -> Result<Vec<Vec<Picture<T>>>, Error> {
+        self.images_among(&Alone, data, (schedule, wanted))
+    }
+
+    /// The same on all ranks that share the shot ([`Born::run_on_ranks`]), each of which has all data: rank 0 gets the images, the others those
+    /// of their planes.
+    ///
+    /// # Errors
+    /// The same, and a connection that fails.
+    pub fn images_among(
+        &self,
+        ranks: &dyn Communicator,
+        data: &[Vec<T>],
+        (schedule, wanted): (&CheckpointSchedule, &Wanted),
+    ) -> Result<Vec<Vec<Picture<T>>>, Error> {
         if let Some(engine) = &self.engine {
-            return engine.images(&self.program, data, (schedule, wanted));
+            return engine.images(&self.program, data, (schedule, wanted), ranks);
         }
         let mut imaging = Imaging::new(&self.program, wanted);
         self.reverse(Source::Data(data), schedule, Some(&mut imaging))?;

@@ -48,6 +48,7 @@ use crate::Error;
 use crate::device::cpu::{Cpu, first_bad};
 use crate::device::simd::Real;
 use crate::medium::{Medium, Symmetry};
+use crate::parallel::communicator::{Alone, Communicator};
 use boundary::{Backwards, Core};
 use coefficients::Background;
 use engine::{Engine, Source};
@@ -261,13 +262,26 @@ impl<T: Number> Born<T> {
     /// # Errors
     /// Fields that are not finite, a device with too little memory for both, and what `take` returns.
     pub fn forward(&self, perturbation: Option<&[T]>, take: Take<'_, T>) -> Result<(), Error> {
+        self.forward_among(&Alone, perturbation, take)
+    }
+
+    /// The same on all ranks that share the shot ([`Born::run_on_ranks`]), each of which takes all records.
+    ///
+    /// # Errors
+    /// The same, and a connection that fails.
+    pub fn forward_among(
+        &self,
+        ranks: &dyn Communicator,
+        perturbation: Option<&[T]>,
+        take: Take<'_, T>,
+    ) -> Result<(), Error> {
         let program = &self.program;
         if perturbation.is_some() {
             self.fits_side_by_side()?;
         }
         let changes = perturbation.map(|p| self.changed(p)).transpose()?;
         if let Some(engine) = &self.engine {
-            return engine.forward(changes.as_ref(), take);
+            return engine.forward(changes.as_ref(), take, ranks);
         }
         let mut waves = forward::Waves::new(program)?;
         let mut scattered = changes
@@ -316,7 +330,20 @@ impl<T: Number> Born<T> {
     /// # Errors
     /// The same.
     pub fn adjoints(&self, data: &[Vec<T>], schedule: &CheckpointSchedule) -> Result<Vec<Vec<T>>, Error> {
-        self.derivatives(Source::Data(data), schedule)
+        self.adjoints_among(&Alone, data, schedule)
+    }
+
+    /// The same on all ranks that share the shot, each of which has all data: rank 0 gets what comes back, the others their part of it.
+    ///
+    /// # Errors
+    /// The same, and a connection that fails.
+    pub fn adjoints_among(
+        &self,
+        ranks: &dyn Communicator,
+        data: &[Vec<T>],
+        schedule: &CheckpointSchedule,
+    ) -> Result<Vec<Vec<T>>, Error> {
+        self.derivatives(Source::Data(data), schedule, ranks)
     }
 
     /// Runs the shot, hands its records, `[record][component][receiver]`, to `residual`, and sweeps back with the adjoint source that it
@@ -342,11 +369,30 @@ impl<T: Number> Born<T> {
         residuals: Residuals<'_, T>,
         schedule: &CheckpointSchedule,
     ) -> Result<Vec<Vec<T>>, Error> {
-        self.derivatives(Source::Residual(residuals), schedule)
+        self.gradients_among(&Alone, residuals, schedule)
+    }
+
+    /// The same on all ranks that share the shot, each of which gets all records and makes the same adjoint sources: rank 0 gets the gradient,
+    /// the others their part of it.
+    ///
+    /// # Errors
+    /// The same, and a connection that fails.
+    pub fn gradients_among(
+        &self,
+        ranks: &dyn Communicator,
+        residuals: Residuals<'_, T>,
+        schedule: &CheckpointSchedule,
+    ) -> Result<Vec<Vec<T>>, Error> {
+        self.derivatives(Source::Residual(residuals), schedule, ranks)
     }
 
     /// The derivatives by the parameters, for every shot.
-    fn derivatives(&self, from: Source<'_, T>, schedule: &CheckpointSchedule) -> Result<Vec<Vec<T>>, Error> {
+    fn derivatives(
+        &self,
+        from: Source<'_, T>,
+        schedule: &CheckpointSchedule,
+        ranks: &dyn Communicator,
+    ) -> Result<Vec<Vec<T>>, Error> {
         let mut sums = match &self.engine {
             None => vec![self.gradient_on_processors(from, schedule)?],
             Some(_) if schedule.in_store > 0 => {
@@ -360,7 +406,7 @@ impl<T: Number> Born<T> {
                 while sums.len() < self.shots {
                     sums.push(self.program.changes()?);
                 }
-                engine.back(from, schedule, (&mut sums, self.parameters.isotropic()))?;
+                engine.back(from, schedule, (&mut sums, self.parameters.isotropic()), ranks)?;
                 sums
             }
         };

@@ -4,7 +4,10 @@ use super::engine::Steps;
 use super::{Born, Number, Wanted, gpu};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
-use gpu::{LocalProgram, Planes};
+use crate::parallel::communicator::{Alone, Communicator, agree};
+use crate::parallel::options::Transport;
+use bytemuck::{cast_slice, pod_collect_to_vec};
+use gpu::{LocalProgram, Planes, Shares};
 use std::sync::Arc;
 
 /// The memory of a device, or of the smallest of several that share a shot.
@@ -160,19 +163,57 @@ impl Born<f32> {
     /// # Errors
     /// A device that fails or has too little memory, and more devices than the grid has planes for.
     pub fn run_on<A: Accelerator>(&mut self, devices: Vec<Arc<A>>) -> Result<(), Error> {
-        let mut free = usize::MAX;
+        self.run_on_ranks(devices, &Alone, Transport::Auto)
+    }
+
+    /// The same with the devices of several ranks, each of which has the whole shot and calls this with its own: they share every shot, and runs
+    /// are started on all ranks ([`Born::forward_among`] and its kin). Collective: all ranks must call this.
+    ///
+    /// # Errors
+    /// The same; a transport that there is not for linearised shots.
+    pub fn run_on_ranks<A: Accelerator>(
+        &mut self,
+        devices: Vec<Arc<A>>,
+        ranks: &dyn Communicator,
+        transport: Transport,
+    ) -> Result<(), Error> {
+        let through_hosts = match transport {
+            Transport::Auto => false,
+            Transport::HostStaged => true,
+            Transport::Ipc | Transport::CudaAware => {
+                return Err(Error::setup(
+                    "ranks that share a linearised shot copy planes from GPU to GPU where they can and send them through the hosts elsewhere: choose one of these two ways",
+                ));
+            }
+        };
+        let (mut free, mut counts) = (usize::MAX, Vec::new());
         for device in &devices {
             free = free.min(device.free_bytes()?);
         }
-        self.plan_on(devices.len(), free)?;
+        for words in ranks.all_gather(cast_slice(&[devices.len() as u64, free as u64]))? {
+            let numbers: Vec<u64> = pod_collect_to_vec(&words);
+            counts.push(numbers.first().map_or(0, |&count| count as usize));
+            free = free.min(numbers.last().map_or(usize::MAX, |&free| free as usize));
+        }
+        agree(ranks, self.plan_on(counts.iter().sum(), free))?;
         let steps = Steps {
             nt: self.nt,
             jdata: self.jdata,
             jcheck: self.jcheck,
         };
-        let planes = self.planes();
-        let of = (&self.program, &planes[..], &*self.core);
-        self.engine = Some(Box::new(gpu::Devices::new(devices, of, steps)?));
+        let mut of_ranks = Vec::new();
+        let mut first = 0;
+        for count in counts {
+            of_ranks.push(first..first + count);
+            first += count;
+        }
+        let shares = Shares {
+            planes: self.planes(),
+            of_ranks,
+        };
+        let how = (shares, ranks.rank(), through_hosts);
+        let made = gpu::Devices::new(devices, (&self.program, &*self.core), how, steps);
+        self.engine = Some(Box::new(agree(ranks, made)?));
         Ok(())
     }
 }

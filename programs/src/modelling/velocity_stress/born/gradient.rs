@@ -11,6 +11,7 @@ use crate::modelling::shots::Made;
 use crate::modelling::world::World;
 use anyhow::ensure;
 use kernels::misfit::{Misfit, Observed};
+use kernels::parallel::communicator::Communicator;
 pub use params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
 use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job, Output, format_g};
@@ -48,8 +49,9 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let records = world.agree(Records::new(job, inputs, &made.run.spreads.picks, &stations))?;
     let mut read = kept.begin((job, &made), &records, &mut found, world)?;
     let (series, every) = (series(&made), compared.every);
-    let work =
-        |numbers: &[usize], station: &Station| compared.shots((numbers, station), &records, (&series, every));
+    let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
+        compared.shots((numbers, station, ranks), &records, (&series, every))
+    };
     let shots = (kept.done(), made.shots());
     let drift = stack(stations, shots, world, &work, &mut |number, made| {
         read.add(found.add(number, &made));
@@ -200,7 +202,7 @@ impl Compared {
     /// that are estimated; the bits of the misfit, and checksums of the data.
     fn shots(
         &self,
-        (numbers, station): (&[usize], &Station),
+        (numbers, station, ranks): (&[usize], &Station, &dyn Communicator),
         records: &Records,
         (series, every): (&[Vec<f32>], usize),
     ) -> anyhow::Result<Vec<Made>> {
@@ -235,7 +237,9 @@ impl Compared {
             }
             Ok(residuals)
         };
-        let gradients = station.born.gradients(&mut residuals, station.schedule()?)?;
+        let gradients = station
+            .born
+            .gradients_among(ranks, &mut residuals, station.schedule()?)?;
         let all = gradients.into_iter().zip(judged).zip(sums);
         let made = all.map(|((mut values, (misfit, sources)), sums)| {
             values.extend(sources);

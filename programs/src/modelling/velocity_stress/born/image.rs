@@ -10,6 +10,7 @@ use crate::modelling::world::World;
 use anyhow::{bail, ensure};
 use kernels::grid::Grid;
 use kernels::methods::velocity_stress::born::{Kind, Wanted};
+use kernels::parallel::communicator::Communicator;
 pub use params::{IMAGE_2D as PROGRAM_2D, IMAGE_3D as PROGRAM_3D};
 use rsf_io::{Axis, Job, Output};
 
@@ -206,12 +207,12 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let records = Records::new(job, vec![data], &made.run.spreads.picks, &stations);
     let records = world.agree(records)?;
     let mut read = kept.begin((job, &made), &records, &mut stack, world)?;
-    let work = |numbers: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
+    let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
         let given = station.records(given);
         let images = station
             .born
-            .images_of_shots(&given, station.schedule()?, &asked.wanted)?;
+            .images_among(ranks, &given, (station.schedule()?, &asked.wanted))?;
         let made = images.into_iter().zip(sums).map(|(pictures, words)| {
             let parts = pictures
                 .into_iter()

@@ -2,7 +2,7 @@
 
 use super::super::memory::FILLED;
 use super::folder::Folder;
-use crate::modelling::plan::{free_memory, gigabytes};
+use crate::modelling::plan::gigabytes;
 use anyhow::{bail, ensure};
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Room, Wanted};
 use rsf_io::Job;
@@ -28,6 +28,8 @@ pub struct For<'a> {
     pub steps: usize,
     /// Runs that share the memory of the host.
     pub sharing: usize,
+    /// Bytes of it that are free.
+    pub free: f64,
     /// Cells of the grid with its frame.
     pub cells: usize,
     /// Shots of the survey that one GPU gets at most.
@@ -98,6 +100,7 @@ impl ReverseSweep {
             images,
             batches,
             shots: all,
+            free,
             ..
         } = of;
         let on_gpu = match images {
@@ -106,9 +109,9 @@ impl ReverseSweep {
         };
         let share = SHARE / (of.sharing * batches * shots) as f64;
         let room = Room {
-            memory: memory(job, on_gpu, share, [shots, batches])?,
+            memory: memory(job, on_gpu, (share, free), [shots, batches])?,
             host: match on_gpu {
-                Some(_) => (share * free_memory().unwrap_or(0.0)) as usize,
+                Some(_) => (share * free) as usize,
                 None => 0,
             },
             store: (job.double("disk")? * GIGA) as usize,
@@ -298,9 +301,14 @@ fn folder(job: &Job) -> PathBuf {
     }
 }
 
-/// Bytes that the reverse sweep of each shot of so many in so many batches may take: this `share` of what is free, unless `memory=` says otherwise; `room`
+/// Bytes that the reverse sweep of each shot of so many in so many batches may take: this `share` of what is `free`, unless `memory=` says otherwise; `room`
 /// is what a GPU has left for each of them.
-fn memory(job: &Job, room: Option<usize>, share: f64, [shots, batches]: [usize; 2]) -> anyhow::Result<usize> {
+fn memory(
+    job: &Job,
+    room: Option<usize>,
+    (share, free): (f64, f64),
+    [shots, batches]: [usize; 2],
+) -> anyhow::Result<usize> {
     let all = shots * batches;
     let lost = if shots > 1 { LOST } else { 0.0 };
     let room = room.map(|room| ((1.0 - lost) * room as f64) as usize);
@@ -314,7 +322,7 @@ fn memory(job: &Job, room: Option<usize>, share: f64, [shots, batches]: [usize; 
         ),
         (Some(asked), _) => asked,
         (None, Some(room)) => SHARE_OF_GPU * room as f64,
-        (None, None) => share * free_memory().unwrap_or(4.0 * GIGA),
+        (None, None) => share * free,
     };
     Ok(allowed as usize)
 }

@@ -19,6 +19,7 @@ use crate::modelling::plan::gigabytes;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
 use kept::{Kept, Summed};
+use kernels::parallel::communicator::Communicator;
 use rsf_io::{Input, Job, Output};
 use sampling::Sampling;
 use set_up::{SetUp, meet};
@@ -121,13 +122,13 @@ fn forward(
         kept.watch(job, data);
         Ok(())
     }))?;
-    let work = |_: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
+    let work = |_: &[usize], station: &Station, ranks: &dyn Communicator| {
         let mut values = Vec::with_capacity(station.born.records() * station.born.values());
         let mut take = |_: usize, _: &[f32], change: &[f32]| {
             values.extend_from_slice(change);
             Ok(())
         };
-        station.born.forward(Some(given), &mut take)?;
+        station.born.forward_among(ranks, Some(given), &mut take)?;
         let (values, words) = (station.data(values), Vec::new());
         Ok(vec![Made { values, words }])
     };
@@ -187,14 +188,14 @@ fn back(
     let records = Records::new(job, vec![input], &made.run.spreads.picks, &stations);
     let records = world.agree(records)?;
     let mut read = kept.begin((job, &made), &records, &mut found, world)?;
-    let work = |numbers: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
+    let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
         let heard: Vec<_> = given
             .iter()
             .map(|given| u64::from(given.iter().any(|&x| x != 0.0)))
             .collect();
         let given = station.records(given);
-        let adjoints = station.born.adjoints(&given, station.schedule()?)?;
+        let adjoints = station.born.adjoints_among(ranks, &given, station.schedule()?)?;
         let all = adjoints.into_iter().zip(heard.into_iter().zip(sums));
         let made = all.map(|(values, (heard, sums))| {
             let words = [vec![heard], sums].concat();

@@ -51,7 +51,7 @@ a last axis of shots, and adj=y sums over the shots. shots= picks some of them; 
 picked shots or of all. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of \
 these GPUs, groups=4 on each of the first four GPUs or, on the CPU, on a quarter of the threads. One GPU runs so many shots of a small \
 model side by side as fill it and as its memory holds without running a step more often; groups= says how many instead (adj=n runs one at a \
-time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn. memory= is for all shots \
+time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn; one shot alone is shared by the GPUs of all ranks, by planes of the grid, with the bits of one GPU. memory= is for all shots \
 that one GPU runs side by side, on the CPU for each shot that runs, and so is disk=. \
 Sums are made in the order of the shots, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state behind every shot (or as every= says), and \
 resume= continues a run that was stopped or killed: with the same input, model and parameters the result has the same bits as \
@@ -105,6 +105,10 @@ const NGPU: Param = Param::int("ngpu")
     .range(">= 1", Some(1.0), None)
     .doc("GPUs that share every shot by planes of the grid, with the bits of one: for grids and reverse sweeps that one has no memory for, or to end sooner");
 
+const EXCHANGE: Param = Param::choice("exchange", &["auto", "host"])
+    .default("auto")
+    .doc("how GPUs of ranks that share a shot exchange planes; auto: by copies from GPU to GPU on one host, otherwise by messages from host to host; host: always by messages");
+
 const DTOUT: Param = Param::float("dtout")
     .default_text("jdata times dt")
     .range("above 0", Some(1e-30), None)
@@ -117,7 +121,7 @@ const ADJ: Param = Param::bool("adj")
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
     ($($own:expr),*; 2) => {
-        shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [FLAT[0], FLAT[1], FLAT[2], FLAT[3]] [DEVICE, GPU, NGPU, GROUPS])
+        shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [FLAT[0], FLAT[1], FLAT[2], FLAT[3]] [DEVICE, GPU, NGPU, GROUPS, EXCHANGE])
     };
     ($($own:expr),*; 3) => {
         shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [
@@ -126,7 +130,7 @@ macro_rules! params {
             Param::float("myz").default("0").doc("moment tensor, N m"),
             Param::float("fy").default("0").doc("force, N"),
             POINTS[0], POINTS[1], POINTS[2], POINTS[3]
-        ] [DEVICE, GPU, NGPU, GROUPS])
+        ] [DEVICE, GPU, NGPU, GROUPS, EXCHANGE])
     };
 }
 

@@ -8,8 +8,10 @@ use crate::modelling::model::{Files, Fingerprint, Opened, Volumes, shared_grid};
 use crate::modelling::plan::{Report, counted, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
 use crate::modelling::shots;
+use crate::modelling::transport;
 use crate::modelling::world::{World, share_stdin};
 use anyhow::{Context, bail, ensure};
+use kernels::device::gpu::Gpu;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, Parameters, Wanted};
@@ -147,13 +149,33 @@ impl SetUp {
         self.run.spreads.count()
     }
 
-    /// Reads the model and makes the operator ready on each machine, with a reverse sweep if there is to be one. All ranks call it.
+    /// Reads the model and makes the operator ready on each machine, with a reverse sweep if there is to be one. The GPUs of several ranks share
+    /// a shot that is alone. All ranks call it.
     pub fn stations(&mut self, job: &Job, world: &World, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
-        let stations = self.own_stations(job, ways);
-        world.agree(stations)
+        let shared = self.shots() == 1 && !world.is_alone() && self.machine().has_gpus();
+        let mut stations = world.agree(self.own_stations(job))?;
+        if shared {
+            stations.truncate(1);
+            let station = world.agree(stations.pop().context("there is no machine"))?;
+            let (station, words) = place_among(job, (station, self.machine()), (ways, self.sharing), world)?;
+            self.of_gpu = Some(words);
+            return Ok(vec![station]);
+        }
+        let of_machines = stations.into_iter().zip(&self.machines);
+        let placed = at_the_same_time(of_machines, |of| place(job, of, (ways, self.sharing)));
+        let placed = world.agree(placed)?;
+        self.of_gpu = placed.iter().find_map(|(_, words)| words.clone());
+        let batches = placed
+            .into_iter()
+            .flat_map(|(all, _)| all.into_iter().enumerate());
+        let mut placed: Vec<_> = batches.collect();
+        // Every machine gets shots before one of them gets more.
+        placed.sort_by_key(|(batch, _)| *batch);
+        Ok(placed.into_iter().map(|(_, station)| station).collect())
     }
 
-    fn own_stations(&mut self, job: &Job, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
+    /// Reads the model and makes the operator of each machine, which none of them runs yet.
+    fn own_stations(&mut self, job: &Job) -> anyhow::Result<Vec<Station>> {
         let Some(files) = self.files.take() else {
             bail!("the model is read twice by the program");
         };
@@ -185,16 +207,7 @@ impl SetUp {
         for machine in &self.machines[1..] {
             stations.push(stations[0].another(&machine.cpu)?);
         }
-        let of_machines = stations.into_iter().zip(&self.machines);
-        let placed = at_the_same_time(of_machines, |of| place(job, of, (ways, self.sharing)))?;
-        self.of_gpu = placed.iter().find_map(|(_, words)| words.clone());
-        let batches = placed
-            .into_iter()
-            .flat_map(|(all, _)| all.into_iter().enumerate());
-        let mut placed: Vec<_> = batches.collect();
-        // Every machine gets shots before one of them gets more.
-        placed.sort_by_key(|(batch, _)| *batch);
-        Ok(placed.into_iter().map(|(_, station)| station).collect())
+        Ok(stations)
     }
 
     /// The answer of `plan=y` for a survey: what one shot takes in its reverse sweep, with such images if they are asked for, and what
@@ -253,20 +266,14 @@ fn place(
     (mut station, machine): (Station, &Machine),
     (ways, sharing): (Ways<'_>, usize),
 ) -> anyhow::Result<(Vec<Station>, Option<String>)> {
-    let gpus = machine.open()?;
+    let (gpus, sharing) = (machine.open()?, (sharing, of_host()));
     if gpus.is_empty() {
         if let Ways::Back(images) = ways {
             station.choose_way(job, images, (sharing, 1, None))?;
         }
         return Ok((vec![station], None));
     }
-    // Of several GPUs that share a shot the one with the least memory counts.
-    let all = gpus
-        .iter()
-        .map(|gpu| free(gpu))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    let least = all.into_iter().min_by_key(|(free, _)| *free);
-    let (free, name) = least.unwrap_or_default();
+    let (free, name) = least(&gpus)?;
     let several = gpus.len();
     let advice = || format!("{name} (device=cpu runs in the memory of the host)");
     station.born.plan_on(several, free).with_context(advice)?;
@@ -298,20 +305,7 @@ fn place(
         ),
         (Ways::Forward, _) => {}
     }
-    let (shots, born) = (station.at_a_time(), &station.born);
-    let taken = match ways.images() {
-        Some(wanted) => born.device_bytes_of_images(wanted, shots),
-        None => born.device_bytes(shots),
-    };
-    let words = format!(
-        "{name}{}: {} of its memory beside the reverse sweep, {} are free",
-        match several {
-            1 => String::new(),
-            _ => format!(", as each of {several} GPUs that share a shot"),
-        },
-        gigabytes(taken as f64),
-        gigabytes(free as f64)
-    );
+    let words = words_of_memory((&station, ways), (&name, several, free));
     let mut all = vec![station];
     while all.len() < devices.len() {
         all.push(all[0].another(&machine.cpu)?);
@@ -323,6 +317,75 @@ fn place(
         }
     }
     Ok((all, Some(words)))
+}
+
+/// The same on the GPUs of all ranks, which share the shot. All ranks call it.
+fn place_among(
+    job: &Job,
+    (mut station, machine): (Station, &Machine),
+    (ways, sharing): (Ways<'_>, usize),
+    world: &World,
+) -> anyhow::Result<(Station, String)> {
+    let found = machine.open().and_then(|gpus| least(&gpus).map(|of| (gpus, of)));
+    let (gpus, (free, name)) = world.agree(found)?;
+    // The schedule must be one on all ranks: the least memory of any of them counts.
+    let all = world.numbers(&[gpus.len(), free, of_host() as usize].map(|number| number as u64))?;
+    let least = |k: usize| all.iter().filter_map(|numbers| numbers.get(k)).min().copied();
+    let several = all.iter().filter_map(|numbers| numbers.first()).sum::<u64>() as usize;
+    let (free, of_host) = (least(1).unwrap_or(0) as usize, least(2).unwrap_or(0) as f64);
+    let most = world.numbers(&[sharing as u64])?.concat().into_iter().max();
+    let sharing = (most.unwrap_or(1) as usize, of_host);
+    let advice = || format!("{name} (device=cpu runs in the memory of the host)");
+    let planned = station.born.plan_on(several, free).with_context(advice);
+    let planned = planned.and_then(|()| match ways {
+        Ways::Back(images) => station.choose_way(job, images, (sharing, 1, Some(1))),
+        Ways::Forward => Ok(()),
+    });
+    world.agree(planned)?;
+    station.shared = true;
+    let words = words_of_memory((&station, ways), (&name, several, free));
+    if !job.flag("plan")? {
+        let transport = transport(job)?;
+        let placed = station.born.run_on_ranks(gpus, world.ranks(), transport);
+        world.agree(placed.with_context(advice))?;
+    }
+    Ok((station, words))
+}
+
+/// Bytes of the host's memory that are free.
+fn of_host() -> f64 {
+    free_memory().unwrap_or(4e9)
+}
+
+/// Of several GPUs that share a shot the least memory that is free, and the name of the GPU that has it.
+fn least(gpus: &[Arc<Gpu>]) -> anyhow::Result<(usize, String)> {
+    let all = gpus
+        .iter()
+        .map(|gpu| free(gpu))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let least = all.into_iter().min_by_key(|(free, _)| *free);
+    Ok(least.unwrap_or_default())
+}
+
+/// What is said of the memory of a GPU, one of several that share a shot, of which so many bytes are free.
+fn words_of_memory(
+    (station, ways): (&Station, Ways<'_>),
+    (name, several, free): (&str, usize, usize),
+) -> String {
+    let (shots, born) = (station.at_a_time(), &station.born);
+    let taken = match ways.images() {
+        Some(wanted) => born.device_bytes_of_images(wanted, shots),
+        None => born.device_bytes(shots),
+    };
+    format!(
+        "{name}{}: {} of its memory beside the reverse sweep, {} are free",
+        match several {
+            1 => String::new(),
+            _ => format!(", as each of {several} GPUs that share a shot"),
+        },
+        gigabytes(taken as f64),
+        gigabytes(free as f64)
+    )
 }
 
 /// Reads the model and makes the operator of a shot ready; what was found in the model.

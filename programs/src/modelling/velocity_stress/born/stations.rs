@@ -15,7 +15,9 @@ use kernels::device::cpu::Cpu;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Wanted};
 use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
+use kernels::parallel::communicator::{Alone, Communicator};
 use rsf_io::{Input, Job};
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// What shots are run for.
@@ -48,13 +50,15 @@ pub struct Station {
     run: Run,
     way: Option<ReverseSweep>,
     shots: usize,
+    /// Whether all ranks share its shot.
+    pub shared: bool,
 }
 
 /// The data of several shots, and checksums of every input for each of them.
 type Given = (Vec<Vec<f32>>, Vec<Vec<u64>>);
 
-/// What a station makes of shots that it runs side by side.
-pub type Work<'a> = &'a (dyn Fn(&[usize], &Station) -> anyhow::Result<Vec<Made>> + Sync);
+/// What a station makes of shots that it runs side by side, with the ranks that share them.
+pub type Work<'a> = &'a (dyn Fn(&[usize], &Station, &dyn Communicator) -> anyhow::Result<Vec<Made>> + Sync);
 
 impl Station {
     /// For a survey of so many shots.
@@ -66,20 +70,22 @@ impl Station {
             run,
             way: None,
             shots,
+            shared: false,
         }
     }
 
-    /// Chooses the reverse sweep; so many runs share the memory of the host, a GPU runs so many batches at the same time, and `groups=`
-    /// may ask for so many shots in each of them.
+    /// Chooses the reverse sweep; so many runs share the memory of the host, of which so many bytes are free, a GPU runs so many batches at the
+    /// same time, and `groups=` may ask for so many shots in each of them.
     pub fn choose_way(
         &mut self,
         job: &Job,
         images: Option<&Wanted>,
-        (sharing, batches, asked): (usize, usize, Option<usize>),
+        ((sharing, free), batches, asked): ((usize, f64), usize, Option<usize>),
     ) -> anyhow::Result<()> {
         let of = For {
             steps: self.run.shot.nt,
             sharing,
+            free,
             cells: self.run.padded.cells() / self.born.devices(),
             shots: self.shots,
             batches,
@@ -100,6 +106,7 @@ impl Station {
             run: self.run.clone(),
             way: self.way.clone(),
             shots: self.shots,
+            shared: self.shared,
         })
     }
 
@@ -175,8 +182,8 @@ impl Station {
 
     /// What `work` makes of shots, each with how far its waves have drifted as its last word. Where one fails that runs side by side with
     /// others, all of them run once more, one by one.
-    fn make(&mut self, numbers: &[usize], work: Work<'_>) -> All {
-        match self.attempt(numbers, work) {
+    fn make(&mut self, numbers: &[usize], work: Work<'_>, ranks: &dyn Communicator) -> All {
+        match self.attempt(numbers, work, ranks) {
             Ok(all) => all.into_iter().map(Ok).collect(),
             Err(error) if numbers.len() == 1 => {
                 let error = match self.shots {
@@ -186,13 +193,18 @@ impl Station {
                 vec![Err(error)]
             }
             Err(_) => {
-                let one = |number: &usize| self.make(std::slice::from_ref(number), work);
+                let one = |number: &usize| self.make(std::slice::from_ref(number), work, ranks);
                 numbers.iter().flat_map(one).collect()
             }
         }
     }
 
-    fn attempt(&mut self, numbers: &[usize], work: Work<'_>) -> anyhow::Result<Vec<Made>> {
+    fn attempt(
+        &mut self,
+        numbers: &[usize],
+        work: Work<'_>,
+        ranks: &dyn Communicator,
+    ) -> anyhow::Result<Vec<Made>> {
         if self.shots > 1 {
             let shots = numbers.iter().map(|&number| {
                 let mut shot = self.run.shot.clone();
@@ -202,7 +214,7 @@ impl Station {
             let shots: Vec<_> = shots.collect();
             self.born.next_shots(&shots)?;
         }
-        let mut all = work(numbers, self)?;
+        let mut all = work(numbers, self, ranks)?;
         let drift = self.born.drift().unwrap_or(f64::NAN);
         all.iter_mut().for_each(|made| made.words.push(drift.to_bits()));
         Ok(all)
@@ -218,13 +230,16 @@ pub fn stack(
     work: Work<'_>,
     take: &mut dyn FnMut(usize, Made) -> anyhow::Result<()>,
 ) -> anyhow::Result<Option<f64>> {
+    if stations.first().is_some_and(|station| station.shared) {
+        return shared(stations.remove(0), first..shots, world, (work, take));
+    }
     let todo: Vec<usize> = (first..shots).collect();
     let own = shots::of_rank(&todo, world).len();
     stations.truncate(own);
     let most = stations.iter().map(Station::side_by_side).min().unwrap_or(1);
     let batch = shots::batch(own, stations.len(), most);
     let worker = |mut station: Station| -> Worker<'_> {
-        Worker::side_by_side(move |numbers| station.make(numbers, work))
+        Worker::side_by_side(move |numbers| station.make(numbers, work, &Alone))
     };
     let workers = stations.into_iter().map(worker).collect();
     let mut drifted: Option<f64> = None;
@@ -247,6 +262,28 @@ pub fn stack(
         // The other ranks do not know of it.
         Err(error) => Err(world.fail(error)),
     }
+}
+
+/// The same with shots that all ranks share: they make them one by one, and rank 0 takes them.
+fn shared(
+    mut station: Station,
+    shots: Range<usize>,
+    world: &World,
+    (work, take): (Work<'_>, &mut dyn FnMut(usize, Made) -> anyhow::Result<()>),
+) -> anyhow::Result<Option<f64>> {
+    let mut drifted = None;
+    for number in shots {
+        for made in station.make(&[number], work, world.ranks()) {
+            let taken = made.and_then(|mut made| {
+                let drift = made.words.pop().map_or(f64::NAN, f64::from_bits);
+                drifted = larger(drifted, drift);
+                if world.leads() { take(number, made) } else { Ok(()) }
+            });
+            // The other ranks do not know of it.
+            taken.map_err(|error| world.fail(error))?;
+        }
+    }
+    Ok(drifted)
 }
 
 /// The larger of what is known and the drift of one more shot, which is no number where no waves ran backwards.

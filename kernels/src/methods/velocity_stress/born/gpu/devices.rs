@@ -1,58 +1,128 @@
-//! Linearised shots on one device or on several that share every shot. Each device of several has a thread; what comes of its part is put
-//! together here.
+//! Linearised shots on one device or on several that share every shot, those of several ranks included. Each device of several has a thread;
+//! what comes of its part is put together here.
 
 use super::super::boundary::Core;
 use super::super::engine::{Engine, Residuals, Source, Steps};
 use super::super::program::{Changes, Discrete};
 use super::super::{Picture, Take, Wanted};
 use super::OnDevice;
-use super::halo::Links;
+use super::collect::{collect_pictures, collect_sums};
+use super::halo::{Links, Outer, Post};
 use super::points::Tables;
+use super::ranks::{self, Courier, RankEnd, Shares};
 use super::slab::Planes;
 use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::methods::velocity_stress::{GHOST, Shot};
+use crate::parallel::communicator::Communicator;
 use crate::time_loop::reversal::CheckpointSchedule;
+use bytemuck::{cast_slice, pod_collect_to_vec};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// The devices of every shot, the lowest planes first.
+/// The devices of every shot, the lowest planes first: those of this process, and how they share shots with those of other ranks.
 pub struct Devices<A: Accelerator> {
     all: RefCell<Vec<OnDevice<A>>>,
+    shares: Shares,
+    /// Messages to other ranks go through the hosts, even where devices could reach each other.
+    through_hosts: bool,
     /// How far waves that ran backwards came from where they began.
     drift: Cell<Option<f64>>,
 }
 
-/// The end of a device's thread on the way to whoever puts parts together.
+/// What a device asks of the thread that puts parts together and speaks to other ranks.
+enum Ask<U> {
+    /// To put this together with the parts of the other devices.
+    Part(U),
+    /// To exchange a message through a link, that to the rank below or above.
+    Post(usize, Post),
+    /// Nothing more: it has ended, or failed.
+    End { failed: bool },
+}
+
+/// The end of a device's thread on the way to that thread.
 struct Port<U, D> {
-    up: SyncSender<U>,
+    device: usize,
+    up: Sender<(usize, Ask<U>)>,
     down: Receiver<D>,
+}
+
+/// What a device says whose run is over.
+fn over<E>(_: E) -> Error {
+    Error::setup("the run of the other devices of the shot has stopped")
 }
 
 impl<U, D> Port<U, D> {
     /// Sends a part and waits for an answer.
     fn ask(&self, part: U) -> Result<D, Error> {
-        let stopped = || Error::setup("the run of the other devices of the shot has stopped");
-        self.up.send(part).map_err(|_| stopped())?;
-        self.down.recv().map_err(|_| stopped())
+        self.up.send((self.device, Ask::Part(part))).map_err(over)?;
+        self.down.recv().map_err(over)
     }
 }
 
-/// The other ends.
-type Ports<U, D> = [(Receiver<U>, SyncSender<D>)];
-
-/// One part of every device; none when a device has ended.
-fn parts<U, D>(ports: &Ports<U, D>) -> Option<Vec<U>> {
-    ports.iter().map(|(up, _)| up.recv().ok()).collect()
+/// The thread that puts parts together and speaks to other ranks.
+struct Server<'r, U, D> {
+    asks: Receiver<(usize, Ask<U>)>,
+    /// By device.
+    answers: Vec<Sender<D>>,
+    /// By link to another rank: its messages have arrived.
+    arrived: [Option<Sender<()>>; 2],
+    courier: Courier<'r>,
+    /// Devices that have not ended.
+    running: usize,
 }
 
-/// Answers every device. One that has ended needs no answer.
-fn answer<U, D>(ports: &Ports<U, D>, answer: impl Fn() -> D) {
-    for (_, down) in ports {
-        let _ = down.send(answer());
+impl<U, D> Server<'_, U, D> {
+    /// One part of every device; none when all of them have ended, or one has failed.
+    fn parts(&mut self) -> Result<Option<Vec<U>>, Error> {
+        let mut found: Vec<Option<U>> = self.answers.iter().map(|_| None).collect();
+        while found.iter().any(Option::is_none) {
+            match self.asks.recv() {
+                Ok((device, Ask::Part(part))) => found[device] = Some(part),
+                // SAFETY: the ends of links keep the memory of messages until the run is over, and a device that has started a message
+                // waits for its end before it touches that memory.
+                Ok((_, Ask::Post(link, Post::Start(message)))) => unsafe {
+                    self.courier.start(link, message)?;
+                },
+                Ok((_, Ask::Post(link, Post::End))) => {
+                    self.courier.end(link)?;
+                    if let Some(arrived) = &self.arrived[link] {
+                        // A device that has ended needs no answer.
+                        let _ = arrived.send(());
+                    }
+                }
+                Ok((_, Ask::End { failed })) => {
+                    self.running -= 1;
+                    if failed || self.running == 0 {
+                        return Ok(None);
+                    }
+                }
+                Err(_) => return Ok(None),
+            }
+        }
+        Ok(Some(found.into_iter().flatten().collect()))
+    }
+
+    /// Answers every device. One that has ended needs no answer.
+    fn answer(&self, answer: impl Fn() -> D) {
+        for down in &self.answers {
+            let _ = down.send(answer());
+        }
+    }
+
+    /// Records of all ranks put together, of those that this one has put together.
+    fn of_ranks(&self, records: Vec<f32>) -> Result<Vec<f32>, Error> {
+        let ranks = self.courier.ranks;
+        if ranks.size() == 1 {
+            return Ok(records);
+        }
+        let all = ranks.all_gather(cast_slice(&records))?;
+        Ok(together(
+            all.iter().map(|part| pod_collect_to_vec(part)).collect(),
+        ))
     }
 }
 
@@ -69,13 +139,14 @@ fn together(parts: Vec<Vec<f32>>) -> Vec<f32> {
 }
 
 impl<A: Accelerator> Devices<A> {
-    /// Sends a program to devices, to each the planes that it has.
+    /// Sends a program to the devices of a rank, to each the planes that it has.
     ///
     /// # Errors
     /// A device that fails.
     pub fn new(
         devices: Vec<Arc<A>>,
-        (program, planes, core): (&Discrete<f32>, &[Planes], &Result<Core, &'static str>),
+        (program, core): (&Discrete<f32>, &Result<Core, &'static str>),
+        (shares, rank, through_hosts): (Shares, usize, bool),
         steps: Steps,
     ) -> Result<Self, Error> {
         for two in devices.windows(2) {
@@ -83,23 +154,55 @@ impl<A: Accelerator> Devices<A> {
             two[1].enable_peer_access(&two[0])?;
         }
         let one = |(a, planes): (Arc<A>, &Planes)| OnDevice::new(a, (planes.of(program), core), steps);
-        let all = devices.into_iter().zip(planes).map(one);
+        let all = devices.into_iter().zip(shares.planes_of(rank)).map(one);
         Ok(Self {
             all: RefCell::new(all.collect::<Result<_, Error>>()?),
+            shares,
+            through_hosts,
             drift: Cell::new(None),
         })
     }
 
     /// Runs every device on a thread of its own, while `serve` puts together what they ask it to. The first error counts: those of the
     /// others come of it.
-    fn run<U: Send, D: Send, R: Send>(
+    fn run<U: Send + 'static, D: Send, R: Send>(
         &self,
+        ranks: &dyn Communicator,
         act: impl Fn(&mut OnDevice<A>, &Port<U, D>) -> Result<R, Error> + Sync,
-        serve: impl FnOnce(&Ports<U, D>) -> Result<(), Error>,
+        serve: impl FnOnce(&mut Server<'_, U, D>) -> Result<(), Error>,
     ) -> Result<Vec<R>, Error> {
         let mut all = self.all.borrow_mut();
-        let ends: Vec<_> = all.iter().map(|on| (&on.device.a, &on.device.planes)).collect();
-        let links = Links::between(&ends)?;
+        let ends = self.ends(&all, ranks)?;
+        let (up, asks) = channel();
+        let mut server = Server {
+            asks,
+            answers: Vec::new(),
+            arrived: [None, None],
+            courier: Courier::new(ranks),
+            running: all.len(),
+        };
+        let links = {
+            let devices: Vec<_> = all.iter().map(|on| (&on.device.a, &on.device.planes)).collect();
+            let last = devices.len() - 1;
+            let outer = [0, 1].map(|link| {
+                let end = ends[link].clone()?;
+                let (arrived, waits) = channel();
+                server.arrived[link] = Some(arrived);
+                let (device, up) = ([0, last][link], up.clone());
+                let post = move |post: Post| {
+                    up.send((device, Ask::Post(link, post))).map_err(over)?;
+                    match post {
+                        Post::Start(_) => Ok(()),
+                        Post::End => waits.recv().map_err(over),
+                    }
+                };
+                Some(Outer {
+                    end,
+                    post: Box::new(post),
+                })
+            });
+            Links::between(&devices, outer)?
+        };
         let first: Mutex<Option<Error>> = Mutex::new(None);
         let failed = |error: Error| {
             let mut first = first.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -107,24 +210,29 @@ impl<A: Accelerator> Devices<A> {
         };
         let (act, failed) = (&act, &failed);
         let results = thread::scope(|scope| {
-            let (mut ports, mut threads) = (Vec::new(), Vec::new());
-            for (on, links) in all.iter_mut().zip(links) {
-                let ((up, parts), (answers, down)) = (sync_channel(1), sync_channel(1));
-                ports.push((parts, answers));
+            let mut threads = Vec::new();
+            for (device, (on, links)) in all.iter_mut().zip(links).enumerate() {
+                let ((answers, down), up) = (channel(), up.clone());
+                server.answers.push(answers);
                 threads.push(scope.spawn(move || {
-                    let port = Port { up, down };
+                    let port = Port { device, up, down };
                     *on.device.links.borrow_mut() = Some(links);
                     let result = catch_unwind(AssertUnwindSafe(|| act(on, &port)));
                     let result = result.map(|result| result.map_err(failed).ok());
                     // Neighbours that wait for this device go on with an error.
                     *on.device.links.borrow_mut() = None;
+                    let failed = !matches!(result, Ok(Some(_)));
+                    let _ = port.up.send((device, Ask::End { failed }));
                     result
                 }));
             }
-            if let Err(error) = serve(&ports) {
+            drop(up);
+            // Devices that ask for nothing more may still exchange messages with other ranks.
+            let served = serve(&mut server).and_then(|()| server.parts());
+            if let Err(error) = served {
                 failed(error);
             }
-            drop(ports);
+            drop(server);
             let ended = threads.into_iter().map(|thread| thread.join());
             ended.collect::<Vec<_>>()
         });
@@ -144,32 +252,55 @@ impl<A: Accelerator> Devices<A> {
                 all.iter().for_each(|on| drop(on.device.a.finish()));
                 Err(error)
             }
-            None => Ok(made),
+            None => close(ends, ranks).map(|()| made),
         }
     }
 
-    /// Whether there is one device alone.
+    /// The ends of links to the ranks below and above. Collective.
+    fn ends(&self, all: &[OnDevice<A>], ranks: &dyn Communicator) -> Result<Ends<A>, Error> {
+        let (Some(first), Some(last)) = (all.first(), all.last()) else {
+            return Ok([None, None]);
+        };
+        let devices = [&*first.device.a, &*last.device.a];
+        let of = (ranks, first.device.a_plane[0]);
+        let ends = ranks::ends(devices, of, self.through_hosts)?;
+        Ok(ends.map(|end| end.map(|end| Arc::new(Mutex::new(end)))))
+    }
+
+    /// Whether there is one device alone, of one rank.
     fn is_one(&self) -> bool {
-        self.all.borrow().len() == 1
+        self.shares.planes.len() == 1
     }
 
     /// Keeps how far waves came that ran backwards on all devices.
-    fn keep_drift(&self) {
+    fn keep_drift(&self, ranks: &dyn Communicator) -> Result<(), Error> {
         let all = self.all.borrow();
         let found = all.iter().filter_map(|on| on.drift.take());
         let both = found.reduce(|[a, b], [c, d]| [a.max(c), b.max(d)]);
+        let of_ranks = match ranks.size() {
+            1 => both.into_iter().collect(),
+            _ => {
+                let words = both.as_ref().map_or(&[][..], |both| cast_slice(both));
+                let all = ranks.all_gather(words)?;
+                let numbers = all.iter().map(|words| pod_collect_to_vec::<u8, f64>(words));
+                numbers.filter_map(|numbers| numbers.try_into().ok()).collect()
+            }
+        };
+        let of_ranks: Vec<[f64; 2]> = of_ranks;
+        let both = of_ranks.into_iter().reduce(|[a, b], [c, d]| [a.max(c), b.max(d)]);
         if let Some([most, left]) = both {
             let share = if most > 0.0 { left / most } else { 0.0 };
             self.drift.set(Some(self.drift.get().unwrap_or(0.0).max(share)));
         }
+        Ok(())
     }
 
     /// The sweeps of a gradient.
     fn sweep(
         &self,
         from: Source<'_, f32>,
-        schedule: &CheckpointSchedule,
-        grouped: bool,
+        (schedule, grouped): (&CheckpointSchedule, bool),
+        ranks: &dyn Communicator,
     ) -> Result<(), Error> {
         if self.is_one() {
             return self.all.borrow()[0].back(from, schedule, grouped);
@@ -178,39 +309,55 @@ impl<A: Accelerator> Devices<A> {
             Source::Data(data) => {
                 let act =
                     |on: &mut OnDevice<A>, _: &Port<(), ()>| on.back(Source::Data(data), schedule, grouped);
-                self.run(act, |_| Ok(()))?;
+                self.run(ranks, act, |_| Ok(()))?;
             }
             Source::Residual(residuals) => {
                 let act = |on: &mut OnDevice<A>, port: &Port<_, _>| {
                     let mut ask = |records: Vec<Vec<f32>>| port.ask(records);
                     on.back(Source::Residual(&mut ask), schedule, grouped)
                 };
-                self.run(act, |ports| serve_residuals(ports, residuals))?;
+                self.run(ranks, act, |server| serve_residuals(server, residuals))?;
             }
         }
         Ok(())
     }
 }
 
+/// The ends of links to the ranks below and above, which the devices beside them use in a run.
+type Ends<A> = [Option<Arc<Mutex<RankEnd<A>>>>; 2];
+
+/// Closes the memory of neighbours before anybody frees it. Collective.
+fn close<A: Accelerator>(ends: Ends<A>, ranks: &dyn Communicator) -> Result<(), Error> {
+    if ranks.size() == 1 {
+        return Ok(());
+    }
+    let ends = ends.into_iter().flatten().filter_map(Arc::into_inner);
+    let ends = ends.map(|end| {
+        end.into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    });
+    let exported: Vec<_> = ends.filter_map(RankEnd::close).collect();
+    ranks.all_gather(&[])?;
+    drop(exported);
+    Ok(())
+}
+
 /// Hands the records of all shots to whoever makes the adjoint sources, which all devices get.
 fn serve_residuals(
-    ports: &Ports<Vec<Vec<f32>>, Vec<Vec<f32>>>,
+    server: &mut Server<'_, Vec<Vec<f32>>, Vec<Vec<f32>>>,
     residuals: Residuals<'_, f32>,
 ) -> Result<(), Error> {
-    let Some(mut of_devices) = parts(ports) else {
+    let Some(mut of_devices) = server.parts()? else {
         return Ok(());
     };
     let shots = of_devices.first().map_or(0, Vec::len);
-    let of_shot = |shot: usize| {
-        together(
-            of_devices
-                .iter_mut()
-                .map(|all| std::mem::take(&mut all[shot]))
-                .collect(),
-        )
-    };
-    let sources = residuals((0..shots).map(of_shot).collect())?;
-    answer(ports, || sources.clone());
+    let mut records = Vec::new();
+    for shot in 0..shots {
+        let parts = of_devices.iter_mut().map(|all| std::mem::take(&mut all[shot]));
+        records.push(server.of_ranks(together(parts.collect()))?);
+    }
+    let sources = residuals(records)?;
+    server.answer(|| sources.clone());
     Ok(())
 }
 
@@ -243,7 +390,12 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
         Ok(())
     }
 
-    fn forward(&self, changes: Option<&Changes<f32>>, take: Take<'_, f32>) -> Result<(), Error> {
+    fn forward(
+        &self,
+        changes: Option<&Changes<f32>>,
+        take: Take<'_, f32>,
+        ranks: &dyn Communicator,
+    ) -> Result<(), Error> {
         if self.is_one() {
             return self.all.borrow()[0].forward(changes, take);
         }
@@ -253,12 +405,13 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
             };
             on.forward(changes, &mut send)
         };
-        self.run(act, |ports| {
-            while let Some(of_devices) = parts(ports) {
+        self.run(ranks, act, |server| {
+            while let Some(of_devices) = server.parts()? {
                 let it = of_devices.first().map_or(0, |(it, _)| *it);
                 let (background, change) = of_devices.into_iter().map(|(_, [b, c])| (b, c)).unzip();
-                take(it, &together(background), &together(change))?;
-                answer(ports, || ());
+                let [background, change] = [together(background), together(change)];
+                take(it, &server.of_ranks(background)?, &server.of_ranks(change)?)?;
+                server.answer(|| ());
             }
             Ok(())
         })?;
@@ -270,11 +423,20 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
         from: Source<'_, f32>,
         schedule: &CheckpointSchedule,
         (gradients, grouped): (&mut [Changes<f32>], bool),
+        ranks: &dyn Communicator,
     ) -> Result<(), Error> {
-        self.sweep(from, schedule, grouped)?;
-        self.keep_drift();
+        self.sweep(from, (schedule, grouped), ranks)?;
+        self.keep_drift(ranks)?;
         let all = self.all.borrow();
-        all.iter().try_for_each(|on| on.gradients(gradients, grouped))
+        all.iter().try_for_each(|on| on.gradients(gradients, grouped))?;
+        let Some(on) = all.first().filter(|_| ranks.size() > 1) else {
+            return Ok(());
+        };
+        let (of, ndim) = ((&self.shares, on.planes, on.device.a_plane), on.device.sizes.ndim);
+        let summed = |k: usize| !grouped || Discrete::<f32>::is_summed(ndim, k);
+        gradients
+            .iter_mut()
+            .try_for_each(|sums| collect_sums(sums, of, summed, ranks))
     }
 
     fn drift(&self) -> Option<f64> {
@@ -286,6 +448,7 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
         program: &Discrete<f32>,
         data: &[Vec<f32>],
         how: (&CheckpointSchedule, &Wanted),
+        ranks: &dyn Communicator,
     ) -> Result<Vec<Vec<Picture<f32>>>, Error> {
         if self.is_one() {
             let on = &self.all.borrow()[0];
@@ -302,8 +465,13 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
             let planes = on.device.planes.clone();
             on.images(planes.of(program), data, how)
         };
-        let of_devices = self.run(act, |_| Ok(()))?;
-        Ok(pictures_together(of_devices, how.1.lags.len()))
+        let of_devices = self.run(ranks, act, |_| Ok(()))?;
+        let lags = how.1.lags.len();
+        let own = pictures_together(of_devices, lags);
+        match ranks.size() {
+            1 => Ok(own),
+            _ => Ok(pictures_together(collect_pictures(own, ranks)?, lags)),
+        }
     }
 }
 

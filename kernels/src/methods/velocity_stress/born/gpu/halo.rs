@@ -1,19 +1,19 @@
 //! What neighbouring devices of a shot need of each other. Each device has a thread of its own, and those of neighbours meet whenever fields
-//! travel: planes beside a cut are copied from device to device, behind the work that makes them and before the work that reads them.
+//! travel: planes beside a cut are copied from device to device, behind the work that makes them and before the work that reads them. To the
+//! device of another rank they go as a message (`ranks.rs`).
 //!
 //! The network of devices in `parallel/` walks through the stages of a step, whose fields lie where they are. Here velocities move from one
 //! recorded step to the next, other fields travel in the reverse sweep than in the run, and images add their own, so that every exchange names
 //! its addresses.
 
+use super::ranks::{Message, RankEnd, rounds};
 use super::sizes::after;
 use super::slab::Planes;
 use super::steps::Device;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Stream};
-use crate::methods::velocity_stress::GHOST;
-use std::ops::Range;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A field some of whose planes travel.
 #[derive(Clone, Copy, Debug)]
@@ -22,31 +22,96 @@ pub struct Travelling {
     pub address: u64,
     /// Numbers of a plane.
     pub a_plane: usize,
+    /// How many planes on either side of a cut travel, at most [`GHOST`](crate::methods::velocity_stress::GHOST).
+    pub planes: usize,
 }
 
+impl Travelling {
+    /// Bytes that travel each way.
+    pub fn bytes(&self) -> usize {
+        self.planes * self.a_plane * size_of::<f32>()
+    }
+
+    /// The address of its planes from number `plane` on.
+    fn at(&self, plane: usize) -> u64 {
+        after(self.address, plane * self.a_plane)
+    }
+}
+
+/// The streams of copies to the neighbours: to both at the same time.
+const WAYS: [Stream; 2] = [Stream::Edges, Stream::Beside];
+
 /// What a device tells its neighbour.
-enum Message<E> {
+enum Word<E> {
     /// Behind this event planes may be written into the fields at these addresses, those of all shots.
     Ready(Vec<u64>, Arc<E>),
     /// Behind this event they have been written.
     Sent(Arc<E>),
 }
 
-/// The way to a neighbour.
-struct Link<A: Accelerator> {
-    peer: Arc<A>,
-    to: Sender<Message<A::Event>>,
-    from: Receiver<Message<A::Event>>,
-    /// The planes that leave, as they lie here, and where those lie there.
-    leaving: Range<usize>,
-    there: usize,
+/// What a device asks of the thread that speaks to other ranks.
+#[derive(Clone, Copy, Debug)]
+pub enum Post {
+    /// A message may leave, and that of the neighbour may arrive.
+    Start(Message),
+    /// The message must have left, and that of the neighbour must be there.
+    End,
 }
 
-/// The ways of a device to its neighbours.
+/// Asks that thread, which answers the end of a message alone.
+pub type Poster = Box<dyn Fn(Post) -> Result<(), Error> + Send>;
+
+/// The end of a link to a device of another rank, for the thread of a device.
+pub struct Outer<A: Accelerator> {
+    /// The end, which outlives the run.
+    pub end: Arc<Mutex<RankEnd<A>>>,
+    /// How its messages travel.
+    pub post: Poster,
+}
+
+/// The way to a neighbour.
+enum Way<A: Accelerator> {
+    /// A device of this process.
+    Device {
+        peer: Arc<A>,
+        to: Sender<Word<A::Event>>,
+        from: Receiver<Word<A::Event>>,
+    },
+    /// A device of another rank.
+    Rank(Outer<A>),
+}
+
+/// A link to a neighbour.
+struct Link<A: Accelerator> {
+    way: Way<A>,
+    /// Behind this event all copies of this device for an exchange are done.
+    done: Arc<A::Event>,
+    /// Whether the neighbour has the planes above.
+    above: bool,
+    /// The cut as planes are numbered here and, on a device of this process, there.
+    cut: [usize; 2],
+}
+
+impl<A: Accelerator> Link<A> {
+    /// The first of so many planes that leave, here and there.
+    fn leaving(&self, planes: usize) -> [usize; 2] {
+        self.cut.map(|cut| if self.above { cut - planes } else { cut })
+    }
+
+    /// The first of so many planes that arrive here.
+    fn arriving(&self, planes: usize) -> usize {
+        if self.above {
+            self.cut[0]
+        } else {
+            self.cut[0] - planes
+        }
+    }
+}
+
+/// The links of a device to its neighbours.
 pub struct Links<A: Accelerator> {
     links: Vec<Link<A>>,
     ready: Arc<A::Event>,
-    sent: Arc<A::Event>,
 }
 
 /// What a device says whose neighbour has stopped; the user is told the neighbour's own error.
@@ -62,38 +127,48 @@ fn out_of_step() -> Error {
 }
 
 impl<A: Accelerator> Links<A> {
-    /// The ways between devices with these planes, each of which lies beside the next one.
+    /// The links between devices with these planes, each of which lies beside the next one, and those to devices of the ranks below and
+    /// above.
     ///
     /// # Errors
     /// A device that fails.
-    pub fn between(devices: &[(&Arc<A>, &Planes)]) -> Result<Vec<Self>, Error> {
+    pub fn between(devices: &[(&Arc<A>, &Planes)], outer: [Option<Outer<A>>; 2]) -> Result<Vec<Self>, Error> {
         let mut made = Vec::new();
         for (a, _) in devices {
             made.push(Self {
                 links: Vec::new(),
                 ready: Arc::new(a.event()?),
-                sent: Arc::new(a.event()?),
             });
+        }
+        let mut put = |k: usize, way: Way<A>, above: bool, cut: [usize; 2]| {
+            let done = Arc::new(devices[k].0.event()?);
+            made[k].links.push(Link {
+                way,
+                done,
+                above,
+                cut,
+            });
+            Ok::<_, Error>(())
+        };
+        let last = devices.len() - 1;
+        for (outer, (k, above)) in outer.into_iter().zip([(0, false), (last, true)]) {
+            let own = devices[k].1.local();
+            let cut = if above { own.end } else { own.start };
+            if let Some(outer) = outer {
+                put(k, Way::Rank(outer), above, [cut; 2])?;
+            }
         }
         for (k, two) in devices.windows(2).enumerate() {
             let [(low, below), (high, above)] = [two[0], two[1]];
             let ((up, from_low), (down, from_high)) = (channel(), channel());
-            let local = below.local();
-            made[k].links.push(Link {
-                peer: high.clone(),
-                to: up,
-                from: from_high,
-                leaving: local.end - GHOST..local.end,
-                there: 0,
-            });
-            let local = above.local();
-            made[k + 1].links.push(Link {
-                peer: low.clone(),
-                to: down,
-                from: from_low,
-                leaving: local.start..local.start + GHOST,
-                there: below.local().end,
-            });
+            let (end, start) = (below.local().end, above.local().start);
+            let way = |peer: &Arc<A>, to, from| Way::Device {
+                peer: peer.clone(),
+                to,
+                from,
+            };
+            put(k, way(high, up, from_high), true, [end, start])?;
+            put(k + 1, way(low, down, from_low), false, [start, end])?;
         }
         Ok(made)
     }
@@ -108,60 +183,111 @@ impl<A: Accelerator> Links<A> {
         fields: &[Travelling],
         (shots, distance): (usize, usize),
     ) -> Result<(), Error> {
-        a.record(Stream::Main, &self.ready)?;
-        let addresses: Vec<u64> = (0..shots)
-            .flat_map(|shot| {
-                fields
-                    .iter()
-                    .map(move |field| after(field.address, shot * distance))
+        let of_shot = |shot: usize| {
+            fields.iter().map(move |field| Travelling {
+                address: after(field.address, shot * distance),
+                ..*field
             })
-            .collect();
+        };
+        let all: Vec<Travelling> = (0..shots).flat_map(of_shot).collect();
+        a.record(Stream::Main, &self.ready)?;
         for link in &self.links {
-            let message = Message::Ready(addresses.clone(), self.ready.clone());
-            link.to.send(message).map_err(stopped)?;
-        }
-        for link in &self.links {
-            let Message::Ready(there, ready) = link.from.recv().map_err(stopped)? else {
-                return Err(out_of_step());
-            };
-            a.wait(Stream::Main, &ready)?;
-            for (k, (&from, to)) in addresses.iter().zip(there).enumerate() {
-                let a_plane = fields[k % fields.len()].a_plane;
-                let bytes = link.leaving.len() * a_plane * size_of::<f32>();
-                let (from, to) = (
-                    after(from, link.leaving.start * a_plane),
-                    after(to, link.there * a_plane),
-                );
-                // SAFETY: whole planes of fields here and there, which live as long as the run; the neighbour has done with its
-                // ones, and reads them again behind the event that follows.
-                unsafe { a.copy_to(Stream::Main, from, &link.peer, to, bytes)? };
+            if let Way::Device { to, .. } = &link.way {
+                let addresses = all.iter().map(|field| field.address).collect();
+                to.send(Word::Ready(addresses, self.ready.clone()))
+                    .map_err(stopped)?;
             }
         }
-        a.record(Stream::Main, &self.sent)?;
-        for link in &self.links {
-            link.to.send(Message::Sent(self.sent.clone())).map_err(stopped)?;
+        for (link, stream) in self.links.iter().zip(WAYS) {
+            a.wait(stream, &self.ready)?;
+            if let Way::Device { peer, to, from } = &link.way {
+                let Word::Ready(there, ready) = from.recv().map_err(stopped)? else {
+                    return Err(out_of_step());
+                };
+                a.wait(stream, &ready)?;
+                for (field, there) in all.iter().zip(there) {
+                    let [here, beyond] = link.leaving(field.planes);
+                    let there = after(there, beyond * field.a_plane);
+                    // SAFETY: whole planes of fields here and there, which live as long as the run; the neighbour has done with its
+                    // ones, and reads them again behind the event that follows.
+                    unsafe { a.copy_to(stream, field.at(here), peer, there, field.bytes())? };
+                }
+                a.record(stream, &link.done)?;
+                to.send(Word::Sent(link.done.clone())).map_err(stopped)?;
+            }
         }
+        self.exchange_with_ranks(a, &all)?;
         for link in &self.links {
-            let Message::Sent(sent) = link.from.recv().map_err(stopped)? else {
-                return Err(out_of_step());
+            if let Way::Device { from, .. } = &link.way {
+                let Word::Sent(sent) = from.recv().map_err(stopped)? else {
+                    return Err(out_of_step());
+                };
+                a.wait(Stream::Main, &sent)?;
+            }
+            a.wait(Stream::Main, &link.done)?;
+        }
+        Ok(())
+    }
+
+    /// The links to devices of other ranks, and the stream of each.
+    fn outer(&self) -> impl Iterator<Item = (&Link<A>, &Outer<A>, Stream)> {
+        let links = self.links.iter().zip(WAYS);
+        links.filter_map(|(link, stream)| match &link.way {
+            Way::Rank(outer) => Some((link, outer, stream)),
+            Way::Device { .. } => None,
+        })
+    }
+
+    /// The same with the devices of other ranks, to all of which messages travel at the same time.
+    fn exchange_with_ranks(&self, a: &A, all: &[Travelling]) -> Result<(), Error> {
+        let Some(room) = self.outer().map(|(_, outer, _)| outer.end().room()).next() else {
+            return Ok(());
+        };
+        for round in rounds(all, room) {
+            let fields = &all[round];
+            let bytes = fields.iter().map(Travelling::bytes).sum();
+            let pieces = |first: &dyn Fn(usize) -> usize| -> Vec<(u64, usize)> {
+                let piece = |field: &Travelling| (field.at(first(field.planes)), field.bytes());
+                fields.iter().map(piece).collect()
             };
-            a.wait(Stream::Main, &sent)?;
+            for (link, outer, stream) in self.outer() {
+                let leaving = pieces(&|planes| link.leaving(planes)[0]);
+                outer.end().pack(a, stream, &leaving)?;
+                a.record(stream, &link.done)?;
+            }
+            for (link, outer, _) in self.outer() {
+                a.synchronize(&link.done)?;
+                (outer.post)(Post::Start(Message::of(&outer.end(), bytes)))?;
+            }
+            for (link, outer, stream) in self.outer() {
+                (outer.post)(Post::End)?;
+                let arriving = pieces(&|planes| link.arriving(planes));
+                outer.end().unpack(a, stream, &arriving)?;
+                a.record(stream, &link.done)?;
+            }
         }
         Ok(())
     }
 }
 
+impl<A: Accelerator> Outer<A> {
+    fn end(&self) -> MutexGuard<'_, RankEnd<A>> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl<A: Accelerator> Device<A> {
-    /// So many fields that lie behind each other from an address on.
+    /// So many fields that lie behind each other from an address on, as far as a derivative reaches.
     pub fn behind_each_other(&self, address: u64, fields: usize) -> Vec<Travelling> {
         self.of_fields(address, &(0..fields).collect::<Vec<_>>())
     }
 
-    /// The fields of these numbers from an address on.
+    /// The fields of these numbers from an address on, as far as a derivative reaches.
     pub fn of_fields(&self, address: u64, fields: &[usize]) -> Vec<Travelling> {
         let field = |&number: &usize| Travelling {
             address: after(address, number * self.sizes.len),
             a_plane: self.a_plane[0],
+            planes: self.variant.half,
         };
         fields.iter().map(field).collect()
     }
@@ -171,7 +297,7 @@ impl<A: Accelerator> Device<A> {
         self.of_fields(address, &self.differentiated)
     }
 
-    /// Velocities at an address travel.
+    /// Velocities at an address travel, as far as a derivative reaches.
     pub fn exchange_velocities(&self, address: u64) -> Result<(), Error> {
         self.exchange(&self.behind_each_other(address, self.sizes.ndim))
     }

@@ -18,6 +18,7 @@ use super::transfer::Transfer;
 use super::variant::Pass;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, send, walk};
+use crate::methods::velocity_stress::GHOST;
 use std::ops::Range;
 
 /// Kernels of the text, in its order.
@@ -362,6 +363,11 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         let all = fields
             .into_iter()
             .flat_map(|(address, count)| self.device.behind_each_other(address, count as usize));
+        // Lags across planes reach as far as there are planes of neighbours.
+        let all = all.map(|field| Travelling {
+            planes: GHOST,
+            ..field
+        });
         all.collect()
     }
 

@@ -10,6 +10,7 @@
 //!
 //! Several devices share a shot by planes of the grid (`slab.rs`). Each has a thread and runs all of the above on its own planes (`devices.rs`);
 //! planes beside a cut travel wherever a kernel reads across it (`halo.rs`). Cells see the same numbers in the same order as on one device.
+//! Some of the devices may be those of other ranks (`ranks.rs`), whose part of a gradient or of an image goes to rank 0 (`collect.rs`).
 //!
 //! Of a step that is recorded the velocities stay, in whose place the next step writes elsewhere, and the memory of the layers by which
 //! they are stretched: a third of strains and forces, which come of them in the reverse sweep. What a step has added to the velocities is
@@ -22,12 +23,14 @@ mod arguments;
 mod backwards;
 mod boundary_saving;
 mod bounds;
+mod collect;
 mod copies;
 mod devices;
 mod halo;
 mod image_plan;
 mod images;
 mod points;
+mod ranks;
 mod resident;
 mod shot_memory;
 mod sizes;
@@ -48,6 +51,7 @@ use bounds::Bounds;
 pub use devices::Devices;
 use image_plan::Plan;
 use images::Imaging;
+pub use ranks::Shares;
 use shot_memory::{Needs, PARTS, Part, ShotMemory};
 use sizes::{Sizes, after};
 pub use slab::{LocalProgram, Planes};

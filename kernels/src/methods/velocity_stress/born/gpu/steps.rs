@@ -13,6 +13,7 @@ use super::variant::{Pass, Turn, Variant, cells_of};
 use super::{READERS, resident};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Stream, WALKERS, argument};
+use crate::methods::velocity_stress::GHOST;
 use crate::methods::velocity_stress::receivers::Quantity;
 use crate::methods::velocity_stress::travelling;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -311,7 +312,7 @@ impl<A: Accelerator> Device<A> {
         let either = |plain: Pass, other: Pass| if changed { other } else { plain };
         self.cells(either(Pass::Velocities, Pass::VelocitiesChanged), &args)?;
         self.sources(&args, (0, it), changed)?;
-        self.exchange_velocities(args.velocity)?;
+        self.exchange(&widened(self.behind_each_other(args.velocity, sizes.ndim)))?;
         self.surface(either(Pass::VelocityImages, Pass::VelocityImagesChanged), &args)?;
         if let Some((with, tape)) = saving {
             with.keep(self, args.velocity, tape)?;
@@ -321,7 +322,11 @@ impl<A: Accelerator> Device<A> {
             self.sources(&args, (1, it), false)?;
         }
         self.surface(either(Pass::StressImages, Pass::StressImagesChanged), &args)?;
-        self.exchange(&self.of_fields(args.stress, &self.travelling))
+        let stresses = self.of_fields(args.stress, &self.travelling);
+        match self.travelling == self.differentiated {
+            true => self.exchange(&stresses),
+            false => self.exchange(&widened(stresses)),
+        }
     }
 
     /// What sources add in a stage; of a change of buoyancy what forces add by it.
@@ -384,6 +389,7 @@ impl<A: Accelerator> Device<A> {
             self.exchange(&[Travelling {
                 address: args.surface.slopes,
                 a_plane: self.a_plane[1],
+                planes: self.variant.half,
             }])?;
             self.surface(Pass::SlopesBack, args)?;
             self.cells(Pass::VelocitiesBack, args)?;
@@ -448,6 +454,12 @@ impl<A: Accelerator> Device<A> {
         // SAFETY: the tables name cells of the fields, each once, and numbers of the record.
         unsafe { self.launch(Pass::Spread, threads(cells.count as usize, WALKERS), &cells) }
     }
+}
+
+/// Fields as far as weights of a receiver between nodes reach.
+fn widened(mut fields: Vec<Travelling>) -> Vec<Travelling> {
+    fields.iter_mut().for_each(|field| field.planes = GHOST);
+    fields
 }
 
 /// Enough blocks for so many threads.

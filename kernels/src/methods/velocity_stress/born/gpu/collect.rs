@@ -1,0 +1,112 @@
+//! What ranks that share a shot have made of it goes to rank 0.
+
+use super::super::Picture;
+use super::super::program::Changes;
+use super::ranks::Shares;
+use crate::Error;
+use crate::parallel::communicator::{Communicator, Topic};
+use bytemuck::{cast_slice, pod_collect_to_vec};
+
+/// Bytes of a message at most: MPI counts no further than 2 GB.
+const PIECE: usize = 1 << 28;
+
+/// Sends numbers to rank 0.
+fn send(ranks: &dyn Communicator, numbers: &[f32]) -> Result<(), Error> {
+    let mut pieces = cast_slice::<f32, u8>(numbers).chunks(PIECE);
+    pieces.try_for_each(|piece| ranks.send_to_root(Topic::Maps, piece.to_vec()))
+}
+
+/// On rank 0: receives numbers from another rank.
+fn receive(ranks: &dyn Communicator, from: usize, numbers: &mut [f32]) -> Result<(), Error> {
+    for piece in numbers.chunks_mut(PIECE / size_of::<f32>()) {
+        let bytes = ranks.receive_from(Topic::Maps, from)?;
+        let received: Vec<f32> = pod_collect_to_vec(&bytes);
+        if received.len() != piece.len() {
+            return Err(Error::setup(format!(
+                "rank {from} has sent {} numbers of a gradient or an image in place of {}, which is a fault of this program",
+                received.len(),
+                piece.len()
+            )));
+        }
+        piece.copy_from_slice(&received);
+    }
+    Ok(())
+}
+
+/// Sums by coefficient of planes of a grid, of which every rank has made its own: rank 0 gets all of them, the others keep theirs.
+/// Collective. `a_plane` holds the numbers of a plane and its rows; stiffnesses whose number is not `summed` have no sums.
+///
+/// # Errors
+/// A connection that fails.
+pub fn collect_sums(
+    sums: &mut Changes<f32>,
+    (shares, planes, a_plane): (&Shares, usize, [usize; 2]),
+    summed: impl Fn(usize) -> bool,
+    ranks: &dyn Communicator,
+) -> Result<(), Error> {
+    for (all, a_plane, of_stress) in [
+        (&mut sums.buoyancy, a_plane[0], false),
+        (&mut sums.stiffness, a_plane[0], true),
+        (&mut sums.relaxing, a_plane[0], true),
+        (&mut sums.ratios, a_plane[1], false),
+    ] {
+        for (k, field) in all.chunks_exact_mut(planes * a_plane).enumerate() {
+            if of_stress && !summed(k) {
+                continue;
+            }
+            let own = |rank: usize| {
+                let own = shares.own(rank);
+                own.start * a_plane..own.end * a_plane
+            };
+            match ranks.rank() {
+                0 => (1..ranks.size()).try_for_each(|rank| receive(ranks, rank, &mut field[own(rank)]))?,
+                rank => send(ranks, &field[own(rank)])?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Images of every rank, by shot and kind, whose planes follow each other: on rank 0 those of all ranks in their order, on the others their
+/// own. Collective.
+///
+/// # Errors
+/// A connection that fails.
+pub fn collect_pictures(
+    own: Vec<Vec<Picture<f32>>>,
+    ranks: &dyn Communicator,
+) -> Result<Vec<Vec<Vec<Picture<f32>>>>, Error> {
+    let sizes: Vec<u64> = own
+        .iter()
+        .flatten()
+        .flat_map(|picture| [picture.image.len() as u64, picture.light.len() as u64])
+        .collect();
+    let sizes = ranks.all_gather(cast_slice(&sizes))?;
+    if ranks.rank() > 0 {
+        for picture in own.iter().flatten() {
+            send(ranks, &picture.image)?;
+            send(ranks, &picture.light)?;
+        }
+        return Ok(vec![own]);
+    }
+    let mut all = vec![own];
+    for (rank, sizes) in sizes.iter().enumerate().skip(1) {
+        let sizes: Vec<u64> = pod_collect_to_vec(sizes);
+        let mut sizes = sizes.into_iter().map(|size| size as usize);
+        let mut of_rank = Vec::new();
+        for of_shot in &all[0] {
+            let mut kinds = Vec::new();
+            for _ in of_shot {
+                let mut next = || {
+                    let mut numbers = vec![0.0; sizes.next().unwrap_or(0)];
+                    receive(ranks, rank, &mut numbers).map(|()| numbers)
+                };
+                let (image, light) = (next()?, next()?);
+                kinds.push(Picture { image, light });
+            }
+            of_rank.push(kinds);
+        }
+        all.push(of_rank);
+    }
+    Ok(all)
+}

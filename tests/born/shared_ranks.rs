@@ -1,0 +1,134 @@
+//! A shot that the devices of several ranks share: on rank 0 everything has the bits of a run on one device, whatever the way of messages.
+
+use crate::bench::{Case, Random, plain};
+use crate::devices::any;
+use crate::emulator::Emulator;
+use crate::shared_shots::{all, assert_same_bits, data_and_schedules, shot};
+use crate::thread_ranks::{Capabilities, ThreadRank, thread_ranks};
+use kernels::Error;
+use kernels::methods::velocity_stress::Quantity;
+use kernels::methods::velocity_stress::born::CheckpointSchedule;
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::options::Transport;
+use std::sync::Arc;
+
+/// The devices of a rank among so many of each rank; their streams lag behind each other.
+fn devices(rank: &ThreadRank, counts: &[usize]) -> Vec<Arc<Emulator>> {
+    let before: usize = counts[..rank.rank()].iter().sum();
+    (before..before + counts[rank.rank()])
+        .map(|k| Arc::new(Emulator::new().numbered(k).late(k as u64)))
+        .collect()
+}
+
+/// Compares ranks with one device.
+fn compare(case: &Case, counts: &[usize], (transport, talents): (Transport, Capabilities), seed: u64) {
+    let shot = shot(case);
+    let mut random = Random(seed);
+    let mut one = case.born::<f32>(&shot, case.medium());
+    one.run_on(vec![Arc::new(Emulator::new())])
+        .expect("a device with memory");
+    let model = case.perturbation(&one, &mut random);
+    let (data, schedules) = data_and_schedules(&one, case, &mut random);
+    let alone = &kernels::parallel::communicator::Alone;
+    let wanted = all(&one, (alone, case), [&model, &data], &schedules);
+    let of_ranks = thread_ranks(counts.len(), talents, |rank| {
+        let mut born = case.born::<f32>(&shot, case.medium());
+        born.run_on_ranks(devices(rank, counts), rank, transport)
+            .expect("devices that can share the grid");
+        let found = all(&born, (rank, case), [&model, &data], &schedules);
+        (found, born.drift())
+    });
+    let what = format!("ranks of {counts:?} devices, {transport:?}, {schedules:?}: {case:?}");
+    assert_same_bits(&wanted, &of_ranks[0].0, &what);
+    for (_, drift) in &of_ranks {
+        assert_eq!(*drift, one.drift(), "{what}");
+    }
+}
+
+#[test]
+fn ranks_share_shots_with_the_bits_of_one_device() {
+    if crate::devices::emulated::open("ranks_share_shots_with_the_bits_of_one_device").is_none() {
+        return;
+    }
+    let mut random = Random(2130);
+    let apart = Capabilities {
+        apart: true,
+        ..Capabilities::default()
+    };
+    let ways = [
+        (Transport::Auto, Capabilities::default()),
+        (Transport::HostStaged, Capabilities::default()),
+        (Transport::Auto, apart),
+    ];
+    for round in 0..3 {
+        let mut case = any(&mut random);
+        case.more = if case.ndim == 3 { 9 } else { 14 };
+        case.nt = if case.ndim == 3 { 10 } else { 25 };
+        let counts: &[usize] = [&[1, 1][..], &[1, 2], &[1, 1, 1]][round % 3];
+        compare(&case, counts, ways[round], 2131);
+    }
+    // An inside with kernels of its own, and records that are read from stresses.
+    for (ndim, quantity, counts) in [
+        (2, Quantity::Velocity, &[2, 1][..]),
+        (3, Quantity::Pressure, &[1, 1]),
+    ] {
+        let case = Case {
+            more: if ndim == 3 { 12 } else { 14 },
+            nt: 14,
+            quantity,
+            surface: ndim == 3,
+            ..plain(ndim)
+        };
+        for way in ways {
+            compare(&case, counts, way, 2132);
+        }
+    }
+}
+
+/// More devices than the grid has planes for, and a transport that there is not, are refused on all ranks.
+#[test]
+fn what_ranks_cannot_share_is_refused_on_all_of_them() {
+    let name = "what_ranks_cannot_share_is_refused_on_all_of_them";
+    if crate::devices::emulated::open(name).is_none() {
+        return;
+    }
+    let case = plain(2);
+    let refused = |transport: Transport, counts: &[usize]| -> Vec<String> {
+        thread_ranks(counts.len(), Capabilities::default(), |rank| {
+            let mut born = case.born::<f32>(&shot(&case), case.medium());
+            let made = born.run_on_ranks(devices(rank, counts), rank, transport);
+            made.expect_err("ranks that cannot share the grid").to_string()
+        })
+    };
+    for why in refused(Transport::Auto, &[4, 4]) {
+        assert!(
+            why.contains("8 devices cannot share the") && why.contains("fewer devices"),
+            "{why}"
+        );
+    }
+    for why in refused(Transport::CudaAware, &[1, 1]) {
+        assert!(why.contains("choose one of these two ways"), "{why}");
+    }
+}
+
+/// What a residual refuses is the error of its rank, and the next run gives the bits of one device.
+#[test]
+fn a_residual_that_is_refused_ends_the_run_of_every_rank() {
+    let name = "a_residual_that_is_refused_ends_the_run_of_every_rank";
+    if crate::devices::emulated::open(name).is_none() {
+        return;
+    }
+    let case = Case { more: 14, ..plain(2) };
+    let said = thread_ranks(2, Capabilities::default(), |rank| {
+        let mut born = case.born::<f32>(&shot(&case), case.medium());
+        born.run_on_ranks(devices(rank, &[1, 1]), rank, Transport::Auto)
+            .expect("devices that can share the grid");
+        let schedule = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("it fits");
+        let mut refuse = |_: Vec<Vec<f32>>| Err(Error::setup("no residual today"));
+        let why = born.gradients_among(rank, &mut refuse, &schedule);
+        why.expect_err("no residual").to_string()
+    });
+    for why in said {
+        assert!(why.contains("no residual today"), "{why}");
+    }
+}
