@@ -177,6 +177,19 @@ fn parameters_without_effect_are_told() {
 #[test]
 fn histories_that_the_run_cuts_are_told() {
     let desk = desk(2);
+    let hopeless = shoot(&desk, 2, "dt=0.5 tau=0.01");
+    let told = "no step meets the histories of the sources, which last 0.08 s: dt=0.5 s is longer";
+    assert!(
+        hopeless.code == 1 && hopeless.err.contains(told) && !hopeless.err.contains("silent"),
+        "{hopeless:?}"
+    );
+    for (key, doc) in [("den", "density"), ("onset", "delay of every source")] {
+        let words = [
+            format!("{key}=-1 is a number, and {key}= takes an RSF file ({doc}"),
+            "sfmath n1= output=-1 makes one".into(),
+        ];
+        refused(&desk, 2, &format!("{key}=-1"), &[&words[0], &words[1]]);
+    }
     warned(&desk, 2, "tau=1", &["ends after 0.06 s", "largest value", "nt="]);
     warned(&desk, 2, "tau=0.025", &["ends after 0.06 s", "nt="]);
     let line = line(2).replace("tau=0.008", "");

@@ -1,6 +1,7 @@
 //! Elastic modelling by spectral elements: what `sfsem2d-gpu` and `sfsem3d-gpu` share.
 
 pub mod adjoint;
+mod advice;
 mod changing;
 mod engine;
 mod extras;
@@ -372,6 +373,8 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
 /// Reads the small inputs and the parameters; `models`: those of modelling alone, too, which are snapshots, maps, cables and further
 /// quantities.
 fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow::Result<Run<D>> {
+    advice::idle(job, models)?;
+    advice::materials(job, raw);
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let (nt, jcheck, degree) = (positive("nt")?, positive("jcheck")?, positive("degree")?);
     let jdata = record::steps_between(job, "jdata", nt)?;
@@ -399,7 +402,11 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     globe::fill(job, raw, &mesh, &mut rocks)?;
     let receivers = match places.sites {
         Some(points) => points,
-        None => own.into_iter().map(place).collect(),
+        None => {
+            let points: Vec<[f64; D]> = own.into_iter().map(place).collect();
+            advice::receivers(job, &points, (&mesh, degree));
+            points
+        }
     };
     let (quantity, name) = outputs::recorded(job)?;
     let mut shot = Shot {
