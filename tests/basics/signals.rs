@@ -201,6 +201,8 @@ fn data_of_receivers_first_are_no_traces() {
     );
     let run = bench.sh("sfbandpass < a.rsf fhi=20 > b.rsf");
     assert!(run.code == 0 && run.err.contains(way), "{run:?}");
+    let run = bench.sh("sfmath < a.rsf output=0 | sfgrey > a.png");
+    assert!(run.err.contains(&format!("nothing to see: {way}")), "{run:?}");
     for turned in [
         "sfwindow < a.rsf n2=1 f2=0 | sftransp",
         "sftransp < a.rsf plane=13",

@@ -147,6 +147,10 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
         ("rate=n", "rate= has no effect without series="),
         ("jsnap=3 oqz=5", "jsnap=, oqz= have no effect without snap=y"),
         (
+            "nb=20 absorb=cpml",
+            "unknown parameter nb=: sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here sides that the mesh calls absorbing",
+        ),
+        (
             "nqx=3",
             "nqx= has no effect without snap=y or a map (pgv=, pgd=, pga=)",
         ),
@@ -180,6 +184,12 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
     assert!(!said("pgv=map.rsf nqx=3").contains("effect"));
     let desk = hill();
     let run = format!("{HILL} nt=20 dt=1");
+    let free = run.replace("dt=1", "dt=0.001 free=y");
+    refused(
+        &desk,
+        &free,
+        &["free=y: free= names an RSF file (free surface", "none called y"],
+    );
     refused(&desk, &run, &["dt=1 s is above", "speeds in m/s: are they?"]);
 }
 

@@ -22,6 +22,7 @@ use crate::earth;
 use crate::idle;
 use crate::meshing::beside::Names;
 use crate::meshing::{LOSSLESS, RawMesh, gmsh, specfem, stored};
+use crate::modelling::units;
 
 /// Runs the program.
 ///
@@ -59,6 +60,8 @@ pub fn run(job: &mut Job) -> Result<()> {
         let words = ["rho", "vp", "vs", "qkappa", "qmu"];
         idle::tell(job, &words, "because the mesh brings its materials");
     }
+    let regions: Vec<[f64; 2]> = raw.materials.iter().map(|m| [m.vp, m.density]).collect();
+    units::regions(job, &regions, [true; 2]);
     match raw.ndim {
         2 => judge::<2>(job, &raw, way)?,
         _ => judge::<3>(job, &raw, way)?,

@@ -33,9 +33,10 @@ impl Names {
             (None, Some(path)) => Self::after(path),
             (None, None) => Self::new("mesh".into()),
         };
-        names.refuse_another(output.as_deref())?;
-        if output.is_none() && !job.given("base") && names.there().next().is_some() {
-            job.warn("standard output has no name: mesh-nodes.rsf and so on are overwritten; base= gives them another name");
+        match output {
+            Some(output) => names.refuse_another(&output)?,
+            // What the pipe goes to may be the mesh that has these files.
+            None => names.tell_another(job),
         }
         Ok(names)
     }
@@ -77,25 +78,32 @@ impl Names {
             .filter(|path| path.exists())
     }
 
+    /// Warns of files that are there.
+    fn tell_another(&self, job: &Job) {
+        if let Some(file) = self.there().next() {
+            job.warn(&format!(
+                "{} is there and is overwritten with the other files of that name: if they belong to another mesh, give base= with another name",
+                file.display()
+            ));
+        }
+    }
+
     /// Refuses files that the header of another mesh in their folder or in that of the output names.
-    fn refuse_another(&self, output: Option<&Path>) -> Result<()> {
+    fn refuse_another(&self, output: &Path) -> Result<()> {
         let own: Vec<PathBuf> = self.there().collect();
         if own.is_empty() {
             return Ok(());
         }
-        let folders = [Some(self.base.as_path()), output].into_iter().flatten();
-        let mut folders: Vec<&Path> = folders.map(folder).collect();
+        let mut folders = vec![folder(&self.base), folder(output)];
         folders.dedup();
         for header in folders.into_iter().flat_map(headers) {
-            if output.is_some_and(|output| is_same(output, &header)) {
-                continue;
-            }
             let named = named(&header);
-            if let Some(file) = own.iter().find(|own| named.iter().any(|path| is_same(path, own))) {
+            let is_own = |file: &&PathBuf| named.iter().any(|path| is_same(path, file));
+            if let Some(file) = own.iter().find(is_own).filter(|_| !is_same(output, &header)) {
+                let header = header.strip_prefix(".").unwrap_or(&header).display();
                 bail!(
-                    "{} belongs to the mesh {}, which would become another one: give base= with another name (the files are base-nodes.rsf and so on), or delete {1} first",
-                    file.display(),
-                    header.display()
+                    "{} belongs to the mesh {header}, which would become another one: give base= with another name (the files are base-nodes.rsf and so on), or delete {header} first",
+                    file.display()
                 );
             }
         }

@@ -28,7 +28,7 @@ mod spreads;
 mod survey;
 mod turn;
 #[cfg(feature = "velocity-stress")]
-mod units;
+pub(crate) mod units;
 #[cfg(feature = "velocity-stress")]
 pub mod velocity_stress;
 mod words;

@@ -26,6 +26,20 @@ pub fn density(job: &Job, density: f64, place: &str) {
     }
 }
 
+/// The same of regions, by the P speed and the density of each; `told` says of which of the two.
+pub fn regions(job: &Job, regions: &[[f64; 2]], told: [bool; 2]) {
+    let fastest = regions.iter().map(|[vp, _]| *vp).max_by(f64::total_cmp);
+    fastest
+        .filter(|_| told[0])
+        .into_iter()
+        .for_each(|vp| speed(job, vp));
+    let densities = regions.iter().map(|[_, density]| *density).enumerate();
+    let least = densities.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| told[1]);
+    if let Some((region, least)) = least {
+        density(job, least, &format!("in region {region}"));
+    }
+}
+
 /// Warns of all receivers in a part of the model as small as `part`.
 pub fn receivers(job: &Job, count: usize, part: &str) {
     job.warn(&format!(

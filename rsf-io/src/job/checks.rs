@@ -47,15 +47,22 @@ impl Job {
         Ok(())
     }
 
-    /// Refuses a number where an RSF file is meant, unless a file has that name.
+    /// Refuses a number, `y` or `n` where an RSF file is meant, unless a file has that name.
     pub(super) fn check_name(&self, key: &str, path: &OsStr) -> Result<()> {
-        let number = path.to_str().filter(|text| text.parse::<f64>().is_ok());
-        let Some(number) = number.filter(|_| !Path::new(path).exists()) else {
+        let Some(word) = path.to_str().filter(|_| !Path::new(path).exists()) else {
             return Ok(());
         };
         let doc = self.declared(key).map(|param| param.doc).unwrap_or_default();
-        Err(Error::new(format!(
-            "{key}={number} is a number, and {key}= takes an RSF file ({doc}): sfmath n1= output={number} makes one that has this number everywhere, with n2= and so on, or < FILE for the axes of another file"
-        )))
+        if ANSWERS.contains(&word) {
+            return Err(Error::new(format!(
+                "{key}={word}: {key}= names an RSF file ({doc}), and there is none called {word}"
+            )));
+        }
+        if word.parse::<f64>().is_ok() {
+            return Err(Error::new(format!(
+                "{key}={word} is a number, and {key}= takes an RSF file ({doc}): sfmath n1= output={word} makes one that has this number everywhere, with n2= and so on, or < FILE for the axes of another file"
+            )));
+        }
+        Ok(())
     }
 }

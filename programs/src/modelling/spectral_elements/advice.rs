@@ -65,18 +65,13 @@ fn idle_of_grids(job: &Job) -> anyhow::Result<()> {
 
 /// Warns of materials that look like those of other units, where no grid replaces them.
 pub fn materials(job: &Job, raw: &RawMesh) {
-    let replaces = |words: &[&str]| words.iter().any(|word| job.given(word));
-    let fastest = raw.materials.iter().map(|m| m.vp).max_by(f64::total_cmp);
-    if let Some(fastest) = fastest.filter(|_| !replaces(&["vp", "ccc", "model"])) {
-        units::speed(job, fastest);
-    }
-    let densities = raw.materials.iter().map(|m| m.density).enumerate();
-    if let (Some((region, least)), false) = (
-        densities.min_by(|a, b| a.1.total_cmp(&b.1)),
-        replaces(&["den", "model"]),
-    ) {
-        units::density(job, least, &format!("in region {region}"));
-    }
+    let stays = |words: &[&str]| !words.iter().any(|word| job.given(word));
+    let regions: Vec<[f64; 2]> = raw.materials.iter().map(|m| [m.vp, m.density]).collect();
+    units::regions(
+        job,
+        &regions,
+        [stays(&["vp", "ccc", "model"]), stays(&["den", "model"])],
+    );
 }
 
 /// The same of a grid.

@@ -365,7 +365,7 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
         }
     }
     if raw.materials.is_empty() {
-        bail!("materials= is missing: n1=6 (rho, vp, vs, Qkappa, Qmu, 1 where ccc= holds), n2 regions");
+        bail!("the mesh has no materials: give rho=, vp= and vs= to sfhexmesh, or materials= here");
     }
     Ok(raw)
 }

@@ -3,7 +3,8 @@
 use super::accuracy::{ERROR, PATH};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_MESHES, RESUME, SHOTS, SNAP,
+    TILE, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -176,6 +177,10 @@ macro_rules! shared {
                 .default_text("OMP_NUM_THREADS, otherwise one for each core")
                 .range("from 0 (one for each core) to 65536", Some(0.0), Some(65536.0))
                 .doc("number of CPU threads"),
+            OF_MESHES[0],
+            OF_MESHES[1],
+            OF_MESHES[2],
+            OF_MESHES[3],
         ]
     };
 }

@@ -452,7 +452,10 @@ fn built_in(job: &Job) -> anyhow::Result<TimeFunction> {
         let stf = job.choice("stf")?;
         let value = job
             .double_opt(key)?
-            .with_context(|| format!("stf={stf} needs {key}=, {what}"))?;
+            .with_context(|| match key == "tau" && job.given("freq") {
+                true => format!("stf={stf} needs tau=, {what}; freq= goes with stf=ricker"),
+                false => format!("stf={stf} needs {key}=, {what}"),
+            })?;
         if !(value > 0.0 && value.is_finite()) {
             bail!("{key}={value}: {what} must be a positive number");
         }

@@ -3,7 +3,7 @@
 use super::super::accuracy::{ERROR, PATH};
 use super::super::params::{DEN, REC, SOU, shared};
 use crate::modelling::exact_time::TDC;
-use crate::modelling::params::{CFL, FLAT, GROUPS, JCHECK, JDATA, POINTS, SHOTS};
+use crate::modelling::params::{CFL, FLAT, GROUPS, JCHECK, JDATA, OF_MESHES, POINTS, SHOTS};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
