@@ -127,7 +127,7 @@ fn said(words: &str) -> String {
     let desk = hill();
     desk.dataset("slow.rsf", "n1=2 n2=2 d1=600 d2=800", &[3.0; 4]);
     desk.dataset("light.rsf", "n1=6", &[2.3, 3000.0, 1700.0, 9999.0, 9999.0, 0.0]);
-    desk.dataset("km.rsf", "n1=2 n2=3", &[0.4, 0.3, 0.5, 0.3, 0.6, 0.3]);
+    desk.dataset("km.rsf", "n1=2 n2=3", &[400.4, 200.3, 400.5, 200.3, 400.6, 200.3]);
     let run = desk.ran(&format!("{HILL} nt=20 dt=0.001 plan=y {words}"));
     run.err
 }

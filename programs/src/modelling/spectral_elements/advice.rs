@@ -1,17 +1,26 @@
 //! What a user may have meant otherwise: told before the run, which goes on.
 
+use super::spreads::place;
 use crate::earth::SOURCES;
 use crate::idle;
 use crate::meshing::RawMesh;
 use crate::modelling::units;
+use kernels::grid::points::Point;
 use kernels::mesh::Mesh;
 use rsf_io::Job;
 
 /// Receivers from which an array in one cell is no accident.
 const ARRAY: usize = 3;
 
-/// Warns of parameters that have no effect because of others; `models`: those of modelling alone, too.
-pub fn idle(job: &Job, models: bool) -> anyhow::Result<()> {
+/// Warns before a mesh is set up: of parameters without effect, with `models` those of modelling alone, too, and of materials in
+/// other units.
+pub fn before(job: &Job, raw: &RawMesh, models: bool) -> anyhow::Result<()> {
+    materials(job, raw);
+    idle(job, models)
+}
+
+/// Warns of parameters that have no effect because of others.
+fn idle(job: &Job, models: bool) -> anyhow::Result<()> {
     idle::of_sources(job, &SOURCES)?;
     if !job.has_input("series") {
         idle::tell(job, &["rate"], "without series=");
@@ -64,7 +73,7 @@ fn idle_of_grids(job: &Job) -> anyhow::Result<()> {
 }
 
 /// Warns of materials that look like those of other units, where no grid replaces them.
-pub fn materials(job: &Job, raw: &RawMesh) {
+fn materials(job: &Job, raw: &RawMesh) {
     let stays = |words: &[&str]| !words.iter().any(|word| job.given(word));
     let regions: Vec<[f64; 2]> = raw.materials.iter().map(|m| [m.vp, m.density]).collect();
     units::regions(
@@ -90,13 +99,19 @@ pub fn grid(job: &Job, word: &str, values: &[f32]) {
     }
 }
 
-/// Warns of receivers of rec= that lie closer together than the points of a mesh.
-pub fn receivers<const D: usize>(job: &Job, places: &[[f64; D]], (mesh, degree): (&Mesh<D>, usize)) {
+/// The places of rec=; warns where they lie closer together than the points of a mesh.
+pub fn received<const D: usize>(
+    job: &Job,
+    points: Vec<Point>,
+    (mesh, degree): (&Mesh<D>, usize),
+) -> Vec<[f64; D]> {
+    let places: Vec<[f64; D]> = points.into_iter().map(place).collect();
     let volume: f64 = sides(mesh.nodes()).iter().product();
     let apart = (volume / mesh.len() as f64).powf(1.0 / D as f64) / degree as f64;
-    if places.len() >= ARRAY && sides(places).iter().all(|side| *side < apart) {
+    if places.len() >= ARRAY && sides(&places).iter().all(|side| *side < apart) {
         units::receivers(job, places.len(), "the distance of two points of the mesh");
     }
+    places
 }
 
 /// The sides of the box around places.
