@@ -11,6 +11,7 @@ pub mod basics;
 pub mod earth;
 #[cfg(feature = "spectral-elements")]
 pub mod hexmesh;
+mod idle;
 pub mod layers;
 pub mod memory;
 #[cfg(feature = "spectral-elements")]

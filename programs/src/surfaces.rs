@@ -45,9 +45,19 @@ impl Surface {
         }
         let values = input.read_all_f32()?;
         if let Some(bad) = values.iter().position(|z| !z.is_finite()) {
+            let (column, row) = (bad % x.n, bad / x.n);
+            let count = values.iter().filter(|z| !z.is_finite()).count();
             bail!(
-                "{name} is {} at sample {bad}; every z must be finite",
-                values[bad]
+                "{name} is {} in row {} and column {} (x={}, y={}), {}: every z must be finite; fill cells without data from their neighbours, as by interpolate_na() of xarray, or cut the map",
+                values[bad],
+                row + 1,
+                column + 1,
+                f64::from(x.o) + column as f64 * f64::from(x.d),
+                f64::from(y.o) + row as f64 * f64::from(y.d),
+                match count {
+                    1 => "there alone".into(),
+                    _ => format!("the first of {count} such places"),
+                }
             );
         }
         Ok(Self::Map { name, x, y, values })

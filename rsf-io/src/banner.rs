@@ -42,7 +42,7 @@ pub(crate) fn harmless(text: &str) -> String {
 }
 
 /// The last three parts of the current directory.
-fn place() -> String {
+pub(crate) fn place() -> String {
     let Ok(dir) = env::current_dir() else {
         return String::new();
     };

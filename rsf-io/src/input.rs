@@ -118,7 +118,7 @@ impl Input {
                 name.clone()
             }
             Some(data) => {
-                let found = open_data(&data, path).map_err(at)?;
+                let found = open_data(&data, path, header.history()).map_err(at)?;
                 ids.extend(file_id(&found.file));
                 flaws.extend(found.doubt.map(|doubt| format!("{name}: {doubt}")));
                 reader = BufReader::with_capacity(PIECE, found.file);

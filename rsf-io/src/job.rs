@@ -1,5 +1,6 @@
 //! One run of a program: its parameters, its datasets, its messages.
 
+mod checks;
 mod continued;
 mod piped;
 mod voice;
@@ -85,27 +86,8 @@ impl Job {
             job.warn(&warning);
         }
         job.check_required()?;
+        job.check_outputs()?;
         Ok(job)
-    }
-
-    /// All missing parameters in one sentence. A file named like the tag stands for a missing input.
-    fn check_required(&self) -> Result<()> {
-        let missing: Vec<String> = self
-            .program
-            .params
-            .iter()
-            .filter(|p| p.required && !self.values.contains_key(p.name))
-            .filter(|p| p.kind != ParamKind::Input || !Path::new(p.name).exists())
-            .map(|p| format!("{}= ({})", p.name, p.allowed()))
-            .collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        Err(Error::new(format!(
-            "missing: {}; see {} --help",
-            missing.join(", "),
-            self.name
-        )))
     }
 
     /// Name by which the program was called.
@@ -374,6 +356,7 @@ impl Job {
     }
 
     fn open(&mut self, name: &str, path: &OsString) -> Result<Input> {
+        self.check_name(name, path)?;
         self.open_as(format!("{name}={}", path.to_string_lossy()), path)
     }
 
@@ -397,6 +380,12 @@ impl Job {
     /// True when the parameter of that input was given.
     pub fn has_input(&self, name: &str) -> bool {
         self.given(name)
+    }
+
+    /// The path of the regular file that standard output goes to; none of a pipe, and where the system does not tell.
+    pub fn stdout_path(&self) -> Option<PathBuf> {
+        let stdout = pipe::stdout_file().ok().filter(is_regular);
+        stdout.as_ref().and_then(pipe::name_of)
     }
 
     /// The dataset on standard output.

@@ -71,7 +71,14 @@ fn what_is_no_adjoint_fails() {
     bench.put("wrong", "#!/bin/sh\nexec sfcausint adj=n\n");
     bench.put("broken", "#!/bin/sh\necho broken: out of luck >&2; exit 3\n");
     bench.put("short", "#!/bin/sh\nexec sfwindow n1=5\n");
-    bench.run("chmod +x wrong broken short");
+    bench.put("zeros", "#!/bin/sh\nexec sfmath output='0*input'\n");
+    bench.run("chmod +x wrong broken short zeros");
+    let run = bench.sh("sfdottest ./zeros mod=m.rsf dat=d.rsf");
+    assert!(
+        run.err.contains("both products are zero, which tests nothing")
+            && run.err.contains("draws the same numbers again"),
+        "{run:?}"
+    );
     let [_, _, apart] = told(&bench, "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1");
     assert!(apart > 1e-3);
     // Three digits of the difference are printed.

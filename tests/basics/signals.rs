@@ -189,6 +189,41 @@ fn spectra_have_names_and_units() {
 }
 
 #[test]
+fn data_of_receivers_first_are_no_traces() {
+    let bench = Bench::new();
+    let header = "n1=3 label1=r n2=2 n3=50 d3=0.01 label3=t unit3=s d1=0.001";
+    bench.raw("a.rsf", header, "native_float", &[1.0f32; 300]);
+    let way = "axis 1 of the data is `r`, and time is axis 3: traces run along axis 1. This turns them: sfwindow n2=1 f2=0 | sftransp";
+    let run = bench.sh("sfsegywrite < a.rsf tape=a.sgy");
+    assert!(
+        run.code == 1 && run.err.contains(way) && !bench.path("a.sgy").exists(),
+        "{run:?}"
+    );
+    let run = bench.sh("sfbandpass < a.rsf fhi=20 > b.rsf");
+    assert!(run.code == 0 && run.err.contains(way), "{run:?}");
+    let run = bench.sh("sfmath < a.rsf output=0 | sfgrey > a.png");
+    assert!(run.err.contains(&format!("nothing to see: {way}")), "{run:?}");
+    for turned in [
+        "sfwindow < a.rsf n2=1 f2=0 | sftransp",
+        "sftransp < a.rsf plane=13",
+    ] {
+        let run = bench.sh(&format!(
+            "{turned} > t.rsf; sfbandpass < t.rsf fhi=20 > b.rsf; sfsegywrite < t.rsf tape=a.sgy"
+        ));
+        assert!(run.code == 0 && !run.err.contains("axis"), "{run:?}");
+    }
+    // Slices of depth in the course of time are traces in depth.
+    bench.raw(
+        "s.rsf",
+        "n1=3 label1=z n2=2 label2=x n3=50 label3=t unit3=s",
+        "native_float",
+        &[1.0f32; 300],
+    );
+    let run = bench.sh("sfbandpass < s.rsf fhi=0.2 > b.rsf");
+    assert!(!run.err.contains("axis"), "{run:?}");
+}
+
+#[test]
 fn a_bandpass_has_its_response() {
     let bench = Bench::new();
     let n = 4096;

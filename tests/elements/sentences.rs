@@ -121,3 +121,89 @@ fn jumps_over_the_whole_run_are_told() {
         assert!(said.contains(words), "{words}: {said}");
     }
 }
+
+/// What a run on the hill says, planned with these words.
+fn said(words: &str) -> String {
+    let desk = hill();
+    desk.dataset("slow.rsf", "n1=2 n2=2 d1=600 d2=800", &[3.0; 4]);
+    desk.dataset("light.rsf", "n1=6", &[2.3, 3000.0, 1700.0, 9999.0, 9999.0, 0.0]);
+    desk.dataset("km.rsf", "n1=2 n2=3", &[400.4, 200.3, 400.5, 200.3, 400.6, 200.3]);
+    let run = desk.ran(&format!("{HILL} nt=20 dt=0.001 plan=y {words}"));
+    run.err
+}
+
+#[test]
+fn words_without_effect_and_units_that_are_not_si_are_told() {
+    for (words, told) in [
+        (
+            "strike=3 dip=4",
+            "strike=, dip= have no effect with src=force, only with src=dc",
+        ),
+        (
+            "m0=1",
+            "m0= has no effect with src=force, only with src=explosion or src=dc",
+        ),
+        ("tau=1", "tau= has no effect with stf=ricker, which takes freq="),
+        ("rate=n", "rate= has no effect without series="),
+        ("jsnap=3 oqz=5", "jsnap=, oqz= have no effect without snap=y"),
+        (
+            "nb=20 absorb=cpml",
+            "unknown parameter nb=: sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here sides that the mesh calls absorbing",
+        ),
+        (
+            "nqx=3",
+            "nqx= has no effect without snap=y or a map (pgv=, pgd=, pga=)",
+        ),
+        (
+            "materials=light.rsf",
+            "the density is 2.3 kg/m3 in region 0: units are SI",
+        ),
+        (
+            "vp=slow.rsf vs=slow.rsf cfl=warn",
+            "the fastest wave of the model runs at 3.0000 m/s",
+        ),
+        ("den=slow.rsf", "the density is 3 kg/m3 at a node of den="),
+        (
+            "rec=km.rsf",
+            "all 3 receivers lie within the distance of two points of the mesh: are the units of rec= those",
+        ),
+    ] {
+        // Speeds that are no medium end the run behind the sentence.
+        let text = match words.starts_with("vp=") {
+            true => {
+                let desk = hill();
+                desk.dataset("slow.rsf", "n1=2 n2=2 d1=600 d2=800", &[3.0; 4]);
+                desk.sh(&format!("{HILL} nt=20 dt=0.001 plan=y {words}")).err
+            }
+            false => said(words),
+        };
+        assert!(text.contains(told), "{words}: {told}: {text}");
+    }
+    let quiet = said("");
+    assert!(!quiet.contains("effect") && !quiet.contains("units"), "{quiet}");
+    assert!(!said("pgv=map.rsf nqx=3").contains("effect"));
+    let desk = hill();
+    let run = format!("{HILL} nt=20 dt=1");
+    let free = run.replace("dt=1", "dt=0.001 free=y");
+    refused(
+        &desk,
+        &free,
+        &["free=y: free= names an RSF file (free surface", "none called y"],
+    );
+    refused(&desk, &run, &["dt=1 s is above", "speeds in m/s: are they?"]);
+}
+
+#[test]
+fn words_of_derivatives_without_effect_are_told() {
+    let desk = crate::gradients::desk();
+    let run = crate::gradients::RUN;
+    for (words, told) in [
+        ("nqz=3 dqx=5", "nqz=, dqx= have no effect without on=grid"),
+        ("m0=5", "m0= has no effect with src=force"),
+    ] {
+        for program in ["sfsemgrad2d-gpu", "sfsemborn2d-gpu"] {
+            let said = desk.ran(&format!("{program} {run} {words} plan=y")).err;
+            assert!(said.contains(told), "{program} {words}: {said}");
+        }
+    }
+}

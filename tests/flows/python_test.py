@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 import warnings
+from unittest import mock
 
 from support import FLOWS, PACKAGES, TOP, Scratch, needs_packages
 
@@ -91,6 +92,29 @@ class Runs(Scratch):
             sifaka.grid(1, z=(0, 10))
         with self.assertRaisesRegex(ValueError, "points have x, z"):
             sifaka.points(x=1)
+
+    def test_which_programs_run(self):
+        def program(folder, name, version):
+            os.makedirs(self.path(folder), exist_ok=True)
+            with open(self.path(folder, name), "w", encoding="ascii") as file:
+                file.write(f"#!/bin/sh\necho {version}\n")
+            os.chmod(self.path(folder, name), 0o755)
+            return self.path(folder, name)
+
+        built = sifaka._programs.find("scale")
+        foreign = program("foreign", "sfscale", "NAME sfscale")
+        newer = program("newer", "sfscale", "sfscale sifaka-9.9")
+        wanted = program("wanted", "sfscale", "sfscale sifaka-8.8")
+        paths = lambda *names: mock.patch.dict(os.environ, PATH=os.pathsep.join([*map(os.path.dirname, names), os.environ["PATH"]]))
+        with paths(foreign):
+            # Madagascar has programs of these names.
+            self.assertEqual(sifaka._programs.find("scale"), built)
+        with paths(newer), self.assertWarnsRegex(sifaka.ProgramWarning, "newer/sfscale is sifaka-9.9 and runs; .* is sifaka-0"):
+            self.assertEqual(sifaka._programs.find("sfscale"), newer)
+        with paths(newer), mock.patch.dict(os.environ, SIFAKA_BIN=os.path.dirname(wanted)), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(sifaka._programs.find("scale"), wanted)
+            self.assertEqual(sifaka._programs.find("sfclip2"), sifaka._programs.find("clip2"))
 
     def test_numbers_beyond_single_precision_are_refused(self):
         with self.assertRaisesRegex(ValueError, "beyond single precision"):

@@ -159,6 +159,10 @@ class Seismology(Scratch):
         np.testing.assert_array_equal(again.values[:, 1:], data().values[:, 1:])
         # On into a program, as RSF.
         self.assertEqual(sifaka.run("scale", again, dscale=2).shape, (50, 3, 2))
+        with self.assertWarnsRegex(UserWarning, "6 of 6 traces have no coordinates"):
+            seismology.write_sac(self.path("bare"), seismology.to_stream(self.named()))
+        with self.assertWarnsRegex(UserWarning, r"the inventory has no XX.R0001, XX.R0002: .* it has IV.AAA"):
+            seismology.to_stream(data(), inventory())
         east = seismology.to_stream(data(), orient=seismology.EAST_NORTH)
         self.assertEqual([trace.id for trace in east][:3], ["XX.R0001..HXZ", "XX.R0001..HXE", "XX.R0001..HXN"])
 

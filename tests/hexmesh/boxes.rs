@@ -58,3 +58,18 @@ proptest! {
         prop_assert_eq!(absorbing + nx * ny.max(1), outer, "{}: {}", words, report);
     }
 }
+
+#[test]
+fn cells_of_a_map_without_data_have_a_place() {
+    let desk = Desk::new();
+    let mut values = vec![100.0; 12];
+    (values[6], values[7]) = (f32::NAN, f32::NAN);
+    desk.dataset("topo.rsf", "n1=4 o1=500 d1=10 n2=3 o2=200 d2=5", &values);
+    let run = desk.sh("sfhexmesh surfaces=900,topo.rsf layers=4 nx=4 ny=4 > mesh.rsf");
+    for words in [
+        "topo.rsf of surfaces= is NaN in row 2 and column 3 (x=520, y=205)",
+        "the first of 2 such places",
+    ] {
+        assert!(run.code == 1 && run.err.contains(words), "{words}: {run:?}");
+    }
+}

@@ -158,6 +158,10 @@ fn parameters_without_effect_are_told() {
         ("absorb=none", "nb= has no effect with absorb=none"),
         ("faces=8,8,8,8", "nb= has no effect beside faces="),
         ("absorb=sponge kappa=2", "kappa= has no effect with absorb=sponge"),
+        (
+            "sponge=100",
+            "unknown parameter sponge=: sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge",
+        ),
         ("jsnap=10 oqz=0", "jsnap=, oqz= have no effect without snap=y"),
         ("qmech=2 qband=1,9", "qmech=, qband= have no effect without qp="),
     ] {
@@ -177,6 +181,19 @@ fn parameters_without_effect_are_told() {
 #[test]
 fn histories_that_the_run_cuts_are_told() {
     let desk = desk(2);
+    let hopeless = shoot(&desk, 2, "dt=0.5 tau=0.01");
+    let told = "no step meets the histories of the sources, which last 0.08 s: dt=0.5 s is longer";
+    assert!(
+        hopeless.code == 1 && hopeless.err.contains(told) && !hopeless.err.contains("silent"),
+        "{hopeless:?}"
+    );
+    for (key, doc) in [("den", "density"), ("onset", "delay of every source")] {
+        let words = [
+            format!("{key}=-1 is a number, and {key}= takes an RSF file ({doc}"),
+            "sfmath n1= output=-1 makes one".into(),
+        ];
+        refused(&desk, 2, &format!("{key}=-1"), &[&words[0], &words[1]]);
+    }
     warned(&desk, 2, "tau=1", &["ends after 0.06 s", "largest value", "nt="]);
     warned(&desk, 2, "tau=0.025", &["ends after 0.06 s", "nt="]);
     let line = line(2).replace("tau=0.008", "");

@@ -192,6 +192,34 @@ fn bad_input_is_refused() {
     let run = desk.ran(&format!("{} adj=y < zero.rsf > out.rsf", linearised(2, "")));
     assert!(run.err.contains("is zero everywhere"), "{run:?}");
     assert!(desk.read("out.rsf").iter().all(|&x| x == 0.0));
+    let names = |file: &str| ["label", "unit"].map(|key| desk.open(file).header().text(key));
+    assert_eq!(
+        names("out.rsf"),
+        [Some("Transposed data".into()), Some(String::new())]
+    );
+    let gradient = linearised(2, "").replace("sfvsborn2d-gpu", "sfvsgrad2d-gpu");
+    for (kind, told) in [
+        ("correlation", "compares no trace without samples other than zero"),
+        ("squares", "the misfit is that of the modelled records alone"),
+    ] {
+        let run = desk.ran(&format!("{gradient} kind={kind} misfit=m.rsf < zero.rsf > g.rsf"));
+        assert!(
+            run.err.contains("the data are zero everywhere") && run.err.contains(told),
+            "{run:?}"
+        );
+    }
+    assert_eq!(
+        names("g.rsf"),
+        [Some("Derivative of the misfit".into()), Some(String::new())]
+    );
+    assert_eq!(names("m.rsf"), [Some("Misfit".into()), Some(String::new())]);
+    let run = desk.ran(&format!("{gradient} kind=correlation < data.rsf > g.rsf"));
+    assert!(!run.err.contains("zero everywhere"), "{run:?}");
+    let run = desk.sh(&format!("{gradient} misfit=y < data.rsf > g.rsf"));
+    assert!(
+        run.code == 1 && run.err.contains("misfit=y: misfit= names the file") && !desk.path("y").exists(),
+        "{run:?}"
+    );
 }
 
 /// Checkpoints on the disk change no bit; boundary saving changes as much as rounding does, and is told; both are planned.

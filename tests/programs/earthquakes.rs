@@ -206,6 +206,38 @@ fn xml_of_data_centres_is_the_same() {
 }
 
 #[test]
+fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
+    let desk = desk();
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.0));
+    let wrong = cmt(4_727_150.0, 500_150.0, 0.0).replacen("2026", "2026 13", 1);
+    desk.put("WRONG", wrong);
+    desk.put("deep.txt", "30 2500 1400 2200\n105 4000 2300 2600\n");
+    let run = |words: &str| {
+        desk.ran(&format!("{RUN} {GRID} stations=STATIONS {words} > told.rsf"))
+            .err
+    };
+    let deep = run("layers=deep.txt cmt=CMT");
+    let told =
+        "begins at z=30 m, below the first node of the model at z=0 m: its first layer fills what lies above";
+    assert!(deep.contains(told), "{deep}");
+    let quiet = run("layers=layers.txt cmt=CMT");
+    assert!(
+        !quiet.contains("begins at z") && !quiet.contains("date"),
+        "{quiet}"
+    );
+    let told = run("layers=layers.txt cmt=WRONG src=dc fx=1");
+    for words in [
+        "cmt=WRONG: its first line has the date 2026-13-",
+        "The data have no origin_time",
+        "src= has no effect beside cmt=, which says it",
+        "fx= has no effect beside cmt=, which says it",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert_eq!(desk.open("told.rsf").header().text("origin_time"), None);
+}
+
+#[test]
 fn what_cannot_be_gets_a_sentence() {
     let desk = desk();
     desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.0));
@@ -272,6 +304,14 @@ fn what_cannot_be_gets_a_sentence() {
         let run = desk.sh(&format!("{RUN} tau=0.01 {words} > no.rsf"));
         assert!(run.code == 1 && run.err.contains(wanted), "{words}: {run:?}");
     }
+    desk.put("remark.txt", "0 2500 1400 2200\nbasement\n105 4000 2300 2600\n");
+    let run = desk.sh(&format!(
+        "{RUN} tau=0.01 layers=remark.txt {GRID} cmt=CMT stations=STATIONS > no.rsf"
+    ));
+    assert!(
+        run.code == 1 && run.err.contains("line 2 is `basement`"),
+        "{run:?}"
+    );
     // Two dimensions have layers alone.
     let run = desk.sh("sfvsfd2d-gpu layers=layers.txt n1=20 n2=20 d1=10 d2=10 nt=5 dt=0.001 tau=0.01 cmt=CMT rec=rec.rsf > no.rsf");
     assert!(run.err.contains("cmt="), "{run:?}");

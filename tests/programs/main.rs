@@ -10,6 +10,7 @@ mod element_gpus;
 mod element_survey;
 mod exact_gradients;
 mod exact_time;
+mod examples;
 mod fault;
 mod gpus;
 mod grouped_gpus;

@@ -68,6 +68,14 @@ fn messages_say_what_is_wrong() {
         said.contains("the bell of source 1 (12 cells) leaves the grid: z=0"),
         "{said}"
     );
+    // A series with its times first, as everyday programs make them.
+    desk.dataset("series.rsf", "n1=50 d1=0.001", &[1.0; 50]);
+    let said = sentence(&desk.sh(&format!("{} < series.rsf > data.rsf", shot::line(2))));
+    assert!(
+        said.contains("n1=50 sources")
+            && said.contains("sftransp plane=12 | sftransp plane=23 turns a series"),
+        "{said}"
+    );
     // A receiver where the first step has no wave yet.
     desk.dataset("rec.rsf", "n1=2 n2=1", &[0.01, 0.01]);
     let run = shot::shoot(&desk, 2, "dt=0.0001 jdata=100000");

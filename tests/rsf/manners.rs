@@ -31,6 +31,26 @@ fn two_folders_with_one_data_path_keep_their_own_numbers() {
     assert!(files() <= before + 1, "{:?}", out(&scratch.shell("ls s")));
 }
 
+/// A header that comes through a pipe has no folder: numbers of the current one are read, with a word where it was made elsewhere.
+#[test]
+fn headers_of_another_folder_through_a_pipe_are_told() {
+    let scratch = Scratch::new();
+    succeeded(&scratch.shell("mkdir a b; for f in a b; do (cd $f; probe mode=make n1=2 > m.rsf); done"));
+    let run = scratch.shell("cd b; cat ../a/m.rsf | probe > read.rsf");
+    let said = crate::support::err(&run);
+    succeeded(&run);
+    for words in [
+        "through a pipe",
+        "/a: its data ./m.rsf@ are read from the current folder",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+    let said = crate::support::err(
+        &scratch.shell("cd a; cat m.rsf | probe > read.rsf; probe < m.rsf | probe > read.rsf"),
+    );
+    assert!(!said.contains("pipe"), "{said}");
+}
+
 /// A header of another folder has the numbers of that folder, also where the current one has a file of the same name.
 #[test]
 fn headers_of_another_folder_have_their_own_numbers() {

@@ -80,28 +80,48 @@ pub fn read(text: &str) -> Result<Vec<Event>> {
 }
 
 /// The time of the first line, as in ` PDE 2003  9  2 18 28  3.90 ...`; None where it has no date.
-pub fn origin_time(text: &str) -> Option<String> {
-    let words: Vec<&str> = text.lines().next()?.split_whitespace().collect();
+///
+/// # Errors
+/// A date that is none.
+pub fn origin_time(text: &str) -> Result<Option<String>> {
+    let first = text.lines().next().unwrap_or_default();
+    let Some((date, seconds)) = date(first) else {
+        return Ok(None);
+    };
+    let [year, month, day, hour, minute] = date;
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + u32::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    let known = (1..=12).contains(&month) && (1..=days).contains(&day);
+    if !known || hour > 23 || minute > 59 || !(0.0..61.0).contains(&seconds) {
+        bail!(
+            "its first line has the date {year}-{month}-{day} and the time {hour}:{minute}:{seconds}: no day is like that; the line has year month day hour minute second"
+        );
+    }
+    Ok(Some(format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{seconds:09.6}"
+    )))
+}
+
+/// Year, month, day, hour, minute and second of a line, if it has them.
+fn date(line: &str) -> Option<([u32; 5], f64)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
     // The name of the catalogue may touch the year.
     let first = words.first()?.trim_start_matches(|c: char| !c.is_ascii_digit());
     let rest = if first.is_empty() { &words[1..] } else { &words[..] };
-    let number = |k: usize| -> Option<u32> {
+    let mut numbers = [0; 5];
+    for (k, number) in numbers.iter_mut().enumerate() {
         let word = if k == 0 && !first.is_empty() {
             first
         } else {
             rest.get(k)?
         };
-        word.parse().ok()
-    };
-    let seconds: f64 = rest.get(5)?.parse().ok()?;
-    let (year, month, day) = (number(0)?, number(1)?, number(2)?);
-    let known = (1..=12).contains(&month) && (1..=31).contains(&day) && (0.0..61.0).contains(&seconds);
-    known.then_some(())?;
-    Some(format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{seconds:09.6}",
-        number(3)?,
-        number(4)?
-    ))
+        *number = word.parse().ok()?;
+    }
+    Some((numbers, rest.get(5)?.parse().ok()?))
 }
 
 fn event(block: Block<11>) -> Result<Event> {
@@ -128,14 +148,24 @@ mod tests {
     #[test]
     fn the_first_line_has_the_time() {
         let time = Some("2003-09-02T18:28:03.900000".to_string());
+        let told = |line: &str| origin_time(line).unwrap();
         assert_eq!(
-            origin_time(" PDE 2003  9  2 18 28  3.90 -15.2 -173.2 5.0\nevent name: x"),
+            told(" PDE 2003  9  2 18 28  3.90 -15.2 -173.2 5.0\nevent name: x"),
             time
         );
-        assert_eq!(origin_time("PDEQ2003 09 02 18 28 03.9 1 2 3"), time);
-        assert_eq!(origin_time("event name: x"), None);
-        assert_eq!(origin_time("PDE 2003 13 2 18 28 3.9"), None);
-        assert_eq!(origin_time(""), None);
+        assert_eq!(told("PDEQ2003 09 02 18 28 03.9 1 2 3"), time);
+        assert_eq!(told("event name: x"), None);
+        assert!(told("PDE 2000 2 29 0 0 0").is_some());
+        for line in [
+            "2003 13 2 18 28 3.9",
+            "2003 2 29 0 0 0",
+            "2003 9 2 24 0 0",
+            "2003 9 2 0 0 61",
+        ] {
+            let error = origin_time(&format!("PDE {line}")).unwrap_err().to_string();
+            assert!(error.contains("the date 2003-"), "{error}");
+        }
+        assert_eq!(told(""), None);
     }
 
     pub(in crate::earth) const BOLIVIA: &str = "\

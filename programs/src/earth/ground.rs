@@ -409,7 +409,13 @@ fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
 /// A file that cannot be read.
 pub fn times(job: &Job) -> Result<Vec<(&'static str, String)>> {
     let (time, events) = match listed(job)? {
-        Some(("cmt", _, text)) => (cmt::origin_time(&text), cmt::read(&text)?),
+        Some(("cmt", name, text)) => {
+            let time = cmt::origin_time(&text).unwrap_or_else(|error| {
+                job.warn(&format!("cmt={name}: {error}. The data have no origin_time"));
+                None
+            });
+            (time, cmt::read(&text)?)
+        }
         Some(("quakeml", _, text)) => {
             let catalogue = xml::quakes(&text)?;
             (Some(catalogue.time), catalogue.events)

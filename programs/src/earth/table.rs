@@ -25,7 +25,8 @@ pub struct Table {
 
 impl Table {
     /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, if any, Qp and Qs (0: no loss), from the
-    /// top down. Commas count as spaces; empty lines and those that begin with # or with letters are passed over.
+    /// top down. Commas count as spaces; empty lines and those that begin with # are passed over, and the first other line may be a
+    /// heading, which begins with a letter.
     ///
     /// # Errors
     /// A file that cannot be read, or a row that is no layer.
@@ -39,9 +40,16 @@ impl Table {
             tops: Vec::new(),
             rocks: Vec::new(),
         };
-        for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {
-            if line.is_empty() || line.starts_with(|c: char| c == '#' || c.is_alphabetic()) {
-                continue;
+        let lines = text.lines().enumerate().map(|(k, line)| (k + 1, line.trim()));
+        let rows = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        for (k, (number, line)) in rows.enumerate() {
+            if line.starts_with(char::is_alphabetic) {
+                if k == 0 {
+                    continue;
+                }
+                bail!(
+                    "line {number} is `{line}`; behind the first line, which may be a heading, rows are numbers: depth vp vs rho [qp qs]. Begin remarks with #"
+                );
             }
             let words = line.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
             let numbers: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
@@ -95,6 +103,11 @@ impl Table {
         self.rocks[0].quality.is_some()
     }
 
+    /// z of the top of the first layer, m.
+    pub fn top(&self) -> f64 {
+        self.tops[0]
+    }
+
     /// The rocks of `n` nodes at z = first, first + step, ...: an interface belongs to the layer below it.
     pub fn column(&self, n: usize, first: f64, step: f64) -> Vec<Rock> {
         let rock = |k: usize| {
@@ -121,6 +134,7 @@ mod tests {
         assert_eq!(speeds, [2000.0, 2000.0, 2000.0, 2000.0, 5000.0]);
         assert!(table.has_quality() && column[4].quality == Some([0.0, 0.0]));
         assert!(!Table::read("0 5000 2900 2700").unwrap().has_quality());
+        assert_eq!(table.top(), 0.0);
     }
 
     #[test]
@@ -130,6 +144,15 @@ mod tests {
             ("0 5000 2900", "4 or 6"),
             ("0 5000 2900 2700 100", "4 or 6"),
             ("0 5000 x 2700", "rows are numbers"),
+            ("x 5000 2900 2700", "no layers"),
+            (
+                "depth vp vs rho\n# a remark\nx 5000 2900 2700",
+                "line 3 is `x 5000",
+            ),
+            (
+                "0 5000 2900 2700\nbasement\n9 6000 3000 2800",
+                "line 2 is `basement`",
+            ),
             ("0 5000 4900 2700", "no rock"),
             ("10 5000 2900 2700\n0 6000 3000 2800", "from the top down"),
             ("0 5000 2900 2700 100 50\n10 6000 3000 2800", "all rows have Qp"),

@@ -19,7 +19,10 @@ use kernels::mesh::{Material, Mesh};
 use rsf_io::Job;
 
 use crate::earth;
+use crate::idle;
+use crate::meshing::beside::Names;
 use crate::meshing::{LOSSLESS, RawMesh, gmsh, specfem, stored};
+use crate::modelling::units;
 
 /// Runs the program.
 ///
@@ -36,6 +39,9 @@ pub fn run(job: &mut Job) -> Result<()> {
         [] => bail!("no mesh: give one of surfaces= (a box), sphere=y, gmsh=, specfem=, mesh= or elements="),
         _ => bail!("{}= are given together; give one of them", given.join("= and ")),
     };
+    idle_words(job, way)?;
+    let is_read = ["mesh", "elements"].contains(&way);
+    let names = if is_read { None } else { Some(Names::of(job)?) };
     let made = match way {
         "gmsh" => Some(from_gmsh(job)?),
         "specfem" => {
@@ -50,22 +56,63 @@ pub fn run(job: &mut Job) -> Result<()> {
     let Some(mut raw) = made else { return Ok(()) };
     if raw.materials.is_empty() {
         raw.materials = materials(job, 1 + raw.regions.iter().copied().max().unwrap_or(0) as usize)?;
-    } else if ["rho", "vp", "vs", "qkappa", "qmu"]
-        .iter()
-        .any(|word| job.given(word))
-    {
-        job.warn("rho=, vp=, vs=, qkappa= and qmu= have no effect: the mesh brings its materials");
+    } else {
+        let words = ["rho", "vp", "vs", "qkappa", "qmu"];
+        idle::tell(job, &words, "because the mesh brings its materials");
     }
+    let regions: Vec<[f64; 2]> = raw.materials.iter().map(|m| [m.vp, m.density]).collect();
+    units::regions(job, &regions, [true; 2]);
     match raw.ndim {
         2 => judge::<2>(job, &raw, way)?,
         _ => judge::<3>(job, &raw, way)?,
     }
-    if !["mesh", "elements"].contains(&way) {
-        let base = job.text("base")?.unwrap_or_default();
+    if let Some(names) = names {
         if !raw.tomography.is_empty() {
             job.warn("files of tomography are no part of a mesh in RSF: its regions have their least values; sfsem3d-gpu specfem= reads the files");
         }
-        stored::write(job, &base, &raw)?;
+        stored::write(job, &names, &raw)?;
+    }
+    Ok(())
+}
+
+/// Words of some ways to a mesh, and those ways.
+const OF_WAYS: [(&[&str], &[&str]); 7] = [
+    (
+        &["layers", "nx", "ny", "doubling", "absorb"],
+        &["surfaces", "sphere"],
+    ),
+    (&["xmin", "xmax", "ymin", "ymax", "curved"], &["surfaces"]),
+    (
+        &["model", "lat", "lon", "turn", "width", "bottom", "skip", "q"],
+        &["sphere"],
+    ),
+    (&["up"], &["gmsh"]),
+    (&["nodes", "regions", "materials", "free"], &["mesh", "elements"]),
+    (&["absorbing"], &["mesh", "elements", "specfem"]),
+    (&["base"], &["surfaces", "sphere", "gmsh", "specfem"]),
+];
+
+/// Warns of words that have no effect in this way.
+fn idle_words(job: &Job, way: &str) -> Result<()> {
+    let called = |way: &str| {
+        if way == "sphere" {
+            "sphere=y".into()
+        } else {
+            format!("{way}=")
+        }
+    };
+    for (words, takers) in OF_WAYS {
+        if !takers.contains(&way) {
+            let takers: Vec<String> = takers.iter().map(|way| called(way)).collect();
+            let why = format!("with {}, only with {}", called(way), takers.join(" or "));
+            idle::tell(job, words, &why);
+        }
+    }
+    if way == "surfaces" && !job.given("ny") {
+        idle::tell(job, &["ymin", "ymax"], "without ny=, in 2-D");
+    }
+    if !job.flag("judge")? && !job.given("hist") && !["mesh", "elements"].contains(&way) {
+        idle::tell(job, &["degree"], "with judge=n");
     }
     Ok(())
 }
@@ -88,6 +135,7 @@ fn from_gmsh(job: &mut Job) -> Result<RawMesh> {
 /// The materials of lists on the command line, each with one number for all regions or one a region.
 fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
     if !["rho", "vp", "vs"].iter().any(|word| job.given(word)) {
+        idle::tell(job, &["qkappa", "qmu"], "without rho=, vp= and vs=");
         return Ok(Vec::new());
     }
     let list = |word: &str, default: Option<f64>| -> Result<Vec<f64>> {

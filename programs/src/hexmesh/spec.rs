@@ -43,7 +43,7 @@ const PARAMS: &[Param] = &[
     Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("polynomial degree for which points, step and frequency are printed"),
     Param::bool("judge").default("y").doc("print number of elements, Jacobians, angles, ratios of sides, largest stable step and resolved frequency"),
     Param::output("hist").doc("histograms of these measures"),
-    Param::string("base").default("mesh").doc("the other files of the mesh are base-nodes.rsf, base-regions.rsf, ..."),
+    Param::string("base").default_text("the name of the output without .rsf; mesh into a pipe").doc("the other files of the mesh are base-nodes.rsf, base-regions.rsf, ..."),
 ];
 
 /// The declaration of `sfhexmesh`.
@@ -61,7 +61,8 @@ The axes are x, y, z in metres, with z downwards. Elements, nodes, regions and f
 
 Output: the elements as integers, n1 nodes of an element in the order of Gmsh, n2 elements. The header names the other \
 files, which are written beside it: nodes= (float, n1=3), regions= (int), materials= (float, n1=6: rho, vp, vs, Qkappa, Qmu, \
-and 1 if the constants are in a table), absorbing= and free= (int, n1=2: element and local face). The local faces are w-, \
+and 1 if the constants are in a table), absorbing= and free= (int, n1=2: element and local face). Their names begin with that of \
+the output, so that basin.rsf has basin-nodes.rsf and so on, or with base=; files of another mesh are not overwritten. The local faces are w-, \
 v-, u-, u+, v+, w+, and in 2-D v-, u+, v+, u-. Jacobians are positive in these axes.
 
 A box: surfaces= lists the bottom, the interfaces and the top, one more than layers= has entries. Maps are interpolated \
@@ -110,8 +111,8 @@ sfmath n1=201 o1=0 d1=20 output='100-100*cos(x1*0.00157)' > topo.rsf
 sfhexmesh surfaces=2000,800,topo.rsf layers=6,8 nx=80 doubling=2 rho=2600,2300 vp=4000,2800 vs=2300,1500 curved=y > valley.rsf
 sfhexmesh mesh=valley.rsf | sfdisfil
 # the mantle below 40 degrees around Bolivia, with elements of 280 km and without the crust's discontinuities
-sfhexmesh sphere=y nx=16 width=40 lat=-13.7 lon=-67.25 skip=15000,24400 base=andes > andes.rsf
+sfhexmesh sphere=y nx=16 width=40 lat=-13.7 lon=-67.25 skip=15000,24400 > andes.rsf
 # the mesh of Komatitsch et al. (2010)
-sfhexmesh sphere=y nx=256 judge=n base=earth > earth.rsf
+sfhexmesh sphere=y nx=256 judge=n > earth.rsf
 # a mesh of Gmsh with two physical volumes
-sfhexmesh gmsh=basin.msh rho=2500,2000 vp=3500,1800 vs=2000,800 base=basin > basin.rsf";
+sfhexmesh gmsh=basin.msh rho=2500,2000 vp=3500,1800 vs=2000,800 > basin.rsf";

@@ -3,6 +3,7 @@
 //! Every reader gives a [`RawMesh`]: numbers as they stand in files, of either dimension, z downwards, nodes in Gmsh's
 //! order.
 
+pub mod beside;
 mod faces;
 pub mod gmsh;
 mod materials;

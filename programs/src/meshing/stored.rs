@@ -6,22 +6,19 @@
 //! name is its elements, in whose header the same words name the other files; `radius` there is that of
 //! the surface of a globe, whose axes are geocentric.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use kernels::mesh::Material;
 use rsf_io::{Axis, Input, Job, Kind, Output};
 
+use super::beside::{self, Names};
 use super::{RawMesh, countable};
-
-/// Words that name the files of a mesh.
-pub const WORDS: [&str; 5] = ["nodes", "regions", "materials", "absorbing", "free"];
 
 /// Opens the datasets of a mesh.
 struct Files<'a> {
     job: &'a mut Job,
-    /// The dataset of `mesh=`, which holds the elements, and its folder.
+    /// The dataset of `mesh=`, which holds the elements, and its path.
     whole: Option<(Input, PathBuf)>,
 }
 
@@ -34,20 +31,17 @@ impl Files<'_> {
         if self.job.given(word) {
             return Ok(Some(self.job.input(word)?));
         }
-        let Some((whole, folder)) = &self.whole else {
+        let Some((whole, header)) = &self.whole else {
             return Ok(None);
         };
         let Some(named) = whole.header().text(word) else {
             return Ok(None);
         };
-        let beside = folder.join(&named);
-        let path = if Path::new(&named).exists() {
-            OsString::from(&named)
-        } else {
-            beside.into_os_string()
-        };
         let shown = format!("{word}={named} of {}", whole.name());
-        Ok(Some(self.job.open_as(shown, &path)?))
+        Ok(Some(
+            self.job
+                .open_as(shown, beside::placed(header, &named).as_os_str())?,
+        ))
     }
 }
 
@@ -62,10 +56,7 @@ pub fn absorbs_nowhere(job: &Job) -> Result<bool> {
 /// A file that is missing, or shapes that do not fit together.
 pub fn read(job: &mut Job) -> Result<RawMesh> {
     let whole = match job.text("mesh")? {
-        Some(path) => {
-            let folder = Path::new(&path).parent().unwrap_or(Path::new("")).to_path_buf();
-            Some((job.input("mesh")?, folder))
-        }
+        Some(path) => Some((job.input("mesh")?, PathBuf::from(path))),
         None => None,
     };
     let mut files = Files { job, whole };
@@ -105,7 +96,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     if of_elements != ndim {
         bail!(
             "{} has elements of {per_element} nodes, as meshes in {of_elements} dimensions have, and {} has places in {ndim}: they belong to \
-different meshes. sfhexmesh calls the files beside a mesh mesh-nodes.rsf and so on, and base= gives those of a second mesh in the same folder another name",
+different meshes. sfhexmesh names the files beside a mesh after it, or as base= says",
             elements.name(),
             nodes.name()
         );
@@ -286,15 +277,13 @@ pub fn elements(job: &mut Job, per_element: usize, count: usize) -> Result<Outpu
     Ok(whole)
 }
 
-/// Writes the mesh: the elements on standard output, the rest as `base`-nodes.rsf and so on, which the header of the elements
-/// names.
+/// Writes the mesh: the elements on standard output, the rest in files of these names, which the header of the elements has.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn write(job: &mut Job, base: &str, mesh: &RawMesh) -> Result<()> {
+pub fn write(job: &mut Job, names: &Names, mesh: &RawMesh) -> Result<()> {
     let mut whole = elements(job, mesh.per_element, mesh.len())?;
-    let file = |word: &str| format!("{base}-{word}.rsf");
-    let names = ["x y z", "x z"][3 - mesh.ndim];
+    let axes = ["x y z", "x z"][3 - mesh.ndim];
     let origin = origin(mesh);
     let zero = vec![0.0; mesh.ndim];
     let from = origin.as_ref().unwrap_or(&zero);
@@ -302,8 +291,8 @@ pub fn write(job: &mut Job, base: &str, mesh: &RawMesh) -> Result<()> {
     let coordinates: Vec<f32> = mesh.nodes.iter().zip(from.iter().cycle()).map(relative).collect();
     let mut nodes = dataset(
         job,
-        &file("nodes"),
-        (mesh.ndim, names),
+        names,
+        ("nodes", mesh.ndim, axes),
         &Numbers::Real(&coordinates),
     )?;
     if let Some(origin) = &origin {
@@ -312,9 +301,15 @@ pub fn write(job: &mut Job, base: &str, mesh: &RawMesh) -> Result<()> {
     }
     nodes.write_f32(&coordinates)?;
     nodes.finish()?;
-    whole.put_text("nodes", &file("nodes"));
-    save(job, &file("regions"), 1, "region", Numbers::Whole(&mesh.regions))?;
-    whole.put_text("regions", &file("regions"));
+    let mut put = |word: &str| whole.put_text(word, &names.of_file(word).1);
+    put("nodes");
+    save(
+        job,
+        names,
+        ("regions", 1, "region"),
+        Numbers::Whole(&mesh.regions),
+    )?;
+    put("regions");
     if !mesh.materials.is_empty() {
         let row = |m: &Material| {
             [m.density, m.vp, m.vs, m.q_kappa, m.q_mu, f64::from(m.anisotropic)].map(|v| v as f32)
@@ -322,23 +317,21 @@ pub fn write(job: &mut Job, base: &str, mesh: &RawMesh) -> Result<()> {
         let rows: Vec<f32> = mesh.materials.iter().flat_map(row).collect();
         save(
             job,
-            &file("materials"),
-            6,
-            "rho vp vs qkappa qmu ccc",
+            names,
+            ("materials", 6, "rho vp vs qkappa qmu ccc"),
             Numbers::Real(&rows),
         )?;
-        whole.put_text("materials", &file("materials"));
+        put("materials");
     }
     for (word, list) in [("absorbing", &mesh.absorbing), ("free", &mesh.free)] {
         if !list.is_empty() {
             save(
                 job,
-                &file(word),
-                2,
-                "element face",
+                names,
+                (word, 2, "element face"),
                 Numbers::Whole(list.as_flattened()),
             )?;
-            whole.put_text(word, &file(word));
+            put(word);
         }
     }
     if let Some(radius) = mesh.radius {
@@ -353,9 +346,12 @@ enum Numbers<'a> {
     Whole(&'a [i32]),
 }
 
-/// One dataset of rows of `columns` numbers.
-fn save(job: &mut Job, path: &str, columns: usize, label: &str, numbers: Numbers) -> Result<()> {
-    let mut output = dataset(job, path, (columns, label), &numbers)?;
+/// The word of a file, the numbers in a row and their label.
+type Rows<'a> = (&'a str, usize, &'a str);
+
+/// One dataset of rows.
+fn save(job: &mut Job, names: &Names, rows: Rows, numbers: Numbers) -> Result<()> {
+    let mut output = dataset(job, names, rows, &numbers)?;
     match numbers {
         Numbers::Real(v) => output.write_f32(v)?,
         Numbers::Whole(v) => output.write_i32(v)?,
@@ -364,8 +360,9 @@ fn save(job: &mut Job, path: &str, columns: usize, label: &str, numbers: Numbers
 }
 
 /// The same before its numbers are written.
-fn dataset(job: &mut Job, path: &str, (columns, label): (usize, &str), numbers: &Numbers) -> Result<Output> {
-    let mut output = job.output_to(path.to_string(), PathBuf::from(path))?;
+fn dataset(job: &mut Job, names: &Names, (word, columns, label): Rows, numbers: &Numbers) -> Result<Output> {
+    let (path, _) = names.of_file(word);
+    let mut output = job.output_to(path.display().to_string(), path)?;
     let (kind, len) = match numbers {
         Numbers::Real(v) => (Kind::Float, v.len()),
         Numbers::Whole(v) => (Kind::Int, v.len()),

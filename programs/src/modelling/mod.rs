@@ -28,6 +28,8 @@ mod spreads;
 mod survey;
 mod turn;
 #[cfg(feature = "velocity-stress")]
+pub(crate) mod units;
+#[cfg(feature = "velocity-stress")]
 pub mod velocity_stress;
 mod words;
 mod world;

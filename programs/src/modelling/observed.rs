@@ -126,8 +126,58 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<D
     Ok(Some(found))
 }
 
+/// Whether any of these data counts: is not zero, and has a weight.
+pub fn is_heard(values: &[f32], weight: Option<&[f32]>) -> bool {
+    match weight {
+        Some(weight) => values.iter().zip(weight).any(|(x, w)| x * w != 0.0),
+        None => values.iter().any(|x| *x != 0.0),
+    }
+}
+
+/// Warns of shots, by their numbers in the survey, none of whose data counts.
+pub fn tell_silent(job: &Job, silent: &[usize], shots: usize) -> anyhow::Result<()> {
+    let effect = match job.choice("kind")? {
+        "correlation" => {
+            "kind=correlation compares no trace without samples other than zero, so that they add nothing to misfit and gradient"
+        }
+        _ => "the misfit is that of the modelled records alone",
+    };
+    let whose = match silent {
+        [] => return Ok(()),
+        _ if silent.len() == shots => "the data are".to_string(),
+        [one] => format!("the data of shot {one} are"),
+        [first, ..] => format!("the data of {} shots (the first is {first}) are", silent.len()),
+    };
+    job.warn(&format!(
+        "{whose} zero everywhere, or have the weight zero: {effect}"
+    ));
+    Ok(())
+}
+
+/// Says what the numbers of an output are, whose history says what the data were.
+pub fn name(output: &mut Output, label: &str, quantity: &str) {
+    for (key, text) in [("quantity", quantity), ("label", label), ("unit", "")] {
+        output.put_text(key, text);
+    }
+}
+
+/// Says that the numbers of an output are a gradient.
+pub fn name_gradient(output: &mut Output) {
+    name(output, "Derivative of the misfit", "derivative of the misfit");
+}
+
+/// Says that they are what the transpose makes of data.
+pub fn name_transposed(output: &mut Output) {
+    name(
+        output,
+        "Transposed data",
+        "what the transpose of linearised modelling makes of data",
+    );
+}
+
 /// Writes the misfit of every shot.
 pub fn write_misfits(mut file: Output, shots: &Axis, misfits: &[f64]) -> anyhow::Result<()> {
+    name(&mut file, "Misfit", "misfit of every shot");
     file.set_axis(1, shots);
     file.end_axes(1);
     let values: Vec<f32> = misfits.iter().map(|&x| x as f32).collect();

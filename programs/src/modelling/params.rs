@@ -102,11 +102,42 @@ const STATIONS: Param = Param::elsewhere("stations")
     .doc("sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers");
 
 /// The same of the displacement programs.
-pub const WAVELETS: [Param; 4] = [
+pub const WAVELETS: [Param; 8] = [
     Param::elsewhere("cmt").doc(WAVELETS_ONLY),
     Param::elsewhere("quakeml").doc(WAVELETS_ONLY),
     Param::elsewhere("force").doc(WAVELETS_ONLY),
     STATIONS,
+    Param::elsewhere("src").doc(HISTORIES),
+    Param::elsewhere("stf").doc(HISTORIES),
+    Param::elsewhere("freq").doc(HISTORIES),
+    Param::elsewhere("m0").doc(HISTORIES),
 ];
+const HISTORIES: &str = "sfvsfd2d-gpu and sfvsfd3d-gpu have sources in absolute units. Here standard input has the wavelets of forces (or, with \
+ssou=y, of stresses), as sfricker1 makes them";
 const WAVELETS_ONLY: &str = "sfvsfd3d-gpu and sfsem3d-gpu take files of earthquakes. Here sou= names the points of sources, and standard input \
 has the wavelets of their forces (or, with ssou=y, stresses)";
+
+/// Words of programs on meshes that programs on grids do not take, and what they take.
+#[cfg(feature = "velocity-stress")]
+pub const OF_MESHES: [Param; 4] = [
+    Param::elsewhere("sponge")
+        .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge damps waves in a frame of nb= cells"),
+    Param::elsewhere("cpml")
+        .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=cpml, the default, has nb= cells"),
+    Param::elsewhere("degree")
+        .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here order= is the order of the differences"),
+    Param::elsewhere("mesh")
+        .doc("sfsem2d-gpu and sfsem3d-gpu run meshes. Here vp=, vs= and den= are the model on a grid"),
+];
+
+/// Words of programs on grids that programs on meshes do not take.
+#[cfg(feature = "spectral-elements")]
+pub const OF_GRIDS: [Param; 4] = [
+    Param::elsewhere("nb").doc(LAYERS_OF_MESHES),
+    Param::elsewhere("absorb").doc(LAYERS_OF_MESHES),
+    Param::elsewhere("order").doc("sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here degree= is that of the elements"),
+    Param::elsewhere("layers").doc("sfvsfd2d-gpu and sfvsfd3d-gpu take tables of layers. Here sfhexmesh surfaces= makes meshes with layers"),
+];
+#[cfg(feature = "spectral-elements")]
+const LAYERS_OF_MESHES: &str = "sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here sides that the mesh calls absorbing (absorb= of sfhexmesh) absorb, and \
+sponge= or cpml= give them a layer with a thickness in m";

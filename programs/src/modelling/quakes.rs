@@ -123,14 +123,6 @@ pub fn placed(
     })
 }
 
-/// Warns of words for sources that `file`= says itself.
-pub fn idle(job: &Job, file: &str) {
-    let words = ["src", "mech", "m0", "onset", "fx", "fy", "fz"];
-    for word in words.into_iter().filter(|word| job.given(word)) {
-        job.warn(&format!("{word}= has no effect beside {file}=, which says it"));
-    }
-}
-
 /// The word that names the sources: cmt, force or quakeml.
 pub fn word(job: &Job) -> &'static str {
     let all = earth::SOURCES.into_iter();

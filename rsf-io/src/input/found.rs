@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::{file_id, open_file};
+use crate::banner;
 use crate::files::owner;
 use crate::{Error, Result};
 
@@ -18,12 +19,12 @@ pub(super) struct Found {
     pub doubt: Option<String>,
 }
 
-/// Opens the file of `in=`: as named, else beside the header, whose path is `header` where it has one.
+/// Opens the file of `in=`: as named, else beside the header, whose path is `header` where it has one and whose lines are `text`.
 ///
 /// Where both are there, the attribute that outputs of this library leave on their data file says which one belongs to the header; without
 /// it the one that is named from the current directory is taken, as in Madagascar, with a warning. Where both belong to other headers, the
 /// one beside the header is taken, with a warning.
-pub(super) fn open_data(path: &Path, header: Option<&Path>) -> Result<Found> {
+pub(super) fn open_data(path: &Path, header: Option<&Path>, text: &[u8]) -> Result<Found> {
     let shown = format!("data file {}", path.display());
     let here = open_file(path, &shown, "a file of numbers");
     let found = |file: File, doubt: Option<String>| Found {
@@ -31,8 +32,17 @@ pub(super) fn open_data(path: &Path, header: Option<&Path>) -> Result<Found> {
         shown: shown.clone(),
         doubt,
     };
-    let Some(header) = header.filter(|_| path.is_relative()) else {
+    if path.is_absolute() {
         return here.map(|file| found(file, None));
+    }
+    let Some(header) = header else {
+        let doubt = made_elsewhere(text).map(|made| {
+            format!(
+                "the header has come without its file, through a pipe, and was made in {made}: its data {} are read from the current folder; < FILE or the name of the file finds those beside it",
+                path.display()
+            )
+        });
+        return here.map(|file| found(file, doubt));
     };
     let beside = folder(header).join(path);
     match here {
@@ -68,6 +78,21 @@ pub(super) fn open_data(path: &Path, header: Option<&Path>) -> Result<Found> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// The last folders of the place where the last program of a history ran, where these are not those of the current folder.
+fn made_elsewhere(text: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(text);
+    let mut lines = text.lines().rev();
+    let made = lines.find_map(|line| {
+        let mut fields = line.split('\t').skip(2);
+        let place = fields.next()?.strip_suffix(':')?;
+        fields.next()?.contains('@').then(|| place.to_string())
+    })?;
+    // Madagascar writes fewer folders than this library.
+    let here = banner::place();
+    let is_here = here == made || here.ends_with(&format!("/{made}"));
+    (!is_here && !made.is_empty()).then_some(made)
 }
 
 /// The folder of a file, `.` for a bare name.

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import site
 import subprocess
 import sys
 import sysconfig
@@ -52,21 +53,60 @@ class Picture(bytes):
         return None if self._repr_png_() else self.decode("utf-8", "replace")
 
 
-def find(program: str) -> str:
-    """The path of a program: beside this module, among the scripts of this Python, or on PATH. The letters sf may be left out."""
+def folders() -> List[str]:
+    """Where programs are looked for, in this order; the name PATH stands for all of its folders.
+
+    SIFAKA_BIN, what this package was installed with, PATH, the build of the checkout that it lies in, the scripts of this Python.
+    """
     up = lambda levels, *parts: os.path.normpath(os.path.join(HERE, *[".."] * levels, *parts))
-    # A checkout, an installation, pip's --target, then Python's own scripts.
-    folders = [up(4, "build", "rsf", "bin"), up(4, "bin"), up(1, "bin"), sysconfig.get_path("scripts")]
+    scripts = [sysconfig.get_path("scripts")]
     if f"{os.name}_user" in sysconfig.get_scheme_names():
-        folders.append(sysconfig.get_path("scripts", f"{os.name}_user"))
+        scripts.append(sysconfig.get_path("scripts", f"{os.name}_user"))
+    sites = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
+    of_wheel = any(HERE.startswith(os.path.join(os.path.abspath(folder), "")) for folder in sites)
+    # An installation, pip's --target.
+    own = [up(4, "bin"), up(1, "bin"), *(scripts if of_wheel else [])]
+    named = os.environ.get("SIFAKA_BIN")
+    return [*([named] if named else []), *own, "PATH", up(4, "build", "rsf", "bin"), *([] if of_wheel else scripts)]
+
+
+@functools.lru_cache(maxsize=None)
+def version(path: str, written: float) -> str:
+    """What a program says of its version, `written` at that time; empty if it is none of Sifaka: Madagascar has the same names."""
+    try:
+        told = subprocess.run([path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    _, _, line = told.stdout.partition("\n")[0].strip().partition(" ")
+    return line if line.startswith("sifaka-") else ""
+
+
+def find(program: str) -> str:
+    """The path of a program, see `folders`. The letters sf may be left out."""
+    said = lambda path: version(path, os.path.getmtime(path))
     for name in (program, f"sf{program}"):
-        for path in [os.path.join(folder, name) for folder in folders] + [shutil.which(name) or ""]:
-            if name.startswith("sf") and os.path.isfile(path) and os.access(path, os.X_OK):
-                return path
-    there = sorted({name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder) if name.startswith("sf")})
+        if not name.startswith("sf"):
+            continue
+        found = []
+        for folder in folders():
+            path = (shutil.which(name) or "") if folder == "PATH" else os.path.join(folder, name)
+            if os.path.isfile(path) and os.access(path, os.X_OK) and (folder != "PATH" or said(path)):
+                found.append(path)
+        if not found:
+            continue
+        first, *others = found
+        other = next((path for path in others if not os.path.samefile(path, first) and said(path) != said(first)), None)
+        if other and "SIFAKA_BIN" not in os.environ:
+            warnings.warn(
+                f"{first} is {said(first)} and runs; {other} is {said(other)}: SIFAKA_BIN names the folder whose programs run",
+                ProgramWarning,
+                stacklevel=2,
+            )
+        return first
+    there = sorted({name for folder in folders() if os.path.isdir(folder) for name in os.listdir(folder) if name.startswith("sf")})
     near = difflib.get_close_matches(program if program.startswith("sf") else f"sf{program}", there, 1)
     hint = f"did you mean {near[0]}? " if near else ""
-    raise FileNotFoundError(f"{program}: no such program; {hint}Looked for in {', '.join(folders)} and on PATH; ./sconsw builds the programs, pip install of the wheel brings them")
+    raise FileNotFoundError(f"{program}: no such program; {hint}Looked for in {', '.join(folders())}; ./sconsw builds the programs, pip install of the wheel brings them, and SIFAKA_BIN names a folder")
 
 
 @functools.lru_cache(maxsize=None)

@@ -139,7 +139,8 @@ def begin(data: xarray.DataArray) -> Any:
 def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, orient: Orient = GRID) -> Any:
     """The traces of data with the dimensions t, component and r as an obspy.Stream; names without an inventory are kept, too.
 
-    inventory, event: coordinates for the headers of SAC. Receivers without names are called XX.R0001, ...
+    inventory, event: coordinates for the headers of SAC; stations that the inventory lacks are warned of. Receivers without names are
+    called XX.R0001, ...
     """
     component = "component" if "component" in data.dims else None
     data = data if component else data.expand_dims(component=["z"])
@@ -148,6 +149,13 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     band = next((letter for longest, letter in BANDS if step <= longest * (1 + 1e-6)), "L")
     names = data["station"].values if "station" in data.coords else [f"XX.R{i + 1:04d}" for i in range(data.sizes["r"])]
     known = {} if inventory is None else places(inventory)
+    lacking = [] if inventory is None else [str(name) for name in names if str(name) not in known]
+    if lacking:
+        more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+        warnings.warn(
+            f"the inventory has no {', '.join(lacking[:3])}{more}: these traces have no coordinates; it has {', '.join(list(known)[:3]) or 'no stations'}",
+            stacklevel=2,
+        )
     start, stream = begin(data), obspy.Stream()
     for name, receiver in zip(map(str, names), data):
         for which, trace in zip(data.component.values, receiver):
@@ -173,7 +181,13 @@ def sac(place: Optional[tuple], event: Any, first: float) -> Dict[str, float]:
 
 
 def write_sac(folder: str, stream: Any) -> List[str]:
-    """Writes one SAC file for each trace, by its name; returns their paths."""
+    """Writes one SAC file for each trace, by its name; returns their paths. Traces without coordinates are warned of."""
+    lacking = sum("stla" not in trace.stats.get("sac", {}) for trace in stream)
+    if lacking:
+        warnings.warn(
+            f"{lacking} of {len(stream)} traces have no coordinates (stla, stlo) in their SAC headers: give to_stream() the inventory of the stations, or set trace.stats.sac yourself",
+            stacklevel=2,
+        )
     os.makedirs(folder, exist_ok=True)
     paths = [os.path.join(folder, f"{trace.id}.SAC") for trace in stream]
     for path, trace in zip(paths, stream):

@@ -62,7 +62,11 @@ struct Section {
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
-    let axis = cube::shape(&input)?.swap_remove(0);
+    let mut axes = cube::shape(&input)?;
+    if let Some(odd) = cube::across_time(&axes) {
+        job.warn(&odd);
+    }
+    let axis = axes.swap_remove(0);
     let d = f64::from(axis.d);
     ensure!(
         d > 0.0,

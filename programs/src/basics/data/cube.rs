@@ -54,6 +54,36 @@ pub fn shape_to(input: &Input, rank: usize) -> Result<Vec<Axis>> {
     Ok(axes)
 }
 
+/// What is odd where axis 1 of traces runs along receivers and a later one is time, with the way out.
+pub fn across_time(axes: &[Axis]) -> Option<String> {
+    let label = |axis: &Axis| axis.label.as_deref().unwrap_or_default().trim().to_lowercase();
+    let unit = |axis: &Axis| axis.unit.as_deref().unwrap_or_default().trim().to_lowercase();
+    let is_time = |axis: &Axis| {
+        ["t", "time"].contains(&label(axis).as_str()) || ["s", "ms"].contains(&unit(axis).as_str())
+    };
+    let is_place = |axis: &Axis| ["x", "y", "z", "depth"].contains(&label(axis).as_str());
+    let (first, later) = axes.split_first()?;
+    let time = 2 + later.iter().position(is_time)?;
+    if is_time(first) || is_place(first) || first.n == 1 {
+        return None;
+    }
+    let way = match time {
+        2 => "sftransp".to_string(),
+        3 => format!(
+            "sfwindow n2=1 f2=0 | sftransp (one of the {} of axis 2), or sftransp plane=13 (all)",
+            axes[1].n
+        ),
+        _ => format!("sftransp plane=1{time}"),
+    };
+    Some(format!(
+        "axis 1 of the data is {}, and time is axis {time}: traces run along axis 1. This turns them: {way}",
+        first
+            .label
+            .as_deref()
+            .map_or("no time".into(), |label| format!("`{label}`"))
+    ))
+}
+
 /// Number of elements on some axes.
 pub fn count(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.n).product()

@@ -35,7 +35,7 @@ static PARAMS: [Param; 6] = [
         .required()
         .doc("a dataset with the axes of the data; its elements are not used"),
     Param::int("seed")
-        .default_text("the time")
+        .default_text("the time, which is printed")
         .doc("seed of the random numbers"),
     Param::float("tol")
         .default_text("none")
@@ -80,7 +80,8 @@ pub fn run(job: &mut Job) -> Result<()> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.map_or(0, |time| time.as_secs() as i64)
     };
-    let mut seeds = Mt::new(job.int_opt("seed")?.unwrap_or_else(time) as u32);
+    let seed = job.int_opt("seed")?.unwrap_or_else(time);
+    let mut seeds = Mt::new(seed as u32);
     let (seed_of_model, seed_of_data) = (seeds.next_u32(), seeds.next_u32());
     let mut product = |adjoint: bool| {
         let (from, to, from_seed, to_seed) = match adjoint {
@@ -105,10 +106,16 @@ pub fn run(job: &mut Job) -> Result<()> {
     job.say(&format!("L'[d]*m={}", format_g(adjoint, 9)));
     let apart = (forward - adjoint).abs() / forward.abs().max(f64::MIN_POSITIVE);
     job.say(&format!("relative difference {}", format_g(apart, 3)));
+    if !job.given("seed") {
+        job.say(&format!("seed={seed} draws the same numbers again"));
+    }
     ensure!(
         forward.is_finite() && adjoint.is_finite(),
         "the dot products are not finite"
     );
+    if forward == 0.0 && adjoint == 0.0 {
+        job.warn("both products are zero, which tests nothing: look at the parameters of the operator");
+    }
     if let Some(tolerance) = job.double_opt("tol")? {
         ensure!(
             apart <= tolerance,

@@ -84,7 +84,7 @@ impl Operator {
         // A program that failed has told why; what its pipes say then follows from it.
         ensure!(
             !fits || status.success(),
-            "{name} {adj} failed with {status}: a linear operator knows adj=, reads standard input and writes standard output"
+            "{name} {adj} failed with {status}, for the reason that it gives above: a linear operator knows adj=, reads standard input and writes standard output"
         );
         let taken = taken?;
         ensure!(

@@ -14,6 +14,7 @@ use super::plane::holds_colours;
 use super::samples::Samples;
 use super::standard::{INCH, rule};
 use super::words::{real, word};
+use crate::basics::data::cube;
 
 /// The parameters of [`Scale`] and its colour bar.
 pub const GAIN: [Param; 30] = [
@@ -179,10 +180,15 @@ impl Scale {
             None => samples.distance(bias, job.float("pclip")?),
         };
         if clip == 0.0 {
-            job.warn(&match samples.holds_numbers() {
-                true => format!("nothing to see: the values are {bias} wherever pclip= looks; try pclip=100"),
-                false => "nothing to see: none of the values is a number (NaN)".into(),
-            });
+            job.warn(
+                &match (samples.holds_numbers(), cube::across_time(&cube::shape(input)?)) {
+                    (true, Some(odd)) => format!("nothing to see: {odd}"),
+                    (true, None) => {
+                        format!("nothing to see: the values are {bias} wherever pclip= looks; try pclip=100")
+                    }
+                    (false, _) => "nothing to see: none of the values is a number (NaN)".into(),
+                },
+            );
         }
         // The colours need a length that float32 can tell from bias.
         let clip = if clip > 0.0 {

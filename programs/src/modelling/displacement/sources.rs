@@ -37,7 +37,7 @@ pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result
     let name = input.name();
     if ns != points {
         bail!(
-            "wavelet {name} has n1={ns} sources but {} has n2={points} points: give one series a source",
+            "wavelet {name} has n1={ns} sources but {} has n2={points} points: give one series a source; the axes are n1 sources, n2 components, n3 times (sftransp plane=12 | sftransp plane=23 turns a series that has its times first)",
             sources.name()
         );
     }

@@ -67,7 +67,6 @@ pub fn places<const D: usize>(
         let sites = place.sites(job, &terrain)?;
         if let Some(mut found) = found {
             found.settle(|name, x| within(outside, name, x))?;
-            quakes::idle(job, quakes::word(job));
             let in_fluids = in_fluids(raw, mesh, &found);
             let bells = |own| bells(job, &found, &in_fluids, own);
             places.quakes = Some(quakes::placed(job, &found, bells)?);

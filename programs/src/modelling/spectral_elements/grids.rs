@@ -1,5 +1,6 @@
 //! A model on regular grids beside the mesh: vp=, vs=, den=, qp=, qs= and ccc= as planes.
 
+use super::advice;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::model::refuse_low_quality;
 use anyhow::bail;
@@ -160,7 +161,9 @@ pub fn read<const D: usize>(
             "qp" | "qs" => quality(job, word, |file| files.read(word, file, (D, 1)))?,
             _ if job.has_input(word) => {
                 let file = job.input(word)?;
-                Some(files.read(word, file, (D, 1))?)
+                let values = files.read(word, file, (D, 1))?;
+                advice::grid(job, word, &values);
+                Some(values)
             }
             _ => None,
         })

@@ -1,5 +1,6 @@
 //! Layers inside absorbing sides that damp waves: a sponge, or perfectly matched layers.
 
+use super::advice;
 use anyhow::bail;
 use kernels::mesh::Mesh;
 use kernels::methods::spectral_elements::{Lumping, Pml, Profile, Sponge};
@@ -58,7 +59,7 @@ pub(super) fn sponge<const D: usize>(
         }
         return Ok(None);
     }
-    let wide = widest(mesh.nodes());
+    let wide = advice::sides(mesh.nodes()).into_iter().fold(0.0, f64::max);
     if thickness >= wide {
         bail!(
             "sponge={thickness} m is thicker than the mesh, which is {wide} m wide: waves would be damped everywhere; a wavelength or \
@@ -79,15 +80,6 @@ two of P are enough"
         thickness,
         left: job.double("left")?,
     }))
-}
-
-/// The longest side of the box around nodes.
-fn widest<const D: usize>(nodes: &[[f64; D]]) -> f64 {
-    let side = |c: usize| {
-        let low = nodes.iter().map(|x| x[c]).fold(f64::INFINITY, f64::min);
-        nodes.iter().map(|x| x[c]).fold(f64::NEG_INFINITY, f64::max) - low
-    };
-    (0..D).map(side).fold(0.0, f64::max)
 }
 
 /// How `lumping=` says that the damping of absorbing sides enters the mass.

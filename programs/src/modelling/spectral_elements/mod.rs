@@ -1,6 +1,7 @@
 //! Elastic modelling by spectral elements: what `sfsem2d-gpu` and `sfsem3d-gpu` share.
 
 pub mod adjoint;
+mod advice;
 mod changing;
 mod engine;
 mod extras;
@@ -364,7 +365,7 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
         }
     }
     if raw.materials.is_empty() {
-        bail!("materials= is missing: n1=6 (rho, vp, vs, Qkappa, Qmu, 1 where ccc= holds), n2 regions");
+        bail!("the mesh has no materials: give rho=, vp= and vs= to sfhexmesh, or materials= here");
     }
     Ok(raw)
 }
@@ -372,6 +373,7 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
 /// Reads the small inputs and the parameters; `models`: those of modelling alone, too, which are snapshots, maps, cables and further
 /// quantities.
 fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow::Result<Run<D>> {
+    advice::before(job, raw, models)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let (nt, jcheck, degree) = (positive("nt")?, positive("jcheck")?, positive("degree")?);
     let jdata = record::steps_between(job, "jdata", nt)?;
@@ -397,10 +399,9 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     let timing = Timing::of(exact, (nt, dt), (&mut found.series, 0.0, found.band))?;
     let mut rocks = medium::read(job, raw, (&mesh, &basis), &timing)?;
     globe::fill(job, raw, &mesh, &mut rocks)?;
-    let receivers = match places.sites {
-        Some(points) => points,
-        None => own.into_iter().map(place).collect(),
-    };
+    let receivers = places
+        .sites
+        .unwrap_or_else(|| advice::received(job, own, (&mesh, degree)));
     let (quantity, name) = outputs::recorded(job)?;
     let mut shot = Shot {
         nt,

@@ -3,7 +3,7 @@
 use super::help::{COMMENTS, EXAMPLE_2D, EXAMPLE_3D, USAGE};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_GRIDS, RESUME, SHOTS, SNAP, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -93,6 +93,10 @@ pub(super) const SIDES: &[Param] = &[
         .default("0.03")
         .range("above 0, below 1", Some(1e-6), Some(0.999_999))
         .doc("amplitude that remains of a P wave after crossing the sponge twice"),
+    OF_GRIDS[0],
+    OF_GRIDS[1],
+    OF_GRIDS[2],
+    OF_GRIDS[3],
 ];
 
 /// Maps of the ground.

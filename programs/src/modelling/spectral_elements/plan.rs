@@ -16,6 +16,9 @@ const FEWEST_POINTS: f64 = 4.0;
 /// The highest degree that elements can have.
 const HIGHEST_DEGREE: f64 = 8.0;
 
+/// So many times the largest step are asked for by mistake.
+const HOPELESS: f64 = 50.0;
+
 /// The largest stable step of a mesh.
 pub struct Step {
     /// Seconds.
@@ -36,7 +39,11 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
             Place::from(run.mesh.centre(element))
         );
         if job.choice("cfl")? == "error" {
-            bail!("{sentence}; give a smaller dt=, enlarge that element, or run anyway with cfl=warn");
+            let units = match run.dt > HOPELESS * limit {
+                true => ". dt= is in s, coordinates in m and speeds in m/s: are they?",
+                false => "",
+            };
+            bail!("{sentence}; give a smaller dt=, enlarge that element, or run anyway with cfl=warn{units}");
         }
         job.warn(&sentence);
     }

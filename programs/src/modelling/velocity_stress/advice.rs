@@ -1,8 +1,11 @@
 //! What a user may have meant otherwise: told before the run, which goes on where it can.
 
 use super::Films;
+use crate::earth::SOURCES;
+use crate::idle;
 use crate::modelling::model::{Cell, Volumes, cell_words};
 use crate::modelling::plan::{counted, named};
+use crate::modelling::units;
 use anyhow::bail;
 use kernels::grid::points::Point;
 use kernels::grid::{AXES, Padded};
@@ -11,31 +14,16 @@ use kernels::methods::velocity_stress::Shot;
 use kernels::stability::BadCell;
 use rsf_io::Job;
 
-/// No rock and no fluid of the Earth is slower for P waves, in m/s: a model in km/s is.
-const SLOW: f64 = 100.0;
 /// Speed in m/s above which no wave in the Earth runs, with room for models of diamonds and errors of reading.
 const FASTEST: f64 = 3e4;
-
-/// No rock is lighter, in kg/m3: a model in g/cm3 is.
-const LIGHT: f32 = 50.0;
 
 /// Receivers from which an array in one cell is no accident.
 const ARRAY: usize = 3;
 
 /// Warns of parameters that have no effect because of others.
 pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
-    let tell = |keys: &[&str], why: &str| {
-        let given: Vec<String> = keys
-            .iter()
-            .filter(|key| job.given(key))
-            .map(|key| format!("{key}="))
-            .collect();
-        if !given.is_empty() {
-            let verb = if given.len() == 1 { "has" } else { "have" };
-            job.warn(&format!("{} {verb} no effect {why}", given.join(", ")));
-        }
-    };
-    idle_of_sources(job, &tell)?;
+    let tell = |keys: &[&str], why: &str| idle::tell(job, keys, why);
+    idle::of_sources(job, &SOURCES)?;
     let absorb = job.choice("absorb")?;
     if absorb != "cpml" {
         tell(
@@ -56,38 +44,6 @@ pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
     }
     if !job.given("qp") && !job.given("layers") {
         tell(&["qmech", "qband", "qref"], "without qp= and qs=");
-    }
-    Ok(())
-}
-
-/// Parameters of mechanisms and histories among them.
-fn idle_of_sources(job: &Job, tell: &impl Fn(&[&str], &str)) -> anyhow::Result<()> {
-    let (src, stf) = (job.choice("src")?, job.choice("stf")?);
-    let mechanisms: [(&[&str], &[&str]); 4] = [
-        (&["mxx", "myy", "mzz", "mxy", "mxz", "myz"], &["moment"]),
-        (&["strike", "dip", "rake"], &["dc"]),
-        (&["m0"], &["explosion", "dc"]),
-        (&["fx", "fy", "fz"], &["force"]),
-    ];
-    for (keys, takers) in mechanisms {
-        if !takers.contains(&src) {
-            tell(
-                keys,
-                &format!("with src={src}, only with src={}", takers.join(" or src=")),
-            );
-        } else if job.has_input("mech") {
-            tell(keys, "beside mech=, which has the strengths of all sources");
-        }
-    }
-    if src != "dc" {
-        tell(&["xaz"], &format!("with src={src}, only with src=dc"));
-    }
-    if job.has_input("series") {
-        tell(&["stf", "tau", "freq"], "beside series=, which has the history");
-    } else if stf == "ricker" {
-        tell(&["tau"], "with stf=ricker, which takes freq=");
-    } else {
-        tell(&["freq"], &format!("with stf={stf}, only with stf=ricker"));
     }
     Ok(())
 }
@@ -115,12 +71,7 @@ pub fn cells(
             );
         }
         Ok(Findings { extremes, .. }) => {
-            if extremes.fastest < SLOW {
-                job.warn(&format!(
-                    "the fastest wave of the model runs at {:.4} m/s: units are SI, m/s and m (Pa for ccc=); a model in km/s must be multiplied by 1000, its axes and points, too",
-                    extremes.fastest
-                ));
-            }
+            units::speed(job, extremes.fastest);
             if extremes.fastest > FASTEST {
                 job.warn(&format!(
                     "the fastest wave of the model runs at {:.4e} m/s, at {}: nothing in the Earth is faster than 14000 m/s; units are SI",
@@ -129,12 +80,8 @@ pub fn cells(
                 ));
             }
             let Cell { density, .. } = volumes.cell(extremes.fastest_cell)?;
-            if density < LIGHT {
-                job.warn(&format!(
-                    "the density is {density} kg/m3 at {}: units are SI; a density in g/cm3 must be multiplied by 1000, or amplitudes are wrong",
-                    cell_words(padded, extremes.fastest_cell)
-                ));
-            }
+            let place = format!("at {}", cell_words(padded, extremes.fastest_cell));
+            units::density(job, density.into(), &place);
             if extremes.fluids > 0 && extremes.fluids < padded.model.cells() && job.choice("order")? != "2" {
                 job.warn(&format!(
                     "the model has a fluid in {}, the rest is solid: waves along the interface are wrong by several percent with order={}, whose differences reach across it, and fall with the spacing itself; order=2 is better there (1.3 % at thirty cells a wavelength)",
@@ -171,10 +118,7 @@ pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot) {
         width < padded.d()[a].abs()
     };
     if points.len() >= ARRAY && (0..padded.ndim()).all(narrow) {
-        job.warn(&format!(
-            "all {} receivers lie within one cell of the grid: are the units of rec= those of the model, m?",
-            points.len()
-        ));
+        units::receivers(job, points.len(), "one cell of the grid");
     }
 }
 

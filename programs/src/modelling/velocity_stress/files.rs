@@ -85,7 +85,14 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
     }
     grid.check()?;
     let table = table(job)?.context("layers= is a text file")?;
-    let column = table.column(grid.n[0], grid.o[0].into(), grid.d[0].into());
+    let first = f64::from(grid.o[0]);
+    if table.top() > first + 1e-4 * f64::from(grid.d[0]) {
+        job.warn(&format!(
+            "the table of layers= begins at z={} m, below the first node of the model at z={first} m: its first layer fills what lies above, too",
+            table.top()
+        ));
+    }
+    let column = table.column(grid.n[0], first, grid.d[0].into());
     let [vp, vs] = [0, 1].map(|k| column.iter().map(|rock| rock.speeds[k]).collect());
     let density = column.iter().map(|rock| rock.density).collect();
     Ok(Files::Layers(grid, [vp, vs, density]))

@@ -3,7 +3,8 @@
 use super::accuracy::{ERROR, PATH};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_MESHES, RESUME, SHOTS, SNAP,
+    TILE, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -27,7 +28,8 @@ are lists of points: n1 holds the coordinates x, z (in 3-D x, y, z), n2 is the n
 between the nodes.
 
 layers= is a text file with a model of flat layers instead: each row has the depth of the top of a layer (z, in m), vp, vs, \
-density and, if any, Qp and Qs (0 is no loss), from the top down; n1=, d1= and so on are the grid. Every node has the rock of its \
+density and, if any, Qp and Qs (0 is no loss), from the top down; lines that begin with # are remarks, and the first other line may be a heading. n1=, d1= and so on are the grid. \
+The first layer also fills what lies above it. Every node has the rock of its \
 layer, so an interface lies best half way between two nodes (sflayers averages cells that are cut).
 
 cmt=, force=, quakeml= and stations= (3-D) take the sources from a CMTSOLUTION, FORCESOLUTION or QuakeML file and the receivers from a \
@@ -175,6 +177,10 @@ macro_rules! shared {
                 .default_text("OMP_NUM_THREADS, otherwise one for each core")
                 .range("from 0 (one for each core) to 65536", Some(0.0), Some(65536.0))
                 .doc("number of CPU threads"),
+            OF_MESHES[0],
+            OF_MESHES[1],
+            OF_MESHES[2],
+            OF_MESHES[3],
         ]
     };
 }

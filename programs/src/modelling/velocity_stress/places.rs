@@ -53,7 +53,6 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
         reach,
     };
     if let Some(list) = Ground::Box.quakes(job, &terrain)? {
-        quakes::idle(job, quakes::word(job));
         let mut placed = quakes::placed(job, &list, |_| Ok(vec![false; list.points.len()]))?;
         for (history, action) in placed.histories.iter_mut().zip(&placed.actions) {
             differentiate(history, action);

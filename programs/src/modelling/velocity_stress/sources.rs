@@ -170,7 +170,9 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     {
         largest = 0.0;
     }
-    silent(job, &sources, nt as f64 * dt, largest)?;
+    let spans = histories.iter().map(TimeFunction::span);
+    let longest = spans.map(|[begin, end]| end - begin).fold(0.0, f64::max);
+    silent(job, &sources, (nt as f64 * dt, dt), (largest, longest))?;
     Ok(sources)
 }
 
@@ -270,8 +272,14 @@ fn whole(
     found
 }
 
-/// Refuses sources that do nothing; warns of histories that begin after the run, or have their `largest` value there.
-fn silent(job: &Job, sources: &Sources, duration: f64, largest: f32) -> anyhow::Result<()> {
+/// Refuses sources that do nothing; warns of histories, the `longest` of so many seconds, that begin after the run, have their
+/// `largest` value there, or lie between two steps.
+fn silent(
+    job: &Job,
+    sources: &Sources,
+    (duration, dt): (f64, f64),
+    (largest, longest): (f32, f64),
+) -> anyhow::Result<()> {
     let strong = |s: &Source| match s.action {
         Action::Moment(m) => m.iter().any(|&m| m != 0.0),
         Action::Force(f) => f.iter().any(|&f| f != 0.0),
@@ -292,7 +300,11 @@ fn silent(job: &Job, sources: &Sources, duration: f64, largest: f32) -> anyhow::
         .iter()
         .flatten()
         .fold(0.0f32, |most, x| most.max(x.abs()));
-    if seen == 0.0 {
+    if seen == 0.0 && longest <= dt {
+        job.warn(&format!(
+            "no step meets the histories of the sources, which last {longest} s: dt={dt} s is longer"
+        ));
+    } else if seen == 0.0 {
         job.warn(&format!(
             "the sources are silent through all {duration} s of the run: look at tau=, freq=, series= and onset="
         ));
@@ -440,7 +452,10 @@ fn built_in(job: &Job) -> anyhow::Result<TimeFunction> {
         let stf = job.choice("stf")?;
         let value = job
             .double_opt(key)?
-            .with_context(|| format!("stf={stf} needs {key}=, {what}"))?;
+            .with_context(|| match key == "tau" && job.given("freq") {
+                true => format!("stf={stf} needs tau=, {what}; freq= goes with stf=ricker"),
+                false => format!("stf={stf} needs {key}=, {what}"),
+            })?;
         if !(value > 0.0 && value.is_finite()) {
             bail!("{key}={value}: {what} must be a positive number");
         }

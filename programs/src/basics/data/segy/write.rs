@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Input, Job, Kind, Param, Program, format_g};
 
 use super::super::cube;
@@ -118,7 +118,9 @@ struct Common {
 fn write(job: &mut Job, su: bool) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
-    cube::shape(&input)?;
+    if let Some(odd) = cube::across_time(&cube::shape(&input)?) {
+        bail!(odd);
+    }
     let mut common = common(job, &input, su)?;
     let traces = input.len() / common.samples as u64;
     let geometry = Geometry::of_lists(job, traces)?;

@@ -5,7 +5,7 @@ use super::readout::Readout;
 use super::{Opened, tell_linearised};
 use crate::modelling::acquisition::finite;
 use crate::modelling::machine;
-use crate::modelling::observed::of_shot;
+use crate::modelling::observed::{name_transposed, of_shot};
 use crate::modelling::spectral_elements::{outputs, plan};
 use crate::modelling::world::World;
 use kernels::methods::spectral_elements::adjoint::Adjoint;
@@ -92,6 +92,7 @@ fn back<const D: usize>(job: &mut Job, mut opened: Opened<D>, mut input: Input) 
     let readout = Readout::of_data(job, &opened.run, &input)?;
     let mut output = job.output()?;
     opened.target.head(&mut output);
+    name_transposed(&mut output);
     output.put_note(&rsf_io::version(), &machine::processors(job, 1)?.describe());
     if job.is_dry_run() {
         return Ok(output.finish()?);

@@ -33,13 +33,15 @@ impl Compared {
         })
     }
 
-    /// The data of a shot, with their weights.
-    pub fn observed(&mut self, shot: usize) -> anyhow::Result<Observed<f32>> {
+    /// The data of a shot, with their weights, and whether any of them counts.
+    pub fn observed(&mut self, shot: usize) -> anyhow::Result<(Observed<f32>, bool)> {
         let (count, picks) = (self.count, &self.picks);
         let of = |input: &mut Input| observed::of_shot(input, picks, count, shot);
         let values = of(&mut self.data)?;
         let weight = self.weight.as_mut().map(of).transpose()?;
-        Ok(Observed::new(self.readout.values(), values, weight)?)
+        let heard = observed::is_heard(&values, weight.as_deref());
+        let observed = Observed::new(self.readout.values(), values, weight)?;
+        Ok((observed, heard))
     }
 
     /// The misfit of the records of a shot, `[record][component][receiver]`, and its derivative by them.

@@ -5,7 +5,7 @@ use super::compared::Compared;
 pub use super::params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
 use super::sources::SourceFiles;
 use crate::modelling::machine;
-use crate::modelling::observed::write_misfits;
+use crate::modelling::observed::{name_gradient, tell_silent, write_misfits};
 use crate::modelling::spectral_elements::plan;
 use crate::modelling::world::World;
 use anyhow::ensure;
@@ -33,13 +33,7 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     let mut compared = Compared::read(job, &opened.run, observed)?;
     let mut output = job.output()?;
     opened.target.head(&mut output);
-    for (key, text) in [
-        ("quantity", "derivative of the misfit"),
-        ("label", "Derivative of the misfit"),
-        ("unit", ""),
-    ] {
-        output.put_text(key, text);
-    }
+    name_gradient(&mut output);
     output.put_note(&rsf_io::version(), &machine::processors(job, 1)?.describe());
     if job.is_dry_run() {
         return Ok(output.finish()?);
@@ -52,9 +46,11 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     if job.flag("verb")? {
         plan::summary(job, &opened.run, &opened.step);
     }
-    let mut misfits = Vec::new();
+    let (mut misfits, mut silent) = (Vec::new(), Vec::new());
+    let picks = opened.run.spreads.picks.clone();
     let gradient = opened.back(job, &mut files, |shot, records| {
-        let observed = compared.observed(shot)?;
+        let (observed, heard) = compared.observed(shot)?;
+        silent.extend((!heard).then_some(picks.number(shot)));
         let (misfit, residual) = compared.judge(records, &observed);
         ensure!(
             misfit.is_finite(),
@@ -63,6 +59,7 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
         misfits.push(misfit);
         Ok((format!("misfit {}, ", format_g(misfit, 6)), residual))
     })?;
+    tell_silent(job, &silent, misfits.len())?;
     job.say(&format!("misfit {}", format_g(misfits.iter().sum(), 9)));
     opened.target.write(job, output, &gradient, &opened.run)?;
     if let Some(files) = files {

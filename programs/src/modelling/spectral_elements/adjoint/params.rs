@@ -53,12 +53,22 @@ const USAGE: &str =
 const EXAMPLE: &str = "\
 # data of a hill whose lower region is faster than in the starting model, and the gradient at the starting model
 sfmath n1=201 o1=0 d1=20 output='200-150*exp(-((x1-2000)/400)^2)' > topo.rsf
-sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3200,3000 vs=1800,1700 base=true > true.rsf
-sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3000,3000 vs=1700,1700 base=start > start.rsf
+sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3200,3000 vs=1800,1700 > true.rsf
+sfhexmesh surfaces=2000,1000,topo.rsf layers=9,9 nx=40 curved=y rho=2300,2300 vp=3000,3000 vs=1700,1700 > start.rsf
 sfspike n1=2 nsp=2 k1=1,2 mag=1200,300 > sou.rsf
 sfmath n1=2 n2=61 d2=50 output='(1-x1)*(x2+500)+x1*300' > rec.rsf
 sfsem2d-gpu mesh=true.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6 > data.rsf
 sfsemgrad2d-gpu < data.rsf mesh=start.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6 on=grid nqz=101 nqx=201 > gradient.rsf";
+
+const EXAMPLE_3D: &str = "\
+# data of a box whose lower half is faster than in the starting model, and the gradient in its two regions at the starting model
+sfhexmesh surfaces=1000,500,0 layers=3,3 nx=6 ny=6 xmin=0 xmax=1200 ymin=0 ymax=1200 rho=2300,2300 vp=3200,3000 vs=1800,1700 > truth.rsf
+sfhexmesh surfaces=1000,500,0 layers=3,3 nx=6 ny=6 xmin=0 xmax=1200 ymin=0 ymax=1200 rho=2300,2300 vp=3000,3000 vs=1700,1700 > start.rsf
+sfpoints x=300 y=600 z=300 > sou.rsf
+sfpoints x=200:1000:50 y=500 z=0 > rec.rsf
+sfsem3d-gpu mesh=truth.rsf sou=sou.rsf rec=rec.rsf nt=500 dt=0.003 m0=1e12 stf=ricker freq=2 > data.rsf
+sfsemgrad3d-gpu < data.rsf mesh=start.rsf sou=sou.rsf rec=rec.rsf nt=500 dt=0.003 m0=1e12 stf=ricker freq=2 on=regions misfit=misfit.rsf > gradient.rsf
+sfdisfil < gradient.rsf";
 
 const BORN_COMMENTS: &str = "\
 This is a linear operator. With adj=n its input is a small change of the model and its output is the change in the data of sfsem2d-gpu \
@@ -97,6 +107,15 @@ sfmath n1=2 n2=61 d2=50 output='(1-x1)*(x2+500)+x1*300' > rec.rsf
 sfspike n1=2 n2=3 nsp=1 k1=1 k2=2 mag=18 > change.rsf
 sfsemborn2d-gpu < change.rsf mesh=mesh.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6 > data.rsf
 sfdottest sfsemborn2d-gpu mod=change.rsf dat=data.rsf mesh=mesh.rsf sou=sou.rsf rec=rec.rsf nt=1500 dt=0.001 m0=1e12 stf=ricker freq=6";
+
+const BORN_EXAMPLE_3D: &str = "\
+# what 1 % more S speed in the lower of two regions changes in the data, to first order, and the test of the transpose
+sfhexmesh surfaces=1000,500,0 layers=3,3 nx=6 ny=6 xmin=0 xmax=1200 ymin=0 ymax=1200 rho=2300,2300 vp=3200,3000 vs=1800,1700 > box.rsf
+sfpoints x=300 y=600 z=300 > sou.rsf
+sfpoints x=200:1000:50 y=500 z=0 > rec.rsf
+sfspike n1=2 n2=3 nsp=1 k1=1 k2=2 mag=18 > change.rsf
+sfsemborn3d-gpu < change.rsf mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=500 dt=0.003 m0=1e12 stf=ricker freq=2 > data.rsf
+sfdottest sfsemborn3d-gpu mod=change.rsf dat=data.rsf mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=500 dt=0.003 m0=1e12 stf=ricker freq=2";
 
 /// By what derivatives are, and what is kept of a run.
 const OWN: &[Param] = &[
@@ -194,7 +213,7 @@ pub static GRADIENT_3D: Program = Program {
     about: "Misfit of a survey on a mesh in 3-D and its gradient with respect to the elastic model",
     usage: USAGE,
     comments: COMMENTS,
-    example: "",
+    example: EXAMPLE_3D,
     params: &joined::<{ counted(OF_GRADIENT_3D) }>(OF_GRADIENT_3D),
 };
 
@@ -214,6 +233,6 @@ pub static BORN_3D: Program = Program {
     about: "Linearised elastic modelling on a mesh in 3-D, and its exact transpose",
     usage: BORN_USAGE,
     comments: BORN_COMMENTS,
-    example: "",
+    example: BORN_EXAMPLE_3D,
     params: &joined::<{ counted(OF_BORN_3D) }>(OF_BORN_3D),
 };

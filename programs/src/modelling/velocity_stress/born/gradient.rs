@@ -91,6 +91,7 @@ impl Outputs {
         }
         let mut gradient = job.output()?;
         set_up::model_axes(&mut gradient, &made.run.padded.model, &made.names());
+        observed::name_gradient(&mut gradient);
         gradient.put_note(&rsf_io::version(), &made.machine().describe(None));
         let mut further = |key: &str| match job.given(key) && !job.is_dry_run() {
             true => job.tagged_output(key).map(Some),
@@ -105,6 +106,11 @@ impl Outputs {
 
     /// Writes what was found.
     fn write(mut self, job: &Job, made: &SetUp, found: &Found) -> anyhow::Result<()> {
+        let numbers = found
+            .silent
+            .iter()
+            .map(|shot| made.run.spreads.picks.number(*shot));
+        observed::tell_silent(job, &numbers.collect::<Vec<_>>(), made.shots())?;
         job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
         if let Some(file) = self.misfit {
             observed::write_misfits(file, &shots(made), &found.misfits)?;
@@ -135,6 +141,8 @@ struct Found {
     misfits: Vec<f64>,
     /// Time functions that were estimated, `[shot][series][step]`.
     sources: Vec<f32>,
+    /// Numbers of shots without data.
+    silent: Vec<usize>,
     /// Checksum of the data that were read.
     read: [u64; 1],
 }
@@ -151,6 +159,7 @@ impl Found {
             line: made.run.padded.model.n[0],
             misfits: vec![0.0; shots],
             sources: vec![0.0; shots * of_sources],
+            silent: Vec::new(),
             read: [0],
         }
     }
@@ -161,8 +170,11 @@ impl Found {
         self.sum.iter_mut().zip(gradient).for_each(|(sum, x)| *sum += x);
         let own = &mut self.sources[shot * sources.len()..][..sources.len()];
         own.copy_from_slice(sources);
-        let (misfit, sums) = made.words.split_first().unwrap_or((&0, &[]));
-        self.misfits[shot] = f64::from_bits(*misfit);
+        let Some((&[misfit, heard], sums)) = made.words.split_first_chunk() else {
+            return &[];
+        };
+        self.misfits[shot] = f64::from_bits(misfit);
+        self.silent.extend((heard == 0).then_some(shot));
         sums
     }
 }
@@ -199,21 +211,22 @@ impl Compared {
     }
 
     /// Of shots, whose time functions are `series`, with data one in so many steps: of each the gradient and, behind it, the time functions
-    /// that are estimated; the bits of the misfit, and checksums of the data.
+    /// that are estimated; the bits of the misfit, whether any of the data counts, and checksums of the data.
     fn shots(
         &self,
         (numbers, station, ranks): (&[usize], &Station, &dyn Communicator),
         records: &Records,
         (series, every): (&[Vec<f32>], usize),
     ) -> anyhow::Result<Vec<Made>> {
-        let (mut observed, mut sums) = (Vec::new(), Vec::new());
+        let (mut compared, mut sums) = (Vec::new(), Vec::new());
         for &number in numbers {
             let (given, of_shot) = records.shot(number)?;
             let mut given = given.into_iter();
             let values = station.born.values();
-            let records = given.next().unwrap_or_default();
-            observed.push(Observed::new(values, records, given.next())?);
-            sums.push(of_shot);
+            let (records, weight) = (given.next().unwrap_or_default(), given.next());
+            let heard = observed::is_heard(&records, weight.as_deref());
+            compared.push(Observed::new(values, records, weight)?);
+            sums.push([vec![u64::from(heard)], of_shot].concat());
         }
         let mut judged = Vec::new();
         let mut residuals = |made: Vec<Vec<f32>>| {
@@ -227,7 +240,7 @@ impl Compared {
             };
             let all = station
                 .cpu
-                .install(|| made.into_par_iter().zip(&observed).map(judge).collect());
+                .install(|| made.into_par_iter().zip(&compared).map(judge).collect());
             let all: Vec<Result<Judged, kernels::Error>> = all;
             let mut residuals = Vec::new();
             for one in all {
@@ -316,7 +329,8 @@ fn write_sources(mut file: Output, made: &SetUp, sources: &[f32]) -> anyhow::Res
     file.set_axis(2, &Axis::new(shot.series.len(), 0.0, 1.0).label("series"));
     file.set_axis(3, &shots(made));
     file.end_axes(3);
-    file.put_text("quantity", "time functions of the sources, as series= takes them");
+    let quantity = "time functions of the sources, as series= takes them";
+    observed::name(&mut file, "Time function", quantity);
     file.write_f32(sources)?;
     Ok(file.finish()?)
 }

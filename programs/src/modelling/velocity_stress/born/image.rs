@@ -5,6 +5,7 @@ use super::params;
 use super::set_up::{self, SetUp, meet};
 use super::stations::{self, Records, Station, Ways};
 use crate::modelling::checkpoint::Sums;
+use crate::modelling::observed;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
 use anyhow::{bail, ensure};
@@ -98,7 +99,7 @@ impl Asked {
         }
         let mut output = job.output()?;
         self.axes(&mut output, &made.run.padded.model);
-        name(&mut output, "Image", &self.quantity);
+        observed::name(&mut output, "Image", &self.quantity);
         output.put_note(&rsf_io::version(), &made.machine().describe(None));
         Ok(Some(output))
     }
@@ -275,18 +276,11 @@ fn write_light(job: &mut Job, made: &SetUp, asked: &Asked, stack: &Stack) -> any
         ["pp"] => "squared pressure of the sources",
         _ => "squared waves of the sources that the images are made of",
     };
-    name(&mut file, "Illumination", quantity);
+    observed::name(&mut file, "Illumination", quantity);
     for [_, light] in &stack.kinds {
         file.write_f32(&rounded(light))?;
     }
     Ok(file.finish()?)
-}
-
-/// Says what the numbers are: the history says what the data were.
-fn name(output: &mut Output, label: &str, quantity: &str) {
-    output.put_text("quantity", quantity);
-    output.put_text("label", label);
-    output.put_text("unit", "");
 }
 
 fn rounded(values: &[f64]) -> Vec<f32> {

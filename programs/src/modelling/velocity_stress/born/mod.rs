@@ -15,6 +15,7 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 use super::outputs;
 use crate::modelling::acquisition::finite;
 use crate::modelling::checkpoint::{Checksum, Sums};
+use crate::modelling::observed;
 use crate::modelling::plan::gigabytes;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
@@ -231,6 +232,7 @@ fn perturbation(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Op
     }
     let mut output = job.output()?;
     set_up::model_axes(&mut output, &made.run.padded.model, &made.names());
+    observed::name_transposed(&mut output);
     output.put_note(&rsf_io::version(), &made.machine().describe(None));
     Ok(Some(output))
 }

@@ -3,7 +3,7 @@
 use super::super::accuracy::{ERROR, PATH};
 use super::super::params::{DEN, REC, SOU, shared};
 use crate::modelling::exact_time::TDC;
-use crate::modelling::params::{CFL, FLAT, GROUPS, JCHECK, JDATA, POINTS, SHOTS};
+use crate::modelling::params::{CFL, FLAT, GROUPS, JCHECK, JDATA, OF_MESHES, POINTS, SHOTS};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -201,6 +201,38 @@ sfspike n1=81 n2=121 n3=3 d1=10 d2=10 k1=41 k2=61 k3=1 mag=50 > dm.rsf
 sfvsborn2d-gpu < dm.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 m0=1e12 > data.rsf
 sfdottest sfvsborn2d-gpu mod=dm.rsf dat=data.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 m0=1e12";
 
+/// A model, a source and receivers of the examples in 3-D.
+macro_rules! volume {
+    () => {
+        "\
+sfspike n1=31 n2=41 n3=31 d1=20 d2=20 d3=20 mag=3000 > vp.rsf
+sfmath < vp.rsf output='input/1.73' > vs.rsf
+sfmath < vp.rsf output=2200 > den.rsf
+sfpoints x=400 y=300 z=40 > sou.rsf
+sfpoints x=100:700:20 y=300 z=20 > rec.rsf
+"
+    };
+}
+
+/// Data of a model with a faster ball in it.
+macro_rules! ball {
+    () => {
+        "\
+sfmath < vp.rsf output='input*(1+0.1*exp(-((x1-300)^2+(x2-400)^2+(x3-300)^2)/8000))' > true.rsf
+sfvsfd3d-gpu vp=true.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt=0.002 stf=ricker freq=4 m0=1e12 > observed.rsf
+"
+    };
+}
+
+const EXAMPLE_3D: &str = concat!(
+    "# an anomaly of 50 m/s in vp, its data, and whether the adjoint is one\n",
+    volume!(),
+    "\
+sfspike n1=31 n2=41 n3=31 n4=3 d1=20 d2=20 d3=20 k1=16 k2=21 k3=16 k4=1 mag=50 > dm.rsf
+sfvsborn3d-gpu < dm.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt=0.002 stf=ricker freq=4 m0=1e12 > data.rsf
+sfdottest sfvsborn3d-gpu mod=dm.rsf dat=data.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt=0.002 stf=ricker freq=4 m0=1e12"
+);
+
 /// `sfvsborn2d-gpu` as its user sees it.
 pub static PROGRAM_2D: Program = Program {
     name: "sfvsborn2d-gpu",
@@ -217,7 +249,7 @@ pub static PROGRAM_3D: Program = Program {
     about: "Linearised elastic modelling in 3-D for velocity and stress, and its exact adjoint",
     usage: USAGE,
     comments: COMMENTS,
-    example: "",
+    example: EXAMPLE_3D,
     params: params!(ADJ, WRT, DTOUT; 3),
 };
 
@@ -256,6 +288,14 @@ sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf re
 # the same for a source that is not known, by correlation, and what the source was found to be
 sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 kind=correlation wavelet=estimate source=source.rsf > gradient.rsf";
 
+const EXAMPLE_OF_GRADIENT_3D: &str = concat!(
+    "# data of a model with a faster ball, and the gradient at the model without it\n",
+    volume!(),
+    ball!(),
+    "\
+sfvsgrad3d-gpu < observed.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt=0.002 stf=ricker freq=4 m0=1e12 misfit=misfit.rsf > gradient.rsf"
+);
+
 /// `sfvsgrad2d-gpu` as its user sees it.
 pub static GRADIENT_2D: Program = Program {
     name: "sfvsgrad2d-gpu",
@@ -272,7 +312,7 @@ pub static GRADIENT_3D: Program = Program {
     about: "Misfit of a survey in 3-D and its gradient with respect to the elastic model",
     usage: USAGE_OF_GRADIENT,
     comments: OF_GRADIENT,
-    example: "",
+    example: EXAMPLE_OF_GRADIENT_3D,
     params: params!(WRT, KIND, WEIGHT, WAVELET, DAMP, MISFIT, SOURCE; 3),
 };
 
@@ -313,6 +353,16 @@ sfvsrtm2d-gpu < reflections.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf 
 # P and S waves apart, and gathers of 21 lags along x
 sfvsrtm2d-gpu < reflections.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 stf=ricker freq=15 image=pp,ps nhx=10 > gathers.rsf";
 
+const EXAMPLE_OF_IMAGE_3D: &str = concat!(
+    "# the image of a faster ball by its data less those of the model without it\n",
+    volume!(),
+    ball!(),
+    "\
+sfvsfd3d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt=0.002 stf=ricker freq=4 m0=1e12 > smooth-data.rsf
+sfadd observed.rsf smooth-data.rsf scale=1,-1 > reflections.rsf
+sfvsrtm3d-gpu < reflections.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=400 dt=0.002 stf=ricker freq=4 m0=1e12 illum=light.rsf > image.rsf"
+);
+
 /// `sfvsrtm2d-gpu` as its user sees it.
 pub static IMAGE_2D: Program = Program {
     name: "sfvsrtm2d-gpu",
@@ -329,6 +379,6 @@ pub static IMAGE_3D: Program = Program {
     about: "Elastic reverse-time migration in 3-D: images of P and S waves",
     usage: USAGE_OF_IMAGE,
     comments: OF_IMAGE,
-    example: "",
+    example: EXAMPLE_OF_IMAGE_3D,
     params: params!(IMAGE, NHZ, NHX, NHY, ILLUM, NORM, EPS; 3),
 };

@@ -1,0 +1,63 @@
+//! Words of the command line that have no effect because of others: said, and the run goes on.
+
+use rsf_io::Job;
+
+/// Warns of those of `keys` that were given: they have no effect, and `why` goes on with the reason.
+pub fn tell(job: &Job, keys: &[&str], why: &str) {
+    let given: Vec<String> = keys
+        .iter()
+        .filter(|key| job.given(key))
+        .map(|key| format!("{key}="))
+        .collect();
+    if !given.is_empty() {
+        let verb = if given.len() == 1 { "has" } else { "have" };
+        job.warn(&format!("{} {verb} no effect {why}", given.join(", ")));
+    }
+}
+
+/// Parameters of a mechanism, and the words of `src=` that take them.
+const MECHANISMS: [(&[&str], &[&str]); 5] = [
+    (&["mxx", "myy", "mzz", "mxy", "mxz", "myz"], &["moment"]),
+    (&["strike", "dip", "rake"], &["dc"]),
+    (&["xaz"], &["dc"]),
+    (&["m0"], &["explosion", "dc"]),
+    (&["fx", "fy", "fz"], &["force"]),
+];
+
+/// Warns of parameters of mechanisms and histories without effect; `files` are the words of files that have mechanisms of their own.
+///
+/// # Errors
+/// A program that has no src= and stf=.
+pub fn of_sources(job: &Job, files: &[&str]) -> anyhow::Result<()> {
+    let (src, stf) = (job.choice("src")?, job.choice("stf")?);
+    let file = files.iter().find(|word| job.given(word));
+    if let Some(file) = file {
+        tell(
+            job,
+            &["src", "mech", "onset"],
+            &format!("beside {file}=, which says it"),
+        );
+    }
+    for (keys, takers) in MECHANISMS {
+        if let Some(file) = file {
+            tell(job, keys, &format!("beside {file}=, which says it"));
+        } else if !takers.contains(&src) {
+            let takers = takers.join(" or src=");
+            tell(job, keys, &format!("with src={src}, only with src={takers}"));
+        } else if job.has_input("mech") && keys != ["xaz"] {
+            tell(job, keys, "beside mech=, which has the strengths of all sources");
+        }
+    }
+    if job.has_input("series") {
+        tell(
+            job,
+            &["stf", "tau", "freq"],
+            "beside series=, which has the history",
+        );
+    } else if stf == "ricker" {
+        tell(job, &["tau"], "with stf=ricker, which takes freq=");
+    } else {
+        tell(job, &["freq"], &format!("with stf={stf}, only with stf=ricker"));
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! The files beside the elements of a mesh: what they are called, where they lie, and whose they are.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use rsf_io::{Header, Job};
+
+/// Words that name the files of a mesh.
+pub const WORDS: [&str; 5] = ["nodes", "regions", "materials", "absorbing", "free"];
+
+/// So many bytes of a file are looked at for the header of a mesh.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+/// Names of the files of a mesh that is written.
+pub struct Names {
+    /// Where they lie: folder and base.
+    base: PathBuf,
+    /// What the header of the elements says before the word of a file.
+    said: String,
+}
+
+impl Names {
+    /// By base=; without it, by the name of the file that standard output is, beside which they lie, else `mesh`.
+    ///
+    /// # Errors
+    /// Files of another mesh that is there.
+    pub fn of(job: &Job) -> Result<Self> {
+        let output = job.stdout_path();
+        let names = match (job.text("base")?, &output) {
+            (Some(base), _) => Self::new(base),
+            (None, Some(path)) => Self::after(path),
+            (None, None) => Self::new("mesh".into()),
+        };
+        match output {
+            Some(output) => names.refuse_another(&output)?,
+            // What the pipe goes to may be the mesh that has these files.
+            None => names.tell_another(job),
+        }
+        Ok(names)
+    }
+
+    fn new(base: String) -> Self {
+        Self {
+            base: PathBuf::from(&base),
+            said: base,
+        }
+    }
+
+    /// Beside a file, called like it.
+    fn after(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let said = name.strip_suffix(".rsf").unwrap_or(&name).to_string();
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let is_here = std::env::current_dir().is_ok_and(|here| here == folder);
+        let base = if is_here {
+            PathBuf::from(&said)
+        } else {
+            folder.join(&said)
+        };
+        Self { base, said }
+    }
+
+    /// The path of a file, and what the header says of it.
+    pub fn of_file(&self, word: &str) -> (PathBuf, String) {
+        let end = format!("-{word}.rsf");
+        let mut path = self.base.clone().into_os_string();
+        path.push(&end);
+        (path.into(), format!("{}{end}", self.said))
+    }
+
+    /// Those of its files that are there.
+    fn there(&self) -> impl Iterator<Item = PathBuf> {
+        WORDS
+            .iter()
+            .map(|word| self.of_file(word).0)
+            .filter(|path| path.exists())
+    }
+
+    /// Warns of files that are there.
+    fn tell_another(&self, job: &Job) {
+        if let Some(file) = self.there().next() {
+            job.warn(&format!(
+                "{} is there and is overwritten with the other files of that name: if they belong to another mesh, give base= with another name",
+                file.display()
+            ));
+        }
+    }
+
+    /// Refuses files that the header of another mesh in their folder or in that of the output names.
+    fn refuse_another(&self, output: &Path) -> Result<()> {
+        let own: Vec<PathBuf> = self.there().collect();
+        if own.is_empty() {
+            return Ok(());
+        }
+        let mut folders = vec![folder(&self.base), folder(output)];
+        folders.dedup();
+        for header in folders.into_iter().flat_map(headers) {
+            let named = named(&header);
+            let is_own = |file: &&PathBuf| named.iter().any(|path| is_same(path, file));
+            if let Some(file) = own.iter().find(is_own).filter(|_| !is_same(output, &header)) {
+                let header = header.strip_prefix(".").unwrap_or(&header).display();
+                bail!(
+                    "{} belongs to the mesh {header}, which would become another one: give base= with another name (the files are base-nodes.rsf and so on), or delete {header} first",
+                    file.display()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a file lies that the header of a mesh names: beside that header, else where the name says.
+pub fn placed(header: &Path, named: &str) -> PathBuf {
+    let beside = folder(header).join(named);
+    if beside.exists() {
+        beside
+    } else {
+        PathBuf::from(named)
+    }
+}
+
+/// The folder of a file, `.` for a bare name.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// RSF files of a folder, in order of their names.
+fn headers(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_header = |path: &PathBuf| path.extension().is_some_and(|end| end == "rsf") && path.is_file();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_header).collect();
+    paths.sort();
+    paths
+}
+
+/// The files that a header names, if it is that of a mesh.
+fn named(path: &Path) -> Vec<PathBuf> {
+    let Some(header) = File::open(path)
+        .ok()
+        .and_then(|file| Header::read(&mut BufReader::new(file.take(LONGEST_HEADER))).ok())
+    else {
+        return Vec::new();
+    };
+    let has_elements = header
+        .format()
+        .is_ok_and(|format| format.kind == rsf_io::Kind::Int)
+        && [4, 8, 9, 27].contains(&header.int("n1").unwrap_or(0));
+    let words = WORDS.iter().filter(|_| has_elements);
+    words
+        .filter_map(|word| header.text(word))
+        .map(|named| placed(path, &named))
+        .collect()
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

@@ -1,0 +1,123 @@
+//! What a user may have meant otherwise: told before the run, which goes on.
+
+use super::spreads::place;
+use crate::earth::SOURCES;
+use crate::idle;
+use crate::meshing::RawMesh;
+use crate::modelling::units;
+use kernels::grid::points::Point;
+use kernels::mesh::Mesh;
+use rsf_io::Job;
+
+/// Receivers from which an array in one cell is no accident.
+const ARRAY: usize = 3;
+
+/// Warns before a mesh is set up: of parameters without effect, with `models` those of modelling alone, too, and of materials in
+/// other units.
+pub fn before(job: &Job, raw: &RawMesh, models: bool) -> anyhow::Result<()> {
+    materials(job, raw);
+    idle(job, models)
+}
+
+/// Warns of parameters that have no effect because of others.
+fn idle(job: &Job, models: bool) -> anyhow::Result<()> {
+    idle::of_sources(job, &SOURCES)?;
+    if !job.has_input("series") {
+        idle::tell(job, &["rate"], "without series=");
+    }
+    if job.given("specfem") {
+        idle::tell(
+            job,
+            &["nodes", "regions", "free"],
+            "with specfem=, whose folder says it",
+        );
+    }
+    if !SOURCES.iter().chain(&["stations"]).any(|word| job.given(word)) {
+        idle::tell(
+            job,
+            &["depth", "utm", "epsg", "latitude"],
+            "without cmt=, force=, quakeml= or stations=",
+        );
+    }
+    if !job.given("cmt") && !job.given("quakeml") {
+        idle::tell(job, &["fluid"], "without cmt= or quakeml=");
+    }
+    match models {
+        true => idle_of_films(job),
+        false => idle_of_grids(job),
+    }
+}
+
+/// Parameters of snapshots and maps among them.
+fn idle_of_films(job: &Job) -> anyhow::Result<()> {
+    let has_map = ["pgv", "pgd", "pga"].iter().any(|word| job.given(word));
+    if !job.flag("snap")? {
+        idle::tell(job, &["jsnap", "nqz", "oqz", "dqz"], "without snap=y");
+        if !has_map {
+            let across = ["nqx", "oqx", "dqx", "nqy", "oqy", "dqy"];
+            idle::tell(job, &across, "without snap=y or a map (pgv=, pgd=, pga=)");
+        }
+    } else if job.flag("ground")? {
+        idle::tell(job, &["nqz", "oqz", "dqz"], "with ground=y");
+    }
+    Ok(())
+}
+
+/// Those of the grid of derivatives.
+fn idle_of_grids(job: &Job) -> anyhow::Result<()> {
+    if job.choice("on")? != "grid" {
+        let words = ["nqz", "oqz", "dqz", "nqx", "oqx", "dqx", "nqy", "oqy", "dqy"];
+        idle::tell(job, &words, "without on=grid");
+    }
+    Ok(())
+}
+
+/// Warns of materials that look like those of other units, where no grid replaces them.
+fn materials(job: &Job, raw: &RawMesh) {
+    let stays = |words: &[&str]| !words.iter().any(|word| job.given(word));
+    let regions: Vec<[f64; 2]> = raw.materials.iter().map(|m| [m.vp, m.density]).collect();
+    units::regions(
+        job,
+        &regions,
+        [stays(&["vp", "ccc", "model"]), stays(&["den", "model"])],
+    );
+}
+
+/// The same of a grid.
+pub fn grid(job: &Job, word: &str, values: &[f32]) {
+    let among = values.iter().copied().map(f64::from);
+    match word {
+        "vp" => among
+            .max_by(f64::total_cmp)
+            .into_iter()
+            .for_each(|vp| units::speed(job, vp)),
+        "den" => among
+            .min_by(f64::total_cmp)
+            .into_iter()
+            .for_each(|least| units::density(job, least, "at a node of den=")),
+        _ => {}
+    }
+}
+
+/// The places of rec=; warns where they lie closer together than the points of a mesh.
+pub fn received<const D: usize>(
+    job: &Job,
+    points: Vec<Point>,
+    (mesh, degree): (&Mesh<D>, usize),
+) -> Vec<[f64; D]> {
+    let places: Vec<[f64; D]> = points.into_iter().map(place).collect();
+    let volume: f64 = sides(mesh.nodes()).iter().product();
+    let apart = (volume / mesh.len() as f64).powf(1.0 / D as f64) / degree as f64;
+    if places.len() >= ARRAY && sides(&places).iter().all(|side| *side < apart) {
+        units::receivers(job, places.len(), "the distance of two points of the mesh");
+    }
+    places
+}
+
+/// The sides of the box around places.
+pub fn sides<const D: usize>(places: &[[f64; D]]) -> [f64; D] {
+    std::array::from_fn(|c| {
+        let low = places.iter().map(|x| x[c]).fold(f64::INFINITY, f64::min);
+        places.iter().map(|x| x[c]).fold(f64::NEG_INFINITY, f64::max) - low
+    })
+}

@@ -1,0 +1,68 @@
+//! What can be said of a command line before anything is opened.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::Job;
+use crate::params::{Param, ParamKind};
+use crate::value::Value;
+use crate::{Error, Result};
+
+/// Answers to a question, which are no names of files.
+const ANSWERS: [&str; 6] = ["y", "n", "yes", "no", "true", "false"];
+
+impl Job {
+    /// All missing parameters in one sentence. A file named like the tag stands for a missing input.
+    pub(super) fn check_required(&self) -> Result<()> {
+        let missing: Vec<String> = self
+            .program
+            .params
+            .iter()
+            .filter(|p| p.required && !self.values.contains_key(p.name))
+            .filter(|p| p.kind != ParamKind::Input || !Path::new(p.name).exists())
+            .map(|p| format!("{}= ({})", p.name, p.allowed()))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "missing: {}; see {} --help",
+            missing.join(", "),
+            self.name
+        )))
+    }
+
+    /// Refuses `y` and `n` as names of files that are written: somebody took the word for a switch.
+    pub(super) fn check_outputs(&self) -> Result<()> {
+        let outputs = self.program.params.iter().filter(|p| p.kind == ParamKind::Output);
+        for Param { name, doc, .. } in outputs {
+            if let Some(Value::Text(word)) = self.values.get(*name)
+                && let Some(word) = ANSWERS.into_iter().find(|answer| word == answer)
+            {
+                return Err(Error::new(format!(
+                    "{name}={word}: {name}= names the file for this output ({doc}), as in {name}={name}.rsf; without {name}= it is not written (a file of this name is ./{word})"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a number, `y` or `n` where an RSF file is meant, unless a file has that name.
+    pub(super) fn check_name(&self, key: &str, path: &OsStr) -> Result<()> {
+        let Some(word) = path.to_str().filter(|_| !Path::new(path).exists()) else {
+            return Ok(());
+        };
+        let doc = self.declared(key).map(|param| param.doc).unwrap_or_default();
+        if ANSWERS.contains(&word) {
+            return Err(Error::new(format!(
+                "{key}={word}: {key}= names an RSF file ({doc}), and there is none called {word}"
+            )));
+        }
+        if word.parse::<f64>().is_ok() {
+            return Err(Error::new(format!(
+                "{key}={word} is a number, and {key}= takes an RSF file ({doc}): sfmath n1= output={word} makes one that has this number everywhere, with n2= and so on, or < FILE for the axes of another file"
+            )));
+        }
+        Ok(())
+    }
+}
