@@ -191,7 +191,7 @@ fn bad_input_is_refused() {
     }
     let run = desk.ran(&format!("{} adj=y < zero.rsf > out.rsf", linearised(2, "")));
     assert!(run.err.contains("is zero everywhere"), "{run:?}");
-    assert!(desk.read("out.rsf").iter().all(|&x| x == 0.0));
+    assert!(desk.read_as_it_is("out.rsf").iter().all(|&x| x == 0.0));
 }
 
 /// Checkpoints on the disk change no bit; boundary saving changes as much as rounding does, and is told; both are planned.
