@@ -61,7 +61,14 @@ pub fn record<const D: usize, A: Accelerator>(
     devices
         .iter()
         .for_each(|d| d.finish().expect("no damage was done"));
+    assert_records(world, &tape);
     tape
+}
+
+/// Every record has a number of every component of every receiver.
+fn assert_records<const D: usize>(world: &World<D>, tape: &Tape<f32>) {
+    let numbers = world.shot.receivers.len() * world.shot.quantity.components(D);
+    assert!(tape.traces.iter().all(|record| record.len() == numbers));
 }
 
 pub fn close<const D: usize, A: Accelerator>(machines: &Machines<A>, recipe: Recipe<D>) {

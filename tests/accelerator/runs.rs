@@ -1,7 +1,7 @@
 //! Runs on accelerators, whatever they are.
 
 use crate::cases::World;
-use crate::shots::{Tape, largest, largest_difference, magnitude, run_on};
+use crate::shots::{Tape, largest, largest_difference, lengths, magnitude, run_on};
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
@@ -105,6 +105,7 @@ pub fn record<T: Real + Default, A: Accelerator>(
 ) -> Tape<T> {
     let (tape, result) = run(machines, shot, medium, how);
     result.expect("the shot runs");
+    tape.assert_lengths(lengths(shot, medium.padded().ndim()));
     tape
 }
 

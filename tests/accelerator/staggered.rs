@@ -1,7 +1,7 @@
 //! The velocity-stress method on accelerators: against the CPU engine, over slabs, again and again.
 
 use crate::cases::difference;
-use crate::desk::{frame, isotropic, layer, run_on, shot, source};
+use crate::desk::{frame, isotropic, layer, lengths, run_on, shot, source};
 use crate::runs::{Machines, misfit};
 use crate::shots::{Tape, medium};
 use kernels::Error;
@@ -220,7 +220,9 @@ pub fn record<T: Real + Default, A: Accelerator>(
     let peaks = simulation.peaks()?;
     drop(simulation);
     devices.iter().try_for_each(|d| d.finish())?;
-    result.map(|()| (tape, peaks))
+    result?;
+    tape.assert_lengths(lengths(&case.shot, case.grid.ndim));
+    Ok((tape, peaks))
 }
 
 fn agree<T: Real + Default, A: Accelerator>(machines: &Machines<A>, ndim: usize, limit: f64) {

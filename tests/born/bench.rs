@@ -1,7 +1,7 @@
 //! Shots with every option, over a medium with a gradient, a dipping interface and, where asked for, a fluid.
 
 use crate::desk::{frame, isotropic, layer, shot};
-use crate::shots::medium;
+use crate::shots::{kept, magnitude, medium};
 use kernels::device::cpu::Cpu;
 use kernels::device::simd::Real;
 use kernels::grid::Grid;
@@ -263,6 +263,13 @@ pub fn records<T: Number>(born: &Born<T>, perturbation: Option<&[T]>) -> [Vec<T>
         Ok(())
     };
     born.forward(perturbation, &mut take).expect("the shot runs");
+    let [background, change] = [kept(&background), kept(&change)];
+    let count = born.records() * born.values();
+    assert_eq!(
+        [background.len(), change.len()],
+        [count, perturbation.map_or(0, |_| count)]
+    );
+    magnitude(background.iter().map(|x| x.f64()));
     [background, change]
 }
 

@@ -3,9 +3,11 @@
 
 use crate::bench::{Case, plain};
 use crate::devices::{Open, both, emulated, gpus};
-use crate::shots::largest;
+use crate::shots::{largest, medium};
 use kernels::device::accelerator::Accelerator;
-use kernels::methods::velocity_stress::born::{CheckpointSchedule, Parameters};
+use kernels::medium::{Medium, Stiffness};
+use kernels::methods::velocity_stress::Action;
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Parameters};
 
 /// The drift on processors and on a device.
 fn drifts<A: Accelerator>(open: Open<A>, case: &Case) -> [f64; 2] {
@@ -49,6 +51,62 @@ fn agree<A: Accelerator>(open: Open<A>) {
             found > 0.5 * wanted && found < 2.0 * wanted,
             "{wanted:e} {found:e}"
         );
+    }
+}
+
+/// A medium whose components of velocity know nothing of each other: each has waves along its own axis alone.
+fn apart(case: &Case) -> Medium<f32> {
+    let padded = case.shot().frame.around(&case.grid());
+    medium(&padded, |at| {
+        let (c, density) = case.cell(at);
+        let own = Stiffness {
+            c12: 0.0,
+            c13: 0.0,
+            c23: 0.0,
+            c44: 0.0,
+            c55: 0.0,
+            c66: 0.0,
+            ..c
+        };
+        (own, density)
+    })
+}
+
+/// What is left of waves of one component of velocity is seen, whichever it is.
+fn sees_every_component<A: Accelerator>(open: Open<A>, ndim: usize) {
+    let case = Case {
+        anisotropic: true,
+        parameters: Parameters::Stiffness,
+        ..plain(ndim)
+    };
+    for axis in 0..ndim {
+        let mut shot = case.shot();
+        let mut force = [0.0; 3];
+        force[if axis == 0 { 2 } else { axis - 1 }] = 1.0;
+        shot.sources.truncate(1);
+        shot.sources[0].action = Action::Force(force);
+        let drift = |born: Born<f32>| {
+            let data = vec![1.0; born.records() * born.values()];
+            let all = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+            born.adjoint(&data, &all.with_boundary_saving())
+                .expect("the reverse sweep");
+            born.drift().expect("waves have run backwards")
+        };
+        let [cpu, mut device] = [(); 2].map(|()| case.born::<f32>(&shot, apart(&case)));
+        device.run_on(vec![open()]).expect("a device with memory");
+        let [wanted, found] = [cpu, device].map(drift);
+        println!("{ndim}-D, component {axis}: {wanted:.2e} on processors, {found:.2e} on the device");
+        for drift in [wanted, found] {
+            assert!(drift > 1e-8 && drift < 1e-5, "component {axis}: {drift:e}");
+        }
+    }
+}
+
+#[test]
+fn an_emulated_device_sees_the_drift_of_every_component() {
+    if let Some(open) = emulated::open("an_emulated_device_sees_the_drift_of_every_component") {
+        sees_every_component(open, 2);
+        sees_every_component(open, 3);
     }
 }
 

@@ -6,7 +6,7 @@
 //! that is looked at before the run ends: it has the plane wave of an infinite sheet.
 
 use crate::desk::{layer, shot};
-use crate::shots::{Ricker, largest, magnitude, medium, relative_difference};
+use crate::shots::{Ricker, kept, largest, magnitude, medium, relative_difference};
 use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::{Speeds, Stiffness, Symmetry};
@@ -115,6 +115,9 @@ impl Model {
             };
             let born = self.born(shot, ROCK, reflector);
             born.forward(None, &mut take).expect("it runs");
+            let all = kept(&all);
+            assert_eq!(all.len(), born.records() * born.values());
+            magnitude(&all);
             all
         });
         with.iter().zip(&without).map(|(a, b)| a - b).collect()

@@ -127,6 +127,38 @@ fn devices_give_the_same_bits() {
     assert!(apart <= 1e-5, "{apart:.1e}");
 }
 
+#[test]
+fn what_goes_wrong_behind_the_last_step_is_told() {
+    let mut group = on_host(sectors(3, 0));
+    group.subdomains[1].fault = Some("the device is gone");
+    let told = group.run(&mut Tape::default()).expect_err("a fault").to_string();
+    assert!(told.contains("the device is gone"), "{told}");
+}
+
+/// Every third step is recorded, from step 0 on: behind 35 steps there are records of 12.
+#[test]
+fn subdomains_are_told_how_many_records_there_are() {
+    let shelf = Arc::new(Shelf::default());
+    let mut checkpoints = Checkpoints::new(&Alone, shelf.clone(), Every::Steps(35));
+    on_host(sectors(2, 0))
+        .run_saving(
+            &Alone,
+            &mut Tape::default(),
+            ParallelOptions::default(),
+            Some(&mut checkpoints),
+        )
+        .expect("the waves run");
+    for ((step, state), records) in shelf.states().iter().zip([12, 24, 35]) {
+        let mut group = on_host(sectors(2, 0));
+        group.resume(&Alone, &mut Sheets(state)).expect("a sound state");
+        group.run(&mut Tape::default()).expect("the waves run");
+        assert!(
+            group.subdomains.iter().all(|waves| waves.before == records),
+            "{step}"
+        );
+    }
+}
+
 /// Of a hundred million, its negative and one, one is left from left to right, and nothing from right to left.
 #[test]
 fn devices_add_from_left_to_right() {

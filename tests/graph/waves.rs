@@ -35,6 +35,10 @@ pub struct Waves<F> {
     pub direction: Direction,
     /// Snapshots that were requested.
     pub pieces: VecDeque<Vec<f32>>,
+    /// Records that were made before the run goes on.
+    pub before: usize,
+    /// What has gone wrong by the end of the run.
+    pub fault: Option<&'static str>,
 }
 
 fn one_by_one(nodes: &[usize]) -> Vec<Range<usize>> {
@@ -146,6 +150,12 @@ impl<F: Fields<Network: Network<Self>>> Subdomain for Waves<F> {
     }
     fn describe(&self, place: usize) -> Result<(String, String), Error> {
         Ok((format!("node {place}"), "springs".into()))
+    }
+    fn rewind(&mut self, records: usize) {
+        self.before = records;
+    }
+    fn synchronize(&self) -> Result<(), Error> {
+        self.fault.map_or(Ok(()), |fault| Err(Error::setup(fault)))
     }
 }
 

@@ -72,6 +72,8 @@ where
         receivers: RECEIVERS.to_vec(),
         direction: Direction::Forward,
         pieces: Default::default(),
+        before: 0,
+        fault: None,
     };
     Group::new(parts.into_iter().map(waves).collect(), schedule()).expect("a sound group")
 }

@@ -220,6 +220,12 @@ fn bytes_are_colours() {
     desk.bytes("bar", "n1=264 n2=1", &[ends, table].concat());
     let bar = desk.svg("grey scalebar=y bar=bar.rsf", "bytes");
     assert!(bar.has("\u{2212}3") && bar.has("5"), "{:?}", bar.texts());
+    // A panel of one value: a bar of four hundredths of it to either side.
+    let ends = [50.0f32.to_ne_bytes(), 50.0f32.to_ne_bytes()].concat();
+    let table: Vec<u8> = (0..=255).collect();
+    desk.bytes("bar", "n1=264 n2=1", &[ends, table].concat());
+    let bar = desk.svg("grey scalebar=y bar=bar.rsf", "bytes");
+    assert!(bar.has("48.0") && bar.has("52.0"), "{:?}", bar.texts());
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn bad_input_is_refused() {
     }
     let run = desk.ran(&format!("{} adj=y < zero.rsf > out.rsf", linearised(2, "")));
     assert!(run.err.contains("is zero everywhere"), "{run:?}");
-    assert!(desk.read("out.rsf").iter().all(|&x| x == 0.0));
+    assert!(desk.read_as_it_is("out.rsf").iter().all(|&x| x == 0.0));
     let names = |file: &str| ["label", "unit"].map(|key| desk.open(file).header().text(key));
     assert_eq!(
         names("out.rsf"),

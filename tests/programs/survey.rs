@@ -195,7 +195,7 @@ fn misfits_and_illumination() {
     let line = of("sfvsgrad2d-gpu", "misfit=misfit.rsf");
     let run = desk.ran(&format!("{line} < data.rsf > all.rsf"));
     assert!(run.err.contains("misfit "), "{run:?}");
-    let misfits = desk.read("misfit.rsf");
+    let misfits = desk.read_as_it_is("misfit.rsf");
     let energy = f64::from(magnitude(&all)).powi(2);
     assert!(
         misfits.len() == 3 && misfits.iter().all(|&x| f64::from(x) < 1e-8 * energy),
@@ -204,7 +204,7 @@ fn misfits_and_illumination() {
     desk.dataset("zero.rsf", "n1=3 n2=2 n3=60 n4=3", &vec![0.0; all.len()]);
     let line = of("sfvsgrad2d-gpu", "vp=slow.rsf weight=zero.rsf");
     desk.ran(&format!("{line} < data.rsf > all.rsf"));
-    assert!(desk.read("all.rsf").iter().all(|&x| x == 0.0));
+    assert!(desk.read_as_it_is("all.rsf").iter().all(|&x| x == 0.0));
     let line = of("sfvsrtm2d-gpu", "illum=light.rsf");
     desk.ran(&format!("{line} < data.rsf > all.rsf"));
     assert!(desk.read("light.rsf").iter().all(|&x| x >= 0.0));

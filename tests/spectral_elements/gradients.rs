@@ -12,7 +12,7 @@ use kernels::time_loop::reversal::CheckpointSchedule;
 
 use crate::blocks::{Body, block};
 use crate::laws::ricker;
-use crate::shots::largest;
+use crate::shots::{largest, magnitude};
 
 /// P speed, S speed, density of the two regions, the upper one first.
 pub type Rocks = [[f64; 3]; 2];
@@ -53,7 +53,7 @@ pub const WATER: Case = Case {
 };
 
 /// Where a node lies: elements of 100 m whose sides bend.
-fn bent<const D: usize>(u: [f64; D]) -> [f64; D] {
+pub fn bent<const D: usize>(u: [f64; D]) -> [f64; D] {
     let wave: f64 = u.iter().map(|x| (1.3 * x).sin()).product();
     std::array::from_fn(|c| 100.0 * (u[c] + 0.12 * wave * (1.0 + c as f64)))
 }
@@ -161,6 +161,15 @@ fn misfit(records: &[f32], expected: &[f32]) -> (f64, Vec<f32>) {
     (sum, apart.into_iter().map(|x| x as f32).collect())
 }
 
+/// The records of a shot as tests keep them.
+pub fn recorded<const D: usize>(records: &[f32], shot: &Shot<D>) -> Vec<f32> {
+    let records = crate::shots::kept(records);
+    let count = shot.receivers.len() * shot.quantity.components(D);
+    assert_eq!(records.len(), shot.nt.div_ceil(shot.jdata) * count);
+    magnitude(&records);
+    records
+}
+
 /// What a shot gives: the misfit, its records, and the gradient if that is wanted.
 type Found<const D: usize> = (f64, Vec<f32>, Option<Gradient<D>>);
 
@@ -170,6 +179,7 @@ fn run<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, expected: Option<&[f32]
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).unwrap();
     let (mut found, mut kept) = (0.0, Vec::new());
     let gradient = adjoint.gradient((setup, shot), &schedule, |records| {
+        let records = recorded(&records, shot);
         kept.clone_from(&records);
         let zero = vec![0.0; records.len()];
         let (sum, residual) = misfit(&records, expected.unwrap_or(&zero));
@@ -285,4 +295,22 @@ fn gradients_in_water_and_below_it_are_those_of_finite_differences() {
         regions_of::<2>(300, &case, &all, SINGLE);
     }
     regions_of::<3>(140, &WATER, &[(0, 0), (0, 2), (1, 1)], SINGLE);
+}
+
+/// A wavefield that grows behind the last regular look is seen at the end of the run.
+#[test]
+fn a_wavefield_that_grows_is_told_whenever_it_is_looked_at() {
+    let mut body = body::<2>(&SOLID, ROCKS);
+    body.dt *= 4.0;
+    let nt = 200;
+    let (sources, mut shot) = (sources(&SOLID, body.dt, nt), shot(nt, &SOLID));
+    let setup = body.setup(&sources);
+    for (jcheck, told) in [(nt / 2, 100), (2 * nt, nt)] {
+        shot.jcheck = jcheck;
+        let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot, Parameters::Speeds).unwrap();
+        let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).unwrap();
+        let error = adjoint.gradient((&setup, &shot), &schedule, Ok).unwrap_err();
+        let wanted = format!("no longer finite at step {told}:");
+        assert!(error.to_string().contains(&wanted), "{error}");
+    }
 }

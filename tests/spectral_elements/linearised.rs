@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
 use crate::blocks::Body;
-use crate::gradients::{Case, ROCKS, SOLID, WATER, body, shot, sources};
+use crate::gradients::{Case, ROCKS, SOLID, WATER, body, recorded, shot, sources};
 use crate::shots::{largest, magnitude};
 
 /// A linear map and where its transpose is tried.
@@ -150,7 +150,7 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
         _ => Change::on_grid(&setup, (lattice, 1), &own, parameters).unwrap(),
     };
     let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot, parameters).unwrap();
-    let records = adjoint.linearised((&setup, &shot), &change).unwrap();
+    let records = recorded(&adjoint.linearised((&setup, &shot), &change).unwrap(), &shot);
     // Other records that are not at right angles to these.
     let most = f64::from(magnitude(&records));
     let others: Vec<f32> = records
@@ -204,7 +204,7 @@ fn records<const D: usize>(
     match change {
         Some(change) => {
             let change = Change::of_regions(&setup, change, parameters);
-            adjoint.linearised((&setup, &shot), &change).unwrap()
+            recorded(&adjoint.linearised((&setup, &shot), &change).unwrap(), &shot)
         }
         None => of_run(&mut adjoint, &setup, &shot),
     }
@@ -215,7 +215,7 @@ fn of_run<const D: usize>(adjoint: &mut Adjoint<D>, setup: &Setup<D>, shot: &Sho
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), 1 << 33).unwrap();
     let mut kept = Vec::new();
     let ended = adjoint.gradient((setup, shot), &schedule, |records| {
-        kept = records;
+        kept = recorded(&records, shot);
         Err(kernels::Error::setup("enough"))
     });
     assert!(ended.is_err() && !kept.is_empty());

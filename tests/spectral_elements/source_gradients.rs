@@ -6,7 +6,7 @@ use kernels::methods::spectral_elements::adjoint::{Adjoint, Parameters, SourceGr
 use kernels::methods::spectral_elements::{Grain, Quantity, Source, Strength};
 use kernels::time_loop::reversal::CheckpointSchedule;
 
-use crate::gradients::{Case, SOLID, WATER, body, shot, sources};
+use crate::gradients::{Case, SOLID, WATER, bent, body, recorded, shot, sources};
 use crate::shots::largest;
 
 /// Steps of the runs; three dimensions cost more.
@@ -29,6 +29,7 @@ fn run<const D: usize>(
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), most).unwrap();
     let mut misfit = 0.0;
     let found = adjoint.gradient_with_sources((&setup, &shot), &schedule, |records| {
+        let records = recorded(&records, &shot);
         misfit = records.iter().map(|x| 0.5 * f64::from(*x).powi(2)).sum();
         match wanted {
             true => Ok(records),
@@ -141,4 +142,51 @@ fn gradients_by_sources_are_those_of_finite_differences() {
         loss: Some(Grain::Fine),
         ..SOLID
     });
+}
+
+/// The sum of derivatives by the strength of a source at a corner of elements, times the strength, and that by its history: records are
+/// linear in both, so that half the sum of their squares is of second degree, and either sum is twice the misfit (Euler).
+fn sums<const D: usize>(case: &Case, which: usize) -> f64 {
+    let dt = body::<D>(case, case.rocks).dt;
+    let mut source = sources::<D>(case, dt, steps::<D>()).swap_remove(which);
+    source.at = bent(std::array::from_fn(|c| if c + 1 == D { 1.0 } else { 2.0 }));
+    let (misfit, found) = run(case, &[source.clone()], true);
+    let found = found.unwrap().remove(0);
+    let by_strength: f64 = match (&source.strength, &found.strength) {
+        (Strength::Force(force), Strength::Force(by)) => force.iter().zip(by).map(|(f, by)| f * by).sum(),
+        (Strength::Moment(moment), Strength::Moment(by)) => {
+            let pairs = (0..D).flat_map(|i| (0..D).map(move |c| (i, c)));
+            pairs
+                .map(|(i, c)| {
+                    assert_eq!(by[i][c], by[c][i], "the tensor is symmetric");
+                    moment[i][c] * by[i][c]
+                })
+                .sum()
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(found.history.len(), source.history.len());
+    let samples = source.history.iter().zip(&found.history);
+    let by_history: f64 = samples.map(|(h, by)| f64::from(*h) * by).sum();
+    let error = largest([by_strength, by_history].map(|sum| sum / (2.0 * misfit) - 1.0));
+    println!(
+        "{D}-D {:?}: within {error:.1e} of twice the misfit",
+        source.strength
+    );
+    error
+}
+
+/// All elements around a corner have a share of a source there.
+#[test]
+fn derivatives_by_sources_at_corners_sum_up_to_twice_the_misfit() {
+    let errors = [
+        sums::<2>(&SOLID, 0),
+        sums::<2>(&SOLID, 1),
+        sums::<3>(&SOLID, 0),
+        sums::<3>(&SOLID, 1),
+        sums::<2>(&WATER, 0),
+        sums::<3>(&WATER, 0),
+    ];
+    // Rounding of single precision.
+    assert!(largest(errors) < 1e-5);
 }

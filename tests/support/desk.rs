@@ -73,9 +73,20 @@ impl Desk {
         self.put(name, bytes);
     }
 
-    /// What a program has written, or what `SPOIL` says: as many numbers as the header tells.
+    /// What a program has written, or what `SPOIL` says: as many numbers as the header tells, all finite, and one at least not zero.
     #[track_caller]
     pub fn read(&self, name: &str) -> Vec<f32> {
+        let values = self.read_as_it_is(name);
+        if let Some(k) = values.iter().position(|x| !x.is_finite()) {
+            panic!("number {k} of {name} is not finite: {}", values[k]);
+        }
+        assert!(values.iter().any(|x| *x != 0.0), "{name} has zeros alone");
+        values
+    }
+
+    /// The same where all may be zero, or numbers that are not finite are right.
+    #[track_caller]
+    pub fn read_as_it_is(&self, name: &str) -> Vec<f32> {
         let mut input = self.open(name);
         let told = input.len();
         let values = spoil::spoiled(input.read_all_f32().unwrap(), (f32::NAN, 0.0), &spoil::ALL);

@@ -35,8 +35,8 @@ pub struct Tape<T> {
     pub snapshots: Vec<(usize, Vec<T>)>,
 }
 
-/// What a tape keeps of numbers: them, or what `SPOIL` says.
-fn kept<T: Real>(numbers: &[T]) -> Vec<T> {
+/// What tests keep of the numbers that an engine has recorded: them, or what `SPOIL` says.
+pub fn kept<T: Real>(numbers: &[T]) -> Vec<T> {
     spoil::spoiled(numbers.to_vec(), (T::of(f64::NAN), T::of(0.0)), &spoil::ALL)
 }
 

@@ -13,6 +13,7 @@ use mpi::{Threading, ffi};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::c_int;
+use std::time::{Duration, Instant};
 
 /// Messages to rank 0 that may be under way before a rank waits for the oldest.
 const AHEAD: usize = 8;
@@ -78,8 +79,12 @@ impl World {
         let mut posted = self.posted.borrow_mut();
         while posted.len() > left {
             if let Some((mut request, _memory)) = posted.pop_front() {
-                // SAFETY: the request was made by MPI_Isend and is waited for once; its memory lives until then.
-                unsafe { ffi::MPI_Wait(&mut request, ffi::RSMPI_STATUS_IGNORE) };
+                patiently(|| {
+                    let mut done: c_int = 0;
+                    // SAFETY: the request was made by MPI_Isend and is asked for until it is done; its memory lives until then.
+                    unsafe { ffi::MPI_Test(&mut request, &mut done, ffi::RSMPI_STATUS_IGNORE) };
+                    done != 0
+                });
             }
         }
     }
@@ -195,7 +200,30 @@ impl Communicator for World {
 
     fn receive_from(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error> {
         let process = self.all.process_at_rank(from as i32);
+        patiently(|| process.immediate_probe_with_tag(tag(topic)).is_some());
         Ok(process.receive_vec_with_tag::<u8>(tag(topic)).0)
+    }
+
+    fn flush(&self) -> Result<(), Error> {
+        self.drain(0);
+        Ok(())
+    }
+}
+
+/// How long a thread asks MPI again and again before it rests between two questions: waiting calls of MPI keep a processor busy, which the waves
+/// of this rank may need.
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// How long it rests.
+const REST: Duration = Duration::from_micros(200);
+
+/// Asks until the answer is yes.
+fn patiently(mut is_done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_done() {
+        if begun.elapsed() > PATIENCE {
+            std::thread::sleep(REST);
+        }
     }
 }
 

@@ -47,7 +47,7 @@ fn total(ranges: &[Range<usize>]) -> usize {
 }
 
 impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
-    /// `own`: the receivers of this rank, in rising order; `share`: the numbers of one component of a snapshot that it
+    /// `own`: the receivers of this rank, in any order; `share`: the numbers of one component of a snapshot that it
     /// owns, in file order. Collective: all ranks must call this.
     pub fn new(
         ranks: &'a dyn Communicator,
@@ -236,5 +236,25 @@ impl<T: bytemuck::Pod + Default> Recorder<T> for Gather<'_, T> {
     fn end(&mut self) -> Result<(), Error> {
         self.flush()?;
         self.inner.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::received;
+
+    #[test]
+    fn a_message_of_another_length_is_told() {
+        let two = bytemuck::cast_slice(&[1.5f32, -2.0]);
+        assert_eq!(received::<f32>(two, 2).expect("as many as are due"), [1.5, -2.0]);
+        for wanted in [1, 3] {
+            let told = received::<f32>(two, wanted)
+                .expect_err("another number")
+                .to_string();
+            assert!(
+                told.contains(&format!("a rank sent 2 numbers where {wanted} were due")),
+                "{told}"
+            );
+        }
     }
 }

@@ -175,8 +175,7 @@ impl<S: Subdomain> Group<S> {
         options: ParallelOptions,
         between: Between<'_, '_, '_, S>,
     ) -> Result<(), Error> {
-        let mut receivers: Vec<usize> = self.subdomains.iter().flat_map(S::receivers).collect();
-        receivers.sort_unstable();
+        let receivers = self.subdomains.iter().flat_map(S::receivers).collect();
         let shares: Vec<_> = self.subdomains.iter().map(S::snapshot_share).collect();
         let own = (receivers, merge(&shares));
         let recorder = between.recorder;

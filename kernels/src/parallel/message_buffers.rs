@@ -82,3 +82,25 @@ pub fn numbers(slabs: &[Slab], planes: usize, numbers: usize) -> usize {
     let above = slabs.last().is_some_and(|slab| slab.own.end < planes);
     2 * numbers * (usize::from(below) + usize::from(above))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_have_room_for_the_longest_stage_in_either_direction() {
+        let traffic = |send: &[Range<usize>], receive: &[Range<usize>]| Traffic {
+            send: send.to_vec(),
+            receive: receive.to_vec(),
+        };
+        let link = Link {
+            neighbour: 1,
+            stages: vec![
+                traffic(&[0..3, 7..8], &[10..11, 11..12]),
+                traffic(&[0..1, 1..2], &[20..24, 30..33]),
+            ],
+        };
+        assert_eq!(MessageBuffers::<f32>::new(&link).bytes(), 4 * (4 + 7));
+        assert_eq!(MessageBuffers::<f64>::new(&link).bytes(), 8 * (4 + 7));
+    }
+}

@@ -331,3 +331,39 @@ pub fn ended(output: Output, axis: usize, records: Option<u64>) -> Result<String
     output.finish_at(axis, records)?;
     Ok(format!("{name} holds {records} of {of}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(how: How) -> Made {
+        Made {
+            numbers: 1..3,
+            pick: Pick::All,
+            how,
+            dt: 0.5,
+            when: When::Every(1),
+            exact: None,
+        }
+    }
+
+    /// `u(n + 1) = u(n - 1) + 2 dt v(n)` of `v = n` and `dt = 1/2` is a quarter of the square of the step, rounded down.
+    #[test]
+    fn leaps_are_those_of_the_formula() {
+        let mut all = Divide::new(vec![(made(How::Leap), None)]);
+        for it in 0..9 {
+            let read = [7.0, it as f32, -2.0 * it as f32];
+            let wanted = ((it * it) / 4) as f32;
+            assert_eq!(all.0[0].record(it, &read), [[wanted, -2.0 * wanted]], "{it}");
+        }
+    }
+
+    #[test]
+    fn memory_is_told_in_advance() {
+        for how in [How::AsRead, How::Sum, How::Difference, How::Leap, How::Mean] {
+            let held = Divide::new(vec![(made(how), None)]).kept().len();
+            assert!(held > 0);
+            assert_eq!(made(how).kept(), 24 + held, "{how:?}");
+        }
+    }
+}

@@ -27,6 +27,11 @@ pub enum Progress {
     Quiet,
 }
 
+/// The step of the next line: each tenth of a run has one, also where it goes on behind some steps.
+fn next_told(done: usize, steps: usize) -> usize {
+    ((done * 10 / steps.max(1) + 1) * steps).div_ceil(10)
+}
+
 impl Progress {
     /// For a run of `steps` steps, of which the `first` ones are done; of several ranks the one that `leads` shows it.
     pub fn new(job: &Job, (first, steps): (usize, usize), leads: bool) -> anyhow::Result<Self> {
@@ -48,7 +53,7 @@ impl Progress {
                 name: job.program().into(),
                 steps,
                 first,
-                next: ((first * 10 / steps.max(1) + 1) * steps).div_ceil(10),
+                next: next_told(first, steps),
                 begun: Instant::now(),
             });
         }
@@ -69,7 +74,7 @@ impl Progress {
                 let rate = (done - *first) as f64 / begun.elapsed().as_secs_f64();
                 let left = (*steps - done) as f64 / rate;
                 eprintln!("{name}: step {done} of {steps}, {rate:.1} steps/s, {left:.0} s left");
-                *next = ((done * 10 / *steps + 1) * *steps).div_ceil(10);
+                *next = next_told(done, *steps);
             }
             _ => {}
         }
@@ -107,5 +112,21 @@ impl Recorder<f32> for Watched<'_> {
 
     fn sync(&mut self) -> Result<(), kernels::Error> {
         self.recorder.sync()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_told;
+
+    #[test]
+    fn every_tenth_of_a_run_is_told() {
+        assert_eq!(
+            [0, 99, 100, 250, 999].map(|done| next_told(done, 1000)),
+            [100, 100, 200, 300, 1000]
+        );
+        // Fewer steps than lines, and no steps at all.
+        assert_eq!([0, 1, 2].map(|done| next_told(done, 3)), [1, 2, 3]);
+        assert_eq!(next_told(0, 0), 0);
     }
 }

@@ -73,9 +73,9 @@ pub fn in_order(
         false => send_all(own.len(), make, world),
     };
     match workers.as_mut_slice() {
-        // A thread that waits would take a core from the waves. Shots that run side by side do so on a GPU, which goes on while those
-        // before are written.
-        [] | [_] if batch == 1 => hand_on(&mut |place| {
+        // Shots that run side by side do so on a GPU, which goes on while those before are written; and a rank goes on while its shots travel
+        // to rank 0.
+        [] | [_] if batch == 1 && world.is_alone() => hand_on(&mut |place| {
             let made = workers
                 .first_mut()
                 .map(|worker| attempt(worker, &own[place..=place]));
@@ -165,7 +165,7 @@ fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {
         let message = [&[u8::from(k < last)], piece].concat();
         world.ranks().send_to_root(Topic::Traces, message)?;
     }
-    Ok(())
+    Ok(world.ranks().flush()?)
 }
 
 /// On rank 0: what became of the next shot of another rank.

@@ -40,6 +40,20 @@ pub enum World {
     Mpi(ranks::World),
 }
 
+/// Those of a rank among ranks that have told their host and, on a line behind it, their cores.
+fn places(all: &[Vec<u8>], rank: usize) -> Places {
+    fn host(words: &[u8]) -> &[u8] {
+        words.split(|&byte| byte == b'\n').next().unwrap_or_default()
+    }
+    let mine = &all[rank];
+    let here = |words: &&Vec<u8>| host(words) == host(mine);
+    Places {
+        place: all[..rank].iter().filter(here).count(),
+        ranks: all.iter().filter(here).count(),
+        sharing: all.iter().filter(|words| *words == mine).count(),
+    }
+}
+
 impl World {
     /// Meets the other ranks, if there are any.
     ///
@@ -171,20 +185,7 @@ impl World {
         let all = self
             .ranks()
             .all_gather(format!("{host}\n{}", cores.unwrap_or_default()).as_bytes())?;
-        let host_of = |words: &Vec<u8>| {
-            words
-                .split(|&byte| byte == b'\n')
-                .next()
-                .unwrap_or_default()
-                .to_vec()
-        };
-        let mine = &all[self.ranks().rank()];
-        let here = |words: &&Vec<u8>| host_of(words) == host.as_bytes();
-        Ok(Places {
-            place: all[..self.ranks().rank()].iter().filter(here).count(),
-            ranks: all.iter().filter(here).count(),
-            sharing: all.iter().filter(|words| *words == mine).count(),
-        })
+        Ok(places(&all, self.ranks().rank()))
     }
 
     /// All ranks come here with what they have done; when one has failed all fail, and the first of them tells why.
@@ -421,4 +422,19 @@ pub fn share_stdin(job: &mut Job, world: &World) -> anyhow::Result<()> {
     let bytes = world.agree(read.map_err(anyhow::Error::from))?;
     let all = world.ranks().all_gather(&bytes)?;
     world.agree(job.set_stdin(&all[0]).map_err(anyhow::Error::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    #[test]
+    fn places_are_counted_on_each_host() {
+        let all = ["a\n0-3", "b\n0-3", "a\n4-7", "a\n4-7"].map(|words| words.as_bytes().to_vec());
+        let of = |rank: usize| {
+            let found = places(&all, rank);
+            [found.place, found.ranks, found.sharing]
+        };
+        assert_eq!([0, 1, 2, 3].map(of), [[0, 3, 1], [0, 1, 1], [1, 3, 2], [2, 3, 2]]);
+    }
 }

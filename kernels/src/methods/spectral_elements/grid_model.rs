@@ -312,7 +312,7 @@ impl<const D: usize> PointMedia<D> for GridModel<D> {
 
 /// Gives a table of x and z constants across the plane, so that its means are those of an isotropic medium where it is one:
 /// no wave in the plane knows them.
-fn complete(table: &mut [[f64; 6]; 6]) {
+pub(super) fn complete(table: &mut [[f64; 6]; 6]) {
     table[1][1] = 0.5 * (table[0][0] + table[2][2]);
     (table[3][3], table[5][5]) = (table[4][4], table[4][4]);
     for (i, j) in [(0, 1), (1, 2)] {

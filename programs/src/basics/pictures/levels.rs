@@ -155,6 +155,14 @@ mod tests {
     }
 
     #[test]
+    fn the_smallest_line_is_closed() {
+        let peak = plane(3, 3, |r, c| if r == 1.0 && c == 1.0 { 1.0 } else { 0.0 });
+        let found = lines(&peak, 0.5, true);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].len(), found[0].first()), (5, found[0].last()));
+    }
+
+    #[test]
     fn an_open_line_runs_from_rim_to_rim() {
         let plane = plane(5, 7, |r, _| r);
         let found = lines(&plane, 1.25, true);

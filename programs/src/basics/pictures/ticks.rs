@@ -214,6 +214,12 @@ mod tests {
         assert_eq!(texts(2.0, -1.0, 4), ["−1", "0", "1", "2"]);
         assert_eq!(texts(1000.0, 2000.0, 3), ["1000", "1500", "2000"]);
         assert_eq!(texts(7.0, 7.0, 3), ["7"]);
+        // No number of the user's lies between these ends.
+        let rule = TickRule {
+            step: Some(1.0),
+            ..TickRule::default()
+        };
+        assert!(Ticks::new(2.2, 2.8, 3, &rule).marks.is_empty());
     }
 
     #[test]

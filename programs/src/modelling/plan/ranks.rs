@@ -34,6 +34,11 @@ pub fn lines(world: &World, machine: &Machine, lines: &[String], seconds: f64) -
         .for_each(|line| words.extend(format!("\n{line}").bytes()));
     let hosts = world.ranks().all_gather(world.ranks().host().as_bytes())?;
     let all = world.ranks().all_gather(&words)?;
+    Ok(together(&hosts, &all))
+}
+
+/// What ranks on these hosts have said.
+fn together(hosts: &[Vec<u8>], all: &[Vec<u8>]) -> All {
     let (mut told, mut step) = (Vec::new(), 0.0f64);
     for (rank, words) in all.iter().enumerate() {
         let (first, text) = words.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
@@ -46,7 +51,7 @@ pub fn lines(world: &World, machine: &Machine, lines: &[String], seconds: f64) -
         ));
         told.extend(text.lines().skip(1).map(str::to_string));
     }
-    Ok(All { lines: told, step })
+    All { lines: told, step }
 }
 
 /// Times a few exchanges from host to host, of so many pieces of `bytes` bytes in each stage of a step, and tells them.
@@ -83,16 +88,50 @@ pub fn share_of_step(
     world: &World,
 ) -> anyhow::Result<()> {
     let longest = longest(pieces, bytes, world)?;
+    job.say(&share_words((pieces, bytes), longest, (step, hides)));
+    Ok(())
+}
+
+fn share_words((pieces, bytes): (&[usize], usize), longest: f64, (step, hides): (f64, f64)) -> String {
     let word = if longest < step * hides {
         "hidden behind the interior"
     } else {
         "longer than the interior hides"
     };
-    job.say(&format!(
+    format!(
         "{} (timed now), {:.0} % of a step of {:.2} ms: {word}",
         exchange_words(pieces, bytes, longest),
         100.0 * longest / step,
         1e3 * step
-    ));
-    Ok(())
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_rank_makes_the_step() {
+        let words = |seconds: f64, text: &str| [&seconds.to_le_bytes()[..], text.as_bytes()].concat();
+        let hosts = ["one", "two"].map(|host| host.as_bytes().to_vec());
+        let all = together(
+            &hosts,
+            &[words(0.5, "16 cores\nplanes 0 to 9"), words(0.25, "8 cores")],
+        );
+        assert_eq!(all.step, 0.5);
+        let wanted = [
+            "rank 0 on one: 16 cores",
+            "planes 0 to 9",
+            "rank 1 on two: 8 cores",
+        ];
+        assert_eq!(all.lines, wanted);
+    }
+
+    #[test]
+    fn exchanges_are_told_in_megabytes_and_as_shares_of_a_step() {
+        let said = |hides: f64| share_words((&[2, 1], 500_000), 0.002, (0.008, hides));
+        let wanted = "exchange 1.50 MB a step to and from each neighbour, 2.00 ms from host to host (timed now), 25 % of a step of 8.00 ms";
+        assert_eq!(said(0.5), format!("{wanted}: hidden behind the interior"));
+        assert_eq!(said(0.2), format!("{wanted}: longer than the interior hides"));
+    }
 }

@@ -405,3 +405,24 @@ fn check_receivers<const D: usize>(engine: &Engine<D>, shot: &Shot<D>) -> Result
         ))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::scale;
+
+    #[test]
+    fn adjoint_sources_are_scaled_by_powers_of_two_below_the_largest_number() {
+        // Displacements of 1e-14 m: the product of source and displacement becomes one.
+        for (strongest, largest) in [(1.0, 1e-14), (3e-9, 2e-5), (7e12, 0.3)] {
+            let product = scale(strongest, largest, 1.0) * strongest * largest;
+            assert!((0.7..1.42).contains(&product), "{product}");
+        }
+        assert_eq!(scale(1.0, 1e-14, 1.0).log2().fract(), 0.0);
+        // Next to nothing was met, and nothing at all.
+        for largest in [1e-35, 0.0] {
+            let source = 1e3 * scale(1e3, largest, 1e14);
+            assert!((7e29..1.42e30).contains(&source), "{source:e}");
+        }
+        assert_eq!(scale(0.0, 1.0, 1e14), 1.0);
+    }
+}

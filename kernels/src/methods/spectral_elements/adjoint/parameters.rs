@@ -183,3 +183,78 @@ pub(super) fn media<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>) -> V
     };
     (0..setup.mesh.len()).flat_map(of_element).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::grid_model::complete;
+    use super::super::super::media::moduli;
+    use super::{impedances, means};
+    use crate::mesh::step::Law;
+
+    /// The shear and the bulk modulus that models on grids have for constants.
+    fn of_table<const D: usize>(constants: &[f64]) -> [f64; 2] {
+        let mut table = [[0.0; 6]; 6];
+        let pairs = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));
+        for ((i, j), c) in pairs.zip(constants) {
+            (table[i][j], table[j][i]) = (*c, *c);
+        }
+        if D == 2 {
+            complete(&mut table);
+        }
+        moduli(&Law::Anisotropic(Box::new(table)))
+    }
+
+    /// Moduli are linear in the constants, and impedances have central differences.
+    fn slopes<const D: usize>() {
+        let [bulk, shear] = means::<D>();
+        for k in 0..21 {
+            let mut one = [0.0; 21];
+            one[k] = 1.0;
+            let [mu, kappa] = of_table::<D>(&one);
+            assert!(
+                (mu - shear[k]).abs() < 1e-15 && (kappa - bulk[k]).abs() < 1e-15,
+                "{D}-D {k}"
+            );
+        }
+        // A rock: constants behind which the density stands.
+        let mut rock = vec![0.0; 22];
+        for (at, c) in [(0, 9.0), (1, 3.0), (2, 2.5), (6, 9.5), (7, 2.8), (11, 8.0)] {
+            rock[at] = c;
+        }
+        for (at, c) in [(15, 2.9), (18, 3.1), (20, 3.3), (21, 2.2)] {
+            rock[at] = c;
+        }
+        let of = |rock: &[f64]| {
+            let [mu, kappa] = of_table::<D>(&rock[..21]);
+            [kappa + 4.0 / 3.0 * mu, mu].map(|modulus| (rock[21] * modulus).sqrt())
+        };
+        let [ip, is] = of(&rock);
+        let found = impedances::<D>(true, [ip / rock[21], is / rock[21], rock[21]]);
+        for k in 0..22 {
+            let changed = |by: f64| {
+                let mut rock = rock.clone();
+                rock[k] += by;
+                of(&rock)
+            };
+            let (ahead, behind) = (changed(1e-4), changed(-1e-4));
+            for wave in 0..2 {
+                let wanted = (ahead[wave] - behind[wave]) / 2e-4;
+                assert!(
+                    (found[wave][k] - wanted).abs() < 1e-8,
+                    "{D}-D {k}: {} {wanted}",
+                    found[wave][k]
+                );
+            }
+        }
+        // Beside tables of regions the speeds are given.
+        let held = impedances::<D>(false, [2.0, 1.0, 3.0]);
+        assert_eq!(held.map(|slopes| slopes[21]), [2.0, 1.0]);
+        assert!(held.iter().all(|slopes| slopes[..21].iter().all(|x| *x == 0.0)));
+    }
+
+    #[test]
+    fn slopes_by_constants_are_those_of_models_on_grids() {
+        slopes::<2>();
+        slopes::<3>();
+    }
+}

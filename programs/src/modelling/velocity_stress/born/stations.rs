@@ -183,20 +183,15 @@ impl Station {
     /// What `work` makes of shots, each with how far its waves have drifted as its last word. Where one fails that runs side by side with
     /// others, all of them run once more, one by one.
     fn make(&mut self, numbers: &[usize], work: Work<'_>, ranks: &dyn Communicator) -> All {
-        match self.attempt(numbers, work, ranks) {
-            Ok(all) => all.into_iter().map(Ok).collect(),
-            Err(error) if numbers.len() == 1 => {
-                let error = match self.shots {
-                    1 => error,
-                    _ => error.context(format!("shot {}", self.run.spreads.picks.number(numbers[0]))),
-                };
-                vec![Err(error)]
+        or_one_by_one(numbers, &mut |numbers| {
+            let made = self.attempt(numbers, work, ranks);
+            match (self.shots, numbers) {
+                (2.., &[number]) => {
+                    made.with_context(|| format!("shot {}", self.run.spreads.picks.number(number)))
+                }
+                _ => made,
             }
-            Err(_) => {
-                let one = |number: &usize| self.make(std::slice::from_ref(number), work, ranks);
-                numbers.iter().flat_map(one).collect()
-            }
-        }
+        })
     }
 
     fn attempt(
@@ -236,7 +231,7 @@ pub fn stack(
     let todo: Vec<usize> = (first..shots).collect();
     let own = shots::of_rank(&todo, world).len();
     stations.truncate(own);
-    let most = stations.iter().map(Station::side_by_side).min().unwrap_or(1);
+    let most = room_of_all(stations.iter().map(Station::side_by_side));
     let batch = shots::batch(own, stations.len(), most);
     let worker = |mut station: Station| -> Worker<'_> {
         Worker::side_by_side(move |numbers| station.make(numbers, work, &Alone))
@@ -284,6 +279,23 @@ fn shared(
         }
     }
     Ok(drifted)
+}
+
+/// Shots that run side by side on every station, of which one may have less room than the others.
+fn room_of_all(rooms: impl Iterator<Item = usize>) -> usize {
+    rooms.min().unwrap_or(1)
+}
+
+/// What an attempt makes of shots side by side; where it fails with several of them, of one after the other.
+fn or_one_by_one(numbers: &[usize], attempt: &mut dyn FnMut(&[usize]) -> anyhow::Result<Vec<Made>>) -> All {
+    match attempt(numbers) {
+        Ok(all) => all.into_iter().map(Ok).collect(),
+        Err(error) if numbers.len() == 1 => vec![Err(error)],
+        Err(_) => {
+            let one = |number: &usize| or_one_by_one(std::slice::from_ref(number), attempt);
+            numbers.iter().flat_map(one).collect()
+        }
+    }
 }
 
 /// The larger of what is known and the drift of one more shot, which is no number where no waves ran backwards.
@@ -358,7 +370,41 @@ impl Records {
 
 #[cfg(test)]
 mod tests {
-    use super::larger;
+    use super::{Made, larger, or_one_by_one, room_of_all};
+
+    #[test]
+    fn the_station_with_the_least_room_says_how_many_shots_run_side_by_side() {
+        assert_eq!(room_of_all([4, 2, 3].into_iter()), 2);
+        assert_eq!(room_of_all(std::iter::empty()), 1);
+    }
+
+    #[test]
+    fn a_shot_that_fails_beside_others_takes_none_of_them_along() {
+        let mut tried = Vec::new();
+        let mut attempt = |numbers: &[usize]| {
+            tried.push(numbers.to_vec());
+            anyhow::ensure!(!numbers.contains(&7), "no memory");
+            let made = |&number: &usize| Made {
+                values: vec![number as f32],
+                words: Vec::new(),
+            };
+            Ok(numbers.iter().map(made).collect())
+        };
+        let firsts = |all: super::All| -> Vec<Option<f32>> {
+            all.into_iter()
+                .map(|made| made.ok().map(|made| made.values[0]))
+                .collect()
+        };
+        let found = firsts(or_one_by_one(&[4, 7, 9], &mut attempt));
+        assert_eq!(found, [Some(4.0), None, Some(9.0)]);
+        assert_eq!(firsts(or_one_by_one(&[7], &mut attempt)), [None]);
+        assert_eq!(
+            firsts(or_one_by_one(&[2, 3], &mut attempt)),
+            [Some(2.0), Some(3.0)]
+        );
+        let wanted: [&[usize]; 6] = [&[4, 7, 9], &[4], &[7], &[9], &[7], &[2, 3]];
+        assert_eq!(tried, wanted);
+    }
 
     #[test]
     fn the_drift_of_a_survey_is_that_of_its_worst_shot() {

@@ -1,8 +1,8 @@
 //! Arrays of numbers between the host and a device, through a buffer that the device reaches.
 
-use super::sizes::after;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Stream};
+use std::ops::Range;
 
 /// Bytes of the buffer at most.
 const PIECE: usize = 64 << 20;
@@ -26,18 +26,11 @@ impl<A: Accelerator> Transfer<A> {
     /// Numbers of the host to an address; complete on return.
     pub fn put<N: bytemuck::Pod>(&mut self, a: &A, from: &[N], to: u64) -> Result<(), Error> {
         let bytes: &[u8] = bytemuck::cast_slice(from);
-        for (k, bytes) in bytes.chunks(self.numbers * size_of::<f32>()).enumerate() {
+        for piece in pieces(bytes.len(), self.room()) {
+            let (bytes, to) = (&bytes[piece.clone()], to + piece.start as u64);
             self.pinned_mut()[..bytes.len()].copy_from_slice(bytes);
             // SAFETY: the caller's address has room for the numbers, and the copy is waited for.
-            unsafe {
-                a.upload(
-                    Stream::Main,
-                    &self.pinned,
-                    0,
-                    after(to, k * self.numbers),
-                    bytes.len(),
-                )?;
-            }
+            unsafe { a.upload(Stream::Main, &self.pinned, 0, to, bytes.len())? };
             a.finish()?;
         }
         Ok(())
@@ -46,27 +39,43 @@ impl<A: Accelerator> Transfer<A> {
     /// Numbers of an address to the host.
     pub fn get(&mut self, a: &A, from: u64, to: &mut [f32]) -> Result<(), Error> {
         use crate::device::accelerator::Pinned;
-        let most = self.numbers;
-        for (k, piece) in to.chunks_mut(most).enumerate() {
-            let bytes = bytemuck::cast_slice_mut(piece);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(to);
+        for piece in pieces(bytes.len(), self.room()) {
+            let (bytes, from) = (&mut bytes[piece.clone()], from + piece.start as u64);
             // SAFETY: the caller's address has the numbers, and the copy is waited for.
-            unsafe {
-                a.download(
-                    Stream::Main,
-                    after(from, k * most),
-                    &mut self.pinned,
-                    0,
-                    bytes.len(),
-                )?;
-            }
+            unsafe { a.download(Stream::Main, from, &mut self.pinned, 0, bytes.len())? };
             a.finish()?;
             bytes.copy_from_slice(&self.pinned.bytes()[..bytes.len()]);
         }
         Ok(())
     }
 
+    /// Bytes of the buffer.
+    fn room(&self) -> usize {
+        self.numbers * size_of::<f32>()
+    }
+
     fn pinned_mut(&mut self) -> &mut [u8] {
         use crate::device::accelerator::Pinned;
         self.pinned.bytes_mut()
+    }
+}
+
+/// Bytes in pieces for which there is room, in order.
+fn pieces(bytes: usize, room: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..bytes)
+        .step_by(room)
+        .map(move |first| first..bytes.min(first + room))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn pieces_are_all_bytes_in_order() {
+        assert_eq!(pieces(20, 8).collect::<Vec<_>>(), [0..8, 8..16, 16..20]);
+        assert_eq!(pieces(16, 8).count(), 2);
+        assert_eq!(pieces(0, 8).count(), 0);
     }
 }
