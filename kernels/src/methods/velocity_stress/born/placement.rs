@@ -210,9 +210,10 @@ impl Born<f32> {
         let shares = Shares {
             planes: self.planes(),
             of_ranks,
+            rank: ranks.rank(),
+            through_hosts,
         };
-        let how = (shares, ranks.rank(), through_hosts);
-        let made = gpu::Devices::new(devices, (&self.program, &*self.core), how, steps);
+        let made = gpu::Devices::new(devices, (&self.program, &*self.core), shares, steps);
         self.engine = Some(Box::new(agree(ranks, made)?));
         Ok(())
     }

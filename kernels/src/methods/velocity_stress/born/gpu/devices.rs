@@ -7,9 +7,10 @@ use super::super::program::{Changes, Discrete};
 use super::super::{Picture, Take, Wanted};
 use super::OnDevice;
 use super::collect::{collect_pictures, collect_sums};
-use super::halo::{Links, Outer, Post};
+use super::halo::Links;
 use super::points::Tables;
-use super::ranks::{self, Courier, RankEnd, Shares};
+use super::ranks::{self, RankEnd, Shares};
+use super::server::{Ask, Ends, Port, Server, together};
 use super::slab::Planes;
 use crate::Error;
 use crate::device::accelerator::Accelerator;
@@ -19,7 +20,7 @@ use crate::time_loop::reversal::CheckpointSchedule;
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -27,115 +28,8 @@ use std::thread;
 pub struct Devices<A: Accelerator> {
     all: RefCell<Vec<OnDevice<A>>>,
     shares: Shares,
-    /// Messages to other ranks go through the hosts, even where devices could reach each other.
-    through_hosts: bool,
     /// How far waves that ran backwards came from where they began.
     drift: Cell<Option<f64>>,
-}
-
-/// What a device asks of the thread that puts parts together and speaks to other ranks.
-enum Ask<U> {
-    /// To put this together with the parts of the other devices.
-    Part(U),
-    /// To exchange a message through a link, that to the rank below or above.
-    Post(usize, Post),
-    /// Nothing more: it has ended, or failed.
-    End { failed: bool },
-}
-
-/// The end of a device's thread on the way to that thread.
-struct Port<U, D> {
-    device: usize,
-    up: Sender<(usize, Ask<U>)>,
-    down: Receiver<D>,
-}
-
-/// What a device says whose run is over.
-fn over<E>(_: E) -> Error {
-    Error::setup("the run of the other devices of the shot has stopped")
-}
-
-impl<U, D> Port<U, D> {
-    /// Sends a part and waits for an answer.
-    fn ask(&self, part: U) -> Result<D, Error> {
-        self.up.send((self.device, Ask::Part(part))).map_err(over)?;
-        self.down.recv().map_err(over)
-    }
-}
-
-/// The thread that puts parts together and speaks to other ranks.
-struct Server<'r, U, D> {
-    asks: Receiver<(usize, Ask<U>)>,
-    /// By device.
-    answers: Vec<Sender<D>>,
-    /// By link to another rank: its messages have arrived.
-    arrived: [Option<Sender<()>>; 2],
-    courier: Courier<'r>,
-    /// Devices that have not ended.
-    running: usize,
-}
-
-impl<U, D> Server<'_, U, D> {
-    /// One part of every device; none when all of them have ended, or one has failed.
-    fn parts(&mut self) -> Result<Option<Vec<U>>, Error> {
-        let mut found: Vec<Option<U>> = self.answers.iter().map(|_| None).collect();
-        while found.iter().any(Option::is_none) {
-            match self.asks.recv() {
-                Ok((device, Ask::Part(part))) => found[device] = Some(part),
-                // SAFETY: the ends of links keep the memory of messages until the run is over, and a device that has started a message
-                // waits for its end before it touches that memory.
-                Ok((_, Ask::Post(link, Post::Start(message)))) => unsafe {
-                    self.courier.start(link, message)?;
-                },
-                Ok((_, Ask::Post(link, Post::End))) => {
-                    self.courier.end(link)?;
-                    if let Some(arrived) = &self.arrived[link] {
-                        // A device that has ended needs no answer.
-                        let _ = arrived.send(());
-                    }
-                }
-                Ok((_, Ask::End { failed })) => {
-                    self.running -= 1;
-                    if failed || self.running == 0 {
-                        return Ok(None);
-                    }
-                }
-                Err(_) => return Ok(None),
-            }
-        }
-        Ok(Some(found.into_iter().flatten().collect()))
-    }
-
-    /// Answers every device. One that has ended needs no answer.
-    fn answer(&self, answer: impl Fn() -> D) {
-        for down in &self.answers {
-            let _ = down.send(answer());
-        }
-    }
-
-    /// Records of all ranks put together, of those that this one has put together.
-    fn of_ranks(&self, records: Vec<f32>) -> Result<Vec<f32>, Error> {
-        let ranks = self.courier.ranks;
-        if ranks.size() == 1 {
-            return Ok(records);
-        }
-        let all = ranks.all_gather(cast_slice(&records))?;
-        Ok(together(
-            all.iter().map(|part| pod_collect_to_vec(part)).collect(),
-        ))
-    }
-}
-
-/// Records put together. Each number is read by one device; the others have +0.0 there, which has no bit set.
-fn together(parts: Vec<Vec<f32>>) -> Vec<f32> {
-    let mut parts = parts.into_iter();
-    let mut all = parts.next().unwrap_or_default();
-    for part in parts {
-        for (to, from) in all.iter_mut().zip(part) {
-            *to = f32::from_bits(to.to_bits() | from.to_bits());
-        }
-    }
-    all
 }
 
 impl<A: Accelerator> Devices<A> {
@@ -146,7 +40,7 @@ impl<A: Accelerator> Devices<A> {
     pub fn new(
         devices: Vec<Arc<A>>,
         (program, core): (&Discrete<f32>, &Result<Core, &'static str>),
-        (shares, rank, through_hosts): (Shares, usize, bool),
+        shares: Shares,
         steps: Steps,
     ) -> Result<Self, Error> {
         for two in devices.windows(2) {
@@ -154,11 +48,10 @@ impl<A: Accelerator> Devices<A> {
             two[1].enable_peer_access(&two[0])?;
         }
         let one = |(a, planes): (Arc<A>, &Planes)| OnDevice::new(a, (planes.of(program), core), steps);
-        let all = devices.into_iter().zip(shares.planes_of(rank)).map(one);
+        let all = devices.into_iter().zip(shares.planes_of(shares.rank)).map(one);
         Ok(Self {
             all: RefCell::new(all.collect::<Result<_, Error>>()?),
             shares,
-            through_hosts,
             drift: Cell::new(None),
         })
     }
@@ -174,34 +67,10 @@ impl<A: Accelerator> Devices<A> {
         let mut all = self.all.borrow_mut();
         let ends = self.ends(&all, ranks)?;
         let (up, asks) = channel();
-        let mut server = Server {
-            asks,
-            answers: Vec::new(),
-            arrived: [None, None],
-            courier: Courier::new(ranks),
-            running: all.len(),
-        };
+        let mut server = Server::new(asks, all.len(), ranks);
         let links = {
             let devices: Vec<_> = all.iter().map(|on| (&on.device.a, &on.device.planes)).collect();
-            let last = devices.len() - 1;
-            let outer = [0, 1].map(|link| {
-                let end = ends[link].clone()?;
-                let (arrived, waits) = channel();
-                server.arrived[link] = Some(arrived);
-                let (device, up) = ([0, last][link], up.clone());
-                let post = move |post: Post| {
-                    up.send((device, Ask::Post(link, post))).map_err(over)?;
-                    match post {
-                        Post::Start(_) => Ok(()),
-                        Post::End => waits.recv().map_err(over),
-                    }
-                };
-                Some(Outer {
-                    end,
-                    post: Box::new(post),
-                })
-            });
-            Links::between(&devices, outer)?
+            Links::between(&devices, server.outer(&ends, &up))?
         };
         let first: Mutex<Option<Error>> = Mutex::new(None);
         let failed = |error: Error| {
@@ -263,7 +132,7 @@ impl<A: Accelerator> Devices<A> {
         };
         let devices = [&*first.device.a, &*last.device.a];
         let of = (ranks, first.device.a_plane[0]);
-        let ends = ranks::ends(devices, of, self.through_hosts)?;
+        let ends = ranks::ends(devices, of, self.shares.through_hosts)?;
         Ok(ends.map(|end| end.map(|end| Arc::new(Mutex::new(end)))))
     }
 
@@ -322,9 +191,6 @@ impl<A: Accelerator> Devices<A> {
         Ok(())
     }
 }
-
-/// The ends of links to the ranks below and above, which the devices beside them use in a run.
-type Ends<A> = [Option<Arc<Mutex<RankEnd<A>>>>; 2];
 
 /// Closes the memory of neighbours before anybody frees it. Collective.
 fn close<A: Accelerator>(ends: Ends<A>, ranks: &dyn Communicator) -> Result<(), Error> {

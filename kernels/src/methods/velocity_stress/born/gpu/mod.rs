@@ -32,6 +32,7 @@ mod images;
 mod points;
 mod ranks;
 mod resident;
+mod server;
 mod shot_memory;
 mod sizes;
 mod slab;

@@ -117,6 +117,10 @@ pub struct Shares {
     pub planes: Vec<Planes>,
     /// Which of the devices every rank has.
     pub of_ranks: Vec<Range<usize>>,
+    /// This rank.
+    pub rank: usize,
+    /// Messages to other ranks go through the hosts, even where devices could reach each other.
+    pub through_hosts: bool,
 }
 
 impl Shares {
