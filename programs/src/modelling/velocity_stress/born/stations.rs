@@ -171,8 +171,8 @@ impl Station {
         let (shot, padded, gpus) = (&self.run.shot, &self.run.padded, machine.open()?);
         let on = (gpus.first(), &machine.cpu);
         let step = calibrate_linearised(shot, padded, (class, what), on)?;
-        // Several GPUs share the cells.
-        let cells = padded.cells() as f64 / gpus.len().max(1) as f64;
+        // Several GPUs share the cells, those of other ranks among them.
+        let cells = padded.cells() as f64 / self.born.devices().max(1) as f64;
         let step = step.map(|seconds| seconds * cells);
         Ok(match &self.way {
             Some(way) => way.seconds(step),
