@@ -12,6 +12,9 @@ pub struct Span {
     pub bytes: usize,
 }
 
+/// Bytes of a message to rank 0 at most, into which callers cut what is longer: MPI counts no further than 2 GB.
+pub const PIECE: usize = 1 << 28;
+
 /// What travels to rank 0 in an order of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {

@@ -4,12 +4,9 @@ mod queue;
 
 use super::world::{World, of_another};
 use anyhow::{anyhow, bail};
-use kernels::parallel::communicator::Topic;
+use kernels::parallel::communicator::{PIECE, Topic};
 use queue::{Make, side_by_side};
 use rsf_io::Signal;
-
-/// Bytes of a message at most: MPI counts no further than 2 GB.
-const PIECE: usize = 1 << 28;
 
 /// What was made of a shot.
 #[derive(Debug, Default, PartialEq)]

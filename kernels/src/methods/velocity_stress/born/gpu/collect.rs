@@ -4,11 +4,8 @@ use super::super::Picture;
 use super::super::program::Changes;
 use super::ranks::Shares;
 use crate::Error;
-use crate::parallel::communicator::{Communicator, Topic};
+use crate::parallel::communicator::{Communicator, PIECE, Topic};
 use bytemuck::{cast_slice, pod_collect_to_vec};
-
-/// Bytes of a message at most: MPI counts no further than 2 GB.
-const PIECE: usize = 1 << 28;
 
 /// Sends numbers to rank 0.
 fn send(ranks: &dyn Communicator, numbers: &[f32]) -> Result<(), Error> {

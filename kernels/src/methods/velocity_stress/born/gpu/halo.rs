@@ -51,7 +51,7 @@ enum Word<E> {
 
 /// What a device asks of the thread that speaks to other ranks.
 #[derive(Clone, Copy, Debug)]
-pub enum Post {
+pub enum ExchangeStep {
     /// A message may leave, and that of the neighbour may arrive.
     Start(Message),
     /// The message must have left, and that of the neighbour must be there.
@@ -59,14 +59,14 @@ pub enum Post {
 }
 
 /// Asks that thread, which answers the end of a message alone.
-pub type Poster = Box<dyn Fn(Post) -> Result<(), Error> + Send>;
+pub type AskExchange = Box<dyn Fn(ExchangeStep) -> Result<(), Error> + Send>;
 
 /// The end of a link to a device of another rank, for the thread of a device.
 pub struct Outer<A: Accelerator> {
     /// The end, which outlives the run.
     pub end: Arc<Mutex<RankEnd<A>>>,
     /// How its messages travel.
-    pub post: Poster,
+    pub post: AskExchange,
 }
 
 /// The way to a neighbour.
@@ -257,10 +257,10 @@ impl<A: Accelerator> Links<A> {
             }
             for (link, outer, _) in self.outer() {
                 a.synchronize(&link.done)?;
-                (outer.post)(Post::Start(Message::of(&outer.end(), bytes)))?;
+                (outer.post)(ExchangeStep::Start(Message::of(&outer.end(), bytes)))?;
             }
             for (link, outer, stream) in self.outer() {
-                (outer.post)(Post::End)?;
+                (outer.post)(ExchangeStep::End)?;
                 let arriving = pieces(&|planes| link.arriving(planes));
                 outer.end().unpack(a, stream, &arriving)?;
                 a.record(stream, &link.done)?;

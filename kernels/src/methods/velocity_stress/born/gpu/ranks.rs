@@ -249,7 +249,7 @@ impl Message {
 }
 
 /// What the thread of a process does that speaks to other ranks: MPI may be called by one thread alone.
-pub struct Courier<'r> {
+pub struct RankExchange<'r> {
     /// The ranks.
     pub ranks: &'r dyn Communicator,
     /// By link and bytes of a message.
@@ -258,7 +258,7 @@ pub struct Courier<'r> {
     under_way: [Option<usize>; 2],
 }
 
-impl<'r> Courier<'r> {
+impl<'r> RankExchange<'r> {
     /// Of a process.
     pub fn new(ranks: &'r dyn Communicator) -> Self {
         Self {
@@ -274,7 +274,7 @@ impl<'r> Courier<'r> {
     /// A connection that fails.
     ///
     /// # Safety
-    /// The memory of the message must outlive the courier and stay untouched until [`Courier::end`] returns.
+    /// The memory of the message must outlive the exchange and stay untouched until [`RankExchange::end`] returns.
     pub unsafe fn start(&mut self, link: usize, message: Message) -> Result<(), Error> {
         let bytes = message.spans[0].bytes;
         if !self.channels.contains_key(&(link, bytes)) {

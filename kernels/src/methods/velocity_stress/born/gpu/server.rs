@@ -1,7 +1,7 @@
 //! The thread that puts together what the devices of a shot have made, and speaks to other ranks for them.
 
-use super::halo::{Outer, Post};
-use super::ranks::{Courier, RankEnd};
+use super::halo::{ExchangeStep, Outer};
+use super::ranks::{RankEnd, RankExchange};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::parallel::communicator::Communicator;
@@ -17,7 +17,7 @@ pub enum Ask<U> {
     /// To put this together with the parts of the other devices.
     Part(U),
     /// To exchange a message through a link, that to the rank below or above.
-    Post(usize, Post),
+    ExchangeStep(usize, ExchangeStep),
     /// Nothing more: it has ended, or failed.
     End { failed: bool },
 }
@@ -52,7 +52,7 @@ pub struct Server<'r, U, D> {
     pub answers: Vec<Sender<D>>,
     /// By link to another rank: its messages have arrived.
     arrived: [Option<Sender<()>>; 2],
-    courier: Courier<'r>,
+    exchange: RankExchange<'r>,
     /// Devices that have not ended.
     running: usize,
 }
@@ -64,7 +64,7 @@ impl<'r, U, D> Server<'r, U, D> {
             asks,
             answers: Vec::new(),
             arrived: [None, None],
-            courier: Courier::new(ranks),
+            exchange: RankExchange::new(ranks),
             running: devices,
         }
     }
@@ -84,11 +84,11 @@ impl<'r, U, D> Server<'r, U, D> {
             let (arrived, waits) = channel();
             self.arrived[link] = Some(arrived);
             let (device, up) = (devices[link], up.clone());
-            let post = move |post: Post| {
-                up.send((device, Ask::Post(link, post))).map_err(over)?;
+            let post = move |post: ExchangeStep| {
+                up.send((device, Ask::ExchangeStep(link, post))).map_err(over)?;
                 match post {
-                    Post::Start(_) => Ok(()),
-                    Post::End => waits.recv().map_err(over),
+                    ExchangeStep::Start(_) => Ok(()),
+                    ExchangeStep::End => waits.recv().map_err(over),
                 }
             };
             Some(Outer {
@@ -106,11 +106,11 @@ impl<'r, U, D> Server<'r, U, D> {
                 Ok((device, Ask::Part(part))) => found[device] = Some(part),
                 // SAFETY: the ends of links keep the memory of messages until the run is over, and a device that has started a message
                 // waits for its end before it touches that memory.
-                Ok((_, Ask::Post(link, Post::Start(message)))) => unsafe {
-                    self.courier.start(link, message)?;
+                Ok((_, Ask::ExchangeStep(link, ExchangeStep::Start(message)))) => unsafe {
+                    self.exchange.start(link, message)?;
                 },
-                Ok((_, Ask::Post(link, Post::End))) => {
-                    self.courier.end(link)?;
+                Ok((_, Ask::ExchangeStep(link, ExchangeStep::End))) => {
+                    self.exchange.end(link)?;
                     if let Some(arrived) = &self.arrived[link] {
                         // A device that has ended needs no answer.
                         let _ = arrived.send(());
@@ -137,7 +137,7 @@ impl<'r, U, D> Server<'r, U, D> {
 
     /// Records of all ranks put together, of those that this one has put together.
     pub fn of_ranks(&self, records: Vec<f32>) -> Result<Vec<f32>, Error> {
-        let ranks = self.courier.ranks;
+        let ranks = self.exchange.ranks;
         if ranks.size() == 1 {
             return Ok(records);
         }
