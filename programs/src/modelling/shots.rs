@@ -1,18 +1,25 @@
-//! Shots of a survey that several ranks make, and several groups of GPUs or threads in each of them; all are handed on in their order.
+//! Shots of a survey that several ranks make, and several groups of GPUs or threads in each of them; all are handed on in their order, or
+//! their sums are ([`sum`]).
 
+mod message;
 mod queue;
+pub mod sum;
 
-use super::world::{World, of_another};
-use anyhow::{anyhow, bail};
-use kernels::parallel::communicator::{PIECE, Topic};
-use queue::{Make, side_by_side};
+use super::world::World;
+use anyhow::anyhow;
+use message::{receive, send};
+pub use queue::AHEAD;
+use queue::side_by_side;
 use rsf_io::Signal;
+use std::ops::Range;
 
 /// What was made of a shot.
 #[derive(Debug, Default, PartialEq)]
 pub struct Made {
-    /// Its numbers.
+    /// Its numbers, which are added up where sums of shots are asked for.
     pub values: Vec<f32>,
+    /// Numbers that belong to this shot alone.
+    pub own: Vec<f32>,
     /// What else is to be known of it.
     pub words: Vec<u64>,
 }
@@ -31,16 +38,49 @@ pub enum Outcome {
 /// What became of shots, in the order of the numbers that were given.
 pub type All = Vec<anyhow::Result<Made>>;
 
-type Call<'a> = dyn FnMut(&[usize]) -> All + Send + 'a;
+/// What a worker has made of shots.
+pub enum Begun<'a> {
+    /// All of it.
+    Ended(All),
+    /// All but what this does, while the worker may go on with other shots.
+    Rest(Box<dyn FnOnce() -> All + Send + 'a>),
+}
+
+impl Begun<'_> {
+    /// What becomes of the shots.
+    pub fn end(self) -> All {
+        match self {
+            Self::Ended(all) => all,
+            Self::Rest(rest) => rest(),
+        }
+    }
+}
+
+type Call<'a> = dyn FnMut(&[usize]) -> Begun<'a> + Send + 'a;
 
 /// Makes shots, whose numbers it gets.
 pub struct Worker<'a>(Box<Call<'a>>);
 
 impl<'a> Worker<'a> {
     /// One that makes all shots that it gets at the same time.
-    pub fn side_by_side(make: impl FnMut(&[usize]) -> All + Send + 'a) -> Self {
+    pub fn side_by_side(mut make: impl FnMut(&[usize]) -> All + Send + 'a) -> Self {
+        Self(Box::new(move |numbers| Begun::Ended(make(numbers))))
+    }
+
+    /// The same for one that leaves a part of its work to others.
+    pub fn with_rest(make: impl FnMut(&[usize]) -> Begun<'a> + Send + 'a) -> Self {
         Self(Box::new(make))
     }
+}
+
+/// The workers of a rank.
+pub struct Workers<'a> {
+    /// All of them; worker number `k` begins with batch number `k`.
+    pub all: Vec<Worker<'a>>,
+    /// Shots that each of them makes at a time.
+    pub batch: usize,
+    /// Whether they go on with further shots while those before are handed on, also where there is only one worker and one rank.
+    pub ahead: bool,
 }
 
 /// Shots that each of so many workers makes at the same time where it could make `most` of them, so that all have as many.
@@ -49,66 +89,88 @@ pub fn batch(shots: usize, workers: usize, most: usize) -> usize {
     shots.div_ceil(workers.max(1) * rounds).clamp(1, most.max(1))
 }
 
-/// The shots of `todo` that this rank makes: each rank the next one in turn.
-pub fn of_rank(todo: &[usize], world: &World) -> Vec<usize> {
+/// The shots, or nodes of shots, of `todo` that this rank makes: each rank the next one in turn.
+pub fn of_rank<S: Clone>(todo: &[S], world: &World) -> Vec<S> {
     let (rank, ranks) = (world.ranks().rank(), world.ranks().size());
-    todo.iter().copied().skip(rank).step_by(ranks).collect()
+    todo.iter().skip(rank).step_by(ranks).cloned().collect()
 }
 
-/// Lets the `workers` of every rank make its shots of `todo`, and rank 0 `take` all of them in their order. All ranks call it with the
-/// same `todo`; where `take` fails other ranks are not waited for. A worker makes `batch` shots at a time; worker number `k` begins with
-/// batch number `k` of its rank.
+/// Lets the workers of every rank make its shots of `todo`, and rank 0 `take` all of them in their order. All ranks call it with the
+/// same `todo`; where `take` fails other ranks are not waited for.
 pub fn in_order(
     todo: &[usize],
-    (mut workers, batch): (Vec<Worker<'_>>, usize),
+    workers: Workers<'_>,
     world: &World,
     take: &mut dyn FnMut(usize, Outcome) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let own = of_rank(todo, world);
-    let mut hand_on = |make: Make<'_>| match world.leads() {
-        true => take_all(todo, make, world, take),
-        false => send_all(own.len(), make, world),
-    };
-    match workers.as_mut_slice() {
-        // Shots that run side by side do so on a GPU, which goes on while those before are written; and a rank goes on while its shots travel
-        // to rank 0.
-        [] | [_] if batch == 1 && world.is_alone() => hand_on(&mut |place| {
-            let made = workers
-                .first_mut()
-                .map(|worker| attempt(worker, &own[place..=place]));
-            let made = made.and_then(|mut outcomes| outcomes.pop());
-            made.unwrap_or_else(|| Outcome::Failed(anyhow!("nobody is there to make it")))
-        }),
-        _ => side_by_side(&own, (workers, batch), &mut hand_on),
-    }
+    make_all(&own, workers, world, &mut |make| {
+        let mut place = 0..;
+        let mut of = |_: &usize| make(place.next().unwrap_or_default());
+        hand_on(todo, &mut of, world, &mut |number, outcome| {
+            take(*number, outcome)
+        })
+    })
 }
 
-/// On rank 0: takes all shots in their order; `make` gives its own ones, by their place among them.
-fn take_all(
-    todo: &[usize],
-    make: Make<'_>,
+/// The same for sums: every rank adds up the shots of its nodes of the tree ([`sum::nodes_of_ranks`]), and rank 0 takes the nodes in their order.
+pub fn summed(
+    nodes: &[Range<usize>],
+    workers: Workers<'_>,
     world: &World,
-    take: &mut dyn FnMut(usize, Outcome) -> anyhow::Result<()>,
+    take: &mut dyn FnMut(&Range<usize>, Outcome) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let ranks = world.ranks().size();
-    for (k, &number) in todo.iter().enumerate() {
-        let outcome = match k % ranks {
-            0 => make(k / ranks),
-            from => receive(world, from)?,
-        };
-        take(number, outcome)?;
-    }
-    Ok(())
+    let own: Vec<usize> = of_rank(nodes, world).into_iter().flatten().collect();
+    make_all(&own, workers, world, &mut |make| {
+        let mut place = 0..;
+        let mut next = || make(place.next().unwrap_or_default());
+        let mut of = |node: &Range<usize>| sum::of_node(node, &mut next);
+        hand_on(nodes, &mut of, world, take)
+    })
 }
 
-/// On another rank: sends its shots, of which it has so many, in their order.
-fn send_all(count: usize, make: Make<'_>, world: &World) -> anyhow::Result<()> {
-    for place in 0..count {
-        let outcome = make(place);
-        let stopped = matches!(outcome, Outcome::Stopped(_));
-        send(world, outcome)?;
-        if stopped {
-            break;
+/// Lets the workers make these shots of this rank, which `hand_on` asks for by their places, from the first to the last.
+fn make_all(
+    own: &[usize],
+    mut workers: Workers<'_>,
+    world: &World,
+    hand_on: queue::HandOn<'_>,
+) -> anyhow::Result<()> {
+    // Shots that run side by side do so on a GPU, which goes on while those before are written; and a rank goes on while its shots travel
+    // to rank 0.
+    let ahead = workers.ahead || workers.batch > 1 || workers.all.len() > 1 || !world.is_alone();
+    if ahead {
+        return side_by_side(own, workers, hand_on);
+    }
+    hand_on(&mut |place| {
+        let worker = workers.all.first_mut();
+        let made = worker.map(|worker| attempt(worker, &own[place..=place], |begun| outcomes(begun.end())));
+        let made = made.and_then(|mut outcomes| outcomes.pop());
+        made.unwrap_or_else(|| Outcome::Failed(anyhow!("nobody is there to make it")))
+    })
+}
+
+/// On rank 0: takes all of `todo` in their order, where `make` gives its own ones; on another rank: sends its own ones in their order.
+fn hand_on<S>(
+    todo: &[S],
+    make: &mut dyn FnMut(&S) -> Outcome,
+    world: &World,
+    take: &mut dyn FnMut(&S, Outcome) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let (rank, ranks) = (world.ranks().rank(), world.ranks().size());
+    for (k, one) in todo.iter().enumerate() {
+        match (k % ranks, rank) {
+            (0, 0) => take(one, make(one))?,
+            (from, 0) => take(one, receive(world, from)?)?,
+            (of, rank) if of == rank => {
+                let outcome = make(one);
+                let stopped = matches!(outcome, Outcome::Stopped(_));
+                send(world, outcome)?;
+                if stopped {
+                    break;
+                }
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -140,117 +202,36 @@ pub fn plan(
     Ok(words + &format!(", which takes about {longest:.1} s"))
 }
 
-/// Makes shots, unless a signal has come.
-fn attempt(worker: &mut Worker<'_>, numbers: &[usize]) -> Vec<Outcome> {
-    if let Some(signal) = rsf_io::interrupted() {
-        return numbers.iter().map(|_| Outcome::Stopped(signal)).collect();
+/// Lets a worker make shots, unless a signal has come, and `end` end what it has begun.
+fn attempt<'a, R: From<Vec<Outcome>>>(
+    worker: &mut Worker<'a>,
+    numbers: &[usize],
+    end: impl FnOnce(Begun<'a>) -> R,
+) -> R {
+    match rsf_io::interrupted() {
+        Some(signal) => {
+            let stopped: Vec<_> = numbers.iter().map(|_| Outcome::Stopped(signal)).collect();
+            stopped.into()
+        }
+        None => end((worker.0)(numbers)),
     }
-    let all = (worker.0)(numbers).into_iter();
+}
+
+/// What became of shots.
+fn outcomes(all: All) -> Vec<Outcome> {
     let outcome = |made| match (made, rsf_io::interrupted()) {
         (Ok(made), _) => Outcome::Made(made),
         (Err(_), Some(signal)) => Outcome::Stopped(signal),
         (Err(error), None) => Outcome::Failed(error),
     };
-    all.map(outcome).collect()
-}
-
-/// Sends what became of a shot to rank 0, in messages that say whether another one follows.
-fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {
-    let bytes = to_bytes(outcome, &world.name());
-    let last = bytes.len().div_ceil(PIECE) - 1;
-    for (k, piece) in bytes.chunks(PIECE).enumerate() {
-        let message = [&[u8::from(k < last)], piece].concat();
-        world.ranks().send_to_root(Topic::Traces, message)?;
-    }
-    Ok(world.ranks().flush()?)
-}
-
-/// On rank 0: what became of the next shot of another rank.
-fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
-    let mut bytes = Vec::new();
-    loop {
-        let message = world.ranks().receive_from(Topic::Traces, from)?;
-        let Some((&more, piece)) = message.split_first() else {
-            break;
-        };
-        bytes.extend_from_slice(piece);
-        if more == 0 {
-            break;
-        }
-    }
-    match from_bytes(&bytes) {
-        Some(outcome) => Ok(outcome),
-        None => bail!("ranks do not understand each other"),
-    }
-}
-
-/// Of `name`, the rank.
-fn to_bytes(outcome: Outcome, name: &str) -> Vec<u8> {
-    match outcome {
-        Outcome::Made(Made { values, words }) => {
-            let mut bytes = vec![0];
-            bytes.extend((words.len() as u64).to_le_bytes());
-            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-            bytes.extend_from_slice(bytemuck::cast_slice(&values));
-            bytes
-        }
-        Outcome::Failed(error) => format!("\u{1}{name}: {error:#}").into_bytes(),
-        Outcome::Stopped(signal) => vec![2, signal.number()],
-    }
-}
-
-/// What [`to_bytes`] wrote.
-fn from_bytes(bytes: &[u8]) -> Option<Outcome> {
-    let (&kind, rest) = bytes.split_first()?;
-    Some(match kind {
-        0 => {
-            let (count, rest) = rest.split_first_chunk::<8>()?;
-            let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
-            let (words, values) = rest.split_at_checked(count.checked_mul(8)?)?;
-            let words = words.as_chunks::<8>().0.iter();
-            Outcome::Made(Made {
-                values: bytemuck::pod_collect_to_vec(values),
-                words: words.map(|&word| u64::from_le_bytes(word)).collect(),
-            })
-        }
-        1 => Outcome::Failed(of_another(String::from_utf8_lossy(rest).into_owned())),
-        _ => Outcome::Stopped(Signal::of(*rest.first()?)?),
-    })
+    all.into_iter().map(outcome).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyhow::bail;
     use std::time::Duration;
-
-    #[test]
-    fn outcomes_travel_as_bytes() {
-        let made = Made {
-            values: vec![1.5, -0.0, f32::MIN_POSITIVE],
-            words: vec![7, u64::MAX],
-        };
-        let bytes = to_bytes(
-            Outcome::Made(Made {
-                values: made.values.clone(),
-                words: made.words.clone(),
-            }),
-            "rank 1",
-        );
-        assert!(matches!(from_bytes(&bytes), Some(Outcome::Made(found)) if found == made));
-        let none = to_bytes(Outcome::Made(Made::default()), "rank 1");
-        assert!(matches!(from_bytes(&none), Some(Outcome::Made(found)) if found == Made::default()));
-        let failed = to_bytes(Outcome::Failed(anyhow!("not finite")), "rank 1 on a");
-        let Some(Outcome::Failed(error)) = from_bytes(&failed) else {
-            panic!("another outcome");
-        };
-        assert_eq!(error.to_string(), "rank 1 on a: not finite");
-        let signal = Signal::of(15).unwrap();
-        let stopped = to_bytes(Outcome::Stopped(signal), "rank 1");
-        assert!(matches!(from_bytes(&stopped), Some(Outcome::Stopped(found)) if found == signal));
-        for damaged in [&[][..], &[0, 1], &[0, 9, 0, 0, 0, 0, 0, 0, 0, 1], &[2], &[2, 9]] {
-            assert!(from_bytes(damaged).is_none(), "{damaged:?}");
-        }
-    }
 
     /// A worker that takes longer for even shots, and fails at 5.
     fn worker<'a>() -> Worker<'a> {
@@ -260,11 +241,66 @@ mod tests {
                 5 => bail!("a fault"),
                 _ => Ok(Made {
                     values: vec![number as f32],
-                    words: Vec::new(),
+                    ..Made::default()
                 }),
             }
         };
         Worker::side_by_side(move |numbers| numbers.iter().map(one).collect())
+    }
+
+    fn of(all: Vec<Worker<'_>>, batch: usize) -> Workers<'_> {
+        Workers {
+            all,
+            batch,
+            ahead: false,
+        }
+    }
+
+    /// What a worker leaves to others is done while it makes the next shots, and all are handed on in their order.
+    #[test]
+    fn the_rest_of_a_shot_is_done_beside_the_next_one() {
+        use std::sync::mpsc::channel;
+        let (begun, seen) = channel();
+        let seen = std::sync::Mutex::new(seen);
+        let seen = &seen;
+        let worker = Worker::with_rest(move |numbers: &[usize]| {
+            let number = numbers[0];
+            // The first one has none before it.
+            if number > 0 {
+                begun.send(number).unwrap();
+            }
+            Begun::Rest(Box::new(move || {
+                // It does not end before the next shot has begun.
+                if number < 9 {
+                    let next = seen.lock().unwrap().recv_timeout(Duration::from_secs(100));
+                    assert_eq!(next, Ok(number + 1));
+                }
+                match number {
+                    5 => vec![Err(anyhow!("a fault"))],
+                    7 => panic!("the rest of a shot panics, as this test wants"),
+                    _ => vec![Ok(Made {
+                        values: vec![number as f32],
+                        ..Made::default()
+                    })],
+                }
+            }))
+        });
+        let workers = Workers {
+            all: vec![worker],
+            batch: 1,
+            ahead: true,
+        };
+        let (todo, mut taken): (Vec<usize>, _) = ((0..10).collect(), Vec::new());
+        in_order(&todo, workers, &World::alone(), &mut |number, outcome| {
+            taken.push(match outcome {
+                Outcome::Made(made) => made.values[0] as usize,
+                Outcome::Failed(_) => number + 100,
+                Outcome::Stopped(_) => 0,
+            });
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(taken, [0, 1, 2, 3, 4, 105, 6, 107, 8, 9]);
     }
 
     /// Each shot is made once, and not long before it is taken: what was made waits in memory.
@@ -279,7 +315,7 @@ mod tests {
                     made.fetch_add(1, Ordering::SeqCst);
                     Ok(Made {
                         values: vec![number as f32],
-                        words: Vec::new(),
+                        ..Made::default()
                     })
                 };
                 Worker::side_by_side(move |numbers| numbers.iter().map(one).collect())
@@ -287,7 +323,7 @@ mod tests {
             let (workers, mut most) = (vec![worker(), worker()], 0);
             in_order(
                 &todo,
-                (workers, batch),
+                of(workers, batch),
                 &World::alone(),
                 &mut |number, outcome| {
                     assert!(matches!(outcome, Outcome::Made(one) if one.values == [number as f32]));
@@ -297,7 +333,7 @@ mod tests {
                 },
             )
             .unwrap();
-            let bound = queue::AHEAD * 2 * batch + batch;
+            let bound = AHEAD * 2 * batch + batch;
             assert!(
                 most <= bound,
                 "{most} shots are made ahead, of {bound} with batches of {batch}"
@@ -355,12 +391,12 @@ mod tests {
             };
             for batch in [1, 3, 20] {
                 let workers = (0..count).map(|_| worker()).collect();
-                in_order(&todo, (workers, batch), &World::alone(), &mut take).unwrap();
+                in_order(&todo, of(workers, batch), &World::alone(), &mut take).unwrap();
             }
             let wanted = todo.map(|number| if number == 5 { 105 } else { number });
             assert_eq!(taken, wanted.repeat(3), "{count} workers");
         }
-        in_order(&[], (Vec::new(), 1), &World::alone(), &mut |_, _| {
+        in_order(&[], of(Vec::new(), 1), &World::alone(), &mut |_, _| {
             bail!("none is there")
         })
         .unwrap();
@@ -379,7 +415,7 @@ mod tests {
             };
             let todo: Vec<usize> = (0..1000).collect();
             let workers = (0..count).map(|_| worker()).collect();
-            let error = in_order(&todo, (workers, 2), &World::alone(), &mut take).unwrap_err();
+            let error = in_order(&todo, of(workers, 2), &World::alone(), &mut take).unwrap_err();
             assert_eq!((error.to_string().as_str(), taken), ("the disk is full", 4));
         }
     }

@@ -10,7 +10,7 @@ use super::machine::{Machine, at_the_same_time};
 use super::model::Opened;
 use super::plan::counted;
 use super::shoot::{self, Method, Resources};
-use super::shots;
+use super::shots::{self, Workers};
 use super::spreads::Spreads;
 use super::world::{World, share_stdin};
 use anyhow::bail;
@@ -191,16 +191,15 @@ fn run<M: Survey>(
     stations.truncate(own.len().div_ceil(batch));
     let all = stations.iter_mut().zip(own.chunks(batch));
     world.agree(at_the_same_time(all, |(station, first)| station.begin(first)))?;
-    let workers = stations.into_iter().map(Station::worker).collect();
-    let taken = shots::in_order(
-        todo,
-        (workers, batch),
-        world,
-        &mut |number, outcome| match ledger {
-            Some(ledger) => ledger.take(number, outcome),
-            None => Ok(()),
-        },
-    );
+    let workers = Workers {
+        all: stations.into_iter().map(Station::worker).collect(),
+        batch,
+        ahead: false,
+    };
+    let taken = shots::in_order(todo, workers, world, &mut |number, outcome| match ledger {
+        Some(ledger) => ledger.take(number, outcome),
+        None => Ok(()),
+    });
     let ended = match (taken, ledger.take()) {
         (Ok(()), None) => Ok(()),
         (Ok(()), Some(ledger)) => ledger.end(),

@@ -1,12 +1,15 @@
 //! Workers on threads of their own: each takes the next shot, and what they have made is asked for in order.
 
-use super::{Outcome, Worker, attempt};
+use super::{Begun, Outcome, Worker, Workers, attempt, outcomes};
 use anyhow::anyhow;
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Scope, ScopedJoinHandle};
 
 /// Shots that a worker may be ahead of the one that is waited for: what is made early takes memory.
-pub(super) const AHEAD: usize = 2;
+pub const AHEAD: usize = 2;
 
 /// The shots of a rank while workers make them.
 struct Queue<'a> {
@@ -41,9 +44,11 @@ pub type Make<'a> = &'a mut dyn FnMut(usize) -> Outcome;
 
 /// Lets the workers make these shots while `hand_on` asks for them by their places, from the first to the last; it may end early.
 /// Returns when all workers have ended.
-pub fn side_by_side(
+pub fn side_by_side<'w>(
     shots: &[usize],
-    (workers, batch): (Vec<Worker<'_>>, usize),
+    Workers {
+        all: workers, batch, ..
+    }: Workers<'w>,
     hand_on: HandOn<'_>,
 ) -> anyhow::Result<()> {
     let queue = Queue {
@@ -62,7 +67,7 @@ pub fn side_by_side(
     std::thread::scope(|scope| {
         for (place, worker) in workers.into_iter().enumerate() {
             let queue = &queue;
-            scope.spawn(move || queue.serve(worker, place * batch));
+            scope.spawn(move || queue.serve(worker, place * batch, scope));
         }
         let _end = Closing(&queue);
         hand_on(&mut |place| queue.wait_for(place))
@@ -78,17 +83,41 @@ impl Queue<'_> {
         self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the shots from `place` on, then the next ones.
-    fn serve(&self, mut worker: Worker<'_>, place: usize) {
+    /// Makes the shots from `place` on, then the next ones. What a worker leaves to others is done on a thread beside it, one batch at a time.
+    fn serve<'s, 'w: 's>(&'s self, mut worker: Worker<'w>, place: usize, scope: &'s Scope<'s, '_>) {
         let _leaving = Leaving(self);
         let mut place = Some(place).filter(|&place| place < self.shots.len());
+        let mut beside: Option<ScopedJoinHandle<'s, ()>> = None;
         while let Some(now) = place {
-            let end = self.shots.len().min(now + self.batch);
-            let outcomes = attempt(&mut worker, &self.shots[now..end]);
-            self.desk().made.extend((now..end).zip(outcomes));
-            self.changed.notify_all();
+            let places = now..self.shots.len().min(now + self.batch);
+            let begun = attempt(&mut worker, &self.shots[places.clone()], Step::Begun);
+            let before = beside.take().map(ScopedJoinHandle::join);
+            // A thread keeps its panics to itself.
+            drop(before);
+            match begun {
+                Step::Begun(Begun::Rest(rest)) => {
+                    beside = Some(scope.spawn(move || self.end(places, rest)));
+                }
+                Step::Begun(Begun::Ended(all)) => self.put(places, outcomes(all)),
+                Step::Ended(outcomes) => self.put(places, outcomes),
+            }
             place = self.next();
         }
+        drop(beside.map(ScopedJoinHandle::join));
+    }
+
+    /// Does what was left of the shots at these places.
+    fn end(&self, places: Range<usize>, rest: Box<dyn FnOnce() -> super::All + Send + '_>) {
+        let ended = catch_unwind(AssertUnwindSafe(rest)).map(outcomes);
+        let failed = |_| Outcome::Failed(anyhow!("the thread that ends it has ended early"));
+        let outcomes = ended.unwrap_or_else(|_| places.clone().map(failed).collect());
+        self.put(places, outcomes);
+    }
+
+    /// Hands on what became of the shots at these places.
+    fn put(&self, places: Range<usize>, outcomes: Vec<Outcome>) {
+        self.desk().made.extend(places.zip(outcomes));
+        self.changed.notify_all();
     }
 
     /// The place of the first of the next shots, once it may be made.
@@ -123,6 +152,19 @@ impl Queue<'_> {
             }
             desk = self.wait(desk);
         }
+    }
+}
+
+/// What a worker has done of a batch.
+enum Step<'a> {
+    Begun(Begun<'a>),
+    /// A signal has come before.
+    Ended(Vec<Outcome>),
+}
+
+impl From<Vec<Outcome>> for Step<'_> {
+    fn from(outcomes: Vec<Outcome>) -> Self {
+        Self::Ended(outcomes)
     }
 }
 

@@ -66,7 +66,7 @@ impl<'a> Ledger<'a> {
     pub fn take(&mut self, number: usize, outcome: Outcome) -> anyhow::Result<()> {
         self.write_finished(number)?;
         match outcome {
-            Outcome::Made(Made { values, words }) => {
+            Outcome::Made(Made { values, words, .. }) => {
                 self.silent &= values.iter().all(|&x| x == 0.0);
                 self.data.write(&values)?;
                 if self.job.flag("verb")? {

@@ -103,6 +103,7 @@ impl<'a, M: Survey> Station<'a, M> {
                 let made = |values| Made {
                     values,
                     words: vec![seconds.to_bits()],
+                    ..Made::default()
                 };
                 return shots.into_iter().map(|values| Ok(made(values))).collect();
             }

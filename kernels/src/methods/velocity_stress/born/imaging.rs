@@ -85,6 +85,11 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Numbers of all images and illuminations of a model of so many cells.
+    pub fn numbers(&self, cells: usize) -> usize {
+        self.kinds.len() * (self.lags.len() + 1) * cells
+    }
+
     /// The image of P waves by P waves alone, without lags.
     pub fn plain() -> Self {
         Self {

@@ -21,6 +21,7 @@ mod boundary;
 mod checkpoint;
 mod coefficients;
 mod correlation;
+mod derivatives;
 mod drive_rows;
 mod engine;
 mod forward;
@@ -38,6 +39,7 @@ mod separation;
 
 pub use crate::time_loop::reversal::{CheckpointSchedule, Room};
 pub use checkpoint::CheckpointStore;
+pub use derivatives::Derivatives;
 pub use engine::Residuals;
 pub use gpu::variant;
 pub use imaging::{Kind, Picture, Wanted};
@@ -51,14 +53,14 @@ use crate::medium::{Medium, Symmetry};
 use crate::parallel::communicator::{Alone, Communicator};
 use boundary::{Backwards, Core};
 use coefficients::Background;
+use derivatives::Spare;
 use engine::{Engine, Source};
 use parameters::Parametrisation;
 use placement::Placed;
 use program::{Changes, Discrete};
-use rayon::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::ops::{Add, Sub};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// Numbers in which the operator can run.
 pub trait Number: Real + Default + Add<Output = Self> + Sub<Output = Self> {}
@@ -93,8 +95,8 @@ pub struct Born<T: Number> {
     drift: Cell<Option<f64>>,
     /// Memory of reversals on processors, once there has been one.
     memory: RefCell<Option<reverse::Memory<T>>>,
-    /// The sums by coefficient of the shots before, whose memory those of the next ones take.
-    sums: RefCell<Vec<Changes<T>>>,
+    /// Memory of sums by coefficient that no shot needs any more.
+    spare: Spare<T>,
 }
 
 impl<T: Number> Born<T> {
@@ -136,7 +138,7 @@ impl<T: Number> Born<T> {
             store: None,
             drift: Cell::new(None),
             memory: RefCell::new(None),
-            sums: RefCell::default(),
+            spare: Spare::default(),
         })
     }
 
@@ -158,7 +160,7 @@ impl<T: Number> Born<T> {
             core: self.core.clone(),
             drift: Cell::new(None),
             memory: RefCell::new(None),
-            sums: RefCell::default(),
+            spare: Spare::default(),
         }
     }
 
@@ -187,6 +189,11 @@ impl<T: Number> Born<T> {
         }
         self.shots = shots.len();
         Ok(())
+    }
+
+    /// Whether a device runs the steps ([`Born::run_on`]).
+    pub fn runs_on_device(&self) -> bool {
+        self.engine.is_some()
     }
 
     /// How many shots run side by side.
@@ -330,10 +337,12 @@ impl<T: Number> Born<T> {
     /// # Errors
     /// The same.
     pub fn adjoints(&self, data: &[Vec<T>], schedule: &CheckpointSchedule) -> Result<Vec<Vec<T>>, Error> {
-        self.adjoints_among(&Alone, data, schedule)
+        let derivatives = self.adjoints_among(&Alone, data, schedule)?;
+        Ok(derivatives.by_parameters())
     }
 
-    /// The same on all ranks that share the shot, each of which has all data: rank 0 gets what comes back, the others their part of it.
+    /// The same on all ranks that share the shot, each of which has all data: rank 0 gets what comes back, the others their part of it. The
+    /// last part of the work, which no device does, is left to [`Derivatives::by_parameters`].
     ///
     /// # Errors
     /// The same, and a connection that fails.
@@ -342,7 +351,7 @@ impl<T: Number> Born<T> {
         ranks: &dyn Communicator,
         data: &[Vec<T>],
         schedule: &CheckpointSchedule,
-    ) -> Result<Vec<Vec<T>>, Error> {
+    ) -> Result<Derivatives<T>, Error> {
         self.derivatives(Source::Data(data), schedule, ranks)
     }
 
@@ -369,11 +378,12 @@ impl<T: Number> Born<T> {
         residuals: Residuals<'_, T>,
         schedule: &CheckpointSchedule,
     ) -> Result<Vec<Vec<T>>, Error> {
-        self.gradients_among(&Alone, residuals, schedule)
+        let derivatives = self.gradients_among(&Alone, residuals, schedule)?;
+        Ok(derivatives.by_parameters())
     }
 
     /// The same on all ranks that share the shot, each of which gets all records and makes the same adjoint sources: rank 0 gets the gradient,
-    /// the others their part of it.
+    /// the others their part of it. The last part of the work, which no device does, is left to [`Derivatives::by_parameters`].
     ///
     /// # Errors
     /// The same, and a connection that fails.
@@ -382,42 +392,40 @@ impl<T: Number> Born<T> {
         ranks: &dyn Communicator,
         residuals: Residuals<'_, T>,
         schedule: &CheckpointSchedule,
-    ) -> Result<Vec<Vec<T>>, Error> {
+    ) -> Result<Derivatives<T>, Error> {
         self.derivatives(Source::Residual(residuals), schedule, ranks)
     }
 
-    /// The derivatives by the parameters, for every shot.
+    /// The derivatives by the coefficients, for every shot.
     fn derivatives(
         &self,
         from: Source<'_, T>,
         schedule: &CheckpointSchedule,
         ranks: &dyn Communicator,
-    ) -> Result<Vec<Vec<T>>, Error> {
-        let mut sums = match &self.engine {
-            None => vec![self.gradient_on_processors(from, schedule)?],
-            Some(_) if schedule.in_store > 0 => {
-                return Err(Error::setup(
-                    "on a device checkpoints stay in memory: choose a schedule without a store",
-                ));
-            }
-            Some(engine) => {
-                let mut sums = self.sums.take();
-                sums.truncate(self.shots);
-                while sums.len() < self.shots {
-                    sums.push(self.program.changes()?);
-                }
-                engine.back(from, schedule, (&mut sums, self.parameters.isotropic()), ranks)?;
-                sums
-            }
+    ) -> Result<Derivatives<T>, Error> {
+        let made = |sums: Vec<Changes<T>>, spare: Option<Spare<T>>| Derivatives {
+            program: self.program.clone(),
+            medium: self.medium.clone(),
+            parameters: self.parameters.clone(),
+            sums,
+            spare,
         };
-        let (program, medium, parameters) = (&self.program, &*self.medium, &*self.parameters);
-        let of = |sums: &mut Changes<T>| program.changed_transposed(medium, parameters, sums);
-        let cpu = &program.setup.cpu;
-        let made = cpu.install(|| sums.par_iter_mut().map(of).collect());
-        if self.engine.is_some() {
-            *self.sums.borrow_mut() = sums;
+        let Some(engine) = &self.engine else {
+            return Ok(made(vec![self.gradient_on_processors(from, schedule)?], None));
+        };
+        if schedule.in_store > 0 {
+            return Err(Error::setup(
+                "on a device checkpoints stay in memory: choose a schedule without a store",
+            ));
         }
-        Ok(made)
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut sums = spare.unwrap_or_default();
+        sums.truncate(self.shots);
+        while sums.len() < self.shots {
+            sums.push(self.program.changes()?);
+        }
+        engine.back(from, schedule, (&mut sums, self.parameters.isotropic()), ranks)?;
+        Ok(made(sums, Some(self.spare.clone())))
     }
 
     /// The sums by coefficient of the shot on processors.

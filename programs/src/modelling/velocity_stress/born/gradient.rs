@@ -1,10 +1,11 @@
 //! The misfit of a survey and its gradient: what `sfvsgrad2d-gpu` and `sfvsgrad3d-gpu` share.
 
-use super::kept::{Kept, Summed};
+use super::kept::{Kept, Stack, Summed};
 use super::memory;
 use super::params;
 use super::set_up::{self, SetUp, meet};
-use super::stations::{Records, Station, Ways, stack};
+use super::stations::{Records, Rest, Station, Ways};
+use super::survey::{self, Shots};
 use crate::modelling::checkpoint::Sums;
 use crate::modelling::observed;
 use crate::modelling::shots::Made;
@@ -45,22 +46,29 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         stations[0].tell(job);
     }
     let parameters = stations[0].born.perturbation_len();
-    let mut found = Found::new(&made, parameters, compared.estimate.is_some());
+    let estimates = compared.estimate.is_some();
+    let mut found = Found::new(&made, (parameters, estimates), kept.done());
     let records = world.agree(Records::new(job, inputs, &made.run.spreads.picks, &stations))?;
-    let mut read = kept.begin((job, &made), &records, &mut found, world)?;
+    kept.begin((job, &made), &records, &mut found, world)?;
     let (series, every) = (series(&made), compared.every);
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         compared.shots((numbers, station, ranks), &records, (&series, every))
     };
-    let shots = (kept.done(), made.shots());
-    let drift = stack(stations, shots, world, &work, &mut |number, made| {
-        read.add(found.add(number, &made));
-        found.read = [read.sum()];
-        kept.behind(number, None, found.sums())
+    let shots = Shots {
+        first: kept.done(),
+        end: made.shots(),
+        world,
+    };
+    let drift = survey::sum(stations, (shots, kept.most_together()), &work, &mut |node| {
+        for (shot, (sources, words)) in node.shots.clone().zip(&node.of_shots) {
+            found.note(shot, sources, words);
+        }
+        found.stack.add(node.shots.clone(), node.sum);
+        kept.behind(&node.shots, None, found.sums())
     })?;
     memory::tell_drift(job, drift);
     world.agree(match outputs {
-        Some(outputs) => outputs.write(job, &made, &found),
+        Some(outputs) => outputs.write(job, &made, found),
         None => Ok(()),
     })
 }
@@ -105,7 +113,7 @@ impl Outputs {
     }
 
     /// Writes what was found.
-    fn write(mut self, job: &Job, made: &SetUp, found: &Found) -> anyhow::Result<()> {
+    fn write(mut self, job: &Job, made: &SetUp, found: Found) -> anyhow::Result<()> {
         let numbers = found
             .silent
             .iter()
@@ -118,7 +126,7 @@ impl Outputs {
         if let Some(file) = self.source {
             write_sources(file, made, &found.sources)?;
         }
-        self.gradient.write_f32(&found.sum)?;
+        self.gradient.write_f32(&found.stack.total())?;
         Ok(self.gradient.finish()?)
     }
 }
@@ -134,62 +142,53 @@ struct Compared {
 
 /// What is found: the gradient, summed over the shots, and what stands beside it.
 struct Found {
-    sum: Vec<f32>,
-    /// Numbers of a line of the model.
-    line: usize,
+    stack: Stack,
     /// By shot.
     misfits: Vec<f64>,
     /// Time functions that were estimated, `[shot][series][step]`.
     sources: Vec<f32>,
     /// Numbers of shots without data.
     silent: Vec<usize>,
-    /// Checksum of the data that were read.
-    read: [u64; 1],
 }
 
 impl Found {
-    fn new(made: &SetUp, parameters: usize, estimates: bool) -> Self {
+    /// Of so many parameters, with time functions where they are estimated, behind so many shots.
+    fn new(made: &SetUp, (parameters, estimates): (usize, bool), done: usize) -> Self {
         let shots = made.shots();
         let of_sources = match estimates {
             true => made.run.shot.series.len() * made.run.timing.steps,
             false => 0,
         };
+        let numbers = [parameters, made.run.padded.model.n[0]];
         Self {
-            sum: vec![0.0; parameters],
-            line: made.run.padded.model.n[0],
+            stack: Stack::new("the gradient", numbers, done),
             misfits: vec![0.0; shots],
             sources: vec![0.0; shots * of_sources],
             silent: Vec::new(),
-            read: [0],
         }
     }
 
-    /// Adds what [`Compared::shot`] has made of a shot; checksums of its data.
-    fn add<'a>(&mut self, shot: usize, made: &'a Made) -> &'a [u64] {
-        let (gradient, sources) = made.values.split_at(self.sum.len().min(made.values.len()));
-        self.sum.iter_mut().zip(gradient).for_each(|(sum, x)| *sum += x);
+    /// Takes note of what [`Compared::shots`] has made of a shot beside its gradient.
+    fn note(&mut self, shot: usize, sources: &[f32], words: &[u64]) {
         let own = &mut self.sources[shot * sources.len()..][..sources.len()];
         own.copy_from_slice(sources);
-        let Some((&[misfit, heard], sums)) = made.words.split_first_chunk() else {
-            return &[];
-        };
-        self.misfits[shot] = f64::from_bits(misfit);
-        self.silent.extend((heard == 0).then_some(shot));
-        sums
+        if let Some((&[misfit, heard], sums)) = words.split_first_chunk() {
+            self.misfits[shot] = f64::from_bits(misfit);
+            self.silent.extend((heard == 0).then_some(shot));
+            self.stack.note_read(sums);
+        }
     }
 }
 
 impl Summed for Found {
     fn sums(&mut self) -> Sums<'_> {
-        Sums::default()
-            .with("the gradient", self.line, &mut self.sum)
-            .with("the misfits", 1, &mut self.misfits)
+        let sums = self.stack.sums();
+        sums.with("the misfits", 1, &mut self.misfits)
             .with("the time functions", 1, &mut self.sources)
-            .with("the checksum of the data", 1, &mut self.read)
     }
 
-    fn read(&self) -> u64 {
-        self.read[0]
+    fn stack(&self) -> &Stack {
+        &self.stack
     }
 }
 
@@ -210,14 +209,14 @@ impl Compared {
         })
     }
 
-    /// Of shots, whose time functions are `series`, with data one in so many steps: of each the gradient and, behind it, the time functions
-    /// that are estimated; the bits of the misfit, whether any of the data counts, and checksums of the data.
-    fn shots(
+    /// Of shots, whose time functions are `series`, with data one in so many steps: of each the gradient, the time functions that are
+    /// estimated, the bits of the misfit, whether any of the data counts, and checksums of the data.
+    fn shots<'a>(
         &self,
         (numbers, station, ranks): (&[usize], &Station, &dyn Communicator),
         records: &Records,
         (series, every): (&[Vec<f32>], usize),
-    ) -> anyhow::Result<Vec<Made>> {
+    ) -> anyhow::Result<Rest<'a>> {
         let (mut compared, mut sums) = (Vec::new(), Vec::new());
         for &number in numbers {
             let (given, of_shot) = records.shot(number)?;
@@ -253,13 +252,15 @@ impl Compared {
         let gradients = station
             .born
             .gradients_among(ranks, &mut residuals, station.schedule()?)?;
-        let all = gradients.into_iter().zip(judged).zip(sums);
-        let made = all.map(|((mut values, (misfit, sources)), sums)| {
-            values.extend(sources);
-            let words = [vec![misfit.to_bits()], sums].concat();
-            Made { values, words }
-        });
-        Ok(made.collect())
+        Ok(Box::new(move || {
+            let all = gradients.by_parameters().into_iter().zip(judged).zip(sums);
+            let made = all.map(|((values, (misfit, own)), sums)| Made {
+                values,
+                own,
+                words: [vec![misfit.to_bits()], sums].concat(),
+            });
+            made.collect()
+        }))
     }
 
     /// The misfit of the records of a shot.

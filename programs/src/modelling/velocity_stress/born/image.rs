@@ -1,9 +1,10 @@
 //! Images by reverse-time migration: what `sfvsrtm2d-gpu` and `sfvsrtm3d-gpu` share.
 
-use super::kept::{Kept, Summed};
+use super::kept::{Kept, Stack, Summed};
 use super::params;
 use super::set_up::{self, SetUp, meet};
-use super::stations::{self, Records, Station, Ways};
+use super::stations::{Records, Rest, Station, Ways};
+use super::survey::{self, Shots};
 use crate::modelling::checkpoint::Sums;
 use crate::modelling::observed;
 use crate::modelling::shots::Made;
@@ -123,63 +124,51 @@ impl Asked {
     }
 }
 
-/// Sums over the shots: by kind image and illumination.
-struct Stack {
-    kinds: Vec<[Vec<f64>; 2]>,
-    /// Numbers of a line of the model.
-    line: usize,
-    /// Checksum of the data that were read.
-    read: [u64; 1],
+/// By kind image and illumination, summed over the shots.
+struct Images {
+    kinds: Vec<[Vec<f32>; 2]>,
 }
 
-impl Stack {
-    fn new(grid: &Grid, wanted: &Wanted) -> Self {
-        let (cells, lags) = (grid.cells(), wanted.lags.len());
-        let zeros = || [lags * cells, cells].map(|n| vec![0.0; n]);
+impl Images {
+    /// What a stack has of each kind: its image, then its illumination.
+    fn new(grid: &Grid, wanted: &Wanted, stack: Stack) -> Self {
+        let (cells, mut rest) = (grid.cells(), &stack.total()[..]);
+        let mut part = |numbers: usize| {
+            let (own, others) = rest.split_at(numbers.min(rest.len()));
+            rest = others;
+            own.to_vec()
+        };
+        let kinds = wanted.kinds.iter();
+        let kinds = kinds.map(|_| [wanted.lags.len() * cells, cells].map(&mut part));
         Self {
-            kinds: wanted.kinds.iter().map(|_| zeros()).collect(),
-            line: grid.n[0],
-            read: [0],
-        }
-    }
-
-    /// Adds a shot: by kind its image, then its illumination.
-    fn add(&mut self, mut values: &[f32]) {
-        for sum in self.kinds.iter_mut().flatten() {
-            let (own, rest) = values.split_at(sum.len().min(values.len()));
-            sum.iter_mut().zip(own).for_each(|(sum, &x)| *sum += f64::from(x));
-            values = rest;
+            kinds: kinds.collect(),
         }
     }
 
     /// Divides each image by its illumination and a share of the largest one.
     fn normalise(&mut self, share: f64) {
         for [image, light] in &mut self.kinds {
-            let least = share * light.iter().copied().fold(0.0, f64::max);
-            let least = least.max(f64::MIN_POSITIVE);
+            let largest = light.iter().copied().fold(0.0, f32::max);
+            let least = (share * f64::from(largest)).max(f64::MIN_POSITIVE);
             for image in image.chunks_exact_mut(light.len()) {
-                image
-                    .iter_mut()
-                    .zip(&*light)
-                    .for_each(|(image, light)| *image /= light + least);
+                for (image, &light) in image.iter_mut().zip(&*light) {
+                    *image = (f64::from(*image) / (f64::from(light) + least)) as f32;
+                }
             }
         }
     }
 }
 
-impl Summed for Stack {
+/// The sum of the shots so far.
+struct Found(Stack);
+
+impl Summed for Found {
     fn sums(&mut self) -> Sums<'_> {
-        let mut sums = Sums::default();
-        for (number, [image, light]) in self.kinds.iter_mut().enumerate() {
-            let name = |what: &str| format!("{what} {}", number + 1);
-            sums = sums.with(&name("image"), self.line, image);
-            sums = sums.with(&name("illumination"), self.line, light);
-        }
-        sums.with("the checksum of the data", 1, &mut self.read)
+        self.0.sums()
     }
 
-    fn read(&self) -> u64 {
-        self.read[0]
+    fn stack(&self) -> &Stack {
+        &self.0
     }
 }
 
@@ -204,34 +193,48 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         made.summary(job);
         stations[0].tell(job);
     }
-    let mut stack = Stack::new(&made.run.padded.model, &asked.wanted);
+    let (grid, wanted) = (&made.run.padded.model, &asked.wanted);
+    let numbers = [wanted.numbers(grid.cells()), grid.n[0]];
+    let mut found = Found(Stack::new("images and illuminations", numbers, kept.done()));
     let records = Records::new(job, vec![data], &made.run.spreads.picks, &stations);
     let records = world.agree(records)?;
-    let mut read = kept.begin((job, &made), &records, &mut stack, world)?;
+    kept.begin((job, &made), &records, &mut found, world)?;
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
         let given = station.records(given);
         let images = station
             .born
             .images_among(ranks, &given, (station.schedule()?, &asked.wanted))?;
-        let made = images.into_iter().zip(sums).map(|(pictures, words)| {
-            let parts = pictures
-                .into_iter()
-                .flat_map(|picture| [picture.image, picture.light]);
-            let values = parts.flatten().collect();
-            Made { values, words }
-        });
-        Ok(made.collect())
+        Ok(Box::new(move || {
+            let made = images.into_iter().zip(sums).map(|(pictures, words)| {
+                let parts = pictures.into_iter();
+                let parts: Vec<_> = parts.flat_map(|picture| [picture.image, picture.light]).collect();
+                Made {
+                    values: parts.concat(),
+                    own: Vec::new(),
+                    words,
+                }
+            });
+            made.collect()
+        }) as Rest<'_>)
     };
-    let shots = (kept.done(), made.shots());
-    stations::stack(stations, shots, world, &work, &mut |number, made| {
-        stack.add(&made.values);
-        read.add(&made.words);
-        stack.read = [read.sum()];
-        kept.behind(number, None, stack.sums())
+    let shots = Shots {
+        first: kept.done(),
+        end: made.shots(),
+        world,
+    };
+    survey::sum(stations, (shots, kept.most_together()), &work, &mut |node| {
+        node.of_shots
+            .iter()
+            .for_each(|(_, words)| found.0.note_read(words));
+        found.0.add(node.shots.clone(), node.sum);
+        kept.behind(&node.shots, None, found.sums())
     })?;
     world.agree(match output {
-        Some(output) => write(job, &made, (&asked, stack), output),
+        Some(output) => {
+            let images = Images::new(&made.run.padded.model, &asked.wanted, found.0);
+            write(job, &made, (&asked, images), output)
+        }
         None => Ok(()),
     })
 }
@@ -240,10 +243,10 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
 fn write(
     job: &mut Job,
     made: &SetUp,
-    (asked, mut stack): (&Asked, Stack),
+    (asked, mut images): (&Asked, Images),
     mut output: Output,
 ) -> anyhow::Result<()> {
-    for ([image, _], word) in stack.kinds.iter().zip(&asked.words) {
+    for ([image, _], word) in images.kinds.iter().zip(&asked.words) {
         if image.iter().all(|&x| x == 0.0) {
             job.warn(&format!(
                 "the image {word} is zero: no wave of the data met one of the sources; look at the data and the number of steps"
@@ -251,19 +254,19 @@ fn write(
         }
     }
     if job.flag("norm")? {
-        stack.normalise(job.double("eps")?);
+        images.normalise(job.double("eps")?);
     }
     if job.given("illum") {
-        write_light(job, made, asked, &stack)?;
+        write_light(job, made, asked, &images)?;
     }
-    for [image, _] in &stack.kinds {
-        output.write_f32(&rounded(image))?;
+    for [image, _] in &images.kinds {
+        output.write_f32(image)?;
     }
     Ok(output.finish()?)
 }
 
 /// Writes the illumination, of several images one behind the other.
-fn write_light(job: &mut Job, made: &SetUp, asked: &Asked, stack: &Stack) -> anyhow::Result<()> {
+fn write_light(job: &mut Job, made: &SetUp, asked: &Asked, images: &Images) -> anyhow::Result<()> {
     let mut file = job.tagged_output("illum")?;
     let plain = Asked {
         lags: [0; 3],
@@ -277,12 +280,8 @@ fn write_light(job: &mut Job, made: &SetUp, asked: &Asked, stack: &Stack) -> any
         _ => "squared waves of the sources that the images are made of",
     };
     observed::name(&mut file, "Illumination", quantity);
-    for [_, light] in &stack.kinds {
-        file.write_f32(&rounded(light))?;
+    for [_, light] in &images.kinds {
+        file.write_f32(light)?;
     }
     Ok(file.finish()?)
-}
-
-fn rounded(values: &[f64]) -> Vec<f32> {
-    values.iter().map(|&x| x as f32).collect()
 }

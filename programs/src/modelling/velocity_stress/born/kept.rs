@@ -5,32 +5,70 @@ use super::stations::Records;
 use crate::modelling::checkpoint::{Checksum, Identity, Resumed, Store, Sums, Wishes};
 use crate::modelling::model::Fingerprint;
 use crate::modelling::plan::{counted, gigabytes};
+use crate::modelling::shots::sum::TreeSum;
 use crate::modelling::world::World;
 use anyhow::{Context, ensure};
 use kernels::parallel::communicator::Alone;
 use kernels::time_loop::state::{Every, load, owned_bytes, save};
 use rsf_io::{Job, Output};
+use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-/// A checksum of what a survey has read of its data.
-#[derive(Default)]
-pub struct Read {
-    sum: u64,
+/// What the shots of a survey add up to so far, and a checksum of the data that they were made of.
+pub struct Stack {
+    sum: TreeSum,
+    name: &'static str,
+    /// Numbers of the sum, and of a line of it.
+    numbers: [usize; 2],
+    read: [u64; 1],
 }
 
-impl Read {
-    /// With those of the next shot.
-    pub fn add(&mut self, sums: &[u64]) {
-        for sum in sums {
-            self.sum = Checksum::new().with(&[self.sum, *sum]).end();
+impl Stack {
+    /// A sum of so many numbers, which so many of a line, by its name in states, behind so many shots, whose sums are to be loaded.
+    pub fn new(name: &'static str, numbers: [usize; 2], done: usize) -> Self {
+        Self {
+            sum: TreeSum::of_first(done, numbers[0]),
+            name,
+            numbers,
+            read: [0],
         }
     }
 
-    /// The checksum of all that was read.
-    pub fn sum(&self) -> u64 {
-        self.sum
+    /// Adds the sum of the next shots.
+    pub fn add(&mut self, shots: Range<usize>, values: Vec<f32>) {
+        self.sum.add(shots, values);
     }
+
+    /// Takes note of the checksums of what was read for the next shot.
+    pub fn note_read(&mut self, sums: &[u64]) {
+        self.read = [with_sums(self.read[0], sums)];
+    }
+
+    /// What a state holds.
+    pub fn sums(&mut self) -> Sums<'_> {
+        let mut sums = Sums::default();
+        for (shots, values) in self.sum.nodes_mut() {
+            let name = format!("{} of shots {} to {}", self.name, shots.start, shots.end - 1);
+            sums = sums.with(&name, self.numbers[1], values);
+        }
+        sums.with("the checksum of the data", 1, &mut self.read)
+    }
+
+    /// The sum of all shots.
+    pub fn total(self) -> Vec<f32> {
+        let sum = self.sum.total();
+        match sum.is_empty() {
+            true => vec![0.0; self.numbers[0]],
+            false => sum,
+        }
+    }
+}
+
+/// The checksum of all that was read, with those of the next shot.
+fn with_sums(known: u64, sums: &[u64]) -> u64 {
+    let with = |known: u64, sum: &u64| Checksum::new().with(&[known, *sum]).end();
+    sums.iter().fold(known, with)
 }
 
 /// What shots are added to.
@@ -38,8 +76,8 @@ pub trait Summed {
     /// What a state holds.
     fn sums(&mut self) -> Sums<'_>;
 
-    /// Checksum of the data that were read.
-    fn read(&self) -> u64;
+    /// The sum itself.
+    fn stack(&self) -> &Stack;
 }
 
 /// The states of a survey.
@@ -129,27 +167,27 @@ impl Kept {
         records: &Records,
         found: &mut dyn Summed,
         world: &World,
-    ) -> anyhow::Result<Read> {
+    ) -> anyhow::Result<()> {
         world.agree(match world.leads() {
             true => self
                 .load(job, made, found.sums())
-                .and_then(|()| self.pass(records, found.read())),
-            false => Ok(Read::default()),
+                .and_then(|()| self.pass(records, found.stack().read[0])),
+            false => Ok(()),
         })
     }
 
     /// Passes over the data of shots that the state has, which must be those that it was made of; on rank 0.
-    fn pass(&self, records: &Records, wanted: u64) -> anyhow::Result<Read> {
-        let mut read = Read::default();
+    fn pass(&self, records: &Records, wanted: u64) -> anyhow::Result<()> {
         let Some(resumed) = &self.resumed else {
-            return Ok(read);
+            return Ok(());
         };
+        let mut read = 0;
         for number in 0..resumed.step {
-            read.add(&records.shot(number)?.1);
+            read = with_sums(read, &records.shot(number)?.1);
         }
         let names = records.names();
         ensure!(
-            read.sum == wanted,
+            read == wanted,
             "{}: the state is of other data: the first {} of {} {} not those of that run; go on with the files of that run",
             resumed.name(),
             counted(resumed.step, "shot"),
@@ -160,7 +198,7 @@ impl Kept {
                 "are"
             }
         );
-        Ok(read)
+        Ok(())
     }
 
     /// Lets states count on what the output holds.
@@ -176,25 +214,35 @@ impl Kept {
         marks.files = output.data_file().into_iter().collect();
     }
 
-    /// Whether a state is due behind so many shots.
-    fn is_due(&self, done: usize) -> bool {
-        done < self.shots
+    /// The most shots that may be added up before a state is due.
+    pub fn most_together(&self) -> usize {
+        match (&self.wishes.file, self.wishes.every) {
+            (None, _) | (_, Every::Never) => usize::MAX,
+            (_, Every::Steps(jump)) => jump,
+            (_, Every::Time(_)) => 1,
+        }
+    }
+
+    /// Whether a state is due behind these shots.
+    fn is_due(&self, shots: &Range<usize>) -> bool {
+        shots.end < self.shots
             && match self.wishes.every {
-                Every::Steps(jump) => done.is_multiple_of(jump),
+                Every::Steps(jump) => shots.end / jump > shots.start / jump,
                 Every::Time(span) => self.saved.elapsed() >= span,
                 Every::Never => false,
             }
     }
 
-    /// Saves the sums behind shot number `number` if that is due; `output` is what has been written so far, if anything is.
+    /// Saves the sums behind these shots, the last ones that they have, if that is due; `output` is what has been written so far, if anything
+    /// is.
     pub fn behind(
         &mut self,
-        number: usize,
+        shots: &Range<usize>,
         output: Option<&mut Output>,
         sums: Sums<'_>,
     ) -> anyhow::Result<()> {
-        let done = number + 1;
-        if !self.is_due(done) {
+        let done = shots.end;
+        if !self.is_due(shots) {
             return Ok(());
         }
         if let (Some(output), Some(marks)) = (output, self.store.marks()) {

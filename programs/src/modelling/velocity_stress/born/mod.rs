@@ -9,6 +9,7 @@ mod params;
 mod sampling;
 mod set_up;
 mod stations;
+mod survey;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
@@ -19,12 +20,13 @@ use crate::modelling::observed;
 use crate::modelling::plan::gigabytes;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
-use kept::{Kept, Summed};
+use kept::{Kept, Stack, Summed};
 use kernels::parallel::communicator::Communicator;
 use rsf_io::{Input, Job, Output};
 use sampling::Sampling;
 use set_up::{SetUp, meet};
-use stations::{Records, Station, Ways, stack};
+use stations::{Records, Rest, Station, Ways};
+use survey::Shots;
 
 /// Runs `sfvsborn2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
@@ -130,39 +132,42 @@ fn forward(
             Ok(())
         };
         station.born.forward_among(ranks, Some(given), &mut take)?;
-        let (values, words) = (station.data(values), Vec::new());
-        Ok(vec![Made { values, words }])
+        let values = station.data(values);
+        let made = Made {
+            values,
+            ..Made::default()
+        };
+        Ok(Box::new(|| vec![made]) as Rest<'_>)
     };
-    let shots = (kept.done(), made.shots());
-    stack(stations, shots, world, &work, &mut |number, made| {
+    let shots = Shots {
+        first: kept.done(),
+        end: made.shots(),
+        world,
+    };
+    survey::each(stations, shots, &work, &mut |number, made| {
         let Some(data) = &mut data else { return Ok(()) };
         data.write_f32(&made.values)?;
-        kept.behind(number, Some(data), Sums::default())
+        kept.behind(&(number..number + 1), Some(data), Sums::default())
     })?;
     world.agree(data.map_or(Ok(()), |data| Ok(data.finish()?)))
 }
 
 /// What comes back of the shots so far.
 struct Found {
-    sum: Vec<f32>,
-    /// Numbers of a line of the model.
-    line: usize,
+    stack: Stack,
     /// 1 where any number of the data was not zero.
     heard: [u64; 1],
-    /// Checksum of the data that were read.
-    read: [u64; 1],
 }
 
 impl Summed for Found {
     fn sums(&mut self) -> Sums<'_> {
-        Sums::default()
-            .with("what has come back", self.line, &mut self.sum)
+        self.stack
+            .sums()
             .with("whether data are zero", 1, &mut self.heard)
-            .with("the checksum of the data", 1, &mut self.read)
     }
 
-    fn read(&self) -> u64 {
-        self.read[0]
+    fn stack(&self) -> &Stack {
+        &self.stack
     }
 }
 
@@ -180,15 +185,14 @@ fn back(
         stations[0].tell(job);
     }
     let name = input.name();
+    let numbers = [stations[0].born.perturbation_len(), made.run.padded.model.n[0]];
     let mut found = Found {
-        sum: vec![0.0; stations[0].born.perturbation_len()],
-        line: made.run.padded.model.n[0],
+        stack: Stack::new("what has come back", numbers, kept.done()),
         heard: [0],
-        read: [0],
     };
     let records = Records::new(job, vec![input], &made.run.spreads.picks, &stations);
     let records = world.agree(records)?;
-    let mut read = kept.begin((job, &made), &records, &mut found, world)?;
+    kept.begin((job, &made), &records, &mut found, world)?;
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
         let heard: Vec<_> = given
@@ -197,22 +201,32 @@ fn back(
             .collect();
         let given = station.records(given);
         let adjoints = station.born.adjoints_among(ranks, &given, station.schedule()?)?;
-        let all = adjoints.into_iter().zip(heard.into_iter().zip(sums));
-        let made = all.map(|(values, (heard, sums))| {
-            let words = [vec![heard], sums].concat();
-            Made { values, words }
-        });
-        Ok(made.collect())
+        Ok(Box::new(move || {
+            let all = adjoints
+                .by_parameters()
+                .into_iter()
+                .zip(heard.into_iter().zip(sums));
+            let made = all.map(|(values, (heard, sums))| Made {
+                values,
+                own: Vec::new(),
+                words: [vec![heard], sums].concat(),
+            });
+            made.collect()
+        }) as Rest<'_>)
     };
-    let shots = (kept.done(), made.shots());
-    let drift = stack(stations, shots, world, &work, &mut |number, made| {
-        let (heard, sums) = made.words.split_first().unwrap_or((&0, &[]));
-        found.heard[0] |= heard;
-        let sum = found.sum.iter_mut().zip(&made.values);
-        sum.for_each(|(sum, x)| *sum += x);
-        read.add(sums);
-        found.read = [read.sum()];
-        kept.behind(number, None, found.sums())
+    let shots = Shots {
+        first: kept.done(),
+        end: made.shots(),
+        world,
+    };
+    let drift = survey::sum(stations, (shots, kept.most_together()), &work, &mut |node| {
+        for (_, words) in &node.of_shots {
+            let (heard, sums) = words.split_first().unwrap_or((&0, &[]));
+            found.heard[0] |= heard;
+            found.stack.note_read(sums);
+        }
+        found.stack.add(node.shots.clone(), node.sum);
+        kept.behind(&node.shots, None, found.sums())
     })?;
     memory::tell_drift(job, drift);
     let Some(mut output) = output else {
@@ -221,7 +235,9 @@ fn back(
     if found.heard == [0] {
         job.warn(&format!("{name} is zero everywhere, and so is what comes back"));
     }
-    let written = output.write_f32(&found.sum).and_then(|()| output.finish());
+    let written = output
+        .write_f32(&found.stack.total())
+        .and_then(|()| output.finish());
     world.agree(written.map_err(Into::into))
 }
 

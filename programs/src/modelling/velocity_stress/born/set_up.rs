@@ -7,7 +7,8 @@ use crate::modelling::machine::{Machine, at_the_same_time, free};
 use crate::modelling::model::{Files, Fingerprint, Opened, Volumes, shared_grid};
 use crate::modelling::plan::{Report, counted, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
-use crate::modelling::shots;
+use crate::modelling::shots::sum::most_nodes;
+use crate::modelling::shots::{self, AHEAD};
 use crate::modelling::transport;
 use crate::modelling::world::{World, share_stdin};
 use anyhow::{Context, bail, ensure};
@@ -153,7 +154,7 @@ impl SetUp {
     /// a shot that is alone. All ranks call it.
     pub fn stations(&mut self, job: &Job, world: &World, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
         let shared = self.shots() == 1 && !world.is_alone() && self.machine().has_gpus();
-        let mut stations = world.agree(self.own_stations(job))?;
+        let mut stations = world.agree(self.own_stations(job, ways))?;
         if shared {
             stations.truncate(1);
             let station = world.agree(stations.pop().context("there is no machine"))?;
@@ -175,7 +176,7 @@ impl SetUp {
     }
 
     /// Reads the model and makes the operator of each machine, which none of them runs yet.
-    fn own_stations(&mut self, job: &Job) -> anyhow::Result<Vec<Station>> {
+    fn own_stations(&mut self, job: &Job, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
         let Some(files) = self.files.take() else {
             bail!("the model is read twice by the program");
         };
@@ -183,7 +184,7 @@ impl SetUp {
         let volumes = files.volumes(self.run.padded.ndim(), self.fingerprint.clone())?;
         let [shared, each] = needed(&self.run.padded, volumes.widest());
         let groups = self.machines.len();
-        let needed = self.sharing as f64 * (each + shared / groups as f64);
+        let needed = self.sharing as f64 * (each + (shared + self.of_sums(ways)) / groups as f64);
         let free = free_memory().unwrap_or(f64::INFINITY);
         ensure!(
             needed <= free,
@@ -208,6 +209,21 @@ impl SetUp {
             stations.push(stations[0].another(&machine.cpu)?);
         }
         Ok(stations)
+    }
+
+    /// Bytes of the sums of the shots, and of what groups have made and is not added yet.
+    fn of_sums(&self, ways: Ways<'_>) -> f64 {
+        let cells = self.run.padded.model.cells();
+        let numbers = match ways {
+            Ways::Forward => return 0.0,
+            Ways::Back(None) => self.names().len() * cells,
+            Ways::Back(Some(wanted)) => wanted.numbers(cells),
+        };
+        let most = match self.shots() {
+            1 => 1,
+            shots => most_nodes(shots) + shots.min((AHEAD + 1) * self.machines.len()),
+        };
+        (most * numbers * size_of::<f32>()) as f64
     }
 
     /// The answer of `plan=y` for a survey: what one shot takes in its reverse sweep, with such images if they are asked for, and what

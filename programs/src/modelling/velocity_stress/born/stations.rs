@@ -1,23 +1,22 @@
-//! Where the shots of a survey are made, one after the other, and what all of them together are.
+//! Where the shots of a survey are made, one after the other, and the data that they are made of.
 
 use super::super::Run;
 use super::super::spreads::move_to;
 use super::memory::{For, ReverseSweep};
 use super::sampling::Sampling;
+use super::survey::or_one_by_one;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::machine::Machine;
 use crate::modelling::observed::of_shot;
 use crate::modelling::picks::Picks;
-use crate::modelling::shots::{self, All, Made, Outcome, Worker};
-use crate::modelling::world::World;
-use anyhow::{Context, bail};
+use crate::modelling::shots::{All, Begun, Made};
+use anyhow::Context;
 use kernels::device::cpu::Cpu;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Wanted};
 use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
-use kernels::parallel::communicator::{Alone, Communicator};
+use kernels::parallel::communicator::Communicator;
 use rsf_io::{Input, Job};
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// What shots are run for.
@@ -57,8 +56,11 @@ pub struct Station {
 /// The data of several shots, and checksums of every input for each of them.
 type Given = (Vec<Vec<f32>>, Vec<Vec<u64>>);
 
+/// What is left of shots when a station has run them, and can be done while it runs the next ones.
+pub type Rest<'a> = Box<dyn FnOnce() -> Vec<Made> + Send + 'a>;
+
 /// What a station makes of shots that it runs side by side, with the ranks that share them.
-pub type Work<'a> = &'a (dyn Fn(&[usize], &Station, &dyn Communicator) -> anyhow::Result<Vec<Made>> + Sync);
+pub type Work<'a> = &'a (dyn Fn(&[usize], &Station, &dyn Communicator) -> anyhow::Result<Rest<'a>> + Sync);
 
 impl Station {
     /// For a survey of so many shots.
@@ -182,8 +184,8 @@ impl Station {
 
     /// What `work` makes of shots, each with how far its waves have drifted as its last word. Where one fails that runs side by side with
     /// others, all of them run once more, one by one.
-    fn make(&mut self, numbers: &[usize], work: Work<'_>, ranks: &dyn Communicator) -> All {
-        or_one_by_one(numbers, &mut |numbers| {
+    pub fn make<'a>(&mut self, numbers: &[usize], work: Work<'a>, ranks: &dyn Communicator) -> Begun<'a> {
+        let begun = or_one_by_one(numbers, &mut |numbers| {
             let made = self.attempt(numbers, work, ranks);
             match (self.shots, numbers) {
                 (2.., &[number]) => {
@@ -191,15 +193,32 @@ impl Station {
                 }
                 _ => made,
             }
-        })
+        });
+        let rest = move || -> All {
+            let of = |begun: anyhow::Result<Rest<'a>>| match begun {
+                Ok(rest) => rest().into_iter().map(Ok).collect(),
+                Err(error) => vec![Err(error)],
+            };
+            begun.into_iter().flat_map(of).collect()
+        };
+        match self.on_gpu() {
+            true => Begun::Rest(Box::new(rest)),
+            // The processors have nothing else to do meanwhile.
+            false => Begun::Ended(rest()),
+        }
     }
 
-    fn attempt(
+    /// Whether its steps run on a GPU, so that processors are idle meanwhile.
+    pub fn on_gpu(&self) -> bool {
+        self.born.runs_on_device()
+    }
+
+    fn attempt<'a>(
         &mut self,
         numbers: &[usize],
-        work: Work<'_>,
+        work: Work<'a>,
         ranks: &dyn Communicator,
-    ) -> anyhow::Result<Vec<Made>> {
+    ) -> anyhow::Result<Rest<'a>> {
         if self.shots > 1 {
             let shots = numbers.iter().map(|&number| {
                 let mut shot = self.run.shot.clone();
@@ -209,100 +228,13 @@ impl Station {
             let shots: Vec<_> = shots.collect();
             self.born.next_shots(&shots)?;
         }
-        let mut all = work(numbers, self, ranks)?;
+        let rest = work(numbers, self, ranks)?;
         let drift = self.born.drift().unwrap_or(f64::NAN);
-        all.iter_mut().for_each(|made| made.words.push(drift.to_bits()));
-        Ok(all)
-    }
-}
-
-/// Lets all stations of all ranks make the shots from number `first` on, and rank 0 `take` them in their order. How far waves have drifted
-/// that ran backwards, on rank 0.
-pub fn stack(
-    mut stations: Vec<Station>,
-    (first, shots): (usize, usize),
-    world: &World,
-    work: Work<'_>,
-    take: &mut dyn FnMut(usize, Made) -> anyhow::Result<()>,
-) -> anyhow::Result<Option<f64>> {
-    if stations.first().is_some_and(|station| station.shared) {
-        return shared(stations.remove(0), first..shots, world, (work, take));
-    }
-    let todo: Vec<usize> = (first..shots).collect();
-    let own = shots::of_rank(&todo, world).len();
-    stations.truncate(own);
-    let most = room_of_all(stations.iter().map(Station::side_by_side));
-    let batch = shots::batch(own, stations.len(), most);
-    let worker = |mut station: Station| -> Worker<'_> {
-        Worker::side_by_side(move |numbers| station.make(numbers, work, &Alone))
-    };
-    let workers = stations.into_iter().map(worker).collect();
-    let mut drifted: Option<f64> = None;
-    let taken = shots::in_order(
-        &todo,
-        (workers, batch),
-        world,
-        &mut |number, outcome| match outcome {
-            Outcome::Made(mut made) => {
-                let drift = made.words.pop().map_or(f64::NAN, f64::from_bits);
-                drifted = larger(drifted, drift);
-                take(number, made)
-            }
-            Outcome::Failed(error) => Err(error),
-            Outcome::Stopped(signal) => bail!("{signal} has ended the run"),
-        },
-    );
-    match taken {
-        Ok(()) => Ok(drifted),
-        // The other ranks do not know of it.
-        Err(error) => Err(world.fail(error)),
-    }
-}
-
-/// The same with shots that all ranks share: they make them one by one, and rank 0 takes them.
-fn shared(
-    mut station: Station,
-    shots: Range<usize>,
-    world: &World,
-    (work, take): (Work<'_>, &mut dyn FnMut(usize, Made) -> anyhow::Result<()>),
-) -> anyhow::Result<Option<f64>> {
-    let mut drifted = None;
-    for number in shots {
-        for made in station.make(&[number], work, world.ranks()) {
-            let taken = made.and_then(|mut made| {
-                let drift = made.words.pop().map_or(f64::NAN, f64::from_bits);
-                drifted = larger(drifted, drift);
-                if world.leads() { take(number, made) } else { Ok(()) }
-            });
-            // The other ranks do not know of it.
-            taken.map_err(|error| world.fail(error))?;
-        }
-    }
-    Ok(drifted)
-}
-
-/// Shots that run side by side on every station, of which one may have less room than the others.
-fn room_of_all(rooms: impl Iterator<Item = usize>) -> usize {
-    rooms.min().unwrap_or(1)
-}
-
-/// What an attempt makes of shots side by side; where it fails with several of them, of one after the other.
-fn or_one_by_one(numbers: &[usize], attempt: &mut dyn FnMut(&[usize]) -> anyhow::Result<Vec<Made>>) -> All {
-    match attempt(numbers) {
-        Ok(all) => all.into_iter().map(Ok).collect(),
-        Err(error) if numbers.len() == 1 => vec![Err(error)],
-        Err(_) => {
-            let one = |number: &usize| or_one_by_one(std::slice::from_ref(number), attempt);
-            numbers.iter().flat_map(one).collect()
-        }
-    }
-}
-
-/// The larger of what is known and the drift of one more shot, which is no number where no waves ran backwards.
-fn larger(known: Option<f64>, drift: f64) -> Option<f64> {
-    match drift.is_nan() {
-        true => known,
-        false => Some(known.map_or(drift, |known| known.max(drift))),
+        Ok(Box::new(move || {
+            let mut all = rest();
+            all.iter_mut().for_each(|made| made.words.push(drift.to_bits()));
+            all
+        }))
     }
 }
 
@@ -365,52 +297,5 @@ impl Records {
             all.push(values);
         }
         Ok((all, sums))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Made, larger, or_one_by_one, room_of_all};
-
-    #[test]
-    fn the_station_with_the_least_room_says_how_many_shots_run_side_by_side() {
-        assert_eq!(room_of_all([4, 2, 3].into_iter()), 2);
-        assert_eq!(room_of_all(std::iter::empty()), 1);
-    }
-
-    #[test]
-    fn a_shot_that_fails_beside_others_takes_none_of_them_along() {
-        let mut tried = Vec::new();
-        let mut attempt = |numbers: &[usize]| {
-            tried.push(numbers.to_vec());
-            anyhow::ensure!(!numbers.contains(&7), "no memory");
-            let made = |&number: &usize| Made {
-                values: vec![number as f32],
-                words: Vec::new(),
-            };
-            Ok(numbers.iter().map(made).collect())
-        };
-        let firsts = |all: super::All| -> Vec<Option<f32>> {
-            all.into_iter()
-                .map(|made| made.ok().map(|made| made.values[0]))
-                .collect()
-        };
-        let found = firsts(or_one_by_one(&[4, 7, 9], &mut attempt));
-        assert_eq!(found, [Some(4.0), None, Some(9.0)]);
-        assert_eq!(firsts(or_one_by_one(&[7], &mut attempt)), [None]);
-        assert_eq!(
-            firsts(or_one_by_one(&[2, 3], &mut attempt)),
-            [Some(2.0), Some(3.0)]
-        );
-        let wanted: [&[usize]; 6] = [&[4, 7, 9], &[4], &[7], &[9], &[7], &[2, 3]];
-        assert_eq!(tried, wanted);
-    }
-
-    #[test]
-    fn the_drift_of_a_survey_is_that_of_its_worst_shot() {
-        let of = |drifts: &[f64]| drifts.iter().fold(None, |known, &drift| larger(known, drift));
-        assert_eq!(of(&[2e-6, f64::NAN, 3e-6, 1e-6]), Some(3e-6));
-        assert_eq!(of(&[f64::NAN, 0.0]), Some(0.0));
-        assert_eq!(of(&[f64::NAN]), None);
     }
 }

@@ -1,0 +1,45 @@
+//! From the sums by coefficient that a reverse sweep leaves to derivatives by the parameters, which is work for processors: a device
+//! can run the next shots meanwhile.
+
+use super::Number;
+use super::coefficients::Background;
+use super::parameters::Parametrisation;
+use super::program::{Changes, Discrete};
+use rayon::prelude::*;
+use std::mem::take;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Memory of sums by coefficient, which the sweeps of a device take in turn: a set holds those of all shots that run side by side.
+pub type Spare<T> = Arc<Mutex<Vec<Vec<Changes<T>>>>>;
+
+/// What a reverse sweep has found of every shot, before it is put in terms of the parameters.
+pub struct Derivatives<T: Number> {
+    pub(super) program: Discrete<T>,
+    pub(super) medium: Arc<Background>,
+    pub(super) parameters: Arc<Parametrisation>,
+    pub(super) sums: Vec<Changes<T>>,
+    /// Where the memory of the sums goes when they are not needed any more.
+    pub(super) spare: Option<Spare<T>>,
+}
+
+impl<T: Number> Derivatives<T> {
+    /// The derivatives of every shot, `[parameter][cell of the model in file order]`, on the threads of the shot.
+    pub fn by_parameters(mut self) -> Vec<Vec<T>> {
+        let (program, medium, parameters) = (&self.program, &*self.medium, &*self.parameters);
+        let of = |sums: &mut Changes<T>| program.changed_transposed(medium, parameters, sums);
+        let sums = &mut self.sums;
+        program
+            .setup
+            .cpu
+            .install(|| sums.par_iter_mut().map(of).collect())
+    }
+}
+
+impl<T: Number> Drop for Derivatives<T> {
+    fn drop(&mut self) {
+        if let Some(spare) = &self.spare {
+            let sums = take(&mut self.sums);
+            spare.lock().unwrap_or_else(PoisonError::into_inner).push(sums);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Sums over the shots of a survey, in the shape of a binary tree over the numbers of the shots: the bits of a sum do not depend on who
+//! adds which part of it, and a rank sends one sum of several shots to rank 0 in place of each of them.
+
+use super::{Made, Outcome};
+use crate::modelling::world::World;
+use std::ops::Range;
+
+/// The most shots that a rank adds before it sends their sum.
+const MOST: usize = 8;
+
+/// Nodes of the tree: the sum of `2^k` shots, the first of which is a multiple of `2^k`, is that of its two halves. What is left at the end of
+/// a survey is added from the last shots to the first.
+#[derive(Debug, Default)]
+pub struct TreeSum {
+    /// From the first shots to the last.
+    nodes: Vec<(Range<usize>, Vec<f32>)>,
+}
+
+impl TreeSum {
+    /// The sum of the first `shots` shots, which are zero so far, of so many numbers: what a saved state is loaded into.
+    pub fn of_first(shots: usize, numbers: usize) -> Self {
+        let node = |shots: Range<usize>| (shots, vec![0.0; numbers]);
+        Self {
+            nodes: nodes(0..shots, usize::MAX).into_iter().map(node).collect(),
+        }
+    }
+
+    /// Adds a node, which follows those before.
+    pub fn add(&mut self, shots: Range<usize>, values: Vec<f32>) {
+        self.nodes.push((shots, values));
+        while let [.., (first, _), (second, _)] = self.nodes.as_slice()
+            && first.len() == second.len()
+            && first.end == second.start
+            && first.start.is_multiple_of(2 * first.len())
+        {
+            self.join();
+        }
+    }
+
+    /// Adds the last two nodes.
+    fn join(&mut self) {
+        let Some((second, values)) = self.nodes.pop() else {
+            return;
+        };
+        match self.nodes.last_mut() {
+            Some((shots, sum)) => {
+                sum.iter_mut().zip(values).for_each(|(sum, x)| *sum += x);
+                shots.end = second.end;
+            }
+            None => self.nodes.push((second, values)),
+        }
+    }
+
+    /// The sum of all shots; empty if there are none.
+    pub fn total(mut self) -> Vec<f32> {
+        while self.nodes.len() > 1 {
+            self.join();
+        }
+        self.nodes.pop().map(|(_, sum)| sum).unwrap_or_default()
+    }
+
+    /// The sums of nodes with their first and last shots, for states.
+    pub fn nodes_mut(&mut self) -> impl Iterator<Item = (&Range<usize>, &mut [f32])> {
+        self.nodes.iter_mut().map(|(shots, sum)| (&*shots, &mut sum[..]))
+    }
+}
+
+/// Sums that rank 0 holds at most while it adds up so many shots.
+pub fn most_nodes(shots: usize) -> usize {
+    (usize::BITS - shots.leading_zeros()) as usize
+}
+
+/// The nodes of at most `most` shots that these shots are made of, in their order.
+pub fn nodes(shots: Range<usize>, most: usize) -> Vec<Range<usize>> {
+    let (mut all, mut from) = (Vec::new(), shots.start);
+    while from < shots.end {
+        let aligned = 1usize << from.trailing_zeros().min(usize::BITS - 2);
+        let fits = 1usize << (shots.end - from).ilog2();
+        let size = aligned.min(fits).min(1 << most.ilog2());
+        all.push(from..from + size);
+        from += size;
+    }
+    all
+}
+
+/// Nodes of a survey among all ranks: the largest ones with which no rank has more to do than with single shots, and none larger than
+/// `most` shots.
+pub fn nodes_of_ranks(shots: Range<usize>, most: usize, world: &World) -> Vec<Range<usize>> {
+    let ranks = world.ranks().size();
+    let longest = |nodes: &[Range<usize>]| {
+        let of_rank = |rank| {
+            nodes
+                .iter()
+                .skip(rank)
+                .step_by(ranks)
+                .map(Range::len)
+                .sum::<usize>()
+        };
+        (0..ranks).map(of_rank).max().unwrap_or(0)
+    };
+    let single = nodes(shots.clone(), 1);
+    let (least, most) = (
+        longest(&single),
+        if world.is_alone() { 1 } else { most.clamp(1, MOST) },
+    );
+    let mut sizes = (1..=most).rev().map(|size| nodes(shots.clone(), size));
+    let found = sizes.find(|nodes| longest(nodes) <= least);
+    found.unwrap_or(single)
+}
+
+/// What became of a node: the sum of its shots, which `next` gives in their order, and one behind the other what belongs to each of them.
+pub(super) fn of_node(node: &Range<usize>, next: &mut dyn FnMut() -> Outcome) -> Outcome {
+    let (mut sum, mut all) = (TreeSum::default(), Made::default());
+    for number in node.clone() {
+        match next() {
+            Outcome::Made(made) => {
+                sum.add(number..number + 1, made.values);
+                all.own.extend(made.own);
+                all.words.extend(made.words);
+            }
+            ended => return ended,
+        }
+    }
+    all.values = sum.total();
+    Outcome::Made(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums that depend on their order.
+    fn values(shot: usize) -> Vec<f32> {
+        let large = if shot.is_multiple_of(4) { 1e8 } else { -1e8 };
+        let second = if shot.is_multiple_of(2) {
+            large
+        } else {
+            3.0 + shot as f32
+        };
+        vec![1.0 / (3.0 + shot as f32), second]
+    }
+
+    fn of_single(shots: Range<usize>) -> TreeSum {
+        let mut sum = TreeSum::default();
+        shots.for_each(|shot| sum.add(shot..shot + 1, values(shot)));
+        sum
+    }
+
+    #[test]
+    fn a_sum_has_the_bits_of_its_tree() {
+        let v = |shot: usize| values(shot)[1];
+        let wanted = ((v(0) + v(1)) + (v(2) + v(3))) + ((v(4) + v(5)) + v(6));
+        assert_eq!(of_single(0..7).total()[1].to_bits(), wanted.to_bits());
+        let others = (0..7).map(v).sum::<f32>();
+        assert_ne!(others.to_bits(), wanted.to_bits(), "the order is not seen here");
+        assert_eq!(TreeSum::default().total(), Vec::<f32>::new());
+        assert_eq!(of_single(0..1).total(), values(0));
+    }
+
+    #[test]
+    fn parts_of_any_size_add_up_to_the_same_bits() {
+        for shots in [1, 2, 5, 8, 13, 16, 31] {
+            let wanted = of_single(0..shots).total();
+            for most in [1, 2, 3, 4, 8, 64] {
+                // A state behind the first of them, then the rest.
+                for done in 0..shots {
+                    let mut sum = of_single(0..done);
+                    for node in nodes(done..shots, most) {
+                        assert!(node.len() <= most);
+                        sum.add(node.clone(), of_single(node).total());
+                    }
+                    assert_eq!(sum.total(), wanted, "{done} of {shots} shots, {most}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_state_holds_as_many_sums_as_are_told() {
+        for shots in 1..70 {
+            let mut most = 0;
+            let mut sum = TreeSum::default();
+            for shot in 0..shots {
+                sum.add(shot..shot + 1, values(shot));
+                most = most.max(sum.nodes_mut().count());
+                let mut loaded = TreeSum::of_first(shot + 1, 2);
+                let ranges = |sum: &mut TreeSum| -> Vec<Range<usize>> {
+                    sum.nodes_mut().map(|(shots, _)| shots.clone()).collect()
+                };
+                assert_eq!(ranges(&mut loaded), ranges(&mut sum));
+            }
+            assert!(most <= most_nodes(shots), "{most} sums of {shots} shots");
+        }
+    }
+
+    #[test]
+    fn a_shot_that_fails_ends_its_node() {
+        let one = |number: usize| match number {
+            6 => Outcome::Failed(anyhow::anyhow!("no memory")),
+            _ => Outcome::Made(Made {
+                values: values(number),
+                own: vec![number as f32],
+                words: vec![number as u64, 9],
+            }),
+        };
+        let (mut made, mut shot) = (0, 4..);
+        let mut next = || {
+            made += 1;
+            one(shot.next().unwrap_or_default())
+        };
+        let Outcome::Made(of_two) = of_node(&(4..6), &mut next) else {
+            panic!("both are made");
+        };
+        assert_eq!(of_two.values, of_single(4..6).total());
+        assert_eq!(of_two.own, [4.0, 5.0]);
+        assert_eq!(of_two.words, [4, 9, 5, 9]);
+        let ended = of_node(&(6..8), &mut next);
+        assert!(matches!(ended, Outcome::Failed(error) if error.to_string() == "no memory"));
+        assert_eq!(made, 3, "nothing is made behind a fault");
+    }
+}
