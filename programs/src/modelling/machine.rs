@@ -17,6 +17,7 @@ use kernels::parallel::slabs::{Cutting, Slab};
 use rsf_io::Job;
 use std::ops::Range;
 use std::sync::Arc;
+use std::thread::{JoinHandle, spawn};
 
 /// What is cut for the machines of a run.
 #[derive(Clone, Copy)]
@@ -184,8 +185,15 @@ impl Machine {
 
     /// Opens the GPUs, if any.
     pub fn open(&self) -> anyhow::Result<Vec<Arc<Gpu>>> {
-        let open = |found: &Properties| Ok(Arc::new(Gpu::open(found.number)?));
-        self.gpus.iter().map(open).collect()
+        at_the_same_time(&self.gpus, |found| Ok(Arc::new(Gpu::open(found.number)?)))
+    }
+
+    /// Begins to open the GPUs of these machines, which takes a second, beside other work: until the thread is joined and what it returns is
+    /// dropped, [`Machine::open`] finds them open. It tells of faults, too.
+    pub fn begin_to_open(machines: &[Self]) -> JoinHandle<Vec<Gpu>> {
+        let gpus = machines.iter().flat_map(|machine| &machine.gpus);
+        let numbers: Vec<_> = gpus.map(|gpu| gpu.number).collect();
+        spawn(|| at_the_same_time(numbers, |number| Ok(Gpu::open(number)?)).unwrap_or_default())
     }
 }
 

@@ -2,80 +2,77 @@
 
 use super::{Made, Outcome};
 use crate::modelling::world::{World, of_another};
-use anyhow::bail;
-use kernels::parallel::communicator::{PIECE, Topic};
+use anyhow::{bail, ensure};
+use kernels::parallel::communicator::Topic;
 use rsf_io::Signal;
 
-/// Sends what became of a shot to rank 0, in messages that say whether another one follows.
+/// Bytes of a message with values at most: memory of this size is used again and again.
+const PIECE: usize = 8 << 20;
+
+/// Sends what became of a shot to rank 0: a message that says what comes, and its values in further ones.
 pub fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {
-    let bytes = to_bytes(outcome, &world.name());
-    let last = bytes.len().div_ceil(PIECE) - 1;
-    for (k, piece) in bytes.chunks(PIECE).enumerate() {
-        let message = [&[u8::from(k < last)], piece].concat();
-        world.ranks().send_to_root(Topic::Traces, message)?;
-    }
+    let (head, values) = split(outcome, &world.name());
+    world.ranks().send_to_root(Topic::Traces, head)?;
+    let mut pieces = bytemuck::cast_slice::<f32, u8>(&values).chunks(PIECE);
+    pieces.try_for_each(|piece| world.ranks().send_to_root(Topic::Traces, piece.to_vec()))?;
     Ok(world.ranks().flush()?)
 }
 
 /// On rank 0: what became of the next shot of another rank.
 pub fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
-    let mut bytes = Vec::new();
-    loop {
-        let message = world.ranks().receive_from(Topic::Traces, from)?;
-        let Some((&more, piece)) = message.split_first() else {
-            break;
-        };
-        bytes.extend_from_slice(piece);
-        if more == 0 {
-            break;
+    let next = || world.ranks().receive_from(Topic::Traces, from);
+    let Some((mut outcome, count)) = of_head(&next()?) else {
+        bail!("ranks do not understand each other");
+    };
+    if let Outcome::Made(made) = &mut outcome {
+        made.values.reserve_exact(count);
+        while made.values.len() < count {
+            let piece: Vec<f32> = bytemuck::pod_collect_to_vec(&next()?);
+            ensure!(!piece.is_empty(), "ranks do not understand each other");
+            made.values.extend_from_slice(&piece);
         }
     }
-    match from_bytes(&bytes) {
-        Some(outcome) => Ok(outcome),
-        None => bail!("ranks do not understand each other"),
-    }
+    Ok(outcome)
 }
 
-/// Of `name`, the rank.
-fn to_bytes(outcome: Outcome, name: &str) -> Vec<u8> {
+/// The first message of `name`, the rank, and the values that follow.
+fn split(outcome: Outcome, name: &str) -> (Vec<u8>, Vec<f32>) {
     match outcome {
         Outcome::Made(Made { values, own, words }) => {
-            let mut bytes = vec![0];
-            bytes.reserve(17 + 8 * words.len() + 4 * (own.len() + values.len()));
-            bytes.extend(
-                [words.len(), own.len()]
-                    .into_iter()
-                    .flat_map(|len| (len as u64).to_le_bytes()),
-            );
-            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            let lens = [words.len(), own.len(), values.len()].map(|len| len as u64);
+            let words = lens.iter().chain(&words).flat_map(|word| word.to_le_bytes());
+            let mut bytes: Vec<u8> = std::iter::once(0).chain(words).collect();
             bytes.extend_from_slice(bytemuck::cast_slice(&own));
-            bytes.extend_from_slice(bytemuck::cast_slice(&values));
-            bytes
+            (bytes, values)
         }
-        Outcome::Failed(error) => format!("\u{1}{name}: {error:#}").into_bytes(),
-        Outcome::Stopped(signal) => vec![2, signal.number()],
+        Outcome::Failed(error) => (format!("\u{1}{name}: {error:#}").into_bytes(), Vec::new()),
+        Outcome::Stopped(signal) => (vec![2, signal.number()], Vec::new()),
     }
 }
 
-/// What [`to_bytes`] wrote.
-fn from_bytes(bytes: &[u8]) -> Option<Outcome> {
+/// What the first message says, without the values, and how many of them follow.
+fn of_head(bytes: &[u8]) -> Option<(Outcome, usize)> {
     let (&kind, rest) = bytes.split_first()?;
-    Some(match kind {
+    let outcome = match kind {
         0 => {
-            let (lens, rest) = rest.split_at_checked(16)?;
+            let (lens, rest) = rest.split_at_checked(24)?;
             let len = |k: usize| usize::try_from(u64::from_le_bytes(lens.as_chunks::<8>().0[k])).ok();
-            let (words, rest) = rest.split_at_checked(len(0)?.checked_mul(8)?)?;
-            let (own, values) = rest.split_at_checked(len(1)?.checked_mul(4)?)?;
+            let (words, own) = rest.split_at_checked(len(0)?.checked_mul(8)?)?;
+            if own.len() != len(1)?.checked_mul(4)? {
+                return None;
+            }
             let words = words.as_chunks::<8>().0.iter();
-            Outcome::Made(Made {
-                values: bytemuck::pod_collect_to_vec(values),
+            let made = Made {
+                values: Vec::new(),
                 own: bytemuck::pod_collect_to_vec(own),
                 words: words.map(|&word| u64::from_le_bytes(word)).collect(),
-            })
+            };
+            return Some((Outcome::Made(made), len(2)?));
         }
         1 => Outcome::Failed(of_another(String::from_utf8_lossy(rest).into_owned())),
         _ => Outcome::Stopped(Signal::of(*rest.first()?)?),
-    })
+    };
+    Some((outcome, 0))
 }
 
 #[cfg(test)]
@@ -85,33 +82,29 @@ mod tests {
 
     #[test]
     fn outcomes_travel_as_bytes() {
-        let made = Made {
-            values: vec![1.5, -0.0, f32::MIN_POSITIVE],
+        let made = |values: Vec<f32>| Made {
+            values,
             own: vec![-7.25, 0.5],
             words: vec![7, u64::MAX],
         };
-        let bytes = to_bytes(
-            Outcome::Made(Made {
-                values: made.values.clone(),
-                own: made.own.clone(),
-                words: made.words.clone(),
-            }),
-            "rank 1",
-        );
-        assert!(matches!(from_bytes(&bytes), Some(Outcome::Made(found)) if found == made));
-        let none = to_bytes(Outcome::Made(Made::default()), "rank 1");
-        assert!(matches!(from_bytes(&none), Some(Outcome::Made(found)) if found == Made::default()));
-        let failed = to_bytes(Outcome::Failed(anyhow!("not finite")), "rank 1 on a");
-        let Some(Outcome::Failed(error)) = from_bytes(&failed) else {
+        let values = vec![1.5, -0.0, f32::MIN_POSITIVE];
+        let (head, sent) = split(Outcome::Made(made(values.clone())), "rank 1");
+        assert_eq!(sent, values);
+        let found = of_head(&head);
+        assert!(matches!(found, Some((Outcome::Made(found), 3)) if found == made(Vec::new())));
+        let (none, _) = split(Outcome::Made(Made::default()), "rank 1");
+        assert!(matches!(of_head(&none), Some((Outcome::Made(found), 0)) if found == Made::default()));
+        let (failed, _) = split(Outcome::Failed(anyhow!("not finite")), "rank 1 on a");
+        let Some((Outcome::Failed(error), 0)) = of_head(&failed) else {
             panic!("another outcome");
         };
         assert_eq!(error.to_string(), "rank 1 on a: not finite");
         let signal = Signal::of(15).unwrap();
-        let stopped = to_bytes(Outcome::Stopped(signal), "rank 1");
-        assert!(matches!(from_bytes(&stopped), Some(Outcome::Stopped(found)) if found == signal));
-        let long = [&[0, 9][..], &[0; 15], &[1]].concat();
-        for damaged in [&[][..], &[0, 1], &long, &[2], &[2, 9]] {
-            assert!(from_bytes(damaged).is_none(), "{damaged:?}");
+        let (stopped, _) = split(Outcome::Stopped(signal), "rank 1");
+        assert!(matches!(of_head(&stopped), Some((Outcome::Stopped(found), 0)) if found == signal));
+        let long = [&[0, 9][..], &[0; 23], &[1]].concat();
+        for damaged in [&[][..], &[0, 1], &long, &[2], &[2, 9], &head[..head.len() - 1]] {
+            assert!(of_head(damaged).is_none(), "{damaged:?}");
         }
     }
 }

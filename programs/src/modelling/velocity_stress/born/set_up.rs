@@ -154,7 +154,10 @@ impl SetUp {
     /// a shot that is alone. All ranks call it.
     pub fn stations(&mut self, job: &Job, world: &World, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
         let shared = self.shots() == 1 && !world.is_alone() && self.machine().has_gpus();
-        let mut stations = world.agree(self.own_stations(job, ways))?;
+        let opening = Machine::begin_to_open(&self.machines);
+        let stations = self.own_stations(job, ways);
+        let _open = opening.join();
+        let mut stations = world.agree(stations)?;
         if shared {
             stations.truncate(1);
             let station = world.agree(stations.pop().context("there is no machine"))?;
