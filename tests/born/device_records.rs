@@ -37,7 +37,11 @@ fn records_of_many_receivers_come_in_pieces<A: Accelerator>(open: Open<A>) {
         for (all, few) in all.iter().zip(&few) {
             let rows = all.chunks_exact(RECEIVERS).zip(few.chunks_exact(AT_A_TIME));
             for (step, (all, few)) in rows.enumerate() {
-                assert_eq!(all[first..first + AT_A_TIME], *few, "receiver {first}, step {step}");
+                assert_eq!(
+                    all[first..first + AT_A_TIME],
+                    *few,
+                    "receiver {first}, step {step}"
+                );
             }
         }
     }
