@@ -4,7 +4,7 @@
 use crate::cases::{World, difference, settings};
 use crate::runs::{Machines, misfit, on, prepare};
 use crate::saved_states::{Draw, Sheets, Shelf, from_step};
-use crate::shots::{Tape, medium, part};
+use crate::shots::{Tape, lengths, medium, part};
 use crate::staggered::{Case, cases};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
@@ -79,8 +79,10 @@ fn displaced<A: Accelerator>(
         1 => vec![run(&Alone)],
         n => thread_ranks(n, Capabilities::default(), |ranks| run(ranks)),
     };
+    let tape = tapes.swap_remove(0).expect("the shot runs");
+    tape.assert_lengths(lengths(shot, world.padded.ndim()));
     Given {
-        tape: tapes.swap_remove(0).expect("the shot runs"),
+        tape,
         peaks: Vec::new(),
         states: shelf.states(),
     }

@@ -52,6 +52,30 @@ fn gains_of_panels() {
     assert_eq!(bytes(&bench, "pclip=100"), bytes(&bench, "pclip=100 gainpanel=1"));
 }
 
+/// So many of ten values lie below the clip as come nearest to the percentage, and distances are those from `bias=`.
+#[test]
+fn clips_have_their_share_of_values_below() {
+    let bench = Bench::new();
+    let values: Vec<f32> = (1..=10).map(|k| k as f32).collect();
+    bench.dataset("a.rsf", &[10], &values);
+    for bias in [0.0f32, 3.0, -2.5] {
+        for percent in [4.0f32, 12.0, 37.0, 54.0, 77.0, 88.0] {
+            let clip: f32 = {
+                bench.run(&format!("sfbyte < a.rsf pclip={percent} bias={bias} > b.rsf"));
+                bench.run("sfget < b.rsf clip parform=n").trim().parse().unwrap()
+            };
+            // What lies on both sides of the bias at one distance is counted as one of two.
+            let below = values.iter().filter(|x| (*x - bias).abs() < clip).count() as f32;
+            let most = below + values.iter().filter(|x| (*x - bias).abs() == clip).count() as f32;
+            let share = percent / 10.0;
+            assert!(
+                most > below && below - 0.5 <= share && share < most - 0.5,
+                "bias={bias} pclip={percent}: {below} of 10 values lie below {clip}"
+            );
+        }
+    }
+}
+
 #[test]
 fn scales_of_bytes() {
     let bench = Bench::new();

@@ -230,6 +230,28 @@ fn odd_files_are_told_by_sfin() {
         "{}",
         said.err
     );
+    // Numbers of every size are counted.
+    for (format, size) in [
+        ("native_uchar", 1),
+        ("native_short", 2),
+        ("native_int", 4),
+        ("native_complex", 8),
+        ("native_double", 8),
+    ] {
+        let header = format!("n1=10 n2=2 data_format={format} esize={size} in=./sized.rsf@\n");
+        bench.put("sized.rsf", &header);
+        bench.put("sized.rsf@", vec![1u8; 20 * size]);
+        let said = bench.sh("sfin sized.rsf");
+        assert!(
+            said.code == 0 && !said.err.contains("that the header says"),
+            "{format}: {}",
+            said.err
+        );
+        bench.put("sized.rsf@", vec![1u8; 15 * size]);
+        let told = format!("{} bytes, 75% of the {}", 15 * size, 20 * size);
+        let said = bench.sh("sfin sized.rsf");
+        assert!(said.err.contains(&told), "{format}: {}", said.err);
+    }
     assert!(
         bench
             .sh("sfin zero.rsf")

@@ -217,11 +217,38 @@ fn headers_are_made_where_there_are_none() {
     bench.run(
         "sfsegyread tape=a.sgy tfile=t.rsf hfile=header bfile=binary > d.rsf; sfwindow < d.rsf n1=2 > w.rsf",
     );
+    let own = "C 1 A LINE OF THE USUAL FILE";
+    bench.put("header", format!("{own:3200}"));
     let said = bench.sh("sfsegywrite < w.rsf tape=w.sgy tfile=t.rsf").err;
     assert!(said.contains("3 trace headers said another ns or dt"), "{said}");
-    bench.run("sfsegyread tape=w.sgy tfile=t.rsf > e.rsf");
+    bench.run("sfsegyread tape=w.sgy tfile=t.rsf hfile=h > e.rsf");
+    assert!(bench.bytes("h").starts_with(own.as_bytes()));
     assert_eq!(bench.lengths("e.rsf", 2), [2, 3]);
     assert_eq!(bench.reals("e.rsf")[..2], bench.reals("d.rsf")[..2]);
+}
+
+/// Words of two bytes take what two bytes hold, with a sign or without one.
+#[test]
+fn words_of_binary_headers_take_what_they_hold() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=4 n2=2 > d.rsf");
+    for (fold, bytes) in [
+        (-32768, [0x80, 0]),
+        (-1, [255, 255]),
+        (32767, [0x7f, 255]),
+        (32768, [0x80, 0]),
+        (65535, [255, 255]),
+    ] {
+        bench.run(&format!("sfsegywrite < d.rsf tape=x.sgy fold={fold}"));
+        assert_eq!(bench.bytes("x.sgy")[3226..3228], bytes, "fold={fold}");
+    }
+    for fold in [-32769, 65536] {
+        let said = bench.refused(&format!("sfsegywrite < d.rsf tape=x.sgy fold={fold} > o.rsf"));
+        assert!(
+            said.contains(&format!("fold={fold} does not fit into 2 bytes")),
+            "{said}"
+        );
+    }
 }
 
 /// Every format that the standard has kept, in both orders of bytes, for traces that are longer than two bytes can count.

@@ -53,6 +53,8 @@ fn geometry_goes_to_segy_and_comes_back() {
         ("x=0.5:300.5:100 z=5", 1),
         ("x=0:300:100 z=5 n=3 dx=50", 3),
         ("x=0:300:100 y=7.25,8,9,10 z=5", 1),
+        // In single precision these lie on either side of their decimals.
+        ("x=0.29,-0.29,8.7,-1.13 y=0.57,0.58,-0.57,1.16 z=2.3", 1),
     ] {
         let bench = Bench::new();
         survey(&bench, receivers);

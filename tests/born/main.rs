@@ -18,6 +18,7 @@ mod derivative;
 #[macro_use]
 mod devices;
 mod device_images;
+mod device_records;
 mod drift;
 mod image;
 mod image_physics;

@@ -12,16 +12,30 @@ use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::Transport;
 use std::sync::Arc;
 
+/// How messages travel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    transport: Transport,
+    talents: Capabilities,
+    /// A rank whose devices open no memory of others.
+    closed: Option<usize>,
+}
+
 /// The devices of a rank among so many of each rank; their streams lag behind each other.
-fn devices(rank: &ThreadRank, counts: &[usize]) -> Vec<Arc<Emulator>> {
+fn devices(rank: &ThreadRank, counts: &[usize], closed: Option<usize>) -> Vec<Arc<Emulator>> {
     let before: usize = counts[..rank.rank()].iter().sum();
-    (before..before + counts[rank.rank()])
-        .map(|k| Arc::new(Emulator::new().numbered(k).late(k as u64)))
-        .collect()
+    let device = |k: usize| {
+        let device = Emulator::new().numbered(k).late(k as u64);
+        Arc::new(match closed == Some(rank.rank()) {
+            true => device.closed(),
+            false => device,
+        })
+    };
+    (before..before + counts[rank.rank()]).map(device).collect()
 }
 
 /// Compares ranks with one device.
-fn compare(case: &Case, counts: &[usize], (transport, talents): (Transport, Capabilities), seed: u64) {
+fn compare(case: &Case, counts: &[usize], way: Way, seed: u64) {
     let shot = shot(case);
     let mut random = Random(seed);
     let mut one = case.born::<f32>(&shot, case.medium());
@@ -31,14 +45,14 @@ fn compare(case: &Case, counts: &[usize], (transport, talents): (Transport, Capa
     let (data, schedules) = data_and_schedules(&one, case, &mut random);
     let alone = &kernels::parallel::communicator::Alone;
     let wanted = all(&one, (alone, case), [&model, &data], &schedules);
-    let of_ranks = thread_ranks(counts.len(), talents, |rank| {
+    let of_ranks = thread_ranks(counts.len(), way.talents, |rank| {
         let mut born = case.born::<f32>(&shot, case.medium());
-        born.run_on_ranks(devices(rank, counts), rank, transport)
+        born.run_on_ranks(devices(rank, counts, way.closed), rank, way.transport)
             .expect("devices that can share the grid");
         let found = all(&born, (rank, case), [&model, &data], &schedules);
         (found, born.drift())
     });
-    let what = format!("ranks of {counts:?} devices, {transport:?}, {schedules:?}: {case:?}");
+    let what = format!("ranks of {counts:?} devices, {way:?}, {schedules:?}: {case:?}");
     assert_same_bits(&wanted, &of_ranks[0].0, &what);
     for (_, drift) in &of_ranks {
         assert_eq!(*drift, one.drift(), "{what}");
@@ -56,9 +70,15 @@ fn ranks_share_shots_with_the_bits_of_one_device() {
         ..Capabilities::default()
     };
     let ways = [
-        (Transport::Auto, Capabilities::default()),
-        (Transport::HostStaged, Capabilities::default()),
-        (Transport::Auto, apart),
+        Way::default(),
+        Way {
+            transport: Transport::HostStaged,
+            ..Way::default()
+        },
+        Way {
+            talents: apart,
+            ..Way::default()
+        },
     ];
     for round in 0..3 {
         let mut case = any(&mut random);
@@ -83,6 +103,19 @@ fn ranks_share_shots_with_the_bits_of_one_device() {
             compare(&case, counts, way, 2132);
         }
     }
+    // One end of a link opens the other's memory and the other end does not: both go through the hosts.
+    let case = Case {
+        more: 14,
+        nt: 10,
+        ..plain(2)
+    };
+    for closed in [0, 1] {
+        let way = Way {
+            closed: Some(closed),
+            ..Way::default()
+        };
+        compare(&case, &[1, 1, 1], way, 2133);
+    }
 }
 
 /// More devices than the grid has planes for, and a transport that there is not, are refused on all ranks.
@@ -96,7 +129,7 @@ fn what_ranks_cannot_share_is_refused_on_all_of_them() {
     let refused = |transport: Transport, counts: &[usize]| -> Vec<String> {
         thread_ranks(counts.len(), Capabilities::default(), |rank| {
             let mut born = case.born::<f32>(&shot(&case), case.medium());
-            let made = born.run_on_ranks(devices(rank, counts), rank, transport);
+            let made = born.run_on_ranks(devices(rank, counts, None), rank, transport);
             made.expect_err("ranks that cannot share the grid").to_string()
         })
     };
@@ -121,7 +154,7 @@ fn a_residual_that_is_refused_ends_the_run_of_every_rank() {
     let case = Case { more: 14, ..plain(2) };
     let said = thread_ranks(2, Capabilities::default(), |rank| {
         let mut born = case.born::<f32>(&shot(&case), case.medium());
-        born.run_on_ranks(devices(rank, &[1, 1]), rank, Transport::Auto)
+        born.run_on_ranks(devices(rank, &[1, 1], None), rank, Transport::Auto)
             .expect("devices that can share the grid");
         let schedule = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("it fits");
         let mut refuse = |_: Vec<Vec<f32>>| Err(Error::setup("no residual today"));

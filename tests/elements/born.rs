@@ -68,6 +68,18 @@ fn the_transpose_of_linearised_modelling_is_exact() {
         &desk,
         &format!("{RUN} vp=vp.rsf qp=qp.rsf qs=qs.rsf qmech=coarse wrt=vp,vs,rho,qp,qs tdc=y"),
     );
+    // A grid for each region, of the speeds and of what is lost.
+    for (name, first) in [("vp.rsf", 2700.0f32), ("qp.rsf", 70.0), ("qs.rsf", 45.0)] {
+        let values: Vec<f32> = (0..2 * NODES)
+            .map(|k| first * (1.0 + 0.01 * (k % 8) as f32))
+            .collect();
+        desk.dataset(name, &format!("{GRID} n3=2"), &values);
+    }
+    desk.dataset("dm.rsf", &format!("{GRID} n3=2 n4=5"), &[1.0; 10 * NODES]);
+    dottest(
+        &desk,
+        &format!("{RUN} vp=vp.rsf qp=qp.rsf qs=qs.rsf wrt=vp,vs,rho,qp,qs"),
+    );
     // c11, c13, c33 and c55.
     let planes = [1.7e10f32, 5.5e9, 1.4e10, 4.5e9];
     let constants: Vec<f32> = planes

@@ -148,7 +148,9 @@ fn subdomains_are_told_how_many_records_there_are() {
             Some(&mut checkpoints),
         )
         .expect("the waves run");
-    for ((step, state), records) in shelf.states().iter().zip([12, 24, 35]) {
+    let states = shelf.states();
+    assert_eq!(states.len(), 3);
+    for ((step, state), records) in states.iter().zip([12, 24, 35]) {
         let mut group = on_host(sectors(2, 0));
         group.resume(&Alone, &mut Sheets(state)).expect("a sound state");
         group.run(&mut Tape::default()).expect("the waves run");

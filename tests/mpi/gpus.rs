@@ -155,3 +155,30 @@ fn velocity_and_stress_share_gpus_among_ranks() {
     assert_told_once(&short, ["rank 1 on ", "memory for this run"]);
     assert_told_once(&asked, ["exchange=device", "exchange=auto"]);
 }
+
+/// A linearised shot that is alone is shared by the GPUs of all ranks and runs to its end.
+#[test]
+fn ranks_share_a_linearised_shot() {
+    let Some(mpirun) = launcher("ranks_share_a_linearised_shot") else {
+        return;
+    };
+    let desk = velocity_stress::desk(2);
+    let line = velocity_stress::words(2).replace(" snap=y jsnap=20", "");
+    let modelled = desk.sh(&format!("{line} >observed.rsf"));
+    assert_eq!(modelled.code, 0, "{}", modelled.err);
+    let (_, words) = line.split_once(' ').expect("a program and its words");
+    let words = words.replace("device=cpu", "verb=y");
+    for program in ["sfvsborn2d-gpu adj=y", "sfvsgrad2d-gpu", "sfvsrtm2d-gpu"] {
+        for (more, told) in [
+            ("plan=y", "nothing was run"),
+            ("", "as each of 2 GPUs that share a shot"),
+        ] {
+            let Some(rank) = rank_of(&desk, Driver::Fake, &format!("{program} {words} {more}")) else {
+                return;
+            };
+            let done = launch(&desk, mpirun, &format!("{rank} : {rank} <observed.rsf >out.rsf"));
+            assert_eq!(done.code, 0, "{program} {more}: {}", done.err);
+            assert!(done.err.contains(told), "{program} {more}: {}", done.err);
+        }
+    }
+}

@@ -245,3 +245,35 @@ fn shots_side_by_side_are_taken_apart_and_run_alone_where_they_fail() {
         assert_eq!(run.err.contains("(701)"), code == 1, "{shots}: {run:?}");
     }
 }
+
+/// Shots of a pipe that a GPU runs side by side are at hand once more where they cannot run together, and the history names the first of
+/// the GPUs that take shots.
+#[test]
+fn shots_of_a_pipe_run_alone_where_they_fail_together() {
+    let (desk, line) = survey("");
+    let (_, words) = line.split_once(' ').expect("a program and its words");
+    // All three shots in one batch.
+    let little = ("FAKE_MEMORY", "400000000");
+    for (asked, variables, told) in [
+        ("gpu=0", vec![little], "GPU 0 Fake 0 (90)"),
+        (
+            "gpu=0",
+            vec![little, ("FAKE_REFUSED", "20"), ("CUDA_SYNC", "1")],
+            "GPU 0 Fake 0 (90)",
+        ),
+        ("gpu=0,1 ngpu=1", vec![MEMORY], "GPU 0 Fake 0 (90)"),
+        ("gpu=1,0 ngpu=1", vec![MEMORY], "GPU 1 Fake 1 (90)"),
+    ] {
+        let line = format!("{line} device=cpu | sfvsborn2d-gpu adj=y {words} {asked} verb=y > change.rsf");
+        let Some(run) = on(&desk, Driver::Fake, &variables, &line) else {
+            return;
+        };
+        assert_eq!(run.code, 0, "{asked}: {run:?}");
+        let header = std::fs::read_to_string(desk.path("change.rsf")).expect("a header");
+        let named = header
+            .lines()
+            .rfind(|line| line.contains("GPU"))
+            .unwrap_or_default();
+        assert!(named.contains(told), "{asked}: {header}");
+    }
+}

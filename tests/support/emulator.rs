@@ -29,6 +29,7 @@ pub struct Emulator {
     reversed: bool,
     ledger: Arc<Ledger>,
     late: Option<Late>,
+    opens_memory: bool,
     recording: Mutex<Option<Vec<Work>>>,
     replays: AtomicUsize,
 }
@@ -72,6 +73,7 @@ impl Emulator {
             reversed: false,
             ledger: Arc::default(),
             late: None,
+            opens_memory: true,
             recording: Mutex::default(),
             replays: AtomicUsize::new(0),
         }
@@ -87,6 +89,12 @@ impl Emulator {
     /// and what events leave open is done in an order that follows from the seed.
     pub fn late(mut self, seed: u64) -> Self {
         self.late = Some(Late::open(seed));
+        self
+    }
+
+    /// It opens no memory of other processes.
+    pub fn closed(mut self) -> Self {
+        self.opens_memory = false;
         self
     }
 
@@ -385,7 +393,7 @@ impl Accelerator for Emulator {
     }
 
     fn import_ipc(&self, words: &[u8]) -> Option<Box<dyn Memory>> {
-        let (address, bytes) = words.split_at_checked(8)?;
+        let (address, bytes) = words.split_at_checked(8).filter(|_| self.opens_memory)?;
         let [address, bytes] = [address, bytes].map(|w| w.try_into().ok().map(u64::from_le_bytes));
         let borrowed = Borrowed {
             address: address?,

@@ -56,7 +56,7 @@ pub struct ThreadRank {
 }
 
 /// What the ranks of a test can do.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Capabilities {
     /// Messages may lie in the memory of devices.
     pub reach_devices: bool,
