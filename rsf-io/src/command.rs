@@ -281,7 +281,11 @@ fn unknown(program: &'static Program, key: &str) -> String {
         .min()
         .filter(|(distance, name)| *distance <= 1 + name.len() / 4 && *distance < name.len());
     match near {
-        Some((_, name)) => format!("unknown parameter {key}= (did you mean {name}= ?)"),
+        // A name with # stands for one with the number of an axis.
+        Some((_, name)) => format!(
+            "unknown parameter {key}= (did you mean {}= ?)",
+            name.replace('#', "1")
+        ),
         None => format!("unknown parameter {key}="),
     }
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use self::found::open_data;
+use self::found::{near, open_data};
 use crate::ascii::{Scan, Scanner};
 use crate::data::{Complex, Element, Form, Format, Kind};
 use crate::{Axis, Error, Header, Result};
@@ -421,7 +421,7 @@ impl Input {
 
 /// Opens a file for reading; a directory is refused where `wanted` was expected.
 pub(crate) fn open_file(path: &Path, name: &str, wanted: &str) -> Result<File> {
-    let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}"), e))?;
+    let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}{}", near(path)), e))?;
     match file.metadata() {
         Ok(meta) if meta.is_dir() => Err(Error::new(format!(
             "cannot read {name}: it is a directory, {wanted} was expected"

@@ -205,6 +205,12 @@ fn warnings_name_what_differs_and_what_is_unknown() {
     piped("sfput data_format=native_int", "no effect without esize=");
     piped("sfget", "no key is given");
     warned("sfspike n1=9 mags=2", "did you mean mag=");
+    piped("sfsmooth rect=3", "did you mean rect1=");
+    piped(
+        "sfmutter v0=1e9 tp=0",
+        "no sample was muted: offsets are those of axis 2",
+    );
+    piped("sfmutter slope0=1e9 t0=1e9 tp=0", "every sample was muted");
     warned("sfspike n1=9 n10=2", "unknown parameter n10=");
     warned("sfspike n1=9 word", "`word` is ignored");
     let strict = bench.sh("RSF_STRICT=1 sfspike n1=9 mags=2 > out.rsf < /dev/null");

@@ -226,6 +226,22 @@ fn what_has_no_gradient_is_refused() {
         let ended = desk.sh(&format!("sfsemgrad2d-gpu < data.rsf {RUN} {words} > x.rsf"));
         assert!(ended.code != 0 && ended.err.contains(said), "{words}: {ended:?}");
     }
+    for (turn, back) in [
+        ("sftransp plane=13", "sftransp plane=13"),
+        (
+            "sftransp plane=23 | sftransp plane=12",
+            "sftransp plane=12 | sftransp plane=23",
+        ),
+        ("sftransp plane=12", "sftransp plane=12"),
+        ("sftransp plane=23", "sftransp plane=23"),
+    ] {
+        let ended = desk.sh(&format!("{turn} < data.rsf | sfsemgrad2d-gpu {RUN} > x.rsf"));
+        let said = format!("with other axes: {back} turns them");
+        assert!(ended.code != 0 && ended.err.contains(&said), "{turn}: {ended:?}");
+        desk.ran(&format!(
+            "{turn} < data.rsf | {back} > same.rsf; cmp same.rsf@ data.rsf@"
+        ));
+    }
     let plan = desk.ran(&format!("sfsemgrad2d-gpu {RUN} plan=y"));
     assert!(plan.err.contains("421 of 421 steps at a time"), "{plan:?}");
 }

@@ -213,6 +213,22 @@ class Markdown(unittest.TestCase):
                 run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
                 self.assertEqual(run.returncode, 0, run.stderr)
 
+    def test_commands_that_need_the_flow_of_a_chapter_say_so(self):
+        """A reader who pastes commands into an empty folder must know where the files come from that no command before has made."""
+        needing = set()
+        for chapter in chapters.find(os.path.join(TOP, "book")):
+            commands = "\n".join(re.findall(r"^```\n(sf.*?|G=.*?|for .*?)^```", chapter.text(), re.MULTILINE | re.DOTALL))
+            made = set(re.findall(r"(?:> |=)(\w[\w-]*)\.rsf", commands))
+            # In a loop the name is that of a word.
+            for name, words in re.findall(r"^for (\w+) in (.*?); ?do", commands, re.MULTILINE):
+                ends = re.findall(rf"> \$\{{{name}(?:%=\*)?\}}(\w*)\.rsf", commands)
+                made.update(word.partition("=")[0] + end for word in words.split() for end in ends)
+            lacking = set(re.findall(r"< (\w[\w-]*)\.rsf", commands)) - made
+            if lacking and chapter.runs() and chapter.name.startswith("user/"):
+                needing.add(os.path.basename(chapter.name))
+                self.assertIn("made by the flow of this chapter", chapter.text(), lacking)
+        self.assertLessEqual({"14-an-image", "15-a-better-image", "16-the-rock-itself", "22-a-gradient-under-a-hill"}, needing)
+
     def test_marks_that_mean_nothing_stay(self):
         self.assertEqual(markdown.inline("2 * 3 * 4 < 5 & `a*b*c`"), "2 * 3 * 4 &lt; 5 &amp; <code>a*b*c</code>")
 

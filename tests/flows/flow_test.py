@@ -191,6 +191,16 @@ class Pictures(Scratch):
         ):
             self.assertIn(line + "\n", text)
 
+    def test_a_result_is_no_part_of_a_picture(self):
+        both = "Result('both', 'a b', 'SideBySideAniso')\n"
+        self.flows("Result('a', None, 'grey')\nPlot('b', None, 'grey')\n" + both)
+        status, text = self.scons("-n")
+        self.assertNotEqual(status, 0)
+        self.assertIn("both is made of a, which is a Result here: the parts of a picture are made by Plot('a', ...)", text)
+        # Another flow may make the part, or it lies there.
+        self.flows("Result('a', None, 'grey')\nFlow('a.svg', None, 'grey')\nPlot('b', None, 'grey')\n" + both)
+        self.assertIn("columns=2 a.svg b.svg > Fig/both.png", self.made("-n"))
+
 
 class Fetching(Scratch):
     def test_copies_folders_and_sentences(self):

@@ -72,6 +72,12 @@ class Jobs(Scratch):
         for x in (30, 45):
             below = np.abs(self.array("image").reshape(-1, 151, 81)[0, x, 30:])
             self.assertLess(abs(10 * (30 + below.argmax()) - (495 + x)), 220)
+        # The mute has taken what comes before the offset over 1500 m/s and 0.3 s, and left what comes later.
+        back, muted = self.array("back"), self.array("muted")[:, :, 0].transpose(0, 2, 1)
+        for trace in (0, 16, 32):
+            edge = int(((100 + 25 * trace) / 1500 + 0.3) / 0.004)
+            self.assertEqual(np.abs(muted[1, trace, :edge]).max(), 0)
+            np.testing.assert_array_equal(muted[1, trace, edge + 40 :], back[1, trace, edge + 40 :])
         share = float(re.search(r"misfit (\S+) of the first", inversion).group(1))
         self.assertLess(share, 0.3)
         self.assertEqual((self.array("tti").shape[0], self.array("tti-data").shape[0]), (6, 175))

@@ -65,6 +65,46 @@ class Runs(Scratch):
         with self.assertRaisesRegex(ValueError, "all as names or all as True"):
             shot(snap=True, wfl=kept, pressure=True)
 
+    def in_folder(self):
+        """Files go into the folder of the test, numbers beside their headers."""
+        before, old = os.getcwd(), os.environ.get("DATAPATH")
+        os.chdir(self.folder)
+        os.environ["DATAPATH"] = self.folder + os.sep
+        self.addCleanup(os.chdir, before)
+        self.addCleanup(lambda: os.environ.pop("DATAPATH") if old is None else os.environ.update(DATAPATH=old))
+
+    def test_out_names_a_file_for_standard_output_and_a_mesh_needs_it(self):
+        self.in_folder()
+        self.assertEqual(shot(out="data.rsf"), "data.rsf")
+        np.testing.assert_array_equal(sifaka.read("data.rsf"), shot())
+        self.assertEqual(sifaka.run("window", "data.rsf", n3=5).shape, (5, 2, 4))
+        with self.assertRaisesRegex(ValueError, "out=data.rsf is a file that sfwindow reads"):
+            sifaka.run("window", "data.rsf", out="data.rsf")
+        with self.assertRaisesRegex(ValueError, "all as names or all as True"):
+            shot(out="data.rsf", pressure=True)
+        ground = sifaka.grid(np.linspace(100, 150, 11), x=(0, 100))
+        box = dict(surfaces=[1000, ground], layers=4, nx=4, rho=2300, vp=3000, vs=1700, judge=False)
+        with self.assertRaisesRegex(ValueError, r"a mesh as several files.*give out='mesh.rsf'"):
+            sifaka.run("sfhexmesh", **box)
+        mesh = sifaka.run("sfhexmesh", **box, out="hill.rsf")
+        self.assertTrue(os.path.exists("hill-nodes.rsf"))
+        run = dict(sou=sifaka.points(x=500, z=400), rec=sifaka.points(x=[200, 800], z=200), nt=50, dt=0.004, stf="ricker", freq=3, m0=1e12, device="cpu")
+        data = sifaka.run("sfsem2d-gpu", mesh=mesh, **run)
+        self.assertEqual(data.dims, ("t", "component", "r"))
+        self.assertIn("bin", sifaka.run("sfhexmesh", mesh=mesh).dims)
+
+    def test_transposed_and_plain_arrays_are_told_how_to_turn(self):
+        words = dict(vp=sifaka.grid(3000, x=(0, 10, 61), z=(0, 10, 41)))
+        words.update(vs=words["vp"] / 1.8, den=0 * words["vp"] + 2200, sou=sifaka.points(x=300, z=100), nt=120, dt=0.001)
+        words.update(rec=sifaka.points(x=range(100, 500, 100), z=20), stf="ricker", freq=20, m0=1e12, device="cpu")
+        data = shot()
+        with self.assertRaisesRegex(sifaka.ProgramError, "sftransp plane=13 turns them"):
+            sifaka.run("sfvsgrad2d-gpu", data.transpose("r", "component", "t"), **words)
+        with self.assertRaisesRegex(sifaka.ProgramError, "sfput o3=0.0005 d3=0.001 gives them its times"):
+            sifaka.run("sfvsgrad2d-gpu", data.values, **words)
+        with self.assertRaisesRegex(sifaka.ProgramError, r"vp=\(array\) has n1=41 but vs=\(array\) has n1=61: both must lie on one grid; sftransp exchanges"):
+            sifaka.run("sfvsgrad2d-gpu", data, **dict(words, vs=words["vs"].values.T))
+
     def test_streams_lists_of_files_text_and_pictures(self):
         line = sifaka.run("math", n1=5, d1=0.5, output="x1", label1="Time", unit1="s")
         np.testing.assert_array_equal(sifaka.run("sfwindow", line, f1=1, n1=3), [0.5, 1, 1.5])
@@ -92,6 +132,10 @@ class Runs(Scratch):
             sifaka.grid(1, z=(0, 10))
         with self.assertRaisesRegex(ValueError, "points have x, z"):
             sifaka.points(x=1)
+        with self.assertRaisesRegex(ValueError, "x has 2 numbers and z has 3 numbers"):
+            sifaka.points(x=[1, 2], z=[1, 2, 3])
+        with self.assertRaisesRegex(FileNotFoundError, "did you mean sfvsgrad2d-gpu or sfvsgrad3d-gpu"):
+            sifaka.run("sfvsgrad")
 
     def test_which_programs_run(self):
         def program(folder, name, version):

@@ -176,6 +176,8 @@ class Seismology(Scratch):
             seismology.named(data(), ["IV.AAA"])
         with self.assertRaisesRegex(ValueError, "a component is called x"):
             seismology.to_stream(data(), orient={"z": ("Z", -1.0)})
+        with self.assertRaisesRegex(ValueError, "dimensions t, component and r, and these are Time, component, r: rename them"):
+            seismology.to_stream(data().rename(t="Time"))
 
 
 @needs_packages(sifaka)

@@ -230,6 +230,21 @@ fn layers_of_cpml_are_told() {
 }
 
 #[test]
+fn a_folder_of_a_run_is_told_from_that_of_its_mesh() {
+    let (mesh, folder) = (original("hex8.msh"), tempfile::tempdir().unwrap());
+    let below = folder.path().join("MESH");
+    fs::create_dir(&below).unwrap();
+    write(&below, &mesh, 5);
+    let text = format!("{:#}", specfem::read(folder.path()).unwrap_err());
+    let advice = format!(
+        "holds no mesh, and {0}/MESH does: give specfem={0}/MESH",
+        folder.path().display()
+    );
+    assert!(text.contains(&advice), "{text}");
+    specfem::read(&below).unwrap();
+}
+
+#[test]
 fn a_missing_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let text = format!("{:#}", specfem::read(folder.path()).unwrap_err());

@@ -194,6 +194,13 @@ fn histories_that_the_run_cuts_are_told() {
         ];
         refused(&desk, 2, &format!("{key}=-1"), &[&words[0], &words[1]]);
     }
+    let listed = "onset=0.1,0.2 is a list of numbers, and onset= takes an RSF file";
+    refused(
+        &desk,
+        2,
+        "onset=0.1,0.2",
+        &[listed, "echo 0.1,0.2 | sfcsv2rsf > onset.rsf makes one with n1=2"],
+    );
     warned(&desk, 2, "tau=1", &["ends after 0.06 s", "largest value", "nt="]);
     warned(&desk, 2, "tau=0.025", &["ends after 0.06 s", "nt="]);
     let line = line(2).replace("tau=0.008", "");

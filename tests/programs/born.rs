@@ -167,6 +167,9 @@ fn bad_input_is_refused() {
     desk.dataset("zero.rsf", "n1=3 n2=2 n3=60 o3=0.0005 d3=0.001", &[0.0; 360]);
     desk.dataset("late.rsf", "n1=3 n2=2 n3=60 o3=0.1 d3=0.001", &[1.0; 360]);
     desk.dataset("nan.rsf", "n1=3 n2=2 n3=60 o3=0.0005 d3=0.001", &[f32::NAN; 360]);
+    desk.dataset("turned.rsf", "n1=60 n2=2 n3=3 d1=0.001", &[1.0; 360]);
+    desk.dataset("traces.rsf", "n1=60 n2=3 n3=2 d1=0.001", &[1.0; 360]);
+    desk.dataset("plain.rsf", "n1=3 n2=2 n3=60", &[1.0; 360]);
     for (extra, input, wanted) in [
         ("adj=n", "data.rsf", "adj=n takes a perturbation of the model"),
         (
@@ -180,6 +183,17 @@ fn bad_input_is_refused() {
             "has n3=60 records and this run has 61 at the same times",
         ),
         ("adj=y", "late.rsf", "ends at 0.159 s"),
+        ("adj=y", "turned.rsf", "other axes: sftransp plane=13 turns them"),
+        (
+            "adj=y",
+            "traces.rsf",
+            "other axes: sftransp plane=12 | sftransp plane=23 turns them",
+        ),
+        (
+            "adj=y",
+            "plain.rsf",
+            "sfput o3=0.0005 d3=0.001 gives them its times",
+        ),
         ("adj=y", "nan.rsf", "all must be finite"),
         ("adj=y memory=0.00001", "data.rsf", "of memory at least"),
         ("wrt=vp", "dm.rsf", "wrt="),

@@ -239,6 +239,7 @@ fn what_does_not_go_together_is_refused() {
         ),
         ("data=speed", "receivers record velocity, displacement"),
         ("data=das", "data=das wants along=, the direction of the fibre"),
+        ("data=das", "(sfpoints x=0 z=1 > along.rsf is straight down)"),
         (
             "data=pressure das=d.rsf along=along.rsf gauge=900",
             "an end of the gauge of receiver 1 at ",

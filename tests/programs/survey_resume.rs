@@ -49,6 +49,10 @@ fn further_quantities_are_taken_over() {
         ),
         ("p.rsf,p.rsf,d.rsf", "has n2=1 "),
         ("data.rsf,gone.rsf,d.rsf", "takes the data of an earlier run"),
+        (
+            "data2.rsf",
+            "resume=data2.rsf is empty: is it the output of this run, too?",
+        ),
     ] {
         let run = desk.sh(&format!(
             "{} > data2.rsf",

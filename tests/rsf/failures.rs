@@ -28,6 +28,10 @@ fn inputs_that_cannot_be_read() {
             "cannot read ccc=dir: it is a directory, an RSF file was expected",
         ),
         (
+            "ccc=empty",
+            "cannot read ccc=empty (there is empty.rsf): No such file or directory",
+        ),
+        (
             "ccc=empty.rsf",
             "ccc=empty.rsf: is empty, an RSF header was expected",
         ),

@@ -140,6 +140,24 @@ fn values_that_are_no_medium() {
 }
 
 #[test]
+fn anisotropy_in_percent_is_warned_of() {
+    for (word, told) in [
+        ("epsilon=20", true),
+        ("eps2=-15", true),
+        ("epsilon=0.3", false),
+        ("nu=20", false),
+    ] {
+        let outcome = run(&format!("vp=2 vs=1 ro=2 {word} {GRID}"), None);
+        assert_eq!(
+            outcome.stderr.contains("is it in percent?"),
+            told,
+            "{word}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
 fn tilts_that_do_not_fit() {
     let ti = "vp=2 vs=1 ro=2 epsilon=0.2 n1=3 n2=3";
     refused(

@@ -105,7 +105,7 @@ class Project(Environment):
             self["ENV"]["RSF_STRICT"] = "1"
         self.SConsignFile(self.path + ".sconsign")
         self.notes = rsf.run.Notes(self.path)
-        self.views, self.pictures, self.results = [], {}, []
+        self.views, self.pictures, self.results, self.parts = [], {}, [], []
         self.names = rsf.prog.names()
         if not self.names and not (GetOption("clean") or GetOption("help")):
             stop(f"there are no programs in {self.bindir}, and none on PATH; build them with ./sconsw at the top of the project, or put an installation's bin on PATH, then run this again.")
@@ -164,6 +164,7 @@ class Project(Environment):
         if flow is None:
             source, flow = target, source
         if flow in rsf.pictures.COMPOSITIONS:
+            self.parts += [(target, part) for part in listed(source) if isinstance(part, str)]
             source = [self._picture(part) for part in listed(source)]
             moves = flow == "Movie"
             flow = rsf.pictures.COMPOSITIONS[flow](len(source)) + " " + (vppen or "")
@@ -210,6 +211,11 @@ class Project(Environment):
 
     def End(self):
         """Called once, behind the last flow."""
+        for whole, part in self.parts:
+            picture = self._picture(part)
+            drawn = [os.path.splitext(os.path.basename(name))[0] for name in self.results]
+            if part in drawn and not self.File(picture).has_builder() and not os.path.exists(picture):
+                stop(f"{os.path.basename(whole)} is made of {part}, which is a Result here: the parts of a picture are made by Plot('{part}', ...), beside that Result or instead of it.")
         listing = "\n".join(self.results) or "nothing: there is no Result in this SConstruct"
         names = self.Command("results", [], Action(lambda target, source, env: print(listing), None))
         self.AlwaysBuild(names)

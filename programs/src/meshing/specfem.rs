@@ -10,7 +10,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use kernels::mesh::{MOST_ELEMENTS, Near, cell};
 use rsf_io::Job;
 
@@ -97,6 +97,12 @@ fn thickness(mesh: &RawMesh) -> Option<f64> {
 /// A file that is missing or damaged, or does not fit the others: a sentence with file and line.
 pub fn read(folder: &Path) -> Result<RawMesh> {
     let path = |file: &str| folder.join(file);
+    let (here, below) = (path(NEEDED[0]), path("MESH").join(NEEDED[0]));
+    ensure!(
+        here.exists() || !below.exists(),
+        "specfem={0} holds no mesh, and {0}/MESH does: give specfem={0}/MESH",
+        folder.display()
+    );
     read_files(&|file| path(file).display().to_string(), &|file| {
         if !NEEDED.contains(&file) && !path(file).exists() {
             return Ok(None);

@@ -24,7 +24,8 @@ impl Fibre {
     pub fn read(job: &mut Job, ndim: usize, channels: usize) -> anyhow::Result<Self> {
         if !job.has_input("along") {
             bail!(
-                "data=das wants along=, the direction of the fibre: n1={ndim}, x[, y], z, one for all receivers or one each"
+                "data=das wants along=, the direction of the fibre: n1={ndim}, x[, y], z, one for all receivers or one each, as sfpoints makes it (sfpoints x=0{} z=1 > along.rsf is straight down)",
+                if ndim == 3 { " y=0" } else { "" }
             );
         }
         let file = job.input("along")?;

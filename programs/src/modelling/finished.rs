@@ -5,6 +5,7 @@ use super::spreads::Spreads;
 use anyhow::{Context, bail, ensure};
 use rsf_io::{Axis, Input, Job};
 use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
 
 /// Numbers that are looked at together.
@@ -64,6 +65,10 @@ impl Finished {
         job.accept_cut_along(SHOTS);
         let mut inputs = Vec::new();
         for path in named(&text) {
+            ensure!(
+                !fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0),
+                "resume={path} is empty: is it the output of this run, too? The shell empties that file before the program starts, so the output needs another name"
+            );
             inputs.push(
                 job.open_as(format!("resume={path}"), OsStr::new(path))
                     .context(TAKES)?,

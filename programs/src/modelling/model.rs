@@ -48,8 +48,9 @@ pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
                 None
             };
             if let Some((key, one, two)) = differ {
+                let hint = swapped(first, file).unwrap_or_default();
                 bail!(
-                    "{c} has {key}{number}={one} but {r} has {key}{number}={two}: both must lie on one grid"
+                    "{c} has {key}{number}={one} but {r} has {key}{number}={two}: both must lie on one grid{hint}"
                 );
             }
         }
@@ -57,6 +58,13 @@ pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     }
     grid.check().with_context(|| first.name())?;
     Ok(grid)
+}
+
+/// What is said of two files of which one has its first two axes exchanged.
+fn swapped(first: &Input, other: &Input) -> Option<&'static str> {
+    let [a, b] = [first, other].map(|file| [1, 2].map(|i| file.axis(i).n));
+    (a[0] != a[1] && a == [b[1], b[0]])
+        .then_some("; sftransp exchanges the first two axes of a file, and z comes first")
 }
 
 /// The model grid of files with one number a cell, after checking that they share it.

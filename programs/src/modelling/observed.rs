@@ -120,10 +120,76 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<D
     let (last, whole) = (o + (n as f64 - 1.0) * d, run.begin + run.steps as f64 * run.dt);
     ensure!(
         last <= whole + 1e-3 * run.dt,
-        "{name} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {whole} s: give nt={} or more, or take the beginning of the data by sfwindow n3=",
-        ((last - run.begin) / run.dt * (1.0 - 1e-9)).ceil()
+        "{name} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {} s: give nt={} or more, or take the beginning of the data by sfwindow n3={}",
+        whole as f32,
+        ((last - run.begin) / run.dt * (1.0 - 1e-9)).ceil(),
+        lost_times(run, n, step)
     );
     Ok(Some(found))
+}
+
+/// What is said of data that have as many records as the run and end after it: their header has lost its times, as that of a plain array has.
+fn lost_times(run: &Recorded, n: usize, step: f64) -> String {
+    if n != run.steps.div_ceil(run.jdata) {
+        return String::new();
+    }
+    let [step, first] = [step as f32, run.first as f32];
+    format!(
+        ". The data have as many records as this run: if they were recorded by its steps, sfput o3={first} d3={step} gives them its times"
+    )
+}
+
+/// The sentence for data that do not have the axes of a survey: receivers, components, times and shots. `wanted` are the numbers of receivers and
+/// components, `shots` those of the run and of the whole survey.
+pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [usize; 2]) -> String {
+    let found = [1, 2, 3, 4].map(|i| data.axis(i).n);
+    let of_shots = match shots {
+        [1, 1] => String::new(),
+        [run, whole] if run == whole => format!(", n4={run} shots"),
+        [run, whole] => format!(", n4={run} shots (or all {whole})"),
+    };
+    let [receivers, components] = wanted;
+    let hint = match turned(found, wanted, shots) {
+        Some(words) => format!(". These seem to be such data with other axes: {words} turns them"),
+        None if found[..2] == wanted && found[3] < shots[0] => {
+            format!(
+                ". shots= names the shots that the data hold, as in shots=1-{}",
+                found[3]
+            )
+        }
+        None => String::new(),
+    };
+    format!(
+        "{} has n1={} n2={} n3={} n4={} and {} values; {what} takes data of this survey: n1={receivers} receivers, n2={components} components, n3 times{of_shots}{hint}",
+        data.name(),
+        found[0],
+        found[1],
+        found[2],
+        found[3],
+        data.len()
+    )
+}
+
+/// The programs that give data of these axes the order receiver, component, time, shot, where they are such data in another order.
+fn turned(n: [usize; 4], [receivers, components]: [usize; 2], shots: [usize; 2]) -> Option<&'static str> {
+    let (is_receivers, is_components) = (|i: usize| n[i] == receivers, |i: usize| n[i] == components);
+    let counts_shots = |i: usize| shots.contains(&n[i]);
+    let without_components = components == 1 && counts_shots(2) && n[3] == 1;
+    if is_components(1) && is_receivers(2) && counts_shots(3) {
+        Some("sftransp plane=13")
+    } else if is_receivers(1) && is_components(2) && counts_shots(3) {
+        Some("sftransp plane=12 | sftransp plane=23")
+    } else if is_receivers(1) && without_components {
+        Some("sftransp plane=12 | sfspray axis=2 n=1")
+    } else if is_receivers(0) && is_components(2) && counts_shots(3) {
+        Some("sftransp plane=23")
+    } else if is_receivers(0) && without_components {
+        Some("sfspray axis=2 n=1")
+    } else if is_components(0) && is_receivers(1) && counts_shots(3) {
+        Some("sftransp plane=12")
+    } else {
+        None
+    }
 }
 
 /// Whether any of these data counts: is not zero, and has a weight.

@@ -3,8 +3,10 @@
 use anyhow::{Context, Result, bail};
 use rsf_io::{Axis, Input, Job, NumberOrFile};
 
-use super::recipe::{ALPHA, Law, NAMES, NU, Recipe, VP, Values};
+use super::recipe::{ALPHA, EPSILON, Law, NAMES, NU, Recipe, VP, Values};
 
+/// Parameters of anisotropy of rock stay below this.
+const LARGEST: f32 = 2.0;
 /// Four terabytes a plane.
 const MOST_CELLS: f64 = 1e12;
 
@@ -58,7 +60,14 @@ impl Model {
                 NumberOrFile::Number(0.0)
             };
             sources.push(match value {
-                NumberOrFile::Number(v) => Source::Number(f64::from(v)),
+                NumberOrFile::Number(v) => {
+                    if (EPSILON..NU).contains(&slot) && v.abs() > LARGEST {
+                        job.warn(&format!(
+                            "{name}={v}: parameters of anisotropy are fractions, and no rock has one beyond {LARGEST}: is it in percent?"
+                        ));
+                    }
+                    Source::Number(f64::from(v))
+                }
                 NumberOrFile::File(input) => {
                     grid = Some(agreed(grid, &input)?);
                     opened(input).with_context(|| format!("{name}="))?

@@ -109,3 +109,13 @@ fn own_path(header: &Path) -> PathBuf {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
     folder.join(header.file_name().unwrap_or_default())
 }
+
+/// Names the file that is called like `path` with the usual suffix behind it, if only that one is there.
+pub(super) fn near(path: &Path) -> String {
+    let mut longer = path.as_os_str().to_owned();
+    longer.push(".rsf");
+    match !path.exists() && Path::new(&longer).is_file() {
+        true => format!(" (there is {})", longer.display()),
+        false => String::new(),
+    }
+}

@@ -63,6 +63,13 @@ impl Job {
                 "{key}={word} is a number, and {key}= takes an RSF file ({doc}): sfmath n1= output={word} makes one that has this number everywhere, with n2= and so on, or < FILE for the axes of another file"
             )));
         }
+        let numbers = word.split(',').map(str::parse::<f64>);
+        if numbers.clone().count() > 1 && numbers.into_iter().all(|number| number.is_ok()) {
+            return Err(Error::new(format!(
+                "{key}={word} is a list of numbers, and {key}= takes an RSF file ({doc}): echo {word} | sfcsv2rsf > {key}.rsf makes one with n1={}",
+                word.split(',').count()
+            )));
+        }
         Ok(())
     }
 }

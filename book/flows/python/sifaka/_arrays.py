@@ -68,8 +68,12 @@ def points(**coordinates: Any) -> np.ndarray:
     order = [name for name in ("x", "y", "z") if name in coordinates]
     if len(order) != len(coordinates) or len(order) < 2:
         raise ValueError(f"points have x, z or x, y, z, and these are named: {', '.join(coordinates) or 'none'}")
-    lists = np.broadcast_arrays(*(np.atleast_1d(np.asarray(coordinates[name], dtype="f4")) for name in order))
-    return np.stack(lists, axis=-1)
+    lists = [np.atleast_1d(np.asarray(coordinates[name], dtype="f4")) for name in order]
+    try:
+        return np.stack(np.broadcast_arrays(*lists), axis=-1)
+    except ValueError:
+        told = " and ".join(f"{name} has {', '.join(map(str, values.shape))} numbers" for name, values in zip(order, lists))
+        raise ValueError(f"{told}: give as many of each, or one for all points") from None
 
 
 @xarray.register_dataarray_accessor("sifaka")

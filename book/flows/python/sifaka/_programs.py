@@ -104,8 +104,10 @@ def find(program: str) -> str:
             )
         return first
     there = sorted({name for folder in folders() if os.path.isdir(folder) for name in os.listdir(folder) if name.startswith("sf")})
-    near = difflib.get_close_matches(program if program.startswith("sf") else f"sf{program}", there, 1)
-    hint = f"did you mean {near[0]}? " if near else ""
+    wanted = program if program.startswith("sf") else f"sf{program}"
+    # A name without its end, as sfvsgrad, means those that begin with it.
+    near = [name for name in there if len(wanted) > 4 and name.startswith(wanted)][:3] or difflib.get_close_matches(wanted, there, 1)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise FileNotFoundError(f"{program}: no such program; {hint}Looked for in {', '.join(folders())}; ./sconsw builds the programs, pip install of the wheel brings them, and SIFAKA_BIN names a folder")
 
 
@@ -133,12 +135,20 @@ class Call:
         self.path, self.folder, self.outputs = find(program), folder, {}
         self.name = os.path.basename(self.path)
         self.params = described(self.path)["params"]
+        # Pictures have an out= of their own.
+        self.target = os.fspath(parameters["out"]) if "out" not in self.params and parameters.get("out") else None
+        if self.target:
+            parameters = {key: value for key, value in parameters.items() if key != "out"}
+        elif "base" in self.params and not {"mesh", "elements"} & set(parameters):
+            raise ValueError(f"{self.name} writes a mesh as several files, which no array holds: give out='mesh.rsf', and mesh='mesh.rsf' to the programs that read it")
         self.words: List[str] = [f"{key}={self._word(key, value)}" for key, value in parameters.items() if value is not None]
         named = [key for key, value in parameters.items() if self._role(key) == "output" and key not in self.outputs and value]
+        named += ["out"] if self.target else []
         if named and self.outputs:
             raise ValueError(f"{named[0]}= names a file and {next(iter(self.outputs))}=True asks for an array: give all as names or all as True")
         # Numbers of named files have their place where DATAPATH says, all others go with the folder.
-        self.words.append("out=stdout" if named else f"datapath={folder}{os.sep}")
+        if not self.target:
+            self.words.append("out=stdout" if named else f"datapath={folder}{os.sep}")
 
     def _role(self, key: str) -> str:
         return self.params.get(key, {}).get("file", "")
@@ -152,6 +162,8 @@ class Call:
             return "y" if value else "n"
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
+        if isinstance(value, (list, tuple)) and kind == "string" and any(isinstance(item, (rsfdata.Dataset, xarray.DataArray)) or np.ndim(item) for item in value):
+            return ",".join(str(item) if np.ndim(item) == 0 else self.file(f"{key}-{i}", item) for i, item in enumerate(value))
         listed = self._role(key) != "input" and (kind or not isinstance(value, np.ndarray)) and not (kind == "float/file" and np.ndim(value) > 1)
         if isinstance(value, (list, tuple, range, np.ndarray)) and listed:
             return ",".join(str(item) for item in np.asarray(value).tolist())
@@ -191,12 +203,15 @@ class Call:
         words = list(self.words)
         if progress and "verb" in self.params and not any(word.startswith("verb=") for word in words):
             words.append("verb=y")
-        out = os.path.join(self.folder, "stdout")
+        out = self.target or os.path.join(self.folder, "stdout")
+        read = [word.partition("=")[2] or word for word in words] + [stdin or ""]
+        if self.target and any(os.path.exists(out) and os.path.exists(path) and os.path.samefile(path, out) for path in read):
+            raise ValueError(f"out={out} is a file that {self.name} reads: give its output another name")
         with open(stdin or os.devnull, "rb") as source, open(out, "wb") as target:
             pipes = dict(stdin=source, stdout=target, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace")
             with subprocess.Popen([self.path, *words], **pipes) as process:
                 try:
-                    messages = heard(process, self.name, progress)
+                    messages = [self.plain(line) for line in heard(process, self.name, progress)]
                 except BaseException:
                     process.terminate()
                     raise
@@ -206,6 +221,10 @@ class Call:
         if process.returncode:
             raise ProgramError(self.name, process.returncode, messages)
         return Answer(self, out, messages)
+
+    def plain(self, line: str) -> str:
+        """A message without the names of files that exist only during the run."""
+        return re.sub(re.escape(self.folder + os.sep) + r"in-[\w-]+\.rsf", "(array)", line)
 
 
 def whole(name: str, array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
@@ -241,7 +260,9 @@ class Answer:
         return content.decode("utf-8", "replace") if content else "\n".join(self.messages)
 
     def all(self) -> Any:
-        """The same, in a dict with the datasets of other outputs where these were asked for."""
+        """The same, in a dict with the datasets of other outputs where these were asked for; the name of the file where out= gives one."""
+        if self.call.target:
+            return self.call.target
         if not self.call.outputs:
             return self.main()
         others = {key: rsfdata.read(path).to_xarray() for key, path in self.call.outputs.items() if os.path.exists(path)}
@@ -273,7 +294,7 @@ def run(program: str, *inputs: Any, progress: Progress = None, **parameters: Any
     """Runs a program and returns what it wrote to standard output.
 
     inputs: standard input (or, of programs that take a list of datasets, all of them). parameters: those of the program; an input may be a file name or an
-    array, and an output a file name or True. progress: True shows steps and rate, a function gets the numbers of steps done and of all.
+    array, and an output a file name or True; out= names a file for standard output, which is returned instead of its array. progress: True shows steps and rate, a function gets the numbers of steps done and of all.
 
     Returns a DataArray; a dict of them, "data" and the names of outputs that are True; a Picture; or text. Errors: ProgramError.
     """

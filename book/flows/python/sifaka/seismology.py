@@ -142,6 +142,11 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     inventory, event: coordinates for the headers of SAC; stations that the inventory lacks are warned of. Receivers without names are
     called XX.R0001, ...
     """
+    missing = [name for name in ("t", "r") if name not in data.dims]
+    if missing:
+        raise ValueError(
+            f"traces have the dimensions t, component and r, and these are {', '.join(map(str, data.dims))}: rename them, as in data.rename(Time='t', Distance='r')"
+        )
     component = "component" if "component" in data.dims else None
     data = data if component else data.expand_dims(component=["z"])
     data = data.transpose("r", "component", "t")

@@ -14,6 +14,7 @@ pub static SPEC: Program = Program {
     comments: "head= holds the headers of the traces, as sfsegyread writes them to tfile=. Axis 2 of the output counts the values of the key \
 xk=, axis 3 those of yk=, from the smallest to the largest, or between xmin=, xmax=, ymin= and ymax=. A bin without a trace holds zeros; of several \
 traces in a bin the last is taken. mask= gets 1 for bins with a trace and 0 for others, map= the number of the trace, counted from 0, or -1.\n\n\
+A bin is one unit of its key wide: offsets that are 25 m apart are divided before, as by sfheadermath output=offset/25 key=offset.\n\n\
 Differs from Madagascar: there is no inv=, and the input must be a file.",
     example: "sfsegyread tape=line.sgy tfile=t.rsf > d.rsf; sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr > shots.rsf",
     params: &PARAMS,

@@ -1,6 +1,7 @@
 //! `sfmutter`: smooth muting by offset and time.
 
 use std::f32::consts::PI;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Result, ensure};
 use rsf_io::{Input, Job, Kind, Param, Program};
@@ -18,6 +19,8 @@ a squared sine. inner=y mutes the other side: the weight is 0 for t > slope0 x a
 negative tp). hyper=y uses the squares of t, x and both slopes.\n\n\
 In midpoint gathers on three axes whose d3 is smaller than the offsets require, traces alternate between sets of \
 offsets; CDPtype (from the header, otherwise d2/d3) is the number of sets.\n\n\
+offset= takes the offsets of field data from the headers that sfsegyread writes: sfheadermath < headers.rsf \
+output=offset | sfdd type=float > offset.rsf. If no sample is muted, or all are, a warning says so.\n\n\
 Differs from Madagascar: if the taper has no width, samples on its edge are not changed (there they become not a \
 number).",
     example: "sfmutter < cmp.rsf half=n v0=1.5 tp=0.1 > muted.rsf",
@@ -90,6 +93,12 @@ impl Offsets {
         let shift = self.shifts[(gather % self.shifts.len() as u64) as usize];
         self.values[(trace % self.values.len() as u64) as usize] + shift
     }
+
+    /// The first two, for a message.
+    fn first_two(&self) -> String {
+        let [a, b] = [0, 1].map(|trace| self.of(trace));
+        format!("{a} and {b}")
+    }
 }
 
 /// Mutes.
@@ -124,6 +133,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let (x0, whole) = (job.float("x0")?, if job.flag("half")? { 2.0 } else { 1.0 });
     let mut output = job.output()?;
+    let (muted, kept) = (AtomicBool::new(false), AtomicBool::new(false));
     lines::each(
         &mut input,
         &mut output,
@@ -132,10 +142,23 @@ pub fn run(job: &mut Job) -> Result<()> {
         |(), trace, line: &[f32], result: &mut [f32]| {
             let x = (offsets.of(trace) - x0) * whole;
             let x = if hyper { x * x } else { x };
-            mute.run(if abs { x.abs() } else { x }, line, result);
+            let lost = mute.run(if abs { x.abs() } else { x }, line, result);
+            muted.fetch_or(lost > 0, Relaxed);
+            kept.fetch_or(lost < line.len(), Relaxed);
             Ok(())
         },
     )?;
+    if !(muted.into_inner() && kept.load(Relaxed)) {
+        let what = if kept.into_inner() {
+            "no sample"
+        } else {
+            "every sample"
+        };
+        job.warn(&format!(
+            "{what} was muted: offsets are those of axis 2 (the first two are {}) unless offset= gives them, half of them with half=y, and v0= is in their unit over that of time",
+            offsets.first_two()
+        ));
+    }
     Ok(output.finish()?)
 }
 
@@ -188,8 +211,9 @@ pub(super) fn of_axis(job: &Job, input: &Input) -> Result<Offsets> {
 }
 
 impl Mute {
-    /// Weighs a trace at the offset (or its square) `x`.
-    fn run(self, x: f32, line: &[f32], result: &mut [f32]) {
+    /// Weighs a trace at the offset (or its square) `x`; returns how many samples it has muted.
+    fn run(self, x: f32, line: &[f32], result: &mut [f32]) -> usize {
+        let mut lost = 0;
         let width = self.tp + x * (self.slopep - self.slope0);
         for (i, (value, result)) in line.iter().zip(result).enumerate() {
             let t = self.first + i as f32 * self.step;
@@ -200,6 +224,7 @@ impl Mute {
                 false => (past < 0.0, left <= 0.0),
             };
             *result = if outside {
+                lost += 1;
                 self.muted
             } else if within && width != 0.0 {
                 value * (0.5 * PI * past / width).sin().powi(2)
@@ -207,5 +232,6 @@ impl Mute {
                 *value
             };
         }
+        lost
     }
 }

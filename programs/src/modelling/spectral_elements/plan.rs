@@ -186,7 +186,8 @@ pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyh
         }
         run.timing.words().iter().for_each(|words| job.say(words));
         let end = run.begin + run.shot.nt as f64 * run.dt;
-        job.say(&format!("{} steps, from {} s to {end} s", run.shot.nt, run.begin));
+        let [begin, end] = [run.begin, end].map(|time| time as f32);
+        job.say(&format!("{} steps, from {begin} s to {end} s", run.shot.nt));
         job.say(&format!(
             "time about {all:.1} s at {:.3} million elements a second (a small box timed now); nothing was run (plan=y)",
             run.mesh.len() as f64 / each / 1e6

@@ -302,7 +302,8 @@ fn silent(
         .fold(0.0f32, |most, x| most.max(x.abs()));
     if seen == 0.0 && longest <= dt {
         job.warn(&format!(
-            "no step meets the histories of the sources, which last {longest} s: dt={dt} s is longer"
+            "no step meets the histories of the sources, which last {} s: dt={dt} s is longer",
+            longest as f32
         ));
     } else if seen == 0.0 {
         job.warn(&format!(

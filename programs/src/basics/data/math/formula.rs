@@ -190,8 +190,17 @@ fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
         true => "at its end".to_string(),
         false => format!("before `{}`", rest.chars().take(20).collect::<String>()),
     };
+    let hint = if text.contains("**") {
+        "; a power is written with ^, as in x1^2"
+    } else if text.contains(['<', '>', '=']) {
+        "; there are no comparisons: 0.5+0.5*sign(f) is 0 where f is below 0 and 1 where it is above"
+    } else if text.matches('(').count() > text.matches(')').count() {
+        "; a parenthesis is not closed"
+    } else {
+        ""
+    };
     format!(
-        "output=`{text}` cannot be read: {place} {}",
+        "output=`{text}` cannot be read: {place} {}{hint}",
         wanted.variant.message()
     )
 }
@@ -241,6 +250,10 @@ mod tests {
         };
         assert!(says("2*+/x").contains("before `/x`"), "{}", says("2*+/x"));
         assert!(says("2*(x").contains("at its end"), "{}", says("2*(x"));
+        assert!(says("2*(x").ends_with("; a parenthesis is not closed"));
+        assert!(says("x**2").ends_with("; a power is written with ^, as in x1^2"));
+        assert!(says("x*(x>0)").contains("0.5+0.5*sign(f)"));
+        assert!(says("(x)+").ends_with("a number or a name"), "{}", says("(x)+"));
         assert!(says("x $ 2").contains("before `$ 2`"), "{}", says("x $ 2"));
         assert!(says("z+1").contains("`z`, which nobody gives; there are x"));
         assert!(says("sin+1").contains("sin(...)"));

@@ -2,7 +2,7 @@
 
 use super::super::{Run, outputs};
 use crate::modelling::exact_time::Operator;
-use crate::modelling::observed::{self, DataTimes, Recorded};
+use crate::modelling::observed::{self, DataTimes, Recorded, of_another_survey};
 use crate::modelling::resample::{Samples, Times};
 use crate::modelling::turn::Turn;
 use anyhow::bail;
@@ -89,17 +89,8 @@ fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
         || !shots.contains(&found[3])
         || data.len() != found.iter().product::<usize>() as u64
     {
-        bail!(
-            "{} has n1={} n2={} n3={} n4={} and {} values; this program takes data of this survey: n1={receivers} receivers, n2={components} components, n3 times, n4={} shots (or all {})",
-            data.name(),
-            found[0],
-            found[1],
-            found[2],
-            found[3],
-            data.len(),
-            shots[0],
-            shots[1]
-        );
+        let wanted = [receivers, components];
+        bail!(of_another_survey(data, "this program", wanted, shots));
     }
     if found[3] == shots[0] && shots[0] != shots[1] {
         let listed = data.header().text("shots");

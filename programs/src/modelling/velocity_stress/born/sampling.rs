@@ -194,20 +194,6 @@ impl SetUp {
         {
             return Ok(());
         }
-        let of_shots = match self.shots() {
-            1 => String::new(),
-            shots => format!(", n4={shots} shots"),
-        };
-        bail!(
-            "{} has n1={} n2={} n3={} n4={} and {} values; {what} takes data of this survey: n1={} receivers, n2={} components, n3 times{of_shots}",
-            input.name(),
-            found[0],
-            found[1],
-            found[2],
-            found[3],
-            input.len(),
-            wanted[0],
-            wanted[1]
-        );
+        bail!(observed::of_another_survey(input, what, wanted, shots));
     }
 }
