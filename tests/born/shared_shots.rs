@@ -64,11 +64,11 @@ pub fn all(
     let data = [data.to_vec()];
     for schedule in schedules {
         let adjoints = born.adjoints_among(ranks, &data, schedule);
-        found.extend(adjoints.expect("an adjoint"));
+        found.extend(adjoints.expect("an adjoint").by_parameters());
         let residual = |made: Vec<f32>| made.iter().map(|x| 0.5 * x - 0.01).collect();
         let mut residuals = |made: Vec<Vec<f32>>| Ok(made.into_iter().map(residual).collect());
         let gradients = born.gradients_among(ranks, &mut residuals, schedule);
-        found.extend(gradients.expect("a gradient"));
+        found.extend(gradients.expect("a gradient").by_parameters());
     }
     let wanted = images(case);
     let sizes = born.sizes_of_images(&wanted);
