@@ -83,7 +83,7 @@ impl Input {
 
     /// As [`Input::open`], with the name that messages use.
     pub(crate) fn open_as(name: String, path: &Path, cut: Cut) -> Result<Self> {
-        let file = open_file(path, &name, "an RSF file")?;
+        let file = open_file(path, &format!("{name}{}", near(path)), "an RSF file")?;
         let reader = BufReader::with_capacity(PIECE, file);
         Self::from_reader(name, reader, Some(path), cut)
     }
@@ -421,7 +421,7 @@ impl Input {
 
 /// Opens a file for reading; a directory is refused where `wanted` was expected.
 pub(crate) fn open_file(path: &Path, name: &str, wanted: &str) -> Result<File> {
-    let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}{}", near(path)), e))?;
+    let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}"), e))?;
     match file.metadata() {
         Ok(meta) if meta.is_dir() => Err(Error::new(format!(
             "cannot read {name}: it is a directory, {wanted} was expected"

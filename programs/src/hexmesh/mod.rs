@@ -146,7 +146,7 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
             (1, _) => Ok(vec![values[0].into(); regions]),
             (n, _) if n == regions => Ok(values.into_iter().map(f64::from).collect()),
             (n, _) => bail!(
-                "{word}= has {n} numbers and the mesh {}: give one number, or one a region",
+                "{word}= has {n} numbers, and the mesh has {}: give one number, or one a region",
                 if regions == 1 {
                     "one region".into()
                 } else {

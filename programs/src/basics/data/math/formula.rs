@@ -253,7 +253,7 @@ mod tests {
         assert!(says("2*(x").ends_with("; a parenthesis is not closed"));
         assert!(says("x**2").ends_with("; a power is written with ^, as in x1^2"));
         assert!(says("x*(x>0)").contains("0.5+0.5*sign(f)"));
-        assert!(says("(x)+").ends_with("a number or a name"), "{}", says("(x)+"));
+        assert!(says("(x)+").ends_with(" or + or -"), "{}", says("(x)+"));
         assert!(says("x $ 2").contains("before `$ 2`"), "{}", says("x $ 2"));
         assert!(says("z+1").contains("`z`, which nobody gives; there are x"));
         assert!(says("sin+1").contains("sin(...)"));
