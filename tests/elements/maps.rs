@@ -117,6 +117,14 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
             got.err
         );
     }
+    let dry = desk.ran(&format!(
+        "{ROCK} sou=sou.rsf src=force fz=1 data=pressure > d.rsf"
+    ));
+    assert!(
+        dry.err
+            .contains("all receivers lie in solids, which have no pressure"),
+        "{dry:?}"
+    );
 }
 
 /// A run that ends after 90 steps stands for one that was killed there: its last state is that after 75, behind which another number of

@@ -152,10 +152,12 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
     let hint = match turned(found, wanted, shots) {
         Some(words) => format!(". These seem to be such data with other axes: {words} turns them"),
         None if found[..2] == wanted && found[3] < shots[0] => {
-            format!(
-                ". shots= names the shots that the data hold, as in shots=1-{}",
-                found[3]
-            )
+            let example = if found[3] == 1 {
+                "1".into()
+            } else {
+                format!("1-{}", found[3])
+            };
+            format!(". shots= names the shots that the data hold, as in shots={example}")
         }
         None => String::new(),
     };
@@ -190,6 +192,20 @@ fn turned(n: [usize; 4], [receivers, components]: [usize; 2], shots: [usize; 2])
     } else {
         None
     }
+}
+
+/// Warns of a run whose data are all zero.
+pub fn tell_all_zero(job: &Job) -> anyhow::Result<()> {
+    let pressure = job.given("data") && job.text("data")?.as_deref() == Some("pressure");
+    let or = if pressure && job.given("mesh") | job.given("specfem") | job.given("elements") {
+        ", or all receivers lie in solids, which have no pressure on a mesh (data=strain has their strains)"
+    } else {
+        ""
+    };
+    job.warn(&format!(
+        "all data are zero: no wave reached a receiver{or}; look at the sources, their histories or wavelets, and the number of steps"
+    ));
+    Ok(())
 }
 
 /// Whether any of these data counts: is not zero, and has a weight.

@@ -3,6 +3,7 @@
 use super::checkpoint::{Marks, Resumed};
 use super::divide::{Divide, ended, put_quantity};
 use super::exact_time::{CLOCK, Timing};
+use super::observed::tell_all_zero;
 use super::part::Part;
 use super::turn::Turn;
 use super::world::World;
@@ -448,7 +449,7 @@ impl Writer {
             data.finish()?;
             // A lone record of the first step lies before any wave, and a warning has said so already.
             if self.silent && !(records == 1 && job.int("jdata")? > 1) {
-                job.warn("all data are zero: no wave reached a receiver; look at the source, the wavelet and the number of steps");
+                tell_all_zero(job)?;
             }
         }
         Ok(())

@@ -16,10 +16,6 @@ const ARRAY: usize = 3;
 /// other units.
 pub fn before(job: &Job, raw: &RawMesh, models: bool) -> anyhow::Result<()> {
     materials(job, raw);
-    let wet = raw.materials.iter().any(|one| one.vs == 0.0);
-    if !raw.materials.is_empty() && !wet && job.text("data")?.as_deref() == Some("pressure") {
-        job.warn("data=pressure: pressure is that of fluids, and no region of this mesh is one (vs=0), so that all of it will be zero; data=strain holds the strains of solids");
-    }
     idle(job, models)
 }
 

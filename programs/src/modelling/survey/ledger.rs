@@ -4,6 +4,7 @@ use super::{Survey, taken_over};
 use crate::modelling::divide::Divide;
 use crate::modelling::exact_time::Timing;
 use crate::modelling::finished::Finished;
+use crate::modelling::observed::tell_all_zero;
 use crate::modelling::picks::Picks;
 use crate::modelling::plan::counted;
 use crate::modelling::shots::{Made, Outcome};
@@ -118,7 +119,7 @@ impl<'a> Ledger<'a> {
         match self.failed.len() {
             // A lone record of the first step lies before any wave, and a warning has said so already.
             0 if self.silent && (job.int("jdata")? as usize) < self.steps.max(2) => {
-                job.warn("all data are zero: no wave reached a receiver; look at the sources, their histories and the number of steps");
+                tell_all_zero(job)?;
             }
             0 => {}
             count => bail!(
