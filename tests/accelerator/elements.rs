@@ -5,7 +5,7 @@ use crate::cases::difference;
 use crate::element_worlds::{Recipe, Rock, World};
 use crate::ranks::ways;
 use crate::runs::{Machines, misfit};
-use crate::saved_states::{Sheets, Shelf};
+use crate::saved_states::{MemorySource, MemoryStore};
 use crate::shots::Tape;
 use crate::thread_ranks::thread_ranks;
 use kernels::Error;
@@ -386,12 +386,12 @@ fn saved<S: kernels::parallel::group::Subdomain<Number = f32>>(
     from: Option<&[u8]>,
     every: usize,
 ) -> Result<(Tape<f32>, States), Error> {
-    let shelf = Arc::new(Shelf::default());
+    let memory_store = Arc::new(MemoryStore::default());
     if let Some(state) = from {
-        group.resume(&Alone, &mut Sheets(state))?;
+        group.resume(&Alone, &mut MemorySource(state))?;
     }
     let mut tape = Tape::default();
-    let mut checkpoints = Checkpoints::new(&Alone, shelf.clone(), Every::Steps(every));
+    let mut checkpoints = Checkpoints::new(&Alone, memory_store.clone(), Every::Steps(every));
     group.run_saving(
         &Alone,
         &mut tape,
@@ -399,7 +399,7 @@ fn saved<S: kernels::parallel::group::Subdomain<Number = f32>>(
         Some(&mut checkpoints),
     )?;
     drop(checkpoints);
-    Ok((tape, shelf.states()))
+    Ok((tape, memory_store.states()))
 }
 
 pub fn goes_on<const D: usize, A: Accelerator>(machines: &Machines<A>, world: &World<D>) {

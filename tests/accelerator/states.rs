@@ -3,7 +3,7 @@
 
 use crate::cases::{World, difference, settings};
 use crate::runs::{Machines, misfit, on, prepare};
-use crate::saved_states::{Draw, Sheets, Shelf, from_step};
+use crate::saved_states::{Draw, MemorySource, MemoryStore, from_step};
 use crate::shots::{Tape, lengths, medium, part};
 use crate::staggered::{Case, cases};
 use crate::thread_ranks::{Capabilities, thread_ranks};
@@ -42,13 +42,13 @@ fn options() -> ParallelOptions {
     }
 }
 
-/// Saves into a shelf after every so many steps.
+/// Saves into a memory_store after every so many steps.
 fn saving<'a>(
     ranks: &'a dyn Communicator,
-    shelf: &Arc<Shelf>,
+    memory_store: &Arc<MemoryStore>,
     every: Option<usize>,
 ) -> Option<Checkpoints<'a>> {
-    every.map(|n| Checkpoints::new(ranks, shelf.clone(), Every::Steps(n)))
+    every.map(|n| Checkpoints::new(ranks, memory_store.clone(), Every::Steps(n)))
 }
 
 /// Displacement on ranks, each with devices for its slabs.
@@ -61,17 +61,17 @@ fn displaced<A: Accelerator>(
     let layouts = SLABS
         .cut(world.padded.planes(), &parts.concat())
         .expect("the slabs fit");
-    let shelf = Arc::new(Shelf::default());
+    let memory_store = Arc::new(MemoryStore::default());
     let run = |ranks: &dyn Communicator| -> Result<Tape<f32>, Error> {
         let first: usize = parts[..ranks.rank()].iter().map(Vec::len).sum();
         let own = first..first + parts[ranks.rank()].len();
         let placed = own.map(|k| ((machines.open)(k), layouts[k].clone())).collect();
         let mut simulation = from_medium(shot, &world.medium(), placed, Symmetry::Orthorhombic)?;
         if let Some(state) = states.from {
-            simulation.resume(ranks, &mut Sheets(state))?;
+            simulation.resume(ranks, &mut MemorySource(state))?;
         }
         let mut tape = Tape::default();
-        let mut checkpoints = saving(ranks, &shelf, states.every);
+        let mut checkpoints = saving(ranks, &memory_store, states.every);
         simulation.run_saving(ranks, &mut tape, options(), checkpoints.as_mut())?;
         Ok(tape)
     };
@@ -84,7 +84,7 @@ fn displaced<A: Accelerator>(
     Given {
         tape,
         peaks: Vec::new(),
-        states: shelf.states(),
+        states: memory_store.states(),
     }
 }
 
@@ -100,7 +100,7 @@ fn staggered<A: Accelerator>(
         .cut(padded.planes(), &parts.concat())
         .expect("the slabs fit");
     let whole = medium::<f32>(&padded, case.cell());
-    let shelf = Arc::new(Shelf::default());
+    let memory_store = Arc::new(MemoryStore::default());
     let run = |ranks: &dyn Communicator| -> Result<(Tape<f32>, Vec<f32>), Error> {
         let first: usize = parts[..ranks.rank()].iter().map(Vec::len).sum();
         let mine = first..first + parts[ranks.rank()].len();
@@ -109,10 +109,10 @@ fn staggered<A: Accelerator>(
         let (raw, cpu) = (part(&whole, &own), Cpu::new(1)?);
         let mut simulation = gpu::from_medium(&case.shot, &raw, case.class, (placed, None), &cpu)?;
         if let Some(state) = states.from {
-            simulation.resume(ranks, &mut Sheets(state))?;
+            simulation.resume(ranks, &mut MemorySource(state))?;
         }
         let mut tape = Tape::default();
-        let mut checkpoints = saving(ranks, &shelf, states.every);
+        let mut checkpoints = saving(ranks, &memory_store, states.every);
         simulation.run_saving(ranks, &mut tape, options(), checkpoints.as_mut())?;
         Ok((tape, simulation.peaks_among(ranks)?))
     };
@@ -124,7 +124,7 @@ fn staggered<A: Accelerator>(
     Given {
         tape,
         peaks,
-        states: shelf.states(),
+        states: memory_store.states(),
     }
 }
 
@@ -250,7 +250,7 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
         let mut simulation =
             displacement::Simulation::new(&shot, world.medium(), cpu, layouts).expect("a sound shot");
         let header = simulation
-            .resume(&Alone, &mut Sheets(state))
+            .resume(&Alone, &mut MemorySource(state))
             .expect("a sound state");
         let mut tape = Tape::default();
         simulation.run(&mut tape).expect("the shot goes on");
@@ -267,7 +267,7 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
     tiny.steps = 130;
     let shot = tiny.shot(settings()[0]);
     let (mut simulation, _) = prepare(machines, &shot, &tiny.medium(), on(&[])).expect("a sound shot");
-    let shelf = Arc::new(Shelf::default());
+    let memory_store = Arc::new(MemoryStore::default());
     let layouts = SLABS
         .cut(tiny.padded.planes(), &[tiny.padded.planes()])
         .expect("one slab fits");
@@ -279,12 +279,12 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
             &Alone,
             &mut whole,
             options(),
-            saving(&Alone, &shelf, Some(33)).as_mut(),
+            saving(&Alone, &memory_store, Some(33)).as_mut(),
         )
         .expect("the shot runs");
-    let (step, state) = shelf.states().swap_remove(0);
+    let (step, state) = memory_store.states().swap_remove(0);
     simulation
-        .resume(&Alone, &mut Sheets(&state))
+        .resume(&Alone, &mut MemorySource(&state))
         .expect("a sound state");
     let mut tape = Tape::default();
     simulation.run(&mut tape).expect("the shot goes on");
@@ -306,15 +306,15 @@ fn to_and_fro<A: Accelerator>(machines: &Machines<A>, case: &Case, every: States
             .expect("a sound shot");
         if let Some(state) = from {
             simulation
-                .resume(&Alone, &mut Sheets(state))
+                .resume(&Alone, &mut MemorySource(state))
                 .expect("a sound state");
         }
-        let (mut tape, shelf) = (Tape::default(), Arc::new(Shelf::default()));
-        let mut checkpoints = saving(&Alone, &shelf, every.every);
+        let (mut tape, memory_store) = (Tape::default(), Arc::new(MemoryStore::default()));
+        let mut checkpoints = saving(&Alone, &memory_store, every.every);
         simulation
             .run_saving(&Alone, &mut tape, options(), checkpoints.as_mut())
             .expect("the shot runs");
-        (tape, shelf.states())
+        (tape, memory_store.states())
     };
     let given = staggered(machines, case, &[vec![planes]], every);
     let (step, state) = &given.states[0];

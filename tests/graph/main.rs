@@ -23,7 +23,7 @@ use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::time_loop::Direction;
 use kernels::time_loop::state::{Checkpoints, Every};
 use on_device::{OnDevice, summed};
-use saved_states::{Sheets, Shelf, from_step};
+use saved_states::{MemorySource, MemoryStore, from_step};
 use shots::{Tape, largest, magnitude, relative_difference};
 use std::sync::Arc;
 use thread_ranks::{Capabilities, thread_ranks};
@@ -138,8 +138,8 @@ fn what_goes_wrong_behind_the_last_step_is_told() {
 /// Every third step is recorded, from step 0 on: behind 35 steps there are records of 12.
 #[test]
 fn subdomains_are_told_how_many_records_there_are() {
-    let shelf = Arc::new(Shelf::default());
-    let mut checkpoints = Checkpoints::new(&Alone, shelf.clone(), Every::Steps(35));
+    let memory_store = Arc::new(MemoryStore::default());
+    let mut checkpoints = Checkpoints::new(&Alone, memory_store.clone(), Every::Steps(35));
     on_host(sectors(2, 0))
         .run_saving(
             &Alone,
@@ -148,11 +148,13 @@ fn subdomains_are_told_how_many_records_there_are() {
             Some(&mut checkpoints),
         )
         .expect("the waves run");
-    let states = shelf.states();
+    let states = memory_store.states();
     assert_eq!(states.len(), 3);
     for ((step, state), records) in states.iter().zip([12, 24, 35]) {
         let mut group = on_host(sectors(2, 0));
-        group.resume(&Alone, &mut Sheets(state)).expect("a sound state");
+        group
+            .resume(&Alone, &mut MemorySource(state))
+            .expect("a sound state");
         group.run(&mut Tape::default()).expect("the waves run");
         assert!(
             group.subdomains.iter().all(|waves| waves.before == records),
@@ -179,19 +181,21 @@ fn devices_add_from_left_to_right() {
 #[test]
 fn states_go_on_in_another_cut() {
     let whole = run(on_host(sectors(1, 0)));
-    let shelf = Arc::new(Shelf::default());
-    let mut checkpoints = Checkpoints::new(&Alone, shelf.clone(), Every::Steps(35));
+    let memory_store = Arc::new(MemoryStore::default());
+    let mut checkpoints = Checkpoints::new(&Alone, memory_store.clone(), Every::Steps(35));
     let mut tape = Tape::default();
     let options = ParallelOptions::default();
     on_host(sectors(5, 0))
         .run_saving(&Alone, &mut tape, options, Some(&mut checkpoints))
         .expect("the waves run");
     assert_same(&whole, &tape);
-    let states = shelf.states();
+    let states = memory_store.states();
     assert_eq!(states.iter().map(|s| s.0).collect::<Vec<_>>(), [35, 70, 105]);
     for ((step, state), count) in states.iter().zip([3, 1, 7]) {
         let mut group = on_host(sectors(count, 4));
-        group.resume(&Alone, &mut Sheets(state)).expect("a sound state");
+        group
+            .resume(&Alone, &mut MemorySource(state))
+            .expect("a sound state");
         assert_same(&from_step(&whole, *step), &run(group));
     }
 }

@@ -2,7 +2,7 @@
 //! interrupted; so do the bytes of the states.
 
 use crate::cases::{World, difference, settings};
-use crate::saved_states::{Draw, Sheets, Shelf, from_step};
+use crate::saved_states::{Draw, MemorySource, MemoryStore, from_step};
 use crate::shots::{Tape, lengths, part};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
@@ -16,7 +16,7 @@ use kernels::time_loop::state::{Checkpoints, Every, StateError, read_header};
 use std::sync::Arc;
 
 /// Where a run saves its states, and when.
-type Saving<'a> = Option<(&'a Arc<Shelf>, Every)>;
+type Saving<'a> = Option<(&'a Arc<MemoryStore>, Every)>;
 
 fn simulation(world: &World, shot: &Shot, threads: usize, slabs: &[usize]) -> Simulation<f32> {
     let layouts = SLABS.cut(world.padded.planes(), slabs).expect("the slabs fit");
@@ -31,8 +31,8 @@ fn saved(
     every: usize,
     (threads, slabs): (usize, &[usize]),
 ) -> (Tape<f32>, Vec<(usize, Vec<u8>)>) {
-    let shelf = Arc::new(Shelf::default());
-    let mut checkpoints = Checkpoints::new(&Alone, shelf.clone(), Every::Steps(every));
+    let memory_store = Arc::new(MemoryStore::default());
+    let mut checkpoints = Checkpoints::new(&Alone, memory_store.clone(), Every::Steps(every));
     let mut tape = Tape::default();
     simulation(world, shot, threads, slabs)
         .run_saving(
@@ -42,17 +42,17 @@ fn saved(
             Some(&mut checkpoints),
         )
         .expect("the shot runs");
-    assert!(shelf.failures.lock().unwrap().is_empty());
+    assert!(memory_store.failures.lock().unwrap().is_empty());
     assert!(tape.peak() > 0.0);
     tape.assert_lengths(lengths(shot, world.padded.ndim()));
-    (tape, shelf.states())
+    (tape, memory_store.states())
 }
 
 /// What a resumed run records.
 fn resumed(world: &World, shot: &Shot, state: &[u8], (threads, slabs): (usize, &[usize])) -> Tape<f32> {
     let mut simulation = simulation(world, shot, threads, slabs);
     simulation
-        .resume(&Alone, &mut Sheets(state))
+        .resume(&Alone, &mut MemorySource(state))
         .expect("a sound state");
     let mut tape = Tape::default();
     simulation.run(&mut tape).expect("the shot runs");
@@ -107,7 +107,7 @@ fn among(
     world: &World,
     shot: &Shot,
     parts: &[Vec<usize>],
-    (state, shelf): (Option<&[u8]>, Saving<'_>),
+    (state, memory_store): (Option<&[u8]>, Saving<'_>),
 ) -> (Tape<f32>, Vec<Result<(), Error>>) {
     let layouts = SLABS
         .cut(world.padded.planes(), &parts.concat())
@@ -125,11 +125,12 @@ fn among(
             ..ParallelOptions::default()
         };
         if let Some(state) = state
-            && let Err(e) = simulation.resume(ranks, &mut Sheets(state))
+            && let Err(e) = simulation.resume(ranks, &mut MemorySource(state))
         {
             return (tape, Err(e));
         }
-        let mut checkpoints = shelf.map(|(shelf, every)| Checkpoints::new(ranks, shelf.clone(), every));
+        let mut checkpoints =
+            memory_store.map(|(memory_store, every)| Checkpoints::new(ranks, memory_store.clone(), every));
         let result = simulation.run_saving(ranks, &mut tape, options, checkpoints.as_mut());
         (tape, result)
     });
@@ -149,13 +150,13 @@ fn ranks_save_the_bytes_of_one_process_and_go_on_from_them() {
             let (whole, states) = saved(&world, &shot, every, (1, &[planes]));
             let slabs = draw.slabs(planes, 5);
             let parts = draw.ranks(&slabs);
-            let shelf = Arc::new(Shelf::default());
-            let kept = (None, Some((&shelf, Every::Steps(every))));
+            let memory_store = Arc::new(MemoryStore::default());
+            let kept = (None, Some((&memory_store, Every::Steps(every))));
             let (tape, results) = among(&world, &shot, &parts, kept);
             assert!(results.iter().all(Result::is_ok), "{results:?}");
             assert_eq!(difference(&whole, &tape), None, "{setting:?} on {parts:?}");
             assert!(
-                shelf.states() == states,
+                memory_store.states() == states,
                 "{setting:?}: bytes of states, {parts:?}"
             );
             let (step, state) = &states[draw.of(0..states.len())];
@@ -175,12 +176,12 @@ fn a_run_that_is_asked_to_stop_saves_its_state_first() {
     let shot = world.shot(settings()[3]);
     let whole = world.run(&shot, 1, &[]);
     for parts in [vec![vec![60]], vec![vec![20], vec![9, 31]]] {
-        let shelf = Arc::new(Shelf::default());
-        shelf.stop.store(true, std::sync::atomic::Ordering::SeqCst);
-        let (tape, results) = among(&world, &shot, &parts, (None, Some((&shelf, Every::Never))));
+        let memory_store = Arc::new(MemoryStore::default());
+        memory_store.stop.store(true, std::sync::atomic::Ordering::SeqCst);
+        let (tape, results) = among(&world, &shot, &parts, (None, Some((&memory_store, Every::Never))));
         let stopped = |r: &Result<(), Error>| matches!(r, Err(Error::Stopped { done: 1 }));
         assert!(results.iter().all(stopped), "{results:?}");
-        let [(1, state)] = &shelf.states()[..] else {
+        let [(1, state)] = &memory_store.states()[..] else {
             panic!("one state is saved after step 1");
         };
         assert_eq!(tape.steps, [0]);
@@ -193,12 +194,12 @@ fn a_run_that_is_asked_to_stop_saves_its_state_first() {
 fn time_decides_when_a_state_is_saved() {
     let world = World::plane();
     let shot = world.shot(settings()[0]);
-    let shelf = Arc::new(Shelf::default());
+    let memory_store = Arc::new(MemoryStore::default());
     let often = Every::Time(std::time::Duration::ZERO);
     let parts = [vec![20], vec![40]];
-    let (_, results) = among(&world, &shot, &parts, (None, Some((&shelf, often))));
+    let (_, results) = among(&world, &shot, &parts, (None, Some((&memory_store, often))));
     assert!(results.iter().all(Result::is_ok), "{results:?}");
-    let states = shelf.states();
+    let states = memory_store.states();
     assert!(states.len() > 2 && states.is_sorted_by_key(|s| s.0));
 }
 
@@ -209,14 +210,27 @@ fn a_disk_that_is_full_is_no_end_of_the_run() {
     let whole = world.run(&shot, 1, &[]);
     for parts in [vec![vec![60]], vec![vec![20], vec![9, 31]]] {
         for (room, locked) in [(3, false), (0, true)] {
-            let shelf = Arc::new(Shelf::default());
-            shelf.room.store(room, std::sync::atomic::Ordering::SeqCst);
-            shelf.locked.store(locked, std::sync::atomic::Ordering::SeqCst);
-            let (tape, results) = among(&world, &shot, &parts, (None, Some((&shelf, Every::Steps(40)))));
+            let memory_store = Arc::new(MemoryStore::default());
+            memory_store.room.store(room, std::sync::atomic::Ordering::SeqCst);
+            memory_store
+                .locked
+                .store(locked, std::sync::atomic::Ordering::SeqCst);
+            let (tape, results) = among(
+                &world,
+                &shot,
+                &parts,
+                (None, Some((&memory_store, Every::Steps(40)))),
+            );
             assert!(results.iter().all(Result::is_ok), "{results:?}");
             assert_eq!(difference(&whole, &tape), None);
-            assert!(shelf.states().is_empty());
-            let steps: Vec<usize> = shelf.failures.lock().unwrap().iter().map(|f| f.0).collect();
+            assert!(memory_store.states().is_empty());
+            let steps: Vec<usize> = memory_store
+                .failures
+                .lock()
+                .unwrap()
+                .iter()
+                .map(|f| f.0)
+                .collect();
             assert_eq!(steps, [40, 80]);
         }
     }
@@ -225,7 +239,7 @@ fn a_disk_that_is_full_is_no_end_of_the_run() {
 /// How a state is refused.
 fn refusal(world: &World, shot: &Shot, state: &[u8]) -> StateError {
     let mut simulation = simulation(world, shot, 1, &[20, world.padded.planes() - 20]);
-    match simulation.resume(&Alone, &mut Sheets(state)) {
+    match simulation.resume(&Alone, &mut MemorySource(state)) {
         Err(Error::State(e)) => e,
         other => panic!("a bad state gives {other:?}"),
     }
@@ -237,7 +251,7 @@ fn bad_states_are_refused_in_a_sentence() {
     let shot = world.shot(settings()[0]);
     let (_, states) = saved(&world, &shot, 50, (1, &[60]));
     let state = &states[0].1;
-    let header = read_header(&mut Sheets(state)).expect("a sound state");
+    let header = read_header(&mut MemorySource(state)).expect("a sound state");
     assert_eq!((header.step, header.label("records")), (50, Some("50")));
     assert_eq!(header.label("two\nlines\\"), Some("a=b\nc\\n\r"));
     let mut draw = Draw(4);

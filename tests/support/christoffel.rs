@@ -117,7 +117,7 @@ pub fn wave(medium: &impl Elastic, rho: f64, direction: Vector, mode: Mode) -> W
 
 /// When the front of a mode, started at the origin at time zero, reaches `offset`: the wave front is the envelope of
 /// all plane waves, so the time is the greatest of `n . offset / v(n)`. The group velocity found must point along
-/// the offset to 1e-5, else the sheet is not convex there (several arrivals) and this panics.
+/// the offset to 1e-5, else the sink is not convex there (several arrivals) and this panics.
 pub fn arrival(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> f64 {
     ray(medium, rho, offset, mode).0
 }
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// The group velocity of a rotationally symmetric sheet is v n + v' m, m the normal turned by 90 degrees.
+    /// The group velocity of a rotationally symmetric sink is v n + v' m, m the normal turned by 90 degrees.
     #[test]
     fn vti_group_velocities() {
         let s = vti(0.25, 0.1, 0.2);

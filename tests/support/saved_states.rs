@@ -13,7 +13,7 @@ type Bytes = Arc<Mutex<Vec<u8>>>;
 
 /// Keeps every state that was completed.
 #[derive(Default)]
-pub struct Shelf {
+pub struct MemoryStore {
     begun: Mutex<Bytes>,
     kept: Mutex<Vec<(usize, Vec<u8>)>>,
     /// Why states were not kept, by step.
@@ -26,20 +26,20 @@ pub struct Shelf {
     pub locked: AtomicBool,
 }
 
-impl Shelf {
+impl MemoryStore {
     /// The states in the order of their steps.
     pub fn states(&self) -> Vec<(usize, Vec<u8>)> {
         self.kept.lock().unwrap().clone()
     }
 }
 
-struct Sheet {
+struct MemorySink {
     bytes: Bytes,
     /// Writes that still succeed.
     room: usize,
 }
 
-impl StateSink for Sheet {
+impl StateSink for MemorySink {
     fn write_at(&mut self, offset: u64, from: &[u8]) -> Result<(), Error> {
         self.room -= 1;
         if self.room == 0 {
@@ -58,17 +58,17 @@ impl StateSink for Sheet {
     }
 }
 
-impl Shelf {
-    fn sheet(&self) -> Box<dyn StateSink> {
+impl MemoryStore {
+    fn sink(&self) -> Box<dyn StateSink> {
         let room = self.room.load(Ordering::SeqCst);
-        Box::new(Sheet {
+        Box::new(MemorySink {
             bytes: self.begun.lock().unwrap().clone(),
             room: if room == 0 { usize::MAX } else { room },
         })
     }
 }
 
-impl StateStore for Shelf {
+impl StateStore for MemoryStore {
     fn labels(&self, step: usize) -> Vec<(String, String)> {
         let pair = |key: &str, value: String| (key.to_string(), value);
         vec![
@@ -83,11 +83,11 @@ impl StateStore for Shelf {
             return Err(ErrorKind::PermissionDenied.into());
         }
         *self.begun.lock().unwrap() = Bytes::default();
-        Ok(self.sheet())
+        Ok(self.sink())
     }
 
     fn join(&self) -> Result<Box<dyn StateSink>, Error> {
-        Ok(self.sheet())
+        Ok(self.sink())
     }
 
     fn commit(&self, step: usize) -> Result<(), Error> {
@@ -106,9 +106,9 @@ impl StateStore for Shelf {
 }
 
 /// Bytes of a state to be read.
-pub struct Sheets<'a>(pub &'a [u8]);
+pub struct MemorySource<'a>(pub &'a [u8]);
 
-impl StateSource for Sheets<'_> {
+impl StateSource for MemorySource<'_> {
     fn bytes(&mut self) -> Result<u64, Error> {
         Ok(self.0.len() as u64)
     }

@@ -5,7 +5,7 @@ use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
 use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::{Action, Quantity, Source as Sheet};
+use kernels::methods::velocity_stress::{Action, Quantity, Source as MemorySink};
 
 const WATER: [f64; 3] = [1.5, 0.0, 1.0];
 /// Half way between two planes of nodes.
@@ -166,14 +166,14 @@ fn an_explosion_over_soft_and_hard_rock_is_right_within_two_percent() {
     assert!(found[0] < 0.02 && found[1] < 0.055, "{found:?}");
 }
 
-/// A sheet of forces pushes a fluid: on the side towards which it pushes the pressure is half of the force for each area of its nodes, in
+/// A sink of forces pushes a fluid: on the side towards which it pushes the pressure is half of the force for each area of its nodes, in
 /// two dimensions and in three, and on the other side minus that.
 #[test]
 fn pressure_of_a_sheet_of_forces_is_half_of_it() {
     let d = 2.0f32;
     let w = Ricker { f: 0.1, t0: 14.0 };
     for n in [&[40usize, 90][..], &[30, 60, 60]] {
-        // The run ends before waves come from the edges of the sheet.
+        // The run ends before waves come from the edges of the sink.
         let (dt, nt) = (0.2, if n.len() == 3 { 100 } else { 130 });
         let (grid, rows) = match *n {
             [z, x, y] => (Grid::new_3d([z, x, y], [0.0; 3], [d; 3]), y),
@@ -186,7 +186,7 @@ fn pressure_of_a_sheet_of_forces_is_half_of_it() {
         s.series = vec![(0..nt).map(|it| w.value(it as f64 * dt) as f32).collect()];
         for node in 0..n[1] * rows {
             let (x, y) = (node % n[1], node / n[1]);
-            s.sources.push(Sheet {
+            s.sources.push(MemorySink {
                 point: [12.0 * d, x as f32 * d, y as f32 * d],
                 action: Action::Force([0.0, 0.0, 1.0]),
                 series: 0,

@@ -3,7 +3,7 @@
 
 use crate::cuts::{grid, layers, ready};
 use crate::desk::{frame, layer, shot};
-use crate::saved_states::{Draw, Sheets, Shelf, from_step};
+use crate::saved_states::{Draw, MemorySource, MemoryStore, from_step};
 use crate::shots::{Tape, medium, part};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
@@ -78,7 +78,7 @@ type Given = (Tape<f32>, Vec<f32>);
 #[derive(Clone, Copy, Default)]
 struct States<'a> {
     from: Option<&'a [u8]>,
-    to: Option<(&'a Arc<Shelf>, Every)>,
+    to: Option<(&'a Arc<MemoryStore>, Every)>,
 }
 
 /// A run on ranks, each with slabs and threads: what rank 0 has of it, and how all ended.
@@ -99,9 +99,11 @@ fn go(
         let mut simulation = Simulation::new(s, raw, Symmetry::Isotropic, cpu, slabs)?;
         let mut tape = Tape::default();
         if let Some(state) = states.from {
-            simulation.resume(ranks, &mut Sheets(state))?;
+            simulation.resume(ranks, &mut MemorySource(state))?;
         }
-        let to = |(shelf, every): (&Arc<Shelf>, _)| Checkpoints::new(ranks, shelf.clone(), every);
+        let to = |(memory_store, every): (&Arc<MemoryStore>, _)| {
+            Checkpoints::new(ranks, memory_store.clone(), every)
+        };
         let mut checkpoints = states.to.map(to);
         let options = ParallelOptions {
             snapshots: SnapshotWriter::Root,
@@ -126,13 +128,13 @@ fn same_bits(ndim: usize, seed: u64, cases: impl Iterator<Item = usize>) {
         let what = format!("{ndim}-D case {k}: {:?}, {:?}", s.quantity, s.frame);
         let every = draw.of(1..s.nt);
         let saved = |parts: &[Vec<usize>], threads: usize| {
-            let shelf = Arc::new(Shelf::default());
+            let memory_store = Arc::new(MemoryStore::default());
             let states = States {
-                to: Some((&shelf, Every::Steps(every))),
+                to: Some((&memory_store, Every::Steps(every))),
                 ..States::default()
             };
             let given = go(&s, ndim, (parts, threads), states).expect("the shot runs");
-            (given, shelf.states())
+            (given, memory_store.states())
         };
         let (whole, states) = saved(&[vec![planes]], 1);
         let plain = go(&s, ndim, (&[vec![planes]], 2), States::default()).expect("the shot runs");
@@ -180,13 +182,13 @@ fn a_volume_goes_on_anywhere() {
 #[test]
 fn a_state_of_another_run_is_refused() {
     let saved = |s: &Shot| {
-        let shelf = Arc::new(Shelf::default());
+        let memory_store = Arc::new(MemoryStore::default());
         let states = States {
-            to: Some((&shelf, Every::Steps(20))),
+            to: Some((&memory_store, Every::Steps(20))),
             ..States::default()
         };
         go(s, 2, (&[vec![s.frame.around(&grid(2)).planes()]], 1), states).expect("the shot runs");
-        shelf.states().swap_remove(0).1
+        memory_store.states().swap_remove(0).1
     };
     let plain = case(2, 1);
     let planes = plain.frame.around(&grid(2)).planes();

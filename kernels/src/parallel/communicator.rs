@@ -12,8 +12,9 @@ pub struct Span {
     pub bytes: usize,
 }
 
-/// Bytes of a message to rank 0 at most, into which callers cut what is longer: MPI counts no further than 2 GB.
-pub const PIECE: usize = 1 << 28;
+/// Bytes of a message to rank 0 at most, into which callers cut what is longer: memory of this size is used again for the next message, where
+/// larger ones would get fresh pages each time, and MPI counts no further than 2 GB.
+pub const PIECE: usize = 8 << 20;
 
 /// What travels to rank 0 in an order of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

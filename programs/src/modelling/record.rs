@@ -449,7 +449,7 @@ impl Writer {
             data.finish()?;
             // A lone record of the first step lies before any wave, and a warning has said so already.
             if self.silent && !(records == 1 && job.int("jdata")? > 1) {
-                tell_all_zero(job)?;
+                tell_all_zero(job);
             }
         }
         Ok(())

@@ -144,8 +144,8 @@ fn make_all(
     }
     hand_on(&mut |place| {
         let worker = workers.all.first_mut();
-        let made = worker.map(|worker| attempt(worker, &own[place..=place], |begun| outcomes(begun.end())));
-        let made = made.and_then(|mut outcomes| outcomes.pop());
+        let all = worker.map(|worker| outcomes(attempt(worker, &own[place..=place]).end()));
+        let made = all.and_then(|mut outcomes| outcomes.pop());
         made.unwrap_or_else(|| Outcome::Failed(anyhow!("nobody is there to make it")))
     })
 }
@@ -202,18 +202,11 @@ pub fn plan(
     Ok(words + &format!(", which takes about {longest:.1} s"))
 }
 
-/// Lets a worker make shots, unless a signal has come, and `end` end what it has begun.
-fn attempt<'a, R: From<Vec<Outcome>>>(
-    worker: &mut Worker<'a>,
-    numbers: &[usize],
-    end: impl FnOnce(Begun<'a>) -> R,
-) -> R {
+/// Lets a worker make shots, unless a signal has come, which [`outcomes`] tells.
+fn attempt<'a>(worker: &mut Worker<'a>, numbers: &[usize]) -> Begun<'a> {
     match rsf_io::interrupted() {
-        Some(signal) => {
-            let stopped: Vec<_> = numbers.iter().map(|_| Outcome::Stopped(signal)).collect();
-            stopped.into()
-        }
-        None => end((worker.0)(numbers)),
+        Some(signal) => Begun::Ended(numbers.iter().map(|_| Err(anyhow!("{signal}"))).collect()),
+        None => (worker.0)(numbers),
     }
 }
 

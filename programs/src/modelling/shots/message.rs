@@ -3,11 +3,8 @@
 use super::{Made, Outcome};
 use crate::modelling::world::{World, of_another};
 use anyhow::{bail, ensure};
-use kernels::parallel::communicator::Topic;
+use kernels::parallel::communicator::{PIECE, Topic};
 use rsf_io::Signal;
-
-/// Bytes of a message with values at most: memory of this size is used again and again.
-const PIECE: usize = 8 << 20;
 
 /// Sends what became of a shot to rank 0: a message that says what comes, and its values in further ones.
 pub fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {

@@ -90,16 +90,12 @@ impl Queue<'_> {
         let mut beside: Option<ScopedJoinHandle<'s, ()>> = None;
         while let Some(now) = place {
             let places = now..self.shots.len().min(now + self.batch);
-            let begun = attempt(&mut worker, &self.shots[places.clone()], Step::Begun);
-            let before = beside.take().map(ScopedJoinHandle::join);
-            // A thread keeps its panics to itself.
-            drop(before);
+            let begun = attempt(&mut worker, &self.shots[places.clone()]);
+            // `end` lets no panic out.
+            drop(beside.take().map(ScopedJoinHandle::join));
             match begun {
-                Step::Begun(Begun::Rest(rest)) => {
-                    beside = Some(scope.spawn(move || self.end(places, rest)));
-                }
-                Step::Begun(Begun::Ended(all)) => self.put(places, outcomes(all)),
-                Step::Ended(outcomes) => self.put(places, outcomes),
+                Begun::Rest(rest) => beside = Some(scope.spawn(move || self.end(places, rest))),
+                Begun::Ended(all) => self.put(places, outcomes(all)),
             }
             place = self.next();
         }
@@ -152,19 +148,6 @@ impl Queue<'_> {
             }
             desk = self.wait(desk);
         }
-    }
-}
-
-/// What a worker has done of a batch.
-enum Step<'a> {
-    Begun(Begun<'a>),
-    /// A signal has come before.
-    Ended(Vec<Outcome>),
-}
-
-impl From<Vec<Outcome>> for Step<'_> {
-    fn from(outcomes: Vec<Outcome>) -> Self {
-        Self::Ended(outcomes)
     }
 }
 

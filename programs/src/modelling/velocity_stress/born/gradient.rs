@@ -5,7 +5,7 @@ use super::memory;
 use super::params;
 use super::set_up::{self, SetUp, meet};
 use super::stations::{Records, Rest, Station, Ways};
-use super::survey::{self, Shots};
+use super::survey;
 use crate::modelling::checkpoint::Sums;
 use crate::modelling::observed;
 use crate::modelling::shots::Made;
@@ -54,18 +54,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         compared.shots((numbers, station, ranks), &records, (&series, every))
     };
-    let shots = Shots {
-        first: kept.done(),
-        end: made.shots(),
-        world,
-    };
-    let drift = survey::sum(stations, (shots, kept.most_together()), &work, &mut |node| {
-        for (shot, (sources, words)) in node.shots.clone().zip(&node.of_shots) {
-            found.note(shot, sources, words);
-        }
-        found.stack.add(node.shots.clone(), node.sum);
-        kept.behind(&node.shots, None, found.sums())
-    })?;
+    let drift = survey::sum(stations, (&mut kept, &mut found), world, &work)?;
     memory::tell_drift(job, drift);
     world.agree(match outputs {
         Some(outputs) => outputs.write(job, &made, found),
@@ -167,17 +156,6 @@ impl Found {
             silent: Vec::new(),
         }
     }
-
-    /// Takes note of what [`Compared::shots`] has made of a shot beside its gradient.
-    fn note(&mut self, shot: usize, sources: &[f32], words: &[u64]) {
-        let own = &mut self.sources[shot * sources.len()..][..sources.len()];
-        own.copy_from_slice(sources);
-        if let Some((&[misfit, heard], sums)) = words.split_first_chunk() {
-            self.misfits[shot] = f64::from_bits(misfit);
-            self.silent.extend((heard == 0).then_some(shot));
-            self.stack.note_read(sums);
-        }
-    }
 }
 
 impl Summed for Found {
@@ -187,8 +165,18 @@ impl Summed for Found {
             .with("the time functions", 1, &mut self.sources)
     }
 
-    fn stack(&self) -> &Stack {
-        &self.stack
+    fn stack(&mut self) -> &mut Stack {
+        &mut self.stack
+    }
+
+    fn note(&mut self, shot: usize, sources: &[f32], words: &[u64]) {
+        let own = &mut self.sources[shot * sources.len()..][..sources.len()];
+        own.copy_from_slice(sources);
+        if let Some((&[misfit, heard], sums)) = words.split_first_chunk() {
+            self.misfits[shot] = f64::from_bits(misfit);
+            self.silent.extend((heard == 0).then_some(shot));
+            self.stack.note_read(sums);
+        }
     }
 }
 

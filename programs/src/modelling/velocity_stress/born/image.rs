@@ -4,7 +4,7 @@ use super::kept::{Kept, Stack, Summed};
 use super::params;
 use super::set_up::{self, SetUp, meet};
 use super::stations::{Records, Rest, Station, Ways};
-use super::survey::{self, Shots};
+use super::survey;
 use crate::modelling::checkpoint::Sums;
 use crate::modelling::observed;
 use crate::modelling::shots::Made;
@@ -167,8 +167,12 @@ impl Summed for Found {
         self.0.sums()
     }
 
-    fn stack(&self) -> &Stack {
-        &self.0
+    fn stack(&mut self) -> &mut Stack {
+        &mut self.0
+    }
+
+    fn note(&mut self, _: usize, _: &[f32], words: &[u64]) {
+        self.0.note_read(words);
     }
 }
 
@@ -218,18 +222,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
             made.collect()
         }) as Rest<'_>)
     };
-    let shots = Shots {
-        first: kept.done(),
-        end: made.shots(),
-        world,
-    };
-    survey::sum(stations, (shots, kept.most_together()), &work, &mut |node| {
-        node.of_shots
-            .iter()
-            .for_each(|(_, words)| found.0.note_read(words));
-        found.0.add(node.shots.clone(), node.sum);
-        kept.behind(&node.shots, None, found.sums())
-    })?;
+    survey::sum(stations, (&mut kept, &mut found), world, &work)?;
     world.agree(match output {
         Some(output) => {
             let images = Images::new(&made.run.padded.model, &asked.wanted, found.0);

@@ -25,7 +25,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// A sum of so many numbers, which so many of a line, by its name in states, behind so many shots, whose sums are to be loaded.
+    /// A sum of `numbers[0]` numbers, in lines of `numbers[1]`, by its name in states; that of the first `done` shots is to be loaded.
     pub fn new(name: &'static str, numbers: [usize; 2], done: usize) -> Self {
         Self {
             sum: TreeSum::of_first(done, numbers[0]),
@@ -77,7 +77,10 @@ pub trait Summed {
     fn sums(&mut self) -> Sums<'_>;
 
     /// The sum itself.
-    fn stack(&self) -> &Stack;
+    fn stack(&mut self) -> &mut Stack;
+
+    /// Takes note of what was made of a shot beside its part of the sum: numbers and words of its own.
+    fn note(&mut self, shot: usize, own: &[f32], words: &[u64]);
 }
 
 /// The states of a survey.
@@ -131,6 +134,11 @@ impl Kept {
     /// Shots that the state has.
     pub fn done(&self) -> usize {
         self.resumed.as_ref().map_or(0, |resumed| resumed.step)
+    }
+
+    /// The shots that are still to be made.
+    pub fn todo(&self) -> Range<usize> {
+        self.done()..self.shots
     }
 
     /// Loads the state into the sums, once the model is read; on rank 0, which has them.

@@ -26,7 +26,6 @@ use rsf_io::{Input, Job, Output};
 use sampling::Sampling;
 use set_up::{SetUp, meet};
 use stations::{Records, Rest, Station, Ways};
-use survey::Shots;
 
 /// Runs `sfvsborn2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
@@ -139,12 +138,7 @@ fn forward(
         };
         Ok(Box::new(|| vec![made]) as Rest<'_>)
     };
-    let shots = Shots {
-        first: kept.done(),
-        end: made.shots(),
-        world,
-    };
-    survey::each(stations, shots, &work, &mut |number, made| {
+    survey::each(stations, (kept.todo(), world), &work, &mut |number, made| {
         let Some(data) = &mut data else { return Ok(()) };
         data.write_f32(&made.values)?;
         kept.behind(&(number..number + 1), Some(data), Sums::default())
@@ -166,8 +160,14 @@ impl Summed for Found {
             .with("whether data are zero", 1, &mut self.heard)
     }
 
-    fn stack(&self) -> &Stack {
-        &self.stack
+    fn stack(&mut self) -> &mut Stack {
+        &mut self.stack
+    }
+
+    fn note(&mut self, _: usize, _: &[f32], words: &[u64]) {
+        let (heard, sums) = words.split_first().unwrap_or((&0, &[]));
+        self.heard[0] |= heard;
+        self.stack.note_read(sums);
     }
 }
 
@@ -214,20 +214,7 @@ fn back(
             made.collect()
         }) as Rest<'_>)
     };
-    let shots = Shots {
-        first: kept.done(),
-        end: made.shots(),
-        world,
-    };
-    let drift = survey::sum(stations, (shots, kept.most_together()), &work, &mut |node| {
-        for (_, words) in &node.of_shots {
-            let (heard, sums) = words.split_first().unwrap_or((&0, &[]));
-            found.heard[0] |= heard;
-            found.stack.note_read(sums);
-        }
-        found.stack.add(node.shots.clone(), node.sum);
-        kept.behind(&node.shots, None, found.sums())
-    })?;
+    let drift = survey::sum(stations, (&mut kept, &mut found), world, &work)?;
     memory::tell_drift(job, drift);
     let Some(mut output) = output else {
         return world.agree(Ok(()));

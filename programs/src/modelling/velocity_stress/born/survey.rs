@@ -1,5 +1,6 @@
 //! Surveys of linearised shots: all stations of all ranks make the shots, and rank 0 takes each of them, or their sums.
 
+use super::kept::{Kept, Summed};
 use super::stations::{Station, Work};
 use crate::modelling::shots::sum::nodes_of_ranks;
 use crate::modelling::shots::{self, Made, Outcome, Worker, Workers};
@@ -8,104 +9,62 @@ use anyhow::bail;
 use kernels::parallel::communicator::Alone;
 use std::ops::Range;
 
-/// The shots that a survey still has to make.
-#[derive(Clone, Copy)]
-pub struct Shots<'a> {
-    /// The number of the first one.
-    pub first: usize,
-    /// The number behind the last one.
-    pub end: usize,
-    /// The ranks that make them.
-    pub world: &'a World,
-}
-
 /// Lets all stations of all ranks make shots, and rank 0 `take` them in their order.
 pub fn each(
     stations: Vec<Station>,
-    shots: Shots<'_>,
+    (shots, world): (Range<usize>, &World),
     work: Work<'_>,
     take: &mut dyn FnMut(usize, Made) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let todo: Vec<usize> = (shots.first..shots.end).collect();
-    let mut take = |number: usize, mut made: Made| {
-        made.words.pop();
-        take(number, made)
-    };
     if stations.first().is_some_and(|station| station.shared) {
-        return shared(stations, shots, work, &mut take);
+        return shared(stations, (shots, world), work, take);
     }
-    let workers = workers(stations, shots::of_rank(&todo, shots.world).len(), work);
-    let taken = shots::in_order(&todo, workers, shots.world, &mut |number, outcome| {
+    let todo: Vec<usize> = shots.collect();
+    let workers = workers(stations, shots::of_rank(&todo, world).len(), work);
+    let taken = shots::in_order(&todo, workers, world, &mut |number, outcome| {
         take(number, made(outcome)?)
     });
     // The other ranks do not know of it.
-    taken.map_err(|error| shots.world.fail(error))
+    taken.map_err(|error| world.fail(error))
 }
 
-/// Lets all stations of all ranks make shots and add them up by the tree of their numbers, and rank 0 `take` its nodes of at most `most` shots in
-/// their order: the sum of their values, and what belongs to each of their shots. How far waves have drifted that ran backwards, on rank 0.
+/// Lets all stations of all ranks make the shots that a survey still has to make and add them up by the tree of their numbers, and rank 0 take
+/// the sums, with a state behind them where one is due. Returns on rank 0 how far waves have drifted that ran backwards.
 pub fn sum(
     stations: Vec<Station>,
-    (shots, most): (Shots<'_>, usize),
+    (kept, found): (&mut Kept, &mut dyn Summed),
+    world: &World,
     work: Work<'_>,
-    take: &mut dyn FnMut(Node) -> anyhow::Result<()>,
 ) -> anyhow::Result<Option<f64>> {
-    let (mut drifted, world) = (None, shots.world);
+    let (shots, most) = (kept.todo(), kept.most_together());
+    let mut drifted = None;
     let mut take = |node: &Range<usize>, made: Made| {
-        let node = Node::new(node.clone(), made);
-        drifted = node
-            .drifts
-            .iter()
-            .fold(drifted, |known, &drift| larger(known, drift));
-        take(node)
+        let [numbers, words] = [made.own.len(), made.words.len()].map(|len| len / node.len());
+        for (k, shot) in node.clone().enumerate() {
+            let own = &made.own[k * numbers..(k + 1) * numbers];
+            let words = &made.words[k * words..(k + 1) * words];
+            if let Some((drift, words)) = words.split_last() {
+                drifted = larger(drifted, f64::from_bits(*drift));
+                found.note(shot, own, words);
+            }
+        }
+        found.stack().add(node.clone(), made.values);
+        kept.behind(node, None, found.sums())
     };
     if stations.first().is_some_and(|station| station.shared) {
-        shared(stations, shots, work, &mut |number, made| {
-            take(&(number..number + 1), made)
-        })?;
+        let mut take = |number: usize, made: Made| take(&(number..number + 1), made);
+        shared(stations, (shots, world), work, &mut take)?;
         return Ok(drifted);
     }
-    let nodes = nodes_of_ranks(shots.first..shots.end, most, world);
+    let nodes = nodes_of_ranks(shots, most, world);
     let own = shots::of_rank(&nodes, world).iter().map(Range::len).sum();
     let workers = workers(stations, own, work);
     let taken = shots::summed(&nodes, workers, world, &mut |node, outcome| {
         take(node, made(outcome)?)
     });
-    match taken {
-        Ok(()) => Ok(drifted),
-        // The other ranks do not know of it.
-        Err(error) => Err(world.fail(error)),
-    }
-}
-
-/// The sum of some shots.
-pub struct Node {
-    /// Their numbers.
-    pub shots: Range<usize>,
-    /// The sum of their values.
-    pub sum: Vec<f32>,
-    /// What belongs to each of them: numbers and words.
-    pub of_shots: Vec<(Vec<f32>, Vec<u64>)>,
-    drifts: Vec<f64>,
-}
-
-impl Node {
-    /// Of what is made of these shots, which have as many numbers and words each; their last word is how far waves drifted.
-    fn new(shots: Range<usize>, made: Made) -> Self {
-        let (numbers, words) = (made.own.len() / shots.len(), made.words.len() / shots.len());
-        let (mut of_shots, mut drifts) = (Vec::new(), Vec::new());
-        for k in 0..shots.len() {
-            let mut words = made.words[k * words..(k + 1) * words].to_vec();
-            drifts.extend(words.pop().map(f64::from_bits));
-            of_shots.push((made.own[k * numbers..(k + 1) * numbers].to_vec(), words));
-        }
-        Self {
-            shots,
-            sum: made.values,
-            of_shots,
-            drifts,
-        }
-    }
+    // The other ranks do not know of it.
+    taken.map_err(|error| world.fail(error))?;
+    Ok(drifted)
 }
 
 /// Workers at the stations of a rank that makes so many shots.
@@ -136,12 +95,12 @@ fn made(outcome: Outcome) -> anyhow::Result<Made> {
 /// Lets all ranks make shots that they share, one by one, and rank 0 take them.
 fn shared(
     mut stations: Vec<Station>,
-    shots: Shots<'_>,
+    (shots, world): (Range<usize>, &World),
     work: Work<'_>,
     take: &mut dyn FnMut(usize, Made) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let (mut station, world) = (stations.remove(0), shots.world);
-    for number in shots.first..shots.end {
+    let mut station = stations.remove(0);
+    for number in shots {
         for made in station.make(&[number], work, world.ranks()).end() {
             let taken = made.and_then(|made| if world.leads() { take(number, made) } else { Ok(()) });
             // The other ranks do not know of it.
