@@ -194,22 +194,6 @@ fn turned(n: [usize; 4], [receivers, components]: [usize; 2], shots: [usize; 2])
     }
 }
 
-/// Warns of a run whose data are all zero.
-pub fn tell_all_zero(job: &Job) {
-    // On grids pressure is the mean stress of solids, too.
-    let on_mesh = ["mesh", "specfem", "elements"].iter().any(|key| job.given(key));
-    let pressure = job.given("data") && matches!(job.text("data"), Ok(Some(words)) if words == "pressure");
-    let or = match on_mesh && pressure {
-        true => {
-            ", or all receivers lie in solids, which have no pressure on a mesh (data=strain has their strains)"
-        }
-        false => "",
-    };
-    job.warn(&format!(
-        "all data are zero: no wave reached a receiver{or}; look at the sources, their histories or wavelets, and the number of steps"
-    ));
-}
-
 /// Whether any of these data counts: is not zero, and has a weight.
 pub fn is_heard(values: &[f32], weight: Option<&[f32]>) -> bool {
     match weight {

@@ -3,9 +3,9 @@
 use super::checkpoint::{Marks, Resumed};
 use super::divide::{Divide, ended, put_quantity};
 use super::exact_time::{CLOCK, Timing};
-use super::observed::tell_all_zero;
 use super::part::Part;
 use super::turn::Turn;
+use super::words::tell_all_zero;
 use super::world::World;
 use anyhow::{Context, bail};
 use kernels::grid::points::Snapshots;

@@ -1,5 +1,7 @@
 //! Words of the command line for what the engine advises: the engine knows no parameter, its errors speak of what can be
-//! done, and a program adds how its users say it.
+//! done, and a program adds how its users say it. Also what is said of data that are all zero.
+
+use rsf_io::Job;
 
 /// What the engine's errors advise or name, and the word of the command line for it.
 const WORDS: [(&str, &str); 18] = [
@@ -47,6 +49,22 @@ pub fn explain(error: anyhow::Error) -> anyhow::Error {
     } else {
         anyhow::Error::msg(text)
     }
+}
+
+/// Warns of a run whose data are all zero.
+pub fn tell_all_zero(job: &Job) {
+    // On grids pressure is the mean stress of solids, too.
+    let on_mesh = ["mesh", "specfem", "elements"].iter().any(|key| job.given(key));
+    let pressure = job.given("data") && matches!(job.text("data"), Ok(Some(words)) if words == "pressure");
+    let or = match on_mesh && pressure {
+        true => {
+            ", or all receivers lie in solids, which have no pressure on a mesh (data=strain has their strains)"
+        }
+        false => "",
+    };
+    job.warn(&format!(
+        "all data are zero: no wave reached a receiver{or}; look at the sources, their histories or wavelets, and the number of steps"
+    ));
 }
 
 #[cfg(test)]

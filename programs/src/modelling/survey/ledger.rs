@@ -4,12 +4,12 @@ use super::{Survey, taken_over};
 use crate::modelling::divide::Divide;
 use crate::modelling::exact_time::Timing;
 use crate::modelling::finished::Finished;
-use crate::modelling::observed::tell_all_zero;
 use crate::modelling::picks::Picks;
 use crate::modelling::plan::counted;
 use crate::modelling::shots::{Made, Outcome};
 use crate::modelling::turn::Turn;
 use crate::modelling::words;
+use crate::modelling::words::tell_all_zero;
 use anyhow::bail;
 use rsf_io::{Job, Output, Signal};
 
