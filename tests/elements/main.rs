@@ -9,6 +9,7 @@ mod models;
 mod runs;
 mod sentences;
 mod source_gradients;
+mod surveys;
 
 #[path = "../support/desk.rs"]
 mod desk;

@@ -283,6 +283,34 @@ fn operator(program: &str) -> String {
     format!("{program} {words}")
 }
 
+/// Runs an operator alone and as ranks, which write the same bits; states of one number of ranks serve another.
+fn same_sums((desk, mpirun): (&Desk, &str), line: &str, (input, beside): (&str, &[&str]), groups: &str) {
+    let all = |desk: &Desk| -> Vec<Vec<u32>> {
+        let files = ["out.rsf"].iter().chain(beside);
+        files.map(|file| bits(desk, file)).collect()
+    };
+    let one = desk.sh(&format!("{line} <{input} >out.rsf"));
+    assert_eq!(one.code, 0, "{}", one.err);
+    let (wanted, axes) = (all(desk), desk.axes("out.rsf", 5));
+    assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
+    for (ranks, extra) in [
+        (2, ""),
+        (3, "checkpoint=state every=2 out=out.bin"),
+        (2, &format!("resume=state {groups} out=out.bin")),
+        (7, "memory=0.003"),
+    ] {
+        let done = launch(
+            desk,
+            mpirun,
+            &format!("-n {ranks} {line} {extra} <{input} >out.rsf"),
+        );
+        assert_eq!(done.code, 0, "{ranks} {line} {extra}: {}", done.err);
+        assert!(all(desk) == wanted, "{ranks} ranks: {line} {extra}");
+        assert_eq!(desk.axes("out.rsf", 5), axes);
+    }
+    let _ = std::fs::remove_file(desk.path("state"));
+}
+
 #[test]
 fn ranks_and_groups_make_the_same_sums() {
     let Some(mpirun) = launcher("survey::ranks_and_groups_make_the_same_sums") else {
@@ -290,32 +318,71 @@ fn ranks_and_groups_make_the_same_sums() {
     };
     let desk = stacked();
     for (program, input, beside) in OPERATORS {
-        let line = operator(program);
-        let all = |desk: &Desk| -> Vec<Vec<u32>> {
-            let files = ["out.rsf"].iter().chain(beside);
-            files.map(|file| bits(desk, file)).collect()
-        };
-        let one = desk.sh(&format!("{line} <{input} >out.rsf"));
-        assert_eq!(one.code, 0, "{}", one.err);
-        let (wanted, axes) = (all(&desk), desk.axes("out.rsf", 5));
-        assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
-        for (ranks, extra) in [
-            (2, ""),
-            (3, "checkpoint=state every=2 out=out.bin"),
-            (2, "resume=state groups=2 out=out.bin"),
-            (7, "memory=0.003"),
-        ] {
-            let done = launch(
-                &desk,
-                mpirun,
-                &format!("-n {ranks} {line} {extra} <{input} >out.rsf"),
-            );
-            assert_eq!(done.code, 0, "{ranks} {line} {extra}: {}", done.err);
-            assert!(all(&desk) == wanted, "{ranks} ranks: {line} {extra}");
-            assert_eq!(desk.axes("out.rsf", 5), axes);
-        }
-        let _ = std::fs::remove_file(desk.path("state"));
+        same_sums((&desk, mpirun), &operator(program), (input, beside), "groups=2");
     }
+}
+
+/// The same on a mesh, whose shots run one after the other on each rank.
+#[test]
+fn ranks_make_the_same_sums_on_meshes() {
+    let Some(mpirun) = launcher("survey::ranks_make_the_same_sums_on_meshes") else {
+        return;
+    };
+    let desk = Desk::new();
+    for (name, vs) in [("mesh.rsf", 1700), ("true.rsf", 1650)] {
+        let mesh = format!(
+            "sfhexmesh surfaces=200,0 layers=2 nx=4 xmin=0 xmax=400 rho=2300 vp=3000 vs={vs} judge=n > {name}"
+        );
+        assert_eq!(desk.sh(&mesh).code, 0);
+    }
+    let places: Vec<f32> = (0..SHOTS).flat_map(|k| [60.0 + 20.0 * k as f32, 90.0]).collect();
+    desk.dataset("many.rsf", &format!("n1=2 n2=1 n3={SHOTS}"), &places);
+    desk.dataset("channel.rsf", "n1=2 n2=2", &[120.0, 60.0, 310.0, 20.0]);
+    desk.dataset("dm.rsf", "n1=1 n2=3", &[20.0, -9.0, 7.0]);
+    let words =
+        "mesh=mesh.rsf sou=many.rsf rec=channel.rsf nt=160 dt=0.001 m0=1e12 stf=ricker freq=20 threads=1";
+    let truth = words.replace("mesh.rsf", "true.rsf");
+    let done = desk.sh(&format!("sfsem2d-gpu {truth} device=cpu >data.rsf"));
+    assert_eq!(done.code, 0, "{}", done.err);
+    let beside: &[&str] = &["misfit.rsf", "sg.rsf", "tg.rsf"];
+    for (program, input, beside) in [
+        (
+            "sfsemgrad2d-gpu misfit=misfit.rsf sougrad=sg.rsf stfgrad=tg.rsf",
+            "data.rsf",
+            beside,
+        ),
+        ("sfsemborn2d-gpu adj=y", "data.rsf", &[]),
+        ("sfsemborn2d-gpu adj=n", "dm.rsf", &[]),
+    ] {
+        same_sums(
+            (&desk, mpirun),
+            &format!("{program} {words}"),
+            (input, beside),
+            "",
+        );
+    }
+    let line = format!("-n 3 sfsemgrad2d-gpu {words} <data.rsf");
+    for (more, wanted) in [
+        ("nt=90", "has n3=160 records and this run has 90"),
+        ("resume=gone", "cannot read the state"),
+        ("misfit=nowhere/m.rsf", "nowhere"),
+    ] {
+        let done = launch(&desk, mpirun, &format!("{line} {more} >out.rsf"));
+        let told = said(&done.err)
+            .iter()
+            .filter(|line| line.contains(wanted))
+            .count();
+        assert!(done.code != 0 && told == 1, "{more}: {}", done.err);
+    }
+    let done = launch(&desk, mpirun, &format!("{line} shots=2 >out.rsf"));
+    assert!(
+        done.code == 0
+            && done
+                .err
+                .contains("there are 3 ranks and 1 shot: the other ranks have nothing to do"),
+        "{}",
+        done.err
+    );
 }
 
 /// What is wrong with a shot of another rank, or with all of them, is told once.

@@ -7,6 +7,8 @@ mod divide;
 mod exact_time;
 mod fibre;
 mod finished;
+#[cfg(feature = "velocity-stress")]
+mod linearised;
 mod machine;
 pub(crate) mod model;
 #[cfg(feature = "velocity-stress")]

@@ -2,13 +2,18 @@
 
 pub use super::params::{BORN_2D as PROGRAM_2D, BORN_3D as PROGRAM_3D};
 use super::readout::Readout;
-use super::{Opened, tell_linearised};
+use super::station::Station;
+use super::{Opened, Progress, target};
 use crate::modelling::acquisition::finite;
+use crate::modelling::checkpoint::{Checksum, Sums};
+use crate::modelling::linearised::kept::{Stack, Summed};
+use crate::modelling::linearised::records::Records;
+use crate::modelling::linearised::{meet, survey};
 use crate::modelling::machine;
-use crate::modelling::observed::{name_transposed, of_shot};
+use crate::modelling::observed::name_transposed;
+use crate::modelling::shots::Made;
 use crate::modelling::spectral_elements::{outputs, plan};
 use crate::modelling::world::World;
-use kernels::methods::spectral_elements::adjoint::Adjoint;
 use rsf_io::{Input, Job, Output};
 
 /// Runs `sfsemborn2d-gpu`.
@@ -22,97 +27,180 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    let (adjoint, planning) = (job.flag("adj")?, job.flag("plan")?);
-    let input = match planning {
-        true => None,
-        false => Some(job.stdin()?),
-    };
-    let mut opened = Opened::<D>::read(job, world)?;
-    match (input, adjoint) {
-        (None, _) => opened.plan(job, adjoint),
-        (Some(input), true) => back(job, opened, input),
-        (Some(input), false) => forward(job, opened, input, world),
+    meet(job, world)?;
+    let adjoint = job.flag("adj")?;
+    if job.flag("plan")? {
+        return Opened::<D>::read(job, world)?.plan(job, world, adjoint);
+    }
+    let input = world.agree(job.stdin().map_err(Into::into))?;
+    let opened = Opened::<D>::read(job, world)?;
+    match adjoint {
+        true => back(job, &opened, input, world),
+        false => forward(job, &opened, input, world),
     }
 }
 
 /// A perturbation in, data out.
 fn forward<const D: usize>(
     job: &mut Job,
-    mut opened: Opened<D>,
+    opened: &Opened<D>,
     mut input: Input,
     world: &World,
 ) -> anyhow::Result<()> {
-    opened.target.check(&input)?;
-    let mut data = records(job, &opened, world)?;
+    world.agree(opened.target.check(&input))?;
     if job.is_dry_run() {
-        return Ok(data.finish()?);
+        let data = world.agree(data(job, opened, world))?;
+        return Ok(data.map_or(Ok(()), Output::finish)?);
     }
     let count = input.len() as usize;
-    let given = finite(&mut input, 0, count)?;
-    let verb = job.flag("verb")?;
-    if verb {
-        plan::summary(job, &opened.run, &opened.step);
-    }
-    let change = opened.target.change(&given, &opened.run)?;
-    opened.each_shot(job, None, |own, _, made: &mut Option<Adjoint<D>>| {
-        let (setup, shot) = (own.run.setup(), &own.run.shot);
-        let adjoint = match made {
-            Some(adjoint) => {
-                adjoint.next_shot(&setup, shot)?;
-                adjoint
-            }
-            None => {
-                let adjoint = own.adjoint(job)?;
-                if verb {
-                    tell_linearised(job, &adjoint);
-                }
-                made.insert(adjoint)
-            }
-        };
-        let records = adjoint.linearised((&setup, shot), &change)?;
-        data.write_f32(&Readout::new(&own.run).of(records))?;
-        Ok(String::new())
+    let given = world.agree(finite(&mut input, 0, count))?;
+    let change = world.agree(opened.target.change(&given, &opened.run))?;
+    let contents = vec![("the perturbation", Checksum::new().with(&given).end())];
+    let mut kept = opened.kept(job, contents, world)?;
+    let mut data = world.agree(data(job, opened, world))?;
+    let station = ready((job, opened), false, world)?;
+    let job: &Job = job;
+    // The data go on where they are, so that a state holds nothing of them.
+    world.agree(data.as_ref().map_or(Ok(()), |data| {
+        kept.load(job, 0, Sums::default())?;
+        kept.watch(job, data);
+        Ok(())
+    }))?;
+    let work = |_: usize, station: &mut Station<D>| {
+        let records = station.linearised(&change)?;
+        Ok(Made {
+            values: Readout::new(&station.run).of(records),
+            ..Made::default()
+        })
+    };
+    let mut progress = Progress::new(job, opened.shots())?;
+    let stations = station.at_work(work);
+    survey::each(stations, (kept.todo(), world), &mut |number, made| {
+        let Some(data) = &mut data else { return Ok(()) };
+        data.write_f32(&made.values)?;
+        if let Some(progress) = &mut progress {
+            progress.tell(number, "");
+        }
+        kept.behind(&(number..number + 1), Some(data), Sums::default())
     })?;
-    Ok(data.finish()?)
+    world.agree(data.map_or(Ok(()), |data| Ok(data.finish()?)))
 }
 
-/// The output of `adj=n`.
-fn records<const D: usize>(job: &mut Job, opened: &Opened<D>, world: &World) -> anyhow::Result<Output> {
+/// The engine, and with `verb=y` what there is to say of it. All ranks call it.
+fn ready<const D: usize>(
+    (job, opened): (&Job, &Opened<D>),
+    reverse: bool,
+    world: &World,
+) -> anyhow::Result<Station<D>> {
+    let station = world.agree(Station::new(job, opened, world, reverse))?;
+    if job.flag("verb")? {
+        plan::summary(job, &opened.run, &opened.step);
+        station.tell(job);
+    }
+    Ok(station)
+}
+
+/// The output of `adj=n`, on rank 0.
+fn data<const D: usize>(job: &mut Job, opened: &Opened<D>, world: &World) -> anyhow::Result<Option<Output>> {
     let mut records = outputs::open(job, &opened.run, world)?;
     records.tell("linearised", "what the perturbation changes in the data");
     records.note(&machine::processors(job, 1)?.describe());
-    match records.into_data() {
-        Some((data, ..)) => Ok(data),
-        None => anyhow::bail!("standard output takes the data"),
+    Ok(records.into_data().map(|(data, ..)| data))
+}
+
+/// What comes back of the shots so far.
+struct Found<'a> {
+    stack: Stack,
+    /// 1 where any number of the data was not zero, and where single precision has lost numbers.
+    heard: [u64; 1],
+    lost: [u64; 1],
+    progress: Option<Progress<'a>>,
+}
+
+impl Summed for Found<'_> {
+    fn sums(&mut self) -> Sums<'_> {
+        let sums = self.stack.sums();
+        sums.with("whether data are zero", 1, &mut self.heard).with(
+            "whether numbers are lost",
+            1,
+            &mut self.lost,
+        )
+    }
+
+    fn stack(&mut self) -> &mut Stack {
+        &mut self.stack
+    }
+
+    fn note(&mut self, shot: usize, _: &[f32], words: &[u64]) {
+        if let Some((&[heard, lost], sums)) = words.split_first_chunk() {
+            self.heard[0] |= heard;
+            self.lost[0] |= lost;
+            self.stack.note_read(sums);
+        }
+        if let Some(progress) = &mut self.progress {
+            progress.tell(shot, "");
+        }
     }
 }
 
 /// Data in, a perturbation out.
-fn back<const D: usize>(job: &mut Job, mut opened: Opened<D>, mut input: Input) -> anyhow::Result<()> {
-    let readout = Readout::of_data(job, &opened.run, &input)?;
+fn back<const D: usize>(
+    job: &mut Job,
+    opened: &Opened<D>,
+    input: Input,
+    world: &World,
+) -> anyhow::Result<()> {
+    let readout = world.agree(Readout::of_data(job, &opened.run, &input))?;
+    let mut kept = opened.kept(job, Vec::new(), world)?;
+    let output = world.agree(perturbation(job, opened, world))?;
+    if job.is_dry_run() {
+        return Ok(output.map_or(Ok(()), Output::finish)?);
+    }
+    let station = ready((job, opened), true, world)?;
+    let (name, count) = (input.name(), (1..=3).map(|axis| input.axis(axis).n).product());
+    let picks = &opened.run.spreads.picks;
+    let records = world.agree(Records::new(job, vec![input], picks, (count, false)))?;
+    let job: &Job = job;
+    let mut found = Found {
+        stack: Stack::new("what has come back", opened.target.numbers(), kept.done()),
+        heard: [0],
+        lost: [0],
+        progress: Progress::new(job, opened.shots())?,
+    };
+    kept.begin((job, 0), &records, &mut found, world)?;
+    let work = |number: usize, station: &mut Station<D>| {
+        let (given, sums) = records.shot(number)?;
+        let data = given.concat();
+        let heard = data.iter().any(|&x| x != 0.0);
+        let (gradient, _) = station.derivatives(false, |_| Ok(readout.transposed(data)))?;
+        let (values, lost) = opened.target.values(&gradient, &station.run)?;
+        Ok(Made {
+            values,
+            own: Vec::new(),
+            words: [&[heard, lost].map(u64::from)[..], &sums].concat(),
+        })
+    };
+    survey::sum(station.at_work(work), (&mut kept, &mut found), world)?;
+    world.agree(output.map_or(Ok(()), |output| {
+        if found.heard == [0] {
+            job.warn(&format!("{name} is zero everywhere, and so is what comes back"));
+        }
+        target::write(job, output, &found.stack.total(), found.lost != [0])
+    }))
+}
+
+/// The output of `adj=y`, on rank 0.
+fn perturbation<const D: usize>(
+    job: &mut Job,
+    opened: &Opened<D>,
+    world: &World,
+) -> anyhow::Result<Option<Output>> {
+    if !world.leads() {
+        return Ok(None);
+    }
     let mut output = job.output()?;
     opened.target.head(&mut output);
     name_transposed(&mut output);
     output.put_note(&rsf_io::version(), &machine::processors(job, 1)?.describe());
-    if job.is_dry_run() {
-        return Ok(output.finish()?);
-    }
-    if job.flag("verb")? {
-        plan::summary(job, &opened.run, &opened.step);
-    }
-    let count = (1..=3).map(|axis| input.axis(axis).n).product();
-    let picks = opened.run.spreads.picks.clone();
-    let mut heard = false;
-    let sum = opened.back(job, &mut None, |shot, _| {
-        let data = of_shot(&mut input, &picks, count, shot)?;
-        heard |= data.iter().any(|&x| x != 0.0);
-        Ok((String::new(), readout.transposed(data)))
-    })?;
-    if !heard {
-        job.warn(&format!(
-            "{} is zero everywhere, and so is what comes back",
-            input.name()
-        ));
-    }
-    opened.target.write(job, output, &sum, &opened.run)
+    Ok(Some(output))
 }

@@ -2,51 +2,53 @@
 
 use super::super::Run;
 use super::readout::Readout;
+use crate::modelling::linearised::records::Records;
 use crate::modelling::observed;
-use crate::modelling::picks::Picks;
 use kernels::misfit::{Misfit, Observed};
 use rsf_io::{Input, Job};
 
-/// The data, and what is made of records before they are compared with them.
+/// What is made of records before they are compared with data, and how.
 pub struct Compared {
     kind: Misfit,
-    data: Input,
-    weight: Option<Input>,
-    /// Numbers of a shot.
-    count: usize,
-    picks: Picks,
     readout: Readout,
 }
 
+/// The data of a shot.
+pub struct OfShot {
+    observed: Observed<f32>,
+    /// Whether any of them counts.
+    pub heard: bool,
+    /// Checksums of what was read.
+    pub sums: Vec<u64>,
+}
+
 impl Compared {
-    /// As the command line and the header of the data say.
-    pub fn read<const D: usize>(job: &mut Job, run: &Run<D>, data: Input) -> anyhow::Result<Self> {
+    /// As the command line and the header of the data say; with the data and their weights for all shots.
+    pub fn read<const D: usize>(job: &mut Job, run: &Run<D>, data: Input) -> anyhow::Result<(Self, Records)> {
         let readout = Readout::of_data(job, run, &data)?;
+        let kind = observed::kind(job)?;
         let weight = observed::weight(job, &data)?;
-        Ok(Self {
-            kind: observed::kind(job)?,
-            count: (1..=3).map(|axis| data.axis(axis).n).product(),
-            picks: run.spreads.picks.clone(),
-            readout,
-            data,
-            weight,
+        let count = (1..=3).map(|axis| data.axis(axis).n).product();
+        let inputs = [data].into_iter().chain(weight).collect();
+        let records = Records::new(job, inputs, &run.spreads.picks, (count, false))?;
+        Ok((Self { kind, readout }, records))
+    }
+
+    /// The data of a shot, with their weights.
+    pub fn observed(&self, records: &Records, shot: usize) -> anyhow::Result<OfShot> {
+        let (given, sums) = records.shot(shot)?;
+        let mut given = given.into_iter();
+        let (values, weight) = (given.next().unwrap_or_default(), given.next());
+        Ok(OfShot {
+            heard: observed::is_heard(&values, weight.as_deref()),
+            observed: Observed::new(self.readout.values(), values, weight)?,
+            sums,
         })
     }
 
-    /// The data of a shot, with their weights, and whether any of them counts.
-    pub fn observed(&mut self, shot: usize) -> anyhow::Result<(Observed<f32>, bool)> {
-        let (count, picks) = (self.count, &self.picks);
-        let of = |input: &mut Input| observed::of_shot(input, picks, count, shot);
-        let values = of(&mut self.data)?;
-        let weight = self.weight.as_mut().map(of).transpose()?;
-        let heard = observed::is_heard(&values, weight.as_deref());
-        let observed = Observed::new(self.readout.values(), values, weight)?;
-        Ok((observed, heard))
-    }
-
     /// The misfit of the records of a shot, `[record][component][receiver]`, and its derivative by them.
-    pub fn judge(&self, records: Vec<f32>, observed: &Observed<f32>) -> (f64, Vec<f32>) {
-        let (misfit, residual) = self.kind.of(&self.readout.of(records), observed);
+    pub fn judge(&self, records: Vec<f32>, of_shot: &OfShot) -> (f64, Vec<f32>) {
+        let (misfit, residual) = self.kind.of(&self.readout.of(records), &of_shot.observed);
         (misfit, self.readout.transposed(residual))
     }
 }

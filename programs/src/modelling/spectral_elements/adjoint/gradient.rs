@@ -1,15 +1,21 @@
 //! Gradients on meshes: what `sfsemgrad2d-gpu` and `sfsemgrad3d-gpu` share.
 
-use super::Opened;
 use super::compared::Compared;
 pub use super::params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
-use super::sources::SourceFiles;
+use super::sources::{BySources, SourceFiles};
+use super::station::Station;
+use super::{Opened, Progress, target};
+use crate::modelling::checkpoint::Sums;
+use crate::modelling::linearised::kept::{Stack, Summed};
+use crate::modelling::linearised::records::Records;
+use crate::modelling::linearised::{meet, survey};
 use crate::modelling::machine;
 use crate::modelling::observed::{name_gradient, tell_silent, write_misfits};
+use crate::modelling::shots::Made;
 use crate::modelling::spectral_elements::plan;
 use crate::modelling::world::World;
 use anyhow::ensure;
-use rsf_io::{Axis, Job, format_g};
+use rsf_io::{Axis, Job, Output, format_g};
 
 /// Runs `sfsemgrad2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
@@ -22,57 +28,182 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    let observed = match job.flag("plan")? {
-        true => None,
-        false => Some(job.stdin()?),
-    };
-    let mut opened = Opened::<D>::read(job, world)?;
-    let Some(observed) = observed else {
-        return opened.plan(job, true);
-    };
-    let mut compared = Compared::read(job, &opened.run, observed)?;
-    let mut output = job.output()?;
-    opened.target.head(&mut output);
-    name_gradient(&mut output);
-    output.put_note(&rsf_io::version(), &machine::processors(job, 1)?.describe());
-    if job.is_dry_run() {
-        return Ok(output.finish()?);
+    meet(job, world)?;
+    if job.flag("plan")? {
+        return Opened::<D>::read(job, world)?.plan(job, world, true);
     }
-    let mut files = SourceFiles::open(job, &opened.run)?;
-    let file = match job.given("misfit") {
-        true => Some(job.tagged_output("misfit")?),
-        false => None,
-    };
+    let observed = world.agree(job.stdin().map_err(Into::into))?;
+    let opened = Opened::<D>::read(job, world)?;
+    let (compared, records) = world.agree(Compared::read(job, &opened.run, observed))?;
+    let by_sources = world.agree(BySources::read(job, &opened.run))?;
+    let mut kept = opened.kept(job, Vec::new(), world)?;
+    let outputs = world.agree(Outputs::open(job, &opened, by_sources.as_ref(), world))?;
+    if job.is_dry_run() {
+        return Ok(outputs.map_or(Ok(()), |outputs| outputs.gradient.finish())?);
+    }
+    let station = world.agree(Station::new(job, &opened, world, true))?;
     if job.flag("verb")? {
         plan::summary(job, &opened.run, &opened.step);
+        station.tell(job);
     }
-    let (mut misfits, mut silent) = (Vec::new(), Vec::new());
-    let picks = opened.run.spreads.picks.clone();
-    let gradient = opened.back(job, &mut files, |shot, records| {
-        let (observed, heard) = compared.observed(shot)?;
-        silent.extend((!heard).then_some(picks.number(shot)));
-        let (misfit, residual) = compared.judge(records, &observed);
+    let of_sources = by_sources
+        .as_ref()
+        .map_or(0, |by| by.numbers(&opened.run).iter().sum());
+    let job: &Job = job;
+    let mut found = Found {
+        stack: Stack::new("the gradient", opened.target.numbers(), kept.done()),
+        misfits: vec![0.0; opened.shots()],
+        sources: vec![0.0; opened.shots() * of_sources],
+        lost: [0; 2],
+        silent: Vec::new(),
+        progress: Progress::new(job, opened.shots())?,
+    };
+    kept.begin((job, 0), &records, &mut found, world)?;
+    let work = |number: usize, station: &mut Station<D>| {
+        shot(
+            (&opened, station),
+            (&compared, &records, number),
+            by_sources.as_ref(),
+        )
+    };
+    survey::sum(station.at_work(work), (&mut kept, &mut found), world)?;
+    world.agree(match outputs {
+        Some(outputs) => outputs.write(job, &opened, (found, by_sources.as_ref())),
+        None => Ok(()),
+    })
+}
+
+/// What is made of a shot: its gradient, the derivatives by the sources, then in words the bits of the misfit, whether any of the data counts,
+/// whether single precision has lost numbers of the gradient or of the sources, and checksums of the data.
+fn shot<const D: usize>(
+    (opened, station): (&Opened<D>, &mut Station<D>),
+    (compared, records, number): (&Compared, &Records, usize),
+    by_sources: Option<&BySources>,
+) -> anyhow::Result<Made> {
+    let of_shot = compared.observed(records, number)?;
+    let mut found = 0.0;
+    let judge = |records| {
+        let (misfit, residual) = compared.judge(records, &of_shot);
         ensure!(
             misfit.is_finite(),
             "the misfit is {misfit}: look at the amplitudes of the data and of the sources"
         );
-        misfits.push(misfit);
-        Ok((format!("misfit {}, ", format_g(misfit, 6)), residual))
-    })?;
-    tell_silent(job, &silent, misfits.len())?;
-    job.say(&format!("misfit {}", format_g(misfits.iter().sum(), 9)));
-    opened.target.write(job, output, &gradient, &opened.run)?;
-    if let Some(files) = files {
-        files.finish()?;
+        found = misfit;
+        Ok(residual)
+    };
+    let (gradient, sources) = station.derivatives(by_sources.is_some(), judge)?;
+    let (values, lost) = opened.target.values(&gradient, &station.run)?;
+    let (own, lost_sources) = by_sources.map_or((Vec::new(), false), |by| by.of_shot(&station.run, &sources));
+    let flags = [of_shot.heard, lost, lost_sources].map(u64::from);
+    Ok(Made {
+        values,
+        own,
+        words: [&[found.to_bits()], &flags[..], &of_shot.sums].concat(),
+    })
+}
+
+/// What the shots add up to so far.
+struct Found<'a> {
+    stack: Stack,
+    misfits: Vec<f64>,
+    /// The derivatives by the sources, shot by shot.
+    sources: Vec<f32>,
+    /// Whether single precision has lost numbers of the gradient, or of the derivatives by the sources.
+    lost: [u64; 2],
+    silent: Vec<usize>,
+    progress: Option<Progress<'a>>,
+}
+
+impl Summed for Found<'_> {
+    fn sums(&mut self) -> Sums<'_> {
+        let sums = self.stack.sums();
+        sums.with("the misfits", 1, &mut self.misfits)
+            .with("the derivatives by the sources", 1, &mut self.sources)
+            .with("whether numbers are lost", 1, &mut self.lost)
     }
-    match file {
-        Some(file) => {
-            let shots = Axis {
-                n: misfits.len(),
-                ..opened.run.spreads.axis.clone()
-            };
-            write_misfits(file, &shots, &misfits)
+
+    fn stack(&mut self) -> &mut Stack {
+        &mut self.stack
+    }
+
+    fn note(&mut self, shot: usize, sources: &[f32], words: &[u64]) {
+        let own = &mut self.sources[shot * sources.len()..][..sources.len()];
+        own.copy_from_slice(sources);
+        let Some((&[misfit, heard, lost, lost_sources], sums)) = words.split_first_chunk() else {
+            return;
+        };
+        self.misfits[shot] = f64::from_bits(misfit);
+        self.silent.extend((heard == 0).then_some(shot));
+        self.lost[0] |= lost;
+        self.lost[1] |= lost_sources;
+        self.stack.note_read(sums);
+        if let Some(progress) = &mut self.progress {
+            let words = format!("misfit {}, ", format_g(self.misfits[shot], 6));
+            progress.tell(shot, &words);
         }
-        None => Ok(()),
+    }
+}
+
+/// What is written, on rank 0. All files are made before the run, for a name that cannot be written must not cost a survey.
+struct Outputs {
+    gradient: Output,
+    misfit: Option<Output>,
+    sources: Option<SourceFiles>,
+}
+
+impl Outputs {
+    /// Makes the files, on rank 0.
+    fn open<const D: usize>(
+        job: &mut Job,
+        opened: &Opened<D>,
+        by_sources: Option<&BySources>,
+        world: &World,
+    ) -> anyhow::Result<Option<Self>> {
+        if !world.leads() {
+            return Ok(None);
+        }
+        let mut gradient = job.output()?;
+        opened.target.head(&mut gradient);
+        name_gradient(&mut gradient);
+        gradient.put_note(&rsf_io::version(), &machine::processors(job, 1)?.describe());
+        let dry = job.is_dry_run();
+        Ok(Some(Self {
+            gradient,
+            sources: match by_sources {
+                Some(by) if !dry => Some(by.open(job, &opened.run)?),
+                _ => None,
+            },
+            misfit: match job.given("misfit") && !dry {
+                true => Some(job.tagged_output("misfit")?),
+                false => None,
+            },
+        }))
+    }
+
+    /// Writes what was found.
+    fn write<const D: usize>(
+        self,
+        job: &Job,
+        opened: &Opened<D>,
+        (found, by_sources): (Found<'_>, Option<&BySources>),
+    ) -> anyhow::Result<()> {
+        let spreads = &opened.run.spreads;
+        let silent: Vec<_> = found
+            .silent
+            .iter()
+            .map(|shot| spreads.picks.number(*shot))
+            .collect();
+        tell_silent(job, &silent, found.misfits.len())?;
+        job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
+        target::write(job, self.gradient, &found.stack.total(), found.lost[0] != 0)?;
+        if let (Some(files), Some(by)) = (self.sources, by_sources) {
+            files.write(job, by.numbers(&opened.run), (&found.sources, found.lost[1] != 0))?;
+        }
+        let Some(file) = self.misfit else { return Ok(()) };
+        let shots = Axis {
+            n: found.misfits.len(),
+            ..spreads.axis.clone()
+        };
+        write_misfits(file, &shots, &found.misfits)
     }
 }

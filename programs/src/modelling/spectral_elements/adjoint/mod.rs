@@ -6,26 +6,19 @@ pub mod gradient;
 mod params;
 mod readout;
 mod sources;
+mod station;
 mod target;
 
 use super::{Run, plan, prepare, raw_mesh};
-use crate::modelling::machine;
-use crate::modelling::plan::{free_memory, gigabytes};
-use crate::modelling::survey::Survey;
+use crate::modelling::linearised::kept::Kept;
+use crate::modelling::plan::counted;
 use crate::modelling::world::World;
-use anyhow::{Context, bail};
-use kernels::methods::spectral_elements::adjoint::{Adjoint, Gradient, Parameters, Unsupported, unsupported};
-use kernels::time_loop::reversal::CheckpointSchedule;
+use anyhow::bail;
+use kernels::methods::spectral_elements::adjoint::{Parameters, Unsupported, unsupported};
 use rsf_io::Job;
-use sources::SourceFiles;
+use station::Station;
 use std::time::Instant;
 use target::Target;
-
-/// Bytes of a GB, in which `memory=` counts.
-const GIGA: f64 = 1e9;
-
-/// The share of the free memory that a run takes unless `memory=` says otherwise.
-const SHARE: f64 = 0.5;
 
 /// A survey on a mesh, and what derivatives are by.
 struct Opened<const D: usize> {
@@ -35,15 +28,21 @@ struct Opened<const D: usize> {
 }
 
 impl<const D: usize> Opened<D> {
-    /// As the command line says.
+    /// As the command line says; all ranks call it.
     fn read(job: &mut Job, world: &World) -> anyhow::Result<Self> {
-        world.agree(match world.is_alone() {
-            true => Ok(()),
-            false => Err(anyhow::anyhow!(
-                "{} runs as one process: without mpirun, start one process for each part of the survey (shots=) and add what they write by sfadd",
-                job.program()
-            )),
-        })?;
+        let opened = world.agree(Self::own(job))?;
+        let (shots, ranks) = (opened.shots(), world.ranks().size());
+        if ranks > shots {
+            job.warn(&format!(
+                "there are {} and {}: the other ranks have nothing to do",
+                counted(ranks, "rank"),
+                counted(shots, "shot")
+            ));
+        }
+        Ok(opened)
+    }
+
+    fn own(job: &mut Job) -> anyhow::Result<Self> {
         let raw = raw_mesh::<D>(job)?;
         let run: Run<D> = prepare(job, &raw, false)?;
         let target = Target::read(job, &run)?;
@@ -55,155 +54,48 @@ impl<const D: usize> Opened<D> {
         })
     }
 
-    /// Prints the mesh and what `reverse` or a linearised run needs, of the first shot.
-    fn plan(&mut self, job: &Job, reverse: bool) -> anyhow::Result<()> {
-        self.run.turn_to(&[0]);
-        let adjoint = self.adjoint(job)?;
+    /// Shots of the survey.
+    fn shots(&self) -> usize {
+        self.run.spreads.count()
+    }
+
+    /// Prints the mesh and what `reverse` or a linearised run needs, of the first shot. All ranks call it.
+    fn plan(&self, job: &Job, world: &World, reverse: bool) -> anyhow::Result<()> {
+        let station = world.agree(Station::new(job, self, world, reverse))?;
         plan::summary(job, &self.run, &self.step);
-        match reverse {
-            true => tell(job, &adjoint, &schedule(job, &adjoint)?),
-            false => tell_linearised(job, &adjoint),
-        }
+        station.tell(job);
         Ok(())
     }
 
-    /// The engine of the shot that the run has turned to.
-    fn adjoint(&self, job: &Job) -> anyhow::Result<Adjoint<D>> {
-        let cpu = machine::processors(job, 1)?;
-        Ok(Adjoint::new(
-            cpu,
-            &self.run.setup(),
-            &self.run.shot,
-            self.target.parameters(),
-        )?)
-    }
-
-    /// Does something with every shot, whose mesh is set up once, and names the shot where that fails. `made` begins with none.
-    fn each_shot<M>(
-        &mut self,
-        job: &Job,
-        mut made: Option<M>,
-        mut act: impl FnMut(&Self, usize, &mut Option<M>) -> anyhow::Result<String>,
-    ) -> anyhow::Result<()> {
-        let (shots, verb) = (self.run.spreads.count(), job.flag("verb")?);
-        for shot in 0..shots {
-            let begun = Instant::now();
-            self.run.turn_to(&[shot]);
-            let done = act(self, shot, &mut made);
-            let words = match shots {
-                1 => done?,
-                _ => done.with_context(|| format!("shot {}", self.run.spreads.picks.number(shot)))?,
-            };
-            if verb && shots > 1 {
-                let seconds = begun.elapsed().as_secs_f64();
-                job.say(&format!("shot {} of {shots}: {words}{seconds:.1} s", shot + 1));
-            }
-        }
-        Ok(())
-    }
-
-    /// The sum over the shots of what the adjoint run makes of the derivatives by their records; `judge` takes the number of a shot and its
-    /// records, and may say something about them. Derivatives by sources go to `files`.
-    fn back(
-        &mut self,
-        job: &Job,
-        files: &mut Option<SourceFiles>,
-        mut judge: impl FnMut(usize, Vec<f32>) -> anyhow::Result<(String, Vec<f32>)>,
-    ) -> anyhow::Result<Gradient<D>> {
-        let mut sum: Option<Gradient<D>> = None;
-        let verb = job.flag("verb")?;
-        self.each_shot(job, None, |own, shot, made: &mut Made<D>| {
-            let setup = own.run.setup();
-            let (adjoint, schedule) = match made {
-                Some(made) => {
-                    made.0.next_shot(&setup, &own.run.shot)?;
-                    made
-                }
-                None => {
-                    let adjoint = own.adjoint(job)?;
-                    let schedule = schedule(job, &adjoint)?;
-                    if verb {
-                        tell(job, &adjoint, &schedule);
-                    }
-                    made.insert((adjoint, schedule))
-                }
-            };
-            let (mut words, mut failed) = (String::new(), None);
-            let of_records = |records| match judge(shot, records) {
-                Ok((said, residual)) => {
-                    words = said;
-                    Ok(residual)
-                }
-                Err(error) => {
-                    failed = Some(error);
-                    Err(kernels::Error::setup("the records of a shot are refused"))
-                }
-            };
-            let shot = (&setup, &own.run.shot);
-            let found = match files {
-                Some(_) => adjoint.gradient_with_sources(shot, schedule, of_records),
-                None => adjoint
-                    .gradient(shot, schedule, of_records)
-                    .map(|gradient| (gradient, Vec::new())),
-            };
-            if let Some(error) = failed {
-                return Err(error);
-            }
-            let (gradient, sources) = found?;
-            if let Some(files) = files {
-                files.write(job, &own.run, &sources)?;
-            }
-            match &mut sum {
-                None => sum = Some(gradient),
-                Some(sum) => sum.add(&gradient),
-            }
-            Ok(words)
-        })?;
-        sum.context("there are no shots")
+    /// Opens the states of the survey, which has these contents beside its shots; all ranks call it.
+    fn kept(&self, job: &mut Job, contents: Vec<(&'static str, u64)>, world: &World) -> anyhow::Result<Kept> {
+        Kept::open(job, &self.run, contents, world)
     }
 }
 
-/// What all shots share: the mesh is set up once, and all of them keep what the first one does.
-type Made<const D: usize> = Option<(Adjoint<D>, CheckpointSchedule)>;
-
-/// What is kept in `memory=`.
-fn schedule<const D: usize>(job: &Job, adjoint: &Adjoint<D>) -> anyhow::Result<CheckpointSchedule> {
-    let room = match (job.double_opt("memory")?, free_memory()) {
-        (Some(asked), _) => asked * GIGA,
-        (None, Some(free)) => SHARE * free,
-        (None, None) => bail!(
-            "the system does not say how much memory is free: give memory= (GB) for the stored wavefield"
-        ),
-    };
-    Ok(CheckpointSchedule::choose(
-        adjoint.steps(),
-        adjoint.sizes(),
-        room.max(0.0) as usize,
-    )?)
+/// The lines of `verb=y` behind the shots of a survey.
+struct Progress<'a> {
+    job: &'a Job,
+    shots: usize,
+    /// When the shot before was done.
+    begun: Instant,
 }
 
-/// The lines of `plan=y` and `verb=y` on memory.
-fn tell<const D: usize>(job: &Job, adjoint: &Adjoint<D>, schedule: &CheckpointSchedule) {
-    let (steps, sizes) = (adjoint.steps(), adjoint.sizes());
-    job.say(&format!(
-        "memory: {} and, for the stored wavefield, {} ({} of {steps} steps at a time, {} checkpoints)",
-        gigabytes(adjoint.bytes() as f64),
-        gigabytes(schedule.bytes(sizes) as f64),
-        schedule.segment,
-        schedule.checkpoints
-    ));
-    match schedule.extra(steps) {
-        0 => job.say("no step is computed again"),
-        again => job.say(&format!("{again} steps are computed again")),
+impl<'a> Progress<'a> {
+    /// None where they are not asked for, or there is one shot.
+    fn new(job: &'a Job, shots: usize) -> anyhow::Result<Option<Self>> {
+        let begun = Instant::now();
+        Ok((job.flag("verb")? && shots > 1).then_some(Self { job, shots, begun }))
     }
-}
 
-/// The same of a linearised run.
-fn tell_linearised<const D: usize>(job: &Job, adjoint: &Adjoint<D>) {
-    let bytes = gigabytes(adjoint.linearised_bytes() as f64);
-    job.say(&format!(
-        "memory: {bytes}; adj=n: two wavefields advance together"
-    ));
+    /// Tells that a shot is done, of which there is this to say.
+    fn tell(&mut self, shot: usize, words: &str) {
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let (number, shots) = (shot + 1, self.shots);
+        self.job
+            .say(&format!("shot {number} of {shots}: {words}{seconds:.1} s"));
+        self.begun = Instant::now();
+    }
 }
 
 /// Refuses what has no derivative, and says what to change.

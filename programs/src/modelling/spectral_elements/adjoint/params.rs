@@ -2,6 +2,7 @@
 
 use super::super::params::{EARTH, MESH, SIDES, THREADS, counted, joined};
 use crate::modelling::exact_time::TDC;
+use crate::modelling::linearised::params::{CHECKPOINT, EVERY, RESUME};
 use crate::modelling::params::{CFL, FLAT, JCHECK, JDATA};
 use rsf_io::{Param, Program};
 
@@ -11,7 +12,7 @@ with respect to the model. It is the derivative of the discrete program, summed 
 that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
 explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of \
 solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing and sponge= sides (cpml= is refused). Records are \
-displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they have no derivative, and the fit of the mechanisms to the lowest of them is held. The moment of explosions in fluids is held. The program runs on processors.
+displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they have no derivative, and the fit of the mechanisms to the lowest of them is held. The moment of explosions in fluids is held.
 
 on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
 their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A parameter that has no \
@@ -45,7 +46,10 @@ In a fluid the gradient with respect to the S speed is zero, and so are those wi
 The adjoint run needs the displacement of the forward wavefield from the last step to the first, and in fluids the pressure. memory= limits the memory for it: if \
 all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and \
 Walther 2000). The gradient has the same bits for any memory= and threads=. plan=y prints what is kept and how many steps are \
-computed again. With all steps kept a gradient takes three to three and a half times as long as the modelling of its shots, with checkpoints in a fifth of that memory about four times.";
+computed again. With all steps kept a gradient takes three to three and a half times as long as the modelling of its shots, with checkpoints in a fifth of that memory about four times.
+
+The shots run one after the other, on processors; a build with MPI also runs as several ranks (mpirun -n 4 sfsemgrad2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of ranks. checkpoint= saves \
+the sums behind every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE: &str =
     "< data.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
@@ -93,7 +97,10 @@ of the steps, the transpose of the resampling brings them to the steps. tdc=y gi
 
 adj=n advances two wavefields together. adj=y needs the forward wavefield from the last step to the first. memory= limits the memory for it: \
 if all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and Walther 2000). The result has \
-the same bits for any memory= and threads=. The program runs on processors.";
+the same bits for any memory= and threads=.
+
+The shots run one after the other, on processors; a build with MPI also runs as several ranks (mpirun -n 4 sfsemborn2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of ranks. checkpoint= saves \
+the sums behind every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits. With adj=n the state counts on the data file of the stopped run, which is continued.";
 
 const BORN_USAGE: &str =
     "< perturbation.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [adj=n] > data.rsf";
@@ -180,6 +187,9 @@ const GRID_3D: &[Param] = &[
 
 /// What is printed and checked.
 const CHECKS: &[Param] = &[
+    CHECKPOINT,
+    EVERY,
+    RESUME,
     Param::bool("verb")
         .default("n")
         .doc("print mesh, stability, memory and, for several shots, progress"),

@@ -6,18 +6,27 @@ use kernels::methods::spectral_elements::Strength;
 use kernels::methods::spectral_elements::adjoint::SourceGradient;
 use rsf_io::{Axis, Job, Output};
 
-/// The files, where they are asked for.
+/// The derivatives by sources that are asked for.
+pub struct BySources {
+    /// Whether the sources are forces; otherwise they are moments.
+    forces: bool,
+    /// Whether sougrad= and stfgrad= are given.
+    parameters: bool,
+    histories: bool,
+}
+
+/// Their files.
 pub struct SourceFiles {
     parameters: Option<Output>,
     histories: Option<Output>,
 }
 
-impl SourceFiles {
+impl BySources {
     /// As the command line says; none where neither is given.
     ///
     /// # Errors
     /// Forces and moments in one run.
-    pub fn open<const D: usize>(job: &mut Job, run: &Run<D>) -> anyhow::Result<Option<Self>> {
+    pub fn read<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Option<Self>> {
         let [parameters, histories] = ["sougrad", "stfgrad"].map(|word| job.given(word));
         if !(parameters || histories) {
             return Ok(None);
@@ -32,16 +41,26 @@ impl SourceFiles {
             "sougrad= and stfgrad= take sources of one kind, and this run has {forces} forces and {} moments: run them one after the other",
             run.sources.len() - forces
         );
+        Ok(Some(Self {
+            forces: forces > 0,
+            parameters,
+            histories,
+        }))
+    }
+
+    /// Makes the files, with their headers.
+    pub fn open<const D: usize>(&self, job: &mut Job, run: &Run<D>) -> anyhow::Result<SourceFiles> {
         let sources = Axis::new(run.sources.len(), 1.0, 1.0).label("source");
-        let head = |file: &mut Output, first: &Axis, unit: &str| {
-            for (k, axis) in [first, &sources, &run.spreads.axis].into_iter().enumerate() {
+        let mut open = |word: &str, first: Axis| -> anyhow::Result<Output> {
+            let mut file = job.tagged_output(word)?;
+            for (k, axis) in [&first, &sources, &run.spreads.axis].into_iter().enumerate() {
                 file.set_axis(k + 1, axis);
             }
             file.end_axes(3);
             for (key, text) in [
                 ("quantity", "derivative of the misfit"),
                 ("label", "Derivative of the misfit"),
-                ("unit", unit),
+                ("unit", ""),
                 (
                     "convention",
                     "SI units, along the axes of the mesh, z down; t delays the source",
@@ -49,32 +68,29 @@ impl SourceFiles {
             ] {
                 file.put_text(key, text);
             }
-        };
-        let open = |job: &mut Job, word: &str, first: &Axis| -> anyhow::Result<Output> {
-            let mut file = job.tagged_output(word)?;
-            head(&mut file, first, "");
             Ok(file)
         };
-        let names = names::<D>(forces > 0);
+        let names = names::<D>(self.forces);
         let of_names = Axis::new(names.split(' ').count(), 0.0, 1.0).label(names);
         let time = Axis::new(run.timing.steps, run.begin as f32, run.dt as f32)
             .label("t")
             .unit("s");
-        Ok(Some(Self {
-            parameters: parameters.then(|| open(job, "sougrad", &of_names)).transpose()?,
-            histories: histories.then(|| open(job, "stfgrad", &time)).transpose()?,
-        }))
+        Ok(SourceFiles {
+            parameters: self.parameters.then(|| open("sougrad", of_names)).transpose()?,
+            histories: self.histories.then(|| open("stfgrad", time)).transpose()?,
+        })
     }
 
-    /// Writes those of a shot.
-    pub fn write<const D: usize>(
-        &mut self,
-        job: &Job,
-        run: &Run<D>,
-        gradients: &[SourceGradient<D>],
-    ) -> anyhow::Result<()> {
-        let sources = gradients.iter().zip(&run.sources);
-        for (gradient, source) in sources {
+    /// Numbers of all sources of a shot in either file.
+    pub fn numbers<const D: usize>(&self, run: &Run<D>) -> [usize; 2] {
+        let of_one = [names::<D>(self.forces).split(' ').count(), run.timing.steps];
+        of_one.map(|numbers| numbers * run.sources.len())
+    }
+
+    /// What is written of a shot: the parameters of all sources, then their histories. Whether single precision does not have some of it, too.
+    pub fn of_shot<const D: usize>(&self, run: &Run<D>, gradients: &[SourceGradient<D>]) -> (Vec<f32>, bool) {
+        let (mut all, mut histories) = (Vec::new(), Vec::new());
+        for (gradient, source) in gradients.iter().zip(&run.sources) {
             let (mut by_samples, mut history) = (gradient.history.clone(), source.history.clone());
             if let Some(exact) = &run.timing.exact {
                 by_samples = exact.histories_adjoint(&by_samples, 0.0);
@@ -86,39 +102,37 @@ impl SourceFiles {
                 .zip(&by_samples)
                 .map(|(slope, by)| -slope * by)
                 .sum();
-            if let Some(file) = &mut self.parameters {
-                let mut all = strength(&gradient.strength);
-                // z is the first coordinate of files and the last of meshes.
-                all.extend((0..D).map(|k| gradient.place[(k + D - 1) % D]));
-                all.push(late);
-                write((job, file), &all)?;
-            }
-            if let Some(file) = &mut self.histories {
-                by_samples.resize(run.timing.steps, 0.0);
-                write((job, file), &by_samples)?;
-            }
+            all.extend(strength(&gradient.strength));
+            // z is the first coordinate of files and the last of meshes.
+            all.extend((0..D).map(|k| gradient.place[(k + D - 1) % D]));
+            all.push(late);
+            by_samples.resize(run.timing.steps, 0.0);
+            histories.extend(by_samples);
         }
-        Ok(())
+        all.extend(histories);
+        let single =
+            |x: &f64| *x == 0.0 || (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x.abs());
+        let lost = !all.iter().all(single);
+        (all.iter().map(|x| *x as f32).collect(), lost)
     }
+}
 
-    /// Ends the files.
-    pub fn finish(self) -> anyhow::Result<()> {
-        for file in [self.parameters, self.histories].into_iter().flatten() {
+impl SourceFiles {
+    /// Writes what [`BySources::of_shot`] has given of all shots, so many numbers of each in either file.
+    pub fn write(self, job: &Job, numbers: [usize; 2], (all, lost): (&[f32], bool)) -> anyhow::Result<()> {
+        if lost {
+            job.warn("derivatives by the sources are beyond the range of single precision: scale m0= (or fx=, mech=) and the data");
+        }
+        let files = [self.parameters, self.histories].into_iter().enumerate();
+        for (k, mut file) in files.filter_map(|(k, file)| file.map(|file| (k, file))) {
+            for shot in all.chunks_exact(numbers.iter().sum()) {
+                let (parameters, histories) = shot.split_at(numbers[0]);
+                file.write_f32([parameters, histories][k])?;
+            }
             file.finish()?;
         }
         Ok(())
     }
-}
-
-/// Writes numbers, and warns of those that single precision does not have.
-fn write((job, file): (&Job, &mut Output), values: &[f64]) -> anyhow::Result<()> {
-    let single =
-        |x: &f64| *x == 0.0 || (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x.abs());
-    if !values.iter().all(single) {
-        job.warn("derivatives by the sources are beyond the range of single precision: scale m0= (or fx=, mech=) and the data");
-    }
-    let values: Vec<f32> = values.iter().map(|x| *x as f32).collect();
-    Ok(file.write_f32(&values)?)
 }
 
 /// What a source is made of, in the order of files.

@@ -187,14 +187,8 @@ impl<const D: usize> Target<D> {
         output.end_axes(axes.len());
     }
 
-    /// Writes the numbers of a gradient.
-    pub fn write(
-        &self,
-        job: &Job,
-        mut output: Output,
-        gradient: &Gradient<D>,
-        run: &Run<D>,
-    ) -> anyhow::Result<()> {
+    /// The numbers of a gradient, and whether single precision does not have them.
+    pub fn values(&self, gradient: &Gradient<D>, run: &Run<D>) -> anyhow::Result<(Vec<f32>, bool)> {
         let all = match &self.place {
             Place::Regions(count) => gradient.of_regions(&run.mesh, *count),
             Place::Grids(lattice, count) => gradient.on_grid((&run.mesh, &run.basis), (*lattice, *count))?,
@@ -206,13 +200,29 @@ impl<const D: usize> Target<D> {
             .iter()
             .flat_map(|(_, number)| (0..self.places()).map(|place| own(*number, place)));
         let values: Vec<f32> = planes.map(|x| x as f32).collect();
-        if values.iter().any(|x| !x.is_finite()) || (values.iter().all(|x| *x == 0.0) && !gradient.is_zero())
-        {
-            job.warn("the result is beyond the range of single precision: scale m0= (or fx=, mech=) and the data, or take other parameters (wrt=)");
-        }
-        output.write_f32(&values)?;
-        Ok(output.finish()?)
+        let lost = values.iter().any(|x| !x.is_finite())
+            || (values.iter().all(|x| *x == 0.0) && !gradient.is_zero());
+        Ok((values, lost))
     }
+
+    /// Numbers of a gradient, and those of its first axis.
+    pub fn numbers(&self) -> [usize; 2] {
+        let first = match &self.place {
+            Place::Regions(count) => *count,
+            // z is the first axis of files.
+            Place::Grids(lattice, _) => lattice.n[D - 1],
+        };
+        [self.places() * self.planes.len(), first]
+    }
+}
+
+/// Writes the sum of gradients, of some of which single precision may have `lost` the numbers.
+pub fn write(job: &Job, mut output: Output, values: &[f32], lost: bool) -> anyhow::Result<()> {
+    if lost || values.iter().any(|x| !x.is_finite()) {
+        job.warn("the result is beyond the range of single precision: scale m0= (or fx=, mech=) and the data, or take other parameters (wrt=)");
+    }
+    output.write_f32(values)?;
+    Ok(output.finish()?)
 }
 
 /// The parameters that `wrt=` names.

@@ -1,12 +1,13 @@
 //! The misfit of a survey and its gradient: what `sfvsgrad2d-gpu` and `sfvsgrad3d-gpu` share.
 
-use super::kept::{Kept, Stack, Summed};
 use super::memory;
 use super::params;
-use super::set_up::{self, SetUp, meet};
-use super::stations::{Records, Rest, Station, Ways};
-use super::survey;
+use super::set_up::{self, SetUp};
+use super::stations::{Rest, Station, Ways, at_work, records_for};
 use crate::modelling::checkpoint::Sums;
+use crate::modelling::linearised::kept::{Stack, Summed};
+use crate::modelling::linearised::records::Records;
+use crate::modelling::linearised::{meet, survey};
 use crate::modelling::observed;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
@@ -35,7 +36,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let observed = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read(job, ndim, world)?;
     let (compared, inputs) = world.agree(compared(job, &mut made, observed))?;
-    let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
+    let mut kept = made.kept(job, Vec::new(), world)?;
     let outputs = world.agree(Outputs::open(job, &made, world))?;
     if job.is_dry_run() {
         return Ok(outputs.map_or(Ok(()), |outputs| outputs.gradient.finish())?);
@@ -48,13 +49,13 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let parameters = stations[0].born.perturbation_len();
     let estimates = compared.estimate.is_some();
     let mut found = Found::new(&made, (parameters, estimates), kept.done());
-    let records = world.agree(Records::new(job, inputs, &made.run.spreads.picks, &stations))?;
-    kept.begin((job, &made), &records, &mut found, world)?;
+    let records = world.agree(records_for(job, inputs, &made.run, &stations))?;
+    kept.begin((job, made.model()), &records, &mut found, world)?;
     let (series, every) = (series(&made), compared.every);
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         compared.shots((numbers, station, ranks), &records, (&series, every))
     };
-    let drift = survey::sum(stations, (&mut kept, &mut found), world, &work)?;
+    let drift = survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)?;
     memory::tell_drift(job, drift);
     world.agree(match outputs {
         Some(outputs) => outputs.write(job, &made, found),

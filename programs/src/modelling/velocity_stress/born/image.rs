@@ -1,11 +1,11 @@
 //! Images by reverse-time migration: what `sfvsrtm2d-gpu` and `sfvsrtm3d-gpu` share.
 
-use super::kept::{Kept, Stack, Summed};
 use super::params;
-use super::set_up::{self, SetUp, meet};
-use super::stations::{Records, Rest, Station, Ways};
-use super::survey;
+use super::set_up::{self, SetUp};
+use super::stations::{Rest, Station, Ways, at_work, records_for};
 use crate::modelling::checkpoint::Sums;
+use crate::modelling::linearised::kept::{Stack, Summed};
+use crate::modelling::linearised::{meet, survey};
 use crate::modelling::observed;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
@@ -187,7 +187,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let mut made = SetUp::read_plain(job, ndim, world)?;
     let asked = made.take_data(job, &data, "this program");
     let asked = world.agree(asked.and_then(|()| Asked::read(job, &made)))?;
-    let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
+    let mut kept = made.kept(job, Vec::new(), world)?;
     let output = world.agree(asked.output(job, &made, world))?;
     if job.is_dry_run() {
         return Ok(output.map_or(Ok(()), Output::finish)?);
@@ -200,9 +200,9 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let (grid, wanted) = (&made.run.padded.model, &asked.wanted);
     let numbers = [wanted.numbers(grid.cells()), grid.n[0]];
     let mut found = Found(Stack::new("images and illuminations", numbers, kept.done()));
-    let records = Records::new(job, vec![data], &made.run.spreads.picks, &stations);
+    let records = records_for(job, vec![data], &made.run, &stations);
     let records = world.agree(records)?;
-    kept.begin((job, &made), &records, &mut found, world)?;
+    kept.begin((job, made.model()), &records, &mut found, world)?;
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
         let given = station.records(given);
@@ -222,7 +222,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
             made.collect()
         }) as Rest<'_>)
     };
-    survey::sum(stations, (&mut kept, &mut found), world, &work)?;
+    survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)?;
     world.agree(match output {
         Some(output) => {
             let images = Images::new(&made.run.padded.model, &asked.wanted, found.0);

@@ -3,29 +3,28 @@
 mod folder;
 pub mod gradient;
 pub mod image;
-mod kept;
 mod memory;
 mod params;
 mod sampling;
 mod set_up;
 mod stations;
-mod survey;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::outputs;
 use crate::modelling::acquisition::finite;
 use crate::modelling::checkpoint::{Checksum, Sums};
+use crate::modelling::linearised::kept::{Kept, Stack, Summed};
+use crate::modelling::linearised::{meet, survey};
 use crate::modelling::observed;
 use crate::modelling::plan::gigabytes;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
-use kept::{Kept, Stack, Summed};
 use kernels::parallel::communicator::Communicator;
 use rsf_io::{Input, Job, Output};
 use sampling::Sampling;
-use set_up::{SetUp, meet};
-use stations::{Records, Rest, Station, Ways};
+use set_up::SetUp;
+use stations::{Rest, Station, Ways, at_work, records_for};
 
 /// Runs `sfvsborn2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
@@ -63,7 +62,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         given = world.agree(finite(&mut input, 0, count))?;
         contents.push(("the perturbation", Checksum::new().with(&given).end()));
     }
-    let kept = Kept::open(job, &mut made, contents, world)?;
+    let kept = made.kept(job, contents, world)?;
     match adjoint {
         false => forward(job, (made, kept), &given, world),
         true => back(job, (made, kept), input, world),
@@ -120,7 +119,7 @@ fn forward(
     }
     // The data go on where they are, so that a state holds nothing of them.
     world.agree(data.as_ref().map_or(Ok(()), |data| {
-        kept.load(job, &made, Sums::default())?;
+        kept.load(job, made.model(), Sums::default())?;
         kept.watch(job, data);
         Ok(())
     }))?;
@@ -138,7 +137,8 @@ fn forward(
         };
         Ok(Box::new(|| vec![made]) as Rest<'_>)
     };
-    survey::each(stations, (kept.todo(), world), &work, &mut |number, made| {
+    let stations = at_work(stations, &work, world);
+    survey::each(stations, (kept.todo(), world), &mut |number, made| {
         let Some(data) = &mut data else { return Ok(()) };
         data.write_f32(&made.values)?;
         kept.behind(&(number..number + 1), Some(data), Sums::default())
@@ -190,9 +190,9 @@ fn back(
         stack: Stack::new("what has come back", numbers, kept.done()),
         heard: [0],
     };
-    let records = Records::new(job, vec![input], &made.run.spreads.picks, &stations);
+    let records = records_for(job, vec![input], &made.run, &stations);
     let records = world.agree(records)?;
-    kept.begin((job, &made), &records, &mut found, world)?;
+    kept.begin((job, made.model()), &records, &mut found, world)?;
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
         let heard: Vec<_> = given
@@ -214,7 +214,7 @@ fn back(
             made.collect()
         }) as Rest<'_>)
     };
-    let drift = survey::sum(stations, (&mut kept, &mut found), world, &work)?;
+    let drift = survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)?;
     memory::tell_drift(job, drift);
     let Some(mut output) = output else {
         return world.agree(Ok(()));

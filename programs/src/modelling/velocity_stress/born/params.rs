@@ -3,6 +3,7 @@
 use super::super::accuracy::{ERROR, PATH};
 use super::super::params::{DEN, REC, SOU, shared};
 use crate::modelling::exact_time::TDC;
+use crate::modelling::linearised::params::{CHECKPOINT, EVERY, RESUME};
 use crate::modelling::params::{CFL, FLAT, GROUPS, JCHECK, JDATA, OF_MESHES, POINTS, SHOTS};
 use rsf_io::{Param, Program};
 
@@ -74,18 +75,6 @@ const SCRATCH: Param = Param::string("scratch")
 const KEEP: Param = Param::choice("keep", &["steps", "boundary", "auto"])
     .default("steps")
     .doc("what is kept of a step: the waves in all cells; only those at the boundary of the model, inside of which waves run backwards; auto: what is quicker (gradients and adj=y, without qp= and qs=)");
-
-const CHECKPOINT: Param = Param::string("checkpoint")
-    .default_text("none")
-    .doc("with several shots: file in which the sums over the finished shots are saved; FILE.1 is the state before that");
-
-const EVERY: Param = Param::string("every")
-    .default_text("1")
-    .doc("interval between saved states: a number of shots, or a time such as every=30s, 10min, 2h");
-
-const RESUME: Param = Param::string("resume")
-    .default_text("none")
-    .doc("saved state from which this run continues; data, model and parameters must be the same, but threads, memory=, device=, groups and ranks may differ");
 
 const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
     .default("vp,vs,rho")

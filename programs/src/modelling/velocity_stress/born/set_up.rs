@@ -3,6 +3,7 @@
 use super::super::{Films, Run, engine, plan};
 use super::sampling::Sampling;
 use super::stations::{Station, Ways};
+use crate::modelling::linearised::kept::Kept;
 use crate::modelling::machine::{Machine, at_the_same_time, free};
 use crate::modelling::model::{Files, Fingerprint, Opened, Volumes, shared_grid};
 use crate::modelling::plan::{Report, counted, free_memory, gigabytes};
@@ -10,7 +11,7 @@ use crate::modelling::shoot::{Method, Resources};
 use crate::modelling::shots::sum::most_nodes;
 use crate::modelling::shots::{self, AHEAD};
 use crate::modelling::transport;
-use crate::modelling::world::{World, share_stdin};
+use crate::modelling::world::World;
 use anyhow::{Context, bail, ensure};
 use kernels::device::gpu::Gpu;
 use kernels::grid::{AXES, Grid, Padded};
@@ -38,7 +39,7 @@ pub struct SetUp {
     /// What is said of the memory of a GPU.
     of_gpu: Option<String>,
     /// Gets the model's checksum, where states need it.
-    pub fingerprint: Option<Arc<Fingerprint>>,
+    fingerprint: Option<Arc<Fingerprint>>,
 }
 
 impl SetUp {
@@ -143,6 +144,24 @@ impl SetUp {
     /// Whether the model is one of speeds.
     pub fn is_isotropic(&self) -> bool {
         matches!(self.files, Some(Files::Speeds(_)))
+    }
+
+    /// Opens the states of the survey, which has these contents beside its shots; all ranks call it.
+    pub fn kept(
+        &mut self,
+        job: &mut Job,
+        contents: Vec<(&'static str, u64)>,
+        world: &World,
+    ) -> anyhow::Result<Kept> {
+        let contents = contents.into_iter().chain(self.sampling.content());
+        let kept = Kept::open(job, &self.run, contents.collect(), world)?;
+        self.fingerprint = kept.knows_its_model().then(Arc::default);
+        Ok(kept)
+    }
+
+    /// The checksum of the model, once it is read, where states need it.
+    pub fn model(&self) -> u64 {
+        self.fingerprint.as_ref().map_or(0, |sum| sum.sum())
     }
 
     /// Shots of the survey.
@@ -433,15 +452,6 @@ fn operator(
     let cpu = machine.cpu.another()?;
     let born = Born::new(&run.shot, medium, (class, parameters), cpu)?;
     Ok((born, report))
-}
-
-/// Several ranks must have one command line, and the data of rank 0; all of them call it before anything else.
-pub fn meet(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    world.same_shot(job)?;
-    match job.flag("plan")? {
-        true => Ok(()),
-        false => share_stdin(job, world),
-    }
 }
 
 /// By what `wrt=` lets a model be linearised.

@@ -1,23 +1,21 @@
-//! Where the shots of a survey are made, one after the other, and the data that they are made of.
+//! Where the shots of a survey are made, one after the other or several side by side.
 
 use super::super::Run;
 use super::super::spreads::move_to;
 use super::memory::{For, ReverseSweep};
 use super::sampling::Sampling;
-use super::survey::or_one_by_one;
-use crate::modelling::checkpoint::Checksum;
+use crate::modelling::linearised::records::Records;
+use crate::modelling::linearised::survey::{Stations, or_one_by_one};
 use crate::modelling::machine::Machine;
-use crate::modelling::observed::of_shot;
-use crate::modelling::picks::Picks;
-use crate::modelling::shots::{All, Begun, Made};
+use crate::modelling::shots::{All, Begun, Made, Worker};
+use crate::modelling::world::World;
 use anyhow::Context;
 use kernels::device::cpu::Cpu;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Wanted};
 use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
-use kernels::parallel::communicator::Communicator;
+use kernels::parallel::communicator::{Alone, Communicator};
 use rsf_io::{Input, Job};
-use std::sync::{Mutex, PoisonError};
 
 /// What shots are run for.
 #[derive(Clone, Copy)]
@@ -52,9 +50,6 @@ pub struct Station {
     /// Whether all ranks share its shot.
     pub shared: bool,
 }
-
-/// The data of several shots, and checksums of every input for each of them.
-type Given = (Vec<Vec<f32>>, Vec<Vec<u64>>);
 
 /// What is left of shots when a station has run them, and can be done while it runs the next ones.
 pub type Rest<'a> = Box<dyn FnOnce() -> Vec<Made> + Send + 'a>;
@@ -238,64 +233,35 @@ impl Station {
     }
 }
 
-/// The data of a survey, and what lies beside them, for all stations.
-pub struct Records {
-    inputs: Mutex<Vec<Input>>,
-    /// Numbers of a shot.
-    count: usize,
-    picks: Picks,
-    names: Vec<String>,
+/// Lets these stations do this work with every shot that they get.
+pub fn at_work<'a>(mut stations: Vec<Station>, work: Work<'a>, world: &'a World) -> Stations<'a> {
+    if stations.first().is_some_and(|station| station.shared) {
+        let mut station = stations.remove(0);
+        return Stations::Shared(Box::new(move |number| {
+            station.make(&[number], work, world.ranks())
+        }));
+    }
+    let on_gpu = stations.iter().any(Station::on_gpu);
+    let worker = |mut station: Station| {
+        let side_by_side = station.side_by_side();
+        let make = move |numbers: &[usize]| station.make(numbers, work, &Alone);
+        (Worker::with_rest(make), side_by_side)
+    };
+    Stations::Own {
+        all: stations.into_iter().map(worker).collect(),
+        on_gpu,
+    }
 }
 
-impl Records {
-    /// Of inputs that have the data of each of the shots that are picked, or of each shot of the survey, which these stations read.
-    pub fn new(
-        job: &mut Job,
-        inputs: Vec<Input>,
-        picks: &Picks,
-        stations: &[Station],
-    ) -> anyhow::Result<Self> {
-        let count = stations.first().map_or(0, Station::count);
-        // Shots that run side by side may run once more, one by one.
-        let several = stations.len() > 1 || stations.iter().any(|station| station.side_by_side() > 1);
-        let names = inputs.iter().map(Input::name).collect();
-        let inputs = inputs.into_iter().map(|input| match several {
-            true => Ok(job.by_position(input)?),
-            false => Ok(input),
-        });
-        Ok(Self {
-            inputs: Mutex::new(inputs.collect::<anyhow::Result<_>>()?),
-            count,
-            picks: picks.clone(),
-            names,
-        })
-    }
-
-    /// Names of the inputs.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The numbers of several shots, those of every input one behind the other, and their checksums.
-    pub fn of_shots(&self, numbers: &[usize]) -> anyhow::Result<Given> {
-        let (mut all, mut sums) = (Vec::new(), Vec::new());
-        for &number in numbers {
-            let (given, of_shot) = self.shot(number)?;
-            all.push(given.concat());
-            sums.push(of_shot);
-        }
-        Ok((all, sums))
-    }
-
-    /// The numbers of a shot in every input, and their checksums. Inputs that have one order are read in that.
-    pub fn shot(&self, number: usize) -> anyhow::Result<(Vec<Vec<f32>>, Vec<u64>)> {
-        let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut all, mut sums) = (Vec::new(), Vec::new());
-        for input in inputs.iter_mut() {
-            let values = of_shot(input, &self.picks, self.count, number)?;
-            sums.push(Checksum::new().with(&values).end());
-            all.push(values);
-        }
-        Ok((all, sums))
-    }
+/// What all these stations read their shots from.
+pub fn records_for(
+    job: &mut Job,
+    inputs: Vec<Input>,
+    run: &Run,
+    stations: &[Station],
+) -> anyhow::Result<Records> {
+    let count = stations.first().map_or(0, Station::count);
+    // Shots that run side by side may run once more, one by one.
+    let several = stations.len() > 1 || stations.iter().any(|station| station.side_by_side() > 1);
+    Records::new(job, inputs, &run.spreads.picks, (count, several))
 }

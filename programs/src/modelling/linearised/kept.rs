@@ -1,11 +1,10 @@
 //! Surveys whose sums are saved behind their shots, and go on from there: `checkpoint=`, `every=`, `resume=`.
 
-use super::set_up::SetUp;
-use super::stations::Records;
+use super::records::Records;
 use crate::modelling::checkpoint::{Checksum, Identity, Resumed, Store, Sums, Wishes};
-use crate::modelling::model::Fingerprint;
 use crate::modelling::plan::{counted, gigabytes};
 use crate::modelling::shots::sum::TreeSum;
+use crate::modelling::survey::Survey;
 use crate::modelling::world::World;
 use anyhow::{Context, ensure};
 use kernels::parallel::communicator::Alone;
@@ -98,25 +97,24 @@ pub struct Kept {
 impl Kept {
     /// Reads what is asked for and the header of the state that the survey goes on with; `contents` are checksums of what decides about
     /// the sums beside the shots. To be called before outputs are opened, which go on, and before the model is read; all ranks call it.
-    pub fn open(
+    pub fn open<M: Survey>(
         job: &mut Job,
-        made: &mut SetUp,
+        run: &M,
         contents: Vec<(&'static str, u64)>,
         world: &World,
     ) -> anyhow::Result<Self> {
-        let (shots, wishes) = (made.shots(), world.agree(Wishes::of_shots(job, made.shots()))?);
+        let shots = run.spreads().count();
+        let wishes = world.agree(Wishes::of_shots(job, shots))?;
         let (mut identity, mut resumed) = (None, None);
         if wishes.any() {
-            let mut all = contents;
-            all.push(("sou= and rec= of all shots", made.run.spreads.checksum()));
-            all.extend(made.sampling.content());
-            let known = world.agree(Identity::of_sums(job, &made.run, all))?;
+            let mut all = vec![("sou= and rec= of all shots", run.spreads().checksum())];
+            all.extend(contents);
+            let known = world.agree(Identity::of_sums(job, run, all))?;
             if let Some(file) = &wishes.resume {
                 // A state behind the last shot is one, too: the outputs may be missing.
                 resumed = Some(Resumed::open(job, file, &known, (shots + 1, world))?);
             }
             identity = Some(known);
-            made.fingerprint = Some(Arc::<Fingerprint>::default());
         }
         let wanted = wishes.file.as_ref();
         let wanted = wanted.filter(|_| world.leads() && !job.is_dry_run());
@@ -131,6 +129,11 @@ impl Kept {
         })
     }
 
+    /// Whether a checksum of the model is asked for, because states are saved or loaded.
+    pub fn knows_its_model(&self) -> bool {
+        self.wishes.any()
+    }
+
     /// Shots that the state has.
     pub fn done(&self) -> usize {
         self.resumed.as_ref().map_or(0, |resumed| resumed.step)
@@ -141,9 +144,8 @@ impl Kept {
         self.done()..self.shots
     }
 
-    /// Loads the state into the sums, once the model is read; on rank 0, which has them.
-    pub fn load(&mut self, job: &Job, made: &SetUp, mut sums: Sums<'_>) -> anyhow::Result<()> {
-        let model = made.fingerprint.as_ref().map_or(0, |sum| sum.sum());
+    /// Loads the state into the sums, once the model, of which this is the checksum, is read; on rank 0, which has them.
+    pub fn load(&mut self, job: &Job, model: u64, mut sums: Sums<'_>) -> anyhow::Result<()> {
         if let Some(resumed) = &self.resumed {
             resumed.compare_model(model)?;
             let mut source = resumed.source()?;
@@ -167,18 +169,18 @@ impl Kept {
         Ok(())
     }
 
-    /// Begins sums on rank 0, with the state if there is one: loads it, once the model is read, and passes over the data of its shots. All
-    /// ranks call it.
+    /// Begins sums on rank 0, with the state if there is one: loads it, once the model, of which this is the checksum, is read, and passes over
+    /// the data of its shots. All ranks call it.
     pub fn begin(
         &mut self,
-        (job, made): (&Job, &SetUp),
+        (job, model): (&Job, u64),
         records: &Records,
         found: &mut dyn Summed,
         world: &World,
     ) -> anyhow::Result<()> {
         world.agree(match world.leads() {
             true => self
-                .load(job, made, found.sums())
+                .load(job, model, found.sums())
                 .and_then(|()| self.pass(records, found.stack().read[0])),
             false => Ok(()),
         })

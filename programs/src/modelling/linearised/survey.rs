@@ -1,26 +1,38 @@
 //! Surveys of linearised shots: all stations of all ranks make the shots, and rank 0 takes each of them, or their sums.
 
 use super::kept::{Kept, Summed};
-use super::stations::{Station, Work};
 use crate::modelling::shots::sum::nodes_of_ranks;
-use crate::modelling::shots::{self, Made, Outcome, Worker, Workers};
+use crate::modelling::shots::{self, Begun, Made, Outcome, Worker, Workers};
 use crate::modelling::world::World;
 use anyhow::bail;
-use kernels::parallel::communicator::Alone;
 use std::ops::Range;
+
+/// Where a rank makes its shots. What is made of a shot has as its last word how far its waves have drifted that ran backwards, the bits of no
+/// number where none did.
+pub enum Stations<'a> {
+    /// Workers that make shots of their own, and how many each of them can make side by side.
+    Own {
+        /// The workers.
+        all: Vec<(Worker<'a>, usize)>,
+        /// Whether steps run on GPUs, so that processors are idle meanwhile.
+        on_gpu: bool,
+    },
+    /// What makes a shot together with all other ranks.
+    Shared(Box<dyn FnMut(usize) -> Begun<'a> + 'a>),
+}
 
 /// Lets all stations of all ranks make shots, and rank 0 `take` them in their order.
 pub fn each(
-    stations: Vec<Station>,
+    stations: Stations<'_>,
     (shots, world): (Range<usize>, &World),
-    work: Work<'_>,
     take: &mut dyn FnMut(usize, Made) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    if stations.first().is_some_and(|station| station.shared) {
-        return shared(stations, (shots, world), work, take);
-    }
+    let (all, on_gpu) = match stations {
+        Stations::Shared(make) => return shared(make, (shots, world), take),
+        Stations::Own { all, on_gpu } => (all, on_gpu),
+    };
     let todo: Vec<usize> = shots.collect();
-    let workers = workers(stations, shots::of_rank(&todo, world).len(), work);
+    let workers = workers((all, on_gpu), shots::of_rank(&todo, world).len());
     let taken = shots::in_order(&todo, workers, world, &mut |number, outcome| {
         take(number, made(outcome)?)
     });
@@ -31,10 +43,9 @@ pub fn each(
 /// Lets all stations of all ranks make the shots that a survey still has to make and add them up by the tree of their numbers, and rank 0 take
 /// the sums, with a state behind them where one is due. Returns on rank 0 how far waves have drifted that ran backwards.
 pub fn sum(
-    stations: Vec<Station>,
+    stations: Stations<'_>,
     (kept, found): (&mut Kept, &mut dyn Summed),
     world: &World,
-    work: Work<'_>,
 ) -> anyhow::Result<Option<f64>> {
     let (shots, most) = (kept.todo(), kept.most_together());
     let mut drifted = None;
@@ -51,34 +62,34 @@ pub fn sum(
         found.stack().add(node.clone(), made.values);
         kept.behind(node, None, found.sums())
     };
-    if stations.first().is_some_and(|station| station.shared) {
-        let mut take = |number: usize, made: Made| take(&(number..number + 1), made);
-        shared(stations, (shots, world), work, &mut take)?;
-        return Ok(drifted);
-    }
+    let (all, on_gpu) = match stations {
+        Stations::Shared(make) => {
+            let mut take = |number: usize, made: Made| take(&(number..number + 1), made);
+            shared(make, (shots, world), &mut take)?;
+            return Ok(drifted);
+        }
+        Stations::Own { all, on_gpu } => (all, on_gpu),
+    };
     let nodes = nodes_of_ranks(shots, most, world);
     let own = shots::of_rank(&nodes, world).iter().map(Range::len).sum();
-    let workers = workers(stations, own, work);
-    let taken = shots::summed(&nodes, workers, world, &mut |node, outcome| {
-        take(node, made(outcome)?)
-    });
+    let taken = shots::summed(
+        &nodes,
+        workers((all, on_gpu), own),
+        world,
+        &mut |node, outcome| take(node, made(outcome)?),
+    );
     // The other ranks do not know of it.
     taken.map_err(|error| world.fail(error))?;
     Ok(drifted)
 }
 
-/// Workers at the stations of a rank that makes so many shots.
-fn workers<'a>(mut stations: Vec<Station>, own: usize, work: Work<'a>) -> Workers<'a> {
-    stations.truncate(own);
-    let most = room_of_all(stations.iter().map(Station::side_by_side));
-    let batch = shots::batch(own, stations.len(), most);
-    let ahead = stations.iter().any(Station::on_gpu);
-    let worker = |mut station: Station| -> Worker<'a> {
-        Worker::with_rest(move |numbers| station.make(numbers, work, &Alone))
-    };
+/// The workers of a rank that makes so many shots.
+fn workers<'a>((mut all, ahead): (Vec<(Worker<'a>, usize)>, bool), own: usize) -> Workers<'a> {
+    all.truncate(own);
+    let most = room_of_all(all.iter().map(|(_, side_by_side)| *side_by_side));
     Workers {
-        all: stations.into_iter().map(worker).collect(),
-        batch,
+        batch: shots::batch(own, all.len(), most),
+        all: all.into_iter().map(|(worker, _)| worker).collect(),
         ahead,
     }
 }
@@ -93,15 +104,13 @@ fn made(outcome: Outcome) -> anyhow::Result<Made> {
 }
 
 /// Lets all ranks make shots that they share, one by one, and rank 0 take them.
-fn shared(
-    mut stations: Vec<Station>,
+fn shared<'a>(
+    mut make: Box<dyn FnMut(usize) -> Begun<'a> + 'a>,
     (shots, world): (Range<usize>, &World),
-    work: Work<'_>,
     take: &mut dyn FnMut(usize, Made) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut station = stations.remove(0);
     for number in shots {
-        for made in station.make(&[number], work, world.ranks()).end() {
+        for made in make(number).end() {
             let taken = made.and_then(|made| if world.leads() { take(number, made) } else { Ok(()) });
             // The other ranks do not know of it.
             taken.map_err(|error| world.fail(error))?;

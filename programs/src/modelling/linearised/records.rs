@@ -1,0 +1,73 @@
+//! The data that linearised shots are compared with or made of.
+
+use crate::modelling::checkpoint::Checksum;
+use crate::modelling::observed::of_shot;
+use crate::modelling::picks::Picks;
+use rsf_io::{Input, Job};
+use std::sync::{Mutex, PoisonError};
+
+/// The data of several shots, and checksums of every input for each of them.
+type Given = (Vec<Vec<f32>>, Vec<Vec<u64>>);
+
+/// The data of a survey, and what lies beside them, for all that read them.
+pub struct Records {
+    inputs: Mutex<Vec<Input>>,
+    /// Numbers of a shot.
+    count: usize,
+    picks: Picks,
+    names: Vec<String>,
+}
+
+impl Records {
+    /// Of inputs that have the data of each of the shots that are picked, or of each shot of the survey, `count` numbers each; shots are read
+    /// in any order where there are `several` that read them.
+    ///
+    /// # Errors
+    /// Inputs of which shots cannot be read in any order, and nobody can keep them.
+    pub fn new(
+        job: &mut Job,
+        inputs: Vec<Input>,
+        picks: &Picks,
+        (count, several): (usize, bool),
+    ) -> anyhow::Result<Self> {
+        let names = inputs.iter().map(Input::name).collect();
+        let inputs = inputs.into_iter().map(|input| match several {
+            true => Ok(job.by_position(input)?),
+            false => Ok(input),
+        });
+        Ok(Self {
+            inputs: Mutex::new(inputs.collect::<anyhow::Result<_>>()?),
+            count,
+            picks: picks.clone(),
+            names,
+        })
+    }
+
+    /// Names of the inputs.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The numbers of several shots, those of every input one behind the other, and their checksums.
+    pub fn of_shots(&self, numbers: &[usize]) -> anyhow::Result<Given> {
+        let (mut all, mut sums) = (Vec::new(), Vec::new());
+        for &number in numbers {
+            let (given, of_shot) = self.shot(number)?;
+            all.push(given.concat());
+            sums.push(of_shot);
+        }
+        Ok((all, sums))
+    }
+
+    /// The numbers of a shot in every input, and their checksums. Inputs that have one order are read in that.
+    pub fn shot(&self, number: usize) -> anyhow::Result<(Vec<Vec<f32>>, Vec<u64>)> {
+        let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut all, mut sums) = (Vec::new(), Vec::new());
+        for input in inputs.iter_mut() {
+            let values = of_shot(input, &self.picks, self.count, number)?;
+            sums.push(Checksum::new().with(&values).end());
+            all.push(values);
+        }
+        Ok((all, sums))
+    }
+}
