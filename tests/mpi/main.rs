@@ -62,8 +62,12 @@ fn words(ndim: usize) -> String {
 
 /// What the programs say in a text, without the launcher's own words.
 fn said(text: &str) -> Vec<&str> {
-    let ours =
-        |line: &&str| (line.starts_with("sfewefd") || line.starts_with("sfvs")) && !line.contains("warning:");
+    let ours = |line: &&str| {
+        ["sfewefd", "sfvs", "sfsem"]
+            .iter()
+            .any(|name| line.starts_with(name))
+            && !line.contains("warning:")
+    };
     // Launchers put blanks and lines of their own between.
     text.lines().map(str::trim).filter(ours).collect()
 }

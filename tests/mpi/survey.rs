@@ -340,7 +340,7 @@ fn ranks_make_the_same_sums_on_meshes() {
     desk.dataset("channel.rsf", "n1=2 n2=2", &[120.0, 60.0, 310.0, 20.0]);
     desk.dataset("dm.rsf", "n1=1 n2=3", &[20.0, -9.0, 7.0]);
     let words =
-        "mesh=mesh.rsf sou=many.rsf rec=channel.rsf nt=160 dt=0.001 m0=1e12 stf=ricker freq=20 threads=1";
+        "mesh=mesh.rsf sou=many.rsf rec=channel.rsf nt=160 dt=0.001 m0=1e12 stf=ricker freq=9 threads=1";
     let truth = words.replace("mesh.rsf", "true.rsf");
     let done = desk.sh(&format!("sfsem2d-gpu {truth} device=cpu >data.rsf"));
     assert_eq!(done.code, 0, "{}", done.err);
