@@ -161,12 +161,16 @@ fn a_shot_that_fails_is_contained() {
     }
     // In a medium without the fault only the shot that failed is made.
     let sound = line("slow.rsf", "slow-vs.rsf");
-    let one = desk.sh(&format!("{sound} resume=one.rsf >whole.rsf"));
+    let one = desk.sh(&format!("{sound} finished=one.rsf >whole.rsf"));
     assert_eq!(one.code, 0, "{}", one.err);
-    let done = launch(&desk, mpirun, &format!("-n 3 {sound} resume=one.rsf >again.rsf"));
+    let done = launch(
+        &desk,
+        mpirun,
+        &format!("-n 3 {sound} finished=one.rsf >again.rsf"),
+    );
     assert_eq!(done.code, 0, "{}", done.err);
     assert_eq!(
-        done.err.matches("3 shots of 4 taken over from resume=").count(),
+        done.err.matches("3 shots of 4 taken over from finished=").count(),
         1,
         "{}",
         done.err
@@ -185,7 +189,7 @@ fn what_is_wrong_is_told_once() {
         ("dt=0.01", "stab"),
         ("snap=y jsnap=10 wfl=w.rsf", "snap=y goes with one shot"),
         ("ngpu=100", "slabs do not fit"),
-        ("resume=vp.rsf", "resume= takes the data of an earlier run"),
+        ("finished=vp.rsf", "finished= takes the data of an earlier run"),
         ("pressure=nowhere/p.rsf", "nowhere"),
     ] {
         let done = launch(&desk, mpirun, &format!("-n 3 {} {wrong} >d.rsf", words(2)));
@@ -240,10 +244,10 @@ fn a_survey_that_is_ended_goes_on() {
     let done = launch(
         &desk,
         mpirun,
-        &format!("-n 3 {words} resume=d.rsf out=e.bin >e.rsf"),
+        &format!("-n 3 {words} finished=d.rsf out=e.bin >e.rsf"),
     );
     assert_eq!(done.code, 0, "{}", done.err);
-    assert!(done.err.contains("taken over from resume="), "{}", done.err);
+    assert!(done.err.contains("taken over from finished="), "{}", done.err);
     assert!(bits(&desk, "e.rsf") == whole);
 }
 

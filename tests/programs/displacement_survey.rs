@@ -99,9 +99,9 @@ fn groups_and_earlier_runs_change_no_bit() {
         assert!(desk.read("other.rsf") == all[all.len() / 3..]);
         assert_eq!(desk.axes("other.rsf", 4)[3].o, 0.1);
         desk.ran("sfbasics cut f4=1 n4=1 < data.rsf > hole.rsf");
-        let run = desk.ran(&format!("{} > other.rsf", line("resume=hole.rsf verb=y")));
+        let run = desk.ran(&format!("{} > other.rsf", line("finished=hole.rsf verb=y")));
         assert!(
-            run.err.contains("2 shots of 3 taken over from resume=") && run.err.contains("shot 2 of 3: "),
+            run.err.contains("2 shots of 3 taken over from finished=") && run.err.contains("shot 2 of 3: "),
             "{run:?}"
         );
         assert!(!run.err.contains("shot 1 of 3: ") && desk.read("other.rsf") == all);
@@ -162,8 +162,8 @@ fn what_does_not_go_together_is_refused() {
         (
             "sous.rsf",
             "recs.rsf",
-            "resume=ccc.rsf",
-            "resume= takes the data of an earlier run",
+            "finished=ccc.rsf",
+            "finished= takes the data of an earlier run",
         ),
         (
             "sous.rsf",
@@ -230,17 +230,17 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         desk.ran(&format!("{} > one.rsf", line("sou.rsf", "")));
         assert!(desk.read("one.rsf") == data[shot * n..][..n], "shot {shot}");
     }
-    let sound = line("sous.rsf", "resume=data.rsf").replace("ccc.rsf", "sound.rsf");
+    let sound = line("sous.rsf", "finished=data.rsf").replace("ccc.rsf", "sound.rsf");
     let run = desk.ran(&format!("{sound} > all.rsf"));
     assert!(
-        run.err.contains("2 shots of 3 taken over from resume="),
+        run.err.contains("2 shots of 3 taken over from finished="),
         "{run:?}"
     );
     let all = desk.read("all.rsf");
     assert!(all[..n] == data[..n] && all[2 * n..] == data[2 * n..]);
     assert!(all[n..2 * n].iter().any(|&x| x != 0.0));
     // Data of another run are told.
-    let other = sound.replace("resume=", "jdata=2 resume=");
+    let other = sound.replace("finished=", "jdata=2 finished=");
     let run = desk.sh(&format!("{other} > again.rsf"));
     assert!(
         run.code == 1 && run.err.contains(&format!("has n3={NT} o3=0 d3={DT} ")),

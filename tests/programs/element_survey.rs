@@ -115,9 +115,9 @@ fn groups_and_earlier_runs_change_no_bit() {
     assert!(desk.read("other.rsf") == all[all.len() / 3..]);
     assert_eq!(desk.axes("other.rsf", 4)[3].o, 200.0);
     desk.ran("sfbasics cut f4=1 n4=1 < data.rsf > hole.rsf");
-    let run = desk.ran(&format!("{} > other.rsf", line("resume=hole.rsf verb=y")));
+    let run = desk.ran(&format!("{} > other.rsf", line("finished=hole.rsf verb=y")));
     assert!(
-        run.err.contains("2 shots of 3 taken over from resume=") && run.err.contains("shot 2 of 3: "),
+        run.err.contains("2 shots of 3 taken over from finished=") && run.err.contains("shot 2 of 3: "),
         "{run:?}"
     );
     assert!(!run.err.contains("shot 1 of 3: ") && desk.read("other.rsf") == all);
@@ -189,8 +189,8 @@ fn what_does_not_go_together_is_refused() {
         (
             "sous.rsf",
             "recs.rsf",
-            "resume=onset.rsf",
-            "resume= takes the data of an earlier run",
+            "finished=onset.rsf",
+            "finished= takes the data of an earlier run",
         ),
         (
             "sous.rsf",
@@ -276,10 +276,10 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     }
     let run = desk.ran(&format!(
         "{} > all.rsf",
-        line("sous.rsf", "sound.rsf", "resume=data.rsf")
+        line("sous.rsf", "sound.rsf", "finished=data.rsf")
     ));
     assert!(
-        run.err.contains("2 shots of 3 taken over from resume="),
+        run.err.contains("2 shots of 3 taken over from finished="),
         "{run:?}"
     );
     let all = desk.read("all.rsf");

@@ -279,7 +279,7 @@ fn cuts_quantities_states_and_shots_change_no_bit() {
         let own = desk.read("one.rsf");
         assert_eq!(&shots[number * own.len()..][..own.len()], own, "{number}");
     }
-    let run = desk.sh(&format!("{} > e.rsf", all("jdata=2 resume=d.rsf")));
+    let run = desk.sh(&format!("{} > e.rsf", all("jdata=2 finished=d.rsf")));
     assert_refused(&run, "is of a run with tdc=y and this one has tdc=n");
 }
 

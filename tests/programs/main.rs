@@ -12,6 +12,7 @@ mod exact_gradients;
 mod exact_time;
 mod examples;
 mod fault;
+mod finished;
 mod gpus;
 mod grouped_gpus;
 mod image_norm;
@@ -30,7 +31,7 @@ mod slips;
 mod stacked;
 mod staggered_gpus;
 mod survey;
-mod survey_resume;
+
 mod times_of_data;
 mod upscaled;
 mod velocity_stress;

@@ -110,20 +110,23 @@ fn picked_shots_are_taken_over() {
     desk.ran(&format!("{} > whole.rsf", line("")));
     desk.ran(&format!("{} > data.rsf", line("shots=2-3")));
     desk.ran("sfbasics cut f4=1 n4=1 < data.rsf > hole.rsf");
-    let run = desk.ran(&format!("{} > again.rsf", line("shots=2-3 resume=hole.rsf")));
-    assert!(run.err.contains("1 shot of 2 taken over from resume="), "{run:?}");
+    let run = desk.ran(&format!("{} > again.rsf", line("shots=2-3 finished=hole.rsf")));
+    assert!(
+        run.err.contains("1 shot of 2 taken over from finished="),
+        "{run:?}"
+    );
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
     for (extra, wanted) in [
         (
-            "shots=1-2 resume=data.rsf",
+            "shots=1-2 finished=data.rsf",
             "data.rsf is of shots=2-3 and this run of shots=1-2",
         ),
         (
-            "resume=data.rsf",
+            "finished=data.rsf",
             "data.rsf is of shots=2-3 and this run of all shots",
         ),
         (
-            "shots=2-3 resume=whole.rsf",
+            "shots=2-3 finished=whole.rsf",
             "whole.rsf is of all shots and this run of shots=2-3",
         ),
     ] {
@@ -134,7 +137,7 @@ fn picked_shots_are_taken_over() {
     // Pieces that were joined are the survey.
     desk.ran(&format!("{} > first.rsf", line("shots=1")));
     desk.ran("sfbasics cat axis=4 first.rsf data.rsf > joined.rsf");
-    let run = desk.ran(&format!("{} > again.rsf", line("resume=joined.rsf")));
+    let run = desk.ran(&format!("{} > again.rsf", line("finished=joined.rsf")));
     assert!(run.err.contains("3 shots of 3 taken over"), "{run:?}");
     assert!(desk.read("again.rsf") == desk.read("whole.rsf"));
 }

@@ -106,14 +106,14 @@ fn what_does_not_go_together_is_refused() {
         (
             "sous.rsf",
             "recs.rsf",
-            "resume=vp.rsf",
-            "resume= takes the data of an earlier run",
+            "finished=vp.rsf",
+            "finished= takes the data of an earlier run",
         ),
         (
             "sous.rsf",
             "recs.rsf",
-            "resume=gone.rsf",
-            "resume= takes the data of an earlier run",
+            "finished=gone.rsf",
+            "finished= takes the data of an earlier run",
         ),
         (
             "sous.rsf",
@@ -122,6 +122,18 @@ fn what_does_not_go_together_is_refused() {
             "checkpoint= goes with one shot",
         ),
         ("sous.rsf", "recs.rsf", "pgv=p.rsf", "pgv= goes with one shot"),
+        (
+            "sous.rsf",
+            "recs.rsf",
+            "resume=data.rsf",
+            "sou= and rec= have 3 (n3=): finished= takes the data of an earlier run of the survey",
+        ),
+        (
+            "sous.rsf",
+            "recs.rsf",
+            "shots=2 finished=data.rsf",
+            "there is one shot: leave it out; resume= continues one shot from a state",
+        ),
     ] {
         let run = desk.sh(&format!("{} > data.rsf", with(2, sou, rec, extra)));
         let said = run.err.lines().last().unwrap_or_default();
@@ -416,9 +428,9 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     }
     // In a medium without the fault the survey goes on: only the shot that failed is made.
     let sound = line("sous.rsf", "slow.rsf", "slow-vs.rsf");
-    let run = desk.ran(&format!("{sound} resume=data.rsf > all.rsf"));
+    let run = desk.ran(&format!("{sound} finished=data.rsf > all.rsf"));
     assert!(
-        run.err.contains("2 shots of 3 taken over from resume="),
+        run.err.contains("2 shots of 3 taken over from finished="),
         "{run:?}"
     );
     let all = desk.read("all.rsf");
@@ -430,7 +442,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         "n1=4 n2=2 n3=35 o3=0.00075 d3=0.0015 n4=2",
         &all[..2 * n],
     );
-    let run = desk.ran(&format!("{sound} resume=cut.rsf > again.rsf"));
+    let run = desk.ran(&format!("{sound} finished=cut.rsf > again.rsf"));
     assert!(run.err.contains("2 shots of 3 taken over"), "{run:?}");
     let again = desk.read("again.rsf");
     assert!(again[..2 * n] == all[..2 * n] && again[2 * n..].iter().any(|&x| x != 0.0));

@@ -1,4 +1,4 @@
-//! Shots that an earlier run of a survey has finished: `resume=` of several shots.
+//! Shots that an earlier run of a survey has finished: `finished=`.
 
 use super::exact_time::CLOCK;
 use super::spreads::Spreads;
@@ -14,8 +14,8 @@ const LOOK: usize = 1 << 16;
 /// The axis of the shots.
 const SHOTS: usize = 4;
 
-/// What resume= is, for the end of a sentence.
-const TAKES: &str = "with several shots resume= takes the data of an earlier run of the survey";
+/// What finished= is, for the end of a sentence.
+const TAKES: &str = "finished= takes the data of an earlier run of the survey";
 
 /// A file of a survey's data.
 pub struct Quantity {
@@ -51,14 +51,14 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Opens what `resume=` names, which must be data like these, with an axis of the shots of `spreads` behind their axes: the first file is that of standard
+    /// Opens what `finished=` names, which must be data like these, with an axis of the shots of `spreads` behind their axes: the first file is that of standard
     /// output, the others are known by what their headers say that they are; `exact` says whether this run has exact time.
     pub fn open(
         job: &mut Job,
         quantities: &[Quantity],
         (spreads, exact): (&Spreads, bool),
     ) -> anyhow::Result<Self> {
-        let Some(text) = job.text("resume")? else {
+        let Some(text) = job.text("finished")? else {
             return Ok(Self::default());
         };
         // A run that was killed has left fewer numbers than its header says, perhaps none.
@@ -67,10 +67,10 @@ impl Finished {
         for path in named(&text) {
             ensure!(
                 !fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0),
-                "resume={path} is empty: is it the output of this run, too? The shell empties that file before the program starts, so the output needs another name"
+                "finished={path} is empty: is it the output of this run, too? The shell empties that file before the program starts, so the output needs another name"
             );
             inputs.push(
-                job.open_as(format!("resume={path}"), OsStr::new(path))
+                job.open_as(format!("finished={path}"), OsStr::new(path))
                     .context(TAKES)?,
             );
         }
@@ -161,7 +161,7 @@ fn chosen(inputs: &mut Vec<Input>, quantity: &Quantity, k: usize) -> anyhow::Res
     match place {
         Some(place) => Ok(inputs.remove(place)),
         None => bail!(
-            "resume= names no file with the {} of the earlier run, which {}= asks for: name the data and then the files of further quantities, as in resume=data.rsf,further.rsf, or leave out {}=",
+            "finished= names no file with the {} of the earlier run, which {}= asks for: name the data and then the files of further quantities, as in finished=data.rsf,further.rsf, or leave out {}=",
             quantity.words,
             quantity.key.unwrap_or("data"),
             quantity.key.unwrap_or("data")

@@ -22,6 +22,11 @@ pub const RESUME: Param = Param::string("resume")
     .default_text("none")
     .doc("saved state from which this run continues; all parameters of the model and the shot must be the same, but slabs, threads, GPUs and ranks may differ; the outputs of the first run are continued");
 
+/// The data of an earlier run of a survey.
+pub const FINISHED: Param = Param::string("finished")
+    .default_text("none")
+    .doc("with several shots: data of an earlier run of this survey, which may have been stopped; its shots are copied and only the others are modelled; further quantities follow after commas");
+
 /// Steps from record to record.
 pub const JDATA: Param = Param::int("jdata")
     .default("1")

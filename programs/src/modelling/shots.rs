@@ -13,9 +13,9 @@ use queue::side_by_side;
 use rsf_io::Signal;
 use std::ops::Range;
 
-/// What was made of a shot.
+/// The result of a shot.
 #[derive(Debug, Default, PartialEq)]
-pub struct Made {
+pub struct ShotResult {
     /// Its numbers, which are added up where sums of shots are asked for.
     pub values: Vec<f32>,
     /// Numbers that belong to this shot alone.
@@ -27,8 +27,8 @@ pub struct Made {
 /// What became of a shot.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It is made.
-    Made(Made),
+    /// It is done.
+    Done(ShotResult),
     /// It failed.
     Failed(anyhow::Error),
     /// A signal ended it.
@@ -36,9 +36,9 @@ pub enum Outcome {
 }
 
 /// What became of shots, in the order of the numbers that were given.
-pub type All = Vec<anyhow::Result<Made>>;
+pub type All = Vec<anyhow::Result<ShotResult>>;
 
-/// What a worker has made of shots.
+/// What a worker has done with shots.
 pub enum Begun<'a> {
     /// All of it.
     Ended(All),
@@ -194,7 +194,7 @@ pub fn plan(
     let longest = longest.fold(0.0, f64::max);
     let mut words = format!("there are {shots}");
     if todo < shots {
-        words += &format!(", {} of them taken over from resume=", shots - todo);
+        words += &format!(", {} of them taken over from finished=", shots - todo);
     }
     if together > 1 {
         words += &format!(", {together} at a time");
@@ -213,7 +213,7 @@ fn attempt<'a>(worker: &mut Worker<'a>, numbers: &[usize]) -> Begun<'a> {
 /// What became of shots.
 fn outcomes(all: All) -> Vec<Outcome> {
     let outcome = |made| match (made, rsf_io::interrupted()) {
-        (Ok(made), _) => Outcome::Made(made),
+        (Ok(made), _) => Outcome::Done(made),
         (Err(_), Some(signal)) => Outcome::Stopped(signal),
         (Err(error), None) => Outcome::Failed(error),
     };
@@ -232,9 +232,9 @@ mod tests {
             std::thread::sleep(Duration::from_millis(if number % 2 == 0 { 20 } else { 1 }));
             match number {
                 5 => bail!("a fault"),
-                _ => Ok(Made {
+                _ => Ok(ShotResult {
                     values: vec![number as f32],
-                    ..Made::default()
+                    ..ShotResult::default()
                 }),
             }
         };
@@ -271,9 +271,9 @@ mod tests {
                 match number {
                     5 => vec![Err(anyhow!("a fault"))],
                     7 => panic!("the rest of a shot panics, as this test wants"),
-                    _ => vec![Ok(Made {
+                    _ => vec![Ok(ShotResult {
                         values: vec![number as f32],
-                        ..Made::default()
+                        ..ShotResult::default()
                     })],
                 }
             }))
@@ -286,7 +286,7 @@ mod tests {
         let (todo, mut taken): (Vec<usize>, _) = ((0..10).collect(), Vec::new());
         in_order(&todo, workers, &World::alone(), &mut |number, outcome| {
             taken.push(match outcome {
-                Outcome::Made(made) => made.values[0] as usize,
+                Outcome::Done(made) => made.values[0] as usize,
                 Outcome::Failed(_) => number + 100,
                 Outcome::Stopped(_) => 0,
             });
@@ -306,9 +306,9 @@ mod tests {
             let worker = || {
                 let one = |&number: &usize| {
                     made.fetch_add(1, Ordering::SeqCst);
-                    Ok(Made {
+                    Ok(ShotResult {
                         values: vec![number as f32],
-                        ..Made::default()
+                        ..ShotResult::default()
                     })
                 };
                 Worker::side_by_side(move |numbers| numbers.iter().map(one).collect())
@@ -319,7 +319,7 @@ mod tests {
                 of(workers, batch),
                 &World::alone(),
                 &mut |number, outcome| {
-                    assert!(matches!(outcome, Outcome::Made(one) if one.values == [number as f32]));
+                    assert!(matches!(outcome, Outcome::Done(one) if one.values == [number as f32]));
                     std::thread::sleep(Duration::from_millis(3));
                     most = most.max(made.load(Ordering::SeqCst) - number);
                     Ok(())
@@ -344,12 +344,12 @@ mod tests {
             (
                 (16, 5),
                 4,
-                "there are 16, 11 of them taken over from resume=, 4 at a time, which takes about 4.0 s",
+                "there are 16, 11 of them taken over from finished=, 4 at a time, which takes about 4.0 s",
             ),
             (
                 (3, 0),
                 2,
-                "there are 3, 3 of them taken over from resume=, which takes about 0.0 s",
+                "there are 3, 3 of them taken over from finished=, which takes about 0.0 s",
             ),
         ] {
             assert_eq!(plan(counts, (groups, 1, 2.0), &world).unwrap(), wanted);
@@ -377,7 +377,7 @@ mod tests {
             let mut taken = Vec::new();
             let mut take = |number: usize, outcome: Outcome| {
                 taken.push(match outcome {
-                    Outcome::Made(made) => made.values[0] as usize,
+                    Outcome::Done(made) => made.values[0] as usize,
                     _ => number + 100,
                 });
                 Ok(())

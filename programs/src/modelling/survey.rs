@@ -13,7 +13,7 @@ use super::shoot::{self, Method, Resources};
 use super::shots::{self, Workers};
 use super::spreads::Spreads;
 use super::world::{World, share_stdin};
-use anyhow::bail;
+use anyhow::{anyhow, bail, ensure};
 use ledger::Ledger;
 use rsf_io::{Job, Watch};
 use station::Station;
@@ -71,6 +71,9 @@ pub fn shoot<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
     }
     let (shot, files) = world.agree(M::read(job, ndim))?;
     match shot.spreads().count() {
+        1 if job.given("finished") => world.agree(Err(anyhow!(
+            "finished= takes over shots that an earlier run of a survey has finished, and there is one shot: leave it out; resume= continues one shot from a state that checkpoint= has saved"
+        ))),
         1 if job.given("groups") => {
             job.warn("groups= is not used: each group models shots of its own, and there is one shot");
             shoot::one(job, (shot, files), (world, started))
@@ -95,6 +98,10 @@ fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
             no(&format!("{key}="))?;
         }
     }
+    ensure!(
+        !job.given("resume"),
+        "resume= continues one shot from a state that checkpoint= has saved, and sou= and rec= have {shots} (n3=): finished= takes the data of an earlier run of the survey, and only the shots are modelled that it does not have"
+    );
     Ok(())
 }
 
@@ -212,5 +219,8 @@ fn run<M: Survey>(
 
 /// The first sentence of a survey that has taken over shots.
 fn taken_over(finished: usize, shots: usize) -> String {
-    format!("{} of {shots} taken over from resume=", counted(finished, "shot"))
+    format!(
+        "{} of {shots} taken over from finished=",
+        counted(finished, "shot")
+    )
 }

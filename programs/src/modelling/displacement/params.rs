@@ -2,7 +2,8 @@
 
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WAVELETS, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FINISHED, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE,
+    WAVELETS, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -23,9 +24,9 @@ A third axis of sou= counts shots, and so does a third axis of rec= if the recei
 after the other in the same model, which is read once (on GPUs once a shot), with the same wavelet, and the data have a last \
 axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, in the order of the \
 survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A shot that fails is \
-reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots resume= takes the data \
+reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots finished= takes the data \
 of an earlier run of the survey, which may have been stopped or killed: its shots are copied, and only those are modelled that \
-it does not have or that are zero. Snapshots and checkpoint= are available for one shot only. Several shots can run at the same \
+it does not have or that are zero. Snapshots, checkpoint= and resume= are available for one shot only. Several shots can run at the same \
 time: gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does groups=4; on the CPU groups= divides the \
 threads, and each group has its own copy of the model. Several ranks model whole shots in turn. The data have the same bits for \
 any number of groups and ranks.
@@ -99,6 +100,7 @@ macro_rules! params {
             CHECKPOINT,
             EVERY,
             RESUME,
+            FINISHED,
             Param::bool("plan").default("n").doc("print grid, memory, stability, dispersion and time, and do not run"),
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if one can be used, otherwise on the CPU"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of slabs that the grid is divided into"),

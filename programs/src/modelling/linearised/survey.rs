@@ -2,7 +2,7 @@
 
 use super::kept::{Kept, Summed};
 use crate::modelling::shots::sum::nodes_of_ranks;
-use crate::modelling::shots::{self, Begun, Made, Outcome, Worker, Workers};
+use crate::modelling::shots::{self, Begun, Outcome, ShotResult, Worker, Workers};
 use crate::modelling::world::World;
 use anyhow::bail;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub enum Stations<'a> {
 pub fn each(
     stations: Stations<'_>,
     (shots, world): (Range<usize>, &World),
-    take: &mut dyn FnMut(usize, Made) -> anyhow::Result<()>,
+    take: &mut dyn FnMut(usize, ShotResult) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let (all, on_gpu) = match stations {
         Stations::Shared(make) => return shared(make, (shots, world), take),
@@ -34,7 +34,7 @@ pub fn each(
     let todo: Vec<usize> = shots.collect();
     let workers = workers((all, on_gpu), shots::of_rank(&todo, world).len());
     let taken = shots::in_order(&todo, workers, world, &mut |number, outcome| {
-        take(number, made(outcome)?)
+        take(number, result(outcome)?)
     });
     // The other ranks do not know of it.
     taken.map_err(|error| world.fail(error))
@@ -49,22 +49,22 @@ pub fn sum(
 ) -> anyhow::Result<Option<f64>> {
     let (shots, most) = (kept.todo(), kept.most_together());
     let mut drifted = None;
-    let mut take = |node: &Range<usize>, made: Made| {
-        let [numbers, words] = [made.own.len(), made.words.len()].map(|len| len / node.len());
+    let mut take = |node: &Range<usize>, result: ShotResult| {
+        let [numbers, words] = [result.own.len(), result.words.len()].map(|len| len / node.len());
         for (k, shot) in node.clone().enumerate() {
-            let own = &made.own[k * numbers..(k + 1) * numbers];
-            let words = &made.words[k * words..(k + 1) * words];
+            let own = &result.own[k * numbers..(k + 1) * numbers];
+            let words = &result.words[k * words..(k + 1) * words];
             if let Some((drift, words)) = words.split_last() {
                 drifted = larger(drifted, f64::from_bits(*drift));
                 found.note(shot, own, words);
             }
         }
-        found.stack().add(node.clone(), made.values);
+        found.stack().add(node.clone(), result.values);
         kept.behind(node, None, found.sums())
     };
     let (all, on_gpu) = match stations {
         Stations::Shared(make) => {
-            let mut take = |number: usize, made: Made| take(&(number..number + 1), made);
+            let mut take = |number: usize, result: ShotResult| take(&(number..number + 1), result);
             shared(make, (shots, world), &mut take)?;
             return Ok(drifted);
         }
@@ -76,7 +76,7 @@ pub fn sum(
         &nodes,
         workers((all, on_gpu), own),
         world,
-        &mut |node, outcome| take(node, made(outcome)?),
+        &mut |node, outcome| take(node, result(outcome)?),
     );
     // The other ranks do not know of it.
     taken.map_err(|error| world.fail(error))?;
@@ -94,10 +94,10 @@ fn workers<'a>((mut all, ahead): (Vec<(Worker<'a>, usize)>, bool), own: usize) -
     }
 }
 
-/// What was made, or why it was not.
-fn made(outcome: Outcome) -> anyhow::Result<Made> {
+/// The result of a shot, or why there is none.
+fn result(outcome: Outcome) -> anyhow::Result<ShotResult> {
     match outcome {
-        Outcome::Made(made) => Ok(made),
+        Outcome::Done(result) => Ok(result),
         Outcome::Failed(error) => Err(error),
         Outcome::Stopped(signal) => bail!("{signal} has ended the run"),
     }
@@ -107,11 +107,17 @@ fn made(outcome: Outcome) -> anyhow::Result<Made> {
 fn shared<'a>(
     mut make: Box<dyn FnMut(usize) -> Begun<'a> + 'a>,
     (shots, world): (Range<usize>, &World),
-    take: &mut dyn FnMut(usize, Made) -> anyhow::Result<()>,
+    take: &mut dyn FnMut(usize, ShotResult) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     for number in shots {
-        for made in make(number).end() {
-            let taken = made.and_then(|made| if world.leads() { take(number, made) } else { Ok(()) });
+        for result in make(number).end() {
+            let taken = result.and_then(|result| {
+                if world.leads() {
+                    take(number, result)
+                } else {
+                    Ok(())
+                }
+            });
             // The other ranks do not know of it.
             taken.map_err(|error| world.fail(error))?;
         }

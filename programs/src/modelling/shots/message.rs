@@ -1,6 +1,6 @@
 //! What became of a shot, or the sum of several, on its way from another rank to rank 0.
 
-use super::{Made, Outcome};
+use super::{Outcome, ShotResult};
 use crate::modelling::world::{World, of_another};
 use anyhow::{bail, ensure};
 use kernels::parallel::communicator::{PIECE, Topic};
@@ -21,7 +21,7 @@ pub fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
     let Some((mut outcome, count)) = of_head(&next()?) else {
         bail!("ranks do not understand each other");
     };
-    if let Outcome::Made(made) = &mut outcome {
+    if let Outcome::Done(made) = &mut outcome {
         made.values.reserve_exact(count);
         while made.values.len() < count {
             let piece: Vec<f32> = bytemuck::pod_collect_to_vec(&next()?);
@@ -35,7 +35,7 @@ pub fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
 /// The first message of `name`, the rank, and the values that follow.
 fn split(outcome: Outcome, name: &str) -> (Vec<u8>, Vec<f32>) {
     match outcome {
-        Outcome::Made(Made { values, own, words }) => {
+        Outcome::Done(ShotResult { values, own, words }) => {
             let lens = [words.len(), own.len(), values.len()].map(|len| len as u64);
             let words = lens.iter().chain(&words).flat_map(|word| word.to_le_bytes());
             let mut bytes: Vec<u8> = std::iter::once(0).chain(words).collect();
@@ -59,12 +59,12 @@ fn of_head(bytes: &[u8]) -> Option<(Outcome, usize)> {
                 return None;
             }
             let words = words.as_chunks::<8>().0.iter();
-            let made = Made {
+            let made = ShotResult {
                 values: Vec::new(),
                 own: bytemuck::pod_collect_to_vec(own),
                 words: words.map(|&word| u64::from_le_bytes(word)).collect(),
             };
-            return Some((Outcome::Made(made), len(2)?));
+            return Some((Outcome::Done(made), len(2)?));
         }
         1 => Outcome::Failed(of_another(String::from_utf8_lossy(rest).into_owned())),
         _ => Outcome::Stopped(Signal::of(*rest.first()?)?),
@@ -79,18 +79,18 @@ mod tests {
 
     #[test]
     fn outcomes_travel_as_bytes() {
-        let made = |values: Vec<f32>| Made {
+        let made = |values: Vec<f32>| ShotResult {
             values,
             own: vec![-7.25, 0.5],
             words: vec![7, u64::MAX],
         };
         let values = vec![1.5, -0.0, f32::MIN_POSITIVE];
-        let (head, sent) = split(Outcome::Made(made(values.clone())), "rank 1");
+        let (head, sent) = split(Outcome::Done(made(values.clone())), "rank 1");
         assert_eq!(sent, values);
         let found = of_head(&head);
-        assert!(matches!(found, Some((Outcome::Made(found), 3)) if found == made(Vec::new())));
-        let (none, _) = split(Outcome::Made(Made::default()), "rank 1");
-        assert!(matches!(of_head(&none), Some((Outcome::Made(found), 0)) if found == Made::default()));
+        assert!(matches!(found, Some((Outcome::Done(found), 3)) if found == made(Vec::new())));
+        let (none, _) = split(Outcome::Done(ShotResult::default()), "rank 1");
+        assert!(matches!(of_head(&none), Some((Outcome::Done(found), 0)) if found == ShotResult::default()));
         let (failed, _) = split(Outcome::Failed(anyhow!("not finite")), "rank 1 on a");
         let Some((Outcome::Failed(error), 0)) = of_head(&failed) else {
             panic!("another outcome");

@@ -1,7 +1,7 @@
 //! Sums over the shots of a survey, in the shape of a binary tree over the numbers of the shots: the bits of a sum do not depend on who
 //! adds which part of it, and a rank sends one sum of several shots to rank 0 in place of each of them.
 
-use super::{Made, Outcome};
+use super::{Outcome, ShotResult};
 use crate::modelling::world::World;
 use std::ops::Range;
 
@@ -103,10 +103,10 @@ pub fn nodes_of_ranks(shots: Range<usize>, most: usize, world: &World) -> Vec<Ra
 
 /// What became of a node: the sum of its shots, which `next` gives in their order, and one behind the other what belongs to each of them.
 pub(super) fn of_node(node: &Range<usize>, next: &mut dyn FnMut() -> Outcome) -> Outcome {
-    let (mut sum, mut all) = (TreeSum::default(), Made::default());
+    let (mut sum, mut all) = (TreeSum::default(), ShotResult::default());
     for number in node.clone() {
         match next() {
-            Outcome::Made(made) => {
+            Outcome::Done(made) => {
                 sum.add(number..number + 1, made.values);
                 all.own.extend(made.own);
                 all.words.extend(made.words);
@@ -115,7 +115,7 @@ pub(super) fn of_node(node: &Range<usize>, next: &mut dyn FnMut() -> Outcome) ->
         }
     }
     all.values = sum.total();
-    Outcome::Made(all)
+    Outcome::Done(all)
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
     fn a_shot_that_fails_ends_its_node() {
         let one = |number: usize| match number {
             6 => Outcome::Failed(anyhow::anyhow!("no memory")),
-            _ => Outcome::Made(Made {
+            _ => Outcome::Done(ShotResult {
                 values: values(number),
                 own: vec![number as f32],
                 words: vec![number as u64, 9],
@@ -203,7 +203,7 @@ mod tests {
             made += 1;
             one(shot.next().unwrap_or_default())
         };
-        let Outcome::Made(of_two) = of_node(&(4..6), &mut next) else {
+        let Outcome::Done(of_two) = of_node(&(4..6), &mut next) else {
             panic!("both are made");
         };
         assert_eq!(of_two.values, of_single(4..6).total());

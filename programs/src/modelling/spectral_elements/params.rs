@@ -3,7 +3,8 @@
 use super::help::{COMMENTS, EXAMPLE_2D, EXAMPLE_3D, USAGE};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_GRIDS, RESUME, SHOTS, SNAP, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_GRIDS, RESUME, SHOTS,
+    SNAP, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -158,6 +159,7 @@ const MACHINES: &[Param] = &[
     CHECKPOINT,
     EVERY,
     RESUME,
+    FINISHED,
     Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if there is one"),
     Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
     Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of subdomains that the mesh (or the part of each rank) is divided into"),

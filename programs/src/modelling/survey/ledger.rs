@@ -6,7 +6,7 @@ use crate::modelling::exact_time::Timing;
 use crate::modelling::finished::Finished;
 use crate::modelling::picks::Picks;
 use crate::modelling::plan::counted;
-use crate::modelling::shots::{Made, Outcome};
+use crate::modelling::shots::{Outcome, ShotResult};
 use crate::modelling::turn::Turn;
 use crate::modelling::words;
 use crate::modelling::words::tell_all_zero;
@@ -67,7 +67,7 @@ impl<'a> Ledger<'a> {
     pub fn take(&mut self, number: usize, outcome: Outcome) -> anyhow::Result<()> {
         self.write_finished(number)?;
         match outcome {
-            Outcome::Made(Made { values, words, .. }) => {
+            Outcome::Done(ShotResult { values, words, .. }) => {
                 self.silent &= values.iter().all(|&x| x == 0.0);
                 self.data.write(&values)?;
                 if self.job.flag("verb")? {

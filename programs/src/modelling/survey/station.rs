@@ -5,7 +5,7 @@ use crate::modelling::checkpoint::Store;
 use crate::modelling::machine::Machine;
 use crate::modelling::progress::{Progress, Watched};
 use crate::modelling::shoot::{Engine, Resources};
-use crate::modelling::shots::{All, Made, Worker};
+use crate::modelling::shots::{All, ShotResult, Worker};
 use crate::modelling::world::World;
 use anyhow::{Context, anyhow, ensure};
 use kernels::device::gpu::Gpu;
@@ -100,10 +100,10 @@ impl<'a, M: Survey> Station<'a, M> {
         let seconds = begun.elapsed().as_secs_f64() / numbers.len() as f64;
         let error = match made {
             Ok(shots) => {
-                let made = |values| Made {
+                let made = |values| ShotResult {
                     values,
                     words: vec![seconds.to_bits()],
-                    ..Made::default()
+                    ..ShotResult::default()
                 };
                 return shots.into_iter().map(|values| Ok(made(values))).collect();
             }

@@ -3,8 +3,8 @@
 use super::accuracy::{ERROR, PATH};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_MESHES, RESUME, SHOTS, SNAP,
-    TILE, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_MESHES, RESUME, SHOTS,
+    SNAP, TILE, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -46,11 +46,11 @@ A third axis of sou= counts shots, and so does a third axis of rec= if the recei
 after the other in the same model, which is read once (on GPUs once a shot), with the same mechanisms and histories, and the \
 data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, in the \
 order of the survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the \
-exit code is 1. With several shots resume= takes the data of an earlier run of the survey, which may have been stopped or \
+exit code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
 killed: its shots are copied, and only those are modelled that it does not have or that are zero. If further quantities have \
-files of their own, resume=data.rsf,p.rsf names the data and then these files of the earlier run, which have other names than \
+files of their own, finished=data.rsf,p.rsf names the data and then these files of the earlier run, which have other names than \
 those of this one. \
-Snapshots, pgv= and checkpoint= are available for one shot only.
+Snapshots, pgv=, checkpoint= and resume= are available for one shot only.
 
 Several shots can run at the same time. gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does groups=4 \
 on the first four GPUs; with gpu=0,1,2,3 alone the four GPUs share every shot. On the CPU groups= divides the threads; each \
@@ -236,6 +236,7 @@ macro_rules! params {
             CHECKPOINT,
             EVERY,
             RESUME,
+            FINISHED,
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if there is one"),
             Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of slabs that the grid (or the part of each rank) is divided into"),

@@ -11,7 +11,7 @@ use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::{meet, survey};
 use crate::modelling::machine;
 use crate::modelling::observed::name_transposed;
-use crate::modelling::shots::Made;
+use crate::modelling::shots::ShotResult;
 use crate::modelling::spectral_elements::{outputs, plan};
 use crate::modelling::world::World;
 use rsf_io::{Input, Job, Output};
@@ -68,16 +68,16 @@ fn forward<const D: usize>(
     }))?;
     let work = |_: usize, station: &mut Station<D>| {
         let records = station.linearised(&change)?;
-        Ok(Made {
+        Ok(ShotResult {
             values: Readout::new(&station.run).of(records),
-            ..Made::default()
+            ..ShotResult::default()
         })
     };
     let mut progress = Progress::new(job, opened.shots())?;
     let stations = station.at_work(work);
-    survey::each(stations, (kept.todo(), world), &mut |number, made| {
+    survey::each(stations, (kept.todo(), world), &mut |number, result| {
         let Some(data) = &mut data else { return Ok(()) };
-        data.write_f32(&made.values)?;
+        data.write_f32(&result.values)?;
         if let Some(progress) = &mut progress {
             progress.tell(number, "");
         }
@@ -174,7 +174,7 @@ fn back<const D: usize>(
         let heard = data.iter().any(|&x| x != 0.0);
         let (gradient, _) = station.derivatives(false, |_| Ok(readout.transposed(data)))?;
         let (values, lost) = opened.target.values(&gradient, &station.run)?;
-        Ok(Made {
+        Ok(ShotResult {
             values,
             own: Vec::new(),
             words: [&[heard, lost].map(u64::from)[..], &sums].concat(),

@@ -11,7 +11,7 @@ use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::{meet, survey};
 use crate::modelling::machine;
 use crate::modelling::observed::{name_gradient, tell_silent, write_misfits};
-use crate::modelling::shots::Made;
+use crate::modelling::shots::ShotResult;
 use crate::modelling::spectral_elements::plan;
 use crate::modelling::world::World;
 use anyhow::ensure;
@@ -79,7 +79,7 @@ fn shot<const D: usize>(
     (opened, station): (&Opened<D>, &mut Station<D>),
     (compared, records, number): (&Compared, &Records, usize),
     by_sources: Option<&BySources>,
-) -> anyhow::Result<Made> {
+) -> anyhow::Result<ShotResult> {
     let of_shot = compared.observed(records, number)?;
     let mut found = 0.0;
     let judge = |records| {
@@ -95,7 +95,7 @@ fn shot<const D: usize>(
     let (values, lost) = opened.target.values(&gradient, &station.run)?;
     let (own, lost_sources) = by_sources.map_or((Vec::new(), false), |by| by.of_shot(&station.run, &sources));
     let flags = [of_shot.heard, lost, lost_sources].map(u64::from);
-    Ok(Made {
+    Ok(ShotResult {
         values,
         own,
         words: [&[found.to_bits()], &flags[..], &of_shot.sums].concat(),

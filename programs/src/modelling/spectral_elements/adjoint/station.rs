@@ -5,7 +5,7 @@ use super::Opened;
 use crate::modelling::linearised::survey::Stations;
 use crate::modelling::machine;
 use crate::modelling::plan::{free_memory, gigabytes};
-use crate::modelling::shots::{Made, Worker};
+use crate::modelling::shots::{ShotResult, Worker};
 use crate::modelling::survey::Survey;
 use crate::modelling::world::World;
 use anyhow::{Context, bail};
@@ -112,21 +112,21 @@ impl<const D: usize> Station<D> {
     /// Lets the station do this work with every shot that it gets.
     pub fn at_work<'a>(
         mut self,
-        mut work: impl FnMut(usize, &mut Self) -> anyhow::Result<Made> + Send + 'a,
+        mut work: impl FnMut(usize, &mut Self) -> anyhow::Result<ShotResult> + Send + 'a,
     ) -> Stations<'a>
     where
         Self: 'a,
     {
         let mut one = move |&number: &usize| {
-            let made = self.turn_to(number).and_then(|()| work(number, &mut self));
+            let done = self.turn_to(number).and_then(|()| work(number, &mut self));
             let picks = &self.run.spreads.picks;
-            let mut made = match self.run.spreads.count() {
-                1 => made,
-                _ => made.with_context(|| format!("shot {}", picks.number(number))),
+            let mut result = match self.run.spreads.count() {
+                1 => done,
+                _ => done.with_context(|| format!("shot {}", picks.number(number))),
             }?;
             // No waves ran backwards.
-            made.words.push(f64::NAN.to_bits());
-            Ok(made)
+            result.words.push(f64::NAN.to_bits());
+            Ok(result)
         };
         let worker = Worker::side_by_side(move |numbers| numbers.iter().map(&mut one).collect());
         Stations::Own {

@@ -9,7 +9,7 @@ use crate::modelling::linearised::kept::{Stack, Summed};
 use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::{meet, survey};
 use crate::modelling::observed;
-use crate::modelling::shots::Made;
+use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
 use anyhow::ensure;
 use kernels::misfit::{Misfit, Observed};
@@ -34,41 +34,41 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         return SetUp::read(job, ndim, world)?.plan_survey(job, None, world);
     }
     let observed = world.agree(job.stdin().map_err(Into::into))?;
-    let mut made = SetUp::read(job, ndim, world)?;
-    let (compared, inputs) = world.agree(compared(job, &mut made, observed))?;
-    let mut kept = made.kept(job, Vec::new(), world)?;
-    let outputs = world.agree(Outputs::open(job, &made, world))?;
+    let mut set_up = SetUp::read(job, ndim, world)?;
+    let (compared, inputs) = world.agree(compared(job, &mut set_up, observed))?;
+    let mut kept = set_up.kept(job, Vec::new(), world)?;
+    let outputs = world.agree(Outputs::open(job, &set_up, world))?;
     if job.is_dry_run() {
         return Ok(outputs.map_or(Ok(()), |outputs| outputs.gradient.finish())?);
     }
-    let stations = made.stations(job, world, Ways::Back(None))?;
+    let stations = set_up.stations(job, world, Ways::Back(None))?;
     if job.flag("verb")? {
-        made.summary(job);
+        set_up.summary(job);
         stations[0].tell(job);
     }
     let parameters = stations[0].born.perturbation_len();
     let estimates = compared.estimate.is_some();
-    let mut found = Found::new(&made, (parameters, estimates), kept.done());
-    let records = world.agree(records_for(job, inputs, &made.run, &stations))?;
-    kept.begin((job, made.model()), &records, &mut found, world)?;
-    let (series, every) = (series(&made), compared.every);
+    let mut found = Found::new(&set_up, (parameters, estimates), kept.done());
+    let records = world.agree(records_for(job, inputs, &set_up.run, &stations))?;
+    kept.begin((job, set_up.model()), &records, &mut found, world)?;
+    let (series, every) = (series(&set_up), compared.every);
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         compared.shots((numbers, station, ranks), &records, (&series, every))
     };
     let drift = survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)?;
     memory::tell_drift(job, drift);
     world.agree(match outputs {
-        Some(outputs) => outputs.write(job, &made, found),
+        Some(outputs) => outputs.write(job, &set_up, found),
         None => Ok(()),
     })
 }
 
 /// How records are compared; the data, and their weights where there are any.
-fn compared(job: &mut Job, made: &mut SetUp, observed: Input) -> anyhow::Result<(Compared, Vec<Input>)> {
-    made.take_data(job, &observed, "this program")?;
+fn compared(job: &mut Job, set_up: &mut SetUp, observed: Input) -> anyhow::Result<(Compared, Vec<Input>)> {
+    set_up.take_data(job, &observed, "this program")?;
     let mut compared = Compared::read(job)?;
     if compared.estimate.is_some() {
-        compared.every = made.sampling.steps(made, job.given("source"))?;
+        compared.every = set_up.sampling.steps(set_up, job.given("source"))?;
     }
     let weight = observed::weight(job, &observed)?;
     Ok((compared, [observed].into_iter().chain(weight).collect()))
@@ -83,14 +83,14 @@ struct Outputs {
 
 impl Outputs {
     /// Makes the files, on rank 0.
-    fn open(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Self>> {
+    fn open(job: &mut Job, set_up: &SetUp, world: &World) -> anyhow::Result<Option<Self>> {
         if !world.leads() {
             return Ok(None);
         }
         let mut gradient = job.output()?;
-        set_up::model_axes(&mut gradient, &made.run.padded.model, &made.names());
+        set_up::model_axes(&mut gradient, &set_up.run.padded.model, &set_up.names());
         observed::name_gradient(&mut gradient);
-        gradient.put_note(&rsf_io::version(), &made.machine().describe(None));
+        gradient.put_note(&rsf_io::version(), &set_up.machine().describe(None));
         let mut further = |key: &str| match job.given(key) && !job.is_dry_run() {
             true => job.tagged_output(key).map(Some),
             false => Ok(None),
@@ -103,18 +103,18 @@ impl Outputs {
     }
 
     /// Writes what was found.
-    fn write(mut self, job: &Job, made: &SetUp, found: Found) -> anyhow::Result<()> {
+    fn write(mut self, job: &Job, set_up: &SetUp, found: Found) -> anyhow::Result<()> {
         let numbers = found
             .silent
             .iter()
-            .map(|shot| made.run.spreads.picks.number(*shot));
-        observed::tell_silent(job, &numbers.collect::<Vec<_>>(), made.shots())?;
+            .map(|shot| set_up.run.spreads.picks.number(*shot));
+        observed::tell_silent(job, &numbers.collect::<Vec<_>>(), set_up.shots())?;
         job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
         if let Some(file) = self.misfit {
-            observed::write_misfits(file, &shots(made), &found.misfits)?;
+            observed::write_misfits(file, &shots(set_up), &found.misfits)?;
         }
         if let Some(file) = self.source {
-            write_sources(file, made, &found.sources)?;
+            write_sources(file, set_up, &found.sources)?;
         }
         self.gradient.write_f32(&found.stack.total())?;
         Ok(self.gradient.finish()?)
@@ -143,13 +143,13 @@ struct Found {
 
 impl Found {
     /// Of so many parameters, with time functions where they are estimated, behind so many shots.
-    fn new(made: &SetUp, (parameters, estimates): (usize, bool), done: usize) -> Self {
-        let shots = made.shots();
+    fn new(set_up: &SetUp, (parameters, estimates): (usize, bool), done: usize) -> Self {
+        let shots = set_up.shots();
         let of_sources = match estimates {
-            true => made.run.shot.series.len() * made.run.timing.steps,
+            true => set_up.run.shot.series.len() * set_up.run.timing.steps,
             false => 0,
         };
-        let numbers = [parameters, made.run.padded.model.n[0]];
+        let numbers = [parameters, set_up.run.padded.model.n[0]];
         Self {
             stack: Stack::new("the gradient", numbers, done),
             misfits: vec![0.0; shots],
@@ -217,10 +217,10 @@ impl Compared {
             sums.push([vec![u64::from(heard)], of_shot].concat());
         }
         let mut judged = Vec::new();
-        let mut residuals = |made: Vec<Vec<f32>>| {
+        let mut residuals = |modelled: Vec<Vec<f32>>| {
             let sampling = &station.sampling;
-            let judge = |(made, observed): (Vec<f32>, &Observed<f32>)| {
-                let judged = self.judge(&sampling.data(made), observed, (series, every))?;
+            let judge = |(modelled, observed): (Vec<f32>, &Observed<f32>)| {
+                let judged = self.judge(&sampling.data(modelled), observed, (series, every))?;
                 Ok(Judged {
                     residual: sampling.records(judged.residual),
                     ..judged
@@ -228,7 +228,7 @@ impl Compared {
             };
             let all = station
                 .cpu
-                .install(|| made.into_par_iter().zip(&compared).map(judge).collect());
+                .install(|| modelled.into_par_iter().zip(&compared).map(judge).collect());
             let all: Vec<Result<Judged, kernels::Error>> = all;
             let mut residuals = Vec::new();
             for one in all {
@@ -243,29 +243,29 @@ impl Compared {
             .gradients_among(ranks, &mut residuals, station.schedule()?)?;
         Ok(Box::new(move || {
             let all = gradients.by_parameters().into_iter().zip(judged).zip(sums);
-            let made = all.map(|((values, (misfit, own)), sums)| Made {
+            let results = all.map(|((values, (misfit, own)), sums)| ShotResult {
                 values,
                 own,
                 words: [vec![misfit.to_bits()], sums].concat(),
             });
-            made.collect()
+            results.collect()
         }))
     }
 
     /// The misfit of the records of a shot.
     fn judge(
         &self,
-        made: &[f32],
+        modelled: &[f32],
         observed: &Observed<f32>,
         (series, every): (&[Vec<f32>], usize),
     ) -> Result<Judged, kernels::Error> {
         let (misfit, residual, sources) = match self.estimate {
             None => {
-                let (misfit, residual) = self.kind.of(made, observed);
+                let (misfit, residual) = self.kind.of(modelled, observed);
                 (misfit, residual, Vec::new())
             }
             Some(damping) => {
-                let (misfit, residual, filter) = self.kind.of_filtered(made, observed, damping)?;
+                let (misfit, residual, filter) = self.kind.of_filtered(modelled, observed, damping)?;
                 let sources = series.iter().flat_map(|series| filter.source(series, every));
                 (misfit, residual, sources.collect())
             }
@@ -288,36 +288,36 @@ struct Judged {
 }
 
 /// When, in steps, the time functions of the sources begin.
-fn first_step(made: &SetUp) -> f64 {
-    let source = made.run.shot.sources.first();
+fn first_step(set_up: &SetUp) -> f64 {
+    let source = set_up.run.shot.sources.first();
     source.map_or(0.0, |source| source.action.time(0))
 }
 
 /// The time functions of the sources, in true time.
-fn series(made: &SetUp) -> Vec<Vec<f32>> {
-    let series = &made.run.shot.series;
-    match made.run.timing.exact {
-        Some(exact) => exact.histories(series, first_step(made)),
+fn series(set_up: &SetUp) -> Vec<Vec<f32>> {
+    let series = &set_up.run.shot.series;
+    match set_up.run.timing.exact {
+        Some(exact) => exact.histories(series, first_step(set_up)),
         None => series.clone(),
     }
 }
 
 /// The shots as an axis.
-fn shots(made: &SetUp) -> Axis {
+fn shots(set_up: &SetUp) -> Axis {
     Axis {
-        n: made.shots(),
-        ..made.run.spreads.axis.clone()
+        n: set_up.shots(),
+        ..set_up.run.spreads.axis.clone()
     }
 }
 
 /// Writes the estimated time functions of every shot.
-fn write_sources(mut file: Output, made: &SetUp, sources: &[f32]) -> anyhow::Result<()> {
-    let shot = &made.run.shot;
-    let first = first_step(made) * shot.dt;
-    let times = Axis::new(made.run.timing.steps, first as f32, shot.dt as f32);
+fn write_sources(mut file: Output, set_up: &SetUp, sources: &[f32]) -> anyhow::Result<()> {
+    let shot = &set_up.run.shot;
+    let first = first_step(set_up) * shot.dt;
+    let times = Axis::new(set_up.run.timing.steps, first as f32, shot.dt as f32);
     file.set_axis(1, &times.label("t").unit("s"));
     file.set_axis(2, &Axis::new(shot.series.len(), 0.0, 1.0).label("series"));
-    file.set_axis(3, &shots(made));
+    file.set_axis(3, &shots(set_up));
     file.end_axes(3);
     let quantity = "time functions of the sources, as series= takes them";
     observed::name(&mut file, "Time function", quantity);

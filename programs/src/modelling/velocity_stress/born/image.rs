@@ -7,7 +7,7 @@ use crate::modelling::checkpoint::Sums;
 use crate::modelling::linearised::kept::{Stack, Summed};
 use crate::modelling::linearised::{meet, survey};
 use crate::modelling::observed;
-use crate::modelling::shots::Made;
+use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
 use anyhow::{bail, ensure};
 use kernels::grid::Grid;
@@ -46,7 +46,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(job: &Job, made: &SetUp) -> anyhow::Result<Self> {
+    fn read(job: &Job, set_up: &SetUp) -> anyhow::Result<Self> {
         let (mut words, mut kinds, mut says) = (Vec::new(), Vec::new(), Vec::new());
         for given in job.text("image")?.unwrap_or_else(|| "pp".into()).split(',') {
             let found = KINDS.iter().find(|(word, ..)| *word == given.trim());
@@ -60,18 +60,18 @@ impl Asked {
                 "image= has {word} twice: give each image once"
             );
             ensure!(
-                !kind.separates() || made.is_isotropic(),
+                !kind.separates() || set_up.is_isotropic(),
                 "image={word} with ccc=: P and S waves of an anisotropic medium are not told apart by their potentials; give vp= and vs=, or image=pp or energy"
             );
             words.push(word);
             kinds.push(kind);
             says.push(says_this);
         }
-        let ndim = made.run.padded.ndim();
+        let ndim = set_up.run.padded.ndim();
         let mut lags = [0; 3];
         for (a, key) in ["nhz", "nhx", "nhy"].iter().enumerate().take(ndim) {
             lags[a] = usize::try_from(job.int(key)?)?;
-            let cells = made.run.padded.model.n[a];
+            let cells = set_up.run.padded.model.n[a];
             ensure!(
                 2 * lags[a] < cells,
                 "{key}={}: twice the largest lag must be less than the {cells} cells of the model on that axis",
@@ -94,14 +94,14 @@ impl Asked {
     }
 
     /// The output, on rank 0.
-    fn output(&self, job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
+    fn output(&self, job: &mut Job, set_up: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
         if !world.leads() {
             return Ok(None);
         }
         let mut output = job.output()?;
-        self.axes(&mut output, &made.run.padded.model);
+        self.axes(&mut output, &set_up.run.padded.model);
         observed::name(&mut output, "Image", &self.quantity);
-        output.put_note(&rsf_io::version(), &made.machine().describe(None));
+        output.put_note(&rsf_io::version(), &set_up.machine().describe(None));
         Ok(Some(output))
     }
 
@@ -179,30 +179,30 @@ impl Summed for Found {
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     meet(job, world)?;
     if job.flag("plan")? {
-        let made = SetUp::read_plain(job, ndim, world)?;
-        let asked = world.agree(Asked::read(job, &made))?;
-        return made.plan_survey(job, Some(&asked.wanted), world);
+        let set_up = SetUp::read_plain(job, ndim, world)?;
+        let asked = world.agree(Asked::read(job, &set_up))?;
+        return set_up.plan_survey(job, Some(&asked.wanted), world);
     }
     let data = world.agree(job.stdin().map_err(Into::into))?;
-    let mut made = SetUp::read_plain(job, ndim, world)?;
-    let asked = made.take_data(job, &data, "this program");
-    let asked = world.agree(asked.and_then(|()| Asked::read(job, &made)))?;
-    let mut kept = made.kept(job, Vec::new(), world)?;
-    let output = world.agree(asked.output(job, &made, world))?;
+    let mut set_up = SetUp::read_plain(job, ndim, world)?;
+    let asked = set_up.take_data(job, &data, "this program");
+    let asked = world.agree(asked.and_then(|()| Asked::read(job, &set_up)))?;
+    let mut kept = set_up.kept(job, Vec::new(), world)?;
+    let output = world.agree(asked.output(job, &set_up, world))?;
     if job.is_dry_run() {
         return Ok(output.map_or(Ok(()), Output::finish)?);
     }
-    let stations = made.stations(job, world, Ways::Back(Some(&asked.wanted)))?;
+    let stations = set_up.stations(job, world, Ways::Back(Some(&asked.wanted)))?;
     if job.flag("verb")? {
-        made.summary(job);
+        set_up.summary(job);
         stations[0].tell(job);
     }
-    let (grid, wanted) = (&made.run.padded.model, &asked.wanted);
+    let (grid, wanted) = (&set_up.run.padded.model, &asked.wanted);
     let numbers = [wanted.numbers(grid.cells()), grid.n[0]];
     let mut found = Found(Stack::new("images and illuminations", numbers, kept.done()));
-    let records = records_for(job, vec![data], &made.run, &stations);
+    let records = records_for(job, vec![data], &set_up.run, &stations);
     let records = world.agree(records)?;
-    kept.begin((job, made.model()), &records, &mut found, world)?;
+    kept.begin((job, set_up.model()), &records, &mut found, world)?;
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
         let given = station.records(given);
@@ -210,23 +210,23 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
             .born
             .images_among(ranks, &given, (station.schedule()?, &asked.wanted))?;
         Ok(Box::new(move || {
-            let made = images.into_iter().zip(sums).map(|(pictures, words)| {
+            let results = images.into_iter().zip(sums).map(|(pictures, words)| {
                 let parts = pictures.into_iter();
                 let parts: Vec<_> = parts.flat_map(|picture| [picture.image, picture.light]).collect();
-                Made {
+                ShotResult {
                     values: parts.concat(),
                     own: Vec::new(),
                     words,
                 }
             });
-            made.collect()
+            results.collect()
         }) as Rest<'_>)
     };
     survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)?;
     world.agree(match output {
         Some(output) => {
-            let images = Images::new(&made.run.padded.model, &asked.wanted, found.0);
-            write(job, &made, (&asked, images), output)
+            let images = Images::new(&set_up.run.padded.model, &asked.wanted, found.0);
+            write(job, &set_up, (&asked, images), output)
         }
         None => Ok(()),
     })
@@ -235,7 +235,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
 /// Writes what was stacked.
 fn write(
     job: &mut Job,
-    made: &SetUp,
+    set_up: &SetUp,
     (asked, mut images): (&Asked, Images),
     mut output: Output,
 ) -> anyhow::Result<()> {
@@ -250,7 +250,7 @@ fn write(
         images.normalise(job.double("eps")?);
     }
     if job.given("illum") {
-        write_light(job, made, asked, &images)?;
+        write_light(job, set_up, asked, &images)?;
     }
     for [image, _] in &images.kinds {
         output.write_f32(image)?;
@@ -259,7 +259,7 @@ fn write(
 }
 
 /// Writes the illumination, of several images one behind the other.
-fn write_light(job: &mut Job, made: &SetUp, asked: &Asked, images: &Images) -> anyhow::Result<()> {
+fn write_light(job: &mut Job, set_up: &SetUp, asked: &Asked, images: &Images) -> anyhow::Result<()> {
     let mut file = job.tagged_output("illum")?;
     let plain = Asked {
         lags: [0; 3],
@@ -267,7 +267,7 @@ fn write_light(job: &mut Job, made: &SetUp, asked: &Asked, images: &Images) -> a
         quantity: String::new(),
         wanted: asked.wanted.clone(),
     };
-    plain.axes(&mut file, &made.run.padded.model);
+    plain.axes(&mut file, &set_up.run.padded.model);
     let quantity = match asked.words[..] {
         ["pp"] => "squared pressure of the sources",
         _ => "squared waves of the sources that the images are made of",

@@ -18,7 +18,7 @@ use crate::modelling::linearised::kept::{Kept, Stack, Summed};
 use crate::modelling::linearised::{meet, survey};
 use crate::modelling::observed;
 use crate::modelling::plan::gigabytes;
-use crate::modelling::shots::Made;
+use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
 use kernels::parallel::communicator::Communicator;
 use rsf_io::{Input, Job, Output};
@@ -43,18 +43,18 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         true => None,
         false => Some(world.agree(job.stdin().map_err(Into::into))?),
     };
-    let mut made = SetUp::read(job, ndim, world)?;
-    made.sampling = world.agree(Sampling::of_output(job, &made))?;
+    let mut set_up = SetUp::read(job, ndim, world)?;
+    set_up.sampling = world.agree(Sampling::of_output(job, &set_up))?;
     let checked = input.as_ref().map_or(Ok(()), |input| match adjoint {
-        true => made.take_data(job, input, "adj=y"),
-        false => made.check_perturbation(input),
+        true => set_up.take_data(job, input, "adj=y"),
+        false => set_up.check_perturbation(input),
     });
     world.agree(checked)?;
     let Some(mut input) = input else {
-        return plan(job, made, adjoint, world);
+        return plan(job, set_up, adjoint, world);
     };
     if job.is_dry_run() {
-        return header_only(job, &made, adjoint, world);
+        return header_only(job, &set_up, adjoint, world);
     }
     let (mut given, mut contents) = (Vec::new(), Vec::new());
     if !adjoint {
@@ -62,45 +62,45 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         given = world.agree(finite(&mut input, 0, count))?;
         contents.push(("the perturbation", Checksum::new().with(&given).end()));
     }
-    let kept = made.kept(job, contents, world)?;
+    let kept = set_up.kept(job, contents, world)?;
     match adjoint {
-        false => forward(job, (made, kept), &given, world),
-        true => back(job, (made, kept), input, world),
+        false => forward(job, (set_up, kept), &given, world),
+        true => back(job, (set_up, kept), input, world),
     }
 }
 
 /// The answer of `plan=y`.
-fn plan(job: &Job, mut made: SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
+fn plan(job: &Job, mut set_up: SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
     if adjoint {
-        return made.plan_survey(job, None, world);
+        return set_up.plan_survey(job, None, world);
     }
-    let stations = made.stations(job, world, Ways::Forward)?;
-    made.summary(job);
+    let stations = set_up.stations(job, world, Ways::Forward)?;
+    set_up.summary(job);
     let born = &stations[0].born;
     world.agree(born.fits_side_by_side().map_err(Into::into))?;
     job.say(&format!(
         "adj=n: two fields of {} run side by side",
         gigabytes(born.sizes()[0] as f64)
     ));
-    made.tell_shots(job, &stations[0], Ways::Forward, world)
+    set_up.tell_shots(job, &stations[0], Ways::Forward, world)
 }
 
 /// Writes the header of what would come out.
-fn header_only(job: &mut Job, made: &SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
+fn header_only(job: &mut Job, set_up: &SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
     match adjoint {
-        true => Ok(perturbation(job, made, world)?.map_or(Ok(()), Output::finish)?),
-        false => Ok(records(job, made, world)?.map_or(Ok(()), Output::finish)?),
+        true => Ok(perturbation(job, set_up, world)?.map_or(Ok(()), Output::finish)?),
+        false => Ok(records(job, set_up, world)?.map_or(Ok(()), Output::finish)?),
     }
 }
 
 /// The output of `adj=n`, on rank 0.
-fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
-    let mut records = outputs::open(job, &made.run, world)?;
+fn records(job: &mut Job, set_up: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
+    let mut records = outputs::open(job, &set_up.run, world)?;
     records.tell("linearised", "what the perturbation changes in the data");
-    records.note(&made.machine().describe(None));
+    records.note(&set_up.machine().describe(None));
     let mut data = records.into_data().map(|(data, ..)| data);
     if let Some(data) = &mut data {
-        made.sampling.head(data);
+        set_up.sampling.head(data);
     }
     Ok(data)
 }
@@ -108,18 +108,18 @@ fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<
 /// A perturbation in, data out.
 fn forward(
     job: &mut Job,
-    (mut made, mut kept): (SetUp, Kept),
+    (mut set_up, mut kept): (SetUp, Kept),
     given: &[f32],
     world: &World,
 ) -> anyhow::Result<()> {
-    let stations = made.stations(job, world, Ways::Forward)?;
-    let mut data = records(job, &made, world)?;
+    let stations = set_up.stations(job, world, Ways::Forward)?;
+    let mut data = records(job, &set_up, world)?;
     if job.flag("verb")? {
-        made.summary(job);
+        set_up.summary(job);
     }
     // The data go on where they are, so that a state holds nothing of them.
     world.agree(data.as_ref().map_or(Ok(()), |data| {
-        kept.load(job, made.model(), Sums::default())?;
+        kept.load(job, set_up.model(), Sums::default())?;
         kept.watch(job, data);
         Ok(())
     }))?;
@@ -131,16 +131,16 @@ fn forward(
         };
         station.born.forward_among(ranks, Some(given), &mut take)?;
         let values = station.data(values);
-        let made = Made {
+        let result = ShotResult {
             values,
-            ..Made::default()
+            ..ShotResult::default()
         };
-        Ok(Box::new(|| vec![made]) as Rest<'_>)
+        Ok(Box::new(|| vec![result]) as Rest<'_>)
     };
     let stations = at_work(stations, &work, world);
-    survey::each(stations, (kept.todo(), world), &mut |number, made| {
+    survey::each(stations, (kept.todo(), world), &mut |number, result| {
         let Some(data) = &mut data else { return Ok(()) };
-        data.write_f32(&made.values)?;
+        data.write_f32(&result.values)?;
         kept.behind(&(number..number + 1), Some(data), Sums::default())
     })?;
     world.agree(data.map_or(Ok(()), |data| Ok(data.finish()?)))
@@ -174,25 +174,25 @@ impl Summed for Found {
 /// Data in, a perturbation out.
 fn back(
     job: &mut Job,
-    (mut made, mut kept): (SetUp, Kept),
+    (mut set_up, mut kept): (SetUp, Kept),
     input: Input,
     world: &World,
 ) -> anyhow::Result<()> {
-    let stations = made.stations(job, world, Ways::Back(None))?;
-    let output = world.agree(perturbation(job, &made, world))?;
+    let stations = set_up.stations(job, world, Ways::Back(None))?;
+    let output = world.agree(perturbation(job, &set_up, world))?;
     if job.flag("verb")? {
-        made.summary(job);
+        set_up.summary(job);
         stations[0].tell(job);
     }
     let name = input.name();
-    let numbers = [stations[0].born.perturbation_len(), made.run.padded.model.n[0]];
+    let numbers = [stations[0].born.perturbation_len(), set_up.run.padded.model.n[0]];
     let mut found = Found {
         stack: Stack::new("what has come back", numbers, kept.done()),
         heard: [0],
     };
-    let records = records_for(job, vec![input], &made.run, &stations);
+    let records = records_for(job, vec![input], &set_up.run, &stations);
     let records = world.agree(records)?;
-    kept.begin((job, made.model()), &records, &mut found, world)?;
+    kept.begin((job, set_up.model()), &records, &mut found, world)?;
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         let (given, sums) = records.of_shots(numbers)?;
         let heard: Vec<_> = given
@@ -206,12 +206,12 @@ fn back(
                 .by_parameters()
                 .into_iter()
                 .zip(heard.into_iter().zip(sums));
-            let made = all.map(|(values, (heard, sums))| Made {
+            let results = all.map(|(values, (heard, sums))| ShotResult {
                 values,
                 own: Vec::new(),
                 words: [vec![heard], sums].concat(),
             });
-            made.collect()
+            results.collect()
         }) as Rest<'_>)
     };
     let drift = survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)?;
@@ -229,13 +229,13 @@ fn back(
 }
 
 /// The output of `adj=y`, on rank 0.
-fn perturbation(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
+fn perturbation(job: &mut Job, set_up: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
     if !world.leads() {
         return Ok(None);
     }
     let mut output = job.output()?;
-    set_up::model_axes(&mut output, &made.run.padded.model, &made.names());
+    set_up::model_axes(&mut output, &set_up.run.padded.model, &set_up.names());
     observed::name_transposed(&mut output);
-    output.put_note(&rsf_io::version(), &made.machine().describe(None));
+    output.put_note(&rsf_io::version(), &set_up.machine().describe(None));
     Ok(Some(output))
 }

@@ -34,11 +34,11 @@ impl Sampling {
     }
 
     /// As `dtout=` says, if it is given.
-    pub fn of_output(job: &Job, made: &SetUp) -> anyhow::Result<Self> {
+    pub fn of_output(job: &Job, set_up: &SetUp) -> anyhow::Result<Self> {
         let Some(step) = job.double_opt("dtout")? else {
-            return Ok(made.sampling.clone());
+            return Ok(set_up.sampling.clone());
         };
-        let timing = &made.run.timing;
+        let timing = &set_up.run.timing;
         let whole = timing.steps as f64 * timing.dt;
         ensure!(
             !job.given("jdata"),
@@ -49,12 +49,12 @@ impl Sampling {
             "dtout={step}: it is the time from record to record in s, above 0 and not above the {whole} s of the run"
         );
         let count = (whole / step * (1.0 + 1e-9)) as usize + 1;
-        Ok(Self::at(made, [0.0, step], count))
+        Ok(Self::at(set_up, [0.0, step], count))
     }
 
     /// At so many times from the first on.
-    fn at(made: &SetUp, [first, step]: [f64; 2], count: usize) -> Self {
-        let (shot, steps) = (&made.run.shot, made.run.timing.steps);
+    fn at(set_up: &SetUp, [first, step]: [f64; 2], count: usize) -> Self {
+        let (shot, steps) = (&set_up.run.shot, set_up.run.timing.steps);
         let times = Times {
             first: shot.quantity.first_time() * shot.dt - first,
             dt: shot.dt,
@@ -68,7 +68,7 @@ impl Sampling {
             step,
         };
         Self {
-            exact: made.sampling.exact.clone(),
+            exact: set_up.sampling.exact.clone(),
             times: Some(Arc::new(resampled)),
         }
     }
@@ -107,10 +107,10 @@ impl Sampling {
     }
 
     /// Steps from one time to the next, rounded up; for an estimated time function they must be whole.
-    pub fn steps(&self, made: &SetUp, whole: bool) -> anyhow::Result<usize> {
-        let shot = &made.run.shot;
+    pub fn steps(&self, set_up: &SetUp, whole: bool) -> anyhow::Result<usize> {
+        let shot = &set_up.run.shot;
         let Some(own) = &self.times else {
-            return Ok(made.run.jdata);
+            return Ok(set_up.run.jdata);
         };
         let steps = own.step / shot.dt;
         ensure!(

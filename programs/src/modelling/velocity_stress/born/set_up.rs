@@ -69,7 +69,7 @@ impl SetUp {
             Some([run.spreads.count(), run.padded.cells()]),
             world,
         )?;
-        let mut made = Self {
+        let mut set_up = Self {
             sampling: Sampling::of_records(&run),
             run,
             machines: Vec::new(),
@@ -80,8 +80,8 @@ impl SetUp {
             of_gpu: None,
             fingerprint: None,
         };
-        made.take(machines, job, world)?;
-        Ok(made)
+        set_up.take(machines, job, world)?;
+        Ok(set_up)
     }
 
     /// Takes the machines, of which there need not be more than shots.

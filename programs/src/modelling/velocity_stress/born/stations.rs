@@ -7,7 +7,7 @@ use super::sampling::Sampling;
 use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::survey::{Stations, or_one_by_one};
 use crate::modelling::machine::Machine;
-use crate::modelling::shots::{All, Begun, Made, Worker};
+use crate::modelling::shots::{All, Begun, ShotResult, Worker};
 use crate::modelling::world::World;
 use anyhow::Context;
 use kernels::device::cpu::Cpu;
@@ -52,7 +52,7 @@ pub struct Station {
 }
 
 /// What is left of shots when a station has run them, and can be done while it runs the next ones.
-pub type Rest<'a> = Box<dyn FnOnce() -> Vec<Made> + Send + 'a>;
+pub type Rest<'a> = Box<dyn FnOnce() -> Vec<ShotResult> + Send + 'a>;
 
 /// What a station makes of shots that it runs side by side, with the ranks that share them.
 pub type Work<'a> = &'a (dyn Fn(&[usize], &Station, &dyn Communicator) -> anyhow::Result<Rest<'a>> + Sync);
@@ -181,12 +181,12 @@ impl Station {
     /// others, all of them run once more, one by one.
     pub fn make<'a>(&mut self, numbers: &[usize], work: Work<'a>, ranks: &dyn Communicator) -> Begun<'a> {
         let begun = or_one_by_one(numbers, &mut |numbers| {
-            let made = self.attempt(numbers, work, ranks);
+            let begun = self.attempt(numbers, work, ranks);
             match (self.shots, numbers) {
                 (2.., &[number]) => {
-                    made.with_context(|| format!("shot {}", self.run.spreads.picks.number(number)))
+                    begun.with_context(|| format!("shot {}", self.run.spreads.picks.number(number)))
                 }
-                _ => made,
+                _ => begun,
             }
         });
         let rest = move || -> All {
@@ -227,7 +227,8 @@ impl Station {
         let drift = self.born.drift().unwrap_or(f64::NAN);
         Ok(Box::new(move || {
             let mut all = rest();
-            all.iter_mut().for_each(|made| made.words.push(drift.to_bits()));
+            all.iter_mut()
+                .for_each(|result| result.words.push(drift.to_bits()));
             all
         }))
     }

@@ -18,7 +18,7 @@ fn further_quantities_are_taken_over() {
     desk.ran("for f in data p d; do sfbasics cut f4=1 n4=1 < $f.rsf > $f-hole.rsf || exit 1; done");
     let again = extra.replace("p.rsf", "p2.rsf").replace("d.rsf", "d2.rsf");
     let made = |desk: &crate::desk::Desk| ["data2.rsf", "p2.rsf", "d2.rsf"].map(|file| desk.read(file));
-    for (resume, taken, groups) in [
+    for (finished, taken, groups) in [
         ("data.rsf,p.rsf,d.rsf", "3 shots of 3", 1),
         ("data.rsf,d.rsf,p.rsf", "3 shots of 3", 2),
         ("data-short.rsf,p.rsf,d.rsf", "2 shots of 3", 1),
@@ -27,17 +27,17 @@ fn further_quantities_are_taken_over() {
         // Zeros in one of the files are no shot that has failed.
         ("data-hole.rsf,d.rsf,p.rsf", "3 shots of 3", 1),
     ] {
-        let words = line(&format!("{again} resume={resume} groups={groups}"));
+        let words = line(&format!("{again} finished={finished} groups={groups}"));
         let run = desk.ran(&format!("{words} > data2.rsf"));
-        let wanted = format!("{taken} taken over from resume=");
-        assert!(run.err.contains(&wanted), "{resume}: {run:?}");
-        if resume == "data-hole.rsf,d.rsf,p.rsf" {
+        let wanted = format!("{taken} taken over from finished=");
+        assert!(run.err.contains(&wanted), "{finished}: {run:?}");
+        if finished == "data-hole.rsf,d.rsf,p.rsf" {
             assert!(made(&desk)[0] != whole[0] && made(&desk)[1..] == whole[1..]);
         } else {
-            assert!(made(&desk) == whole, "{resume}");
+            assert!(made(&desk) == whole, "{finished}");
         }
     }
-    for (resume, wanted) in [
+    for (finished, wanted) in [
         (
             "data.rsf",
             "names no file with the pressure in Pa of the earlier run, which pressure= asks for",
@@ -51,15 +51,15 @@ fn further_quantities_are_taken_over() {
         ("data.rsf,gone.rsf,d.rsf", "takes the data of an earlier run"),
         (
             "data2.rsf",
-            "resume=data2.rsf is empty: is it the output of this run, too?",
+            "finished=data2.rsf is empty: is it the output of this run, too?",
         ),
     ] {
         let run = desk.sh(&format!(
             "{} > data2.rsf",
-            line(&format!("{again} resume={resume}"))
+            line(&format!("{again} finished={finished}"))
         ));
         let said = run.err.lines().last().unwrap_or_default();
-        assert!(run.code == 1 && said.contains(wanted), "{resume}: {run:?}");
+        assert!(run.code == 1 && said.contains(wanted), "{finished}: {run:?}");
     }
 }
 
@@ -73,7 +73,7 @@ fn a_run_that_was_killed_early_begins_again() {
     for bytes in [0, 40] {
         desk.ran("cp data.rsf killed.rsf; sed -i 's/data.rsf@/killed.rsf@/' killed.rsf");
         desk.ran(&format!("head -c {bytes} data.rsf@ > killed.rsf@"));
-        let run = desk.ran(&format!("{} > again.rsf", line("resume=killed.rsf")));
+        let run = desk.ran(&format!("{} > again.rsf", line("finished=killed.rsf")));
         assert!(run.err.contains("0 of the 3 records along axis 4"), "{run:?}");
         assert!(desk.read("again.rsf") == whole, "{bytes}");
     }
@@ -110,8 +110,8 @@ fn a_plan_counts_what_is_left() {
     for (extra, wanted) in [
         ("groups=2", "there are 3, 2 at a time, which takes about "),
         (
-            "resume=short.rsf",
-            "there are 3, 1 of them taken over from resume=, which takes about ",
+            "finished=short.rsf",
+            "there are 3, 1 of them taken over from finished=, which takes about ",
         ),
     ] {
         let run = desk.ran(&line(&format!("{extra} plan=y")));
