@@ -71,6 +71,14 @@ impl Surface {
         }
     }
 
+    /// The largest distance of z from zero.
+    pub(crate) fn farthest(&self) -> f64 {
+        match self {
+            Self::Flat(z) => z.abs(),
+            Self::Map { values, .. } => values.iter().fold(0.0, |far, z| z.abs().max(far)).into(),
+        }
+    }
+
     /// First and last coordinate along x and y; none where the surface is the same everywhere.
     pub(crate) fn span(&self, axis: usize) -> Option<[f64; 2]> {
         let Self::Map { x, y, .. } = self else { return None };

@@ -102,7 +102,7 @@ impl Input {
         }
         let header = Header::read(&mut reader).map_err(at)?;
         if header.is_empty() && !header.is_inline() {
-            return Err(at(Error::new("is empty, an RSF header was expected")));
+            return Err(at(Error::new(foreign::emptied(&ids))));
         }
         let len = header.elements().map_err(at)?;
         let format = header.format().map_err(at)?;

@@ -14,6 +14,14 @@ const FILES: &[Case] = &[
     ("sfcat axis=2", "no dataset is given"),
     ("sfadd scale=2", "no dataset is given"),
     ("sfin nothing.rsf", "cannot read nothing.rsf"),
+    (
+        "sfin empty.rsf",
+        "empty.rsf: is empty, an RSF header was expected",
+    ),
+    (
+        "sfspike n1=9 n2=2 nostdin=y | sfsegywrite tape=own.sgy; sfattr < own.sgy",
+        "is no RSF file but SEG-Y (sfsegyread reads it)",
+    ),
 ];
 
 const AXES: &[Case] = &[
@@ -211,6 +219,18 @@ fn warnings_name_what_differs_and_what_is_unknown() {
         "no sample was muted: offsets are those of axis 2",
     );
     piped("sfmutter slope0=1e9 t0=1e9 tp=0", "every sample was muted");
+    for program in ["sfmutter v0=1", "sfvscan v0=1 dv=1 nv=2"] {
+        let own = format!("sfspike n1=9 n2=3 d2=1 nostdin=y label2=LABEL | {program} > out.rsf");
+        let said = |label: &str| bench.sh(&own.replace("LABEL", label)).err;
+        let counts =
+            "axis 2 is `r`, which counts traces, and is taken for offsets (the first two are 0 and 1)";
+        assert!(
+            said("r unit2=").contains(counts),
+            "{program}: {}",
+            said("r unit2=")
+        );
+        assert!(!said("Offset").contains("counts traces"), "{program}");
+    }
     warned("sfspike n1=9 n10=2", "unknown parameter n10=");
     warned("sfspike n1=9 word", "`word` is ignored");
     let strict = bench.sh("RSF_STRICT=1 sfspike n1=9 mags=2 > out.rsf < /dev/null");

@@ -172,6 +172,15 @@ fn spectra_have_names_and_units() {
         space.split_whitespace().collect::<Vec<_>>().join(" "),
         "Wavenumber 1/km 5 51"
     );
+    // Records have the label t.
+    for program in ["sffft1", "sfspectra"] {
+        let records = told(&format!("label1=t unit1=s | {program} | sfget parform=n {keys}"));
+        assert_eq!(
+            records.split_whitespace().collect::<Vec<_>>().join(" "),
+            time,
+            "{program}"
+        );
+    }
     // Parseval: with sym=y the energy of both sides is the same; frequencies inside the band count twice.
     let values: Vec<f32> = ramp(64).iter().map(|x| (x * x * 0.3).cos()).collect();
     bench.dataset("a.rsf", &[64], &values);

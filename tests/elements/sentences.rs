@@ -151,6 +151,10 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
             "unknown parameter nb=: sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here sides that the mesh calls absorbing",
         ),
         (
+            "dtout=0.004",
+            "unknown parameter dtout=: sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here jdata= is the number of steps between records",
+        ),
+        (
             "nqx=3",
             "nqx= has no effect without snap=y or a map (pgv=, pgd=, pga=)",
         ),

@@ -188,6 +188,9 @@ class Writing(Scratch):
         parts = rsfdata.Dataset(np.arange(6.0).reshape(2, 3), [Axis(3, label="r"), Axis(2, label="z x")]).to_xarray()
         self.assertEqual((parts.dims, list(parts["component"].values)), (("component", "r"), ["z", "x"]))
         self.assertEqual(rsfdata.from_xarray(parts).axes[1].label, "z x")
+        for label, dims in (("Pressure", ("component", "r")), ("Velocity", ("pressure", "r"))):
+            one = rsfdata.Dataset(np.arange(3.0).reshape(1, 3), [Axis(3, label="r"), Axis(1, label="pressure")], rsfdata.Header(f"label={label}\n".encode()))
+            self.assertEqual(one.to_xarray().dims, dims)
         with self.assertRaisesRegex(RsfError, "not regular"):
             rsfdata.from_xarray(found.assign_coords(Time=[0, 1, 2, 7]))
 

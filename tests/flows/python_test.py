@@ -45,6 +45,19 @@ class Runs(Scratch):
         self.assertEqual((data.attrs["long_name"], data.attrs["units"], data.t.attrs["units"]), ("Velocity", "m/s", "s"))
         self.assertGreater(float(abs(data.sel(component="z")).max()), 0)
         self.assertEqual(data.sifaka.header.text("quantity"), "velocity in m/s")
+        pressure = shot(data="pressure")
+        self.assertEqual((pressure.dims, list(pressure.component.values)), (("t", "component", "r"), ["pressure"]))
+
+    def test_displacements_have_components(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sifaka.ProgramWarning)
+            ccc = sifaka.run("stiffness", vp=sifaka.grid(3, x=(0, 0.01, 41), z=(0, 0.01, 41)), vs=1.7, ro=2, sym="iso")
+            rsfdata.write(self.path("ccc.rsf"), sifaka._arrays.dataset(ccc))
+            wave = xarray.DataArray(np.ones((20, 2, 1), "f4"), {"t": 0.001 * np.arange(20)}, ["t", "c", "s"])
+            points = dict(sou=sifaka.points(x=0.2, z=0.2), rec=sifaka.points(x=[0.1, 0.2, 0.3], z=0.1))
+            den = sifaka.grid(2, x=(0, 0.01, 41), z=(0, 0.01, 41))
+            data = sifaka.run("sfewefd2d-gpu", wave, ccc=self.path("ccc.rsf"), den=den, device="cpu", **points)
+        self.assertEqual((data.dims, list(data.component.values)), (("t", "component", "r"), ["z", "x"]))
 
     def test_the_order_of_dimensions_does_not_matter(self):
         vp = sifaka.grid(np.linspace(2500, 3500, 41)[:, None] + np.zeros(61), z=(0, 10), x=(0, 10))
@@ -130,12 +143,20 @@ class Runs(Scratch):
             sifaka.run("window", xarray.DataArray(np.zeros(3), {"t": [0, 1, 5]}, ["t"]))
         with self.assertRaisesRegex(ValueError, "origin, spacing and number"):
             sifaka.grid(1, z=(0, 10))
+        with self.assertRaisesRegex(ValueError, r"x=40: an axis has origin and spacing"):
+            sifaka.grid(1, x=40, z=(0, 10, 11))
         with self.assertRaisesRegex(ValueError, "points have x, z"):
             sifaka.points(x=1)
         with self.assertRaisesRegex(ValueError, "x has 2 numbers and z has 3 numbers"):
             sifaka.points(x=[1, 2], z=[1, 2, 3])
         with self.assertRaisesRegex(FileNotFoundError, "did you mean sfvsgrad2d-gpu or sfvsgrad3d-gpu"):
             sifaka.run("sfvsgrad")
+        # Programs that are on PATH alone are known, too.
+        with open(self.path("sfonpath2d-gpu"), "w", encoding="ascii"):
+            pass
+        with mock.patch.dict(os.environ, PATH=self.folder + os.pathsep + os.environ["PATH"]):
+            with self.assertRaisesRegex(FileNotFoundError, "sfonpath2d: no such program; did you mean sfonpath2d-gpu"):
+                sifaka.run("sfonpath2d")
 
     def test_which_programs_run(self):
         def program(folder, name, version):

@@ -75,7 +75,7 @@ class Seismology(Scratch):
             seismology.receivers(["AAA"], ORIGIN)
         with self.assertRaisesRegex(ValueError, "latitude comes first"):
             seismology.receivers(inventory(), (142.0, 13.0))
-        with self.assertWarnsRegex(UserWarning, "km away"):
+        with self.assertWarnsRegex(UserWarning, r"km away .*; origin is \(latitude, longitude\)"):
             seismology.receivers(inventory(), (-42.0, 13.0))
 
     def test_stations_and_earthquakes(self):
@@ -178,6 +178,16 @@ class Seismology(Scratch):
             seismology.to_stream(data(), orient={"z": ("Z", -1.0)})
         with self.assertRaisesRegex(ValueError, "dimensions t, component and r, and these are Time, component, r: rename them"):
             seismology.to_stream(data().rename(t="Time"))
+        shots = data().expand_dims(shot=3)
+        with self.assertRaisesRegex(ValueError, r"these have shot, too: choose one by isel\(\), as in data.isel\(shot=0\)"):
+            seismology.to_stream(shots)
+        self.assertEqual(len(seismology.to_stream(shots.isel(shot=0))), 6)
+
+    def test_pressure_is_a_channel_of_hydrophones(self):
+        pressure = data().isel(component=[0]).assign_coords(component=["pressure"])
+        traces = seismology.to_stream(pressure)
+        self.assertEqual([trace.id for trace in traces], ["XX.R0001..HXH", "XX.R0002..HXH"])
+        np.testing.assert_array_equal(traces[0].data, pressure.values[:, 0, 0])
 
 
 @needs_packages(sifaka)

@@ -140,6 +140,12 @@ fn movies_show_every_plane_with_one_clip() {
     assert_eq!(frames(&bytes), (2, 0.25));
     let (bytes, _) = desk.made("movie width=400 axis=1 vertical=2 horizontal=3", "waves");
     assert_eq!(frames(&bytes).0, 12);
+    // Snapshots of pressure have one component, and times behind it.
+    let header = "n1=3 n2=4 n3=1 n4=6 label3=pressure label4=t";
+    let values: Vec<f32> = (0..72).map(|i| i as f32).collect();
+    desk.floats("pressure", header, &values);
+    let (bytes, _) = desk.made("movie width=400", "pressure");
+    assert_eq!(frames(&bytes).0, 6);
 }
 
 #[test]

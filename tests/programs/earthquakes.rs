@@ -237,6 +237,23 @@ fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
     assert_eq!(desk.open("told.rsf").header().text("origin_time"), None);
 }
 
+/// Either list of earthquakes under the word of the other.
+#[test]
+fn lists_of_earthquakes_are_told_by_their_words() {
+    let desk = desk();
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.0));
+    desk.put("q.xml", quakeml(42.696_9, 15.0));
+    for (word, wanted) in [
+        ("cmt=q.xml", "it is XML; give a QuakeML file as quakeml="),
+        ("quakeml=CMT", "it is a CMTSOLUTION file; give it as cmt="),
+    ] {
+        let run = desk.sh(&format!(
+            "{RUN} layers=layers.txt {GRID} utm=33 {word} rec=rec.rsf > no.rsf"
+        ));
+        assert!(run.code == 1 && run.err.contains(wanted), "{word}: {run:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_gets_a_sentence() {
     let desk = desk();

@@ -51,7 +51,7 @@ fn further_quantities_are_taken_over() {
         ("data.rsf,gone.rsf,d.rsf", "takes the data of an earlier run"),
         (
             "data2.rsf",
-            "finished=data2.rsf is empty: is it the output of this run, too?",
+            "finished=data2.rsf is empty: the earlier run ended before its first shot was whole, so leave finished= out; or it is the output of this run, too,",
         ),
     ] {
         let run = desk.sh(&format!(

@@ -135,6 +135,65 @@ fn contacts_of_fluids_cut_the_cells_that_they_cross() {
     }
 }
 
+/// Horizons in km lie in the first cell of a grid in m.
+#[test]
+fn horizons_in_the_first_cell_are_told() {
+    let desk = Desk::new();
+    let told = "all horizons lie within 10 of z=0, the spacing along z: are their units those of the grid?";
+    for (horizons, is_told) in [
+        ("0.05,0.1", true),
+        ("0,0", false),
+        ("50,0.1", false),
+        ("50,100", false),
+    ] {
+        let run = desk.sh(&format!(
+            "sflayers horizons={horizons} rho=2000 vp=2000 vs=1000 n1=21 n2=11 d1=10 d2=10 den=den.rsf > ccc.rsf"
+        ));
+        assert_eq!(run.err.contains(told), is_told, "{horizons}: {run:?}");
+    }
+}
+
+/// A point whose cell holds fluid has no shear stiffness, whatever the dip, so that no wave runs at a speed between none and that of
+/// the rock, which plans would take for the slowest.
+#[test]
+fn sea_floors_that_dip_have_no_slow_waves() {
+    let desk = Desk::new();
+    let rocks = "rho=1000,2300 vp=1500,3000 vs=0,1700";
+    let mu = 2300.0 * 1700.0 * 1700.0;
+    desk.dataset("sou.rsf", "n1=2 n2=1", &[200.0, 100.0]);
+    desk.dataset("rec.rsf", "n1=2 n2=1", &[250.0, 100.0]);
+    for slope in [0.03f32, 0.4] {
+        let floor: Vec<f32> = (0..161)
+            .map(|i| 203.0 + slope * (2.5 * i as f32 - 200.0))
+            .collect();
+        desk.dataset("floor.rsf", "n1=161 d1=2.5", &floor);
+        let direct = format!(
+            "sflayers horizons=floor.rsf {rocks} scheme=staggered n1={} n2={} d1=10 d2=10 den=den.rsf > ccc.rsf",
+            N[0], N[1]
+        );
+        let upscaled = format!(
+            "sflayers horizons=floor.rsf {rocks} average=n n1=161 n2=161 d1=2.5 d2=2.5 den=fine.rsf > fineccc.rsf && \
+sfupscale scheme=staggered < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.rsf"
+        );
+        for line in [direct, upscaled] {
+            desk.ran(&line);
+            let cells = N[0] * N[1];
+            let ccc = records_of(4 * cells, desk.read("ccc.rsf"));
+            for (cell, shear) in ccc[2 * cells..3 * cells].iter().enumerate() {
+                let whole = (shear / mu - 1.0).abs() < 1e-6;
+                assert!(*shear == 0.0 || whole, "{line}: cell {cell} has {shear:e}");
+            }
+            let plan = desk.ran(
+                "sfvsfd2d-gpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=10 dt=0.0005 stf=ricker freq=3 order=2 plan=y > data.rsf",
+            );
+            assert!(
+                !plan.err.contains("points per shortest wavelength ("),
+                "{line}: {plan:?}"
+            );
+        }
+    }
+}
+
 /// A staggered grid has the rock itself on its outermost nodes, where surfaces and sides are.
 #[test]
 fn outermost_nodes_of_staggered_grids_are_not_mixed() {

@@ -147,6 +147,24 @@ fn jumps_over_the_whole_run_are_told() {
     assert!(!said.contains("all data are zero"), "{said}");
 }
 
+/// Points in km on a grid in m lie in its first cell.
+#[test]
+fn a_source_in_the_first_cell_is_told() {
+    for ndim in [2, 3] {
+        let desk = velocity_stress::desk(ndim);
+        let line = velocity_stress::line(ndim);
+        let told = "the source lies within one cell of the point zero of the axes: are the units of sou= those of the model, m?";
+        for (x, is_told) in [(0.12, true), (0.0, false), (10.0, false), (120.0, false)] {
+            desk.dataset("near.rsf", &format!("n1={ndim} n2=1"), &vec![x; ndim]);
+            let run = desk.ran(&format!(
+                "{} device=cpu plan=y > data.rsf",
+                line.replace("sou=sou.rsf", "sou=near.rsf")
+            ));
+            assert_eq!(run.err.contains(told), is_told, "{x}: {run:?}");
+        }
+    }
+}
+
 #[test]
 fn snapshots_keep_labels_units_and_the_quantity() {
     let desk = shot::desk(2);
@@ -158,11 +176,13 @@ fn snapshots_keep_labels_units_and_the_quantity() {
         ("unit1", "km"),
         ("label2", "x"),
         ("unit2", "km"),
+        ("label3", "z x"),
         ("label", "Displacement"),
     ] {
         assert_eq!(text(&desk, "wfl.rsf", key), wanted, "{key}");
     }
     assert_eq!(text(&desk, "data.rsf", "label"), "Displacement");
+    assert_eq!(text(&desk, "data.rsf", "label2"), "z x");
     let desk = velocity_stress::desk(2);
     let line = velocity_stress::line(2);
     let run = desk.sh(&format!(

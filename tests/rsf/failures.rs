@@ -58,6 +58,14 @@ fn inputs_that_cannot_be_read() {
         assert!(!scratch.file("w.rsf").exists());
     }
     told(&scratch, "probe < dir", "standard input is a directory");
+    // The shell empties a file that is input and output.
+    for own in ["ccc=own.rsf < a.rsf > own.rsf", "< own.rsf > own.rsf"] {
+        told(
+            &scratch,
+            &format!("cp a.rsf own.rsf; probe mode=tags wfl=w.rsf {own}"),
+            "is empty: it is standard output, too, and the shell emptied it before the program started",
+        );
+    }
     told(
         &scratch,
         "probe mode=copy < /dev/null",

@@ -152,6 +152,10 @@ fn what_is_no_dataset_is_called_by_its_name() {
     );
     says("probe < p.png > y.rsf", "is no RSF file but a picture (PNG)");
     says(
+        "printf 'ncols 11\\nnrows 11\\n601 602\\n' | probe > y.rsf",
+        "is no RSF file but an ASCII grid of ESRI (sifaka.grids in Python reads it)",
+    );
+    says(
         "probe mode=make par=folder > y.rsf",
         "par=folder: it is a directory, a file of parameters (key=value) was expected",
     );

@@ -171,7 +171,8 @@ class Dataset:
     def to_xarray(self):
         """A DataArray whose dimensions are named by the labels (axis1, ... without), with coordinates and units.
 
-        An axis whose label names its samples, such as "z x" of two samples, becomes the dimension component with these names.
+        An axis whose label names its samples, such as "z x" of two samples or "pressure" of one sample of pressure, becomes the dimension
+        component with these names.
         attrs["history"] is the header, from which from_xarray makes one again. Names in stations= become the coordinate station.
         """
         try:
@@ -181,7 +182,9 @@ class Dataset:
         names, coords = [], {}
         for number, axis in enumerate(self.axes, 1):
             parts = axis.label.split()
-            components = axis.n == len(parts) > 1 and (axis.o, axis.d) == (0, 1) and "component" not in names
+            # One component has the name of the quantity: label="Pressure" label2="pressure".
+            named = len(parts) > 1 or axis.label.lower() == (self.header.text("label") or "").lower()
+            components = axis.n == len(parts) > 0 and named and (axis.o, axis.d) == (0, 1) and "component" not in names
             label = "component" if components else axis.label
             # Dimensions have different names.
             names.append(label if label and label not in names else f"axis{number}")

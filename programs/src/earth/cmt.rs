@@ -75,6 +75,9 @@ pub fn read(text: &str) -> Result<Vec<Event>> {
     if text.contains("factor force source:") {
         bail!("it is a FORCESOLUTION file; give it as force=");
     }
+    if super::xml::is_xml(text) {
+        bail!("it is XML; give a QuakeML file as quakeml=");
+    }
     let blocks = blocks::read(text, "CMTSOLUTION", &WORDS)?;
     blocks.into_iter().map(event).collect()
 }

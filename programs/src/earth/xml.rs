@@ -58,6 +58,9 @@ pub struct Catalogue {
 /// # Errors
 /// Text that is no QuakeML, or an event without moment tensor, place or time.
 pub fn quakes(text_of_file: &str) -> Result<Catalogue> {
+    if !is_xml(text_of_file) && text_of_file.contains("Mrr:") {
+        bail!("it is a CMTSOLUTION file; give it as cmt=");
+    }
     let document = parsed(text_of_file)?;
     let all: Vec<Node> = document.descendants().filter(|n| is(n, "event")).collect();
     if all.is_empty() {

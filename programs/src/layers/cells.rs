@@ -73,8 +73,7 @@ impl Line<'_> {
     /// # Errors
     /// A rock that is no elastic medium at this depth.
     pub(super) fn medium(&self, k: usize) -> Result<Medium> {
-        let [first, step] = self.cells.z;
-        let z = first + (k as f64 + if self.lower { 0.5 } else { 0.0 }) * step;
+        let (z, step) = (self.depth(k), self.cells.z[1]);
         let rock = |layer: usize| {
             let rock = self.cells.rocks[layer].at(z);
             rock.with_context(|| format!("layer {} of {}", layer + 1, self.cells.rocks.len()))
@@ -119,6 +118,21 @@ impl Line<'_> {
             }
         }
         Ok(made.expect("there is a window"))
+    }
+
+    /// Whether the cell of the node `k` of the line holds fluid and rock.
+    pub(super) fn slips(&self, k: usize) -> bool {
+        let z = self.depth(k);
+        let shares = self.shares_of(z, Window::Cell);
+        let held = (0..shares.len()).filter(|l| shares[*l].abs() > NOTHING);
+        let fluids = held.map(|l| self.cells.rocks[l].is_fluid(z));
+        let (fluids, rocks): (Vec<bool>, Vec<bool>) = fluids.partition(|fluid| *fluid);
+        !fluids.is_empty() && !rocks.is_empty()
+    }
+
+    fn depth(&self, k: usize) -> f64 {
+        let [first, step] = self.cells.z;
+        first + (k as f64 + if self.lower { 0.5 } else { 0.0 }) * step
     }
 
     /// The layer that fills all windows at this depth.

@@ -24,10 +24,13 @@ use kernels::medium::rotate;
 use kernels::medium::window::Window;
 use planes::{Grid, Medium, Planes};
 use rocks::Rock;
-use rsf_io::Job;
+use rsf_io::{Axis, Job};
 
 use crate::stiffness::grid_of;
 use crate::surfaces::Surface;
+
+/// Nodes along z above which horizons in the first cell are told.
+const MANY: usize = 20;
 
 /// What the parameters ask for.
 struct Model {
@@ -50,6 +53,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         bail!("d{}={}: the spacing must be positive", i + 1, axes[i].d);
     }
     let horizons = columns::open(job)?;
+    tell_other_units(job, &horizons, &axes[0]);
     let rocks = Rock::all(job, horizons.len() + 1)?;
     let mut model = Model {
         grid: Grid {
@@ -71,6 +75,17 @@ pub fn run(job: &mut Job) -> Result<()> {
     model
         .grid
         .write(job, "den", &planes, model.average && model.staggered)
+}
+
+/// Warns of horizons that all lie in the first cell, as those of a grid in m do where they are in km.
+fn tell_other_units(job: &Job, horizons: &[Surface], z: &Axis) {
+    let within = |horizon: &Surface| (1e-6..f64::from(z.d)).contains(&horizon.farthest());
+    if !horizons.is_empty() && z.n > MANY && horizons.iter().all(within) {
+        job.warn(&format!(
+            "all horizons lie within {} of z=0, the spacing along z: are their units those of the grid?",
+            z.d
+        ));
+    }
 }
 
 impl Model {
@@ -129,7 +144,9 @@ impl Model {
         };
         let mut planes = self.grid.filled(|place| line(place, [false; 3]), node)?;
         if self.staggered {
-            shears::staggered(&self.grid, &mut planes, line, node)?;
+            let slips =
+                |(place, line): &([usize; 2], Line), k| !self.grid.is_outermost(*place, k) && line.slips(k);
+            shears::staggered(&self.grid, &mut planes, line, node, slips)?;
         }
         Ok(planes)
     }

@@ -14,7 +14,8 @@ const NO_SHEAR: f64 = 1e-9;
 const SHEARS: [(usize, [usize; 2]); 3] = [(5, [0, 1]), (4, [0, 2]), (6, [1, 2])];
 
 /// Replaces the shear stiffnesses of `planes` by those for a staggered grid; `line(place, beyond)` are the points half a cell
-/// beyond a line of nodes along z, x, y, and `medium` is that of one of them.
+/// beyond a line of nodes along z, x, y, `medium` is that of one of them, and `slips` says that its cell holds fluid and rock. There
+/// the stack of both has a shear stiffness where it is tilted, of second order in the tilt: no wave of the medium has its speed.
 ///
 /// # Errors
 /// A rock that is no elastic medium.
@@ -23,6 +24,7 @@ pub(super) fn staggered<L>(
     planes: &mut Planes,
     line: impl Fn([usize; 2], [bool; 3]) -> L + Sync,
     medium: impl Fn(&L, usize) -> Result<Medium> + Sync,
+    slips: impl Fn(&L, usize) -> bool + Sync,
 ) -> Result<()> {
     let [nz, nx, _] = grid.n();
     for (number, axes) in &SHEARS[..if grid.ndim == 3 { 3 } else { 1 }] {
@@ -31,6 +33,10 @@ pub(super) fn staggered<L>(
         plane.par_chunks_mut(nz).enumerate().try_for_each(|(at, row)| {
             let line = line([at % nx, at / nx], beyond);
             for (k, value) in row.iter_mut().enumerate() {
+                if slips(&line, k) {
+                    *value = 0.0;
+                    continue;
+                }
                 let (_, c) = medium(&line, k).with_context(|| format!("c{number}{number} below node {k}"))?;
                 let shear = c[number - 1][number - 1];
                 *value = if shear > NO_SHEAR * c[2][2] {

@@ -83,7 +83,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let mut planes = coarse.filled(|place| line(place, [false; 3]), node)?;
     if staggered {
-        shears::staggered(&coarse, &mut planes, line, node)?;
+        let slips = |line: &Line, k: usize| !coarse.is_outermost(line.place, k) && line.slips(k);
+        shears::staggered(&coarse, &mut planes, line, node, slips)?;
     }
     coarse.write(job, "denout", &planes, staggered)
 }
@@ -311,6 +312,16 @@ impl Line<'_> {
             }
         }
         made.expect("there is a window")
+    }
+
+    /// Whether the cell of the coarse node holds fluid and rock.
+    fn slips(&self, k: usize) -> bool {
+        let along = self.fine.weights(0, k, self.lower);
+        let mut held = [false; 2];
+        self.each(&along, |cell, weights, _| {
+            held[usize::from(self.fine.voigt(cell)[4][4] == 0.0)] |= weights[1] != 0.0;
+        });
+        held[0] && held[1]
     }
 
     /// Every fine node within reach, z fastest: its cell, its weights in the window and in the cell of the coarse node, and

@@ -67,7 +67,7 @@ impl Finished {
         for path in named(&text) {
             ensure!(
                 !fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0),
-                "finished={path} is empty: is it the output of this run, too? The shell empties that file before the program starts, so the output needs another name"
+                "finished={path} is empty: the earlier run ended before its first shot was whole, so leave finished= out; or it is the output of this run, too, which the shell empties before the program starts, and needs another name"
             );
             inputs.push(
                 job.open_as(format!("finished={path}"), OsStr::new(path))

@@ -137,10 +137,13 @@ pub const OF_MESHES: [Param; 4] = [
 
 /// Words of programs on grids that programs on meshes do not take.
 #[cfg(feature = "spectral-elements")]
-pub const OF_GRIDS: [Param; 4] = [
+pub const OF_GRIDS: [Param; 5] = [
     Param::elsewhere("nb").doc(LAYERS_OF_MESHES),
     Param::elsewhere("absorb").doc(LAYERS_OF_MESHES),
     Param::elsewhere("order").doc("sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here degree= is that of the elements"),
+    Param::elsewhere("dtout").doc(
+        "sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here jdata= is the number of steps between records: dt=0.001 jdata=4 records every 4 ms",
+    ),
     Param::elsewhere("layers").doc("sfvsfd2d-gpu and sfvsfd3d-gpu take tables of layers. Here sfhexmesh surfaces= makes meshes with layers"),
 ];
 #[cfg(feature = "spectral-elements")]

@@ -40,6 +40,18 @@ pub fn regions(job: &Job, regions: &[[f64; 2]], told: [bool; 2]) {
     }
 }
 
+/// Warns of sources that all lie so near the point zero of the axes as those of a model in km would.
+pub fn sources(job: &Job, count: usize) {
+    let who = if count == 1 {
+        "the source lies".into()
+    } else {
+        format!("all {count} sources lie")
+    };
+    job.warn(&format!(
+        "{who} within one cell of the point zero of the axes: are the units of sou= those of the model, m?"
+    ));
+}
+
 /// Warns of all receivers in a part of the model as small as `part`.
 pub fn receivers(job: &Job, count: usize, part: &str) {
     job.warn(&format!(

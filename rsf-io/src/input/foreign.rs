@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use super::{FileId, file_id};
 use crate::header::TERMINATOR;
+use crate::pipe;
 
 /// Files that begin with these bytes are no datasets; what they are, and what reads them.
-const KNOWN: [(&[u8], &str); 12] = [
+const KNOWN: [(&[u8], &str); 20] = [
     (b"\x89PNG", "a picture (PNG)"),
     (b"GIF8", "a picture (GIF)"),
     (b"\xff\xd8\xff", "a picture (JPEG)"),
@@ -18,6 +20,26 @@ const KNOWN: [(&[u8], &str); 12] = [
     (b"PK\x03\x04", "an archive (unzip)"),
     (b"\xc3\xf0\xf1", "SEG-Y (sfsegyread reads it)"),
     (b"\xc3\x40\xf1", "SEG-Y (sfsegyread reads it)"),
+    (b"\xc3\xf1\x40", "SEG-Y (sfsegyread reads it)"),
+    (b"C01 ", "SEG-Y (sfsegyread reads it)"),
+    (b"C 1 ", "SEG-Y (sfsegyread reads it)"),
+    (b"C1 ", "SEG-Y (sfsegyread reads it)"),
+    (
+        b"ncols ",
+        "an ASCII grid of ESRI (sifaka.grids in Python reads it)",
+    ),
+    (
+        b"NCOLS ",
+        "an ASCII grid of ESRI (sifaka.grids in Python reads it)",
+    ),
+    (
+        b"II*\0",
+        "a picture or map (TIFF; sifaka.grids in Python reads GeoTIFF)",
+    ),
+    (
+        b"MM\0*",
+        "a picture or map (TIFF; sifaka.grids in Python reads GeoTIFF)",
+    ),
 ];
 /// So many bytes are looked at.
 const LOOK: usize = 4096;
@@ -48,6 +70,16 @@ pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
     Some(format!(
         "has no RSF header but {what}: {header} or write one, as in echo 'n1=100 n2=50 d1=10 d2=10 data_format=native_float in=numbers.bin' > x.rsf"
     ))
+}
+
+/// What is said of a header file without a byte: the shell has emptied it where it is standard output, too.
+pub(super) fn emptied(ids: &[FileId]) -> &'static str {
+    let output = pipe::stdout_file().ok().and_then(|file| file_id(&file));
+    if output.is_some_and(|output| ids.contains(&output)) {
+        "is empty: it is standard output, too, and the shell emptied it before the program started; make it anew, and give the output another name"
+    } else {
+        "is empty, an RSF header was expected"
+    }
 }
 
 /// The first three of real numbers in the order of this machine, where nearly all of them have sizes that values have.

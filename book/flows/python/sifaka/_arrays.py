@@ -50,6 +50,9 @@ def grid(values: Any, unit: str = "m", **axes: Any) -> xarray.DataArray:
     A number instead of an array fills the grid; each axis then has three numbers, `z=(0, 10, 101)`. `unit` is that of the axes.
     """
     values = np.asarray(values, dtype="f4")
+    for name, axis in axes.items():
+        if np.ndim(axis) != 1 or len(axis) not in (2, 3):
+            raise ValueError(f"{name}={axis}: an axis has origin and spacing, and number of samples where values is a number: {name}=(0, 10, 101)")
     if values.ndim == 0:
         if any(len(axis) != 3 for axis in axes.values()):
             raise ValueError("a constant needs origin, spacing and number of every axis: z=(0, 10, 101)")

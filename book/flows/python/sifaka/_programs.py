@@ -103,7 +103,9 @@ def find(program: str) -> str:
                 stacklevel=2,
             )
         return first
-    there = sorted({name for folder in folders() if os.path.isdir(folder) for name in os.listdir(folder) if name.startswith("sf")})
+    on_path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    listed = [part for folder in folders() for part in (on_path if folder == "PATH" else [folder]) if os.path.isdir(part)]
+    there = sorted({name for folder in listed for name in os.listdir(folder) if name.startswith("sf")})
     wanted = program if program.startswith("sf") else f"sf{program}"
     # A name without its end, as sfvsgrad, means those that begin with it.
     near = [name for name in there if len(wanted) > 4 and name.startswith(wanted)][:3] or difflib.get_close_matches(wanted, there, 1)

@@ -100,7 +100,7 @@ def _between(name: str, axis: np.ndarray, wanted: np.ndarray) -> Tuple[np.ndarra
     at = (wanted - axis[0]) / step
     # A hair beyond the ends is rounding.
     if at.min() < -1e-6 or at.max() > len(axis) - 1 + 1e-6:
-        raise ValueError(f"{name} of the grid goes from {wanted.min():g} to {wanted.max():g}, and the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map")
+        raise ValueError(f"{name} of the grid goes from {wanted.min():g} to {wanted.max():g}, and the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map; origin is (latitude, longitude), or (y, x) of a map in metres")
     first = np.clip(np.floor(at), 0, len(axis) - 2).astype(int)
     return first, np.clip(at - first, 0, 1)
 

@@ -35,7 +35,7 @@ __all__ = ["EAST_NORTH", "cmt_file", "from_stream", "named", "receivers", "sourc
 
 Orient = Mapping[str, Tuple[str, float]]
 # Component of the data: letter of the channel, and factor.
-GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0)}
+GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0), "pressure": ("H", 1.0)}
 EAST_NORTH: Orient = {**GRID, "x": ("E", 1.0), "y": ("N", 1.0)}
 # Farther stations (m) are warned of: there a plane is no map of the Earth any more.
 FAR = 1e6
@@ -72,7 +72,7 @@ def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0) 
     for name, (latitude, longitude, *_) in found.items():
         away = np.hypot(*local(latitude, longitude, origin))
         if away > FAR:
-            warnings.warn(f"{name} is {away / 1000:.0f} km away from origin={origin}, too far for a plane with axes x and y", stacklevel=2)
+            warnings.warn(f"{name} is {away / 1000:.0f} km away from origin={origin}, too far for a plane with axes x and y; origin is (latitude, longitude)", stacklevel=2)
     points = [(*local(lat, lon, origin), ground - height + depth) for lat, lon, height, depth in found.values()]
     return np.array(points, "f4"), list(found)
 
@@ -147,6 +147,9 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
         raise ValueError(
             f"traces have the dimensions t, component and r, and these are {', '.join(map(str, data.dims))}: rename them, as in data.rename(Time='t', Distance='r')"
         )
+    others = [str(name) for name in data.dims if name not in ("t", "component", "r")]
+    if others:
+        raise ValueError(f"traces have the dimensions t, component and r, and these have {', '.join(others)}, too: choose one by isel(), as in data.isel({others[0]}=0)")
     component = "component" if "component" in data.dims else None
     data = data if component else data.expand_dims(component=["z"])
     data = data.transpose("r", "component", "t")

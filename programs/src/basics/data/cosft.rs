@@ -97,7 +97,7 @@ fn transformed(
     let label = header.text(&kept).or_else(|| {
         let label = axis.label.as_deref();
         label.into_iter().for_each(|label| output.put_text(&kept, label));
-        fourier::label(label, true)
+        fourier::label(label, axis.unit.as_deref(), true)
     });
     let other = Axis {
         n: axis.n,

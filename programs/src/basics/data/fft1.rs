@@ -15,8 +15,8 @@ pub static SPEC: Program = Program {
 Nyquist frequency: n1 = nt/2+1, d1 = 1/(nt dt), where nt is the length after padding with zeros. t is the coordinate on \
 the axis, so an origin other than 0 changes the phase. inv=y divides by nt; sym=y divides by the square root of nt in \
 both directions instead.\n\n\
-The header stores the axis of the input in fft_n1, fft_o1, fft_d1 and fft_label1, from which inv=y restores it. If label \
-and unit were Time and s, they become Frequency and Hz, otherwise Wavenumber and 1/unit.\n\n\
+The header stores the axis of the input in fft_n1, fft_o1, fft_d1 and fft_label1, from which inv=y restores it. A label \
+of an axis in s (or the label Time) becomes Frequency, every other one Wavenumber; units become Hz or 1/unit.\n\n\
 Differs from Madagascar: d1=0 is an error, and with inv=y so is a header whose fft_n1 does not match the number of \
 frequencies.",
     example: "sffft1 < traces.rsf | sfmath output='abs(input)' | sfreal > spectra.rsf",
@@ -102,7 +102,7 @@ fn forward(job: &mut Job, mut input: Input) -> Result<()> {
             n: count,
             o: 0.0,
             d: step as f32,
-            label: fourier::label(axis.label.as_deref(), true),
+            label: fourier::label(axis.label.as_deref(), axis.unit.as_deref(), true),
             unit: fourier::unit(axis.unit.as_deref()),
         },
     );
@@ -154,7 +154,7 @@ fn inverse(job: &mut Job, mut input: Input) -> Result<()> {
     let origin = job.float_opt("ot")?.or(header.float("fft_o1")).unwrap_or(0.0);
     let label = match header.text("fft_label1") {
         Some(label) => Some(label),
-        None => fourier::label(axis.label.as_deref(), false),
+        None => fourier::label(axis.label.as_deref(), axis.unit.as_deref(), false),
     };
     let scale = match job.flag("sym")? {
         true => (length as f64).powf(-0.5),

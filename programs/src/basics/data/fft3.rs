@@ -134,7 +134,7 @@ fn there(job: &Job, number: usize, axis: &Axis, output: &mut Output) -> Result<(
         n: length,
         o: -0.5 / axis.d,
         d: (1.0 / (length as f64 * f64::from(axis.d))) as f32,
-        label: fourier::label(axis.label.as_deref(), true),
+        label: fourier::label(axis.label.as_deref(), axis.unit.as_deref(), true),
         unit: fourier::unit(axis.unit.as_deref()),
     };
     output.set_axis(number, &wavenumbers);
@@ -156,7 +156,7 @@ fn back(number: usize, axis: &Axis, input: &Input, output: &mut Output) -> Resul
         n: n as usize,
         o: header.float(&key("o")).unwrap_or(0.0),
         d: fourier::sampling(header, &key("d"), axis.n, axis.d) as f32,
-        label: label.or_else(|| fourier::label(axis.label.as_deref(), false)),
+        label: label.or_else(|| fourier::label(axis.label.as_deref(), axis.unit.as_deref(), false)),
         unit: fourier::unit(axis.unit.as_deref()),
     };
     output.set_axis(number, &axis);

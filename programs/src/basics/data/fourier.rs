@@ -10,13 +10,14 @@ pub fn fast_even_length(n: usize) -> usize {
 }
 
 /// The label of an axis on the other side of the transform: time and frequency change places, whatever else has a label
-/// becomes a wavenumber when `forward`, and keeps its label on the way back.
-pub fn label(label: Option<&str>, forward: bool) -> Option<String> {
+/// becomes a wavenumber when `forward`, or a frequency where its unit is s (records have the label t), and keeps its label on the way back.
+pub fn label(label: Option<&str>, unit: Option<&str>, forward: bool) -> Option<String> {
     let other = match label? {
         "Time" => "Frequency",
         "time" => "frequency",
         "Frequency" => "Time",
         "frequency" => "time",
+        _ if forward && unit == Some("s") => "Frequency",
         _ if forward => "Wavenumber",
         same => same,
     };
@@ -54,9 +55,16 @@ mod tests {
         for (before, after) in [("s", "Hz"), ("Hz", "s"), ("km", "1/km"), ("1/km", "km"), ("", "")] {
             assert_eq!(unit(Some(before)).as_deref(), Some(after));
         }
-        assert_eq!(label(Some("Time"), true).as_deref(), Some("Frequency"));
-        assert_eq!(label(Some("Distance"), true).as_deref(), Some("Wavenumber"));
-        assert_eq!(label(Some("frequency"), false).as_deref(), Some("time"));
-        assert_eq!((label(None, true), unit(None)), (None, None));
+        assert_eq!(label(Some("Time"), None, true).as_deref(), Some("Frequency"));
+        assert_eq!(label(Some("t"), Some("s"), true).as_deref(), Some("Frequency"));
+        assert_eq!(
+            label(Some("Distance"), Some("km"), true).as_deref(),
+            Some("Wavenumber")
+        );
+        assert_eq!(
+            label(Some("frequency"), Some("Hz"), false).as_deref(),
+            Some("time")
+        );
+        assert_eq!((label(None, Some("s"), true), unit(None)), (None, None));
     }
 }

@@ -79,6 +79,12 @@ pub fn run(job: &mut Job) -> Result<()> {
 /// The data file that a header names: from here, else beside the header; `None` when the data follow the header.
 pub fn data_of(name: &str, header_file: &Path, header: &Header) -> Result<Option<PathBuf>> {
     let Some(path) = header.path("in") else {
+        ensure!(
+            !header_file
+                .metadata()
+                .is_ok_and(|file| file.is_file() && file.len() == 0),
+            "{name}: is empty, an RSF header was expected (the program that should have written it failed or was ended)"
+        );
         anyhow::bail!("{name}: no in= in it, so it is no header of a dataset");
     };
     if path.as_os_str() == "stdin" {

@@ -64,6 +64,9 @@ static PARAMS: [Param; 12] = [
         .doc("offsets, one real number for every trace of a gather or of all gathers"),
 ];
 
+/// Labels of an axis whose samples are numbers of traces: those of the modelling programs and of sfsegyread.
+const NUMBERS: [&str; 3] = ["r", "Receiver", "Trace"];
+
 /// Where the weight begins and ends.
 #[derive(Clone, Copy)]
 struct Mute {
@@ -187,6 +190,14 @@ pub(super) fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
 /// Those of axis 2.
 pub(super) fn of_axis(job: &Job, input: &Input) -> Result<Offsets> {
     let axis = input.axis(2);
+    let label = axis.label.as_deref().unwrap_or_default();
+    if axis.n > 1 && NUMBERS.contains(&label) && axis.unit.as_deref().unwrap_or_default().is_empty() {
+        job.warn(&format!(
+            "axis 2 is `{label}`, which counts traces, and is taken for offsets (the first two are {} and {}): offset= gives them, as in sfheadermath < headers.rsf output=offset | sfdd type=float, or sfput o2= d2= label2=Offset where they are regular",
+            axis.o,
+            axis.o + axis.d
+        ));
+    }
     let mut sets = 1;
     if let Some(d3) = input.header().float("d3") {
         let ratio = axis.d / d3;

@@ -54,8 +54,15 @@ pub fn run(job: &mut Job) -> Result<()> {
         axis.d
     );
     if peak > 0.5 {
+        let cure = match job.float_opt("frequency")? {
+            Some(_) => "give a lower frequency=, in units of 1/d1".to_string(),
+            None => format!(
+                "freq= is a fraction of it, at most 1; in Hz that is frequency={}",
+                format_g(f64::from(job.float("freq")?), 6)
+            ),
+        };
         job.warn(&format!(
-            "the peak frequency is {} times that of Nyquist, above which samples {} apart hold nothing: give a lower frequency=, in units of 1/d1",
+            "the peak frequency is {} times that of Nyquist, above which samples {} apart hold nothing: {cure}",
             format_g(2.0 * f64::from(peak), 3),
             axis.d
         ));

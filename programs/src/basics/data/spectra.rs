@@ -11,8 +11,8 @@ pub static SPEC: Program = Program {
     about: "Amplitude spectra along axis 1, of every trace or their mean.",
     usage: "< in.rsf all=n > spectra.rsf",
     comments: "The result is the amplitude |X(f)| of the Fourier transform divided by the square root of the number of \
-samples, after padding with zeros to a length with the factors 2, 3 and 5 only, for the frequencies 0 to Nyquist. If \
-label and unit were Time and s, they become Frequency and Hz, otherwise Wavenumber and 1/unit. all=y gives the mean \
+samples, after padding with zeros to a length with the factors 2, 3 and 5 only, for the frequencies 0 to Nyquist. A \
+label of an axis in s (or the label Time) becomes Frequency, every other one Wavenumber; units become Hz or 1/unit. all=y gives the mean \
 amplitude of all traces.\n\n\
 Differs from Madagascar: the mean is computed in double precision; a header without d1 has d1=1, as everywhere else \
 (there 0.004).",
@@ -44,7 +44,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             n: count,
             o: 0.0,
             d: (1.0 / (length as f64 * f64::from(axis.d))) as f32,
-            label: fourier::label(axis.label.as_deref(), true),
+            label: fourier::label(axis.label.as_deref(), axis.unit.as_deref(), true),
             unit: fourier::unit(axis.unit.as_deref()),
         },
     );

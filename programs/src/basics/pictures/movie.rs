@@ -46,7 +46,7 @@ const OWN: [Param; 9] = [
         .default("y")
         .doc("print the coordinate of each picture"),
     Param::int("axis")
-        .default_text("the first that is not shown")
+        .default_text("the first that is not shown and has more than one plane")
         .range("1 to 9", Some(1.0), Some(9.0))
         .doc("axis of the data along which the pictures run"),
     Param::int("fframe")
@@ -114,7 +114,9 @@ fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
     let axis = match job.int_opt("axis")? {
         Some(axis) => axis,
         None => *others
-            .first()
+            .iter()
+            .find(|number| input.axis(**number as usize).n > 1)
+            .or(others.first())
             .with_context(|| format!("{} has one plane only; draw it with sfbasics grey", input.name()))?,
     };
     let place = others

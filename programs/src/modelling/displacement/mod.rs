@@ -244,7 +244,11 @@ impl Run {
         let (shot, three) = (&self.shot, self.padded.ndim() == 3);
         let components = |order: &str| {
             let axis = Axis::new(shot.components(self.padded.ndim()), 0.0, 1.0);
-            if shot.potentials { axis.label(order) } else { axis }
+            axis.label(match (shot.potentials, three) {
+                (true, _) => order,
+                (false, true) => "z x y",
+                (false, false) => "z x",
+            })
         };
         Records {
             time: self.time.clone(),

@@ -98,6 +98,7 @@ pub(super) const SIDES: &[Param] = &[
     OF_GRIDS[1],
     OF_GRIDS[2],
     OF_GRIDS[3],
+    OF_GRIDS[4],
 ];
 
 /// Maps of the ground.

@@ -19,6 +19,8 @@ const FASTEST: f64 = 3e4;
 
 /// Receivers from which an array in one cell is no accident.
 const ARRAY: usize = 3;
+/// Nodes along an axis above which a source in the first cell of all axes is told.
+const MANY: usize = 20;
 
 /// Warns of parameters that have no effect because of others.
 pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
@@ -110,6 +112,13 @@ pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot) {
                 at.join(" ")
             ));
         }
+    }
+    let at_zero = |p: &Point| {
+        (0..padded.ndim())
+            .all(|a| p[a] != 0.0 && p[a].abs() < padded.d()[a].abs() && padded.model.n[a] > MANY)
+    };
+    if !sources.is_empty() && sources.iter().all(at_zero) {
+        units::sources(job, sources.len());
     }
     let points = &shot.receivers;
     let narrow = |a: usize| {
