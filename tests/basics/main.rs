@@ -16,6 +16,7 @@ mod pictures;
 mod refusals;
 mod segy;
 mod segy_faults;
+mod segy_headers;
 mod shapes;
 mod signals;
 mod surveys;
