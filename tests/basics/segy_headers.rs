@@ -5,7 +5,7 @@ use crate::bench::{Bench, ramp};
 
 /// The keys of the trace header and the first byte of each. A key ends where the next begins, the last one at byte 240.
 #[rustfmt::skip]
-const KEYS: [(&str, usize); 91] = [
+pub const KEYS: [(&str, usize); 91] = [
     ("tracl", 1), ("tracr", 5), ("fldr", 9), ("tracf", 13), ("ep", 17), ("cdp", 21), ("cdpt", 25), ("trid", 29), ("nvs", 31),
     ("nhs", 33), ("duse", 35), ("offset", 37), ("gelev", 41), ("selev", 45), ("sdepth", 49), ("gdel", 53), ("sdel", 57),
     ("swdep", 61), ("gwdep", 65), ("scalel", 69), ("scalco", 71), ("sx", 73), ("sy", 77), ("gx", 81), ("gy", 85),
