@@ -33,7 +33,7 @@ fn whole_numbers_are_refused_where_reals_are_needed() {
     bench.raw("i.rsf", "n1=8 n2=2", "native_int", &(0..16).collect::<Vec<i32>>());
     for line in REALS {
         let told = bench.refused(&format!("{line} < i.rsf > o.rsf"));
-        assert!(told.contains("float"), "{line}: {told}");
+        assert!(told.contains("(sfdd type=float converts)"), "{line}: {told}");
     }
 }
 
@@ -56,11 +56,11 @@ fn datasets_beyond_the_list_of_places() {
 #[test]
 fn an_axis_of_one_sample_is_not_turned() {
     let bench = Bench::new();
-    bench.run("sfmath n1=3 n2=1 o2=5 d2=2 output=x1 > a.rsf; sfreverse < a.rsf which=3 > b.rsf");
-    let axes = bench.axes("b.rsf", 2);
+    bench.run("sfmath n1=3 n2=1 o2=5 d2=2 n3=2 output=x1 > a.rsf; sfreverse < a.rsf which=3 > b.rsf");
+    let axes = bench.axes("b.rsf", 3);
     assert_eq!((axes[1].o, axes[1].d), (5.0, 2.0));
     assert_eq!((axes[0].o, axes[0].d), (2.0, -1.0));
-    assert_eq!(bench.reals("b.rsf"), [2.0, 1.0, 0.0]);
+    assert_eq!(bench.reals("b.rsf"), [2.0, 1.0, 0.0, 2.0, 1.0, 0.0]);
 }
 
 #[test]
@@ -289,4 +289,82 @@ fn the_table_of_header_attributes() {
         rule("*"),
     ];
     assert_eq!(bench.run("sfheaderattr < h.rsf segy=n"), wanted.concat());
+}
+
+#[test]
+fn tables_with_and_without_separators() {
+    let bench = Bench::new();
+    bench.put("semicolons", "1;2;3\n4;5;6\n");
+    bench.put("blanks", "1 2 3\n4 5 6\n");
+    bench.run("sfcsv2rsf < semicolons delimiter=';' > a.rsf; sfcsv2rsf < blanks delimiter= > b.rsf; sfcsv2rsf < blanks > c.rsf");
+    for name in ["a.rsf", "b.rsf", "c.rsf"] {
+        assert_eq!(bench.reals(name), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "{name}");
+        assert_eq!(bench.lengths(name, 2), [3, 2], "{name}");
+    }
+}
+
+#[test]
+fn axes_of_spikes_come_from_the_input() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=3 n2=2 o2=7 label2=Shot > a.rsf; sfspike < a.rsf n1=5 mag=2 > b.rsf; sfspike < a.rsf nostdin=y n1=4 > c.rsf");
+    assert_eq!(bench.reals("b.rsf"), [2.0; 10]);
+    let axis = bench.axes("b.rsf", 2).remove(1);
+    assert_eq!((axis.n, axis.o, axis.label.as_deref()), (2, 7.0, Some("Shot")));
+    assert_eq!(bench.lengths("c.rsf", 2), [4, 1]);
+}
+
+#[test]
+fn one_number_is_enough() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=1 mag=3 > a.rsf; sfheadermath < a.rsf segy=n output='input+N' > b.rsf; sfmath < a.rsf output='2*input' > c.rsf; sfscale < a.rsf dscale=2 > d.rsf; sfsmooth < a.rsf rect1=3 > e.rsf; sfdd < a.rsf type=int > f.rsf; sfattr < a.rsf want=mean > said");
+    assert_eq!(
+        ["b.rsf", "c.rsf", "d.rsf", "e.rsf"].map(|name| bench.reals(name)),
+        [[3.0], [6.0], [6.0], [3.0]]
+    );
+    assert_eq!(bench.open("f.rsf").read_all::<i32>().unwrap(), [3]);
+    assert_eq!(bench.bytes("said"), b"    mean =             3 \n");
+}
+
+#[test]
+fn padded_axes_are_told() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=4 n2=3 type=complex output=1 > c.rsf");
+    let said = bench.sh("sffft3 axis=1 pad=3 < c.rsf > o.rsf").err;
+    assert_eq!(said, "sffft3: axis 1 is padded from 4 to 12 samples\n");
+    assert_eq!(bench.lengths("o.rsf", 2), [12, 3]);
+    let said = bench.sh("sffft3 axis=2 pad=1 < c.rsf > o.rsf").err;
+    assert_eq!(said, "");
+}
+
+#[test]
+fn masks_of_scans_and_picks_of_silence() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=20 d1=0.1 n2=2 d2=0.1 n3=2 output='x1+1+x2+10*x3' > d.rsf; sfmath n1=4 output='1-x1*(x1-2)*(x1-3)' | sfdd type=int > m.rsf");
+    // Traces 0, 2 and 3 of four: 1, 1 - 2 = -1, 1 and 1, of which none is 0.
+    bench.raw("m.rsf", "n1=4", "native_int", &[0i32, 1, 1, 1]);
+    bench.raw("g.rsf", "n1=2", "native_int", &[0i32, 1]);
+    let words = "half=n v0=2 dv=1 nv=1 weight=n nb=0";
+    bench.run(&format!("sfvscan < d.rsf {words} mask=m.rsf > a.rsf; sfvscan < d.rsf {words} mask=g.rsf > b.rsf; sfvscan < d.rsf {words} > c.rsf"));
+    let (a, b, c) = (bench.reals("a.rsf"), bench.reals("b.rsf"), bench.reals("c.rsf"));
+    // The first gather has lost its first trace in both, the second one in one of them.
+    assert_eq!((&a[..20], &a[20..]), (&b[..20], &c[20..]));
+    assert!(b[20..] != c[20..] && b[..20] != c[..20]);
+    // Where nothing is, picks stay where they were sought first.
+    bench.run("sfmath n1=10 n2=5 o2=2 d2=0.5 output=0 | sfpick vel0=3 > p.rsf");
+    let picks = bench.reals("p.rsf");
+    assert_eq!(picks.len(), 10);
+    assert!(picks.iter().all(|x| (x - 3.0).abs() < 1e-3), "{picks:?}");
+    bench.run("sfspike n1=10 > one.rsf");
+    let told = bench.refused("sfvscan < one.rsf v0=1 dv=1 > o.rsf");
+    assert!(
+        told.contains("nv= is missing: v0=, dv= and nv= say which velocities are scanned"),
+        "{told}"
+    );
+    let told = bench.refused("sfput < d.rsf d3=0.01 CDPtype=0 | sfmutter v0=1 half=n > o.rsf");
+    assert!(
+        told.contains(
+            "CDPtype=0: traces can alternate between 1 and 1048576 sets of offsets (d2=0.1, d3=0.01)"
+        ),
+        "{told}"
+    );
 }

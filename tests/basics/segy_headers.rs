@@ -80,6 +80,9 @@ fn every_key_lies_where_the_standard_has_it() {
                 assert_eq!(i64::from(row[i]), wanted, "{name} little-endian {little}");
             }
         }
+        for axis in bench.axes("t.rsf", 2) {
+            assert_eq!((axis.o, axis.d), (0.0, 1.0));
+        }
         // Every key by its name, in the same order.
         let list = bench.run("sfheaderattr < t.rsf desc=y");
         let names: Vec<&str> = list
