@@ -202,6 +202,13 @@ fn textual_headers_are_in_ebcdic() {
     let back = bench.bytes("back");
     assert_eq!(back.len(), 3200);
     assert!(back.starts_with(b"C 1 AZ az 09 .<(+|&!$*);-/,%_>?`:#@'=\"~{}[]^\\   "));
+    // Whole headers are taken as they are; what is no letter becomes a blank.
+    let mut whole = vec![b'x'; 3200];
+    whole[1] = 7;
+    whole[2] = 200;
+    bench.put("h", &whole);
+    bench.run("sfsegywrite < a.rsf tape=a.sgy hfile=h");
+    assert_eq!(bench.bytes("a.sgy")[..4], [0xa7, 0x40, 0x40, 0xa7]);
     // The header that is made: 40 lines, the last one as the standard wants it.
     bench.run("sfsegywrite < a.rsf tape=a.sgy; sfsegyread tape=a.sgy hfile=back read=d > d.rsf");
     let text = String::from_utf8(bench.bytes("back")).unwrap();
