@@ -209,6 +209,12 @@ fn textual_headers_are_in_ebcdic() {
     bench.put("h", &whole);
     bench.run("sfsegywrite < a.rsf tape=a.sgy hfile=h");
     assert_eq!(bench.bytes("a.sgy")[..4], [0xa7, 0x40, 0x40, 0xa7]);
+    // Both codes that end a line, and one that is no letter.
+    let mut file = bench.bytes("a.sgy");
+    file[..3].copy_from_slice(&[0x15, 0x25, 0x16]);
+    bench.put("b.sgy", &file);
+    bench.run("sfsegyread tape=b.sgy hfile=back read=d > d.rsf");
+    assert_eq!(bench.bytes("back")[..4], *b"\n\n x");
     // The header that is made: 40 lines, the last one as the standard wants it.
     bench.run("sfsegywrite < a.rsf tape=a.sgy; sfsegyread tape=a.sgy hfile=back read=d > d.rsf");
     let text = String::from_utf8(bench.bytes("back")).unwrap();

@@ -271,7 +271,7 @@ fn numbers_of_samples_that_words_give() {
 
 #[test]
 fn points_of_sources_and_receivers() {
-    let bench = bench();
+    let bench = shots();
     let told = said(
         &bench,
         "sfsegyread tape=a.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf",
@@ -285,8 +285,6 @@ fn points_of_sources_and_receivers() {
         (bench.reals("s.rsf"), bench.lengths("r.rsf", 3)),
         (vec![0.0; 2], vec![2, 6, 1])
     );
-    bench.run("sfpoints x=1:3:1 z=0 > rec.rsf; sfpoints x=10 z=7 n=2 dx=5 > sou.rsf; sfpoints x=1,2 z=0 n=2 > two.rsf");
-    bench.run("sfsegywrite < a.rsf tape=g.sgy sou=sou.rsf rec=rec.rsf");
     assert_eq!(
         said(
             &bench,
@@ -308,6 +306,19 @@ fn points_of_sources_and_receivers() {
         (axes[2].n, axes[2].o, axes[2].d, axes[2].label.as_deref()),
         (2, 1.0, 1.0, Some("Shot"))
     );
+}
+
+/// Data of two shots of three receivers in `g.sgy`.
+fn shots() -> Bench {
+    let bench = bench();
+    bench.run("sfpoints x=1:3:1 z=0 > rec.rsf; sfpoints x=10 z=7 n=2 dx=5 > sou.rsf; sfpoints x=1,2 z=0 n=2 > two.rsf");
+    bench.run("sfsegywrite < a.rsf tape=g.sgy sou=sou.rsf rec=rec.rsf");
+    bench
+}
+
+#[test]
+fn headers_hold_the_numbers_of_points() {
+    let bench = shots();
     // The numbers of the headers: record, trace of it, source point, offset, heights, scales, unit.
     let bytes = bench.bytes("g.sgy");
     let int = |k: usize, first: usize| {
@@ -338,6 +349,11 @@ fn points_of_sources_and_receivers() {
         assert_eq!(found, wanted, "trace {k}");
         assert_eq!([69, 71, 89].map(|first| half(k, first)), [1, 1, 1], "trace {k}");
     }
+}
+
+#[test]
+fn points_have_scales() {
+    let bench = shots();
     // Scales of both signs, and the elevation of the source.
     let at = trace(0);
     for (scale, by) in [(0, 1.0), (1, 1.0), (100, 100.0), (-100, 0.01)] {
@@ -357,6 +373,11 @@ fn points_of_sources_and_receivers() {
         );
         assert!(near(r[0], back) && near(r[1], -4.0 * by), "{scale}: {r:?}");
     }
+}
+
+#[test]
+fn points_that_do_not_fit_are_refused() {
+    let bench = shots();
     for (line, word) in [
         (
             "sfsegywrite < a.rsf tape=b.sgy sou=two.rsf rec=rec.rsf",

@@ -150,6 +150,16 @@ fn what_is_not_there_any_more_is_told() {
         &format!("{rest} n1=10 > a.rsf"),
         "has 0 bytes and the state counts on 20",
     );
+}
+
+#[test]
+fn what_went_into_a_pipe_is_gone() {
+    let scratch = Scratch::new();
+    let rest = "probe mode=rest label=note";
+    let told = |line: &str, words: &str| {
+        let said = failed(&scratch.shell(line));
+        assert!(said.contains(words), "{line}: {said}");
+    };
     // What goes into a pipe or to nowhere cannot be had again.
     let said = succeeded(
         &scratch
