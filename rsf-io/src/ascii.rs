@@ -155,4 +155,14 @@ mod tests {
         assert_eq!(text, b"1 2 \n3 ");
         assert!(line_is_open(9) && !line_is_open(8));
     }
+
+    #[test]
+    fn bytes_stay_and_numbers_stand_eight_in_a_line() {
+        let mut text = Vec::new();
+        print(&[0u8, 200, 10], 0, &mut text);
+        assert_eq!(text, [0, 200, 10]);
+        text.clear();
+        print(&[1i32, 2, 3], 6, &mut text);
+        assert_eq!(text, b"1 2 \n3 ");
+    }
 }

@@ -248,4 +248,18 @@ mod tests {
         assert_eq!(cut.sizes(), "n1=4 n2=2 n3=1 n4=1");
         assert_eq!(Header::parse(cut.history()).unwrap(), cut);
     }
+
+    #[test]
+    fn records_along_an_axis() {
+        let header = Header::parse(b"n1=3 n2=4 n3=1\n").unwrap();
+        let along = |axis, elements| {
+            let records = header.whole_records_along(axis, elements);
+            records.map(|records| (records.axis, records.whole, records.of))
+        };
+        assert_eq!(along(2, 0), Some((2, 0, 4)));
+        assert_eq!(along(2, 8), Some((2, 2, 4)));
+        assert_eq!(along(2, 100), Some((2, 4, 4)));
+        assert_eq!(along(1, 2), Some((1, 2, 3)));
+        assert_eq!(along(3, 12), None);
+    }
 }

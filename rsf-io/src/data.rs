@@ -296,4 +296,34 @@ mod tests {
         assert_eq!(i16::scan(b"40000").1, 0);
         assert_eq!(i32::scan(b"-7x"), (-7, 2));
     }
+
+    #[test]
+    fn numbers_in_other_orders_and_as_text() {
+        let mut doubles = [1.0f64, -2.5];
+        f64::swap(&mut doubles);
+        assert_eq!(
+            doubles.map(f64::to_ne_bytes),
+            [1.0f64, -2.5].map(f64::to_be_bytes)
+        );
+        let mut bytes = [7u8, 9];
+        u8::swap(&mut bytes);
+        assert_eq!(bytes, [7, 9]);
+        fn text<T: Element>(value: T) -> String {
+            let mut text = Vec::new();
+            value.print(&mut text);
+            String::from_utf8(text).unwrap()
+        }
+        assert_eq!(text(0.1f64), "0.1");
+        assert_eq!(text(1.0f64 / 3.0), "0.333333");
+        assert_eq!(text([1.5f32, -2.0]), "1.5 -2i");
+        assert_eq!(
+            (text(b'A'), text(-7i16), text(1i64 << 40)),
+            ("A".into(), "-7".into(), "1099511627776".into())
+        );
+        assert_eq!(u8::scan(b"Ab"), (b'A', 1));
+        assert_eq!(u8::scan(b""), (0, 0));
+        assert_eq!(<[f32; 2]>::scan(b" 1 2i "), ([1.0, 2.0], 5));
+        assert_eq!(<[f32; 2]>::scan(b"1 2"), ([0.0; 2], 0));
+        assert_eq!(i16::scan(b"32768"), (0, 0));
+    }
 }

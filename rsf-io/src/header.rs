@@ -355,4 +355,14 @@ mod tests {
         // The control bytes end a=1 (form feeds are white space); EOT begins the next token.
         assert_eq!(h.raw("\u{4}b"), Some(&b"2"[..]));
     }
+
+    #[test]
+    fn lines_are_added_behind_whole_ones() {
+        for text in ["n1=3 n2=2", "n1=3 n2=2\n"] {
+            let mut header = Header::parse(text.as_bytes()).unwrap();
+            header.append("\tn2=1");
+            assert_eq!(header.history(), b"n1=3 n2=2\n\tn2=1\n");
+            assert_eq!((header.int("n1"), header.int("n2")), (Some(3), Some(1)));
+        }
+    }
 }

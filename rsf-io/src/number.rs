@@ -264,4 +264,18 @@ mod tests {
         }
         assert_eq!(format_g(f64::NAN, 6), "nan");
     }
+
+    #[test]
+    fn words_that_are_no_digits() {
+        for (text, value, used) in [
+            ("inf", f64::INFINITY, 3),
+            ("-Infinity!", f64::NEG_INFINITY, 9),
+            ("+INF ", f64::INFINITY, 4),
+            ("-inf", f64::NEG_INFINITY, 4),
+        ] {
+            assert_eq!(leading_f64(text.as_bytes()), (value, used), "{text}");
+        }
+        let (value, used) = leading_f64(b" nan,");
+        assert!(value.is_nan() && used == 4);
+    }
 }

@@ -65,6 +65,26 @@ pub struct Param {
 }
 
 impl Param {
+    /// Whether the range in words has the numbers that are checked: `>= 1`, `1 or more`, `1 to 9` or `from 1 to 9`. Other words are
+    /// not understood.
+    fn holds_what_it_says(&self, words: &str) -> bool {
+        let numbers = |part: &str| part.trim().parse::<f64>().ok();
+        let words = words.strip_prefix("from ").unwrap_or(words);
+        let told = if let Some(least) = words.strip_prefix(">= ") {
+            (numbers(least), None)
+        } else if let Some(least) = words.strip_suffix(" or more") {
+            (numbers(least), None)
+        } else if let Some((least, Some(most))) = words
+            .split_once(" to ")
+            .map(|(least, most)| (least, numbers(most)))
+        {
+            (numbers(least), Some(most))
+        } else {
+            return true;
+        };
+        told == (self.min, self.max) || told.0.is_none()
+    }
+
     const fn new(name: &'static str, kind: ParamKind) -> Self {
         Self {
             name,
@@ -340,6 +360,12 @@ impl Program {
             }
             if param.doc.is_empty() {
                 return Err(format!("{}: {}= has no sentence", self.name, param.name));
+            }
+            if let Some(words) = param.range.filter(|words| !param.holds_what_it_says(words)) {
+                return Err(format!(
+                    "{}: {}= says `{words}` and takes {:?} to {:?}",
+                    self.name, param.name, param.min, param.max
+                ));
             }
             if let Some(default) = param.default {
                 if param.required {

@@ -62,10 +62,10 @@ impl Bench {
         self.put(name, bytes);
     }
 
-    /// Runs a line of shell that must succeed; what it prints.
+    /// Runs a line of shell of which every command must succeed; what it prints.
     #[track_caller]
     pub fn run(&self, line: &str) -> String {
-        let Outcome { code, out, err } = self.sh(line);
+        let Outcome { code, out, err } = self.sh(&format!("set -e; {line}"));
         assert_eq!(code, 0, "{line}: {err}");
         out
     }

@@ -3,6 +3,8 @@
 
 mod agreement;
 mod bench;
+mod by_hand;
+mod corners;
 mod cut;
 mod exactness;
 mod files;
@@ -16,9 +18,13 @@ mod pictures;
 mod refusals;
 mod segy;
 mod segy_faults;
+mod segy_headers;
+mod segy_maps;
+mod segy_words;
 mod shapes;
 mod signals;
 mod surveys;
+mod words;
 
 #[path = "../support/desk.rs"]
 mod desk;

@@ -398,7 +398,7 @@ fn what_is_refused() {
         ("sfsegyread tape=ibm.sgy key1=mine", "key1=mine needs mine="),
         (
             "sfsegyread tape=ibm.sgy key1=mine mine=2 key1_len=3",
-            "2 or 4 of the bytes",
+            "it can have 2 or 4 of the bytes 0 to 239",
         ),
         (
             "cat ibm.sgy | sfsegyread tfile=t2.rsf",

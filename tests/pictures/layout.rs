@@ -96,3 +96,15 @@ fn of_cubes() {
         }
     }
 }
+
+/// The first number of such an axis is narrow and those behind it are wide: all must have room.
+#[test]
+fn wide_numbers_behind_narrow_ones_do_not_touch() {
+    let desk = Desk::new();
+    desk.floats("long", "n1=2 d1=1000000", &[0.0, 1.0]);
+    for width in (300..900).step_by(15) {
+        let svg = desk.svg(&format!("graph width={width} format1=%.0f"), "long");
+        assert!(svg.words.len() > 3, "{:?}", svg.texts());
+        svg.check_texts(&format!("width={width}"));
+    }
+}

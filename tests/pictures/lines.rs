@@ -212,6 +212,8 @@ fn contours_lie_at_their_values() {
     close(rows("c0=4 dc=8 nc=2"), &[0.6, 0.8]);
     close(rows("dc=10 allpos=n"), &[0.25, 0.5, 0.75]);
     close(rows("c=-10,10"), &[0.75]);
+    // From c0= on in steps of a round number.
+    close(rows("c0=-15 nc=4 allpos=n"), &[0.125, 0.375, 0.625, 0.875]);
     desk.floats("levels", "n1=2", &[-10.0, 10.0]);
     close(rows("cfile=levels.rsf allpos=n"), &[0.25, 0.75]);
     let svg = desk.svg("contour dc=5 clabel=y scalebar=y", "slope");
@@ -220,6 +222,31 @@ fn contours_lie_at_their_values() {
         "{:?}",
         svg.texts()
     );
+}
+
+#[test]
+fn bars_and_pages_that_are_none() {
+    let desk = Desk::new();
+    traces(&desk);
+    for (words, sentence) in [
+        (
+            "contour scalebar=y minval=5 maxval=5",
+            "the bar would run from minval=5 to maxval=5",
+        ),
+        ("contour dc=0", "dc= is the distance between values of lines"),
+        ("graph screenratio=0", "screenratio=0: it must be more than 0"),
+        ("graph screenratio=-1", "screenratio=-1: it must be more than 0"),
+    ] {
+        let said = desk.complaint(words, "traces");
+        assert!(said.contains(sentence), "{words}: {said}");
+    }
+    // A finer picture has its box at the same part of it.
+    let (one, two) = (
+        desk.pixels("graph", "traces"),
+        desk.pixels("graph res=2", "traces"),
+    );
+    assert_eq!((two.width, two.height), (2 * one.width, 2 * one.height));
+    assert_eq!(two.frame, one.frame.map(|part| 2.0 * part));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod cube;
 mod desk;
 mod grey;
 mod hostile;
+mod kept;
 mod layout;
 mod lines;
 mod pdf;

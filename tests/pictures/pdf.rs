@@ -5,12 +5,12 @@ use std::io::Read;
 use crate::desk::{Desk, quarters};
 
 /// A file of one page: its objects, and their streams as they are without compression.
-struct Page {
+pub struct Page {
     objects: Vec<(String, Vec<u8>)>,
 }
 
 impl Page {
-    fn read(bytes: &[u8]) -> Self {
+    pub fn read(bytes: &[u8]) -> Self {
         assert!(bytes.starts_with(b"%PDF-1.7"));
         assert!(bytes.trim_ascii_end().ends_with(b"%%EOF"));
         let find = |from: usize, word: &[u8]| {
@@ -45,6 +45,25 @@ impl Page {
             .iter()
             .filter(|(head, _)| head.contains(word))
             .collect()
+    }
+
+    /// All of it as text, bytes of images by `digits`. How streams are packed does not matter.
+    pub fn text(&self, digits: impl Fn(&[u8]) -> String) -> String {
+        let object = |(head, content): &(String, Vec<u8>)| {
+            let words: Vec<&str> = head.split_whitespace().collect();
+            let packed = words.iter().position(|word| *word == "/Length");
+            let kept = words
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| packed.is_none_or(|at| *i != at + 1));
+            let head: Vec<&str> = kept.map(|(_, word)| *word).collect();
+            let content = match std::str::from_utf8(content) {
+                Ok(text) if text.is_ascii() && !head.contains(&"/Image") => text.to_string(),
+                _ => digits(content),
+            };
+            format!("{}\n{content}\n", head.join(" "))
+        };
+        self.objects.iter().map(object).collect()
     }
 
     /// The operators that draw.

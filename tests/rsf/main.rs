@@ -6,6 +6,7 @@ mod built;
 mod command_line;
 mod failures;
 mod golden;
+mod in_parts;
 mod manners;
 mod places;
 mod properties;

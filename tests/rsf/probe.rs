@@ -4,7 +4,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rsf_io::{
-    Axis, Error, Form, Input, Job, Kind, NumberOrFile, Output, Param, Program, Watch, interrupted, start,
+    Axis, Error, Form, Input, Job, Kind, NumberOrFile, Output, Param, Program, SharedData, Watch, Written,
+    interrupted, start,
 };
 
 static PROBE: Program = Program {
@@ -18,7 +19,7 @@ static PROBE: Program = Program {
             "mode",
             &[
                 "copy", "make", "lines", "excess", "tags", "show", "early", "late", "panic", "short", "long",
-                "slow", "watch",
+                "slow", "watch", "part", "rest", "places", "all",
             ],
         )
         .default("copy")
@@ -59,6 +60,13 @@ fn run(job: &mut Job) -> anyhow::Result<()> {
         "tags" => tags(job),
         "show" => show(job),
         "slow" | "watch" => slow(job),
+        "part" | "rest" => in_two_runs(job),
+        "places" => places(job),
+        "all" => {
+            let bytes = job.stdin_for_all()?;
+            job.set_stdin(&bytes)?;
+            copy(job)
+        }
         mode => make(job, mode),
     }
 }
@@ -186,6 +194,61 @@ fn slow(job: &mut Job) -> anyhow::Result<()> {
         sleep(Duration::from_millis(10));
     }
     drop(watch);
+    Ok(output.finish()?)
+}
+
+/// Numbers 0, 1, 2 ... by two runs: the first one writes half of them, and where they lie into the file that `label=` names; the
+/// second one, whose numbers are `scale=` times as large, goes on behind them.
+fn in_two_runs(job: &mut Job) -> anyhow::Result<()> {
+    let n = job.int("n1")? as usize;
+    let note = job.text("label")?.unwrap_or_default();
+    let first = job.choice("mode")? == "part";
+    let written = if first {
+        None
+    } else {
+        Some(Written::from_text(&std::fs::read_to_string(&note)?).ok_or(Error::Panic)?)
+    };
+    job.continue_outputs(written.clone());
+    let output = job.output()?;
+    let mut output = formed(job, output)?;
+    output.set_axis(1, &Axis::new(n, 0.0, 1.0));
+    let scale = job.float("scale")?;
+    let values = |from: usize, to: usize| (from..to).map(|i| scale * i as f32).collect::<Vec<f32>>();
+    let Some(written) = written else {
+        output.write_f32(&values(0, n / 2))?;
+        let there = output.so_far()?;
+        std::fs::write(&note, there.to_text())?;
+        job.say(&format!(
+            "{} are there, piped {}, a file {}",
+            there.elements(),
+            output.is_piped(),
+            output.data_file().is_some()
+        ));
+        return Ok(output.finish_at(1, (n / 2) as u64)?);
+    };
+    anyhow::ensure!(output.so_far()? == written, "what was there is forgotten");
+    output.write_f32(&values(written.elements() as usize, n))?;
+    Ok(output.finish()?)
+}
+
+/// Numbers 0, 1, 2 ... at their places, the last ones first.
+fn places(job: &mut Job) -> anyhow::Result<()> {
+    let n = job.int("n1")? as usize;
+    let output = job.output()?;
+    let mut output = formed(job, output)?;
+    output.set_axis(1, &Axis::new(n, 0.0, 1.0));
+    let Some(shared) = output.share()? else {
+        anyhow::bail!("this output has an order");
+    };
+    let again = SharedData::from_words(&shared.to_words());
+    anyhow::ensure!(again.as_ref() == Some(&shared), "other words: {again:?}");
+    anyhow::ensure!(SharedData::from_words(&[]).is_none(), "no words");
+    let places = shared.open()?;
+    anyhow::ensure!(places.data_file().is_some(), "no file");
+    let values = |from: usize, to: usize| (from..to).map(|i| i as f32).collect::<Vec<f32>>();
+    places.write_f32((n / 3) as u64, &values(n / 3, n))?;
+    places.write_f32(0, &values(0, n / 3))?;
+    places.finish()?;
     Ok(output.finish()?)
 }
 

@@ -1,0 +1,387 @@
+//! Everyday programs on a few numbers, against results that were worked out by hand.
+
+use std::f32::consts::FRAC_PI_2;
+
+use rsf_io::Complex;
+
+use crate::bench::Bench;
+use crate::largest::{largest, largest_difference};
+
+/// 1 + 2i and 3 - 4i in `a.rsf`, 0 and 2 + i in `b.rsf`.
+fn complex() -> Bench {
+    let bench = Bench::new();
+    bench.raw("a.rsf", "n1=2", "native_complex", &[[1.0f32, 2.0], [3.0, -4.0]]);
+    bench.raw("b.rsf", "n1=2", "native_complex", &[[0.0f32, 0.0], [2.0, 1.0]]);
+    bench
+}
+
+#[track_caller]
+fn gives(bench: &Bench, line: &str, wanted: [Complex; 2]) {
+    bench.run(&format!("{line} > o.rsf"));
+    let found = bench.complex("o.rsf");
+    let apart = largest_difference(found.as_flattened(), wanted.as_flattened());
+    let size = f64::from(largest(wanted.as_flattened())).max(1.0);
+    assert!(apart < 1e-5 * size, "{line}: {found:?} {wanted:?}");
+}
+
+#[test]
+fn complex_numbers_are_joined_and_changed() {
+    let bench = complex();
+    let root5 = 5.0f32.sqrt();
+    gives(&bench, "sfadd a.rsf b.rsf", [[1.0, 2.0], [5.0, -3.0]]);
+    gives(&bench, "sfmul a.rsf b.rsf", [[0.0, 0.0], [10.0, -5.0]]);
+    // What is divided by 0 stays.
+    gives(&bench, "sfdiv a.rsf b.rsf", [[1.0, 2.0], [0.4, -2.2]]);
+    gives(&bench, "sfadd a.rsf scale=-2 add=1", [[-4.0, -4.0], [-8.0, 8.0]]);
+    gives(&bench, "sfadd a.rsf abs=y", [[root5, 0.0], [5.0, 0.0]]);
+    let angles = [2.0f32.atan(), -(4.0f32 / 3.0).atan()];
+    gives(
+        &bench,
+        "sfadd a.rsf log=y",
+        [[root5.ln(), angles[0]], [5.0f32.ln(), angles[1]]],
+    );
+    gives(
+        &bench,
+        "sfadd a.rsf sqrt=y",
+        [[1.2720196, 0.7861514], [2.0, -1.0]],
+    );
+    let exp = |x: f32, y: f32| [x.exp() * y.cos(), x.exp() * y.sin()];
+    gives(&bench, "sfadd a.rsf exp=y", [exp(1.0, 2.0), exp(3.0, -4.0)]);
+    gives(&bench, "sfscale < a.rsf rscale=3", [[3.0, 6.0], [9.0, -12.0]]);
+    gives(&bench, "sfscale < a.rsf dscale=-1", [[-1.0, -2.0], [-3.0, 4.0]]);
+    // Factors belong to samples: 1 + 2i and twice 3 - 4i.
+    bench.run("sfstack < a.rsf axis=1 scale=1,2 norm=n > s.rsf; sfstack < a.rsf axis=1 max=y > m.rsf; sfstack < a.rsf axis=1 min=y > l.rsf");
+    assert_eq!(bench.complex("s.rsf"), [[7.0, -6.0]]);
+    assert_eq!(bench.complex("m.rsf"), [[3.0, -4.0]]);
+    assert_eq!(bench.complex("l.rsf"), [[1.0, 2.0]]);
+}
+
+#[test]
+fn complex_formulas() {
+    let bench = complex();
+    let formula = |text: &str, wanted| gives(&bench, &format!("sfmath < a.rsf output='{text}'"), wanted);
+    // cos(x + iy) = cos x cosh y - i sin x sinh y, and so on.
+    let cos = |x: f32, y: f32| [x.cos() * y.cosh(), -x.sin() * y.sinh()];
+    let sin = |x: f32, y: f32| [x.sin() * y.cosh(), x.cos() * y.sinh()];
+    let cosh = |x: f32, y: f32| [x.cosh() * y.cos(), x.sinh() * y.sin()];
+    let sinh = |x: f32, y: f32| [x.sinh() * y.cos(), x.cosh() * y.sin()];
+    formula("cos(input)", [cos(1.0, 2.0), cos(3.0, -4.0)]);
+    formula("sin(input)", [sin(1.0, 2.0), sin(3.0, -4.0)]);
+    formula("cosh(input)", [cosh(1.0, 2.0), cosh(3.0, -4.0)]);
+    formula("sinh(input)", [sinh(1.0, 2.0), sinh(3.0, -4.0)]);
+    formula("tan(input)*cos(input)", [sin(1.0, 2.0), sin(3.0, -4.0)]);
+    formula("tanh(input)*cosh(input)", [sinh(1.0, 2.0), sinh(3.0, -4.0)]);
+    let same = [[1.0, 2.0], [3.0, -4.0]];
+    for pair in ["acos", "asin", "atan", "acosh", "asinh", "atanh"] {
+        let inverse = &pair[1..];
+        formula(&format!("{inverse}({pair}(input))"), same);
+    }
+    formula("exp(log(input))", same);
+    formula("real(input)+I*imag(input)", same);
+    formula("abs(input)*exp(I*arg(input))", same);
+    formula("conj(input)", [[1.0, -2.0], [3.0, 4.0]]);
+    // Powers: whole, broken and complex exponents.
+    formula("input^2", [[-3.0, 4.0], [-7.0, -24.0]]);
+    formula("input^(-1)", [[0.2, -0.4], [0.12, 0.16]]);
+    formula("input^0.5", [[1.2720196, 0.7861514], [2.0, -1.0]]);
+    let own = (-FRAC_PI_2).exp();
+    formula("I^I+0*input", [[own, 0.0], [own, 0.0]]);
+    formula("(I+0*input)^(2*I)", [[own * own, 0.0], [own * own, 0.0]]);
+}
+
+#[test]
+fn attributes_of_complex_numbers_and_of_few() {
+    let bench = Bench::new();
+    let numbers = [[3.0f32, 4.0], [0.0, 0.0], [-6.0, 8.0]];
+    bench.raw("c.rsf", "n1=1 n2=3", "native_complex", &numbers);
+    // Sizes 5, 0 and 10: mean 5, squares 125, variance (125 - 75)/2.
+    let wanted = "******************************************* 
+   rms, mean, norm, var, and std refer to amplitude
+
+     rms =       6.45497 
+    mean =             5 
+  2-norm =       11.1803 
+variance =            25 
+ std dev =             5 
+max real = (3,4) at 1 1 
+max imag = (-6,8) at 1 3 
+min real = (-6,8) at 1 3 
+min imag = (0,0) at 1 2 
+nonzero samples = 2 
+  total samples = 3 
+******************************************* 
+";
+    assert_eq!(bench.run("sfattr < c.rsf"), wanted);
+    bench.raw("one.rsf", "n1=1", "native_float", &[3.0f32]);
+    assert_eq!(
+        bench.run("sfattr < one.rsf want=var"),
+        "variance =             0 \n"
+    );
+    bench.raw("nan.rsf", "n1=2", "native_float", &[f32::NAN; 2]);
+    assert_eq!(
+        bench.run("sfattr < nan.rsf want=max"),
+        "     max =          -inf at 1 \n"
+    );
+    bench.raw("r.rsf", "n1=4", "native_float", &[1.0f32, -2.0, 0.0, -3.0]);
+    // Norms: how many, sums of sizes, roots of squares, third roots of third powers: 1 + 8 + 27.
+    for (lval, wanted) in [(0, "3"), (1, "6"), (2, "3.74166"), (3, "3.30193")] {
+        let said = bench.run(&format!("sfattr < r.rsf want=norm lval={lval}"));
+        assert_eq!(said, format!("  {lval}-norm = {wanted:>13} \n"));
+    }
+    assert_eq!(
+        bench.run("sfattr < r.rsf want=short"),
+        " 25.00% zeros; min: -3; max: 1 \n"
+    );
+    assert_eq!(
+        bench.run("sfattr < r.rsf want=nonzero; sfattr < r.rsf want=samples"),
+        "nonzero samples = 3 \n  total samples = 4 \n"
+    );
+}
+
+/// Panels of 1, 2, 3, 4 and of 10, 20, 30, 40.
+fn panels() -> Bench {
+    let bench = Bench::new();
+    bench.raw(
+        "p.rsf",
+        "n1=4 n2=1 n3=2",
+        "native_float",
+        &[1.0f32, 2.0, 3.0, 4.0, 10.0, 20.0, 30.0, 40.0],
+    );
+    bench
+}
+
+#[test]
+fn gains_of_bytes_are_percentages_of_panels() {
+    let bench = panels();
+    let gains = |words: &str| {
+        let said = bench.sh(&format!("sfbyte < p.rsf verb=y {words} > o.rsf"));
+        assert_eq!(said.code, 0, "{words}: {}", said.err);
+        let lines = said
+            .err
+            .lines()
+            .map(|line| line.strip_prefix("sfbyte: ").unwrap_or(line).to_string());
+        lines.collect::<Vec<_>>().join("; ")
+    };
+    for (words, wanted) in [
+        // The value at n p/100 + 1/2 of the sorted ones, counted from 0 and cut to a whole number.
+        (
+            "gainpanel=each pclip=50",
+            "panel 1: bias=0 clip=3 gpow=1; panel 2: bias=0 clip=30 gpow=1",
+        ),
+        (
+            "gainpanel=each pclip=30",
+            "panel 1: bias=0 clip=2 gpow=1; panel 2: bias=0 clip=20 gpow=1",
+        ),
+        (
+            "gainpanel=each pclip=100",
+            "panel 1: bias=0 clip=4 gpow=1; panel 2: bias=0 clip=40 gpow=1",
+        ),
+        ("gainpanel=all pclip=100", "panel 1: bias=0 clip=40 gpow=1"),
+        ("gainpanel=all pclip=25", "panel 1: bias=0 clip=20 gpow=1"),
+        ("gainpanel=2 pclip=100 bias=5", "panel 1: bias=5 clip=35 gpow=1"),
+        ("gainpanel=1 clip=7", "panel 1: bias=0 clip=7 gpow=1"),
+        ("gainpanel=all clip=7 gpow=2", "panel 1: bias=0 clip=7 gpow=2"),
+        // Means 2.5 and 25.
+        (
+            "gainpanel=each pclip=100 mean=y",
+            "panel 1: bias=2.5 clip=1.5 gpow=1; panel 2: bias=25 clip=15 gpow=1",
+        ),
+        ("gainpanel=2 pclip=100 mean=y", "panel 1: bias=25 clip=15 gpow=1"),
+        (
+            "gainpanel=all pclip=100 mean=y",
+            "panel 1: bias=13.75 clip=26.25 gpow=1",
+        ),
+        // Every second sample: 1, 3, 10, 30.
+        (
+            "gainpanel=each pclip=100 gainstep=2",
+            "panel 1: bias=0 clip=3 gpow=1; panel 2: bias=0 clip=30 gpow=1",
+        ),
+        // Powers of 10 at most, and 1 where half is the clip.
+        (
+            "gainpanel=1 pclip=100 gpow=0 phalf=85",
+            "panel 1: bias=0 clip=4 gpow=1",
+        ),
+        (
+            "gainpanel=1 clip=3.01 gpow=0 phalf=50",
+            "panel 1: bias=0 clip=3.01 gpow=10",
+        ),
+        (
+            "gainpanel=1 clip=30000 gpow=0 phalf=50",
+            "panel 1: bias=0 clip=30000 gpow=1",
+        ),
+        // 2 of 4 is a half already, and 1 of 4 becomes one by the root.
+        (
+            "gainpanel=1 clip=4 gpow=0 phalf=25",
+            "panel 1: bias=0 clip=4 gpow=1",
+        ),
+        (
+            "gainpanel=1 clip=4 gpow=0 phalf=1",
+            "panel 1: bias=0 clip=4 gpow=0.5",
+        ),
+    ] {
+        assert_eq!(gains(words), wanted, "{words}");
+    }
+    let long = (0..600).map(|i| if i % 2 == 1 { 9.0f32 } else { 1.0 });
+    bench.raw("p.rsf", "n1=600", "native_float", &long.collect::<Vec<_>>());
+    // 1/2 + 600/256 is 2 as a whole number: samples of odd numbers are not looked at.
+    assert_eq!(gains("pclip=100"), "panel 1: bias=0 clip=1 gpow=1");
+    bench.raw("p.rsf", "n1=2", "native_float", &[f32::NAN; 2]);
+    assert_eq!(gains(""), "panel 1: bias=0 clip=0 gpow=1");
+}
+
+#[test]
+fn bytes_of_values_and_their_scale() {
+    let bench = panels();
+    bench.run("sfbyte < p.rsf gainpanel=all clip=40 bar=bar.rsf minval=0 maxval=40 > o.rsf; sfbyte < p.rsf gainpanel=each clip=4 allpos=y > q.rsf; sfget < bar.rsf minval maxval n1 n2 n3 > said");
+    let bytes = |name: &str| bench.open(name).read_all::<u8>().unwrap();
+    // What lies between two bytes becomes the lower one, but below the middle, where it is the upper one.
+    let near = |found: &[u8], wanted: &[f32]| {
+        let apart = largest_difference(found.iter().map(|x| f32::from(*x)), wanted.iter().copied());
+        assert!(apart < 0.75, "{found:?} {wanted:?}");
+    };
+    // From 3 to 255 with 129 in the middle.
+    let about = |x: f32| 128.5 + 126.0 * x / 40.0;
+    near(
+        &bytes("o.rsf"),
+        &[1.0, 2.0, 3.0, 4.0, 10.0, 20.0, 30.0, 40.0].map(about),
+    );
+    near(
+        &bytes("q.rsf"),
+        &[63.5, 127.5, 191.5, 255.0, 255.0, 255.0, 255.0, 255.0],
+    );
+    bench.raw(
+        "s.rsf",
+        "n1=5",
+        "native_float",
+        &[-80.0f32, -20.0, 4.0, 20.0, f32::INFINITY],
+    );
+    let shares = [-1.0, -0.5, 0.1, 0.5, 1.0f32];
+    for (words, middle, length, less) in [
+        ("", 128.5, 126.0, 0.0),
+        ("polarity=y", 126.5, -126.0, 0.0),
+        ("symcp=y", 128.0, 127.0, 0.5),
+        ("symcp=y polarity=y", 127.0, -127.0, -0.5),
+    ] {
+        bench.run(&format!("sfbyte < s.rsf clip=40 {words} > t.rsf"));
+        near(
+            &bytes("t.rsf"),
+            &shares.map(|x| middle + length * x - less * x.signum()),
+        );
+    }
+    // The square of a half, on either side.
+    bench.run("sfbyte < s.rsf clip=40 gpow=2 > t.rsf");
+    near(&bytes("t.rsf")[3..4], &[128.5 + 126.0 / 4.0]);
+    let said = String::from_utf8(bench.bytes("said")).unwrap();
+    assert_eq!(said, "minval=0\nmaxval=40\nn1=264\nn2=1\nn3=2\n");
+    // Two reals, and 256 steps from the first to the second.
+    for panel in bytes("bar.rsf").chunks_exact(264) {
+        let real = |at: usize| f32::from_ne_bytes(panel[at..at + 4].try_into().unwrap());
+        assert_eq!((real(0), real(4)), (0.0, 40.0));
+        let steps: Vec<f32> = (0..256).map(|i| about(40.0 * i as f32 / 255.0)).collect();
+        near(&panel[8..], &steps);
+    }
+}
+
+#[test]
+fn layers_have_speeds_and_gradients_of_their_own() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=3 n2=1 d1=100 output=500 > i.rsf; sfunif2 < i.rsf n1=4 d1=250 > a.rsf; sfunif2 < i.rsf n1=4 d1=250 dvdx=0.5,0 x0=50,0 dvdz=0,2 z0=0,500 > b.rsf");
+    let column = [1500.0, 1500.0, 2000.0, 2000.0];
+    assert_eq!(bench.reals("a.rsf"), [column; 3].concat());
+    let wanted: Vec<f32> = [-25.0, 25.0, 75.0]
+        .iter()
+        .flat_map(|more| [1500.0 + more, 1500.0 + more, 2000.0, 2500.0])
+        .collect();
+    assert_eq!(bench.reals("b.rsf"), wanted);
+}
+
+#[test]
+fn noise_has_the_variance_that_is_asked_for() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=20000 > s.rsf");
+    // An even distribution of variance 3 lies within 3 of its mean; a normal one has three of a thousand beyond 3 deviations.
+    for (words, mean, most, variance) in [
+        ("type=n var=3", 0.0, 3.0, 3.0),
+        ("type=n range=2 mean=5", 5.0, 2.0, 4.0 / 3.0),
+        ("type=n", 0.0, 0.5, 1.0 / 12.0),
+        ("type=y var=4 mean=-1", -1.0, 10.0, 4.0),
+        ("type=y range=9", 0.0, 10.0, 4.0),
+        ("type=y", 0.0, 5.0, 1.0),
+    ] {
+        bench.run(&format!(
+            "sfnoise < s.rsf seed=7 rep=y {words} > n.rsf; sfnoise < s.rsf seed=7 {words} > m.rsf"
+        ));
+        let found = bench.reals("n.rsf");
+        let away: Vec<f64> = found.iter().map(|x| f64::from(*x) - mean).collect();
+        let sum: f64 = away.iter().sum();
+        let squares: f64 = away.iter().map(|x| x * x).sum();
+        let reach = largest(&away);
+        assert!(
+            reach <= most * (1.0 + 1e-6) && reach > 0.35 * most,
+            "{words}: {reach}"
+        );
+        // Of 20000 numbers; the deviation of the mean is 0.7 % and that of the variance 1 % of the whole.
+        assert!((sum / 2e4).abs() < 0.03 * f64::sqrt(variance), "{words}");
+        assert!((squares / 2e4 / variance - 1.0).abs() < 0.05, "{words}");
+        let more: Vec<f32> = found.iter().map(|x| 1.0 + x).collect();
+        assert!(
+            largest_difference(bench.reals("m.rsf"), &more) < 1e-6 * reach + 1e-6,
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn numbers_give_way_to_what_is_none() {
+    let bench = Bench::new();
+    let none = f32::NAN;
+    bench.raw(
+        "a.rsf",
+        "n1=3 n2=3",
+        "native_float",
+        &[none, 4.0, none, 1.0, none, none, -2.0, 6.0, none],
+    );
+    bench.run("sfmax < a.rsf axis=2 > m.rsf; sfmin < a.rsf axis=2 > l.rsf");
+    let (most, least) = (bench.reals("m.rsf"), bench.reals("l.rsf"));
+    assert_eq!((&most[..2], &least[..2]), (&[1.0, 6.0][..], &[-2.0, 4.0][..]));
+    assert!(most[2].is_nan() && least[2].is_nan());
+}
+
+#[test]
+fn spectra_without_a_history_have_usual_names() {
+    let bench = Bench::new();
+    let header = "n1=5 d1=2 label1=Frequency unit1=Hz";
+    bench.raw("k.rsf", header, "native_complex", &[[1.0f32, 0.0]; 5]);
+    bench.run("sffft1 inv=y < k.rsf > a.rsf; sffft3 inv=y axis=1 < k.rsf > b.rsf");
+    for (name, n, d) in [("a.rsf", 8, 0.0625), ("b.rsf", 5, 0.1)] {
+        let axis = bench.axes(name, 1).remove(0);
+        assert_eq!((axis.n, axis.o, axis.d), (n, 0.0, d), "{name}");
+        assert_eq!(axis.label.as_deref(), Some("Time"), "{name}");
+        assert_eq!(axis.unit.as_deref(), Some("s"), "{name}");
+    }
+    // A spectrum of ones is a spike.
+    assert!(largest_difference(bench.reals("a.rsf"), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) < 1e-6);
+    bench.run("sfspike n1=4 n2=2 k1=2 k2=1 > s.rsf; sfcosft < s.rsf > c.rsf; cmp c.rsf@ s.rsf@");
+    // With one sign= the sum of x cos, its ends once: 2 cos(pi k/3) of a spike at sample 1 of 0 to 3.
+    bench.run("sfcosft < s.rsf sign1=1 > c.rsf");
+    let wanted: Vec<f32> = (0..4)
+        .map(|k| 2.0 * (std::f32::consts::PI / 3.0 * k as f32).cos())
+        .collect();
+    assert!(largest_difference(&bench.reals("c.rsf")[..4], &wanted) < 1e-5);
+}
+
+#[test]
+fn a_turned_axis_runs_as_it_is_told() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=3 o1=1 d1=2 n2=2 o2=-1 output='x1+10*x2' > a.rsf");
+    for (opt, wanted) in [
+        ("y", [(5.0, -2.0), (0.0, -1.0)]),
+        ("n", [(-5.0, 2.0), (-0.0, 1.0)]),
+        ("i", [(1.0, 2.0), (-1.0, 1.0)]),
+    ] {
+        bench.run(&format!("sfreverse < a.rsf which=3 opt={opt} > b.rsf"));
+        let axes = bench.axes("b.rsf", 2);
+        assert_eq!([0, 1].map(|i| (axes[i].o, axes[i].d)), wanted, "{opt}");
+        assert_eq!(bench.reals("b.rsf"), [5.0, 3.0, 1.0, -5.0, -7.0, -9.0], "{opt}");
+    }
+}

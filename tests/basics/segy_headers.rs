@@ -1,0 +1,227 @@
+//! Headers of SEG-Y byte by byte: where the standard has each field (SEG Technical Standards Committee, SEG-Y revision 1, 2002,
+//! tables 2 and 3; revision 2.1, 2023), counted from 1 as there.
+
+use crate::bench::{Bench, ramp};
+
+/// The keys of the trace header and the first byte of each. A key ends where the next begins, the last one at byte 240.
+#[rustfmt::skip]
+pub const KEYS: [(&str, usize); 91] = [
+    ("tracl", 1), ("tracr", 5), ("fldr", 9), ("tracf", 13), ("ep", 17), ("cdp", 21), ("cdpt", 25), ("trid", 29), ("nvs", 31),
+    ("nhs", 33), ("duse", 35), ("offset", 37), ("gelev", 41), ("selev", 45), ("sdepth", 49), ("gdel", 53), ("sdel", 57),
+    ("swdep", 61), ("gwdep", 65), ("scalel", 69), ("scalco", 71), ("sx", 73), ("sy", 77), ("gx", 81), ("gy", 85),
+    ("counit", 89), ("wevel", 91), ("swevel", 93), ("sut", 95), ("gut", 97), ("sstat", 99), ("gstat", 101), ("tstat", 103),
+    ("laga", 105), ("lagb", 107), ("delrt", 109), ("muts", 111), ("mute", 113), ("ns", 115), ("dt", 117), ("gain", 119),
+    ("igc", 121), ("igi", 123), ("corr", 125), ("sfs", 127), ("sfe", 129), ("slen", 131), ("styp", 133), ("stas", 135),
+    ("stae", 137), ("tatyp", 139), ("afilf", 141), ("afils", 143), ("nofilf", 145), ("nofils", 147), ("lcf", 149),
+    ("hcf", 151), ("lcs", 153), ("hcs", 155), ("year", 157), ("day", 159), ("hour", 161), ("minute", 163), ("sec", 165),
+    ("timbas", 167), ("trwf", 169), ("grnors", 171), ("grnofr", 173), ("grnlof", 175), ("gaps", 177), ("otrav", 179),
+    ("cdpx", 181), ("cdpy", 185), ("iline", 189), ("xline", 193), ("shnum", 197), ("shsca", 201), ("tval", 203),
+    ("tconst4", 205), ("tconst2", 209), ("tunits", 211), ("device", 213), ("tscalar", 215), ("stype", 217), ("sendir", 219),
+    ("unknown", 223), ("smeas4", 225), ("smeas2", 229), ("smeasu", 231), ("unass1", 233), ("unass2", 237),
+];
+
+/// Fields of the binary header that words set, and the first byte of each in the file.
+#[rustfmt::skip]
+const WORDS: [(&str, usize); 27] = [
+    ("jobid", 3201), ("lino", 3205), ("reno", 3209), ("ntrpr", 3213), ("nart", 3215), ("hdt", 3217), ("dto", 3219),
+    ("hns", 3221), ("nso", 3223), ("format", 3225), ("fold", 3227), ("tsort", 3229), ("vscode", 3231), ("hsfs", 3233),
+    ("hsfe", 3235), ("hslen", 3237), ("hstyp", 3239), ("schn", 3241), ("hstas", 3243), ("hstae", 3245), ("htatyp", 3247),
+    ("hcorr", 3249), ("bgrcv", 3251), ("rcvm", 3253), ("mfeet", 3255), ("polyt", 3257), ("vpol", 3259),
+];
+
+/// The number in `size` bytes at byte `first` of a file.
+fn number(bytes: &[u8], first: usize, size: usize, little: bool) -> i64 {
+    let mut bytes = bytes[first - 1..][..size].to_vec();
+    if little {
+        bytes.reverse();
+    }
+    let start = if bytes[0] > 127 { -1 } else { 0 };
+    bytes.iter().fold(start, |n, byte| n << 8 | i64::from(*byte))
+}
+
+/// Two trace headers in which no two bytes that follow each other are equal, of 3 samples every 2 ms.
+fn headers(little: bool) -> Vec<Vec<u8>> {
+    let header = |trace: usize| {
+        let mut bytes: Vec<u8> = (0..240).map(|i| (i * 37 + 11 + 101 * trace) as u8).collect();
+        let order = |x: u16| if little { x.to_le_bytes() } else { x.to_be_bytes() };
+        bytes[114..116].copy_from_slice(&order(3));
+        bytes[116..118].copy_from_slice(&order(2000));
+        // Times are counted in ms.
+        bytes[214..216].copy_from_slice(&order(1));
+        bytes
+    };
+    (0..2).map(header).collect()
+}
+
+#[test]
+fn every_key_lies_where_the_standard_has_it() {
+    let bench = Bench::new();
+    for little in [false, true] {
+        let mut file = vec![0u8; 3600];
+        let order = |x: u16| if little { x.to_le_bytes() } else { x.to_be_bytes() };
+        for (at, value) in [(3216, 2000), (3220, 3), (3224, 5)] {
+            file[at..at + 2].copy_from_slice(&order(value));
+        }
+        for header in headers(little) {
+            file.extend(header);
+            for x in [1.0f32, 2.0, -3.0] {
+                file.extend(if little { x.to_le_bytes() } else { x.to_be_bytes() });
+            }
+        }
+        bench.put("a.sgy", &file);
+        bench.run("sfsegyread tape=a.sgy tfile=t.rsf hfile=h bfile=b > d.rsf");
+        assert_eq!(bench.reals("d.rsf"), [1.0, 2.0, -3.0, 1.0, 2.0, -3.0]);
+        assert_eq!(bench.bytes("b"), file[3200..3600]);
+        let found: Vec<i32> = bench.open("t.rsf").read_all().unwrap();
+        for (header, row) in headers(little).iter().zip(found.chunks_exact(91)) {
+            for (i, (name, first)) in KEYS.iter().enumerate() {
+                let end = KEYS.get(i + 1).map_or(241, |next| next.1);
+                let wanted = number(header, *first, end - first, little);
+                assert_eq!(i64::from(row[i]), wanted, "{name} little-endian {little}");
+            }
+        }
+        for axis in bench.axes("t.rsf", 2) {
+            assert_eq!((axis.o, axis.d), (0.0, 1.0));
+        }
+        // Every key by its name, in the same order.
+        let list = bench.run("sfheaderattr < t.rsf desc=y");
+        let names: Vec<&str> = list
+            .lines()
+            .filter_map(|line| line.split_once(' ').map(|(name, _)| name))
+            .filter(|name| KEYS.iter().any(|key| key.0 == *name))
+            .collect();
+        assert_eq!(names, KEYS.map(|key| key.0));
+        // The same bytes are written where the first delay is that of the data.
+        let endian = if little { "n" } else { "y" };
+        bench.run(&format!(
+            "sfsegywrite < d.rsf tape=b.sgy tfile=t.rsf hfile=h bfile=b endian={endian}"
+        ));
+        assert!(bench.bytes("b.sgy")[3200..] == file[3200..], "{little}");
+    }
+}
+
+#[test]
+fn words_go_to_the_bytes_of_the_binary_header() {
+    let bench = Bench::new();
+    bench.raw("a.rsf", "n1=4 d1=0.002 n2=3", "native_float", &ramp(12));
+    let words: String = (1..)
+        .zip(WORDS)
+        .filter(|(_, (name, _))| !["hns", "hdt", "format"].contains(name))
+        .map(|(i, (name, _))| format!(" {name}={}", 300 + i))
+        .collect();
+    bench.run(&format!(
+        "sfsegywrite < a.rsf tape=a.sgy{words}; sfsegywrite < a.rsf tape=b.sgy{words} hdt=77 endian=n format=5"
+    ));
+    for (name, little) in [("a.sgy", false), ("b.sgy", true)] {
+        let file = bench.bytes(name);
+        for (i, (key, first)) in WORDS.iter().enumerate() {
+            let size = WORDS.get(i + 1).map_or(3261, |next| next.1) - first;
+            let wanted = match *key {
+                "hns" => 4,
+                "hdt" if little => 77,
+                "hdt" => 2000,
+                "format" if little => 5,
+                "format" => 1,
+                _ => 301 + i as i64,
+            };
+            assert_eq!(number(&file, *first, size, little), wanted, "{name}: {key}");
+        }
+        // Revision 0 has nothing behind them.
+        assert!(file[3260..3600].iter().all(|byte| *byte == 0), "{name}");
+        assert_eq!(file.len(), 3600 + 3 * (240 + 16));
+    }
+    // What nobody says: the first job, line and reel.
+    bench.run("sfsegywrite < a.rsf tape=c.sgy");
+    let file = bench.bytes("c.sgy");
+    let told = [3201, 3205, 3209].map(|first| number(&file, first, 4, false));
+    assert_eq!(told, [1, 1, 1]);
+    let counted = (3213..3261)
+        .step_by(2)
+        .map(|first| number(&file, first, 2, false));
+    let named = counted.enumerate().filter(|(_, x)| *x != 0);
+    assert_eq!(named.collect::<Vec<_>>(), [(2, 2000), (4, 4), (6, 1)]);
+    // The headers of the traces say no more than their numbers, a kind, samples and interval.
+    for (i, trace) in file[3600..].chunks_exact(256).enumerate() {
+        let mut wanted = [0u8; 240];
+        for (first, value) in [(4, 1 + i as u8), (8, 1 + i as u8), (30, 1), (116, 4), (118, 0xd0)] {
+            wanted[first - 1] = value;
+        }
+        wanted[116] = 7;
+        assert_eq!(trace[..240], wanted);
+    }
+}
+
+#[test]
+fn revision_two_is_written_as_the_standard_has_it() {
+    let bench = Bench::new();
+    bench.raw("a.rsf", "n1=4 d1=0.002 n2=3", "native_float", &ramp(12));
+    for (words, little) in [("", false), ("endian=n", true)] {
+        bench.run(&format!("sfsegywrite < a.rsf tape=a.sgy format=6 {words}"));
+        let file = bench.bytes("a.sgy");
+        assert_eq!(number(&file, 3225, 2, little), 6);
+        assert_eq!(number(&file, 3221, 2, little), 4);
+        assert_eq!(number(&file, 3269, 4, little), 4, "samples");
+        let interval = number(&file, 3273, 8, little) as u64;
+        assert_eq!(f64::from_bits(interval), 2000.0, "interval in microseconds");
+        assert_eq!(
+            number(&file, 3297, 4, little),
+            0x0102_0304,
+            "the constant of the order"
+        );
+        assert_eq!(file[3500..3502], [2, 1], "revision 2.1");
+        assert_eq!(number(&file, 3503, 2, little), 1, "traces of one length");
+        assert_eq!(number(&file, 3505, 2, little), 0, "no further textual header");
+        assert_eq!(number(&file, 3507, 4, little), 0, "no further trace header");
+        assert_eq!(number(&file, 3521, 8, little), 3600, "the first trace");
+        assert_eq!(number(&file, 3529, 4, little), 0, "no trailer");
+        let sample = |k: usize| f64::from_bits(number(&file, 3841 + 8 * k, 8, little) as u64);
+        assert_eq!([0, 1, 2, 3].map(sample), [-2.25, -1.5, -0.75, 0.0]);
+    }
+}
+
+/// Letters of code page 037, from IBM's own table.
+#[test]
+fn textual_headers_are_in_ebcdic() {
+    let bench = Bench::new();
+    bench.raw("a.rsf", "n1=2 d1=0.002 n2=1", "native_float", &ramp(2));
+    bench.put("h", "C 1 AZ az 09 .<(+|&!$*);-/,%_>?`:#@'=\"~{}[]^\\\nC 2\n");
+    bench.run("sfsegywrite < a.rsf tape=a.sgy hfile=h; sfsegyread tape=a.sgy hfile=back read=d > d.rsf");
+    #[rustfmt::skip]
+    let wanted = [
+        0xc3, 0x40, 0xf1, 0x40, 0xc1, 0xe9, 0x40, 0x81, 0xa9, 0x40, 0xf0, 0xf9, 0x40, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50,
+        0x5a, 0x5b, 0x5c, 0x5d, 0x5e, 0x60, 0x61, 0x6b, 0x6c, 0x6d, 0x6e, 0x6f, 0x79, 0x7a, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f,
+        0xa1, 0xc0, 0xd0, 0xba, 0xbb, 0xb0, 0xe0,
+    ];
+    let file = bench.bytes("a.sgy");
+    assert_eq!(file[..wanted.len()], wanted);
+    assert_eq!(file[80..84], [0xc3, 0x40, 0xf2, 0x40]);
+    assert!(
+        file[84..3200].iter().all(|byte| *byte == 0x40),
+        "blanks to the end"
+    );
+    let back = bench.bytes("back");
+    assert_eq!(back.len(), 3200);
+    assert!(back.starts_with(b"C 1 AZ az 09 .<(+|&!$*);-/,%_>?`:#@'=\"~{}[]^\\   "));
+    // Whole headers are taken as they are; what is no letter becomes a blank.
+    let mut whole = vec![b'x'; 3200];
+    whole[1] = 7;
+    whole[2] = 200;
+    bench.put("h", &whole);
+    bench.run("sfsegywrite < a.rsf tape=a.sgy hfile=h");
+    assert_eq!(bench.bytes("a.sgy")[..4], [0xa7, 0x40, 0x40, 0xa7]);
+    // Both codes that end a line, and one that is no letter.
+    let mut file = bench.bytes("a.sgy");
+    file[..3].copy_from_slice(&[0x15, 0x25, 0x16]);
+    bench.put("b.sgy", &file);
+    bench.run("sfsegyread tape=b.sgy hfile=back read=d > d.rsf");
+    assert_eq!(bench.bytes("back")[..4], *b"\n\n x");
+    // The header that is made: 40 lines, the last one as the standard wants it.
+    bench.run("sfsegywrite < a.rsf tape=a.sgy; sfsegyread tape=a.sgy hfile=back read=d > d.rsf");
+    let text = String::from_utf8(bench.bytes("back")).unwrap();
+    assert!(text.starts_with("C1  WRITTEN BY "), "{text}");
+    assert!(text[80..].starts_with("C2  1 TRACES OF 2 SAMPLES, ONE EVERY 2000 MICROSECONDS  "));
+    for i in 2..39 {
+        assert_eq!(text[80 * i..80 * i + 80].trim_end(), format!("C{}", i + 1));
+    }
+    assert_eq!(text[3120..].trim_end(), "C40 END TEXTUAL HEADER");
+}
