@@ -70,6 +70,14 @@ impl Bench {
         out
     }
 
+    /// Runs a line of shell of which every command must succeed; what it says on standard error.
+    #[track_caller]
+    pub fn said(&self, line: &str) -> String {
+        let Outcome { code, err, .. } = self.sh(&format!("set -e; {line}"));
+        assert_eq!(code, 0, "{line}: {err}");
+        err
+    }
+
     /// Runs a line of shell.
     pub fn sh(&self, line: &str) -> Outcome {
         self.desk.sh(&format!("PATH=\"$PWD/bin:$PATH\"; {line}"))

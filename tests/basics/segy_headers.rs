@@ -130,7 +130,7 @@ fn words_go_to_the_bytes_of_the_binary_header() {
         assert!(file[3260..3600].iter().all(|byte| *byte == 0), "{name}");
         assert_eq!(file.len(), 3600 + 3 * (240 + 16));
     }
-    // What nobody says: the first job, line and reel.
+    // Without words for them the first three numbers of the binary header are 1.
     bench.run("sfsegywrite < a.rsf tape=c.sgy");
     let file = bench.bytes("c.sgy");
     let told = [3201, 3205, 3209].map(|first| number(&file, first, 4, false));

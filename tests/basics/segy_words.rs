@@ -2,14 +2,6 @@
 
 use crate::bench::{Bench, ramp};
 
-/// Runs a line that must succeed; what it says on standard error.
-#[track_caller]
-fn said(bench: &Bench, line: &str) -> String {
-    let done = bench.sh(line);
-    assert_eq!(done.code, 0, "{line}: {}", done.err);
-    done.err
-}
-
 /// Six traces of four samples in `a.rsf`, and as SEG-Y in `a.sgy` and SU in `a.su`; bytes are changed by [`change`].
 fn bench() -> Bench {
     let bench = Bench::new();
@@ -35,25 +27,22 @@ fn trace(k: usize) -> usize {
 #[test]
 fn verb_and_what_is_left_over() {
     let bench = bench();
-    let told = said(&bench, "sfsegyread tape=a.sgy tfile=t.rsf verb=y > d.rsf");
+    let told = bench.said("sfsegyread tape=a.sgy tfile=t.rsf verb=y > d.rsf");
     assert_eq!(
         told,
         "sfsegyread: 6 traces of 4 samples, IEEE reals, big-endian; 6 are read\n"
     );
     bench.raw("m.rsf", "n1=6", "native_int", &[0i32, 1, 0, 0, 1, 0]);
-    let told = said(
-        &bench,
-        "sfsegyread tape=a.sgy tfile=t.rsf mask=m.rsf verb=y > d.rsf",
-    );
+    let told = bench.said("sfsegyread tape=a.sgy tfile=t.rsf mask=m.rsf verb=y > d.rsf");
     assert!(told.ends_with("; 2 are read\n"), "{told}");
     assert_eq!(
-        said(&bench, "sfsegywrite < a.rsf tape=b.sgy format=6 verb=y"),
+        bench.said("sfsegywrite < a.rsf tape=b.sgy format=6 verb=y"),
         "sfsegywrite: 6 traces of 4 samples, IEEE reals of 8 bytes\n"
     );
     let mut more = bench.bytes("a.sgy");
     more.extend([7; 5]);
     bench.put("more.sgy", more);
-    let told = said(&bench, "sfsegyread tape=more.sgy tfile=t.rsf > d.rsf");
+    let told = bench.said("sfsegyread tape=more.sgy tfile=t.rsf > d.rsf");
     assert!(
         told.contains(
             "has 5 bytes behind its last whole trace: a trace of 4 samples has 256 bytes (IEEE reals)"
@@ -61,26 +50,23 @@ fn verb_and_what_is_left_over() {
         "{told}"
     );
     assert_eq!(
-        said(&bench, "sfsegyread tape=more.sgy tfile=t.rsf n2=6 > d.rsf"),
+        bench.said("sfsegyread tape=more.sgy tfile=t.rsf n2=6 > d.rsf"),
         ""
     );
-    let told = said(&bench, "sfsegyread tape=a.sgy tfile=t.rsf fold=3 > d.rsf");
+    let told = bench.said("sfsegyread tape=a.sgy tfile=t.rsf fold=3 > d.rsf");
     assert!(
         told.contains("fold= is neither a parameter nor a key of trace headers"),
         "{told}"
     );
-    assert_eq!(
-        said(&bench, "sfsegyread tape=a.sgy tfile=t.rsf gx=80 > d.rsf"),
-        ""
-    );
-    let told = said(&bench, "sfsegywrite < a.rsf tape=b.sgy traces=3");
+    assert_eq!(bench.said("sfsegyread tape=a.sgy tfile=t.rsf gx=80 > d.rsf"), "");
+    let told = bench.said("sfsegywrite < a.rsf tape=b.sgy traces=3");
     assert!(
         told.contains("traces= is neither a parameter nor a field of the binary header"),
         "{told}"
     );
     bench.put("header", format!("{:3200}", "C 1 USUAL"));
     assert_eq!(
-        said(&bench, "sfsegywrite < a.rsf tape=b.sgy verb=y"),
+        bench.said("sfsegywrite < a.rsf tape=b.sgy verb=y"),
         "sfsegywrite: hfile= is not given: the file header is taken\nsfsegywrite: 6 traces of 4 samples, IBM reals\n"
     );
     bench.run("cat a.sgy | sfsegyread n2=2 tfile=t.rsf > d.rsf");
@@ -135,7 +121,7 @@ fn intervals_without_a_sign() {
         ),
     ] {
         change(&bench, "a.sgy", "b.sgy", &[(3217, binary), (trace(0) + 116, own)]);
-        let told = said(&bench, "sfsegyread tape=b.sgy tfile=t.rsf > d.rsf");
+        let told = bench.said("sfsegyread tape=b.sgy tfile=t.rsf > d.rsf");
         let words = words.split('|').next_back().unwrap();
         assert!(
             told.contains(words) && (words.is_empty() == told.is_empty()),
@@ -172,7 +158,7 @@ fn delays_have_a_factor() {
         &[(trace(0) + 108, 3), (trace(0) + 214, 10)],
     );
     bench.run("sfsegyread tape=b.sgy tfile=t.rsf > d.rsf; sfput < d.rsf o1=0.024 > e.rsf");
-    let told = said(&bench, "sfsegywrite < e.rsf tape=c.sgy tfile=t.rsf");
+    let told = bench.said("sfsegywrite < e.rsf tape=c.sgy tfile=t.rsf");
     assert!(
         told.contains(
             "o1 is 24 ms, and tscalar of the first trace header counts delays in 10 ms: it becomes 20 ms"
@@ -186,7 +172,7 @@ fn delays_have_a_factor() {
     bench.run("sfsegyread tape=c.sgy tfile=u.rsf > d.rsf");
     assert_eq!(bench.axes("d.rsf", 2)[0].o, 0.02);
     bench.run("sfput < e.rsf o1=0.04 > f.rsf");
-    let told = said(&bench, "sfsegywrite < f.rsf tape=c.sgy tfile=t.rsf");
+    let told = bench.said("sfsegywrite < f.rsf tape=c.sgy tfile=t.rsf");
     assert!(!told.contains("it becomes"), "{told}");
 }
 
@@ -213,7 +199,7 @@ fn times_are_rounded_to_what_headers_hold() {
         ),
     ] {
         bench.raw("a.rsf", &format!("n1=2 {header}"), "native_float", &[1.0f32, 2.0]);
-        let told = said(&bench, "sfsegywrite < a.rsf tape=a.sgy");
+        let told = bench.said("sfsegywrite < a.rsf tape=a.sgy");
         assert!(
             told.contains(words) && (words.is_empty() == told.is_empty()),
             "{header}: {told}"
@@ -256,7 +242,7 @@ fn numbers_of_samples_that_words_give() {
     }
     // Neither number fills the file: that of the binary header holds.
     change(&bench, "a.sgy", "odd.sgy", &[(3221, 5), (trace(0) + 114, 7)]);
-    let told = said(&bench, "sfsegyread tape=odd.sgy tfile=t.rsf n2=1 > d.rsf");
+    let told = bench.said("sfsegyread tape=odd.sgy tfile=t.rsf n2=1 > d.rsf");
     assert!(!told.contains("which are read"), "{told}");
     assert_eq!(bench.lengths("d.rsf", 2), [5, 1]);
     let told = bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=a.rsf");
@@ -272,10 +258,7 @@ fn numbers_of_samples_that_words_give() {
 #[test]
 fn points_of_sources_and_receivers() {
     let bench = shots();
-    let told = said(
-        &bench,
-        "sfsegyread tape=a.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf",
-    );
+    let told = bench.said("sfsegyread tape=a.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf");
     assert!(
         told.contains("all coordinates of sources and receivers are 0 in the trace headers"),
         "{told}"
@@ -286,10 +269,7 @@ fn points_of_sources_and_receivers() {
         (vec![0.0; 2], vec![2, 6, 1])
     );
     assert_eq!(
-        said(
-            &bench,
-            "sfsegyread tape=g.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf"
-        ),
+        bench.said("sfsegyread tape=g.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf"),
         ""
     );
     for name in ["s.rsf", "r.rsf"] {
@@ -434,7 +414,7 @@ fn rounding_is_told_from_two_percent_on() {
     let bench = Bench::new();
     for (most, told) in [(24.0, true), (24.6, true), (26.0, false)] {
         bench.raw("a.rsf", "n1=2 d1=0.002", "native_float", &[most, 0.5f32]);
-        let words = said(&bench, "sfsegywrite < a.rsf tape=a.sgy format=3");
+        let words = bench.said("sfsegywrite < a.rsf tape=a.sgy format=3");
         assert_eq!(words.contains("round to whole numbers"), told, "{most}: {words}");
     }
 }

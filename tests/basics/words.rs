@@ -2,14 +2,6 @@
 
 use crate::bench::Bench;
 
-/// Runs a line that must succeed; what it says on standard error.
-#[track_caller]
-fn said(bench: &Bench, line: &str) -> String {
-    let done = bench.sh(line);
-    assert_eq!(done.code, 0, "{line}: {}", done.err);
-    done.err
-}
-
 /// A bench with real, complex and whole numbers.
 fn bench() -> Bench {
     let bench = Bench::new();
@@ -39,9 +31,9 @@ fn verb_tells_what_is_done() {
         ("sfspike n1=7 | sffft1", "sffft1: 7 samples padded to 8\n"),
         ("sfreverse < a.rsf which=2", "sfreverse: axis 2 is reversed\n"),
     ] {
-        let told = said(&bench, &format!("{line} verb=y > o.rsf"));
+        let told = bench.said(&format!("{line} verb=y > o.rsf"));
         assert!(told.contains(word), "{line}: {told}");
-        assert_eq!(said(&bench, &format!("{line} verb=n > o.rsf")), "", "{line}");
+        assert_eq!(bench.said(&format!("{line} verb=n > o.rsf")), "", "{line}");
     }
     bench.put("list.txt", "1 2 3\n4 5 6\n");
     bench.run("sfcsv2rsf < list.txt delimiter= > o.rsf");
@@ -76,7 +68,7 @@ fn what_is_probably_wrong_is_told() {
         ("sfin late.rsf", "the first 115998 bytes of the data are zeros"),
         ("sfin none.rsf", "all of the data are zeros"),
     ] {
-        let told = said(&bench, &format!("{line} > o.txt"));
+        let told = bench.said(&format!("{line} > o.txt"));
         assert!(
             told.contains("warning: ") && told.contains(word),
             "{line}: {told}"
@@ -92,7 +84,7 @@ fn what_is_probably_wrong_is_told() {
         "sfin end.rsf check=0",
         "sfin short.rsf",
     ] {
-        assert_eq!(said(&bench, &format!("{line} > o.txt")), "", "{line}");
+        assert_eq!(bench.said(&format!("{line} > o.txt")), "", "{line}");
     }
 }
 
@@ -144,16 +136,16 @@ fn refusals_of_single_programs() {
 fn removing_what_has_lost_its_data() {
     let bench = bench();
     bench.run("sfspike n1=3 > b.rsf; sfspike n1=3 > c.rsf; rm b.rsf@ c.rsf@");
-    let told = said(&bench, "sfrm b.rsf");
+    let told = bench.said("sfrm b.rsf");
     assert!(
         told.contains("warning: data file ./b.rsf@ of b.rsf: No such file"),
         "{told}"
     );
-    assert_eq!(said(&bench, "sfrm -f c.rsf"), "");
+    assert_eq!(bench.said("sfrm -f c.rsf"), "");
     assert!(!bench.path("b.rsf").exists() && !bench.path("c.rsf").exists());
     let told = bench.refused("sfrm b.rsf");
     assert!(told.contains("cannot read b.rsf"), "{told}");
     bench.run("sfrm -f b.rsf");
-    assert_eq!(said(&bench, "sfrm -v a.rsf"), "sfrm: a.rsf is removed\n");
+    assert_eq!(bench.said("sfrm -v a.rsf"), "sfrm: a.rsf is removed\n");
     assert!(!bench.path("a.rsf").exists() && !bench.path("a.rsf@").exists());
 }

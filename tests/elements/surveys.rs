@@ -107,6 +107,26 @@ fn states_of_other_surveys_are_refused() {
     }
 }
 
+/// A shot without data is told of, also behind a state that has it.
+#[test]
+fn silent_shots_of_a_state_are_told() {
+    let desk = desk();
+    let mut data = desk.read("data.rsf");
+    let shot = data.len() / SHOTS;
+    data[shot..2 * shot].fill(0.0);
+    desk.dataset(
+        "data.rsf",
+        &format!("n1=3 n2=2 n3=260 d3=0.0015 n4={SHOTS}"),
+        &data,
+    );
+    for more in ["checkpoint=state", "resume=state"] {
+        let said = desk
+            .ran(&format!("sfsemgrad2d-gpu < data.rsf {RUN} {more} > out.rsf"))
+            .err;
+        assert!(said.contains("the data of shot 2 are"), "{more}: {said}");
+    }
+}
+
 /// The gradient of all shots against the gradients of each of them, which are runs of their own.
 #[test]
 fn the_sum_is_that_of_its_shots() {

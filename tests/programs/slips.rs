@@ -153,7 +153,8 @@ fn a_source_in_the_first_cell_is_told() {
     for ndim in [2, 3] {
         let desk = velocity_stress::desk(ndim);
         let line = velocity_stress::line(ndim);
-        let told = "the source lies within one cell of the point zero of the axes: are the units of sou= those of the model, m?";
+        let told =
+            "the source lies within one cell of the origin: are the units of sou= those of the model, m?";
         for (x, is_told) in [(0.12, true), (0.0, false), (10.0, false), (120.0, false)] {
             desk.dataset("near.rsf", &format!("n1={ndim} n2=1"), &vec![x; ndim]);
             let run = desk.ran(&format!(

@@ -121,7 +121,7 @@ impl Line<'_> {
     }
 
     /// Whether the cell of the node `k` of the line holds fluid and rock.
-    pub(super) fn slips(&self, k: usize) -> bool {
+    pub(super) fn is_partly_fluid(&self, k: usize) -> bool {
         let z = self.depth(k);
         let shares = self.shares_of(z, Window::Cell);
         let held = (0..shares.len()).filter(|l| shares[*l].abs() > NOTHING);

@@ -14,7 +14,7 @@ const NO_SHEAR: f64 = 1e-9;
 const SHEARS: [(usize, [usize; 2]); 3] = [(5, [0, 1]), (4, [0, 2]), (6, [1, 2])];
 
 /// Replaces the shear stiffnesses of `planes` by those for a staggered grid; `line(place, beyond)` are the points half a cell
-/// beyond a line of nodes along z, x, y, `medium` is that of one of them, and `slips` says that its cell holds fluid and rock. There
+/// beyond a line of nodes along z, x, y, `medium` is that of one of them, and `is_partly_fluid` says that its cell holds fluid and rock. There
 /// the stack of both has a shear stiffness where it is tilted, of second order in the tilt: no wave of the medium has its speed.
 ///
 /// # Errors
@@ -24,7 +24,7 @@ pub(super) fn staggered<L>(
     planes: &mut Planes,
     line: impl Fn([usize; 2], [bool; 3]) -> L + Sync,
     medium: impl Fn(&L, usize) -> Result<Medium> + Sync,
-    slips: impl Fn(&L, usize) -> bool + Sync,
+    is_partly_fluid: impl Fn(&L, usize) -> bool + Sync,
 ) -> Result<()> {
     let [nz, nx, _] = grid.n();
     for (number, axes) in &SHEARS[..if grid.ndim == 3 { 3 } else { 1 }] {
@@ -33,7 +33,7 @@ pub(super) fn staggered<L>(
         plane.par_chunks_mut(nz).enumerate().try_for_each(|(at, row)| {
             let line = line([at % nx, at / nx], beyond);
             for (k, value) in row.iter_mut().enumerate() {
-                if slips(&line, k) {
+                if is_partly_fluid(&line, k) {
                     *value = 0.0;
                     continue;
                 }

@@ -83,8 +83,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let mut planes = coarse.filled(|place| line(place, [false; 3]), node)?;
     if staggered {
-        let slips = |line: &Line, k: usize| !coarse.is_outermost(line.place, k) && line.slips(k);
-        shears::staggered(&coarse, &mut planes, line, node, slips)?;
+        let is_partly_fluid =
+            |line: &Line, k: usize| !coarse.is_outermost(line.place, k) && line.is_partly_fluid(k);
+        shears::staggered(&coarse, &mut planes, line, node, is_partly_fluid)?;
     }
     coarse.write(job, "denout", &planes, staggered)
 }
@@ -315,7 +316,7 @@ impl Line<'_> {
     }
 
     /// Whether the cell of the coarse node holds fluid and rock.
-    fn slips(&self, k: usize) -> bool {
+    fn is_partly_fluid(&self, k: usize) -> bool {
         let along = self.fine.weights(0, k, self.lower);
         let mut held = [false; 2];
         self.each(&along, |cell, weights, _| {

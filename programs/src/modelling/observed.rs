@@ -202,15 +202,20 @@ pub fn is_heard(values: &[f32], weight: Option<&[f32]>) -> bool {
     }
 }
 
-/// Warns of shots, by their numbers in the survey, none of whose data counts.
-pub fn tell_silent(job: &Job, silent: &[usize], shots: usize) -> anyhow::Result<()> {
+/// Warns of shots, by their numbers in the survey, none of whose data counts: `heard` has 1 for each of the others.
+pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()> {
+    let shots = heard.len();
+    let silent: Vec<usize> = (0..shots)
+        .filter(|shot| heard[*shot] == 0)
+        .map(|shot| picks.number(shot))
+        .collect();
     let effect = match job.choice("kind")? {
         "correlation" => {
             "kind=correlation compares no trace without samples other than zero, so that they add nothing to misfit and gradient"
         }
         _ => "the misfit is that of the modelled records alone",
     };
-    let whose = match silent {
+    let whose = match silent[..] {
         [] => return Ok(()),
         _ if silent.len() == shots => "the data are".to_string(),
         [one] => format!("the data of shot {one} are"),

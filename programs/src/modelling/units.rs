@@ -40,7 +40,7 @@ pub fn regions(job: &Job, regions: &[[f64; 2]], told: [bool; 2]) {
     }
 }
 
-/// Warns of sources that all lie so near the point zero of the axes as those of a model in km would.
+/// Warns of sources that all lie so near the origin as those of a model in km would.
 pub fn sources(job: &Job, count: usize) {
     let who = if count == 1 {
         "the source lies".into()
@@ -48,7 +48,7 @@ pub fn sources(job: &Job, count: usize) {
         format!("all {count} sources lie")
     };
     job.warn(&format!(
-        "{who} within one cell of the point zero of the axes: are the units of sou= those of the model, m?"
+        "{who} within one cell of the origin: are the units of sou= those of the model, m?"
     ));
 }
 

@@ -10,7 +10,7 @@ pub fn fast_even_length(n: usize) -> usize {
 }
 
 /// The label of an axis on the other side of the transform: time and frequency change places, whatever else has a label
-/// becomes a wavenumber when `forward`, or a frequency where its unit is s (records have the label t), and keeps its label on the way back.
+/// becomes a wavenumber when `forward`, or a frequency where its unit is s (records have the label t), and keeps its label in the inverse transform.
 pub fn label(label: Option<&str>, unit: Option<&str>, forward: bool) -> Option<String> {
     let other = match label? {
         "Time" => "Frequency",

@@ -1,5 +1,5 @@
-//! Linearised modelling, gradients and images of surveys: what all methods share. A method brings what makes a shot; here its shots are shared
-//! out among ranks, their sums are made by the tree of their numbers and are saved.
+//! Linearised modelling, gradients and images of surveys: what all methods share. A method computes a shot; here shots are shared out
+//! among ranks, added by the tree of their numbers, and their sums are saved.
 
 pub mod kept;
 pub mod params;

@@ -2,17 +2,17 @@
 
 use rsf_io::Param;
 
-/// `checkpoint=`, behind shots.
+/// Where the sums over the finished shots are saved.
 pub const CHECKPOINT: Param = Param::string("checkpoint")
     .default_text("none")
     .doc("with several shots: file in which the sums over the finished shots are saved; FILE.1 is the state before that");
 
-/// `every=`, in shots.
+/// How often, in shots or as a time.
 pub const EVERY: Param = Param::string("every")
     .default_text("1")
     .doc("interval between saved states: a number of shots, or a time such as every=30s, 10min, 2h");
 
-/// `resume=`.
+/// The state from which a survey continues.
 pub const RESUME: Param = Param::string("resume")
     .default_text("none")
-    .doc("saved state from which this run continues; data, model and parameters must be the same, but threads, memory=, device=, groups and ranks may differ");
+    .doc("saved state from which this run continues; data, model and parameters must be the same, but threads, memory, devices, groups and ranks may differ");

@@ -7,8 +7,8 @@ use crate::modelling::world::World;
 use anyhow::bail;
 use std::ops::Range;
 
-/// Where a rank makes its shots. What is made of a shot has as its last word how far its waves have drifted that ran backwards, the bits of no
-/// number where none did.
+/// Where a rank computes its shots. The last word of each result is the drift of waves that ran backwards, as the bits of an `f64`: NaN where
+/// none did.
 pub enum Stations<'a> {
     /// Workers that make shots of their own, and how many each of them can make side by side.
     Own {

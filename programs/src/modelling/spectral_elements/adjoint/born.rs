@@ -12,7 +12,7 @@ use crate::modelling::linearised::{meet, survey};
 use crate::modelling::machine;
 use crate::modelling::observed::name_transposed;
 use crate::modelling::shots::ShotResult;
-use crate::modelling::spectral_elements::{outputs, plan};
+use crate::modelling::spectral_elements::outputs;
 use crate::modelling::world::World;
 use rsf_io::{Input, Job, Output};
 
@@ -58,11 +58,11 @@ fn forward<const D: usize>(
     let contents = vec![("the perturbation", Checksum::new().with(&given).end())];
     let mut kept = opened.kept(job, contents, world)?;
     let mut data = world.agree(data(job, opened, world))?;
-    let station = ready((job, opened), false, world)?;
+    let station = opened.station(job, false, world)?;
     let job: &Job = job;
     // The data go on where they are, so that a state holds nothing of them.
     world.agree(data.as_ref().map_or(Ok(()), |data| {
-        kept.load(job, 0, Sums::default())?;
+        kept.load(job, opened.run.sum, Sums::default())?;
         kept.watch(job, data);
         Ok(())
     }))?;
@@ -84,20 +84,6 @@ fn forward<const D: usize>(
         kept.behind(&(number..number + 1), Some(data), Sums::default())
     })?;
     world.agree(data.map_or(Ok(()), |data| Ok(data.finish()?)))
-}
-
-/// The engine, and with `verb=y` what there is to say of it. All ranks call it.
-fn ready<const D: usize>(
-    (job, opened): (&Job, &Opened<D>),
-    reverse: bool,
-    world: &World,
-) -> anyhow::Result<Station<D>> {
-    let station = world.agree(Station::new(job, opened, world, reverse))?;
-    if job.flag("verb")? {
-        plan::summary(job, &opened.run, &opened.step);
-        station.tell(job);
-    }
-    Ok(station)
 }
 
 /// The output of `adj=n`, on rank 0.
@@ -156,7 +142,7 @@ fn back<const D: usize>(
     if job.is_dry_run() {
         return Ok(output.map_or(Ok(()), Output::finish)?);
     }
-    let station = ready((job, opened), true, world)?;
+    let station = opened.station(job, true, world)?;
     let (name, count) = (input.name(), (1..=3).map(|axis| input.axis(axis).n).product());
     let picks = &opened.run.spreads.picks;
     let records = world.agree(Records::new(job, vec![input], picks, (count, false)))?;
@@ -167,7 +153,7 @@ fn back<const D: usize>(
         lost: [0],
         progress: Progress::new(job, opened.shots())?,
     };
-    kept.begin((job, 0), &records, &mut found, world)?;
+    kept.begin((job, opened.run.sum), &records, &mut found, world)?;
     let work = |number: usize, station: &mut Station<D>| {
         let (given, sums) = records.shot(number)?;
         let data = given.concat();

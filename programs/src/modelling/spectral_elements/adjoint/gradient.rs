@@ -12,7 +12,6 @@ use crate::modelling::linearised::{meet, survey};
 use crate::modelling::machine;
 use crate::modelling::observed::{name_gradient, tell_silent, write_misfits};
 use crate::modelling::shots::ShotResult;
-use crate::modelling::spectral_elements::plan;
 use crate::modelling::world::World;
 use anyhow::ensure;
 use rsf_io::{Axis, Job, Output, format_g};
@@ -41,11 +40,7 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     if job.is_dry_run() {
         return Ok(outputs.map_or(Ok(()), |outputs| outputs.gradient.finish())?);
     }
-    let station = world.agree(Station::new(job, &opened, world, true))?;
-    if job.flag("verb")? {
-        plan::summary(job, &opened.run, &opened.step);
-        station.tell(job);
-    }
+    let station = opened.station(job, true, world)?;
     let of_sources = by_sources
         .as_ref()
         .map_or(0, |by| by.numbers(&opened.run).iter().sum());
@@ -55,10 +50,10 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
         misfits: vec![0.0; opened.shots()],
         sources: vec![0.0; opened.shots() * of_sources],
         lost: [0; 2],
-        silent: Vec::new(),
+        heard: vec![1; opened.shots()],
         progress: Progress::new(job, opened.shots())?,
     };
-    kept.begin((job, 0), &records, &mut found, world)?;
+    kept.begin((job, opened.run.sum), &records, &mut found, world)?;
     let work = |number: usize, station: &mut Station<D>| {
         shot(
             (&opened, station),
@@ -110,7 +105,8 @@ struct Found<'a> {
     sources: Vec<f32>,
     /// Whether single precision has lost numbers of the gradient, or of the derivatives by the sources.
     lost: [u64; 2],
-    silent: Vec<usize>,
+    /// 1 for each shot of which any data count.
+    heard: Vec<u64>,
     progress: Option<Progress<'a>>,
 }
 
@@ -118,6 +114,7 @@ impl Summed for Found<'_> {
     fn sums(&mut self) -> Sums<'_> {
         let sums = self.stack.sums();
         sums.with("the misfits", 1, &mut self.misfits)
+            .with("whether data count", 1, &mut self.heard)
             .with("the derivatives by the sources", 1, &mut self.sources)
             .with("whether numbers are lost", 1, &mut self.lost)
     }
@@ -133,7 +130,7 @@ impl Summed for Found<'_> {
             return;
         };
         self.misfits[shot] = f64::from_bits(misfit);
-        self.silent.extend((heard == 0).then_some(shot));
+        self.heard[shot] = heard;
         self.lost[0] |= lost;
         self.lost[1] |= lost_sources;
         self.stack.note_read(sums);
@@ -188,12 +185,7 @@ impl Outputs {
         (found, by_sources): (Found<'_>, Option<&BySources>),
     ) -> anyhow::Result<()> {
         let spreads = &opened.run.spreads;
-        let silent: Vec<_> = found
-            .silent
-            .iter()
-            .map(|shot| spreads.picks.number(*shot))
-            .collect();
-        tell_silent(job, &silent, found.misfits.len())?;
+        tell_silent(job, &found.heard, &spreads.picks)?;
         job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
         target::write(job, self.gradient, &found.stack.total(), found.lost[0] != 0)?;
         if let (Some(files), Some(by)) = (self.sources, by_sources) {

@@ -59,11 +59,24 @@ impl<const D: usize> Opened<D> {
         self.run.spreads.count()
     }
 
+    /// The engine, of which `verb=y` tells. All ranks call it.
+    fn station(&self, job: &Job, reverse: bool, world: &World) -> anyhow::Result<Station<D>> {
+        let station = world.agree(Station::new(job, self, world, reverse))?;
+        if job.flag("verb")? {
+            self.tell(job, &station);
+        }
+        Ok(station)
+    }
+
+    fn tell(&self, job: &Job, station: &Station<D>) {
+        plan::summary(job, &self.run, &self.step);
+        station.tell(job);
+    }
+
     /// Prints the mesh and what `reverse` or a linearised run needs, of the first shot. All ranks call it.
     fn plan(&self, job: &Job, world: &World, reverse: bool) -> anyhow::Result<()> {
         let station = world.agree(Station::new(job, self, world, reverse))?;
-        plan::summary(job, &self.run, &self.step);
-        station.tell(job);
+        self.tell(job, &station);
         Ok(())
     }
 

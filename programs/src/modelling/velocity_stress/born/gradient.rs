@@ -104,11 +104,7 @@ impl Outputs {
 
     /// Writes what was found.
     fn write(mut self, job: &Job, set_up: &SetUp, found: Found) -> anyhow::Result<()> {
-        let numbers = found
-            .silent
-            .iter()
-            .map(|shot| set_up.run.spreads.picks.number(*shot));
-        observed::tell_silent(job, &numbers.collect::<Vec<_>>(), set_up.shots())?;
+        observed::tell_silent(job, &found.heard, &set_up.run.spreads.picks)?;
         job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
         if let Some(file) = self.misfit {
             observed::write_misfits(file, &shots(set_up), &found.misfits)?;
@@ -137,8 +133,8 @@ struct Found {
     misfits: Vec<f64>,
     /// Time functions that were estimated, `[shot][series][step]`.
     sources: Vec<f32>,
-    /// Numbers of shots without data.
-    silent: Vec<usize>,
+    /// 1 for each shot of which any data count.
+    heard: Vec<u64>,
 }
 
 impl Found {
@@ -154,7 +150,7 @@ impl Found {
             stack: Stack::new("the gradient", numbers, done),
             misfits: vec![0.0; shots],
             sources: vec![0.0; shots * of_sources],
-            silent: Vec::new(),
+            heard: vec![1; shots],
         }
     }
 }
@@ -163,6 +159,7 @@ impl Summed for Found {
     fn sums(&mut self) -> Sums<'_> {
         let sums = self.stack.sums();
         sums.with("the misfits", 1, &mut self.misfits)
+            .with("whether data count", 1, &mut self.heard)
             .with("the time functions", 1, &mut self.sources)
     }
 
@@ -175,7 +172,7 @@ impl Summed for Found {
         own.copy_from_slice(sources);
         if let Some((&[misfit, heard], sums)) = words.split_first_chunk() {
             self.misfits[shot] = f64::from_bits(misfit);
-            self.silent.extend((heard == 0).then_some(shot));
+            self.heard[shot] = heard;
             self.stack.note_read(sums);
         }
     }

@@ -54,7 +54,7 @@ these GPUs, groups=4 on each of the first four GPUs or, on the CPU, on a quarter
 model side by side as fill it and as its memory holds without running a step more often; groups= says how many instead (adj=n runs one at a \
 time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn; one shot alone is shared by the GPUs of all ranks, by planes of the grid, with the bits of one GPU. memory= is for all shots \
 that one GPU runs side by side, on the CPU for each shot that runs, and so is disk=. \
-Sums are made in the order of the shots, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state behind every shot (or as every= says), and \
+Shots are added by a binary tree over their numbers, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state behind every shot (or as every= says), and \
 resume= continues a run that was stopped or killed: with the same input, model and parameters the result has the same bits as \
 that of one run. With adj=n the state counts on the data file of the stopped run, which is continued.";
 
