@@ -111,3 +111,15 @@ fn places_of_data_are_those_of_every_program() {
     assert!(bench.path("sub/mine@").exists() && !bench.path("b.rsf@").exists());
     assert_eq!(bench.reals("b.rsf"), [0.0, 1.0]);
 }
+
+/// A picture of the first plane leaves three million numbers, which are more than a pipe holds: who writes them ends well.
+#[test]
+fn a_picture_reads_its_pipe_to_the_end() {
+    let bench = Bench::new();
+    for picture in ["sfgraph frame=1", "sfgrey frame=1", "sfwiggle frame=1"] {
+        let line = format!(
+            "{{ sfmath n1=100 n2=10 n3=3000 output=x1; echo $? > code; }} | {picture} > p.png; cat code"
+        );
+        assert_eq!(bench.run(&line), "0\n", "{picture}");
+    }
+}

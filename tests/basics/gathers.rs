@@ -306,6 +306,25 @@ fn picks_follow_a_ridge() {
     }
 }
 
+/// Ridges that stay where they are along axis 1 and stand 0.5 apart in neighbouring panels.
+#[test]
+fn picks_are_smoothed_from_panel_to_panel() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=31 n2=31 o2=1.5 d2=0.05 n3=9 output='20*exp(-((x2-2.25-0.25*cos(3.14159265*x3))/0.1)^2)' > scan.rsf; sfpick < scan.rsf vel0=2.25 rect2=5 > p.rsf");
+    let picks = bench.reals("p.rsf");
+    assert_eq!(picks.len(), 31 * 9);
+    // A path needs some samples from vel0= to its ridge; then it stays on it, and smooth picks are near the middle of neighbours.
+    for (number, panel) in picks.chunks(31).enumerate() {
+        let (pick, rest) = (panel[30], &panel[12..30]);
+        let error = largest(rest.iter().map(|one| (one - pick).abs()));
+        assert!(
+            error < 1e-4,
+            "picks of panel {number} differ by {error} along axis 1"
+        );
+        assert!((pick - 2.25).abs() < 0.1, "panel {number}: {pick}");
+    }
+}
+
 #[test]
 fn offsets_of_midpoint_gathers_alternate() {
     let bench = Bench::new();

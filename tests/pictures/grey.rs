@@ -458,3 +458,37 @@ fn the_binary_lists_its_programs() {
         assert!(said.contains(&format!("sfbasics {name} ")), "{name}: {said}");
     }
 }
+
+/// Half of the values have the first colour and half the last one: so has the bar, the larger half at its top.
+#[test]
+fn the_bar_of_bytes_shows_the_colours_of_their_file() {
+    let desk = Desk::new();
+    desk.bytes("bytes", "n1=5 n2=4", &[128; 20]);
+    let ends = [(-3.0f32).to_ne_bytes(), 5.0f32.to_ne_bytes()].concat();
+    let table: Vec<u8> = (0..256).map(|value| if value < 128 { 0 } else { 255 }).collect();
+    desk.bytes("bar", "n1=264 n2=1", &[ends, table].concat());
+    let pixels = desk.pixels("grey scalebar=y bar=bar.rsf color=bluered", "bytes");
+    let [left, top, width, height] = pixels.frame;
+    let beside = (left + width) as usize + 3..pixels.width;
+    let count = |is: fn(Rgb) -> bool, rows: [f64; 2]| {
+        let rows = (top + rows[0] * height) as usize..(top + rows[1] * height) as usize;
+        let places = rows.flat_map(|y| beside.clone().map(move |x| (x, y)));
+        places.filter(|(x, y)| is(pixels.at(*x, *y))).count()
+    };
+    let (upper, lower) = ([0.01, 0.49], [0.51, 0.99]);
+    assert!(count(is_red, upper) > 1000 && count(is_blue, lower) > 1000);
+    assert_eq!((count(is_blue, upper), count(is_red, lower)), (0, 0));
+}
+
+/// Four million samples are enough for a percentile: of more, some are looked at, which must not be every second of each line.
+#[test]
+fn percentiles_of_large_planes_are_those_of_all_samples() {
+    let desk = Desk::new();
+    let values: Vec<f32> = (0..2048 * 2049).map(|i| [1.0, -3.0][i % 2]).collect();
+    desk.floats("comb", "n1=2048 n2=2049", &values);
+    for (pclip, end) in [(25, 1), (75, 3)] {
+        let line = format!("grey verb=y width=100 height=100 wantaxis=n scalebar=n pclip={pclip}");
+        let said = desk.made(&line, "comb").1;
+        assert_eq!(said, format!("sfgrey: colours from -{end} to {end}\n"));
+    }
+}

@@ -1,7 +1,7 @@
 //! No input makes a picture program panic: curves and planes of any size, and parameters of any size, end in a picture or in
 //! one sentence.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, quarters};
 
 /// Numbers that pictures do not like.
 const VALUES: [f32; 16] = [
@@ -233,5 +233,27 @@ fn noise_about_zero_draws_no_seam() {
                 assert_eq!(pixels.inside(i as f64 / 20.0, k as f64 / 20.0), zero, "{colour}");
             }
         }
+    }
+}
+
+/// A box within one sample of one axis, which shows all of the other: the picture has no places that lie far outside it.
+#[test]
+fn one_sample_alone_fills_the_box() {
+    let desk = Desk::new();
+    quarters(&desk);
+    for (across, end) in [
+        ("min2=4.05 max2=4.0500001", 0.2),
+        ("min1=3.05 max1=3.0500001", 0.8),
+    ] {
+        let line = format!("grey color=bluered screenratio=0.7 {across}");
+        let pixels = desk.pixels(&line, "quarters");
+        let [red, _, blue] = pixels.inside(0.8, 0.8);
+        assert!(red > blue.saturating_add(30), "{line}");
+        let other = if end < 0.5 {
+            pixels.inside(0.8, end)
+        } else {
+            pixels.inside(0.2, end)
+        };
+        assert!(other[0].abs_diff(other[2]) < 30, "{line}: {other:?}");
     }
 }

@@ -408,3 +408,28 @@ fn dots_of_strange_values() {
     let said = desk.complaint("dots overlap=0", "zeros");
     assert!(said.contains("overlap=0: it must be more than 0"), "{said}");
 }
+
+/// Percentages cut off what is far from most values, and nothing of values that lie evenly.
+#[test]
+fn percentages_of_curves_cut_off_outliers_alone() {
+    let desk = Desk::new();
+    let mut values: Vec<f32> = (0..=100).map(|i| 100.0 + i as f32).collect();
+    // The share of the height of the box over which the curve rises from its left end to its right one.
+    let rise = |name: &str, words: &str| {
+        let pixels = desk.pixels(&format!("graph plotfat=10 {words}"), name);
+        let height = |across: f64| {
+            let places = (1..200).map(|k| f64::from(k) / 200.0);
+            let of_curve: Vec<f64> = places
+                .filter(|down| pixels.inside(across, *down) == BLUE)
+                .collect();
+            of_curve.iter().sum::<f64>() / of_curve.len() as f64
+        };
+        height(0.04) - height(0.96)
+    };
+    desk.floats("even", "n1=101", &values);
+    values[50] = 1e6;
+    desk.floats("odd", "n1=101", &values);
+    // An eighth of the span of most values is left on each side.
+    assert!(rise("even", "") > 0.85 && rise("even", "pclip=90") > 0.65);
+    assert!(rise("odd", "") < 0.01 && rise("odd", "pclip=90") > 0.3);
+}

@@ -41,6 +41,17 @@ fn picked_shots_are_those_of_the_survey() {
     ));
     let axis = &desk.axes("some.rsf", 4)[3];
     assert_eq!((axis.n, axis.o, axis.d), (3, 0.0, 1.0));
+    // They keep their numbers.
+    let run = desk.ran(&format!(
+        "{} > some.rsf",
+        with(2, "four.rsf", "rec0.rsf", "shots=2,4 verb=y")
+    ));
+    assert!(
+        ["shot 2 of 4: ", "shot 4 of 4: "]
+            .iter()
+            .all(|words| run.err.contains(words)),
+        "{run:?}"
+    );
     let run = desk.ran(&with(2, "four.rsf", "rec0.rsf", "shots=1,2,4 plan=y"));
     assert!(run.err.contains("there are 3, which takes about "), "{run:?}");
 }
