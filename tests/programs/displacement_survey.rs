@@ -116,6 +116,10 @@ fn groups_and_earlier_runs_change_no_bit() {
     ] {
         let run = desk.ran(&with(2, "sous.rsf", "recs.rsf", &format!("{extra} plan=y")));
         assert!(run.out.is_empty() && run.err.contains(wanted), "{run:?}");
+        // What a plan has to complain of a run has, too.
+        let warnings = |text: &str| text.matches("warning").count();
+        let whole = desk.ran(&format!("{} > all.rsf", with(2, "sous.rsf", "recs.rsf", extra)));
+        assert_eq!(warnings(&run.err), warnings(&whole.err), "{run:?} {whole:?}");
     }
     // A lone shot may be filmed.
     let words = "shots=2 snap=y jsnap=10 wfl=w.rsf";

@@ -168,9 +168,13 @@ fn fibres_and_rotations_are_differences_of_displacements() {
             .replace("nt=60", &format!("nt={STEPS} device=cpu"))
             .replace("tau=0.008 m0=1e12", "tau=0.016 src=force fx=1e9 fz=-7e8");
         let fibre = format!("along=along.rsf gauge={GAUGE}");
-        desk.ran(&format!(
+        let run = desk.ran(&format!(
             "{line} data=das {fibre} rotation=turn.rsf velocity=v.rsf > das.rsf"
         ));
+        assert!(
+            !run.err.contains("first line"),
+            "one direction is all that there is: {run:?}"
+        );
         desk.ran(&format!("{line} data=velocity > v1.rsf"));
         assert!(bits(&desk, "v.rsf") == bits(&desk, "v1.rsf"), "{ndim}-D");
         desk.ran(&format!(
