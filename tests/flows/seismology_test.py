@@ -18,7 +18,7 @@ try:
         import obspy
         import segyio
         import xarray
-        from obspy.core.event import Event, FocalMechanism, MomentTensor, Origin, Tensor
+        from obspy.core.event import Event, FocalMechanism, Magnitude, MomentTensor, Origin, SourceTimeFunction, Tensor
         from obspy.core.inventory import Channel, Inventory, Network, Station
 
         import rsfdata
@@ -95,6 +95,15 @@ class Seismology(Scratch):
     def test_files_that_meshes_read(self):
         seismology.stations_file(inventory(), self.path("STATIONS"))
         self.assertEqual(self.read("STATIONS").split()[:6], ["AAA", "IV", "42.710000", "13.200000", "900.00", "0.00"])
+        # Without a half duration it is that of the catalogue: 1.05e-8 times the cube root of 2.787e22 dyne cm; or half of the event's own.
+        own = event()
+        seismology.cmt_file(own, self.path("CMT"))
+        self.assertAlmostEqual(float(self.read("CMT").split("half duration:")[1].split()[0]), 0.3184, 3)
+        own.focal_mechanisms[0].moment_tensor.source_time_function = SourceTimeFunction(type="triangle", duration=0.7)
+        own.magnitudes = [Magnitude(mag=4.3, magnitude_type="Mw")]
+        seismology.cmt_file(own, self.path("CMT"))
+        self.assertIn("half duration: 0.35\n", self.read("CMT"))
+        self.assertIn(" 42.7 13.22 8.0 4.3 4.3 ", self.read("CMT").splitlines()[0])
         seismology.cmt_file(event(), self.path("CMT"), 1.5)
         # sfsem3d-gpu reads both, and hands names and time on.
         self.write("STATIONS", "AAA IV 900 500 0 10\nBBB IV 1500 1200 0 20\n")
@@ -128,6 +137,19 @@ class Seismology(Scratch):
         self.assertNotIn("station", sifaka.run("window", found, n1=1, squeeze=False).coords)
         rsfdata.write(self.path("b.rsf"), sifaka._arrays.dataset(found.isel(r=[1])))
         self.assertEqual(list(sifaka.read(self.path("b.rsf")).station.values), ["IV.BBB.00"])
+
+    def test_times_count_from_the_centre_of_the_source(self):
+        names = ["IV.AAA", "IV.BBB.00"]
+        with self.assertWarnsRegex(UserWarning, r"4 tau with stf=gauss\): give named\(\) centre="):
+            seismology.named(data(), names, event())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            late = seismology.named(data(), names, event(), centre=0.8)
+            kept = seismology.named(data(), names, event(), centre=0)
+        np.testing.assert_allclose(late.t, kept.t - 0.8)
+        first = seismology.to_stream(late, inventory(), event())[0]
+        self.assertLess(abs(first.stats.starttime - obspy.UTCDateTime("2026-03-04T05:06:07.5") + 0.795), 1e-6)
+        self.assertAlmostEqual(first.stats.sac["b"], -0.795, 6)
 
     def check(self, stream, up):
         """The traces that `named` must give; `up`: whether coordinates are in the headers."""

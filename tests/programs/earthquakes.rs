@@ -205,6 +205,52 @@ fn xml_of_data_centres_is_the_same() {
     }
 }
 
+/// A catalogue is one run of all its events: those that begin after its end are told.
+#[test]
+fn events_behind_the_end_of_a_run_are_told() {
+    let desk = desk();
+    let event = |shift: f64| cmt(4_727_150.0, 500_150.0, shift);
+    for (late, told) in [(0.01, false), (700.0, true)] {
+        desk.put("CMT", event(0.0) + &event(late));
+        let run = format!("{RUN} layers=layers.txt {GRID} cmt=CMT stations=STATIONS > a.rsf");
+        let run = desk.sh(&run);
+        let words = "1 of 2 time functions are silent through all";
+        assert!(
+            run.code == 0 && run.err.contains(words) == told,
+            "{late}: {run:?}"
+        );
+    }
+}
+
+/// A plan of a model with losses that memory does not hold tells what would fit.
+#[test]
+fn a_plan_of_any_size_tells_what_fits() {
+    let desk = desk();
+    desk.put(
+        "layers.txt",
+        "0 2500 1400 2200 60 40\n105 4000 2300 2600 200 100\n",
+    );
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.0));
+    let run = format!(
+        "{RUN} layers=layers.txt n1=4000 n2=6000 n3=6000 d1=10 d2=10 d3=10 o2=499000 o3=4726000 cmt=CMT stations=STATIONS"
+    );
+    let plan = desk.sh(&format!("{run} plan=y"));
+    assert!(plan.code == 0, "{plan:?}");
+    assert!(
+        plan.err.contains("it will be refused; a model of") && plan.err.contains("with the same frame fits"),
+        "{}",
+        plan.err
+    );
+    let run = desk.sh(&format!("{run} > a.rsf"));
+    assert!(
+        run.code == 1
+            && run
+                .err
+                .contains("plan=y tells what the run needs and what would fit"),
+        "{run:?}"
+    );
+}
+
 #[test]
 fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
     let desk = desk();

@@ -34,6 +34,7 @@ mod survey;
 
 mod times_of_data;
 mod upscaled;
+mod vectors;
 mod velocity_stress;
 
 #[path = "../support/desk.rs"]

@@ -153,6 +153,37 @@ fn picked_shots_are_taken_over() {
     assert!(desk.read("again.rsf") == desk.read("whole.rsf"));
 }
 
+/// Data of as many other shots than those that are picked.
+#[test]
+fn operators_refuse_data_of_other_shots() {
+    let desk = desk(2);
+    let line = |program: &str, extra: &str| {
+        let line = with(2, "sous.rsf", "recs.rsf", extra);
+        format!("{program} {}", line.split_once(' ').unwrap().1)
+    };
+    desk.ran(&format!(
+        "{} > late.rsf",
+        with(2, "sous.rsf", "recs.rsf", "shots=2-3")
+    ));
+    for (program, extra) in [
+        ("sfvsborn2d-gpu", "adj=y"),
+        ("sfvsgrad2d-gpu", ""),
+        ("sfvsrtm2d-gpu", ""),
+    ] {
+        let run = desk.sh(&format!(
+            "{} < late.rsf > out.rsf",
+            line(program, &format!("{extra} shots=1-2"))
+        ));
+        assert!(
+            run.code == 1
+                && run
+                    .err
+                    .contains("is of shots=2-3 and this run of shots=1-2: take the data"),
+            "{run:?}"
+        );
+    }
+}
+
 /// Gradients, images and operators of picked shots, from the data of these or of all.
 #[test]
 fn operators_take_picked_shots() {

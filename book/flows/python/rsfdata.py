@@ -172,7 +172,7 @@ class Dataset:
         """A DataArray whose dimensions are named by the labels (axis1, ... without), with coordinates and units.
 
         An axis whose label names its samples, such as "z x" of two samples or "pressure" of one sample of pressure, becomes the dimension
-        component with these names.
+        component with these names. Axes of one sample without a name behind all others are left out: a section is two-dimensional.
         attrs["history"] is the header, from which from_xarray makes one again. Names in stations= become the coordinate station.
         """
         try:
@@ -180,7 +180,11 @@ class Dataset:
         except ImportError as fault:
             raise RsfError("to_xarray() needs xarray: pip install xarray") from fault
         names, coords = [], {}
-        for number, axis in enumerate(self.axes, 1):
+        # Behind the others, axes of one sample that have no name of their own are none of the array's.
+        axes = list(self.axes)
+        while len(axes) > 1 and axes[-1].n == 1 and len(axes[-1].label.split()) != 1:
+            axes.pop()
+        for number, axis in enumerate(axes, 1):
             parts = axis.label.split()
             # One component has the name of the quantity: label="Pressure" label2="pressure".
             named = len(parts) > 1 or axis.label.lower() == (self.header.text("label") or "").lower()
@@ -194,7 +198,8 @@ class Dataset:
         attrs = {name: self.header.text(key) for key, name in kept.items() if self.header.text(key)}
         if self.header.history:
             attrs["history"] = self.header.history.decode("utf-8", "replace")
-        found = xarray.DataArray(self.array, coords, names[::-1], attrs=attrs)
+        array = self.array.reshape([axis.n for axis in reversed(axes)])
+        found = xarray.DataArray(array, coords, names[::-1], attrs=attrs)
         # Names of receivers, where no program has changed their number.
         stations = (self.header.text("stations") or "").split(",")
         whole = "r" in names and len(stations) == self.axes[names.index("r")].n and stations != [""]
@@ -245,6 +250,8 @@ def read(source, mmap=False):
 def _read(stream, name, folder, mmap):
     try:
         header, inline = _header(stream)
+        if not header.history and not inline:
+            raise RsfError("is empty, an RSF header was expected (the program that should have written it failed or was ended)")
         (form, kind), axes, path = header.format(), header.axes(), header.text("in")
         lengths = [axis.n for axis in axes]
         if any(n < 0 for n in lengths):

@@ -235,6 +235,16 @@ impl Volumes {
         }
     }
 
+    /// Whether the model is the same line along z at all places.
+    pub fn are_flat(&self) -> bool {
+        let Planes::Speeds([vp, vs]) = &self.planes else {
+            return false;
+        };
+        [vp, vs, &self.density]
+            .iter()
+            .all(|source| matches!(source, Source::Column(_)))
+    }
+
     /// Reads, checks and hands over what the padded planes `own` need of the model, in one pass, a block at a time: the
     /// coefficients that are wanted there, zeros for those that the files do not have.
     ///

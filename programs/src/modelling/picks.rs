@@ -118,10 +118,13 @@ impl Picks {
 
     /// Refuses data whose header, with the axis of its shots, says that they are of other shots. `name` is that of the data.
     pub fn same(&self, name: &str, found: Option<&str>, [own, wanted]: [&Axis; 2]) -> anyhow::Result<()> {
-        let regular = |list: Option<&str>| !list.is_some_and(|list| list.contains(','));
+        // Only shots at even distances have an axis that tells which they are.
+        let even = found.is_none_or(|list| {
+            let found = Self::parse(list, self.whole);
+            found.is_ok_and(|found| step(&found.numbers).is_some())
+        });
         let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * wanted.d.abs();
-        let places =
-            regular(found) && regular(self.listed()) && near(own.o, wanted.o) && near(own.d, wanted.d);
+        let places = even && step(&self.numbers).is_some() && near(own.o, wanted.o) && near(own.d, wanted.d);
         let words = |list: Option<&str>| list.map_or("all shots".into(), |list| format!("shots={list}"));
         ensure!(
             found == self.listed() || places,
@@ -269,6 +272,9 @@ mod tests {
         picks.same("d", Some("2-8:3"), [&own, &own]).unwrap();
         // Joined from pieces whose headers are those of the first.
         picks.same("d", Some("2-5:3"), [&own, &own]).unwrap();
+        // Cut out of the data of all shots.
+        let two = Picks::parse("1,3", 20).unwrap();
+        two.same("d", None, [&axis("1,3"), &axis("1,3")]).unwrap();
         for (list, places) in [
             (None, &all),
             (Some("1-7:3"), &axis("1-7:3")),

@@ -62,7 +62,8 @@ impl Spreads {
             &axes[1]
         };
         let picks = Picks::read(job, count)?;
-        let label = own.label.clone().or(Some("shot".into()));
+        let label = own.label.clone().filter(|label| !label.is_empty());
+        let label = label.or(Some("shot".into()));
         Ok(Self {
             axis: Axis {
                 label,

@@ -10,7 +10,8 @@
     found = sifaka.run("sfvsfd2d-gpu", ..., snap=True, wfl=True) # found["data"], found["wfl"]
     low = sifaka.run("bandpass", data.sel(component="x").T, fhi=10)
 
-    born = sifaka.linop("sfvsborn2d-gpu", vp, data, vp=vp, ...)  # a scipy.sparse.linalg.LinearOperator, for PyLops, too
+    change = xarray.concat([0 * vp] * 3, "component")            # perturbations of vp, vs and density
+    born = sifaka.linop("sfvsborn2d-gpu", change, data, vp=vp, ...)  # a scipy.sparse.linalg.LinearOperator, for PyLops, too
     sifaka.write("data.rsf", data); sifaka.read("data.rsf")
 
 Parameters are those of the programs: `print(sifaka.doc("bandpass"))` shows them. True and False become y and n, lists are joined by

@@ -5,8 +5,8 @@
     inventory, catalog = obspy.read_inventory("net.xml"), obspy.read_events("quake.xml")
     rec, names = seismology.receivers(inventory, origin=(42.7, 13.2))   # x east, y north, z down, in m
     quake = seismology.source(catalog[0], origin=(42.7, 13.2))          # sou=, src=, mxx=, ... of sfvsfd3d-gpu
-    data = sifaka.run("sfvsfd3d-gpu", rec=rec, **quake, ...)
-    data = seismology.named(data, names, catalog[0])                    # names and time stay with the traces
+    data = sifaka.run("sfvsfd3d-gpu", rec=rec, **quake, tau=tau, ...)
+    data = seismology.named(data, names, catalog[0], centre=4 * tau)    # names and time stay with the traces
     stream = seismology.to_stream(data, inventory, catalog[0])          # obspy.Stream
     stream.write("data.mseed", "MSEED"); seismology.write_sac("folder", stream)
     again = seismology.from_stream(obspy.read("data.mseed"))
@@ -98,12 +98,33 @@ def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict
     return dict(sou=np.array([[x, y, ground + place.depth]], "f4"), src="moment", **moments)
 
 
-def cmt_file(event: Any, path: str, half_duration: float = 0.0) -> None:
-    """Writes an event as the CMTSOLUTION file that cmt= of sfsem3d-gpu reads; the half duration is in s."""
+def half_duration_of(event: Any) -> float:
+    """Half of the duration of the event's source time function in s, else what the Global CMT catalogue takes for its moment, as quakeml= does."""
+    mechanism = event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
+    tensor = getattr(mechanism, "moment_tensor", None)
+    duration = getattr(getattr(tensor, "source_time_function", None), "duration", None)
+    if duration is not None:
+        return float(duration) / 2
+    _, found = origin_and_tensor(event)
+    diagonal, off = (found.m_rr, found.m_tt, found.m_pp), (found.m_rt, found.m_rp, found.m_tp)
+    moment = np.sqrt((np.square(diagonal).sum() + 2 * np.square(off).sum()) / 2)
+    return float(1.05e-8 * np.cbrt(1e7 * moment))
+
+
+def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> None:
+    """Writes an event as the CMTSOLUTION file that cmt= of sfsem3d-gpu and sfvsfd3d-gpu reads.
+
+    half_duration: in s; without it that of the event, by the rule of quakeml=: half of the duration of its source time function, else
+    1.05e-8 times the cube root of its moment in dyne cm. The file has the body-wave and surface-wave magnitudes of the event, or 0.
+    """
     place, tensor = origin_and_tensor(event)
+    half_duration = half_duration_of(event) if half_duration is None else half_duration
     time, newton_metre = place.time, 1e7
     first = f" PDE {time.year} {time.month} {time.day} {time.hour} {time.minute} {time.second + time.microsecond / 1e6:.6f}"
-    lines = [f"{first} {place.latitude} {place.longitude} {place.depth / 1000} 0 0 {event.resource_id}", f"event name: {event.resource_id}"]
+    sizes = {(found.magnitude_type or "").lower(): found.mag for found in event.magnitudes}
+    body, surface = (next((sizes[kind] for kind in kinds if kind in sizes), 0) for kinds in (("mb", "mw", "mwc"), ("ms", "ms_20", "mw", "mwc")))
+    name = str(event.resource_id).rsplit("/", 1)[-1]
+    lines = [f"{first} {place.latitude} {place.longitude} {place.depth / 1000} {body} {surface} {name}", f"event name: {name}"]
     lines += ["time shift: 0", f"half duration: {half_duration}", f"latitude: {place.latitude}", f"longitude: {place.longitude}", f"depth: {place.depth / 1000}"]
     lines += [f"M{key}: {newton_metre * getattr(tensor, 'm_' + key):.9e}" for key in ("rr", "tt", "pp", "rt", "rp", "tp")]
     with open(path, "w", encoding="utf-8") as text:
@@ -111,20 +132,41 @@ def cmt_file(event: Any, path: str, half_duration: float = 0.0) -> None:
 
 
 def stations_file(inventory: Any, path: str) -> None:
-    """Writes the STATIONS file that stations= of sfsem3d-gpu reads. Its names have no location."""
+    """Writes the STATIONS file that stations= of sfsem3d-gpu and sfvsfd3d-gpu reads.
+
+    Its names have no location: of a station with several the first one is written, with a warning that names the others.
+    """
     lines: Dict[str, str] = {}
+    missing = []
     for name, (latitude, longitude, height, depth) in places(inventory).items():
         network, station = name.split(".")[:2]
-        lines.setdefault(f"{network}.{station}", f"{station} {network} {latitude:.6f} {longitude:.6f} {height:.2f} {depth:.2f}\n")
+        if f"{network}.{station}" in lines:
+            missing.append(name)
+            continue
+        lines[f"{network}.{station}"] = f"{station} {network} {latitude:.6f} {longitude:.6f} {height:.2f} {depth:.2f}\n"
+    if missing:
+        warnings.warn(f"a STATIONS file has no locations, so these are left out: {', '.join(missing)}; stations= reads StationXML with all of them", stacklevel=2)
     with open(path, "w", encoding="utf-8") as text:
         text.writelines(lines.values())
 
 
-def named(data: xarray.DataArray, names: Sequence[str], event: Any = None) -> xarray.DataArray:
-    """The data with the names of their receivers, and the time of an event where time is 0."""
+def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centre: Optional[float] = None) -> xarray.DataArray:
+    """The data with the names of their receivers, and with times that count from the origin of an event.
+
+    centre: the time of the run, in s, at which its source has the centre of its time function: 4 tau with stf=gauss. It is taken from the
+    times t. Without it time 0 of the run is the origin time, with a warning where the run begins there.
+    """
     if data.sizes.get("r") != len(names):
         raise ValueError(f"the data have {data.sizes.get('r', 0)} receivers (dimension r), and there are {len(names)} names")
     found = data.assign_coords(station=("r", list(names)))
+    if event is not None and centre is None and "t" in data.dims and float(data.t[0]) >= 0:
+        warnings.warn(
+            "time 0 of the run is taken for the origin time of the event, and a source that begins there has its centre later (4 tau with stf=gauss): "
+            "give named() centre=, the time of that centre in s, or centre=0",
+            stacklevel=2,
+        )
+    if centre:
+        found = found.assign_coords(t=("t", data.t.values - centre, data.t.attrs))
     if event is not None:
         found.attrs["origin_time"] = str((event.preferred_origin() or event.origins[0]).time)
     return found

@@ -307,8 +307,7 @@ impl Memory {
         stress: &mut [[Register<S>; D]; D],
     ) {
         let Self { laws, variables } = self;
-        let advance = |law: &Mechanism, slot: usize, strain| relax(part, law, &mut variables[slot], strain);
-        let lost = laws.lost(part, point, gradient, advance);
+        let lost = laws.lost(part, point, gradient, &mut Advancing(variables));
         for i in 0..D {
             for c in i..D {
                 let own = match i == c {
@@ -329,24 +328,72 @@ impl Memory {
         point: usize,
         gradient: &[[Register<S>; D]; D],
     ) -> Lost<S, D> {
-        let variables = &self.variables;
-        let before = |law: &Mechanism, slot: usize, strain| relaxed(part, law, &variables[slot], strain);
-        self.laws.lost(part, point, gradient, before)
+        self.laws
+            .lost(part, point, gradient, &mut Advanced(&self.variables))
+    }
+}
+
+/// Memory variables, each of which takes something from the stress. These are traits and no closures: a closure that is not inlined has
+/// not the instructions of the processor, and calls a function for each of them.
+trait Variables<S: Simd> {
+    /// What the variable of a number takes by its law from the stress at this strain.
+    fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S>;
+}
+
+/// Variables that are advanced.
+struct Advancing<'a>(&'a mut [Lanes]);
+
+impl<S: Simd> Variables<S> for Advancing<'_> {
+    #[inline(always)]
+    fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S> {
+        relax(part, law, &mut self.0[slot], strain)
+    }
+}
+
+/// Variables that have been advanced with the same strain.
+struct Advanced<'a>(&'a [Lanes]);
+
+impl<S: Simd> Variables<S> for Advanced<'_> {
+    #[inline(always)]
+    fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S> {
+        relaxed(part, law, &self.0[slot], strain)
     }
 }
 
 impl Laws {
-    /// What the variables of a point take from its stress, by what `of` makes of a law, the number of a variable and its strain.
+    /// What the variables of a component take from the stress: those of all mechanisms of a law, or of the one that the point has.
+    #[inline(always)]
+    fn of_component<S: Simd>(
+        &self,
+        (part, own): (Part<S>, Option<usize>),
+        variables: &mut impl Variables<S>,
+        (slot, law): (usize, usize),
+        strain: Register<S>,
+    ) -> Register<S> {
+        let laws = &self.of_parts[law];
+        if let Some(mechanism) = own {
+            return variables.take(part, &laws[mechanism], slot, strain);
+        }
+        let mut sum = part.zero();
+        for (j, law) in laws.iter().enumerate() {
+            sum = sum + variables.take(part, law, slot * MECHANISMS + j, strain);
+        }
+        sum
+    }
+
+    /// What the variables of a point take from its stress.
     #[inline(always)]
     fn lost<S: Simd, const D: usize>(
         &self,
         part: Part<S>,
         point: usize,
         gradient: &[[Register<S>; D]; D],
-        mut of: impl FnMut(&Mechanism, usize, Register<S>) -> Register<S>,
+        variables: &mut impl Variables<S>,
     ) -> Lost<S, D> {
         let mut trace = gradient[0][0];
-        (1..D).for_each(|i| trace = trace + gradient[i][i]);
+        for (i, row) in gradient.iter().enumerate().skip(1) {
+            trace = trace + row[i];
+        }
         let (mut third, mut half, mut one) = (part.splat(1.0 / 3.0), part.splat(0.5), part.splat(1.0));
         let mut volume = trace;
         if let Some(strengths) = &self.strengths {
@@ -363,20 +410,9 @@ impl Laws {
             volume = volume * share;
             own = Some(mechanism);
         }
-        // The mechanisms of a component by a law, or the one that its point has: their sum.
-        let mut of_component = |slot: usize, law: usize, strain: Register<S>| {
-            let laws = &self.of_parts[law];
-            if let Some(mechanism) = own {
-                return of(&laws[mechanism], slot, strain);
-            }
-            let mut sum = part.zero();
-            for (j, law) in laws.iter().enumerate() {
-                sum = sum + of(law, slot * MECHANISMS + j, strain);
-            }
-            sum
-        };
         let first = point * components(D);
-        let bulk = of_component(first + components(D) - 1, 1, volume);
+        let last = first + components(D) - 1;
+        let bulk = self.of_component((part, own), variables, (last, 1), volume);
         let mut deviator = [[part.zero(); D]; D];
         let mut slot = first;
         for i in 0..D {
@@ -385,7 +421,7 @@ impl Laws {
                     true => one * gradient[i][i] - third * trace,
                     false => half * (gradient[i][c] + gradient[c][i]),
                 };
-                deviator[i][c] = of_component(slot, 0, strain);
+                deviator[i][c] = self.of_component((part, own), variables, (slot, 0), strain);
                 slot += 1;
             }
         }

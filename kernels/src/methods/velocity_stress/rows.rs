@@ -192,8 +192,12 @@ pub(super) trait Formula<T: Real, const N: usize> {
 #[inline(always)]
 pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
     let plane = formula.plane();
-    let splat = |w: [T; MOST]| std::array::from_fn(|m| Lane::splat(s, w[m]));
-    let weights: [[Lane<S, T>; N]; 3] = plane.weights.map(splat);
+    let mut weights = [[Lane::splat(s, T::of(0.0)); N]; 3];
+    for (to, from) in weights.iter_mut().zip(plane.weights) {
+        for (to, weight) in to.iter_mut().zip(from) {
+            *to = Lane::splat(s, *weight);
+        }
+    }
     let [start, low, high, end] = plane.z;
     // Without vector instructions, on no processor of today, the longer text serves all cells: it does nothing outside of layers.
     let one_text = const { size_of::<S::f32s>() == size_of::<f32>() };

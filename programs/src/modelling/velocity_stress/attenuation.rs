@@ -8,7 +8,7 @@ use anyhow::bail;
 use kernels::grid::Padded;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Attenuation;
-use rsf_io::{Job, NumberOrFile};
+use rsf_io::{Input, Job, NumberOrFile};
 
 /// The lower end of the band as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
@@ -16,6 +16,9 @@ const BAND: f64 = 1.0 / 12.0;
 /// The Q that coarse-grained mechanisms want: in a plane four share a block, in a volume eight. What is lost in a plane is off by
 /// 8 % of S after six wavelengths at a Q of 25, by less than 2 % at 50; in a volume by less than 2 % at 30.
 const COARSE: [f32; 2] = [50.0, 20.0];
+
+/// Numbers of a file that are read at a time.
+const CHUNK: usize = 1 << 20;
 
 /// What qp=, qs= and their companions ask for, with relaxation times for the clock of the steps.
 pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<Option<Attenuation>> {
@@ -78,18 +81,46 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
     }
 }
 
-/// Refuses factors that memory does not hold: one for P and one for S waves in every cell, each twice while they are made ready.
-pub fn fit(cells: usize) -> anyhow::Result<()> {
+/// Whether memory holds the factors: one for P and one for S waves in every cell, each twice while they are made ready. Where it does
+/// not, a plan goes on with one factor for all cells, the lowest, which needs no less memory in the run.
+///
+/// # Errors
+/// Factors that do not fit, for a run.
+pub fn fit(job: &Job, cells: usize) -> anyhow::Result<bool> {
     let needed = cells as f64 * (4 * size_of::<f32>()) as f64;
     let free = free_memory().unwrap_or(f64::INFINITY);
-    if needed > free {
-        bail!(
-            "the quality factors of {cells} cells alone need {:.2} GB of memory and {:.2} GB are free: it was not started; use a smaller grid, or leave out the losses and see with plan=y what the waves need",
-            needed / 1e9,
-            free / 1e9
-        );
+    if needed <= free {
+        return Ok(true);
     }
-    Ok(())
+    if job.flag("plan")? {
+        return Ok(false);
+    }
+    bail!(
+        "the quality factors of {cells} cells alone need {:.2} GB of memory and {:.2} GB are free: it was not started; plan=y tells what the run needs and what would fit",
+        needed / 1e9,
+        free / 1e9
+    );
+}
+
+/// The lowest of some factors that stand for a loss, 0 where none does; what is no quality factor stays, to be refused.
+pub fn lowest(factors: &[f32]) -> f32 {
+    let strange = factors.iter().copied().find(|q| q.is_nan() || *q < 0.0);
+    let losses = factors.iter().copied().filter(|q| *q > 0.0);
+    strange
+        .or_else(|| losses.min_by(f32::total_cmp))
+        .unwrap_or_default()
+}
+
+/// The same of a file, which is not held.
+fn lowest_of(file: &mut Input) -> anyhow::Result<f32> {
+    let (mut left, mut found) = (file.len(), Vec::new());
+    while left > 0 {
+        let mut part = vec![0.0; CHUNK.min(left as usize)];
+        file.read_f32(&mut part)?;
+        left -= part.len() as u64;
+        found.push(lowest(&part));
+    }
+    Ok(lowest(&found))
 }
 
 /// A number for all cells or a file with one each.
@@ -99,8 +130,10 @@ fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<V
         Some(NumberOrFile::Number(q)) => Some(vec![q]),
         Some(NumberOrFile::File(mut file)) => {
             one_a_cell(&file, &padded.model)?;
-            fit(padded.model.cells())?;
-            Some(file.read_all_f32()?)
+            Some(match fit(job, padded.model.cells())? {
+                true => file.read_all_f32()?,
+                false => vec![lowest_of(&mut file)?],
+            })
         }
     };
     refuse_low_quality(key, factors.as_deref().unwrap_or_default())?;

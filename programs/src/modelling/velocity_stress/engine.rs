@@ -7,10 +7,12 @@ use crate::modelling::plan::Report;
 use crate::modelling::shoot::{self, Resources};
 use anyhow::bail;
 use kernels::device::gpu::Gpu;
-use kernels::medium::{Destination, Filler, Medium, needed};
+use kernels::grid::Padded;
+use kernels::medium::{Destination, Filler, Findings, Medium, needed};
 use kernels::methods::velocity_stress::{Simulation, Watch, gpu};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::ParallelOptions;
+use kernels::stability::BadCell;
 use kernels::time_loop::Recorder;
 use kernels::time_loop::state::{Checkpoints, StateSource};
 use rsf_io::Job;
@@ -195,12 +197,33 @@ pub fn again(
     Ok(Some(report))
 }
 
-/// Reads the model without keeping it.
+/// Reads the model without keeping it. Where all its lines along z are the same, a few along the other axes stand for all of them.
 pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<Report> {
-    let mut watch = Watch::new(&run.shot.frame, &run.padded);
-    let report = read(job, run, volumes, (on, &mut watch))?;
+    let Some(narrow) = narrowed(run, volumes) else {
+        let mut watch = Watch::new(&run.shot.frame, &run.padded);
+        let report = read(job, run, volumes, (on, &mut watch))?;
+        plan::layers_that_grow(job, run, watch.found(), on.world)?;
+        return Ok(report);
+    };
+    let mut watch = Watch::new(&run.shot.frame, &narrow);
+    let planes = 0..narrow.n[narrow.ndim() - 1];
+    let mut found = volumes.read(&narrow, &planes, &on.machine.cpu, &mut watch);
+    let lines = |padded: &Padded| padded.model.cells() / padded.model.n[0];
+    if let Ok(Ok(found)) = &mut found {
+        // All ranks have found the same, and one of them counts it.
+        let counts = usize::from(on.world.leads());
+        found.extremes.fluids = counts * (found.extremes.fluids / lines(&narrow)) * lines(&run.padded);
+    }
+    let report = judge(job, run, volumes, (on, found))?;
     plan::layers_that_grow(job, run, watch.found(), on.world)?;
     Ok(report)
+}
+
+/// The same model with no more lines along z than what is found in it needs, where these are the same everywhere.
+fn narrowed(run: &Run, volumes: &Volumes) -> Option<Padded> {
+    let mut grid = run.padded.model.clone();
+    grid.n[1..].iter_mut().for_each(|n| *n = (*n).min(4));
+    (volumes.are_flat() && grid.n != run.padded.model.n).then(|| run.shot.frame.around(&grid))
 }
 
 /// Reads this rank's part of the model; what all ranks have found in theirs is judged.
@@ -210,8 +233,19 @@ pub fn read(
     volumes: &Volumes,
     (on, to): (Resources<'_>, &mut dyn Destination),
 ) -> anyhow::Result<Report> {
-    let (machine, world) = (on.machine, on.world);
+    let machine = on.machine;
     let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
+    judge(job, run, volumes, (on, found))
+}
+
+/// Judges what all ranks have found in the model.
+fn judge(
+    job: &Job,
+    run: &mut Run,
+    volumes: &Volumes,
+    (on, found): (Resources<'_>, anyhow::Result<Result<Findings, BadCell>>),
+) -> anyhow::Result<Report> {
+    let world = on.world;
     let whole = world.merge(world.agree(found)?);
     world.agree(whole.and_then(|whole| {
         advice::cells(job, &run.padded, volumes, &whole)?;

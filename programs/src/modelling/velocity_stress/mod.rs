@@ -12,6 +12,7 @@ mod params;
 mod places;
 mod plan;
 mod several;
+mod silent;
 pub(super) mod sources;
 mod spreads;
 

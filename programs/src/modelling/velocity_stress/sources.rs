@@ -1,5 +1,6 @@
 //! Sources in absolute units: mechanisms and histories from parameters and files. The programs on meshes read them here, too.
 
+use super::silent;
 use crate::modelling::plan::counted;
 use crate::modelling::quakes::Placed;
 use anyhow::{Context, bail};
@@ -172,7 +173,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     }
     let spans = histories.iter().map(TimeFunction::span);
     let longest = spans.map(|[begin, end]| end - begin).fold(0.0, f64::max);
-    silent(job, &sources, (nt as f64 * dt, dt), (largest, longest))?;
+    silent::refuse(job, &sources, (nt as f64 * dt, dt), (largest, longest))?;
     Ok(sources)
 }
 
@@ -270,52 +271,6 @@ fn whole(
         }
     }
     found
-}
-
-/// Refuses sources that do nothing; warns of histories, the `longest` of so many seconds, that begin after the run, have their
-/// `largest` value there, or lie between two steps.
-fn silent(
-    job: &Job,
-    sources: &Sources,
-    (duration, dt): (f64, f64),
-    (largest, longest): (f32, f64),
-) -> anyhow::Result<()> {
-    let strong = |s: &Source| match s.action {
-        Action::Moment(m) => m.iter().any(|&m| m != 0.0),
-        Action::Force(f) => f.iter().any(|&f| f != 0.0),
-    };
-    if !sources.list.iter().any(strong) {
-        bail!(
-            "all sources have the strength zero: src={} takes {}, or mech=",
-            job.choice("src")?,
-            match job.choice("src")? {
-                "moment" => "mxx=, mzz=, mxz= (3-D: myy=, mxy=, myz=)",
-                "force" => "fx=, fz= (3-D: fy=)",
-                _ => "m0=",
-            }
-        );
-    }
-    let seen = sources
-        .series
-        .iter()
-        .flatten()
-        .fold(0.0f32, |most, x| most.max(x.abs()));
-    if seen == 0.0 && longest <= dt {
-        job.warn(&format!(
-            "no step meets the histories of the sources, which last {} s: dt={dt} s is longer",
-            longest as f32
-        ));
-    } else if seen == 0.0 {
-        job.warn(&format!(
-            "the sources are silent through all {duration} s of the run: look at tau=, freq=, series= and onset="
-        ));
-    } else if seen < 0.5 * largest {
-        job.warn(&format!(
-            "the run ends after {duration} s, before the sources have reached more than {:.2} % of their largest value: raise nt=, or look at tau=, freq=, series= and onset=",
-            100.0 * seen / largest
-        ));
-    }
-    Ok(())
 }
 
 /// One action for all sources, or one each.

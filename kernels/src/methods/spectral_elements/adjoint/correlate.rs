@@ -131,24 +131,24 @@ fn accumulate(sums: &mut [Lanes], products: [[f32; LANES]; 2]) {
     }
 }
 
-/// Calls with the place of every point of a block, cofactors and one over the determinant there.
-#[inline(always)]
-fn each_point<S: Simd, const D: usize, const N: usize>(
-    (part, tables): (Part<S>, &Tables<N>),
-    block: &Block<D>,
-    mut visit: impl FnMut([usize; 3], usize, (&[[Register<S>; D]; D], Register<S>)),
-) {
-    for k in 0..if D == 3 { N } else { 1 } {
-        let layer = Layer::new(part, tables, &block.shape, k);
-        for j in 0..N {
-            let row = Row::new(part, tables, &layer, j);
-            for i in 0..N {
-                let (cofactors, determinant) = row.cofactors(part, tables, i);
-                let turn = (&cofactors, part.splat(1.0) / determinant);
-                visit([i, j, k], (k * N + j) * N + i, turn);
+/// Runs a block of text with the place of every point of a block of elements, its number, and cofactors and one over the determinant there.
+/// A closure would not do: one that is not inlined has not the instructions of the processor, and calls a function for each of them.
+macro_rules! each_point {
+    (($part:expr, $tables:expr), $block:expr, |$place:ident, $point:ident, $turn:ident| $body:block) => {
+        let last = if D == 3 { N } else { 1 };
+        for k in 0..last {
+            let layer = Layer::new($part, $tables, &$block.shape, k);
+            for j in 0..N {
+                let row = Row::new($part, $tables, &layer, j);
+                for i in 0..N {
+                    let (cofactors, determinant) = row.cofactors($part, $tables, i);
+                    let $turn = (&cofactors, $part.splat(1.0) / determinant);
+                    let ($place, $point) = ([i, j, k], (k * N + j) * N + i);
+                    $body
+                }
             }
         }
-    }
+    };
 }
 
 /// Adds a product of a point.
@@ -226,9 +226,9 @@ fn strains<S: Simd, const D: usize, const N: usize>(
     room: &Room<D>,
     sums: &mut [Lanes],
 ) {
-    each_point((part, tables), block, |place, point, turn| {
-        let of = |field| gradient::<S, D, D, N>(part, tables, field, place, turn);
-        let (one, other) = (of(&room.forward), of(&room.back));
+    each_point!((part, tables), block, |place, point, turn| {
+        let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
+        let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
         let [mut trace, mut beside] = [part.zero(); 2];
         let mut twice = part.zero();
         for c in 0..D {
@@ -246,6 +246,19 @@ fn strains<S: Simd, const D: usize, const N: usize>(
     });
 }
 
+/// Strains in Voigt's order, shears twice those of the tensor.
+#[inline(always)]
+fn in_voigts_order<S: Simd, const D: usize>(part: Part<S>, of: &[[Register<S>; D]; D]) -> [Register<S>; 6] {
+    let mut all = [part.zero(); 6];
+    for i in 0..D {
+        all[voigt::<D>(i, i)] = of[i][i];
+        for c in i + 1..D {
+            all[voigt::<D>(i, c)] = of[i][c] + of[c][i];
+        }
+    }
+    all
+}
+
 /// The products of all pairs of strains, in Voigt's order.
 #[inline(always)]
 fn pairs<S: Simd, const D: usize, const N: usize>(
@@ -255,18 +268,10 @@ fn pairs<S: Simd, const D: usize, const N: usize>(
     room: &Room<D>,
     sums: &mut [Lanes],
 ) {
-    each_point((part, tables), block, |place, point, turn| {
-        let of = |field| gradient::<S, D, D, N>(part, tables, field, place, turn);
-        let (one, other) = (of(&room.forward), of(&room.back));
-        let strains = |of: &[[Register<S>; D]; D]| {
-            let mut all = [part.zero(); 6];
-            for i in 0..D {
-                all[voigt::<D>(i, i)] = of[i][i];
-                (i + 1..D).for_each(|c| all[voigt::<D>(i, c)] = of[i][c] + of[c][i]);
-            }
-            all
-        };
-        let (one, other) = (strains(&one), strains(&other));
+    each_point!((part, tables), block, |place, point, turn| {
+        let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
+        let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
+        let (one, other) = (in_voigts_order(part, &one), in_voigts_order(part, &other));
         let sums = &mut sums[point * CONSTANTS + 2..];
         let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
         for (count, row) in met.iter().copied().enumerate() {
@@ -293,13 +298,16 @@ fn relaxing<S: Simd, const D: usize, const N: usize>(
     let Stiffness::Isotropic(moduli) = &block.stiffness else {
         return;
     };
-    let [third, half] = [1.0 / 3.0, 0.5].map(|x| part.splat(x));
-    each_point((part, tables), block, |place, point, turn| {
-        let of = |field| gradient::<S, D, D, N>(part, tables, field, place, turn);
-        let (one, other) = (of(&room.forward), of(&room.back));
+    let (third, half) = (part.splat(1.0 / 3.0), part.splat(0.5));
+    each_point!((part, tables), block, |place, point, turn| {
+        let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
+        let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
         let lost = match memory.follows_now() {
             true => memory.lost(part, point, &other),
-            false => memory.lost(part, point, &of(&room.followed)),
+            false => {
+                let followed = gradient::<S, D, D, N>(part, tables, &room.followed, place, turn);
+                memory.lost(part, point, &followed)
+            }
         };
         let [lambda, mu] = moduli[if moduli.len() == 1 { 0 } else { point }];
         let (lambda, twice_mu) = (part.load(&lambda), part.load(&mu) + part.load(&mu));
@@ -327,9 +335,9 @@ fn relaxing<S: Simd, const D: usize, const N: usize>(
         }
         let (gone, sums) = (of_bulk * lost.bulk, &mut sums[point * LOSSY + 2..]);
         let products = [trace * (beside - gone), twice, trace * gone, taken];
-        sums.iter_mut()
-            .zip(products)
-            .for_each(|(sum, x)| add(part, sum, x));
+        for (sum, x) in sums.iter_mut().zip(products) {
+            add(part, sum, x);
+        }
     });
 }
 
@@ -361,11 +369,13 @@ impl<const D: usize, const N: usize> WithSimd for InFluid<'_, D, N> {
             accumulate(sums, room.fill((block, local), forward, &back));
         }
         for part in Part::all(simd) {
-            each_point((part, tables), block, |place, point, turn| {
-                let of = |field| gradient::<S, D, 1, N>(part, tables, field, place, turn);
-                let ([one], [other]) = (of(&room.forward), of(&room.back));
+            each_point!((part, tables), block, |place, point, turn| {
+                let [one] = gradient::<S, D, 1, N>(part, tables, &room.forward, place, turn);
+                let [other] = gradient::<S, D, 1, N>(part, tables, &room.back, place, turn);
                 let mut sum = part.zero();
-                (0..D).for_each(|c| sum = one[c].mul_add(other[c], sum));
+                for c in 0..D {
+                    sum = one[c].mul_add(other[c], sum);
+                }
                 add(part, &mut sums[point * PRODUCTS + 2], sum);
             });
         }

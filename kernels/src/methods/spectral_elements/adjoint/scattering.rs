@@ -112,7 +112,9 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Relaxing<'_> {
         let of_bulk = bulk / third.mul_add(twice_mu, lambda) + part.load(of_bulk);
         let of_shear = (shear + shear) / twice_mu + part.load(of_shear);
         let mut trace = gradient[0][0];
-        (1..D).for_each(|i| trace = trace + gradient[i][i]);
+        for (i, row) in gradient.iter().enumerate().skip(1) {
+            trace = trace + row[i];
+        }
         let pressure = bulk * trace - of_bulk * lost.bulk;
         let mut stress = *gradient;
         for i in 0..D {

@@ -62,8 +62,38 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSi
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, s: S) {
-        walk::<S, T, Self, N>(s, &self);
+        match self.ends {
+            true => walk::<S, T, _, N>(s, &Ending(&self)),
+            false => walk::<S, T, Self, N>(s, &self),
+        }
     }
+}
+
+/// The end of the step behind, and no more.
+struct Ending<'a, 'b, T, const NDIM: usize, const N: usize, const LOSSY: bool>(
+    &'a AdjointStress<'b, T, NDIM, N, LOSSY>,
+);
+
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
+    for Ending<'_, '_, T, NDIM, N, LOSSY>
+{
+    fn plane(&self) -> &Plane<'_, T> {
+        &self.0.plane
+    }
+
+    #[inline(always)]
+    unsafe fn cells<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        at: (usize, usize),
+        lines: &[Line<T>; 3],
+    ) {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.end::<S, FRAMED>(s, weights, at, lines) }
+    }
+
+    fn fetch(&self, _at: usize) {}
 }
 
 impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
@@ -83,9 +113,6 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
     ) {
         // SAFETY: promised by the caller.
         unsafe {
-            if self.ends {
-                return self.end::<S, FRAMED>(s, weights, at, lines);
-            }
             self.normals::<S, FRAMED>(s, weights, at, lines);
             for_each_axis!(NDIM, t => {
                 for_each_axis!(NDIM, a => {
@@ -146,7 +173,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
     ///
     /// # Safety
     /// As for the cells.
-    #[inline(never)]
+    #[inline(always)]
     unsafe fn end<S: Simd, const FRAMED: bool>(
         &self,
         s: S,

@@ -88,6 +88,25 @@ impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
         }
     }
 
+    /// The derivative of velocity `of` along an axis.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn rate<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        w: &[Lane<S, T>; N],
+        line: &Line<T>,
+        (row, i): (usize, usize),
+        (of, along): (usize, usize),
+    ) -> Lane<S, T> {
+        let from = self.0.velocity[of].wrapping_add(self.0.plane.at(row, i));
+        let slope = (Slope::of_velocity(of, along), i);
+        // SAFETY: promised by the caller.
+        unsafe { self.slope::<S, FRAMED>(s, (from, w), line, slope) }
+    }
+
     /// Adds to stress `k` what the changes make of the rates of strain.
     ///
     /// # Safety
@@ -148,13 +167,9 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Of<'_, T, NDI
                 });
                 return;
             }
-            let rate = |of: usize, along: usize| {
-                let from = (d.velocity[of].wrapping_add(at), &weights[along]);
-                self.slope::<S, FRAMED>(s, from, &lines[along], (Slope::of_velocity(of, along), i))
-            };
             let lossy = !d.relaxing[0].is_null();
             let mut e = [zero; 3];
-            for_each_axis!(NDIM, t => { e[t] = rate(t, t); });
+            for_each_axis!(NDIM, t => { e[t] = self.rate::<S, FRAMED>(s, &weights[t], &lines[t], (row, i), (t, t)); });
             for_each_axis!(NDIM, t => {
                 let mut sums = [zero; 2];
                 for_each_axis!(NDIM, a => {
@@ -168,7 +183,9 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Of<'_, T, NDI
             for_each_axis!(NDIM, t => {
                 for_each_axis!(NDIM, a => {
                     if a > t {
-                        let (k, e) = (PAIR[t][a], rate(a, t) + rate(t, a));
+                        let k = PAIR[t][a];
+                        let e = self.rate::<S, FRAMED>(s, &weights[t], &lines[t], (row, i), (a, t))
+                            + self.rate::<S, FRAMED>(s, &weights[a], &lines[a], (row, i), (t, a));
                         let strong = Lane::load(s, d.stiffness[3 + k].add(at)) * e;
                         let weak = match lossy {
                             true => Lane::load(s, d.relaxing[3 + k].add(at)) * e,
