@@ -136,7 +136,7 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
     for round in 0..8 {
         let mut case = any(&mut random);
         case.more = if case.ndim == 3 { 9 } else { 14 };
-        case.nt = if case.ndim == 3 { 15 } else { 40 };
+        case.nt = if case.ndim == 3 { 10 } else { 24 };
         compare(open, &case, 2 + round % 2, &mut random);
     }
     // Every kind of run that chance may leave out: an inside with kernels of its own, a surface over layers, a surface with a sponge and
@@ -145,7 +145,7 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
     for ndim in [2, 3] {
         let plain = Case {
             more: if ndim == 3 { 12 } else { 14 },
-            nt: 18,
+            nt: 12,
             parameters: Parameters::Impedances,
             ..plain(ndim)
         };

@@ -128,14 +128,14 @@ fn shots_side_by_side_have_the_bits_of_one<A: Accelerator>(open: Open<A>) {
         let mut case = any(&mut random);
         // Images of converted waves need an isotropic medium.
         case.anisotropic = false;
-        case.nt = if case.ndim == 3 { 20 } else { 40 };
+        case.nt = if case.ndim == 3 { 12 } else { 24 };
         compare(open, (&case, 2 + round % 3), &mut random);
     }
     // Large enough for kernels of the inside.
     for ndim in [2, 3] {
         let case = Case {
             more: 9,
-            nt: 18,
+            nt: 12,
             ..plain(ndim)
         };
         compare(open, (&case, 2), &mut random);

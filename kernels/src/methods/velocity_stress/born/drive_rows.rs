@@ -88,7 +88,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
         }
     }
 
-    /// The derivative of velocity `of` along an axis.
+    /// A derivative of a velocity.
     ///
     /// # Safety
     /// As for the cells.
@@ -96,15 +96,13 @@ impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
     unsafe fn rate<S: Simd, const FRAMED: bool>(
         &self,
         s: S,
-        w: &[Lane<S, T>; N],
-        line: &Line<T>,
+        (w, line): (&[Lane<S, T>; N], &Line<T>),
         (row, i): (usize, usize),
-        (of, along): (usize, usize),
+        slope: Slope,
     ) -> Lane<S, T> {
-        let from = self.0.velocity[of].wrapping_add(self.0.plane.at(row, i));
-        let slope = (Slope::of_velocity(of, along), i);
+        let from = self.0.velocity[slope.of].wrapping_add(self.0.plane.at(row, i));
         // SAFETY: promised by the caller.
-        unsafe { self.slope::<S, FRAMED>(s, (from, w), line, slope) }
+        unsafe { self.slope::<S, FRAMED>(s, (from, w), line, (slope, i)) }
     }
 
     /// Adds to stress `k` what the changes make of the rates of strain.
@@ -169,7 +167,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Of<'_, T, NDI
             }
             let lossy = !d.relaxing[0].is_null();
             let mut e = [zero; 3];
-            for_each_axis!(NDIM, t => { e[t] = self.rate::<S, FRAMED>(s, &weights[t], &lines[t], (row, i), (t, t)); });
+            for_each_axis!(NDIM, t => { e[t] = self.rate::<S, FRAMED>(s, (&weights[t], &lines[t]), (row, i), Slope::of_velocity(t, t)); });
             for_each_axis!(NDIM, t => {
                 let mut sums = [zero; 2];
                 for_each_axis!(NDIM, a => {
@@ -184,8 +182,8 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Of<'_, T, NDI
                 for_each_axis!(NDIM, a => {
                     if a > t {
                         let k = PAIR[t][a];
-                        let e = self.rate::<S, FRAMED>(s, &weights[t], &lines[t], (row, i), (a, t))
-                            + self.rate::<S, FRAMED>(s, &weights[a], &lines[a], (row, i), (t, a));
+                        let e = self.rate::<S, FRAMED>(s, (&weights[t], &lines[t]), (row, i), Slope::of_velocity(a, t))
+                            + self.rate::<S, FRAMED>(s, (&weights[a], &lines[a]), (row, i), Slope::of_velocity(t, a));
                         let strong = Lane::load(s, d.stiffness[3 + k].add(at)) * e;
                         let weak = match lossy {
                             true => Lane::load(s, d.relaxing[3 + k].add(at)) * e,
