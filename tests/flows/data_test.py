@@ -82,6 +82,8 @@ class Reading(Scratch):
         ):
             with self.assertRaisesRegex(RsfError, words):
                 rsfdata.read(io.BytesIO(text))
+        with self.assertRaisesRegex(RsfError, "is empty, an RSF header was expected"):
+            rsfdata.read(io.BytesIO())
         with self.assertRaisesRegex(RsfError, "cannot read nothing.rsf: No such file"):
             rsfdata.read("nothing.rsf")
 
@@ -191,6 +193,10 @@ class Writing(Scratch):
         for label, dims in (("Pressure", ("component", "r")), ("Velocity", ("pressure", "r"))):
             one = rsfdata.Dataset(np.arange(3.0).reshape(1, 3), [Axis(3, label="r"), Axis(1, label="pressure")], rsfdata.Header(f"label={label}\n".encode()))
             self.assertEqual(one.to_xarray().dims, dims)
+        # What a section has behind its two axes, and a component that was taken out of two.
+        for label, dims in (("", ("t", "r")), ("z x", ("t", "r")), ("shot", ("shot", "t", "r"))):
+            section = rsfdata.Dataset(np.zeros((1, 2, 3)), [Axis(3, label="r"), Axis(2, label="t"), Axis(1, label=label)])
+            self.assertEqual(section.to_xarray().dims, dims)
         with self.assertRaisesRegex(RsfError, "not regular"):
             rsfdata.from_xarray(found.assign_coords(Time=[0, 1, 2, 7]))
 

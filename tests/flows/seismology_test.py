@@ -104,6 +104,11 @@ class Seismology(Scratch):
         seismology.cmt_file(own, self.path("CMT"))
         self.assertIn("half duration: 0.35\n", self.read("CMT"))
         self.assertIn(" 42.7 13.22 8.0 4.3 4.3 ", self.read("CMT").splitlines()[0])
+        second = inventory()
+        second[0][1].channels.append(second[0][1].channels[0].copy())
+        second[0][1].channels[1].location_code = "10"
+        with self.assertWarnsRegex(UserWarning, "has no locations, so these are left out: IV.BBB.10"):
+            seismology.stations_file(second, self.path("STATIONS"))
         seismology.cmt_file(event(), self.path("CMT"), 1.5)
         # sfsem3d-gpu reads both, and hands names and time on.
         self.write("STATIONS", "AAA IV 900 500 0 10\nBBB IV 1500 1200 0 20\n")

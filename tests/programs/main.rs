@@ -34,6 +34,7 @@ mod survey;
 
 mod times_of_data;
 mod upscaled;
+#[cfg(target_arch = "x86_64")]
 mod vectors;
 mod velocity_stress;
 

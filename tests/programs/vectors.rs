@@ -4,11 +4,10 @@ use crate::built;
 use std::fs;
 use std::path::Path;
 
-/// The instructions of vectors are functions that must be compiled into the formulas that use them. One that is left as a function of
-/// its own is called, with all numbers through memory, by a closure or a function that was not inlined into code for that processor:
-/// spectral elements with attenuation took 2.3 times as long that way. A program's table of symbols tells.
+/// Vector instructions are functions that must be inlined into the formulas that use them. A closure that was not inlined into code for
+/// the processor calls them instead, with all numbers through memory: spectral elements with attenuation took 2.3 times as long
+/// (`kernels/benches/RESULTS-ELEMENTS.md`). Then a program's symbols have the instruction.
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn vector_instructions_stand_in_their_formulas() {
     for name in [
         "sfewefd2d-gpu",

@@ -172,7 +172,8 @@ class Dataset:
         """A DataArray whose dimensions are named by the labels (axis1, ... without), with coordinates and units.
 
         An axis whose label names its samples, such as "z x" of two samples or "pressure" of one sample of pressure, becomes the dimension
-        component with these names. Axes of one sample without a name behind all others are left out: a section is two-dimensional.
+        component with these names. Trailing axes of one sample are dropped, unless a single
+        word names them.
         attrs["history"] is the header, from which from_xarray makes one again. Names in stations= become the coordinate station.
         """
         try:
@@ -180,7 +181,7 @@ class Dataset:
         except ImportError as fault:
             raise RsfError("to_xarray() needs xarray: pip install xarray") from fault
         names, coords = [], {}
-        # Behind the others, axes of one sample that have no name of their own are none of the array's.
+        # Trailing axes of one sample are dropped, unless a single word names them: several name samples that a program has taken away.
         axes = list(self.axes)
         while len(axes) > 1 and axes[-1].n == 1 and len(axes[-1].label.split()) != 1:
             axes.pop()

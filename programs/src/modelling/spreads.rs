@@ -123,6 +123,18 @@ Madagascar (shots=2 takes the second)"
         })
     }
 
+    /// Refuses data, with shots along axis 4, whose header says that they are of other shots than those that are picked.
+    pub fn same_shots(&self, data: &Input) -> anyhow::Result<()> {
+        let listed = data.header().text("shots");
+        let axes = [&data.axis(4), &self.axis];
+        self.picks.same(&data.name(), listed.as_deref(), axes)
+    }
+
+    /// Whether data of so many shots can be those that are picked, and not those of the whole survey.
+    pub fn picks_alone(&self, shots: usize) -> bool {
+        shots == self.count() && shots != self.picks.whole()
+    }
+
     /// Gives the data an axis of shots, where there are several or some were picked, and says which were.
     pub fn head(&self, outputs: &mut Outputs) {
         if self.count() > 1 || self.picks.listed().is_some() {

@@ -77,13 +77,18 @@ def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0) 
     return np.array(points, "f4"), list(found)
 
 
+def moment_tensor(event: Any) -> Any:
+    """That of the mechanism that the event prefers, else of its first one. Errors: an event without one."""
+    mechanism = event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
+    found = getattr(mechanism, "moment_tensor", None)
+    if getattr(found, "tensor", None) is None:
+        raise ValueError(f"{event.resource_id}: the event has no moment tensor, from which the source is made")
+    return found
+
+
 def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
     """Those that the event prefers, else the first. Errors: an event without a moment tensor."""
-    mechanism = event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
-    tensor = getattr(getattr(mechanism, "moment_tensor", None), "tensor", None)
-    if tensor is None:
-        raise ValueError(f"{event.resource_id}: the event has no moment tensor, from which the source is made")
-    return event.preferred_origin() or event.origins[0], tensor
+    return event.preferred_origin() or event.origins[0], moment_tensor(event).tensor
 
 
 def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict[str, Any]:
@@ -100,13 +105,12 @@ def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict
 
 def half_duration_of(event: Any) -> float:
     """Half of the duration of the event's source time function in s, else what the Global CMT catalogue takes for its moment, as quakeml= does."""
-    mechanism = event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
-    tensor = getattr(mechanism, "moment_tensor", None)
-    duration = getattr(getattr(tensor, "source_time_function", None), "duration", None)
+    found = moment_tensor(event)
+    duration = getattr(found.source_time_function, "duration", None)
     if duration is not None:
         return float(duration) / 2
-    _, found = origin_and_tensor(event)
-    diagonal, off = (found.m_rr, found.m_tt, found.m_pp), (found.m_rt, found.m_rp, found.m_tp)
+    tensor = found.tensor
+    diagonal, off = (tensor.m_rr, tensor.m_tt, tensor.m_pp), (tensor.m_rt, tensor.m_rp, tensor.m_tp)
     moment = np.sqrt((np.square(diagonal).sum() + 2 * np.square(off).sum()) / 2)
     return float(1.05e-8 * np.cbrt(1e7 * moment))
 

@@ -333,8 +333,8 @@ impl Memory {
     }
 }
 
-/// Memory variables, each of which takes something from the stress. These are traits and no closures: a closure that is not inlined has
-/// not the instructions of the processor, and calls a function for each of them.
+/// Memory variables, each of which takes something from the stress. This is a trait, for a closure that is not inlined would be compiled
+/// without the processor's vector instructions and call a function for each of them.
 trait Variables<S: Simd> {
     /// What the variable of a number takes by its law from the stress at this strain.
     fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S>;

@@ -82,11 +82,11 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
 }
 
 /// Whether memory holds the factors: one for P and one for S waves in every cell, each twice while they are made ready. Where it does
-/// not, a plan goes on with one factor for all cells, the lowest, which needs no less memory in the run.
+/// not, a plan goes on with the lowest one for all cells: it tells what the run would need all the same.
 ///
 /// # Errors
 /// Factors that do not fit, for a run.
-pub fn fit(job: &Job, cells: usize) -> anyhow::Result<bool> {
+pub fn fits(job: &Job, cells: usize) -> anyhow::Result<bool> {
     let needed = cells as f64 * (4 * size_of::<f32>()) as f64;
     let free = free_memory().unwrap_or(f64::INFINITY);
     if needed <= free {
@@ -102,7 +102,7 @@ pub fn fit(job: &Job, cells: usize) -> anyhow::Result<bool> {
     );
 }
 
-/// The lowest of some factors that stand for a loss, 0 where none does; what is no quality factor stays, to be refused.
+/// The lowest factor that is a loss, 0 where none is; a number that is no quality factor is returned first, so that it is refused.
 pub fn lowest(factors: &[f32]) -> f32 {
     let strange = factors.iter().copied().find(|q| q.is_nan() || *q < 0.0);
     let losses = factors.iter().copied().filter(|q| *q > 0.0);
@@ -111,7 +111,7 @@ pub fn lowest(factors: &[f32]) -> f32 {
         .unwrap_or_default()
 }
 
-/// The same of a file, which is not held.
+/// The same of a file, of which a part at a time is held.
 fn lowest_of(file: &mut Input) -> anyhow::Result<f32> {
     let (mut left, mut found) = (file.len(), Vec::new());
     while left > 0 {
@@ -130,7 +130,7 @@ fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<V
         Some(NumberOrFile::Number(q)) => Some(vec![q]),
         Some(NumberOrFile::File(mut file)) => {
             one_a_cell(&file, &padded.model)?;
-            Some(match fit(job, padded.model.cells())? {
+            Some(match fits(job, padded.model.cells())? {
                 true => file.read_all_f32()?,
                 false => vec![lowest_of(&mut file)?],
             })

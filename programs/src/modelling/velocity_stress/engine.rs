@@ -199,27 +199,27 @@ pub fn again(
 
 /// Reads the model without keeping it. Where all its lines along z are the same, a few along the other axes stand for all of them.
 pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<Report> {
-    let Some(narrow) = narrowed(run, volumes) else {
-        let mut watch = Watch::new(&run.shot.frame, &run.padded);
-        let report = read(job, run, volumes, (on, &mut watch))?;
-        plan::layers_that_grow(job, run, watch.found(), on.world)?;
-        return Ok(report);
+    let narrow = narrowed(run, volumes);
+    let mut watch = Watch::new(&run.shot.frame, narrow.as_ref().unwrap_or(&run.padded));
+    let report = match &narrow {
+        None => read(job, run, volumes, (on, &mut watch))?,
+        Some(narrow) => {
+            let planes = 0..narrow.n[narrow.ndim() - 1];
+            let mut found = volumes.read(narrow, &planes, &on.machine.cpu, &mut watch);
+            if let Ok(Ok(found)) = &mut found {
+                // Every rank has found the same fluids, and one of them counts those of the whole model.
+                let times = run.padded.model.cells() / run.padded.model.n[0];
+                let of_line = found.extremes.fluids * narrow.model.n[0] / narrow.model.cells();
+                found.extremes.fluids = if on.world.leads() { of_line * times } else { 0 };
+            }
+            judge(job, run, volumes, (on, found))?
+        }
     };
-    let mut watch = Watch::new(&run.shot.frame, &narrow);
-    let planes = 0..narrow.n[narrow.ndim() - 1];
-    let mut found = volumes.read(&narrow, &planes, &on.machine.cpu, &mut watch);
-    let lines = |padded: &Padded| padded.model.cells() / padded.model.n[0];
-    if let Ok(Ok(found)) = &mut found {
-        // All ranks have found the same, and one of them counts it.
-        let counts = usize::from(on.world.leads());
-        found.extremes.fluids = counts * (found.extremes.fluids / lines(&narrow)) * lines(&run.padded);
-    }
-    let report = judge(job, run, volumes, (on, found))?;
     plan::layers_that_grow(job, run, watch.found(), on.world)?;
     Ok(report)
 }
 
-/// The same model with no more lines along z than what is found in it needs, where these are the same everywhere.
+/// The grid of a few lines along z, which tell all of a model that has the same line everywhere; `None` for other models.
 fn narrowed(run: &Run, volumes: &Volumes) -> Option<Padded> {
     let mut grid = run.padded.model.clone();
     grid.n[1..].iter_mut().for_each(|n| *n = (*n).min(4));

@@ -98,7 +98,8 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
     Ok(Files::Layers(grid, [vp, vs, density]))
 }
 
-/// The quality factors of P and S waves in all cells of a grid, where layers= has them; one for all cells in a plan whose cells memory does not hold.
+/// The quality factors of P and S waves in all cells of a grid, where layers= has them. Where memory
+/// does not hold those of all cells, a plan gets the lowest one alone.
 ///
 /// # Errors
 /// Quality factors on the command line, too.
@@ -109,7 +110,7 @@ pub fn quality(job: &Job, grid: &Grid) -> anyhow::Result<Option<[Vec<f32>; 2]>> 
     if let Some(word) = ["qp", "qs"].into_iter().find(|word| job.given(word)) {
         bail!("{word}= and the columns Qp and Qs of layers= both say what is lost: leave out one of them");
     }
-    let fits = attenuation::fit(job, grid.cells())?;
+    let fits = attenuation::fits(job, grid.cells())?;
     let column = table.column(grid.n[0], grid.o[0].into(), grid.d[0].into());
     Ok(Some([0, 1].map(|k| {
         let line: Vec<f32> = column

@@ -131,8 +131,9 @@ fn accumulate(sums: &mut [Lanes], products: [[f32; LANES]; 2]) {
     }
 }
 
-/// Runs a block of text with the place of every point of a block of elements, its number, and cofactors and one over the determinant there.
-/// A closure would not do: one that is not inlined has not the instructions of the processor, and calls a function for each of them.
+/// Repeats its body, in a function with the constants `D` and `N`, for every point of a block of elements: with the place of the point in
+/// its element, its number, and the cofactors and one over the determinant there. This is a macro, for a closure that is not inlined would be
+/// compiled without the processor's vector instructions and call a function for each of them.
 macro_rules! each_point {
     (($part:expr, $tables:expr), $block:expr, |$place:ident, $point:ident, $turn:ident| $body:block) => {
         let last = if D == 3 { N } else { 1 };

@@ -86,11 +86,26 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
         &self,
         s: S,
         weights: &[[Lane<S, T>; N]; 3],
-        at: (usize, usize),
+        (row, i): (usize, usize),
         lines: &[Line<T>; 3],
     ) {
+        let step = self.0;
         // SAFETY: promised by the caller.
-        unsafe { self.0.end::<S, FRAMED>(s, weights, at, lines) }
+        unsafe {
+            for_each_axis!(NDIM, t => {
+                for_each_axis!(NDIM, a => {
+                    if a >= t {
+                        let mut back = step.slope::<S, FRAMED>(s, weights, (row, i), lines, Slope::of_velocity(a, t));
+                        if a > t {
+                            let other = Slope::of_velocity(t, a);
+                            back = back + step.slope::<S, FRAMED>(s, weights, (row, i), lines, other);
+                        }
+                        let p = step.stress[PAIR[t][a]].add(step.plane.at(row, i));
+                        (Lane::load(s, p.cast_const()) - back).store(p);
+                    }
+                });
+            });
+        }
     }
 
     fn fetch(&self, _at: usize) {}
@@ -167,36 +182,6 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         let from = self.velocity[of].wrapping_add(self.plane.at(row, i));
         // SAFETY: promised by the caller.
         unsafe { derive(s, from, self.plane.stride[along], &weights[along], half) }
-    }
-
-    /// Ends the step behind.
-    ///
-    /// # Safety
-    /// As for the cells.
-    #[inline(always)]
-    unsafe fn end<S: Simd, const FRAMED: bool>(
-        &self,
-        s: S,
-        weights: &[[Lane<S, T>; N]; 3],
-        (row, i): (usize, usize),
-        lines: &[Line<T>; 3],
-    ) {
-        // SAFETY: promised by the caller.
-        unsafe {
-            for_each_axis!(NDIM, t => {
-                for_each_axis!(NDIM, a => {
-                    if a >= t {
-                        let mut back = self.slope::<S, FRAMED>(s, weights, (row, i), lines, Slope::of_velocity(a, t));
-                        if a > t {
-                            let other = Slope::of_velocity(t, a);
-                            back = back + self.slope::<S, FRAMED>(s, weights, (row, i), lines, other);
-                        }
-                        let p = self.stress[PAIR[t][a]].add(self.plane.at(row, i));
-                        (Lane::load(s, p.cast_const()) - back).store(p);
-                    }
-                });
-            });
-        }
     }
 
     /// Ends the step behind for stress `k` with the transposed derivatives, and gives its adjoint with what that is for the rate of what

@@ -92,10 +92,8 @@ fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
         let wanted = [receivers, components];
         bail!(of_another_survey(data, "this program", wanted, shots));
     }
-    if found[3] == shots[0] && shots[0] != shots[1] {
-        let listed = data.header().text("shots");
-        let axes = [&data.axis(4), &run.spreads.axis];
-        run.spreads.picks.same(&data.name(), listed.as_deref(), axes)?;
+    if run.spreads.picks_alone(found[3]) {
+        run.spreads.same_shots(data)?;
     }
     if let Some(quantity) = data
         .header()

@@ -180,16 +180,6 @@ impl SetUp {
         Ok(())
     }
 
-    /// Refuses data whose header says that they are of other shots than those of `shots=`.
-    fn check_picks(&self, input: &Input) -> anyhow::Result<()> {
-        let spreads = &self.run.spreads;
-        if input.axis(4).n != self.shots() || spreads.picks.whole() == self.shots() {
-            return Ok(());
-        }
-        let (listed, axes) = (input.header().text("shots"), [&input.axis(4), &spreads.axis]);
-        spreads.picks.same(&input.name(), listed.as_deref(), axes)
-    }
-
     /// Refuses data of other receivers, components or shots.
     fn check_shape(&self, input: &Input, what: &str) -> anyhow::Result<()> {
         let found = [1, 2, 3, 4].map(|i| input.axis(i).n);
@@ -202,7 +192,10 @@ impl SetUp {
             && shots.contains(&found[3])
             && input.len() == found.iter().product::<usize>() as u64
         {
-            return self.check_picks(input);
+            return match self.run.spreads.picks_alone(found[3]) {
+                true => self.run.spreads.same_shots(input),
+                false => Ok(()),
+            };
         }
         bail!(observed::of_another_survey(input, what, wanted, shots));
     }
