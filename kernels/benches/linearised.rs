@@ -1,7 +1,7 @@
-//! Speed of linearised velocity-stress runs on a GPU: milliseconds a step of forward runs and of gradients, with `apart=y` those of each
-//! kernel, which the host then waits for. `cargo bench -p kernels --bench linearised -- [dim=3] [n=256, or z,x,y: cells of the model] [nb=10] [order=4]
-//! [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the reverse sweep] [keep=steps|boundary] [repeat=2]
-//! [gpus=1: so many share the shot] [apart=y]`
+//! Speed of linearised velocity-stress runs on GPUs: milliseconds a step of forward runs and of gradients, or of images in place of
+//! gradients, with `apart=y` those of each kernel, which the host then waits for. `cargo bench -p kernels --bench linearised -- [dim=3]
+//! [n=256, or z,x,y: cells of the model] [nb=10] [order=4] [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the
+//! reverse sweep] [keep=steps|boundary, of gradients] [image=none|pp|energy] [repeat=2] [gpus=1: so many share the shot] [apart=y]`
 
 mod case;
 
@@ -15,12 +15,15 @@ use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Parameters};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Wanted};
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Source};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
+
+/// Steps of a run.
+const STEPS: usize = 140;
 
 /// A device that knows when its kernels were done. Where they are to be told apart it waits for each, and adds up how long they take.
 struct Watched {
@@ -248,7 +251,7 @@ fn shot(words: &Words) -> (Grid, Shot) {
             fastest: 1.8,
         }),
     };
-    let steps = words.number("steps", 140);
+    let steps = words.number("steps", STEPS);
     let source = |point| Source {
         point,
         action: Action::explosion(1.0),
@@ -306,7 +309,52 @@ fn rock(grid: &Grid, frame: &Frame, cpu: &Cpu) -> Result<Medium<f32>, Error> {
     Ok(medium)
 }
 
-/// Forward runs and gradients on a device.
+/// Numbers without a pattern. In short runs no wave has reached a receiver, and an adjoint source of zero would be zero all the reverse
+/// sweep.
+fn noise(count: usize) -> Vec<f32> {
+    let number = |k: usize| ((k as f32 * 12.9898).sin() * 43_758.547).fract();
+    (0..count).map(number).collect()
+}
+
+/// Images of noise on devices.
+fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, devices: &[Arc<Watched>]) -> Result<(), Error> {
+    let wanted = Wanted {
+        kinds: vec![kind],
+        lags: vec![[0; 3]],
+    };
+    let room = born.room_of_images(&wanted, 1)?.unwrap_or(0);
+    let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
+    let (sizes, nt) = (born.sizes_of_images(&wanted), words.number("steps", STEPS));
+    let schedule = CheckpointSchedule::choose(nt, sizes, memory)?;
+    describe(&schedule, nt, schedule.bytes(sizes));
+    let data = noise(born.records() * born.values());
+    for _ in 0..words.number("repeat", 2) {
+        let begun = Instant::now();
+        let pictures = born.images(&data, &schedule, &wanted)?;
+        let sum: f64 = pictures[0].image.iter().map(|&x| f64::from(x.abs())).sum();
+        let seconds = devices[0].since(begun);
+        println!(
+            "image: {:.3} ms a step; {:.2} s beside, sum {sum:.6e}",
+            seconds * 1e3 / nt as f64,
+            begun.elapsed().as_secs_f64() - seconds
+        );
+        tell(devices, pictures[0].image.len() as f64);
+    }
+    Ok(())
+}
+
+/// Prints how a reverse sweep goes, and its bytes on a device.
+fn describe(schedule: &CheckpointSchedule, nt: usize, bytes: usize) {
+    println!(
+        "{} steps at a time, {} checkpoints, {} steps run again, {:.1} GB",
+        schedule.segment,
+        schedule.checkpoints,
+        schedule.extra(nt),
+        bytes as f64 / 1e9
+    );
+}
+
+/// Forward runs, then gradients or images, on devices.
 fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
     let device = devices[0].clone();
     let (grid, shot) = shot(words);
@@ -323,6 +371,15 @@ fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
         println!("forward: {:.3} ms a step", step(device.since(begun)));
         tell(&devices, cells);
     }
+    let kind = match words.text("image", "none").as_str() {
+        "none" => None,
+        "pp" => Some(Kind::Pp),
+        "energy" => Some(Kind::Energy),
+        other => panic!("image={other}: an image is none, pp or energy"),
+    };
+    if let Some(kind) = kind {
+        return measure_images(words, &born, kind, &devices);
+    }
     let room = born.room(1).unwrap_or(0);
     let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
     let (schedule, sizes, once) = match words.text("keep", "steps").as_str() {
@@ -337,21 +394,13 @@ fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
             0,
         ),
     };
-    println!(
-        "{} steps at a time, {} checkpoints, {} steps run again, {:.1} GB",
-        schedule.segment,
-        schedule.checkpoints,
-        schedule.extra(shot.nt),
-        (schedule.bytes(sizes) + once) as f64 / 1e9
-    );
+    describe(&schedule, shot.nt, schedule.bytes(sizes) + once);
     for _ in 0..words.number("repeat", 2) {
         let begun = Instant::now();
         let mut ahead = 0.0;
         let mut residual = |made: &[f32]| {
             ahead = device.since(begun);
-            // Noise: in short runs no wave has reached a receiver, and an adjoint source of zero would be zero all the reverse sweep.
-            let noise = |k: usize| ((k as f32 * 12.9898).sin() * 43_758.547).fract();
-            Ok((0..made.len()).map(noise).collect())
+            Ok(noise(made.len()))
         };
         let gradient = born.gradient(&mut residual, &schedule)?;
         let sum: f64 = gradient.iter().map(|&x| f64::from(x.abs())).sum();
