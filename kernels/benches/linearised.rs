@@ -317,7 +317,12 @@ fn noise(count: usize) -> Vec<f32> {
 }
 
 /// Images of noise on devices.
-fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, devices: &[Arc<Watched>]) -> Result<(), Error> {
+fn measure_images(
+    words: &Words,
+    born: &Born<f32>,
+    kind: Kind,
+    devices: &[Arc<Watched>],
+) -> Result<(), Error> {
     let wanted = Wanted {
         kinds: vec![kind],
         lags: vec![[0; 3]],

@@ -36,6 +36,34 @@ macro_rules! compiled_here {
         })+
         unreachable!("every type that comes here is listed")
     }};
+    // For each number of dimensions, which the type of the argument has, too.
+    (&$this:ident: $dims:ident in [$($n:literal),+], $call:tt) => {{
+        $(compiled_here!(@ $this, $dims, $n, $call);)+
+        unreachable!("every number of dimensions that comes here is listed")
+    }};
+    (@ $this:ident, $dims:ident, $n:literal, ($concrete:ty, $method:ident($argument:ident: $type:ty))) => {{
+        const $dims: usize = $n;
+        let any: &dyn std::any::Any = $this;
+        if let Some(this) = any.downcast_ref::<$concrete>() {
+            #[inline(never)]
+            fn here(this: &$concrete, argument: $type) {
+                this.$method(argument);
+            }
+            // SAFETY: `this` has that number of dimensions, so that both are names of one type.
+            return here(this, unsafe { crate::renamed::<_, $type>($argument) });
+        }
+    }};
+}
+
+/// A value of a generic function under the name that its type has where the parameters are known.
+///
+/// # Safety
+/// Both are names of one type.
+unsafe fn renamed<A, B>(value: A) -> B {
+    const { assert!(size_of::<A>() == size_of::<B>()) };
+    let value = std::mem::ManuallyDrop::new(value);
+    // SAFETY: the types are the same, and the first name is not dropped.
+    unsafe { std::ptr::from_ref(&value).cast::<B>().read() }
 }
 
 pub mod boundary;
@@ -49,7 +77,6 @@ pub mod methods;
 pub mod misfit;
 pub mod parallel;
 pub mod stability;
-pub mod time_dispersion;
 pub mod time_loop;
 mod timing;
 

@@ -6,14 +6,12 @@
     allow(dead_code, unused_imports)
 )]
 
-pub mod basics;
 #[cfg(feature = "velocity-stress")]
 pub mod earth;
 #[cfg(feature = "spectral-elements")]
 pub mod hexmesh;
 mod idle;
 pub mod layers;
-pub mod memory;
 #[cfg(feature = "spectral-elements")]
 pub mod meshing;
 pub mod modelling;

@@ -46,6 +46,7 @@ mod header;
 mod input;
 mod job;
 mod launcher;
+pub mod memory;
 mod number;
 mod output;
 mod params;

@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::symlink;
 
-use programs::basics;
 use rsf_io::{Axis, Complex, Element, Input, TERMINATOR};
 
 use crate::desk::{Desk, Outcome, built};

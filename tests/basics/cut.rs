@@ -69,13 +69,3 @@ fn less_than_a_record_is_cut_at_the_axis_before() {
         "{said}"
     );
 }
-
-#[test]
-fn programs_that_compute_with_models_refuse_cut_ones() {
-    let bench = cut_to(168);
-    let said = bench.refused("sfstiffness vp=cut.rsf vs=1 ro=1 dim=3 > out.rsf");
-    assert!(
-        said.contains("(3 of the 5 records along axis 3 are whole; sfwindow takes them out)"),
-        "{said}"
-    );
-}

@@ -65,7 +65,7 @@ fn one_binary_has_many_names() {
     assert!(history.contains("\tsfspike\t"), "{history}");
     assert_eq!(bench.run("./sfbasics --help"), bench.run("./sfbasics"));
     assert!(bench.run("./sfbasics --version").starts_with("sfbasics sifaka-"));
-    for (program, _) in programs::basics::programs() {
+    for (program, _) in basics::programs() {
         program.verify().unwrap();
         if program.params.iter().all(|param| !param.required) && program.name != "sfgrey" {
             let help = bench.run(&format!("{} < /dev/null", program.name));

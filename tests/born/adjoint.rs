@@ -3,10 +3,10 @@
 
 use crate::bench::{Case, Random, dot, plain, records};
 use crate::shots::magnitude;
+use fourier::time_dispersion::{Reading, Sampling, TimeDispersion};
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
 use kernels::methods::velocity_stress::born::{CheckpointSchedule, Number, Parameters};
-use kernels::time_dispersion::{Reading, Sampling, TimeDispersion};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 

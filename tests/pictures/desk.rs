@@ -203,7 +203,7 @@ impl Svg {
     pub fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         let mut options = usvg::Options::default();
-        let font = built::checkout("programs/assets/DejaVuSans.ttf");
+        let font = built::checkout("programs/basics/assets/DejaVuSans.ttf");
         options.fontdb_mut().load_font_data(fs::read(font).unwrap());
         let tree = usvg::Tree::from_str(&text, &options).unwrap();
         let mut words = Vec::new();

@@ -1,6 +1,7 @@
 //! Bad input gets one sentence that names the culprit, exit code 1 and no output.
 
 use super::rsf::{dataset, planes, run};
+use std::io::Write;
 
 /// The words, what stands on stdin, and what the sentence must contain.
 fn refused(words: &str, stdin: Option<Vec<u8>>, parts: &[&str]) {
@@ -211,4 +212,17 @@ fn the_first_bad_cell() {
             &["cell (99, 233) at z = 99, x = 233"],
         );
     }
+}
+
+#[test]
+fn models_that_are_cut_short() {
+    let mut file = tempfile::NamedTempFile::new().expect("a scratch file");
+    let model = dataset(&[4, 3, 5], &[2.0; 60]);
+    file.write_all(&model[..model.len() - 72])
+        .expect("the scratch file is writable");
+    refused(
+        &format!("vp={} vs=1 ro=1 dim=3", file.path().display()),
+        None,
+        &["(3 of the 5 records along axis 3 are whole; sfwindow takes them out)"],
+    );
 }

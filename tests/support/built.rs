@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 pub fn checkout(inside: &str) -> PathBuf {
     let room = std::env::var_os("CARGO_MANIFEST_DIR");
     let room = room.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
-    room.parent().expect("a crate lies in the checkout").join(inside)
+    let top = room.ancestors().find(|folder| folder.join("SConstruct").exists());
+    top.expect("a crate lies in the checkout").join(inside)
 }
 
 /// A program of this build, which cargo put at `place`; the one of that name in the folder `SIFAKA_BIN` if that is set.

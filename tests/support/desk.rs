@@ -124,8 +124,16 @@ impl Desk {
 
     /// [`Desk::sh`] as a command that is not started yet.
     pub fn command(&self, line: &str) -> Command {
-        let program = built::program(env!("CARGO_BIN_EXE_sfewefd2d-gpu"));
+        let own = option_env!("CARGO_BIN_EXE_sfbasics").or(option_env!("CARGO_BIN_EXE_sfewefd2d-gpu"));
+        let program = built::program(own.expect("a crate of programs"));
         let bin = program.parent().expect("programs lie in a folder");
+        // Cargo builds the programs of the crate alone whose tests it runs.
+        let everyday = bin.join("sfbasics");
+        assert!(
+            everyday.exists(),
+            "{} is missing: run cargo build --release -p basics",
+            everyday.display()
+        );
         let path = std::env::var("PATH").unwrap_or_default();
         // A command that waits for ever must fail, not stop the tests.
         let mut command = Command::new("timeout");

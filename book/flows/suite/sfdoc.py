@@ -61,7 +61,8 @@ def module(programs):
         if binary not in docs:
             docs[binary] = told(binary)
         doc = docs[binary]
-        text += entry(number, name, f"sifaka/programs/src/bin/{doc['name']}.rs", doc)
+        inside = "basics/src/main.rs" if os.path.basename(binary) == "sfbasics" else f"src/bin/{doc['name']}.rs"
+        text += entry(number, name, f"sifaka/programs/{inside}", doc)
     return text
 
 

@@ -1,8 +1,14 @@
-//! Plans of Fourier transforms of `rustfft` and `realfft`.
+//! Plans of Fourier transforms of `rustfft` and `realfft`, and what time steps do to the clock ([`time_dispersion`]).
 //!
-//! Their planners are generic: a crate that calls one compiles every algorithm for every length again, a megabyte for each
+//! Planners of those crates are generic: a crate that calls one compiles every algorithm for every length again, a megabyte for each
 //! kind of number. These functions are not, so that happens here only. Neither direction scales: there and back
 //! multiplies by the length.
+
+pub mod time_dispersion;
+
+#[cfg(test)]
+#[path = "../../../tests/support/largest.rs"]
+mod largest;
 
 pub use realfft::{ComplexToReal, RealToComplex, num_complex};
 pub use rustfft::{Fft, FftDirection};

@@ -7,8 +7,8 @@ use kernels::mesh::{Order, cell};
 use rsf_io::Job;
 
 use super::lattice::{self, Place, ROW, Row, UNIT};
-use crate::memory::{self, gigabytes};
 use crate::meshing::{RawMesh, stored};
+use rsf_io::memory::{self, gigabytes};
 
 const SIDES: [&str; 6] = ["xmin", "xmax", "ymin", "ymax", "bottom", "top"];
 

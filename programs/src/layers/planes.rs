@@ -5,8 +5,8 @@ use kernels::medium::{Coefficients, Voigt, rotate};
 use rayon::prelude::*;
 use rsf_io::{Axis, Job, Output};
 
-use crate::memory;
 use crate::modelling::model::{IN_PLACE, SHEARS};
+use rsf_io::memory;
 
 /// Density and stiffness of a node.
 pub(super) type Medium = (f64, Voigt);

@@ -1,7 +1,7 @@
 //! Records at other times than those of the steps, behind a filter against aliasing: `dtout=`.
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
-use kernels::time_dispersion::bessel;
+use fourier::time_dispersion::bessel;
 use std::collections::VecDeque;
 use std::f64::consts::PI;
 

@@ -22,6 +22,7 @@ use super::survey::{self, Survey};
 use super::world::World;
 use super::{acquisition, transport};
 use engine::Engine;
+use fourier::time_dispersion::Reading;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
 use kernels::device::cpu::Tile;
@@ -30,7 +31,6 @@ use kernels::grid::{AXES, Padded};
 use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::displacement::{SLABS, Shot, SourceKind};
 use kernels::parallel::options::Transport;
-use kernels::time_dispersion::Reading;
 use rsf_io::{Axis, Input, Job};
 
 /// A command line turned into a shot, before the model's volumes are read.

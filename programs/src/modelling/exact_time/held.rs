@@ -2,7 +2,7 @@
 
 use super::Correction;
 use bytemuck::{cast_slice, pod_collect_to_vec};
-use kernels::time_dispersion::TimeDispersion;
+use fourier::time_dispersion::TimeDispersion;
 use rayon::prelude::*;
 
 /// Traces that are transformed together.
@@ -170,7 +170,7 @@ mod tests {
     use super::super::ExactTime;
     use super::super::tests::time;
     use super::*;
-    use kernels::time_dispersion::Reading;
+    use fourier::time_dispersion::Reading;
 
     #[test]
     fn records_of_a_run_that_is_saved_go_on() {

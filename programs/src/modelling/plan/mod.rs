@@ -4,12 +4,12 @@ pub mod ranks;
 
 use super::model::{cell_words, words};
 use super::world::World;
-pub use crate::memory::{free as free_memory, gigabytes};
 use anyhow::bail;
 use kernels::grid::Padded;
 use kernels::medium::{Findings, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, points_per_wavelength};
 use rsf_io::Job;
+pub use rsf_io::memory::{free as free_memory, gigabytes};
 
 /// Ratio of neighbouring densities from which the limit of single cells is no longer the whole truth.
 const JUMP: f32 = 1.2;

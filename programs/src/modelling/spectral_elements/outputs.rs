@@ -10,8 +10,8 @@ use crate::modelling::survey::Survey;
 use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
 use anyhow::bail;
+use fourier::time_dispersion::Reading;
 use kernels::methods::spectral_elements::{Quantity, Shot};
-use kernels::time_dispersion::Reading;
 use rsf_io::{Axis, Job};
 
 /// The words of data=.

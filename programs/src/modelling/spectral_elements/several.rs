@@ -8,8 +8,8 @@ use crate::modelling::checkpoint::MOST_KEPT;
 use crate::modelling::divide::{How, Made, Pick, When};
 use crate::modelling::exact_time::Timing;
 use anyhow::bail;
+use fourier::time_dispersion::Reading;
 use kernels::methods::spectral_elements::Quantity;
-use kernels::time_dispersion::Reading;
 use rsf_io::Job;
 
 /// Words of the quantities, and what headers call them.

@@ -4,12 +4,12 @@
 use super::Run;
 use crate::modelling::exact_time::ExactTime;
 use anyhow::{anyhow, ensure};
+use fourier::time_dispersion::early;
 use kernels::grid::minimax::{largest_error, minimax};
 use kernels::grid::stencil::{Family, StaggeredWeights, staggered};
 use kernels::medium::Findings;
 use kernels::methods::velocity_stress::Shot;
 use kernels::stability::points_per_wavelength;
-use kernels::time_dispersion::early;
 use rsf_io::{Job, Param};
 use std::f64::consts::PI;
 

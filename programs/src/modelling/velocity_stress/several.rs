@@ -6,8 +6,8 @@ use crate::modelling::exact_time::Timing;
 use crate::modelling::fibre::Fibre;
 use crate::modelling::resample::Times;
 use anyhow::{bail, ensure};
+use fourier::time_dispersion::Reading;
 use kernels::methods::velocity_stress::{Quantity, Readings};
-use kernels::time_dispersion::Reading;
 use rsf_io::{Axis, Job};
 
 /// Quantities by the words for them, and what their numbers are.

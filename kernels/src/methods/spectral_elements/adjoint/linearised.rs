@@ -333,7 +333,7 @@ impl<const D: usize> Adjoint<D> {
             }
             self.engine.step();
             let engine = &self.engine;
-            by_length!(engine, scattered(&scattering, &before, &mut added));
+            engine.scattered((&scattering, &before, &mut added));
             scattering
                 .faces
                 .iter()
@@ -417,14 +417,20 @@ impl<const D: usize> FaceChange<D> {
     }
 }
 
+/// A change of the medium, the acceleration of the step before, and where forces go.
+type Scattered<'a, const D: usize> = (&'a Scattering<D>, &'a [[f32; D]], &'a mut Added<D>);
+
 impl<const D: usize> Engine<D> {
-    /// The forces of a change of the medium for the wavefield of this engine, whose acceleration was `before` in the step before.
-    fn scattered<const N: usize>(
-        &self,
-        scattering: &Scattering<D>,
-        before: &[[f32; D]],
-        added: &mut Added<D>,
-    ) {
+    /// The forces of a change of the medium for the wavefield of this engine.
+    fn scattered(&self, step: Scattered<'_, D>) {
+        compiled_here!(&self: D in [2, 3], (Engine<D>, scattered_by_length(step: Scattered<'_, D>)));
+    }
+
+    fn scattered_by_length(&self, step: Scattered<'_, D>) {
+        by_length!(self, scattered_of(step));
+    }
+
+    fn scattered_of<const N: usize>(&self, (scattering, before, added): Scattered<'_, D>) {
         let tables = Tables::<N>::new(&self.basis);
         let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as f32);
         let places = LANES * points;

@@ -5,7 +5,6 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::super::cpu::by_length;
-use super::super::fluid::Fluid;
 use super::super::lanes::Lanes;
 use super::super::points::Placed;
 use super::super::shape::Tables;
@@ -55,10 +54,8 @@ impl<const D: usize> Adjoint<D> {
 
     fn correlate(&mut self, kept: &Kept<D>, before: &[[f32; D]]) {
         let (engine, [solid, fluid]) = (&self.engine, &mut self.products);
-        by_length!(engine, in_blocks(kept, before, solid));
-        if let Some(of_engine) = &engine.fluid {
-            by_length!(engine, in_fluid_blocks(of_engine, &kept.second, &mut fluid.sums));
-        }
+        engine.in_blocks((kept, before, solid));
+        engine.in_fluid_blocks((&kept.second, &mut fluid.sums));
     }
 
     fn correlate_faces(&mut self, kept: &Kept<D>) {
@@ -98,10 +95,23 @@ impl<const D: usize> Adjoint<D> {
     }
 }
 
+/// What is kept of the forward wavefield, the acceleration of the step before, and the sums.
+type OfBlocks<'a, const D: usize> = (&'a Kept<D>, &'a [[f32; D]], &'a mut Products);
+
+/// The second derivative of the forward potential, and the sums.
+type OfFluid<'a> = (&'a [[f32; 1]], &'a mut [Vec<Lanes>]);
+
 impl<const D: usize> Engine<D> {
-    /// Adds the products of what is kept of the forward wavefield with the wavefield of this engine, whose acceleration was `before` in the
-    /// step before, to the sums of the blocks.
-    fn in_blocks<const N: usize>(&self, kept: &Kept<D>, before: &[[f32; D]], products: &mut Products) {
+    /// Adds the products of what is kept of the forward wavefield with the wavefield of this engine to the sums of the blocks.
+    fn in_blocks(&self, step: OfBlocks<'_, D>) {
+        compiled_here!(&self: D in [2, 3], (Engine<D>, in_blocks_by_length(step: OfBlocks<'_, D>)));
+    }
+
+    fn in_blocks_by_length(&self, step: OfBlocks<'_, D>) {
+        by_length!(self, in_blocks_of(step));
+    }
+
+    fn in_blocks_of<const N: usize>(&self, (kept, before, products): OfBlocks<'_, D>) {
         let tables = Tables::<N>::new(&self.basis);
         let width = products.width;
         let back = Back {
@@ -132,13 +142,17 @@ impl<const D: usize> Engine<D> {
         });
     }
 
-    /// The same in its fluid, of which the second derivative of the potential is kept.
-    fn in_fluid_blocks<const N: usize>(
-        &self,
-        fluid: &Fluid<D>,
-        forward: &[[f32; 1]],
-        sums: &mut [Vec<Lanes>],
-    ) {
+    /// The same in its fluid, if there is one.
+    fn in_fluid_blocks(&self, step: OfFluid<'_>) {
+        compiled_here!(&self: D in [2, 3], (Engine<D>, in_fluid_blocks_by_length(step: OfFluid<'_>)));
+    }
+
+    fn in_fluid_blocks_by_length(&self, step: OfFluid<'_>) {
+        by_length!(self, in_fluid_blocks_of(step));
+    }
+
+    fn in_fluid_blocks_of<const N: usize>(&self, (forward, sums): OfFluid<'_>) {
+        let Some(fluid) = &self.fluid else { return };
         let tables = Tables::<N>::new(&self.basis);
         let back = Back {
             field: &fluid.potential,

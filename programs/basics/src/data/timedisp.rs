@@ -1,7 +1,7 @@
 //! `sftimedisp`: time dispersion put into series and taken out of records, along axis 1.
 
+use ::fourier::time_dispersion::{Reading, Sampling, TimeDispersion};
 use anyhow::{Result, bail, ensure};
-use kernels::time_dispersion::{Reading, Sampling, TimeDispersion};
 use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::{cube, lines};

@@ -7,7 +7,7 @@ use pest::iterators::Pair;
 use super::number::{Column, Number, Operator};
 
 #[derive(pest_derive::Parser)]
-#[grammar = "basics/data/math/formula.pest"]
+#[grammar = "data/math/formula.pest"]
 struct Grammar;
 
 /// Parentheses inside parentheses, at most: the reader calls itself for each.

@@ -2,8 +2,8 @@
 //! the length and a window of Kaiser and Bessel (Fessler and Sutton 2003).
 
 use super::Number;
-use fourier::double;
-use fourier::{ComplexToReal, RealToComplex};
+use crate::double;
+use crate::{ComplexToReal, RealToComplex};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct Nonuniform {
 impl Nonuniform {
     /// For so many samples and these frequencies, each from 0 to pi.
     pub fn new(samples: usize, frequencies: &[f64]) -> Self {
-        let length = 2 * fourier::fast_length(samples.max(WIDTH));
+        let length = 2 * crate::fast_length(samples.max(WIDTH));
         let middle = samples / 2;
         let correction = (0..samples)
             .map(|k| {

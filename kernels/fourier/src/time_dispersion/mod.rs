@@ -15,8 +15,8 @@ mod nonuniform;
 
 pub use nonuniform::bessel;
 
-use fourier::num_complex::Complex;
-use fourier::{ComplexToReal, RealToComplex, double};
+use crate::num_complex::Complex;
+use crate::{ComplexToReal, RealToComplex, double};
 use nonuniform::Nonuniform;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl TimeDispersion {
     /// For series with this sampling.
     pub fn new(sampling: Sampling) -> Self {
         let all = sampling.steps + CONTINUED;
-        let length = 2 * fourier::fast_length(all + SILENCE);
+        let length = 2 * crate::fast_length(all + SILENCE);
         let (mut frequencies, mut factors) = (Vec::new(), Vec::new());
         for q in 0..length / 2 {
             let theta = 2.0 * PI * q as f64 / length as f64;

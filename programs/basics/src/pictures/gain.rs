@@ -14,7 +14,7 @@ use super::plane::holds_colours;
 use super::samples::Samples;
 use super::standard::{INCH, rule};
 use super::words::{real, word};
-use crate::basics::data::cube;
+use crate::data::cube;
 
 /// The parameters of [`Scale`] and its colour bar.
 pub const GAIN: [Param; 30] = [

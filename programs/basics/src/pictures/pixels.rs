@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 
 use super::drawing::{Rect, Rgb, frame_text};
-use crate::memory;
+use rsf_io::memory;
 
 /// A picture as pixels.
 #[derive(Clone, Debug)]

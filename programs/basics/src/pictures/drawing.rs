@@ -19,7 +19,7 @@ use super::markup::plain;
 use super::pdf;
 use super::pixels::{Pixels, room_for};
 
-static FONT: &[u8] = include_bytes!("../../../assets/DejaVuSans.ttf");
+static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans.ttf");
 /// What a viewer takes where it draws the SVG itself and lacks the first one; the others are not wider.
 const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
 /// Height of a capital letter for a letter of size 1.
