@@ -25,6 +25,17 @@ macro_rules! compiled_here {
         })+
         unreachable!("every type that comes here is listed")
     }};
+    ($this:ident: $($concrete:ty)|+, $method:ident()) => {{
+        let any: &mut dyn std::any::Any = $this;
+        $(if let Some(this) = any.downcast_mut::<$concrete>() {
+            #[inline(never)]
+            fn here(this: &mut $concrete) {
+                this.$method();
+            }
+            return here(this);
+        })+
+        unreachable!("every type that comes here is listed")
+    }};
     (&$this:ident: $($concrete:ty)|+, $method:ident() -> $out:ty) => {{
         let any: &dyn std::any::Any = $this;
         $(if let Some(this) = any.downcast_ref::<$concrete>() {

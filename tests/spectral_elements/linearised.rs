@@ -143,7 +143,11 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
         _ => units(parameters, ROCKS[0]),
     };
     let own: Vec<Vec<f64>> = (0..parameters.count())
-        .map(|k| (0..count).map(|at| unit(at)[k] * draw()).collect())
+        .map(|k| {
+            // None is near zero: what the other parameters scatter cancels in water, and rounding of it would be all that is left.
+            let mut change = || draw().signum() * (0.5 + 0.5 * draw().abs());
+            (0..count).map(|at| unit(at)[k] * change()).collect()
+        })
         .collect();
     let change = match trial.nodes {
         0 => Change::of_regions(&setup, &own, parameters),

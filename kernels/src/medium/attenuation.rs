@@ -101,14 +101,10 @@ impl Law {
         }
         let most = 1.0 / self.weights.iter().sum::<f64>();
         let (mut low, mut high) = (0.0, most);
+        let sums: Vec<_> = frequencies(self.band).map(|w| self.sums(w)).collect();
         for _ in 0..50 {
             let phi = 0.5 * (low + high);
-            let lost: f64 = frequencies(self.band)
-                .map(|w| {
-                    let [re, im] = self.sums(w);
-                    phi * im / (1.0 - phi * re)
-                })
-                .sum();
+            let lost: f64 = sums.iter().map(|[re, im]| phi * im / (1.0 - phi * re)).sum();
             if lost / SAMPLES as f64 > 1.0 / q {
                 high = phi
             } else {

@@ -297,7 +297,7 @@ impl<const D: usize> Engine<D> {
     }
 
     /// `u += dt v + dt^2/2 a; v += dt/2 a`
-    pub(super) fn predict(&mut self) {
+    pub(super) fn predict_fields(&mut self) {
         let steps @ (dt, half, square) = self.steps();
         let (u, v, a) = (
             self.displacement.as_flattened_mut(),
@@ -326,11 +326,7 @@ impl<const D: usize> Engine<D> {
     }
 
     /// What the fluid elements of a part add to their points.
-    pub(super) fn fluid_forces(&mut self, part: Part, step: usize) {
-        compiled_here!(self: Engine<2> | Engine<3>, fluid_forces_by_length((part, step)): (Part, usize));
-    }
-
-    fn fluid_forces_by_length(&mut self, (part, step): (Part, usize)) {
+    pub(super) fn fluid_forces_by_length(&mut self, (part, step): (Part, usize)) {
         by_length!(self, fluid_forces_of(part, step));
     }
 
@@ -342,7 +338,7 @@ impl<const D: usize> Engine<D> {
     }
 
     /// The fluid's step ends: the solid needs its second derivative.
-    pub(super) fn correct_fluid(&mut self) {
+    pub(super) fn correct_fields_of_fluid(&mut self) {
         let half = self.steps().1;
         if let Some(fluid) = &mut self.fluid {
             fluid.correct(&self.cpu, half);
@@ -350,11 +346,7 @@ impl<const D: usize> Engine<D> {
     }
 
     /// What the solid elements of a part add to their points.
-    pub(super) fn forces(&mut self, part: Part, step: usize) {
-        compiled_here!(self: Engine<2> | Engine<3>, forces_by_length((part, step)): (Part, usize));
-    }
-
-    fn forces_by_length(&mut self, (part, step): (Part, usize)) {
+    pub(super) fn forces_by_length(&mut self, (part, step): (Part, usize)) {
         by_length!(self, forces_of(part, step));
         if part == Part::Boundary {
             self.exchange.pack(&self.leaving, &self.contributions);
@@ -421,7 +413,7 @@ impl<const D: usize> Engine<D> {
     }
 
     /// `a = F / M; v += dt/2 a`
-    pub(super) fn correct(&mut self) {
+    pub(super) fn correct_fields(&mut self) {
         let (_, half, _) = self.steps();
         let (sums, inverse_mass, soaked) = (&self.sums, &self.inverse_mass, &self.soaked);
         let (contributions, arrived) = (&self.contributions, self.exchange.memory.as_chunks().0);

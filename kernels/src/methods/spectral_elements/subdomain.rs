@@ -81,6 +81,29 @@ impl<const D: usize> Engine<D> {
     }
 }
 
+/// The parts of a step, compiled in this crate alone.
+impl<const D: usize> Engine<D> {
+    pub(super) fn predict(&mut self) {
+        compiled_here!(self: Engine<2> | Engine<3>, predict_fields());
+    }
+
+    pub(super) fn fluid_forces(&mut self, part: Part, step: usize) {
+        compiled_here!(self: Engine<2> | Engine<3>, fluid_forces_by_length((part, step)): (Part, usize));
+    }
+
+    pub(super) fn correct_fluid(&mut self) {
+        compiled_here!(self: Engine<2> | Engine<3>, correct_fields_of_fluid());
+    }
+
+    pub(super) fn forces(&mut self, part: Part, step: usize) {
+        compiled_here!(self: Engine<2> | Engine<3>, forces_by_length((part, step)): (Part, usize));
+    }
+
+    pub(super) fn correct(&mut self) {
+        compiled_here!(self: Engine<2> | Engine<3>, correct_fields());
+    }
+}
+
 impl<const D: usize> Stepper for Engine<D> {
     type Number = f32;
 
