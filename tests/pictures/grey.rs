@@ -174,6 +174,11 @@ fn pclip_bias_and_power() {
     // 128 + 127 (49/50)^10 = 231.8.
     let kept = pixels.inside(0.05, 0.35)[0];
     assert!((229..=234).contains(&kept), "{kept}");
+    // Where half of the values are those of clip= no power serves: the others keep their colours.
+    let equal: Vec<f32> = (0..100).map(|i| if i == 3 { 25.0 } else { 50.0 }).collect();
+    desk.floats("equal", "n1=10 n2=10", &equal);
+    let kept = desk.pixels("grey clip=50 gpow=0", "equal").inside(0.05, 0.35)[0];
+    assert!((190..=193).contains(&kept), "{kept}");
     // Values below bias= are bent as those above it are: 3 of 50 lies as far below 50 as 97 above it.
     let below = |words: &str| {
         let pixels = desk.pixels(&format!("grey bias=50 clip=50 {words}"), "ramp");
