@@ -270,6 +270,7 @@ mod tests {
                         (s.interior.start, s.interior.end)
                     );
                     let wide = SLABS.with_edges(s, planes, planes / 3);
+                    assert_eq!(s.neighbours(planes), s.links(planes, (LEAST, 1), &[]).len());
                     // Thinner edges than what travels there are not.
                     for edge in [0, LEAST - 1, LEAST] {
                         assert_eq!(SLABS.with_edges(s, planes, edge), *s);
