@@ -263,12 +263,18 @@ impl Job {
         }
     }
 
-    /// The dataset on standard input; `None` when that is a terminal, /dev/null or empty. On a pipe this waits for the
+    /// The dataset on standard input; `None` when that is a terminal, /dev/null or an empty pipe. On a pipe this waits for the
     /// first byte or the end.
+    ///
+    /// # Errors
+    /// An empty file: somebody meant to send something.
     pub fn stdin_if_any(&mut self) -> Result<Option<Input>> {
         let some = self.stdin.as_mut().map(pipe::holds_data).transpose()?;
         match some {
             Some(true) => self.stdin().map(Some),
+            Some(false) if self.stdin.as_ref().is_some_and(pipe::is_empty_file) => Err(Error::new(
+                "standard input is an empty file: the program that should have written it failed or was ended; look at its message and run it again",
+            )),
             _ => Ok(None),
         }
     }

@@ -92,6 +92,11 @@ pub(crate) fn is_empty(reader: &BufReader<File>) -> bool {
     kind.is_ok_and(|kind| kind.is_fifo() || kind.is_file())
 }
 
+/// Whether standard input, of which nothing came, is a file.
+pub(crate) fn is_empty_file(reader: &BufReader<File>) -> bool {
+    reader.get_ref().metadata().is_ok_and(|meta| meta.is_file())
+}
+
 /// Name of the regular file behind an open one, if it still has one.
 pub(crate) fn name_of(file: &File) -> Option<PathBuf> {
     use std::os::fd::AsRawFd;

@@ -293,3 +293,14 @@ fn odd_files_are_told_by_sfin() {
             .contains("no header of a dataset")
     );
 }
+
+#[test]
+fn an_empty_file_on_standard_input_is_not_nothing() {
+    let bench = Bench::new();
+    bench.put("killed.rsf", "");
+    bench.run("sfspike n1=5 mag=3 > quake.rsf");
+    let told = bench.refused("sfadd scale=1,-1 < killed.rsf quake.rsf > out.rsf");
+    assert!(told.contains("standard input is an empty file"), "{told}");
+    bench.run("sfadd scale=1 < /dev/null quake.rsf > out.rsf");
+    assert_eq!(bench.reals("out.rsf"), [3.0; 5]);
+}

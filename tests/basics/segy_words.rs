@@ -392,9 +392,10 @@ fn the_scale_of_coordinates_is_as_small_as_it_can_be() {
         ("10.25", -100, 1025),
         ("10.125", -1000, 10125),
         ("10.0625", -10000, 100_625),
-        // Single precision tells hundredths here, and no more than whole ones there.
-        ("100000.125", -100, 10_000_013),
-        ("3000000.25", 1, 3_000_000),
+        // They come back as they were in single precision.
+        ("100000.125", -1000, 100_000_125),
+        ("3000000.25", -10, 30_000_003),
+        ("6543100.5", -10, 65_431_005),
         ("-0.5", -10, -5),
     ] {
         bench.run(&format!(
@@ -407,6 +408,11 @@ fn the_scale_of_coordinates_is_as_small_as_it_can_be() {
         let source = i32::from_be_bytes(bytes[at + 72..at + 76].try_into().unwrap());
         assert_eq!(source, stored, "{x}");
     }
+    // Four bytes hold no hundredths beside so large a number.
+    let told = bench.said(
+        "sfpoints x=2e8 z=0 n=2 > sou.rsf; sfpoints x=0.25:2.25:1 z=0 > rec.rsf; sfsegywrite < a.rsf tape=g.sgy sou=sou.rsf rec=rec.rsf",
+    );
+    assert!(told.contains("coordinates are rounded by up to 0.050"), "{told}");
 }
 
 #[test]

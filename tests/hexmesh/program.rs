@@ -352,3 +352,17 @@ fn words_of_another_way_are_told() {
     let run = desk.ran(&format!("sfhexmesh {plane} > out.rsf"));
     assert!(!run.err.contains("effect"), "{run:?}");
 }
+
+#[test]
+fn the_step_is_set_by_the_stiffest_element_in_a_mesh_with_a_doubling_too() {
+    let desk = Desk::new();
+    let made = desk.ran(
+        "sfhexmesh nx=16 ny=16 xmin=0 xmax=3000 ymin=0 ymax=3000 surfaces=1500,60,0 layers=4,4 doubling=2 rho=2500,1900 vp=3500,1800 vs=2000,800 > m.rsf",
+    );
+    let (_, told) = made.err.split_once("largest stable step").expect("a step");
+    let (_, told) = told.split_once("(x, y, z) = (").expect("a place");
+    let (place, _) = told.split_once(')').expect("a place");
+    let depth = place.rsplit(", ").next().and_then(|z| z.parse::<f64>().ok());
+    // Thin elements of the soft rock, not the ones of the hard rock that lend them mass.
+    assert!(depth.is_some_and(|z| z < 60.0), "{place}");
+}

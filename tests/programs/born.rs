@@ -170,6 +170,7 @@ fn bad_input_is_refused() {
     desk.dataset("turned.rsf", "n1=60 n2=2 n3=3 d1=0.001", &[1.0; 360]);
     desk.dataset("traces.rsf", "n1=60 n2=3 n3=2 d1=0.001", &[1.0; 360]);
     desk.dataset("plain.rsf", "n1=3 n2=2 n3=60", &[1.0; 360]);
+    desk.dataset("vertical.rsf", "n1=3 n2=1 n3=60 o3=0.0005 d3=0.001", &[1.0; 180]);
     for (extra, input, wanted) in [
         ("adj=n", "data.rsf", "adj=n takes a perturbation of the model"),
         (
@@ -194,6 +195,7 @@ fn bad_input_is_refused() {
             "plain.rsf",
             "sfput o3=0.0005 d3=0.001 gives them its times",
         ),
+        ("adj=y", "vertical.rsf", "as sfpad n2=2 adds them"),
         ("adj=y", "nan.rsf", "all must be finite"),
         ("adj=y memory=0.00001", "data.rsf", "of memory at least"),
         ("wrt=vp", "dm.rsf", "wrt="),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use kernels::earth::Radial;
 use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH, Quality};
-use kernels::mesh::step::{Media, Medium, steps};
+use kernels::mesh::step::{Bound, Media, Medium, bound};
 use kernels::mesh::{Basis, Fault, Material, Mesh, Numbering, Place};
 use rsf_io::{Axis, Kind, Output};
 
@@ -15,8 +15,8 @@ pub(super) struct Report {
     degree: usize,
     points: usize,
     figures: Vec<Quality>,
-    /// Largest stable steps, s; empty without materials.
-    steps: Vec<f64>,
+    /// Largest stable steps and what sets the smallest; none without materials.
+    steps: Option<Bound>,
     /// Resolved frequencies, Hz; empty without materials.
     frequencies: Vec<f64>,
 }
@@ -60,10 +60,10 @@ impl Report {
                 Some(model) => {
                     let at =
                         |_: usize, x: &[[f64; D]]| model.media(x, false).into_iter().map(|m| m.0).collect();
-                    steps(mesh, &basis, Media::Points(&at))
+                    Some(bound(mesh, &basis, Media::Points(&at)))
                 }
-                None if plain => steps(mesh, &basis, &media),
-                None => Vec::new(),
+                None if plain => Some(bound(mesh, &basis, &media)),
+                None => None,
             },
             frequencies: if plain { frequencies.collect() } else { Vec::new() },
             figures,
@@ -105,16 +105,16 @@ impl Report {
             -value,
             at(element)
         ));
-        if self.steps.is_empty() {
+        let Some(steps) = &self.steps else {
             lines.push(
                 "largest stable step and resolved frequency: not known without rho=, vp= and vs=".to_string(),
             );
             return lines;
-        }
-        let (element, value) = least(self.steps.iter().copied());
+        };
         lines.push(format!(
-            "largest stable step {value:.4e} s, set by {}",
-            at(element)
+            "largest stable step {:.4e} s, set by {}",
+            steps.limit,
+            at(steps.element)
         ));
         let (element, value) = least(self.frequencies.iter().copied());
         lines.push(format!(
@@ -149,7 +149,7 @@ impl Report {
             (
                 "step over the smallest 1 to 10",
                 [1.0, 10.0],
-                over_least(&self.steps),
+                over_least(self.steps.as_ref().map_or(&[][..], |bound| &bound.each)),
             ),
             (
                 "frequency over the lowest 1 to 10",

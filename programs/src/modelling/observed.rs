@@ -159,6 +159,9 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
             };
             format!(". shots= names the shots that the data hold, as in shots={example}")
         }
+        None if found[0] == receivers && found[1] < components => format!(
+            ". The components are z, x and, in 3-D, y: those that were not recorded are added as zeros, as sfpad n2={components} adds them behind the vertical one; data=pressure has one component"
+        ),
         None => String::new(),
     };
     format!(

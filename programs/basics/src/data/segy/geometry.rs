@@ -64,7 +64,13 @@ impl Geometry {
 each, receivers first; of several components sfwindow takes one",
             spread * shots
         );
-        let divisor = divisor(sources.iter().chain(&receivers).flatten())?;
+        let all: Vec<f64> = sources.iter().chain(&receivers).flatten().copied().collect();
+        let (divisor, off) = divisor(&all)?;
+        if off > 0.0 {
+            job.warn(&format!(
+                "coordinates are rounded by up to {off:.3}: four bytes of a header do not hold them with more digits; move the origin of sou= and rec= nearer to them, as by sfmath output='input-6.5e6'"
+            ));
+        }
         Ok(Some(Self {
             sources,
             receivers,
@@ -223,30 +229,30 @@ fn list(job: &mut Job, name: &str) -> Result<(usize, usize, Vec<Place>)> {
     Ok((axes[1].n, axes[2].n, places))
 }
 
-/// The smallest power of ten by which all coordinates become whole, within what single precision tells; at most 10000, and less
-/// where four bytes would not hold them.
-fn divisor<'a>(coordinates: impl Iterator<Item = &'a f64>) -> Result<f64> {
-    let all: Vec<f64> = coordinates.copied().collect();
+/// The smallest power of ten with which all coordinates come back as they are in single precision, or else are whole within its last
+/// digit; at most 10000, and less where four bytes would not hold them. With it how far a coordinate is rounded beyond that digit.
+fn divisor(all: &[f64]) -> Result<(f64, f64)> {
     let largest = all.iter().fold(0.0f64, |most, x| most.max(x.abs()));
     ensure!(
         largest < f64::from(i32::MAX),
         "a coordinate of {largest} does not fit into the four bytes of a header"
     );
-    let rounding = largest * f64::from(f32::EPSILON);
-    let whole = |by: f64| {
-        all.iter()
-            .all(|x| (x * by - (x * by).round()).abs() <= rounding * by + 1e-9)
-    };
+    let back = |x: f64, by: f64| (x * by).round() / by;
+    let same = |by: f64| all.iter().all(|&x| back(x, by) as f32 == x as f32);
+    let off = |x: f64, by: f64| (x - back(x, by)).abs() - x.abs() * f64::from(f32::EPSILON);
+    let whole = |by: f64| all.iter().all(|&x| off(x, by) <= 1e-9);
     let fits = |by: &f64| largest * by < f64::from(i32::MAX);
-    let powers = [1.0, 10.0, 100.0, 1000.0, 10000.0].into_iter().filter(fits);
-    let mut last = 1.0;
-    for by in powers {
-        last = by;
-        if whole(by) {
-            break;
-        }
-    }
-    Ok(last)
+    let powers: Vec<f64> = [1.0, 10.0, 100.0, 1000.0, 10000.0]
+        .into_iter()
+        .filter(fits)
+        .collect();
+    let last = powers.last().copied().unwrap_or(1.0);
+    let by = powers.iter().copied().find(|&by| same(by));
+    let by = by
+        .or_else(|| powers.iter().copied().find(|&by| whole(by)))
+        .unwrap_or(last);
+    let rounded = all.iter().map(|&x| off(x, by)).fold(0.0, f64::max);
+    Ok((by, if rounded > 1e-9 { rounded } else { 0.0 }))
 }
 
 /// Source and receiver of a trace header.

@@ -46,7 +46,7 @@ sampling interval, those of the first trace are used. The memory used does not d
 sou= and rec= name files for the points of sources and receivers (x, z or, where y changes, x, y, z; z downwards, from sx, sy, \
 selev, sdepth, gx, gy, gelev with scalco and scalel), as the modelling programs read them. The data then have the axes time, receiver \
 and shot; a shot is all traces that follow each other with one source. sftransp plane=12 | sfspray axis=2 n=1 turns them into receiver, \
-component, time, shot.\n\n\
+component, time, shot; of vertical velocity alone sfpad n2=2 (n2=3 in 3-D) adds the other components as zeros.\n\n\
 An SU file whose samples have another order of bytes than its headers, as Madagascar's sfsuwrite leaves them by default, \
 is recognised by its first trace unless suxdr=y or endian=n is given.\n\n\
 Differs from Madagascar: endian=y examines the file instead of the machine; with n2= the file may come through a pipe; \
