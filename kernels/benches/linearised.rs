@@ -1,14 +1,19 @@
 //! Speed of linearised velocity-stress runs on GPUs: milliseconds a step of forward runs and of gradients, or of images in place of
 //! gradients, with `apart=y` those of each kernel, which the host then waits for. `cargo bench -p kernels --bench linearised -- [dim=3]
 //! [n=256, or z,x,y: cells of the model] [nb=10] [order=4] [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the
-//! reverse sweep] [keep=steps|boundary, of gradients] [image=none|pp|energy] [repeat=2] [gpus=1: so many share the shot] [apart=y]`
+//! reverse sweep] [keep=steps|boundary, of gradients] [image=none|pp|energy] [repeat=2] [gpus=1: so many share the shot] [ranks=y: each of them is
+//! run by a rank of its own, a thread here, and planes go by messages from host to host, as between nodes] [apart=y]`
 
 mod case;
+#[path = "../../tests/support/thread_ranks.rs"]
+mod thread_ranks;
+#[path = "case/watched.rs"]
+mod watched;
 
 use case::{Words, copy_speed};
 use kernels::Error;
 use kernels::boundary::cpml::Layer;
-use kernels::device::accelerator::{Accelerator, Boxes, Dims, Memory, Properties, Source as Text, Stream};
+use kernels::device::accelerator::Properties;
 use kernels::device::cpu::Cpu;
 use kernels::device::cuda::{Cuda, probe};
 use kernels::grid::Grid;
@@ -17,193 +22,15 @@ use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Wanted};
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Source};
-use std::collections::BTreeMap;
-use std::ffi::c_void;
-use std::sync::{Arc, Mutex};
+use kernels::parallel::communicator::{Alone, Communicator};
+use kernels::parallel::options::Transport;
+use std::sync::Arc;
 use std::time::Instant;
+use thread_ranks::{Capabilities, thread_ranks};
+use watched::{Watched, tell};
 
 /// Steps of a run.
 const STEPS: usize = 140;
-
-/// A device that knows when its kernels were done. Where they are to be told apart it waits for each, and adds up how long they take.
-struct Watched {
-    device: Cuda,
-    apart: bool,
-    taken: Mutex<BTreeMap<String, (usize, f64)>>,
-    /// Whether kernels were launched since the host looked, and when those before were done.
-    done: Mutex<(bool, Option<Instant>)>,
-}
-
-type Kernel = (String, <Cuda as Accelerator>::Kernel);
-
-impl Accelerator for Watched {
-    type Memory = <Cuda as Accelerator>::Memory;
-    type Pinned = <Cuda as Accelerator>::Pinned;
-    type Kernel = Kernel;
-    type Event = <Cuda as Accelerator>::Event;
-    type Graph = <Cuda as Accelerator>::Graph;
-
-    fn properties(&self) -> &Properties {
-        self.device.properties()
-    }
-    fn free_bytes(&self) -> Result<usize, Error> {
-        self.device.free_bytes()
-    }
-    fn load(&self, source: &Text, kernels: &[&str]) -> Result<Vec<Kernel>, Error> {
-        let names = kernels.iter().map(|name| name.to_string());
-        Ok(names.zip(self.device.load(source, kernels)?).collect())
-    }
-    fn resident_blocks(&self, kernel: &Kernel, threads: usize, shared: usize) -> Result<usize, Error> {
-        self.device.resident_blocks(&kernel.1, threads, shared)
-    }
-    fn allocate(&self, bytes: usize) -> Result<Self::Memory, Error> {
-        self.device.allocate(bytes)
-    }
-    fn reserve(&self, bytes: usize) -> Result<Self::Memory, Error> {
-        let begun = Instant::now();
-        let memory = self.device.reserve(bytes);
-        self.add("(memory taken)", begun);
-        memory
-    }
-    fn clear(&self, memory: &Self::Memory) -> Result<(), Error> {
-        self.device.clear(memory)
-    }
-    fn pin(&self, bytes: usize) -> Result<Self::Pinned, Error> {
-        self.device.pin(bytes)
-    }
-    unsafe fn upload(
-        &self,
-        stream: Stream,
-        from: &Self::Pinned,
-        offset: usize,
-        to: u64,
-        bytes: usize,
-    ) -> Result<(), Error> {
-        // SAFETY: the caller's promise.
-        unsafe { self.device.upload(stream, from, offset, to, bytes) }
-    }
-    unsafe fn download(
-        &self,
-        stream: Stream,
-        from: u64,
-        to: &mut Self::Pinned,
-        offset: usize,
-        bytes: usize,
-    ) -> Result<(), Error> {
-        let mut done = self.done.lock().expect("nobody panics with it");
-        if std::mem::take(&mut done.0) {
-            self.device.finish()?;
-            done.1 = Some(Instant::now());
-        }
-        // SAFETY: the caller's promise.
-        unsafe { self.device.download(stream, from, to, offset, bytes) }
-    }
-    unsafe fn copy_to(
-        &self,
-        stream: Stream,
-        from: u64,
-        peer: &Self,
-        to: u64,
-        bytes: usize,
-    ) -> Result<(), Error> {
-        // SAFETY: the caller's promise.
-        unsafe { self.device.copy_to(stream, from, &peer.device, to, bytes) }
-    }
-    unsafe fn launch(
-        &self,
-        stream: Stream,
-        (name, kernel): &Kernel,
-        dims: Dims,
-        args: &[*const c_void],
-    ) -> Result<(), Error> {
-        self.done.lock().expect("nobody panics with it").0 = true;
-        if !self.apart {
-            // SAFETY: the caller's promise.
-            return unsafe { self.device.launch(stream, kernel, dims, args) };
-        }
-        self.device.finish()?;
-        let begun = Instant::now();
-        // SAFETY: the caller's promise.
-        unsafe { self.device.launch(stream, kernel, dims, args)? };
-        self.device.finish()?;
-        self.add(name, begun);
-        Ok(())
-    }
-    fn event(&self) -> Result<Self::Event, Error> {
-        self.device.event()
-    }
-    fn record(&self, stream: Stream, event: &Self::Event) -> Result<(), Error> {
-        self.device.record(stream, event)
-    }
-    fn wait(&self, stream: Stream, event: &Self::Event) -> Result<(), Error> {
-        self.device.wait(stream, event)
-    }
-    fn synchronize(&self, event: &Self::Event) -> Result<(), Error> {
-        self.device.synchronize(event)
-    }
-    fn finish(&self) -> Result<(), Error> {
-        self.device.finish()
-    }
-    fn capture(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Self::Graph, Error> {
-        self.device.capture(work)
-    }
-    fn launch_graph(&self, graph: &Self::Graph) -> Result<(), Error> {
-        self.device.launch_graph(graph)
-    }
-    fn boxes(&self, boxes: &Boxes) -> Result<[u64; 16], Error> {
-        self.device.boxes(boxes)
-    }
-    fn export_ipc(&self, memory: &Self::Memory) -> Result<Vec<u8>, Error> {
-        self.device.export_ipc(memory)
-    }
-    fn import_ipc(&self, words: &[u8]) -> Option<Box<dyn Memory>> {
-        self.device.import_ipc(words)
-    }
-    fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error> {
-        self.device.enable_peer_access(&peer.device)
-    }
-}
-
-impl Watched {
-    fn add(&self, name: &str, begun: Instant) {
-        let mut taken = self.taken.lock().expect("nobody panics with it");
-        let (calls, seconds) = taken.entry(name.to_string()).or_default();
-        *calls += 1;
-        *seconds += begun.elapsed().as_secs_f64();
-    }
-
-    /// Seconds from an instant to the end of the last kernel.
-    fn since(&self, begun: Instant) -> f64 {
-        let done = self.done.lock().expect("nobody panics with it").1;
-        done.map_or(0.0, |done| done.duration_since(begun).as_secs_f64())
-    }
-
-    /// Prints what was added up, and begins anew.
-    fn tell(&self, cells: f64) {
-        let taken = std::mem::take(&mut *self.taken.lock().expect("nobody panics with it"));
-        let mut all: Vec<_> = taken.into_iter().collect();
-        all.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
-        for (name, (calls, seconds)) in all {
-            let each = seconds / calls as f64;
-            println!(
-                "  {name:<24} {calls:>5} calls, {:>8.1} us each, {:>7.2} ps a cell, {:>8.1} ms in all",
-                each * 1e6,
-                each / cells * 1e12,
-                seconds * 1e3
-            );
-        }
-    }
-}
-
-/// Prints what was added up on each device, and begins anew.
-fn tell(devices: &[Arc<Watched>], cells: f64) {
-    for (number, device) in devices.iter().enumerate() {
-        if devices.len() > 1 && device.apart {
-            println!("GPU {number}:");
-        }
-        device.tell(cells / devices.len() as f64);
-    }
-}
 
 /// Points all over a model, so many along an axis: waves are soon everywhere, for zeros draw less power.
 fn lattice(grid: &Grid, count: usize) -> impl Iterator<Item = [f32; 3]> + use<> {
@@ -316,13 +143,36 @@ fn noise(count: usize) -> Vec<f32> {
     (0..count).map(number).collect()
 }
 
+/// The ranks of a run, and the devices of this one.
+struct Place<'a> {
+    ranks: &'a dyn Communicator,
+    devices: Vec<Arc<Watched>>,
+}
+
+impl Place<'_> {
+    /// An instant at which all ranks are here.
+    fn begin(&self) -> Result<Instant, Error> {
+        self.ranks.all_gather(&[])?;
+        Ok(Instant::now())
+    }
+
+    /// Seconds from an instant to the end of the last kernel of any rank.
+    fn since(&self, begun: Instant) -> Result<f64, Error> {
+        let all = self
+            .ranks
+            .all_gather(&self.devices[0].since(begun).to_le_bytes())?;
+        let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
+        Ok(all.iter().map(seconds).fold(0.0, f64::max))
+    }
+
+    /// Whether this rank prints.
+    fn prints(&self) -> bool {
+        self.ranks.rank() == 0
+    }
+}
+
 /// Images of noise on devices.
-fn measure_images(
-    words: &Words,
-    born: &Born<f32>,
-    kind: Kind,
-    devices: &[Arc<Watched>],
-) -> Result<(), Error> {
+fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, place: &Place<'_>) -> Result<(), Error> {
     let wanted = Wanted {
         kinds: vec![kind],
         lags: vec![[0; 3]],
@@ -331,19 +181,25 @@ fn measure_images(
     let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
     let (sizes, nt) = (born.sizes_of_images(&wanted), words.number("steps", STEPS));
     let schedule = CheckpointSchedule::choose(nt, sizes, memory)?;
-    describe(&schedule, nt, schedule.bytes(sizes));
-    let data = noise(born.records() * born.values());
+    if place.prints() {
+        describe(&schedule, nt, schedule.bytes(sizes));
+    }
+    let data = [noise(born.records() * born.values())];
     for _ in 0..words.number("repeat", 2) {
-        let begun = Instant::now();
-        let pictures = born.images(&data, &schedule, &wanted)?;
-        let sum: f64 = pictures[0].image.iter().map(|&x| f64::from(x.abs())).sum();
-        let seconds = devices[0].since(begun);
+        let begun = place.begin()?;
+        let pictures = born.images_among(place.ranks, &data, (&schedule, &wanted))?;
+        let seconds = place.since(begun)?;
+        if !place.prints() {
+            continue;
+        }
+        let image = &pictures[0][0].image;
+        let sum: f64 = image.iter().map(|&x| f64::from(x.abs())).sum();
         println!(
             "image: {:.3} ms a step; {:.2} s beside, sum {sum:.6e}",
             seconds * 1e3 / nt as f64,
             begun.elapsed().as_secs_f64() - seconds
         );
-        tell(devices, pictures[0].image.len() as f64);
+        tell(&place.devices, image.len() as f64);
     }
     Ok(())
 }
@@ -359,22 +215,31 @@ fn describe(schedule: &CheckpointSchedule, nt: usize, bytes: usize) {
     );
 }
 
-/// Forward runs, then gradients or images, on devices.
-fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
-    let device = devices[0].clone();
+/// Forward runs, then gradients or images, on the devices of all ranks.
+fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
+    let Place { ranks, devices } = place;
     let (grid, shot) = shot(words);
     let cpu = Cpu::new(0)?;
     let raw = rock(&grid, &shot.frame, &cpu)?;
     let cells = shot.frame.around(&grid).cells() as f64;
     let mut born = Born::new(&shot, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu)?;
-    born.run_on(devices.clone())?;
-    tell(&devices, cells);
+    let transport = match ranks.size() {
+        1 => Transport::Auto,
+        _ => Transport::HostStaged,
+    };
+    born.run_on_ranks(devices.clone(), *ranks, transport)?;
+    if place.prints() {
+        tell(devices, cells);
+    }
     let step = |seconds: f64| seconds * 1e3 / shot.nt as f64;
     for _ in 0..words.number("repeat", 2) {
-        let begun = Instant::now();
-        born.forward(None, &mut |_, _, _| Ok(()))?;
-        println!("forward: {:.3} ms a step", step(device.since(begun)));
-        tell(&devices, cells);
+        let begun = place.begin()?;
+        born.forward_among(*ranks, None, &mut |_, _, _| Ok(()))?;
+        let seconds = place.since(begun)?;
+        if place.prints() {
+            println!("forward: {:.3} ms a step", step(seconds));
+            tell(devices, cells);
+        }
     }
     let kind = match words.text("image", "none").as_str() {
         "none" => None,
@@ -383,7 +248,7 @@ fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
         other => panic!("image={other}: an image is none, pp or energy"),
     };
     if let Some(kind) = kind {
-        return measure_images(words, &born, kind, &devices);
+        return measure_images(words, &born, kind, place);
     }
     let room = born.room(1).unwrap_or(0);
     let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
@@ -399,23 +264,30 @@ fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
             0,
         ),
     };
-    describe(&schedule, shot.nt, schedule.bytes(sizes) + once);
+    if place.prints() {
+        describe(&schedule, shot.nt, schedule.bytes(sizes) + once);
+    }
     for _ in 0..words.number("repeat", 2) {
-        let begun = Instant::now();
+        let begun = place.begin()?;
         let mut ahead = 0.0;
-        let mut residual = |made: &[f32]| {
-            ahead = device.since(begun);
-            Ok(noise(made.len()))
+        let mut residuals = |made: Vec<Vec<f32>>| {
+            ahead = devices[0].since(begun);
+            Ok(made.iter().map(|made| noise(made.len())).collect())
         };
-        let gradient = born.gradient(&mut residual, &schedule)?;
-        let sum: f64 = gradient.iter().map(|&x| f64::from(x.abs())).sum();
+        let derivatives = born.gradients_among(*ranks, &mut residuals, &schedule)?;
+        let seconds = place.since(begun)?;
+        if !place.prints() {
+            continue;
+        }
+        let gradients = derivatives.by_parameters();
+        let sum: f64 = gradients.iter().flatten().map(|&x| f64::from(x.abs())).sum();
         println!(
             "gradient: {:.3} ms a step, of which {:.3} as far as the records; {:.2} s beside, sum {sum:.6e}",
-            step(device.since(begun)),
+            step(seconds),
             step(ahead),
-            begun.elapsed().as_secs_f64() - device.since(begun)
+            begun.elapsed().as_secs_f64() - seconds
         );
-        tell(&devices, cells);
+        tell(devices, cells);
     }
     if let Some(drift) = born.drift() {
         println!("waves that ran backwards came to rest within {drift:.1e}");
@@ -430,12 +302,8 @@ fn main() {
         Err(absent) => return println!("skipped: {absent}"),
     };
     let open = |properties: &Properties| {
-        Arc::new(Watched {
-            device: Cuda::open(properties.number).expect("a device"),
-            apart: words.text("apart", "n") == "y",
-            taken: Mutex::default(),
-            done: Mutex::default(),
-        })
+        let device = Cuda::open(properties.number).expect("a device");
+        Arc::new(Watched::new(device, words.text("apart", "n") == "y"))
     };
     let count = words.number("gpus", 1);
     if count == 0 || count > found.len() {
@@ -444,7 +312,17 @@ fn main() {
     let devices: Vec<_> = found[..count].iter().map(open).collect();
     let copy = copy_speed(&devices[0].device).expect("memory for a copy");
     println!("{} x {}, copy {:.0} GB/s", count, found[0].name, copy / 1e9);
-    if let Err(error) = measure(&words, devices) {
-        println!("{error}");
+    let run = |ranks: &dyn Communicator, devices: Vec<Arc<Watched>>| {
+        if let Err(error) = measure(&words, &Place { ranks, devices }) {
+            println!("{error}");
+        }
+    };
+    match words.text("ranks", "n").as_str() {
+        "y" => {
+            thread_ranks(count, Capabilities::default(), |ranks| {
+                run(ranks, vec![devices[ranks.rank()].clone()]);
+            });
+        }
+        _ => run(&Alone, devices),
     }
 }

@@ -1,0 +1,200 @@
+//! A GPU that adds up how long its kernels take.
+
+use kernels::Error;
+use kernels::device::accelerator::{Accelerator, Boxes, Dims, Memory, Properties, Source as Text, Stream};
+use kernels::device::cuda::Cuda;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// A device that knows when its kernels were done. Where they are to be told apart it waits for each, and adds up how long they take.
+pub struct Watched {
+    pub device: Cuda,
+    pub apart: bool,
+    taken: Mutex<BTreeMap<String, (usize, f64)>>,
+    /// Whether kernels were launched since the host looked, and when those before were done.
+    done: Mutex<(bool, Option<Instant>)>,
+}
+
+/// The name of a kernel, and the kernel.
+pub type Kernel = (String, <Cuda as Accelerator>::Kernel);
+
+impl Accelerator for Watched {
+    type Memory = <Cuda as Accelerator>::Memory;
+    type Pinned = <Cuda as Accelerator>::Pinned;
+    type Kernel = Kernel;
+    type Event = <Cuda as Accelerator>::Event;
+    type Graph = <Cuda as Accelerator>::Graph;
+
+    fn properties(&self) -> &Properties {
+        self.device.properties()
+    }
+    fn free_bytes(&self) -> Result<usize, Error> {
+        self.device.free_bytes()
+    }
+    fn load(&self, source: &Text, kernels: &[&str]) -> Result<Vec<Kernel>, Error> {
+        let names = kernels.iter().map(|name| name.to_string());
+        Ok(names.zip(self.device.load(source, kernels)?).collect())
+    }
+    fn resident_blocks(&self, kernel: &Kernel, threads: usize, shared: usize) -> Result<usize, Error> {
+        self.device.resident_blocks(&kernel.1, threads, shared)
+    }
+    fn allocate(&self, bytes: usize) -> Result<Self::Memory, Error> {
+        self.device.allocate(bytes)
+    }
+    fn reserve(&self, bytes: usize) -> Result<Self::Memory, Error> {
+        let begun = Instant::now();
+        let memory = self.device.reserve(bytes);
+        self.add("(memory taken)", begun);
+        memory
+    }
+    fn clear(&self, memory: &Self::Memory) -> Result<(), Error> {
+        self.device.clear(memory)
+    }
+    fn pin(&self, bytes: usize) -> Result<Self::Pinned, Error> {
+        self.device.pin(bytes)
+    }
+    unsafe fn upload(
+        &self,
+        stream: Stream,
+        from: &Self::Pinned,
+        offset: usize,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.device.upload(stream, from, offset, to, bytes) }
+    }
+    unsafe fn download(
+        &self,
+        stream: Stream,
+        from: u64,
+        to: &mut Self::Pinned,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let mut done = self.done.lock().expect("nobody panics with it");
+        if std::mem::take(&mut done.0) {
+            self.device.finish()?;
+            done.1 = Some(Instant::now());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.device.download(stream, from, to, offset, bytes) }
+    }
+    unsafe fn copy_to(
+        &self,
+        stream: Stream,
+        from: u64,
+        peer: &Self,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.device.copy_to(stream, from, &peer.device, to, bytes) }
+    }
+    unsafe fn launch(
+        &self,
+        stream: Stream,
+        (name, kernel): &Kernel,
+        dims: Dims,
+        args: &[*const c_void],
+    ) -> Result<(), Error> {
+        self.done.lock().expect("nobody panics with it").0 = true;
+        if !self.apart {
+            // SAFETY: the caller's promise.
+            return unsafe { self.device.launch(stream, kernel, dims, args) };
+        }
+        self.device.finish()?;
+        let begun = Instant::now();
+        // SAFETY: the caller's promise.
+        unsafe { self.device.launch(stream, kernel, dims, args)? };
+        self.device.finish()?;
+        self.add(name, begun);
+        Ok(())
+    }
+    fn event(&self) -> Result<Self::Event, Error> {
+        self.device.event()
+    }
+    fn record(&self, stream: Stream, event: &Self::Event) -> Result<(), Error> {
+        self.device.record(stream, event)
+    }
+    fn wait(&self, stream: Stream, event: &Self::Event) -> Result<(), Error> {
+        self.device.wait(stream, event)
+    }
+    fn synchronize(&self, event: &Self::Event) -> Result<(), Error> {
+        self.device.synchronize(event)
+    }
+    fn finish(&self) -> Result<(), Error> {
+        self.device.finish()
+    }
+    fn capture(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Self::Graph, Error> {
+        self.device.capture(work)
+    }
+    fn launch_graph(&self, graph: &Self::Graph) -> Result<(), Error> {
+        self.device.launch_graph(graph)
+    }
+    fn boxes(&self, boxes: &Boxes) -> Result<[u64; 16], Error> {
+        self.device.boxes(boxes)
+    }
+    fn export_ipc(&self, memory: &Self::Memory) -> Result<Vec<u8>, Error> {
+        self.device.export_ipc(memory)
+    }
+    fn import_ipc(&self, words: &[u8]) -> Option<Box<dyn Memory>> {
+        self.device.import_ipc(words)
+    }
+    fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error> {
+        self.device.enable_peer_access(&peer.device)
+    }
+}
+
+impl Watched {
+    /// A device, whose kernels are told apart or not.
+    pub fn new(device: Cuda, apart: bool) -> Self {
+        Self {
+            device,
+            apart,
+            taken: Mutex::default(),
+            done: Mutex::default(),
+        }
+    }
+
+    fn add(&self, name: &str, begun: Instant) {
+        let mut taken = self.taken.lock().expect("nobody panics with it");
+        let (calls, seconds) = taken.entry(name.to_string()).or_default();
+        *calls += 1;
+        *seconds += begun.elapsed().as_secs_f64();
+    }
+
+    /// Seconds from an instant to the end of the last kernel.
+    pub fn since(&self, begun: Instant) -> f64 {
+        let done = self.done.lock().expect("nobody panics with it").1;
+        done.map_or(0.0, |done| done.duration_since(begun).as_secs_f64())
+    }
+
+    /// Prints what was added up, and begins anew.
+    fn tell(&self, cells: f64) {
+        let taken = std::mem::take(&mut *self.taken.lock().expect("nobody panics with it"));
+        let mut all: Vec<_> = taken.into_iter().collect();
+        all.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
+        for (name, (calls, seconds)) in all {
+            let each = seconds / calls as f64;
+            println!(
+                "  {name:<24} {calls:>5} calls, {:>8.1} us each, {:>7.2} ps a cell, {:>8.1} ms in all",
+                each * 1e6,
+                each / cells * 1e12,
+                seconds * 1e3
+            );
+        }
+    }
+}
+
+/// Prints what was added up on each device, and begins anew.
+pub fn tell(devices: &[Arc<Watched>], cells: f64) {
+    for (number, device) in devices.iter().enumerate() {
+        if devices.len() > 1 && device.apart {
+            println!("GPU {number}:");
+        }
+        device.tell(cells / devices.len() as f64);
+    }
+}
