@@ -10,7 +10,11 @@ use std::ops::Range;
 
 impl<T: Real> CpuSlab<T> {
     pub(super) fn update_part(&mut self, stage: usize, part: Part, step: usize) {
-        compiled_here!(self: CpuSlab<f32> | CpuSlab<f64>, update_part_of((stage, part, step)): (usize, Part, usize));
+        // What only tests run, f64, is compiled with them.
+        if const { size_of::<T>() != size_of::<f32>() } {
+            return self.update_part_of((stage, part, step));
+        }
+        compiled_here!(self: CpuSlab<f32>, update_part_of((stage, part, step)): (usize, Part, usize));
     }
 
     fn update_part_of(&mut self, (stage, part, step): (usize, Part, usize)) {
