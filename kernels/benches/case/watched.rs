@@ -11,7 +11,7 @@ use std::time::Instant;
 /// A device that knows when its kernels were done. Where they are to be told apart it waits for each, and adds up how long they take.
 pub struct Watched {
     pub device: Cuda,
-    pub apart: bool,
+    apart: bool,
     taken: Mutex<BTreeMap<String, (usize, f64)>>,
     /// Whether kernels were launched since the host looked, and when those before were done.
     done: Mutex<(bool, Option<Instant>)>,

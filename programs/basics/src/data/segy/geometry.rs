@@ -68,7 +68,7 @@ each, receivers first; of several components sfwindow takes one",
         let (divisor, off) = divisor(&all)?;
         if off > 0.0 {
             job.warn(&format!(
-                "coordinates are rounded by up to {off:.3}: four bytes of a header do not hold them with more digits; move the origin of sou= and rec= nearer to them, as by sfmath output='input-6.5e6'"
+                "coordinates are rounded by up to {off:.3}: four bytes of a header do not hold more digits of the largest one; give sou= and rec= from an origin nearby"
             ));
         }
         Ok(Some(Self {
