@@ -6,9 +6,10 @@ use kernels::device::cpu::Cpu;
 use kernels::device::simd::Real;
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::medium::{Medium, Stiffness, Symmetry};
+use kernels::medium::{Medium, Stiffness, Symmetry, needed};
 use kernels::methods::velocity_stress::born::{Born, Number, Parameters};
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Quantity, Shot, Source};
+use std::ops::Range;
 
 /// A set-up.
 #[derive(Clone, Debug)]
@@ -173,6 +174,27 @@ impl Case {
     pub fn medium<T: Real>(&self) -> Medium<T> {
         let padded = self.shot().frame.around(&self.grid());
         medium(&padded, |at| self.cell(at))
+    }
+
+    /// The operator of a rank that knows the medium on the planes of the grid that are `prepared`; elsewhere it is no number.
+    pub fn born_on(&self, shot: &Shot, prepared: &Range<usize>) -> Born<f32> {
+        let padded = self.shot().frame.around(&self.grid());
+        let (grid, known) = (&padded.model, needed(&padded, prepared));
+        let axis = grid.ndim - 1;
+        let raw = medium(&padded, |at| {
+            // Coordinates are z, x, y.
+            let plane = (at[axis] - f64::from(grid.o[axis])) / f64::from(grid.d[axis]);
+            let (stiffness, density) = self.cell(at);
+            match known.contains(&(plane.round() as usize)) {
+                true => (stiffness, density),
+                false => isotropic(f64::NAN, f64::NAN, f64::NAN),
+            }
+        });
+        let (cpu, of) = (
+            Cpu::new(2).expect("threads start"),
+            (self.class(), self.parameters),
+        );
+        Born::on_planes(shot, raw, of, (cpu, prepared)).expect("a sound shot")
     }
 
     /// The medium with a share of a perturbation, by the formulas of its parameters.

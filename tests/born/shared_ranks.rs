@@ -6,8 +6,8 @@ use crate::emulator::Emulator;
 use crate::shared_shots::{all, assert_same_bits, data_and_schedules, shot};
 use crate::thread_ranks::{Capabilities, ThreadRank, thread_ranks};
 use kernels::Error;
-use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::CheckpointSchedule;
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, RankPlanes};
+use kernels::methods::velocity_stress::{Quantity, Shot};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::Transport;
 use std::sync::Arc;
@@ -34,6 +34,23 @@ fn devices(rank: &ThreadRank, counts: &[usize], closed: Option<usize>) -> Vec<Ar
     (before..before + counts[rank.rank()]).map(device).collect()
 }
 
+/// The operator of a rank: rank 0 knows the whole medium, the others what is needed where their devices are.
+fn of_rank(case: &Case, shot: &Shot, rank: usize, counts: &[usize]) -> Born<f32> {
+    let padded = shot.frame.around(&case.grid());
+    let parts = RankPlanes::of(shot, &padded, counts).expect("a grid that can be cut");
+    let mut first = 0;
+    for part in &parts {
+        assert_eq!(part.own.start, first, "the planes of ranks follow each other");
+        assert!(part.prepared.start <= part.own.start && part.own.end <= part.prepared.end);
+        first = part.own.end;
+    }
+    assert_eq!(first, padded.planes(), "every plane is one of a rank");
+    match rank {
+        0 => case.born(shot, case.medium()),
+        _ => case.born_on(shot, &parts[rank].prepared),
+    }
+}
+
 /// Compares ranks with one device.
 fn compare(case: &Case, counts: &[usize], way: Way, seed: u64) {
     let shot = shot(case);
@@ -46,7 +63,7 @@ fn compare(case: &Case, counts: &[usize], way: Way, seed: u64) {
     let alone = &kernels::parallel::communicator::Alone;
     let wanted = all(&one, (alone, case), [&model, &data], &schedules);
     let of_ranks = thread_ranks(counts.len(), way.talents, |rank| {
-        let mut born = case.born::<f32>(&shot, case.medium());
+        let mut born = of_rank(case, &shot, rank.rank(), counts);
         born.run_on_ranks(devices(rank, counts, way.closed), rank, way.transport)
             .expect("devices that can share the grid");
         let found = all(&born, (rank, case), [&model, &data], &schedules);
@@ -141,6 +158,26 @@ fn what_ranks_cannot_share_is_refused_on_all_of_them() {
     }
     for why in refused(Transport::CudaAware, &[1, 1]) {
         assert!(why.contains("choose one of these two ways"), "{why}");
+    }
+}
+
+/// A rank whose medium ends before the planes of its device is told, and all others with it.
+#[test]
+fn a_medium_on_other_planes_is_refused_on_all_ranks() {
+    if crate::devices::emulated::open("a_medium_on_other_planes_is_refused_on_all_ranks").is_none() {
+        return;
+    }
+    let case = Case { more: 14, ..plain(2) };
+    let said = thread_ranks(2, Capabilities::default(), |rank| {
+        let mut born = match rank.rank() {
+            0 => case.born(&shot(&case), case.medium()),
+            _ => case.born_on(&shot(&case), &(20..24)),
+        };
+        let made = born.run_on_ranks(devices(rank, &[1, 1], None), rank, Transport::Auto);
+        made.expect_err("a rank without its medium").to_string()
+    });
+    for why in said {
+        assert!(why.contains("prepared the medium on other planes"), "{why}");
     }
 }
 

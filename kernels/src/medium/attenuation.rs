@@ -30,7 +30,7 @@ pub struct Law {
 }
 
 /// What a cell's Q makes of a modulus.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Zeroable)]
 pub struct Loss {
     /// `phi`.
     pub phi: f64,

@@ -180,6 +180,11 @@ impl<T: Real> Medium<T> {
         self.density.as_slice()
     }
 
+    /// The density array and one stiffness array, by its place in memory.
+    pub(crate) fn into_density_and(mut self, place: usize) -> [Buffer<T>; 2] {
+        [self.density, self.stiffness.swap_remove(place)]
+    }
+
     /// Where each padded row starts in a plane of the arrays.
     pub(crate) fn lines(&self) -> &[usize] {
         &self.lines

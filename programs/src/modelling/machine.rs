@@ -95,6 +95,11 @@ impl Machine {
         }
     }
 
+    /// GPUs of this rank that run the shot.
+    pub fn gpus(&self) -> usize {
+        self.gpus.len()
+    }
+
     /// Whether GPUs run the shot.
     pub fn has_gpus(&self) -> bool {
         !self.gpus.is_empty()

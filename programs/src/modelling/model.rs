@@ -256,6 +256,17 @@ impl Volumes {
         cpu: &Cpu,
         destination: &mut dyn Destination,
     ) -> anyhow::Result<Result<Findings, BadCell>> {
+        self.read_around(padded, [own, own], cpu, destination)
+    }
+
+    /// The same where what is wanted are the padded planes `prepared`, of which `own` are a part.
+    pub fn read_around(
+        &self,
+        padded: &Padded,
+        [own, prepared]: [&Range<usize>; 2],
+        cpu: &Cpu,
+        destination: &mut dyn Destination,
+    ) -> anyhow::Result<Result<Findings, BadCell>> {
         let (ndim, nz, cells) = (padded.ndim(), padded.model.n[0], padded.model.cells());
         let kind = destination.coefficients();
         let names = kind.count(ndim);
@@ -297,7 +308,7 @@ impl Volumes {
             }
             Ok(())
         };
-        let wanted = lines(needed(padded, own));
+        let wanted = lines(needed(padded, prepared));
         let mut inspection = Inspection::part(padded, kind, wanted.start, judged.clone());
         let step = destination.lines((BLOCK_BYTES / (4 * nz * (names + 1))).max(1));
         for first in wanted.clone().step_by(step) {

@@ -317,7 +317,7 @@ fn set_up<M: Method>(
 }
 
 /// The model's checksum over all ranks.
-fn sum_of_ranks(world: &World, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<u64> {
+pub fn sum_of_ranks(world: &World, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<u64> {
     let mine = fingerprint.map_or(0, |fingerprint| fingerprint.sum());
     let all = world.numbers(&[mine])?;
     Ok(all.iter().flatten().fold(0, |sum, &part| sum.wrapping_add(part)))

@@ -3,7 +3,7 @@
 
 use super::Shot;
 use super::layout::{fields, stress};
-use super::medium::Staggered;
+use super::medium::{OnPlanes, Staggered};
 use super::rows::STRESSES;
 use super::stress_rows::{Loss as RowLoss, Pattern};
 use crate::Error;
@@ -14,9 +14,8 @@ use crate::device::{
 use crate::grid::{PITCH, Padded};
 use crate::medium::attenuation::{Law, Loss, Mechanisms};
 use crate::medium::voigt::slot;
-use crate::medium::{Coefficients, Medium, Symmetry, lines_of_plane, plane_names};
+use crate::medium::{Coefficients, Medium, Symmetry, lines_of_plane, needed, plane_names};
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Quality factors of a model and how they are kept constant.
@@ -142,20 +141,20 @@ pub(super) struct Relaxation<T> {
 }
 
 impl<T: Real> Relaxation<T> {
-    /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one; for a run on `planes`. Beside it
-    /// stands what relaxes on the nodes.
+    /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one; for a run on some planes. Beside it stands
+    /// what relaxes on the nodes.
     pub fn new(
         raw: &mut Medium<T>,
         class: Symmetry,
         (losses, shot): (&Attenuation, &Shot),
-        (cpu, planes): (&Cpu, &Range<usize>),
+        on: OnPlanes<'_>,
     ) -> Result<(Self, Medium<T>), Error> {
         let padded = raw.padded().clone();
         losses.check(&padded)?;
         let law = losses.law(padded.ndim());
-        let weak = split(raw, losses, &law, cpu)?;
+        let weak = split(raw, losses, &law, on)?;
         let made = Self {
-            weak: Staggered::relaxing(&weak, class, (shot.dt, shot.shears_in_place), (cpu, planes))?,
+            weak: Staggered::relaxing(&weak, class, (shot.dt, shot.shears_in_place), on)?,
             patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, shot.dt)),
         };
         Ok((made, weak))
@@ -280,18 +279,22 @@ impl<'a> Known<'a> {
 /// Numbers that are worked on at once.
 const BLOCK: usize = 4 << 20;
 
-/// Makes a medium unrelaxed; what relaxes of it is another one.
+/// Makes a medium unrelaxed where the `prepared` planes of the grid need it; what relaxes of it is another one.
 fn split<T: Real>(
     raw: &mut Medium<T>,
     losses: &Attenuation,
     law: &Law,
-    cpu: &Cpu,
+    OnPlanes { cpu, prepared, .. }: OnPlanes<'_>,
 ) -> Result<Medium<T>, Error> {
     let padded = raw.padded().clone();
     let (nz, rows) = (padded.model.n[0], lines_of_plane(&padded));
     let mut weak = Medium::part(&padded, raw.planes())?;
     let arrays = plane_names(padded.ndim()).len() + 1;
-    let (first, end) = (raw.planes().start * rows, raw.planes().end * rows);
+    let (held, wanted) = (raw.planes(), needed(&padded, prepared));
+    let (first, end) = (
+        held.start.max(wanted.start) * rows,
+        held.end.min(wanted.end) * rows,
+    );
     let most = (BLOCK / (nz * arrays)).clamp(1, end - first);
     let mut unrelaxed = vec![T::of(0.0); arrays * most * nz];
     let mut relaxing = unrelaxed.clone();

@@ -44,6 +44,17 @@ pub struct Staggered<T> {
     dt: f64,
 }
 
+/// Where the medium is made.
+#[derive(Clone, Copy)]
+pub struct OnPlanes<'a> {
+    /// Threads that make it.
+    pub cpu: &'a Cpu,
+    /// Planes of the grid that are held.
+    pub planes: &'a Range<usize>,
+    /// Those of them on which it is made; it stays zero on the others.
+    pub prepared: &'a Range<usize>,
+}
+
 /// A mean over cells that are one or two apart, and of what.
 #[derive(Clone, Copy)]
 enum Mean {
@@ -56,16 +67,17 @@ enum Mean {
 }
 
 impl<T: Real> Staggered<T> {
-    /// The medium on `planes` of a run with the step `dt`, whose shear stiffnesses stand on the nodes or at the shear stresses; `raw` holds the planes behind them, too.
+    /// The medium on `planes` of a run with the step `dt`, whose shear stiffnesses stand on the nodes or at the shear stresses. It is zero on
+    /// planes that are not `prepared`; `raw` holds the planes behind those that are, too.
     pub fn new(
         raw: &Medium<T>,
         class: Symmetry,
         (dt, shears_in_place): (f64, bool),
-        (cpu, planes): (&Cpu, &Range<usize>),
+        on: OnPlanes<'_>,
     ) -> Result<Self, Error> {
-        let mut made = Self::relaxing(raw, class, (dt, shears_in_place), (cpu, planes))?;
+        let mut made = Self::relaxing(raw, class, (dt, shears_in_place), on)?;
         made.buoyancy = (0..made.padded.ndim())
-            .map(|a| fill(raw, (cpu, planes), raw.density(), Mean::Over(dt, a)))
+            .map(|a| fill(raw, on, raw.density(), Mean::Over(dt, a)))
             .collect::<Result<_, _>>()?;
         Ok(made)
     }
@@ -75,7 +87,7 @@ impl<T: Real> Staggered<T> {
         raw: &Medium<T>,
         class: Symmetry,
         (dt, shears_in_place): (f64, bool),
-        (cpu, planes): (&Cpu, &Range<usize>),
+        on: OnPlanes<'_>,
     ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
         let ndim = padded.ndim();
@@ -105,14 +117,14 @@ impl<T: Real> Staggered<T> {
         let mut places = [0; STIFFNESSES];
         places[..6].copy_from_slice(&pairs);
         (0..3).for_each(|k| places[6 + k] = shear(k));
-        let make = |from: &[T], mean: Mean| fill(raw, (cpu, planes), from, mean);
+        let make = |from: &[T], mean: Mean| fill(raw, on, from, mean);
         let arrays = jobs
             .iter()
             .map(|&(k, mean)| make(raw.stiffness_array(k), mean))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             padded,
-            planes: planes.clone(),
+            planes: on.planes.clone(),
             arrays,
             places,
             buoyancy: Vec::new(),
@@ -183,10 +195,14 @@ pub fn live(n: usize) -> Range<usize> {
     RIM..n - RIM
 }
 
-/// One array of the medium on `planes`, on all threads.
+/// One array of the medium on `planes`, on all threads; planes that are not `prepared` stay zero.
 fn fill<T: Real>(
     raw: &Medium<T>,
-    (cpu, planes): (&Cpu, &Range<usize>),
+    OnPlanes {
+        cpu,
+        planes,
+        prepared,
+    }: OnPlanes<'_>,
     from: &[T],
     mean: Mean,
 ) -> Result<Buffer<T>, Error> {
@@ -205,6 +221,9 @@ fn fill<T: Real>(
     let one = |axis: usize| [0, 1, 2].map(|a| usize::from(a == axis));
     let row = |(number, to): (usize, &mut [T])| {
         let (plane, row) = (planes.start + number / rows, number % rows);
+        if !prepared.contains(&plane) {
+            return;
+        }
         let here = line(plane, row, [0; 3]);
         for z in live(p.n[0]) {
             let at = |cells: &[T], up: usize| cells[z + up].f64();

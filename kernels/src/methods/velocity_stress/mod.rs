@@ -202,7 +202,7 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         slabs: Vec<slabs::Slab>,
     ) -> Result<Self, Error> {
         let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
-        let (setup, _) = Setup::new(shot, &mut raw, (class, &own), cpu)?;
+        let (setup, _) = Setup::new(shot, &mut raw, (class, &own, &own), cpu)?;
         drop(raw);
         let schedule = schedule(shot, &setup.padded, setup.receivers.len());
         let setup = Arc::new(setup);

@@ -3,7 +3,7 @@
 use super::absorbing_frame::Edges;
 use super::adjoint::Adjoint;
 use super::attenuation::Relaxation;
-use super::medium::Staggered;
+use super::medium::{OnPlanes, Staggered};
 use super::points::Placer;
 use super::receivers::Receivers;
 use super::sources::SourceNodes;
@@ -18,22 +18,28 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl<T: Real> Setup<T> {
-    /// What a shot over a medium needs on the planes `own`. The medium, whose speeds hold at the reference frequency of
-    /// the attenuation, becomes the unrelaxed one; beside the set-up stands what relaxes of it, where there is attenuation.
+    /// What a shot over a medium needs on the planes `own`, with the medium on those that are `prepared`; it is zero on the others. The
+    /// medium, whose speeds hold at the reference frequency of the attenuation, becomes the unrelaxed one; beside the set-up stands what
+    /// relaxes of it, where there is attenuation.
     pub(super) fn new(
         shot: &Shot,
         raw: &mut Medium<T>,
-        (class, own): (Symmetry, &Range<usize>),
+        (class, own, prepared): (Symmetry, &Range<usize>, &Range<usize>),
         cpu: Cpu,
     ) -> Result<(Self, Option<Medium<T>>), Error> {
         let padded = raw.padded().clone();
         let weights = check(shot, &padded)?;
         let losses = shot.attenuation.as_ref();
+        let on = OnPlanes {
+            cpu: &cpu,
+            planes: own,
+            prepared,
+        };
         let relaxation = losses
-            .map(|losses| Relaxation::new(raw, class, (losses, shot), (&cpu, own)))
+            .map(|losses| Relaxation::new(raw, class, (losses, shot), on))
             .transpose()?;
         let (relaxation, weak) = relaxation.unzip();
-        let medium = Staggered::new(raw, class, (shot.dt, shot.shears_in_place), (&cpu, own))?;
+        let medium = Staggered::new(raw, class, (shot.dt, shot.shears_in_place), on)?;
         let (spots, receivers) = points_of(shot, (&padded, &weights), &medium, own)?;
         let setup = Self {
             edges: Arc::new(Edges::new(&padded, &shot.frame, shot.dt)),

@@ -1,5 +1,6 @@
 //! Surveys whose sums are saved behind their shots, and go on from there: `checkpoint=`, `every=`, `resume=`.
 
+use super::Clock;
 use super::records::Records;
 use crate::modelling::checkpoint::{Checksum, Identity, Resumed, Store, Sums, Wishes};
 use crate::modelling::plan::{counted, gigabytes};
@@ -92,6 +93,8 @@ pub struct Kept {
     shots: usize,
     /// When the last state was saved.
     saved: Instant,
+    /// When the set-up of the survey began.
+    pub clock: Clock,
 }
 
 impl Kept {
@@ -126,6 +129,7 @@ impl Kept {
             resumed,
             shots,
             saved: Instant::now(),
+            clock: Clock::start(),
         })
     }
 

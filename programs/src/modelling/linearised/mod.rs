@@ -7,7 +7,42 @@ pub mod records;
 pub mod survey;
 
 use super::world::{World, share_stdin};
+use crate::modelling::plan::counted;
 use rsf_io::Job;
+use std::time::Instant;
+
+/// When the set-up of a survey began.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+impl Clock {
+    /// It begins now.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Lets `make` make so many shots, for which everything is set up now; `verb=y` tells how long both took.
+    ///
+    /// # Errors
+    /// What `make` returns.
+    pub fn shots<R>(
+        self,
+        job: &Job,
+        shots: usize,
+        make: impl FnOnce() -> anyhow::Result<R>,
+    ) -> anyhow::Result<R> {
+        let (set_up, begun) = (self.0.elapsed().as_secs_f64(), Instant::now());
+        let made = make()?;
+        if job.flag("verb")? {
+            job.say(&format!(
+                "set-up {set_up:.2} s; {} in {:.2} s",
+                counted(shots, "shot"),
+                begun.elapsed().as_secs_f64()
+            ));
+        }
+        Ok(made)
+    }
+}
 
 /// Several ranks must have one command line, and the data of rank 0; all of them call it before anything else.
 pub fn meet(job: &mut Job, world: &World) -> anyhow::Result<()> {

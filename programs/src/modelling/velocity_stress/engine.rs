@@ -239,7 +239,7 @@ pub fn read(
 }
 
 /// Judges what all ranks have found in the model.
-fn judge(
+pub fn judge(
     job: &Job,
     run: &mut Run,
     volumes: &Volumes,

@@ -17,6 +17,7 @@ use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D};
 use crate::methods::velocity_stress::rows::PAIR;
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The medium about which is linearised, cell by cell in file order.
 pub struct Background {
@@ -24,7 +25,7 @@ pub struct Background {
     shears: Vec<Vec<f64>>,
     /// The same of what relaxes.
     weak_shears: Vec<Vec<f64>>,
-    /// Shares of the stiffness that are unrelaxed and relax, of P and S waves; one for all cells without attenuation.
+    /// Shares of the stiffness that are unrelaxed and relax, of P and S waves, of every cell or one for all; none without attenuation.
     losses: Option<Vec<[Loss; 2]>>,
     /// Cells of the model.
     pub cells: usize,
@@ -40,39 +41,70 @@ fn shares([p, s]: &[Loss; 2]) -> [[f64; 2]; 2] {
     ]
 }
 
+/// The losses of P and S waves of a cell, among those of every cell or one for all.
+fn of_cell(losses: &[[Loss; 2]], cell: usize) -> &[Loss; 2] {
+    &losses[if losses.len() == 1 { 0 } else { cell }]
+}
+
+/// Cells whose losses a thread looks up in a row.
+const LOOKED_UP: usize = 1 << 16;
+
+/// The losses of P and S waves of the `known` ones among so many cells, or one for all where quality factors are.
+fn of_cells(losses: &Attenuation, ndim: usize, (cells, known): (usize, &Range<usize>)) -> Vec<[Loss; 2]> {
+    let law = losses.law(ndim);
+    let uniform = losses.qp.len() == 1 && losses.qs.len() == 1;
+    let (cells, known) = if uniform {
+        (1, 0..1)
+    } else {
+        (cells, known.clone())
+    };
+    let mut all: Vec<[Loss; 2]> = bytemuck::zeroed_vec(cells);
+    let pieces = all[known.clone()].par_chunks_mut(LOOKED_UP).enumerate();
+    pieces.for_each(|(piece, all)| {
+        let mut found = HashMap::new();
+        let mut loss = |q: &[f32], cell: usize| {
+            let q = if q.len() == 1 { q[0] } else { q[cell] };
+            *found
+                .entry(q.to_bits())
+                .or_insert_with(|| Law::loss(&law, f64::from(q)))
+        };
+        for (k, both) in all.iter_mut().enumerate() {
+            let cell = known.start + piece * LOOKED_UP + k;
+            *both = [loss(&losses.qp, cell), loss(&losses.qs, cell)];
+        }
+    });
+    all
+}
+
 /// The shear place that a coupling of two normal stresses contains, if the place is one.
 fn shear_of(place: usize) -> Option<usize> {
     matches!(place, 3..=5).then_some(place + 3)
 }
 
 impl Background {
-    /// Reads the medium at every cell of its model.
-    pub fn new<T: Number>(raw: &Medium<T>, losses: Option<&Attenuation>) -> Self {
+    /// Reads the medium at every cell of these planes of its model; of other cells nothing is known. The threads are those of the pool
+    /// that this is called in.
+    pub fn new<T: Number>(raw: &Medium<T>, planes: &Range<usize>, losses: Option<&Attenuation>) -> Self {
         let p = raw.padded();
         let ndim = p.ndim();
         let n = [p.model.n[0], lines_of_plane(p), p.model.n[ndim - 1]];
         let cells: usize = n.iter().product();
-        let losses = losses.map(|losses| {
-            let law = losses.law(ndim);
-            let mut known = HashMap::new();
-            let mut loss = |q: &[f32], cell: usize| {
-                let q = if q.len() == 1 { q[0] } else { q[cell] };
-                *known
-                    .entry(q.to_bits())
-                    .or_insert_with(|| Law::loss(&law, f64::from(q)))
-            };
-            let both = |cell| [loss(&losses.qp, cell), loss(&losses.qs, cell)];
-            (0..cells).map(both).collect::<Vec<_>>()
-        });
+        let known = planes.start * n[0] * n[1]..planes.end * n[0] * n[1];
+        let losses = losses.map(|losses| of_cells(losses, ndim, (cells, &known)));
         let order: &[usize] = if ndim == 3 { &PLACES_3D } else { &PLACES_2D };
         let shear = |place: usize, part: usize| -> Vec<f64> {
             let from = raw.stiffness_array(order[place]);
             let of = |cell: usize| {
                 let (z, line) = (cell % n[0], cell / n[0]);
                 let c = from[line * p.pitch() + p.low[0] + z].f64();
-                c * losses.as_ref().map_or(1.0, |all| shares(&all[cell])[part][1])
+                c * losses
+                    .as_ref()
+                    .map_or(1.0, |all| shares(of_cell(all, cell))[part][1])
             };
-            (0..cells).into_par_iter().map(of).collect()
+            let mut all: Vec<f64> = bytemuck::zeroed_vec(cells);
+            let numbers = all[known.clone()].par_iter_mut().enumerate();
+            numbers.for_each(|(k, number)| *number = of(known.start + k));
+            all
         };
         let all = |part: usize| {
             let shears = places(ndim).iter().filter(|&&place| place >= 6);
@@ -93,7 +125,7 @@ impl Background {
         let Some(losses) = &self.losses else {
             return change(place);
         };
-        let [p, s] = shares(&losses[cell])[part];
+        let [p, s] = shares(of_cell(losses, cell))[part];
         match shear_of(place) {
             Some(shear) => p * change(place) + 2.0 * (p - s) * change(shear),
             None if place >= 6 => s * change(place),
@@ -112,7 +144,7 @@ impl Background {
         for (k, &place) in all.iter().enumerate() {
             let shear = shear_of(place).map(|shear| super::program::place(ndim, shear) * cells);
             for cell in 0..cells {
-                let [p, s] = shares(&losses[first + cell])[part];
+                let [p, s] = shares(of_cell(losses, first + cell))[part];
                 let own = split[k * cells + cell];
                 if let Some(shear) = shear {
                     to[shear + cell] += 2.0 * (p - s) * own;
@@ -141,7 +173,7 @@ impl<T: Number> Corners<'_, T> {
 
     /// Sets the numbers of a field at all cells that are computed: `value(place in a field, [z, row, plane])`.
     fn fill(&self, to: &mut [T], value: impl Fn(usize, [usize; 3]) -> f64 + Sync) {
-        let rows = &self.program.rows;
+        let (rows, known) = (&self.program.rows, self.program.known());
         let of_plane = |(plane, to): (usize, &mut [T])| {
             for row in rows.rows.clone() {
                 let (first, at) = (rows.at(0, row), rows.at(plane, row));
@@ -153,7 +185,7 @@ impl<T: Number> Corners<'_, T> {
         let a_plane = rows.padded.plane_len();
         let planes = to.par_chunks_mut(a_plane).enumerate();
         planes
-            .filter(|(plane, _)| rows.planes.contains(plane))
+            .filter(|(plane, _)| known.contains(plane))
             .for_each(of_plane);
     }
 
@@ -381,7 +413,7 @@ impl<T: Number> Discrete<T> {
         let (rows, ndim) = (&self.rows, self.ndim());
         for (k, &axis) in rows.horizontal().iter().enumerate().take(self.ratios.len()) {
             let coupling = super::program::place(ndim, PAIR[0][axis]) * rows.len;
-            for plane in rows.planes.clone() {
+            for plane in self.known() {
                 for row in rows.rows.clone() {
                     let at = rows.at(plane, row) + rows.padded.low[0];
                     let number = k * rows.count() + rows.number(plane, row);

@@ -18,13 +18,19 @@ pub struct Derivatives<T: Number> {
     pub(super) medium: Arc<Background>,
     pub(super) parameters: Arc<Parametrisation>,
     pub(super) sums: Vec<Changes<T>>,
+    /// Whether they are put in terms of the parameters here: of ranks that share a shot by rank 0 alone.
+    pub(super) leads: bool,
     /// Where the memory of the sums goes when they are not needed any more.
     pub(super) spare: Option<Spare<T>>,
 }
 
 impl<T: Number> Derivatives<T> {
-    /// The derivatives of every shot, `[parameter][cell of the model in file order]`, on the threads of the shot.
+    /// The derivatives of every shot, `[parameter][cell of the model in file order]`, on the threads of the shot. Of ranks that share it rank 0
+    /// gets them, the others nothing for each shot.
     pub fn by_parameters(mut self) -> Vec<Vec<T>> {
+        if !self.leads {
+            return vec![Vec::new(); self.sums.len()];
+        }
         let (program, medium, parameters) = (&self.program, &*self.medium, &*self.parameters);
         let of = |sums: &mut Changes<T>| program.changed_transposed(medium, parameters, sums);
         let sums = &mut self.sums;

@@ -44,12 +44,13 @@ pub use engine::Residuals;
 pub use gpu::variant;
 pub use imaging::{Kind, Picture, Wanted};
 pub use parameters::Parameters;
+pub use placement::RankPlanes;
 
 use super::Shot;
 use crate::Error;
 use crate::device::cpu::{Cpu, first_bad};
 use crate::device::simd::Real;
-use crate::medium::{Medium, Symmetry};
+use crate::medium::{Medium, Symmetry, needed};
 use crate::parallel::communicator::{Alone, Communicator};
 use boundary::{Backwards, Core};
 use coefficients::Background;
@@ -59,7 +60,7 @@ use parameters::Parametrisation;
 use placement::Placed;
 use program::{Changes, Discrete};
 use std::cell::{Cell, RefCell};
-use std::ops::{Add, Sub};
+use std::ops::{Add, Range, Sub};
 use std::sync::{Arc, PoisonError};
 
 /// Numbers in which the operator can run.
@@ -104,11 +105,21 @@ impl<T: Number> Born<T> {
     ///
     /// # Errors
     /// What [`super::Simulation::new`] refuses, and maps of the largest speeds, which are not linear.
-    pub fn new(
+    pub fn new(shot: &Shot, raw: Medium<T>, of: (Symmetry, Parameters), cpu: Cpu) -> Result<Self, Error> {
+        let all = 0..raw.padded().planes();
+        Self::on_planes(shot, raw, of, (cpu, &all))
+    }
+
+    /// The same for a rank other than rank 0 of those that share the shot, which knows the medium on the planes of the grid that are
+    /// `prepared` ([`RankPlanes`]): `raw`, which has memory for the whole medium, holds it there and four planes beyond, or is zero.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn on_planes(
         shot: &Shot,
         raw: Medium<T>,
         (class, parameters): (Symmetry, Parameters),
-        cpu: Cpu,
+        (cpu, prepared): (Cpu, &Range<usize>),
     ) -> Result<Self, Error> {
         if shot.peaks {
             return Err(Error::setup(
@@ -121,9 +132,14 @@ impl<T: Number> Born<T> {
                 "the medium is anisotropic: speeds, impedances and Lame's parameters do not describe it; linearise by its stiffness",
             ));
         }
-        let medium = Arc::new(Background::new(&raw, shot.attenuation.as_ref()));
-        let parameters = Arc::new(Parametrisation::new(&raw, parameters));
-        let program = Discrete::new(shot, raw, class, cpu)?;
+        let planes = needed(raw.padded(), prepared);
+        let losses = shot.attenuation.as_ref();
+        let (medium, parameters) = cpu.install(|| {
+            let medium = Background::new(&raw, &planes, losses);
+            (medium, Parametrisation::new(&raw, &planes, parameters))
+        });
+        let (medium, parameters) = (Arc::new(medium), Arc::new(parameters));
+        let program = Discrete::new(shot, raw, (class, prepared), cpu)?;
         Ok(Self {
             core: Arc::new(Core::of(&program)),
             program,
@@ -407,6 +423,7 @@ impl<T: Number> Born<T> {
             program: self.program.clone(),
             medium: self.medium.clone(),
             parameters: self.parameters.clone(),
+            leads: ranks.rank() == 0,
             sums,
             spare,
         };

@@ -2,35 +2,33 @@
 
 use super::Number;
 use super::grid::Rows;
-use crate::device::cpu::Cpu;
+use crate::device::cpu::{Buffer, Cpu};
 use crate::medium::{Medium, Symmetry, lines_of_plane};
 use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Numbers of the lines of the model, `[plane][row][padded z]`; the frame repeats its edge.
 pub struct Nodes<T> {
-    density: Vec<T>,
+    density: Buffer<T>,
     /// Shear stiffnesses of an isotropic medium: the unrelaxed one, and what relaxes of it.
-    shears: Vec<Vec<T>>,
+    shears: Vec<Buffer<T>>,
 }
 
 impl<T: Number> Nodes<T> {
     /// Of a medium, unrelaxed, and of what relaxes of it.
-    pub fn new(raw: &Medium<T>, weak: Option<&Medium<T>>, class: Symmetry) -> Self {
-        let order = if raw.padded().ndim() == 3 {
-            PLACES_3D
-        } else {
-            PLACES_2D
+    pub fn new(raw: Medium<T>, weak: Option<Medium<T>>, class: Symmetry) -> Self {
+        let shear = match raw.padded().ndim() {
+            3 => PLACES_3D[6],
+            _ => PLACES_2D[6],
         };
-        let mut all = Vec::new();
+        let [density, unrelaxed] = raw.into_density_and(shear);
+        let mut shears = Vec::new();
         if class == Symmetry::Isotropic {
-            all.extend([Some(raw), weak].into_iter().flatten());
+            let relaxing = weak.map(|weak| weak.into_density_and(shear));
+            shears.extend([unrelaxed].into_iter().chain(relaxing.map(|[_, shear]| shear)));
         }
-        let shear = |medium: &Medium<T>| medium.stiffness_array(order[6]).to_vec();
-        Self {
-            density: raw.density().to_vec(),
-            shears: all.into_iter().map(shear).collect(),
-        }
+        Self { density, shears }
     }
 
     /// Whether the moduli of a node are its stiffness.
@@ -38,24 +36,29 @@ impl<T: Number> Nodes<T> {
         !self.shears.is_empty()
     }
 
-    /// `rho / (2 dt)` of every cell of the grid: `dt/rho` between two nodes is one over the sum of both.
-    pub fn density(&self, (rows, cpu): (&Rows<T>, &Cpu), dt: f64) -> Vec<T> {
-        spread(&self.density, (rows, cpu), |rho| rho / (2.0 * dt))
+    /// `rho / (2 dt)` of every cell of some planes of the grid: `dt/rho` between two nodes is one over the sum of both.
+    pub fn density(&self, on: (&Rows<T>, &Cpu), planes: &Range<usize>, dt: f64) -> Vec<T> {
+        spread(&self.density, on, planes, |rho| rho / (2.0 * dt))
     }
 
-    /// `1 / (4 dt mu)` of every cell of the grid, of the unrelaxed medium (part 0) or of what relaxes (1): `dt mu` between four nodes is
-    /// one over the sum of theirs. Of a fluid it is infinite.
-    pub fn shear(&self, part: usize, (rows, cpu): (&Rows<T>, &Cpu), dt: f64) -> Vec<T> {
-        spread(&self.shears[part], (rows, cpu), |mu| 1.0 / (4.0 * dt * mu))
+    /// `1 / (4 dt mu)` of every cell of some planes of the grid, of the unrelaxed medium (part 0) or of what relaxes (1): `dt mu` between
+    /// four nodes is one over the sum of theirs. Of a fluid it is infinite.
+    pub fn shear(&self, part: usize, on: (&Rows<T>, &Cpu), planes: &Range<usize>, dt: f64) -> Vec<T> {
+        spread(&self.shears[part], on, planes, |mu| 1.0 / (4.0 * dt * mu))
     }
 }
 
-/// What becomes of the numbers of the lines of a model, on every row of the grid.
-fn spread<T: Number>(from: &[T], (rows, cpu): (&Rows<T>, &Cpu), form: impl Fn(f64) -> f64 + Sync) -> Vec<T> {
+/// What becomes of the numbers of the lines of a model, on every row of some planes of the grid.
+fn spread<T: Number>(
+    from: &[T],
+    (rows, cpu): (&Rows<T>, &Cpu),
+    planes: &Range<usize>,
+    form: impl Fn(f64) -> f64 + Sync,
+) -> Vec<T> {
     let p = &rows.padded;
-    let mut made = vec![T::of(0.0); rows.len];
+    let mut made = vec![T::of(0.0); planes.len() * p.plane_len()];
     let row = |(number, to): (usize, &mut [T])| {
-        let (plane, row) = (number / p.rows(), number % p.rows());
+        let (plane, row) = (planes.start + number / p.rows(), number % p.rows());
         let line = p.model_plane(plane) * lines_of_plane(p) + p.model_row(row);
         for (to, from) in to.iter_mut().zip(&from[line * p.pitch()..]) {
             *to = T::of(form(from.f64()));

@@ -9,6 +9,7 @@ use super::program::places;
 use crate::medium::{Medium, lines_of_plane};
 use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// What a perturbation is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +37,8 @@ pub struct Parametrisation {
 }
 
 impl Parametrisation {
-    /// For a medium.
-    pub fn new<T: Number>(raw: &Medium<T>, parameters: Parameters) -> Self {
+    /// For a medium, of whose model these planes are known. The threads are those of the pool that this is called in.
+    pub fn new<T: Number>(raw: &Medium<T>, planes: &Range<usize>, parameters: Parameters) -> Self {
         let p = raw.padded();
         let ndim = p.ndim();
         let order: &[usize] = if ndim == 3 { &PLACES_3D } else { &PLACES_2D };
@@ -50,11 +51,15 @@ impl Parametrisation {
             let speed = |place: usize| (raw.stiffness_array(order[place])[at].f64() / density).sqrt();
             [speed(0), speed(shear), density]
         };
+        let known = planes.start * n[0] * n[1]..planes.end * n[0] * n[1];
+        let mut medium: Vec<[f64; 3]> = bytemuck::zeroed_vec(cells);
+        let numbers = medium[known.clone()].par_iter_mut().enumerate();
+        numbers.for_each(|(k, numbers)| *numbers = of(known.start + k));
         Self {
             parameters,
             ndim,
             cells,
-            medium: (0..cells).into_par_iter().map(of).collect(),
+            medium,
             // A file of an orthorhombic medium has its planes in the order of memory.
             order: places(ndim).iter().map(|&place| order[place]).collect(),
         }

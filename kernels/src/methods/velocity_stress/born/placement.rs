@@ -4,10 +4,14 @@ use super::engine::Steps;
 use super::{Born, Number, Wanted, gpu};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
+use crate::grid::{Padded, stencil};
+use crate::methods::velocity_stress::Shot;
+use crate::methods::velocity_stress::layout::RIM;
 use crate::parallel::communicator::{Alone, Communicator, agree};
 use crate::parallel::options::Transport;
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use gpu::{LocalProgram, Planes, Shares};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The memory of a device, or of the smallest of several that share a shot.
@@ -70,6 +74,47 @@ impl<T: Number> Born<T> {
             ))),
             _ => Ok(()),
         }
+    }
+}
+
+/// What each of several ranks needs of the medium for a shot that their devices share.
+pub struct RankPlanes {
+    /// Planes of the grid that are the rank's own: those of all ranks follow each other.
+    pub own: Range<usize>,
+    /// Planes on which it must know the medium.
+    pub prepared: Range<usize>,
+}
+
+impl RankPlanes {
+    /// Of ranks with so many devices each, for a shot of which nothing but the grid and the frame need be known; `None` where the grid cannot
+    /// be cut like this, which [`Born::run_on_ranks`] says.
+    pub fn of(shot: &Shot, padded: &Padded, devices: &[usize]) -> Option<Vec<Self>> {
+        let half = stencil::staggered(shot.order, shot.family)?.len();
+        let (all, axis) = (padded.planes(), padded.ndim() - 1);
+        let live = RIM..all - RIM;
+        // Whether layers are where the frame is may depend on the medium, and so do cuts near by.
+        let frame = shot.frame.cells[axis];
+        let insides = [
+            live.clone(),
+            live.start + frame[0]..live.end.saturating_sub(frame[1]),
+        ];
+        let cuts =
+            insides.map(|inside| Planes::cut_between((all, &live), (&inside, half), devices.iter().sum()));
+        let [one, other] = cuts;
+        let (one, other) = (one.ok()?, other.ok()?);
+        let mut first = 0;
+        let of_rank = devices.iter().map(|&count| {
+            let own = first..first + count;
+            first += count;
+            let both = [&one[own.clone()], &other[own]];
+            let begins = both.iter().filter_map(|planes| planes.first());
+            let ends = both.iter().filter_map(|planes| planes.last());
+            Some(Self {
+                own: both[0].first()?.own.start..both[0].last()?.own.end,
+                prepared: begins.map(|p| p.memory.start).min()?..ends.map(|p| p.memory.end).max()?,
+            })
+        });
+        of_rank.collect()
     }
 }
 
@@ -207,8 +252,24 @@ impl Born<f32> {
             of_ranks.push(first..first + count);
             first += count;
         }
+        let beyond = |planes: &Planes| {
+            let known = &self.program.prepared;
+            planes.memory.start < known.start || planes.memory.end > known.end
+        };
+        let planes = self.planes();
+        let unknown = match planes[of_ranks[ranks.rank()].clone()].iter().any(beyond) {
+            true => Err(Error::setup(
+                "a rank has prepared the medium on other planes than its devices get, which is a fault of this program",
+            )),
+            false => Ok(()),
+        };
+        agree(ranks, unknown)?;
+        // Every rank knows its own planes, and kernels must be the same on all.
+        let solid = self.program.nodes.isotropic() && gpu::solid(&self.program);
+        let solid = ranks.all_gather(&[u8::from(solid)])?.iter().all(|of| of == &[1]);
         let shares = Shares {
-            planes: self.planes(),
+            planes,
+            solid,
             of_ranks,
             rank: ranks.rank(),
             through_hosts,

@@ -11,6 +11,7 @@ use crate::medium::{Medium, Symmetry};
 use crate::methods::velocity_stress::layout::{fields, stress};
 use crate::methods::velocity_stress::rows::PAIR;
 use crate::methods::velocity_stress::{Setup, Shot};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Places of [`PAIR`] that a run has: normal stiffnesses, couplings, shears.
@@ -41,20 +42,28 @@ pub struct Discrete<T> {
     pub nodes: Arc<Nodes<T>>,
     /// `c_za / c_zz` on the nodes of the surface, by horizontal axis, `[plane][row]`.
     pub ratios: Vec<Vec<T>>,
+    /// Planes of the grid on which the medium is known: all of them, but for a rank that has some planes of a shot.
+    pub prepared: Range<usize>,
 }
 
 impl<T: Number> Discrete<T> {
-    /// The program of a shot over a medium whose speeds hold at the reference frequency of its attenuation.
-    pub fn new(shot: &Shot, mut raw: Medium<T>, class: Symmetry, cpu: Cpu) -> Result<Self, Error> {
-        let own = 0..raw.padded().planes();
-        let (setup, weak) = Setup::new(shot, &mut raw, (class, &own), cpu)?;
-        let nodes = Arc::new(Nodes::new(&raw, weak.as_ref(), class));
-        drop((raw, weak));
+    /// The program of a shot over a medium whose speeds hold at the reference frequency of its attenuation, with the medium on the planes
+    /// of the grid that are `prepared`.
+    pub fn new(
+        shot: &Shot,
+        mut raw: Medium<T>,
+        (class, prepared): (Symmetry, &Range<usize>),
+        cpu: Cpu,
+    ) -> Result<Self, Error> {
+        let all = 0..raw.padded().planes();
+        let (setup, weak) = Setup::new(shot, &mut raw, (class, &all, prepared), cpu)?;
+        let nodes = Arc::new(Nodes::new(raw, weak, class));
         let rows = Rows::new(&setup);
         let mut made = Self {
             layers: Layers::new(&rows, &setup.edges),
             setup: Arc::new(setup),
             ratios: Vec::new(),
+            prepared: prepared.clone(),
             nodes,
             rows,
         };
@@ -79,6 +88,12 @@ impl<T: Number> Discrete<T> {
         }
     }
 
+    /// The planes that are computed and on which the medium is known.
+    pub fn known(&self) -> Range<usize> {
+        let live = &self.rows.planes;
+        live.start.max(self.prepared.start)..live.end.min(self.prepared.end)
+    }
+
     fn surface_ratios(&self) -> Vec<Vec<T>> {
         let rows = &self.rows;
         if self.setup.surface.is_none() {
@@ -86,7 +101,7 @@ impl<T: Number> Discrete<T> {
         }
         let of = |axis: usize| {
             let mut all = vec![T::of(0.0); rows.count()];
-            for plane in rows.planes.clone() {
+            for plane in self.known() {
                 for row in rows.rows.clone() {
                     let at = rows.at(plane, row) + rows.padded.low[0];
                     let c = |place: usize| self.setup.medium.stiffness(place)[at].f64();

@@ -75,13 +75,17 @@ fn forward<const D: usize>(
     };
     let mut progress = Progress::new(job, opened.shots())?;
     let stations = station.at_work(work);
-    survey::each(stations, (kept.todo(), world), &mut |number, result| {
+    let (clock, shots) = (kept.clock, kept.todo());
+    let mut take = |number: usize, result: ShotResult| {
         let Some(data) = &mut data else { return Ok(()) };
         data.write_f32(&result.values)?;
         if let Some(progress) = &mut progress {
             progress.tell(number, "");
         }
         kept.behind(&(number..number + 1), Some(data), Sums::default())
+    };
+    clock.shots(job, shots.len(), || {
+        survey::each(stations, (shots.clone(), world), &mut take)
     })?;
     world.agree(data.map_or(Ok(()), |data| Ok(data.finish()?)))
 }
@@ -166,7 +170,10 @@ fn back<const D: usize>(
             words: [&[heard, lost].map(u64::from)[..], &sums].concat(),
         })
     };
-    survey::sum(station.at_work(work), (&mut kept, &mut found), world)?;
+    let (clock, shots) = (kept.clock, kept.todo().len());
+    clock.shots(job, shots, || {
+        survey::sum(station.at_work(work), (&mut kept, &mut found), world)
+    })?;
     world.agree(output.map_or(Ok(()), |output| {
         if found.heard == [0] {
             job.warn(&format!("{name} is zero everywhere, and so is what comes back"));

@@ -61,7 +61,10 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
             by_sources.as_ref(),
         )
     };
-    survey::sum(station.at_work(work), (&mut kept, &mut found), world)?;
+    let (clock, shots) = (kept.clock, kept.todo().len());
+    clock.shots(job, shots, || {
+        survey::sum(station.at_work(work), (&mut kept, &mut found), world)
+    })?;
     world.agree(match outputs {
         Some(outputs) => outputs.write(job, &opened, (found, by_sources.as_ref())),
         None => Ok(()),

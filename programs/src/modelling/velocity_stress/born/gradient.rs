@@ -55,7 +55,10 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
         compared.shots((numbers, station, ranks), &records, (&series, every))
     };
-    let drift = survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)?;
+    let (clock, shots) = (kept.clock, kept.todo().len());
+    let drift = clock.shots(job, shots, || {
+        survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)
+    })?;
     memory::tell_drift(job, drift);
     world.agree(match outputs {
         Some(outputs) => outputs.write(job, &set_up, found),

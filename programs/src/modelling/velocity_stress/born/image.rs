@@ -222,7 +222,10 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
             results.collect()
         }) as Rest<'_>)
     };
-    survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)?;
+    let (clock, shots) = (kept.clock, kept.todo().len());
+    clock.shots(job, shots, || {
+        survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)
+    })?;
     world.agree(match output {
         Some(output) => {
             let images = Images::new(&set_up.run.padded.model, &asked.wanted, found.0);

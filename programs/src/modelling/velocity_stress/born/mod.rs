@@ -4,7 +4,9 @@ mod folder;
 pub mod gradient;
 pub mod image;
 mod memory;
+mod operator;
 mod params;
+mod placing;
 mod sampling;
 mod set_up;
 mod stations;
@@ -138,10 +140,14 @@ fn forward(
         Ok(Box::new(|| vec![result]) as Rest<'_>)
     };
     let stations = at_work(stations, &work, world);
-    survey::each(stations, (kept.todo(), world), &mut |number, result| {
+    let (clock, shots) = (kept.clock, kept.todo());
+    let mut take = |number: usize, result: ShotResult| {
         let Some(data) = &mut data else { return Ok(()) };
         data.write_f32(&result.values)?;
         kept.behind(&(number..number + 1), Some(data), Sums::default())
+    };
+    clock.shots(job, shots.len(), || {
+        survey::each(stations, (shots.clone(), world), &mut take)
     })?;
     world.agree(data.map_or(Ok(()), |data| Ok(data.finish()?)))
 }
@@ -214,7 +220,10 @@ fn back(
             results.collect()
         }) as Rest<'_>)
     };
-    let drift = survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)?;
+    let (clock, shots) = (kept.clock, kept.todo().len());
+    let drift = clock.shots(job, shots, || {
+        survey::sum(at_work(stations, &work, world), (&mut kept, &mut found), world)
+    })?;
     memory::tell_drift(job, drift);
     let Some(mut output) = output else {
         return world.agree(Ok(()));

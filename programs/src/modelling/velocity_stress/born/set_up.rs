@@ -1,22 +1,22 @@
 //! A linearised shot from its command line: the model, the machine, and what its inputs must be.
 
-use super::super::{Films, Run, engine, plan};
+use super::super::{Films, Run, plan};
+use super::operator::{OfModel, needed, operator};
+use super::placing::{place, place_among};
 use super::sampling::Sampling;
 use super::stations::{Station, Ways};
 use crate::modelling::linearised::kept::Kept;
-use crate::modelling::machine::{Machine, at_the_same_time, free};
-use crate::modelling::model::{Files, Fingerprint, Opened, Volumes, shared_grid};
+use crate::modelling::machine::{Machine, at_the_same_time};
+use crate::modelling::model::{Files, Fingerprint, Opened, shared_grid};
 use crate::modelling::plan::{Report, counted, free_memory, gigabytes};
-use crate::modelling::shoot::{Method, Resources};
+use crate::modelling::shoot::{Method, sum_of_ranks};
 use crate::modelling::shots::sum::most_nodes;
 use crate::modelling::shots::{self, AHEAD};
-use crate::modelling::transport;
 use crate::modelling::world::World;
-use anyhow::{Context, bail, ensure};
-use kernels::device::gpu::Gpu;
-use kernels::grid::{AXES, Grid, Padded};
-use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, Parameters, Wanted};
+use anyhow::{Context, anyhow, bail};
+use kernels::grid::{AXES, Grid};
+use kernels::medium::{Coefficients, Symmetry};
+use kernels::methods::velocity_stress::born::{Parameters, RankPlanes, Wanted};
 use rsf_io::{Axis, Input, Job, Output};
 use std::sync::Arc;
 
@@ -38,8 +38,10 @@ pub struct SetUp {
     report: Option<Report>,
     /// What is said of the memory of a GPU.
     of_gpu: Option<String>,
-    /// Gets the model's checksum, where states need it.
+    /// Gets the checksum of what this rank reads of the model, where states need it.
     fingerprint: Option<Arc<Fingerprint>>,
+    /// The checksum of the model, once it is read, where states need it.
+    checksum: u64,
 }
 
 impl SetUp {
@@ -79,6 +81,7 @@ impl SetUp {
             report: None,
             of_gpu: None,
             fingerprint: None,
+            checksum: 0,
         };
         set_up.take(machines, job, world)?;
         Ok(set_up)
@@ -161,7 +164,7 @@ impl SetUp {
 
     /// The checksum of the model, once it is read, where states need it.
     pub fn model(&self) -> u64 {
-        self.fingerprint.as_ref().map_or(0, |sum| sum.sum())
+        self.checksum
     }
 
     /// Shots of the survey.
@@ -174,9 +177,21 @@ impl SetUp {
     pub fn stations(&mut self, job: &Job, world: &World, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
         let shared = self.shots() == 1 && !world.is_alone() && self.machine().has_gpus();
         let opening = Machine::begin_to_open(&self.machines);
-        let stations = self.own_stations(job, ways);
+        let part = match shared {
+            true => self.part(world)?,
+            false => None,
+        };
+        let alone = World::alone();
+        let mut stations = match &part {
+            Some(part) => self.own_stations(job, ways, (Some(part), world))?,
+            None => world.agree(self.own_stations(job, ways, (None, &alone)))?,
+        };
         let _open = opening.join();
-        let mut stations = world.agree(stations)?;
+        let read = match part {
+            Some(_) => world,
+            None => &alone,
+        };
+        self.checksum = sum_of_ranks(read, self.fingerprint.clone())?;
         if shared {
             stations.truncate(1);
             let station = world.agree(stations.pop().context("there is no machine"))?;
@@ -197,40 +212,91 @@ impl SetUp {
         Ok(placed.into_iter().map(|(_, station)| station).collect())
     }
 
-    /// Reads the model and makes the operator of each machine, which none of them runs yet.
-    fn own_stations(&mut self, job: &Job, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
+    /// What this rank needs of the model for a shot that the GPUs of all ranks share; `None` where it is all of it, for coefficients of
+    /// derivatives that are chosen by the model, or where the grid cannot be cut.
+    fn part(&self, world: &World) -> anyhow::Result<Option<RankPlanes>> {
+        let devices = world.numbers(&[self.machine().gpus() as u64])?.concat();
+        let devices: Vec<usize> = devices.into_iter().map(|count| count as usize).collect();
+        if self.run.accuracy.is_some() {
+            return Ok(None);
+        }
+        let parts = RankPlanes::of(&self.run.shot, &self.run.padded, &devices);
+        Ok(parts.map(|mut parts| parts.swap_remove(world.ranks().rank())))
+    }
+
+    /// Reads the model, or the part of it that a rank needs, and makes the operator of each machine, which none of them runs yet. Ranks that
+    /// need parts of the model call it together.
+    fn own_stations(
+        &mut self,
+        job: &Job,
+        ways: Ways<'_>,
+        (part, world): (Option<&RankPlanes>, &World),
+    ) -> anyhow::Result<Vec<Station>> {
         let Some(files) = self.files.take() else {
             bail!("the model is read twice by the program");
         };
         let held = files.held();
-        let volumes = files.volumes(self.run.padded.ndim(), self.fingerprint.clone())?;
-        let [shared, each] = needed(&self.run.padded, volumes.widest());
-        let groups = self.machines.len();
-        let needed = self.sharing as f64 * (each + (shared + self.of_sums(ways)) / groups as f64);
-        let free = free_memory().unwrap_or(f64::INFINITY);
-        ensure!(
-            needed <= free,
-            "{} {} of memory beside the reverse sweep, and {} are free: use {}a smaller grid or nb=",
-            match self.sharing {
-                1 => "the operator needs".into(),
-                count => format!("{count} groups on this host need"),
-            },
-            gigabytes(needed),
-            gigabytes(free),
-            if self.sharing > 1 { "fewer groups, " } else { "" }
-        );
+        let volumes = files.volumes(self.run.padded.ndim(), self.fingerprint.clone());
+        let of_model = OfModel {
+            volumes: world.agree(volumes)?,
+            held,
+            parameters: self.parameters,
+        };
+        self.check_memory(ways, of_model.volumes.widest(), (part, world))?;
         let mut run = self.run.clone();
-        let (born, report) = operator(job, (&mut run, self.machine()), (&volumes, held), self.parameters)?;
-        drop(volumes);
+        let (born, report) = operator(job, (&mut run, self.machine()), &of_model, (part, world))?;
+        drop(of_model);
         // The frame and the differences are those of the model now.
         self.run.adopt(&run);
         self.report = Some(report);
         let of = (self.shots(), self.sampling.clone());
-        let mut stations = vec![Station::new(run, (born, self.machine().cpu.another()?), of)];
+        let cpu = world.agree(self.machine().cpu.another().map_err(Into::into))?;
+        let mut stations = vec![Station::new(run, (born, cpu), of)];
         for machine in &self.machines[1..] {
             stations.push(stations[0].another(&machine.cpu)?);
         }
         Ok(stations)
+    }
+
+    /// Refuses a run for which the memory of this host is too small, or that of another one.
+    fn check_memory(
+        &self,
+        ways: Ways<'_>,
+        class: Symmetry,
+        (part, world): (Option<&RankPlanes>, &World),
+    ) -> anyhow::Result<()> {
+        let [shared, each] = needed(&self.run.padded, class);
+        let free = free_memory().unwrap_or(f64::INFINITY);
+        let needed = match part.filter(|_| !world.leads()) {
+            None => each + (shared + self.of_sums(ways)) / self.machines.len() as f64,
+            Some(part) => (each + shared) * part.prepared.len() as f64 / self.run.padded.planes() as f64,
+        };
+        let (needed, sharing) = match part {
+            None => (self.sharing as f64 * needed, self.sharing),
+            Some(_) => {
+                let hosts = world.by_host(needed, free)?;
+                let here = hosts.iter().find(|(name, ..)| name == world.ranks().host());
+                here.map_or((needed, 1), |(_, ranks, [needed, _])| (*needed, *ranks))
+            }
+        };
+        let who = if part.is_some() { "rank" } else { "group" };
+        world.agree(match needed <= free {
+            true => Ok(()),
+            false => Err(anyhow!(
+                "{} {} of memory beside the reverse sweep, and {} are free: use {}a smaller grid or nb=",
+                match sharing {
+                    1 => "the operator needs".into(),
+                    count => format!("{count} {who}s on this host need"),
+                },
+                gigabytes(needed),
+                gigabytes(free),
+                if sharing > 1 {
+                    format!("fewer {who}s, ")
+                } else {
+                    String::new()
+                }
+            )),
+        })
     }
 
     /// Bytes of the sums of the shots, and of what groups have made and is not added yet.
@@ -296,164 +362,6 @@ impl SetUp {
     }
 }
 
-/// Chooses the reverse sweep of a station, if there is to be one, and lets its GPU run it, if there is one and nothing is only planned. Where a
-/// GPU runs several shots side by side, two stations have half of them each: while the processors work on the records of
-/// one of them, the GPU runs the shots of the other. A line about the memory of the GPU comes with them.
-fn place(
-    job: &Job,
-    (mut station, machine): (Station, &Machine),
-    (ways, sharing): (Ways<'_>, usize),
-) -> anyhow::Result<(Vec<Station>, Option<String>)> {
-    let (gpus, sharing) = (machine.open()?, (sharing, of_host()));
-    if gpus.is_empty() {
-        if let Ways::Back(images) = ways {
-            station.choose_way(job, images, (sharing, 1, None))?;
-        }
-        return Ok((vec![station], None));
-    }
-    let (free, name) = least(&gpus)?;
-    let several = gpus.len();
-    let advice = || format!("{name} (device=cpu runs in the memory of the host)");
-    station.born.plan_on(several, free).with_context(advice)?;
-    let mut devices = vec![gpus];
-    match (ways, machine.asked) {
-        (Ways::Back(images), asked) => {
-            station.choose_way(job, images, (sharing, 1, asked))?;
-            let half = match (asked, station.side_by_side()) {
-                (_, 1) => None,
-                (None, _) => Some(None),
-                (Some(asked), _) => (asked % 2 == 0).then_some(Some(asked / 2)),
-            };
-            // Two batches, unless half of the memory would make a step run more often.
-            if let Some(half) = half {
-                let whole = station.clone_way();
-                let halved = station.born.plan_on(several, free / 2).is_ok()
-                    && station.choose_way(job, images, (sharing, 2, half)).is_ok()
-                    && station.is_as_quick_as(whole.as_ref());
-                if halved {
-                    devices.push(machine.open()?);
-                } else {
-                    station.born.plan_on(several, free).with_context(advice)?;
-                    station.choose_way(job, images, (sharing, 1, asked))?;
-                }
-            }
-        }
-        (Ways::Forward, Some(asked)) if asked > 1 => bail!(
-            "groups= asks for {asked} shots at a time on a GPU, and adj=n runs one at a time on each: ask for as many groups as there are GPUs, or leave out groups="
-        ),
-        (Ways::Forward, _) => {}
-    }
-    let words = words_of_memory((&station, ways), (&name, several, free));
-    let mut all = vec![station];
-    while all.len() < devices.len() {
-        all.push(all[0].another(&machine.cpu)?);
-    }
-    let planning = job.flag("plan")?;
-    for (station, gpus) in all.iter_mut().zip(devices) {
-        if !planning {
-            station.born.run_on(gpus).with_context(advice)?;
-        }
-    }
-    Ok((all, Some(words)))
-}
-
-/// The same on the GPUs of all ranks, which share the shot. All ranks call it.
-fn place_among(
-    job: &Job,
-    (mut station, machine): (Station, &Machine),
-    (ways, sharing): (Ways<'_>, usize),
-    world: &World,
-) -> anyhow::Result<(Station, String)> {
-    let found = machine.open().and_then(|gpus| least(&gpus).map(|of| (gpus, of)));
-    let (gpus, (free, name)) = world.agree(found)?;
-    // The schedule must be one on all ranks: the least memory of any of them counts.
-    let all = world.numbers(&[gpus.len(), free, of_host() as usize].map(|number| number as u64))?;
-    let least = |k: usize| all.iter().filter_map(|numbers| numbers.get(k)).min().copied();
-    let several = all.iter().filter_map(|numbers| numbers.first()).sum::<u64>() as usize;
-    let (free, of_host) = (least(1).unwrap_or(0) as usize, least(2).unwrap_or(0) as f64);
-    let most = world.numbers(&[sharing as u64])?.concat().into_iter().max();
-    let sharing = (most.unwrap_or(1) as usize, of_host);
-    let advice = || format!("{name} (device=cpu runs in the memory of the host)");
-    let planned = station.born.plan_on(several, free).with_context(advice);
-    let planned = planned.and_then(|()| match ways {
-        Ways::Back(images) => station.choose_way(job, images, (sharing, 1, Some(1))),
-        Ways::Forward => Ok(()),
-    });
-    world.agree(planned)?;
-    station.shared = true;
-    let words = words_of_memory((&station, ways), (&name, several, free));
-    if !job.flag("plan")? {
-        let transport = transport(job)?;
-        let placed = station.born.run_on_ranks(gpus, world.ranks(), transport);
-        world.agree(placed.with_context(advice))?;
-    }
-    Ok((station, words))
-}
-
-/// Bytes of the host's memory that are free.
-fn of_host() -> f64 {
-    free_memory().unwrap_or(4e9)
-}
-
-/// Of several GPUs that share a shot the least memory that is free, and the name of the GPU that has it.
-fn least(gpus: &[Arc<Gpu>]) -> anyhow::Result<(usize, String)> {
-    let all = gpus
-        .iter()
-        .map(|gpu| free(gpu))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    let least = all.into_iter().min_by_key(|(free, _)| *free);
-    Ok(least.unwrap_or_default())
-}
-
-/// What is said of the memory of a GPU, one of several that share a shot, of which so many bytes are free.
-fn words_of_memory(
-    (station, ways): (&Station, Ways<'_>),
-    (name, several, free): (&str, usize, usize),
-) -> String {
-    let (shots, born) = (station.at_a_time(), &station.born);
-    let taken = match ways.images() {
-        Some(wanted) => born.device_bytes_of_images(wanted, shots),
-        None => born.device_bytes(shots),
-    };
-    format!(
-        "{name}{}: {} of its memory beside the reverse sweep, {} are free",
-        match several {
-            1 => String::new(),
-            _ => format!(", as each of {several} GPUs that share a shot"),
-        },
-        gigabytes(taken as f64),
-        gigabytes(free as f64)
-    )
-}
-
-/// Reads the model and makes the operator of a shot ready; what was found in the model.
-fn operator(
-    job: &Job,
-    (run, machine): (&mut Run, &Machine),
-    (volumes, held): (&Volumes, u64),
-    parameters: Parameters,
-) -> anyhow::Result<(Born<f32>, Report)> {
-    let on = Resources {
-        machine,
-        gpus: &[],
-        held,
-        world: &World::alone(),
-    };
-    let mut medium = Medium::<f32>::new(&run.padded)?;
-    let mut filler = Filler::new(&mut medium, &machine.cpu);
-    let report = engine::read(job, run, volumes, (on, &mut filler))?;
-    drop(filler);
-    let growing = run.shot.frame.first_growing(&medium);
-    plan::layers_that_grow(job, run, growing, on.world)?;
-    let class = match volumes.widest() {
-        Symmetry::Isotropic => Symmetry::Isotropic,
-        _ => report.class,
-    };
-    let cpu = machine.cpu.another()?;
-    let born = Born::new(&run.shot, medium, (class, parameters), cpu)?;
-    Ok((born, report))
-}
-
 /// By what `wrt=` lets a model be linearised.
 fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
     Ok(match (job.choice("wrt")?, files) {
@@ -483,13 +391,4 @@ pub fn model_axes(output: &mut Output, grid: &Grid, names: &[&str]) {
         output.set_axis(grid.ndim + 1, &axis);
     }
     output.end_axes(grid.ndim + usize::from(!names.is_empty()));
-}
-
-/// Bytes of the medium, which the groups of a process share, and of what each group has: fields and the gradient.
-fn needed(padded: &Padded, class: Symmetry) -> [f64; 2] {
-    let numbers = match (padded.ndim(), class) {
-        (3, _) => [12 + 9, 9 + 9 + 12 + 9],
-        _ => [6 + 4, 5 + 5 + 6 + 5],
-    };
-    numbers.map(|numbers| (numbers * padded.cells() * size_of::<f32>()) as f64)
 }

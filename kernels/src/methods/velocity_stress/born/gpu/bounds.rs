@@ -163,7 +163,8 @@ pub fn within(args: &Args, [z, rows, planes]: &Cells) -> Args {
     args
 }
 
-/// Whether an isotropic medium is solid everywhere and not too soft: the adjoint of stresses then follows from the adjoint of strains.
+/// Whether an isotropic medium is solid and not too soft wherever it is known: the adjoint of stresses then follows from the adjoint of
+/// strains.
 pub fn solid(program: &Discrete<f32>) -> bool {
     let rows = &program.rows;
     let [normal, coupling] = [0, 3].map(|place| program.setup.medium.stiffness(place));
@@ -178,6 +179,6 @@ pub fn solid(program: &Discrete<f32>) -> bool {
             })
         })
     };
-    let planes = rows.planes.clone();
+    let planes = program.known();
     program.setup.cpu.install(|| planes.into_par_iter().all(plane))
 }

@@ -47,7 +47,9 @@ impl<A: Accelerator> Devices<A> {
             two[0].enable_peer_access(&two[1])?;
             two[1].enable_peer_access(&two[0])?;
         }
-        let one = |(a, planes): (Arc<A>, &Planes)| OnDevice::new(a, (planes.of(program), core), steps);
+        let one = |(a, planes): (Arc<A>, &Planes)| {
+            OnDevice::new(a, (planes.of(program), core, shares.solid), steps)
+        };
         let all = devices.into_iter().zip(shares.planes_of(shares.rank)).map(one);
         Ok(Self {
             all: RefCell::new(all.collect::<Result<_, Error>>()?),

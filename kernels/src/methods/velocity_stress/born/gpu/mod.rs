@@ -49,6 +49,7 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Pinned, Stream};
 use crate::time_loop::reversal::CheckpointSchedule;
 use bounds::Bounds;
+pub use bounds::solid;
 pub use devices::Devices;
 use image_plan::Plan;
 use images::Imaging;
@@ -169,13 +170,13 @@ impl RecordBuffer {
 }
 
 impl<A: Accelerator> OnDevice<A> {
-    /// Sends a program to a device.
+    /// Sends a program to a device; its medium is isotropic and `solid`, or not.
     ///
     /// # Errors
     /// A device that fails.
     pub fn new(
         a: Arc<A>,
-        (slab, core): (LocalProgram<'_, f32>, &Result<Core, &'static str>),
+        (slab, core, solid): (LocalProgram<'_, f32>, &Result<Core, &'static str>, bool),
         steps: Steps,
     ) -> Result<Self, Error> {
         if i32::try_from(slab.len()).is_err() {
@@ -187,7 +188,7 @@ impl<A: Accelerator> OnDevice<A> {
         let mut transfer = Transfer::new(&*a, slab.len())?;
         let flag = RefCell::new(a.pin(size_of::<i32>())?);
         Ok(Self {
-            device: Device::new(a, (slab, core), &mut transfer)?,
+            device: Device::new(a, (slab, core, solid), &mut transfer)?,
             planes: slab.program.rows.padded.planes(),
             steps,
             memory: RefCell::new(None),

@@ -121,6 +121,8 @@ pub struct Shares {
     pub rank: usize,
     /// Messages to other ranks go through the hosts, even where devices could reach each other.
     pub through_hosts: bool,
+    /// The medium is isotropic and solid everywhere, so that the inside of the grid can have kernels of its own.
+    pub solid: bool,
 }
 
 impl Shares {

@@ -105,15 +105,15 @@ pub fn send<A: Accelerator>(
         memory: Vec::new(),
     };
     let mut grid = GridArgs::new(slab);
-    let on = (&program.rows, &*program.setup.cpu);
-    grid.density = to.send(slab.field(&program.nodes.density(on, program.setup.dt)))?;
+    let (on, planes) = ((&program.rows, &*program.setup.cpu), &slab.planes.memory);
+    grid.density = to.send(&program.nodes.density(on, planes, program.setup.dt))?;
     let both = [&mut grid.stiffness, &mut grid.relaxing];
     for (part, (addresses, arrays)) in both.into_iter().zip(stiffnesses(program)).enumerate() {
         for (address, array) in addresses.iter_mut().zip(&arrays) {
             *address = to.send(slab.field(array))?;
         }
         if program.nodes.isotropic() && !arrays.is_empty() {
-            addresses[1] = to.send(slab.field(&program.nodes.shear(part, on, program.setup.dt)))?;
+            addresses[1] = to.send(&program.nodes.shear(part, on, planes, program.setup.dt))?;
         }
     }
     if let Some(sponge) = program.setup.edges.weights() {

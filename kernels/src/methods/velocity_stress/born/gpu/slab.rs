@@ -23,9 +23,23 @@ impl Planes {
     /// # Errors
     /// More devices than there are planes for.
     pub fn cut<T: Number>(program: &Discrete<T>, devices: usize) -> Result<Vec<Self>, Error> {
-        let (all, live) = (program.rows.padded.planes(), &program.rows.planes);
-        let inside = without_layers(program);
-        let half = program.setup.half;
+        let all = program.rows.padded.planes();
+        Self::cut_between(
+            (all, &program.rows.planes),
+            (&without_layers(program), program.setup.half),
+            devices,
+        )
+    }
+
+    /// The same for so many planes, of which some are `live`, and some of these in no layer, with derivatives that reach so far.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn cut_between(
+        (all, live): (usize, &Range<usize>),
+        (inside, half): (&Range<usize>, usize),
+        devices: usize,
+    ) -> Result<Vec<Self>, Error> {
         let (first, last) = (inside.start + half, inside.end.saturating_sub(half) / 2 * 2);
         let mut cuts = vec![0];
         for k in 1..devices {

@@ -3,7 +3,7 @@
 use super::super::boundary::Core;
 use super::arguments::{Args, Inject, int};
 use super::backwards::Backwards;
-use super::bounds::{Bounds, Cells, solid};
+use super::bounds::{Bounds, Cells};
 use super::halo::{Links, Travelling};
 use super::points::{Fields, Points, Tables};
 use super::sizes::{Sizes, after};
@@ -86,7 +86,7 @@ impl<A: Accelerator> Device<A> {
     /// Sends a program to a device.
     pub fn new(
         a: Arc<A>,
-        (slab, core): (LocalProgram<'_, f32>, &Result<Core, &'static str>),
+        (slab, core, solid): (LocalProgram<'_, f32>, &Result<Core, &'static str>, bool),
         transfer: &mut Transfer<A>,
     ) -> Result<Self, Error> {
         let program = slab.program;
@@ -132,7 +132,7 @@ impl<A: Accelerator> Device<A> {
             reached: [int(top), int(z.end - top)],
             found: a.allocate(size_of::<i32>())?,
             bounds: Bounds::of(slab, core),
-            solid: variant.has_inside() && solid(program),
+            solid: variant.has_inside() && solid,
             turns: OnceCell::new(),
             _memory: memory,
             a,

@@ -1,0 +1,71 @@
+//! The operator of a shot: what is read of the model, and the memory that it takes.
+
+use super::super::{Run, engine, plan};
+use crate::modelling::machine::Machine;
+use crate::modelling::model::Volumes;
+use crate::modelling::plan::Report;
+use crate::modelling::shoot::Resources;
+use crate::modelling::world::World;
+use kernels::grid::Padded;
+use kernels::medium::{Filler, Medium, Symmetry};
+use kernels::methods::velocity_stress::born::{Born, Parameters, RankPlanes};
+use rsf_io::Job;
+
+/// The opened model, and by what it is linearised.
+pub(super) struct OfModel {
+    /// Its volumes.
+    pub volumes: Volumes,
+    /// Bytes of inputs that are held in memory as a whole.
+    pub held: u64,
+    /// By what it is linearised.
+    pub parameters: Parameters,
+}
+
+/// Reads the model, or a rank's part of it, and makes the operator of a shot ready; what was found in the model. Ranks that need parts of the
+/// model call it together; rank 0 needs all of it, for there sums become derivatives by the parameters.
+pub(super) fn operator(
+    job: &Job,
+    (run, machine): (&mut Run, &Machine),
+    of: &OfModel,
+    (part, world): (Option<&RankPlanes>, &World),
+) -> anyhow::Result<(Born<f32>, Report)> {
+    let on = Resources {
+        machine,
+        gpus: &[],
+        held: of.held,
+        world,
+    };
+    let all = 0..run.padded.planes();
+    let own = part.map_or(&all, |part| &part.own);
+    let prepared = part
+        .filter(|_| !world.leads())
+        .map_or(&all, |part| &part.prepared);
+    let mut medium = world.agree(Medium::<f32>::new(&run.padded).map_err(Into::into))?;
+    let mut filler = Filler::new(&mut medium, &machine.cpu);
+    let found = of
+        .volumes
+        .read_around(&run.padded, [own, prepared], &machine.cpu, &mut filler);
+    let report = engine::judge(job, run, &of.volumes, (on, found))?;
+    drop(filler);
+    let known = world.leads().then_some(&medium);
+    let growing = known.and_then(|medium| run.shot.frame.first_growing(medium));
+    plan::layers_that_grow(job, run, growing, world)?;
+    let class = match of.volumes.widest() {
+        Symmetry::Isotropic => Symmetry::Isotropic,
+        _ => report.class,
+    };
+    let born = machine.cpu.another().and_then(|cpu| {
+        let by = (class, of.parameters);
+        Born::on_planes(&run.shot, medium, by, (cpu, prepared))
+    });
+    Ok((world.agree(born.map_err(Into::into))?, report))
+}
+
+/// Bytes of the medium, which the groups of a process share, and of what each group has: fields and the gradient.
+pub(super) fn needed(padded: &Padded, class: Symmetry) -> [f64; 2] {
+    let numbers = match (padded.ndim(), class) {
+        (3, _) => [12 + 9, 9 + 9 + 12 + 9],
+        _ => [6 + 4, 5 + 5 + 6 + 5],
+    };
+    numbers.map(|numbers| (numbers * padded.cells() * size_of::<f32>()) as f64)
+}
