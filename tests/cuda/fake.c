@@ -3,6 +3,7 @@
    another device (400). Any number of threads may call it. Built by the tests as libcuda.so (-DDRIVER), as one without
    functions (neither) and as libnvrtc.so.13 (-DCOMPILER). What it pretends comes from FAKE_... variables. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,13 @@ int cuStreamCreateWithPriority(stream **s, unsigned flags, int priority) {
 int cuStreamDestroy_v2(stream *s) { return current < 0 ? 201 : (live--, free(s), 0); }
 int cuStreamSynchronize(stream *s) { return s && s->record ? 900 : note("sync", current, 0); }
 int cuStreamWaitEvent(stream *s, void *e, unsigned flags) { return (void)e, (void)flags, note("wait", s->device, current); }
+int cuStreamWriteValue64_v2(stream *s, address to, unsigned long long number, unsigned flags) {
+    return (void)flags, *(_Atomic unsigned long long *)(size_t)to = number, note("signal", s->device, current);
+}
+int cuStreamWaitValue64_v2(stream *s, address at, unsigned long long number, unsigned flags) {
+    while (*(_Atomic unsigned long long *)(size_t)at < number) sched_yield();
+    return (void)flags, note("await", s->device, current);
+}
 int cuEventCreate(event **e, unsigned flags) {
     return *e = malloc(sizeof **e), (*e)->device = current, live++, note("event", (int)flags, 0);
 }

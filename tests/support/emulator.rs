@@ -21,7 +21,7 @@ mod streams;
 
 use cuda_on_cpu::{GUARD, Kernel, MOST_THREADS};
 use guarded_memory::{Borrowed, Buffer, Ledger, Lump, POISON, damage, inside, pages};
-use streams::{Event, Late, Work};
+use streams::{Event, Late, Work, patiently, word};
 
 /// The accelerator.
 pub struct Emulator {
@@ -66,6 +66,7 @@ impl Emulator {
                 number: 0,
                 architecture: 90,
                 clusters: false,
+                signals: true,
                 multiprocessors: 2,
                 shared_bytes: 232_448,
                 memory_bytes: 1 << 40,
@@ -403,6 +404,28 @@ impl Accelerator for Emulator {
         let mut all = self.ledger.borrowed.lock().unwrap();
         all.insert(borrowed.address, borrowed.bytes);
         Some(Box::new(borrowed))
+    }
+
+    unsafe fn signal(&self, stream: Stream, to: u64, number: u64) -> Result<(), Error> {
+        self.ledger.check(to, size_of::<u64>())?;
+        self.submit(
+            stream,
+            Arc::new(move || {
+                word(to).store(number, Ordering::Release);
+                Ok(())
+            }),
+        )
+    }
+
+    unsafe fn await_signal(&self, stream: Stream, at: u64, number: u64) -> Result<(), Error> {
+        self.ledger.check(at, size_of::<u64>())?;
+        match &self.late {
+            Some(late) => {
+                late.await_signal(stream, at, number);
+                Ok(())
+            }
+            None => patiently(|| (word(at).load(Ordering::Acquire) >= number).then_some(Ok(()))),
+        }
     }
 
     fn enable_peer_access(&self, _: &Self) -> Result<bool, Error> {

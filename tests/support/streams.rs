@@ -5,8 +5,12 @@ use kernels::Error;
 use kernels::device::accelerator::Stream;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long a stream waits for the signal of a device of another thread.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What is put into a stream.
 pub type Work = Arc<dyn Fn() -> Result<(), Error> + Send + Sync>;
@@ -18,6 +22,28 @@ enum Item {
     Work(Work),
     Set(usize),
     Wait(usize),
+    /// An address at which at least this number is waited for.
+    AwaitSignal(u64, u64),
+}
+
+/// The number at an address, which other threads may write.
+pub fn word<'a>(address: u64) -> &'a AtomicU64 {
+    // SAFETY: the callers of the signals of `Accelerator` promise eight aligned bytes that live until they are done.
+    unsafe { AtomicU64::from_ptr(address as *mut u64) }
+}
+
+/// Tries until there is a result, while other threads do what it wants.
+pub fn patiently(mut attempt: impl FnMut() -> Option<Result<(), Error>>) -> Result<(), Error> {
+    let begun = Instant::now();
+    loop {
+        if let Some(result) = attempt() {
+            return result;
+        }
+        if begun.elapsed() > PATIENCE {
+            return Err(Error::setup("streams wait for each other for ever"));
+        }
+        std::thread::sleep(Duration::from_micros(20));
+    }
 }
 
 /// The streams of all devices that one thread has opened.
@@ -96,6 +122,11 @@ impl Late {
         self.put(stream, Item::Wait(event.load(Ordering::Relaxed)));
     }
 
+    /// What follows in the stream waits for a number in memory.
+    pub fn await_signal(&self, stream: Stream, at: u64, number: u64) {
+        self.put(stream, Item::AwaitSignal(at, number));
+    }
+
     /// Works until the event is reached, and no longer.
     pub fn synchronize(&self, event: &Event) -> Result<(), Error> {
         let number = event.load(Ordering::Relaxed);
@@ -111,20 +142,29 @@ impl Late {
     }
 
     fn until(&self, done: impl Fn(&State) -> bool) -> Result<(), Error> {
-        let mut state = self.streams.0.lock().unwrap();
-        while !done(&state) {
-            state.step()?;
-        }
-        match &state.failed {
-            None => Ok(()),
-            Some(why) => Err(Error::setup(why.clone())),
-        }
+        patiently(|| {
+            // Other threads of these devices may go on while a signal is waited for.
+            let mut state = self.streams.0.lock().unwrap();
+            while !done(&state) {
+                if !state.step() {
+                    let waits = |line: &VecDeque<Item>| matches!(line.front(), Some(Item::AwaitSignal(..)));
+                    return match state.lines.values().any(waits) {
+                        true => None,
+                        false => Some(Err(Error::setup("streams wait for each other for ever"))),
+                    };
+                }
+            }
+            Some(match &state.failed {
+                None => Ok(()),
+                Some(why) => Err(Error::setup(why.clone())),
+            })
+        })
     }
 }
 
 impl State {
-    /// Takes one item of a stream that can go on.
-    fn step(&mut self) -> Result<(), Error> {
+    /// Takes one item of a stream that can go on; `false` where none can.
+    fn step(&mut self) -> bool {
         self.chance = mixed(self.chance);
         // Favourites stay for a while, so that a stream can run far ahead of the others.
         if self.chance.is_multiple_of(16) {
@@ -134,12 +174,13 @@ impl State {
         let can = |line: &VecDeque<Item>| match line.front() {
             None => false,
             Some(Item::Wait(number)) => *number == 0 || reached.contains(number),
+            Some(Item::AwaitSignal(at, number)) => word(*at).load(Ordering::Acquire) >= *number,
             Some(_) => true,
         };
         let lines = self.lines.iter_mut().filter(|(_, line)| can(line));
         let rank = |(device, stream): (usize, usize)| mixed(mood ^ ((device as u64) << 8) ^ stream as u64);
         let Some((_, line)) = lines.min_by_key(|(line, _)| rank(**line)) else {
-            return Err(Error::setup("streams wait for each other for ever"));
+            return false;
         };
         match line.pop_front() {
             Some(Item::Work(work)) => {
@@ -152,6 +193,6 @@ impl State {
             }
             _ => {}
         }
-        Ok(())
+        true
     }
 }

@@ -33,6 +33,8 @@ pub struct Properties {
     pub architecture: u32,
     /// Blocks of a launch can form clusters and write to each other's shared memory.
     pub clusters: bool,
+    /// Streams can write numbers into memory and wait for them there.
+    pub signals: bool,
     /// Multiprocessors.
     pub multiprocessors: usize,
     /// Bytes of shared memory that one block may use.
@@ -222,6 +224,20 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     fn import_ipc(&self, _words: &[u8]) -> Option<Box<dyn Memory>> {
         None
     }
+
+    /// Writes a number into memory of this device, or into memory that [`Accelerator::import_ipc`] has opened, when the work that was put
+    /// into the stream before it is done. Only for devices with [`Properties::signals`].
+    ///
+    /// # Safety
+    /// The address must be that of eight bytes, a multiple of eight, which live until the number is written.
+    unsafe fn signal(&self, stream: Stream, to: u64, number: u64) -> Result<(), Error>;
+
+    /// Work put into the stream from now on waits until at least this number is found in memory of this device. Only for devices with
+    /// [`Properties::signals`].
+    ///
+    /// # Safety
+    /// The same, until the number is found.
+    unsafe fn await_signal(&self, stream: Stream, at: u64, number: u64) -> Result<(), Error>;
 
     /// Makes memory of this device and of `peer` reachable from each other; `false` where the hardware cannot, in
     /// which case [`Accelerator::copy_to`] goes through the host.

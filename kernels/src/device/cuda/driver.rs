@@ -60,6 +60,8 @@ pub(super) const NEEDED: &[&str] = &[
     "cuStreamEndCapture",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
+    "cuStreamWaitValue64_v2",
+    "cuStreamWriteValue64_v2",
     "cuTensorMapEncodeTiled",
 ];
 

@@ -324,6 +324,21 @@ impl Accelerator for Cuda {
         memory::BorrowedMemory::open(&self.context, words).map(|memory| Box::new(memory) as Box<dyn Memory>)
     }
 
+    unsafe fn signal(&self, stream: Stream, to: u64, number: u64) -> Result<(), Error> {
+        self.context.bind()?;
+        // SAFETY: the caller promises memory of that size. Without flags the write comes behind all that the stream has written.
+        let code = unsafe { sys::cuStreamWriteValue64_v2(self.streams.raw(stream), to, number, 0) };
+        self.context.check(code, || "sending a signal".to_string())
+    }
+
+    unsafe fn await_signal(&self, stream: Stream, at: u64, number: u64) -> Result<(), Error> {
+        let at_least = sys::CUstreamWaitValue_flags_enum::CU_STREAM_WAIT_VALUE_GEQ as u32;
+        self.context.bind()?;
+        // SAFETY: the caller promises memory of that size.
+        let code = unsafe { sys::cuStreamWaitValue64_v2(self.streams.raw(stream), at, number, at_least) };
+        self.context.check(code, || "waiting for a signal".to_string())
+    }
+
     fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error> {
         Ok(self.context.synchronize(&peer.context)? && peer.context.synchronize(&self.context)?)
     }

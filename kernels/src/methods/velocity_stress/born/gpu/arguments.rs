@@ -193,6 +193,18 @@ pub struct Walk {
     pub shot: i64,
 }
 
+/// Pieces that a launch copies at most.
+pub const PIECES: usize = 16;
+
+/// `struct Pieces` of points.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Pieces {
+    pub to: [u64; PIECES],
+    pub from: [u64; PIECES],
+    pub count: [i64; PIECES],
+}
+
 impl GridArgs {
     /// Everything but the addresses.
     pub fn new(slab: LocalProgram<'_, f32>) -> Self {

@@ -1,10 +1,21 @@
 //! Kernels that copy numbers of every shot, and search them for values that are not finite.
 
-use super::arguments::{Args, Walk};
+use super::arguments::{Args, PIECES, Pieces, Walk};
 use super::steps::{Device, threads};
 use super::variant::Pass;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Dims, Memory, WALKERS, walk};
+use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, walk};
+
+/// Blocks with a piece that is copied to a neighbour: enough to fill the way to it.
+const CARRIERS: usize = 32;
+
+/// Numbers that lie behind each other and are copied as they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    pub from: u64,
+    pub to: u64,
+    pub numbers: usize,
+}
 
 /// Threads with a row of velocities that are cleared.
 const SWEEPERS: usize = 16;
@@ -36,6 +47,31 @@ impl<A: Accelerator> Device<A> {
         }
         // SAFETY: the callers give addresses of as many numbers of every shot.
         unsafe { self.launch(Pass::Copy, self.walk(count), &args) }
+    }
+
+    /// Copies pieces of memory that this device reaches, many of them by one launch.
+    ///
+    /// # Safety
+    /// They must live until the copies are done, and not overlap.
+    pub unsafe fn copy_pieces(&self, stream: Stream, pieces: &[Piece]) -> Result<(), Error> {
+        for pieces in pieces.chunks(PIECES) {
+            let mut args = Pieces {
+                to: [0; PIECES],
+                from: [0; PIECES],
+                count: [0; PIECES],
+            };
+            for (k, piece) in pieces.iter().enumerate() {
+                (args.to[k], args.from[k], args.count[k]) = (piece.to, piece.from, piece.numbers as i64);
+            }
+            let dims = Dims {
+                grid: [CARRIERS, pieces.len(), 1],
+                threads: WALKERS,
+                shared: 0,
+            };
+            // SAFETY: the caller's promise.
+            unsafe { self.launch_in(stream, Pass::CopyPieces, dims, &args)? };
+        }
+        Ok(())
     }
 
     /// Searches the velocities of a state for values that are not finite.

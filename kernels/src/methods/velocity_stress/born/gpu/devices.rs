@@ -43,10 +43,6 @@ impl<A: Accelerator> Devices<A> {
         shares: Shares,
         steps: Steps,
     ) -> Result<Self, Error> {
-        for two in devices.windows(2) {
-            two[0].enable_peer_access(&two[1])?;
-            two[1].enable_peer_access(&two[0])?;
-        }
         let one = |(a, planes): (Arc<A>, &Planes)| {
             OnDevice::new(a, (planes.of(program), core, shares.solid), steps)
         };
@@ -123,7 +119,13 @@ impl<A: Accelerator> Devices<A> {
                 all.iter().for_each(|on| drop(on.device.a.finish()));
                 Err(error)
             }
-            None => close(ends, ranks).map(|()| made),
+            None => {
+                // Copies to memory of neighbours end before that is closed.
+                if ranks.size() > 1 {
+                    all.iter().try_for_each(|on| on.device.a.finish())?;
+                }
+                close(ends, ranks).map(|()| made)
+            }
         }
     }
 

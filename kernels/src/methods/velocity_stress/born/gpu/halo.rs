@@ -6,6 +6,7 @@
 //! recorded step to the next, other fields travel in the reverse sweep than in the run, and images add their own, so that every exchange names
 //! its addresses.
 
+use super::copies::Piece;
 use super::ranks::{Message, RankEnd, rounds};
 use super::sizes::after;
 use super::slab::Planes;
@@ -27,9 +28,14 @@ pub struct Travelling {
 }
 
 impl Travelling {
-    /// Bytes that travel each way.
+    /// Numbers that travel each way.
+    pub fn numbers(&self) -> usize {
+        self.planes * self.a_plane
+    }
+
+    /// Their bytes.
     pub fn bytes(&self) -> usize {
-        self.planes * self.a_plane * size_of::<f32>()
+        self.numbers() * size_of::<f32>()
     }
 
     /// The address of its planes from number `plane` on.
@@ -74,6 +80,8 @@ enum Way<A: Accelerator> {
     /// A device of this process.
     Device {
         peer: Arc<A>,
+        /// Whether kernels reach its memory.
+        is_reached: bool,
         to: Sender<Word<A::Event>>,
         from: Receiver<Word<A::Event>>,
     },
@@ -162,8 +170,10 @@ impl<A: Accelerator> Links<A> {
             let [(low, below), (high, above)] = [two[0], two[1]];
             let ((up, from_low), (down, from_high)) = (channel(), channel());
             let (end, start) = (below.local().end, above.local().start);
+            let is_reached = low.enable_peer_access(high)?;
             let way = |peer: &Arc<A>, to, from| Way::Device {
                 peer: peer.clone(),
+                is_reached,
                 to,
                 from,
             };
@@ -179,10 +189,11 @@ impl<A: Accelerator> Links<A> {
     /// A device that fails, and a neighbour that has.
     pub fn exchange(
         &self,
-        a: &A,
+        on: &Device<A>,
         fields: &[Travelling],
         (shots, distance): (usize, usize),
     ) -> Result<(), Error> {
+        let a = &*on.a;
         let of_shot = |shot: usize| {
             fields.iter().map(move |field| Travelling {
                 address: after(field.address, shot * distance),
@@ -200,23 +211,42 @@ impl<A: Accelerator> Links<A> {
         }
         for (link, stream) in self.links.iter().zip(WAYS) {
             a.wait(stream, &self.ready)?;
-            if let Way::Device { peer, to, from } = &link.way {
+            if let Way::Device {
+                peer,
+                is_reached,
+                to,
+                from,
+            } = &link.way
+            {
                 let Word::Ready(there, ready) = from.recv().map_err(stopped)? else {
                     return Err(out_of_step());
                 };
                 a.wait(stream, &ready)?;
-                for (field, there) in all.iter().zip(there) {
+                let piece = |(field, there): (&Travelling, u64)| {
                     let [here, beyond] = link.leaving(field.planes);
-                    let there = after(there, beyond * field.a_plane);
-                    // SAFETY: whole planes of fields here and there, which live as long as the run; the neighbour has done with its
-                    // ones, and reads them again behind the event that follows.
-                    unsafe { a.copy_to(stream, field.at(here), peer, there, field.bytes())? };
+                    Piece {
+                        from: field.at(here),
+                        to: after(there, beyond * field.a_plane),
+                        numbers: field.numbers(),
+                    }
+                };
+                let pieces: Vec<Piece> = all.iter().zip(there).map(piece).collect();
+                // SAFETY: whole planes of fields here and there, which live as long as the run; the neighbour has done with its ones, and
+                // reads them again behind the event that follows.
+                unsafe {
+                    match is_reached {
+                        true => on.copy_pieces(stream, &pieces)?,
+                        false => pieces.iter().try_for_each(|piece| {
+                            let bytes = piece.numbers * size_of::<f32>();
+                            a.copy_to(stream, piece.from, peer, piece.to, bytes)
+                        })?,
+                    }
                 }
                 a.record(stream, &link.done)?;
                 to.send(Word::Sent(link.done.clone())).map_err(stopped)?;
             }
         }
-        self.exchange_with_ranks(a, &all)?;
+        self.exchange_with_ranks(on, &all)?;
         for link in &self.links {
             if let Way::Device { from, .. } = &link.way {
                 let Word::Sent(sent) = from.recv().map_err(stopped)? else {
@@ -239,7 +269,8 @@ impl<A: Accelerator> Links<A> {
     }
 
     /// The same with the devices of other ranks, to all of which messages travel at the same time.
-    fn exchange_with_ranks(&self, a: &A, all: &[Travelling]) -> Result<(), Error> {
+    fn exchange_with_ranks(&self, on: &Device<A>, all: &[Travelling]) -> Result<(), Error> {
+        let a = &*on.a;
         let Some(room) = self.outer().map(|(_, outer, _)| outer.end().room()).next() else {
             return Ok(());
         };
@@ -247,22 +278,27 @@ impl<A: Accelerator> Links<A> {
             let fields = &all[round];
             let bytes = fields.iter().map(Travelling::bytes).sum();
             let pieces = |first: &dyn Fn(usize) -> usize| -> Vec<(u64, usize)> {
-                let piece = |field: &Travelling| (field.at(first(field.planes)), field.bytes());
+                let piece = |field: &Travelling| (field.at(first(field.planes)), field.numbers());
                 fields.iter().map(piece).collect()
             };
             for (link, outer, stream) in self.outer() {
                 let leaving = pieces(&|planes| link.leaving(planes)[0]);
-                outer.end().pack(a, stream, &leaving)?;
+                outer.end().pack(on, stream, &leaving)?;
                 a.record(stream, &link.done)?;
             }
             for (link, outer, _) in self.outer() {
-                a.synchronize(&link.done)?;
-                (outer.post)(ExchangeStep::Start(Message::of(&outer.end(), bytes)))?;
+                let message = outer.end().message(bytes);
+                if let Some(message) = message {
+                    a.synchronize(&link.done)?;
+                    (outer.post)(ExchangeStep::Start(message))?;
+                }
             }
             for (link, outer, stream) in self.outer() {
-                (outer.post)(ExchangeStep::End)?;
+                if outer.end().message(bytes).is_some() {
+                    (outer.post)(ExchangeStep::End)?;
+                }
                 let arriving = pieces(&|planes| link.arriving(planes));
-                outer.end().unpack(a, stream, &arriving)?;
+                outer.end().unpack(on, stream, &arriving)?;
                 a.record(stream, &link.done)?;
             }
         }
@@ -308,7 +344,7 @@ impl<A: Accelerator> Device<A> {
     /// A device that fails, and a neighbour that has.
     pub fn exchange(&self, fields: &[Travelling]) -> Result<(), Error> {
         match &*self.links.borrow() {
-            Some(links) => links.exchange(&*self.a, fields, (self.shots(), self.distance.get())),
+            Some(links) => links.exchange(self, fields, (self.shots(), self.distance.get())),
             None => Ok(()),
         }
     }

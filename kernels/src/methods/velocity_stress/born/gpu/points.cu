@@ -137,6 +137,25 @@ KERNEL(copy)(const struct Walk a) {
     }
 }
 
+// Pieces of memory of this device and of its neighbours, each of which the blocks of a number along y copy.
+#define PIECES 16
+
+struct Pieces {
+    REAL *to[PIECES];
+    const REAL *from[PIECES];
+    WIDE count[PIECES];
+};
+
+KERNEL(copy_pieces)(const struct Pieces a) {
+    REAL *to = a.to[blockIdx.y];
+    const REAL *from = a.from[blockIdx.y];
+    WIDE count = a.count[blockIdx.y], first = (WIDE)blockIdx.x * blockDim.x + threadIdx.x, step = (WIDE)gridDim.x * blockDim.x;
+    // Four numbers at a time where both sides allow it.
+    WIDE fours = ((size_t)to | (size_t)from) % sizeof(float4) ? 0 : count / 4;
+    for (WIDE k = first; k < fours; k += step) ((float4 *)to)[k] = ((const float4 *)from)[k];
+    for (WIDE k = 4 * fours + first; k < count; k += step) to[k] = from[k];
+}
+
 KERNEL(look)(const struct Walk a) {
     const REAL *from = a.from + blockIdx.y * a.shot;
     REAL sum = 0;

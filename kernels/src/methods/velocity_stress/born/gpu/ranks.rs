@@ -1,10 +1,14 @@
 //! Shots that ranks share: the ends of links to devices of other ranks, and the thread that speaks to those ranks for the devices of this one.
 //!
-//! Planes that travel lie behind each other in memory of messages. On one host that is memory of the neighbour's device, which copies reach
-//! (CUDA IPC), and a message without contents says that they have been made; elsewhere it is memory of the host, which the message takes along.
+//! Planes that travel lie behind each other in memory of messages. On one host that is memory of the neighbour's device (CUDA IPC): copies
+//! reach it, a number behind them says that they have been made, and the neighbour's stream waits for that number, so that no host waits.
+//! Elsewhere it is memory of the host, and a message of MPI takes it along.
 
+use super::copies::Piece;
 use super::halo::Travelling;
+use super::sizes::after;
 use super::slab::Planes;
+use super::steps::Device;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
 use crate::methods::velocity_stress::GHOST;
@@ -16,13 +20,13 @@ use std::ops::Range;
 /// Fields of which planes travel in one message; more of them take several.
 const FIELDS: usize = 6;
 
-/// Parts of the memory of a device into which a neighbour writes by turns: it writes a part again when this device has told it that the other
-/// one was read.
+/// Parts of the memory of a device into which a neighbour writes by turns: it writes a part again when the signal of this device has come
+/// that stands behind the reading of that part.
 const TURNS: usize = 2;
 
 /// Where the planes of a message lie.
 enum Place<A: Accelerator> {
-    /// Memory of the neighbour's device, and of this one for what comes from there.
+    /// Memory of the neighbour's device, and of this one for what comes from there: the parts, and behind them how many messages have come.
     Device(IpcImport, A::Memory),
     /// Memory of the host for what leaves and what arrives.
     Host([A::Pinned; 2]),
@@ -33,11 +37,10 @@ pub struct RankEnd<A: Accelerator> {
     /// The neighbour's rank.
     rank: usize,
     place: Place<A>,
-    /// A message without contents.
-    words: Box<[u64; 2]>,
     /// Bytes of a message at most.
     room: usize,
-    turn: usize,
+    /// Messages that have been exchanged.
+    exchanged: usize,
 }
 
 impl<A: Accelerator> RankEnd<A> {
@@ -46,19 +49,19 @@ impl<A: Accelerator> RankEnd<A> {
         self.room
     }
 
-    /// The neighbour's rank, and the memory of a message of so many bytes: what leaves, what arrives.
-    fn spans(&self, bytes: usize) -> (usize, [Span; 2]) {
-        let spans = match &self.place {
-            Place::Device(..) => [0, 1].map(|k| Span {
-                address: std::ptr::from_ref(&self.words[k]) as u64,
-                bytes: 0,
-            }),
-            Place::Host(both) => both.each_ref().map(|memory| Span {
-                address: memory.bytes().as_ptr() as u64,
-                bytes,
-            }),
+    /// The message of so many bytes that MPI takes along; none where devices reach each other.
+    pub fn message(&self, bytes: usize) -> Option<Message> {
+        let Place::Host(both) = &self.place else {
+            return None;
         };
-        (self.rank, spans)
+        let span = |memory: &A::Pinned| Span {
+            address: memory.bytes().as_ptr() as u64,
+            bytes,
+        };
+        Some(Message {
+            rank: self.rank,
+            spans: both.each_ref().map(span),
+        })
     }
 
     /// Closes the memory of the neighbour; what this device has exported must live until the neighbour has done so, too.
@@ -69,44 +72,68 @@ impl<A: Accelerator> RankEnd<A> {
         }
     }
 
-    /// Copies pieces, each an address and bytes, into the memory of the message that leaves.
-    pub fn pack(&mut self, a: &A, stream: Stream, pieces: &[(u64, usize)]) -> Result<(), Error> {
-        let mut at = 0;
-        for &(from, bytes) in pieces {
-            // SAFETY: whole planes, which live as long as the run. Memory of the host was sent before; that of the neighbour was read, as
-            // `TURNS` says.
-            unsafe {
-                match &mut self.place {
-                    Place::Device(import, _) => {
-                        let to = import.address(self.turn) + at as u64;
-                        a.copy_to(stream, from, a, to, bytes)?;
-                    }
-                    Place::Host([leaving, _]) => a.download(stream, from, leaving, at, bytes)?,
+    /// Copies pieces, each an address and numbers, into the memory of the message that leaves.
+    pub fn pack(&mut self, on: &Device<A>, stream: Stream, pieces: &[(u64, usize)]) -> Result<(), Error> {
+        match &mut self.place {
+            Place::Device(import, _) => {
+                let mut to = import.address(self.exchanged % TURNS);
+                let piece = |&(from, numbers): &(u64, usize)| {
+                    let piece = Piece { from, to, numbers };
+                    to = after(to, numbers);
+                    piece
+                };
+                let pieces: Vec<Piece> = pieces.iter().map(piece).collect();
+                // SAFETY: whole planes, which live as long as the run; the neighbour has read what is overwritten, as `TURNS` says, and keeps
+                // the number as long.
+                unsafe {
+                    on.copy_pieces(stream, &pieces)?;
+                    let number = self.exchanged as u64 + 1;
+                    on.a.signal(stream, import.address(TURNS), number)
                 }
             }
-            at += bytes;
+            Place::Host([leaving, _]) => {
+                let mut at = 0;
+                pieces.iter().try_for_each(|&(from, numbers)| {
+                    let (start, bytes) = (at, numbers * size_of::<f32>());
+                    at += bytes;
+                    // SAFETY: the same; the last message has been sent.
+                    unsafe { on.a.download(stream, from, leaving, start, bytes) }
+                })
+            }
         }
-        Ok(())
     }
 
-    /// Copies what has arrived into pieces.
-    pub fn unpack(&mut self, a: &A, stream: Stream, pieces: &[(u64, usize)]) -> Result<(), Error> {
-        let mut at = 0;
-        for &(to, bytes) in pieces {
-            // SAFETY: the same; the next message comes when the stream has come behind these copies.
-            unsafe {
-                match &self.place {
-                    Place::Device(_, beside) => {
-                        let from = beside.address() + (self.turn * self.room + at) as u64;
-                        a.copy_to(stream, from, a, to, bytes)?;
-                    }
-                    Place::Host([_, arriving]) => a.upload(stream, arriving, at, to, bytes)?,
+    /// Copies what has arrived into pieces; the stream waits for it where it comes from a device.
+    pub fn unpack(&mut self, on: &Device<A>, stream: Stream, pieces: &[(u64, usize)]) -> Result<(), Error> {
+        let turn = self.exchanged % TURNS;
+        self.exchanged += 1;
+        match &self.place {
+            Place::Device(_, beside) => {
+                let part = |turn: usize| beside.address() + (turn * self.room) as u64;
+                let mut from = part(turn);
+                let piece = |&(to, numbers): &(u64, usize)| {
+                    let piece = Piece { from, to, numbers };
+                    from = after(from, numbers);
+                    piece
+                };
+                let pieces: Vec<Piece> = pieces.iter().map(piece).collect();
+                // SAFETY: whole planes and memory of this end, which live as long as the run. The signal says that the part is there; it is
+                // overwritten behind the next signal to the neighbour, which stands behind this copy.
+                unsafe {
+                    on.a.await_signal(stream, part(TURNS), self.exchanged as u64)?;
+                    on.copy_pieces(stream, &pieces)
                 }
             }
-            at += bytes;
+            Place::Host([_, arriving]) => {
+                let mut at = 0;
+                pieces.iter().try_for_each(|&(to, numbers)| {
+                    let (start, bytes) = (at, numbers * size_of::<f32>());
+                    at += bytes;
+                    // SAFETY: the same; the next message comes when the stream has come behind these copies.
+                    unsafe { on.a.upload(stream, arriving, start, to, bytes) }
+                })
+            }
         }
-        self.turn = (self.turn + 1) % TURNS;
-        Ok(())
     }
 }
 
@@ -160,11 +187,13 @@ pub fn ends<A: Accelerator>(
     // The words for the rank below, and behind them those for the one above.
     let mut words = Vec::new();
     for (k, peer) in peers.iter().enumerate() {
-        let near = peer.is_some_and(|peer| hosts[peer] == hosts[rank]) && !through_hosts;
+        let near = peer.is_some_and(|peer| hosts[peer] == hosts[rank])
+            && !through_hosts
+            && devices[k].properties().signals;
         let mut own = Vec::new();
         if near {
-            let memory = devices[k].allocate(TURNS * room)?;
-            let places = (0..TURNS).map(|turn| (0, (turn * room) as u64)).collect();
+            let memory = devices[k].allocate(TURNS * room + size_of::<u64>())?;
+            let places = (0..=TURNS).map(|turn| (0, (turn * room) as u64)).collect();
             own = IpcExport {
                 memories: vec![&memory],
                 places,
@@ -200,9 +229,8 @@ pub fn ends<A: Accelerator>(
         made[k] = Some(RankEnd {
             rank: peer,
             place,
-            words: Box::default(),
             room,
-            turn: 0,
+            exchanged: 0,
         });
     }
     Ok(made)
@@ -240,14 +268,6 @@ pub fn rounds(fields: &[Travelling], room: usize) -> Vec<Range<usize>> {
 pub struct Message {
     rank: usize,
     spans: [Span; 2],
-}
-
-impl Message {
-    /// The message of so many bytes through an end.
-    pub fn of<A: Accelerator>(end: &RankEnd<A>, bytes: usize) -> Self {
-        let (rank, spans) = end.spans(bytes);
-        Self { rank, spans }
-    }
 }
 
 /// What the thread of a process does that speaks to other ranks: MPI may be called by one thread alone.

@@ -178,14 +178,23 @@ impl<A: Accelerator> Device<A> {
     /// # Safety
     /// They must be those of the kernel, with addresses that live until it is done.
     pub unsafe fn launch<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_in(Stream::Main, pass, dims, args) }
+    }
+
+    /// The same in a stream.
+    ///
+    /// # Safety
+    /// The same.
+    pub unsafe fn launch_in<S>(&self, stream: Stream, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
         let Some(kernel) = &self.kernels[pass as usize] else {
             return Ok(());
         };
         // SAFETY: the caller's promise.
-        unsafe { self.launch_on(Stream::Main, kernel, dims, args) }
+        unsafe { self.launch_on(stream, kernel, dims, args) }
     }
 
-    /// The same in a stream.
+    /// Launches a kernel that the caller has in a stream.
     ///
     /// # Safety
     /// The same.
@@ -279,12 +288,9 @@ impl<A: Accelerator> Device<A> {
     /// The same in a stream.
     pub fn cells_on(&self, stream: Stream, pass: Pass, args: &Args) -> Result<(), Error> {
         let (args, dims) = self.blocks(args, cells_of(pass));
-        let Some(kernel) = &self.kernels[pass as usize] else {
-            return Ok(());
-        };
         // SAFETY: a cell that is computed has its neighbours in the grid, and a pass changes no field that it reads around a
         // cell.
-        unsafe { self.launch_on(stream, kernel, dims, &args) }
+        unsafe { self.launch_in(stream, pass, dims, &args) }
     }
 
     /// A kernel with a thread for every node of the surface; none where there is no surface.

@@ -33,6 +33,7 @@ pub(super) enum Pass {
     ReadingsBack,
     Spread,
     Copy,
+    CopyPieces,
     Look,
     Clear,
 }
@@ -132,6 +133,7 @@ const TEXTS: [Text; 4] = [
             "readings_back",
             "spread",
             "copy",
+            "copy_pieces",
             "look",
             "clear",
         ],
