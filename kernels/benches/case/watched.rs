@@ -143,6 +143,14 @@ impl Accelerator for Watched {
     fn import_ipc(&self, words: &[u8]) -> Option<Box<dyn Memory>> {
         self.device.import_ipc(words)
     }
+    unsafe fn signal(&self, stream: Stream, to: u64, number: u64) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.device.signal(stream, to, number) }
+    }
+    unsafe fn await_signal(&self, stream: Stream, at: u64, number: u64) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.device.await_signal(stream, at, number) }
+    }
     fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error> {
         self.device.enable_peer_access(&peer.device)
     }

@@ -1,0 +1,47 @@
+//! Speed of linearised velocity-stress runs on GPUs that ranks share: `cargo bench -p ranks --features mpi --bench linearised --no-run`, then
+//! `mpirun -n 4 .../linearised-... [gpus=1, a rank] [way=auto|host]` and the words of the benchmark of that name in `kernels`. Every rank takes
+//! the GPUs behind those of the ranks before it: for one host. Times are those of the slowest rank.
+
+#[path = "../../benches/case/mod.rs"]
+mod case;
+#[path = "../../benches/case/linearised.rs"]
+mod runs;
+#[path = "../../benches/case/watched.rs"]
+mod watched;
+
+use case::Words;
+use kernels::Error;
+use kernels::device::cuda::{Cuda, probe};
+use kernels::parallel::communicator::Communicator;
+use ranks::World;
+use runs::{Place, measure};
+use std::sync::Arc;
+use watched::Watched;
+
+fn run(world: &World, words: &Words) -> Result<(), Error> {
+    let (rank, gpus) = (world.rank(), words.number("gpus", 1));
+    let found = probe().map_err(Error::from)?;
+    let open = |k: usize| -> Result<Arc<Watched>, Error> {
+        let device = Cuda::open(found[k % found.len()].number)?;
+        Ok(Arc::new(Watched::new(device, words.text("apart", "n") == "y")))
+    };
+    let devices = (rank * gpus..(rank + 1) * gpus)
+        .map(open)
+        .collect::<Result<_, _>>()?;
+    if rank == 0 {
+        println!("{} ranks x {gpus} {}", world.size(), found[0].name);
+    }
+    let ranks = world;
+    measure(words, &Place { ranks, devices })
+}
+
+fn main() {
+    let world = World::start().expect("a launcher of MPI");
+    match run(&world, &Words::new()) {
+        Ok(()) => world.end(),
+        Err(error) => {
+            println!("rank {}: {error}", world.rank());
+            world.abort(1);
+        }
+    }
+}
