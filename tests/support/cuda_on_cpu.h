@@ -1,6 +1,7 @@
 /* Lets a processor run kernel text written in the common subset of C11 and CUDA C++: this header comes first, then the
- * text, then one entry for each kernel. A block's threads are fibres which run one after the other, each to its end or
- * to its next barrier, so a run is deterministic. Between `__device__` and `static` choose one. */
+ * text, then one entry for each kernel. A block's threads run one after the other, each to its end or to its next barrier,
+ * so a run is deterministic. Threads follow each other on one stack; one that waits at a barrier keeps its stack, and the
+ * next thread takes another (fibres). Between `__device__` and `static` choose one. */
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
@@ -81,13 +82,13 @@ CUDA_ON_CPU_BITS(__longlong_as_double, double, long long)
 #define CUDA_ON_CPU_POISON 0xFF
 #define CUDA_ON_CPU_CANARY 0x5AFE57ACull
 
-enum { CUDA_ON_CPU_READY, CUDA_ON_CPU_AT_BLOCK, CUDA_ON_CPU_AT_WARP, CUDA_ON_CPU_DONE };
+enum { CUDA_ON_CPU_FRESH, CUDA_ON_CPU_READY, CUDA_ON_CPU_AT_BLOCK, CUDA_ON_CPU_AT_WARP, CUDA_ON_CPU_DONE };
 
 /* The same fields in the same order as `Job` in cuda_on_cpu.rs. */
 struct cuda_on_cpu_job {
     void (*entry)(const void *);
     const void *args;
-    char *stacks;       /* one for each thread, stack_bytes apart (a multiple of 64) */
+    char *stacks;       /* as many as threads, stack_bytes apart (a multiple of 64) */
     size_t stack_bytes;
     char *shared;       /* guard, shared_bytes, guard */
     size_t shared_bytes;
@@ -100,7 +101,9 @@ static uint3 threadIdx, blockIdx, blockDim, gridDim;
 static char *cuda_on_cpu_shared;
 static const struct cuda_on_cpu_job *cuda_on_cpu_job;
 static int cuda_on_cpu_step;
-static void *cuda_on_cpu_home, *cuda_on_cpu_stack[CUDA_ON_CPU_MOST_THREADS];
+/* Where the stacks of the block's own loop, of waiting threads and of none were left. */
+static void *cuda_on_cpu_home, *cuda_on_cpu_stack[CUDA_ON_CPU_MOST_THREADS], *cuda_on_cpu_spare[CUDA_ON_CPU_MOST_THREADS];
+static int cuda_on_cpu_spares, cuda_on_cpu_made;
 static unsigned char cuda_on_cpu_state[CUDA_ON_CPU_MOST_THREADS];
 static int cuda_on_cpu_line[CUDA_ON_CPU_MOST_THREADS];
 
@@ -130,33 +133,53 @@ __asm__(".text\n.p2align 4\ncuda_on_cpu_switch:\nsub sp, sp, #160\n" CUDA_ON_CPU
 #error "fibres are written for x86_64 and aarch64 only"
 #endif
 
-/* Runs the next thread after `from` that can run; without one the block's own loop goes on. */
-static inline void cuda_on_cpu_pass_on(void **save, int from) {
+/* The next thread after `from` that can run, or -1. */
+static inline int cuda_on_cpu_next(int from) {
     int next = from + cuda_on_cpu_step;
-    while (next >= 0 && next < (int)blockDim.x && cuda_on_cpu_state[next] != CUDA_ON_CPU_READY)
-        next += cuda_on_cpu_step;
-    if (next < 0 || next >= (int)blockDim.x) {
+    while (next >= 0 && next < (int)blockDim.x && cuda_on_cpu_state[next] > CUDA_ON_CPU_READY) next += cuda_on_cpu_step;
+    return next >= 0 && next < (int)blockDim.x ? next : -1;
+}
+
+static void cuda_on_cpu_fibre(void);
+
+/* A stack on which a thread can begin. */
+static void *cuda_on_cpu_take(void) {
+    if (cuda_on_cpu_spares) return cuda_on_cpu_spare[--cuda_on_cpu_spares];
+    char *bottom = cuda_on_cpu_job->stacks + cuda_on_cpu_made++ * cuda_on_cpu_job->stack_bytes;
+    *(unsigned long long *)bottom = CUDA_ON_CPU_CANARY;
+    void **frame = (void **)(bottom + cuda_on_cpu_job->stack_bytes) - CUDA_ON_CPU_FRAME;
+    memset(frame, 0, CUDA_ON_CPU_FRAME * sizeof *frame);
+    frame[CUDA_ON_CPU_RETURN] = (void *)cuda_on_cpu_fibre;
+    return frame;
+}
+
+/* Leaves this stack for that of thread `next`, or for that of the block's own loop where there is none. */
+static inline void cuda_on_cpu_pass_on(void **save, int next) {
+    if (next < 0) {
         if (save != &cuda_on_cpu_home) cuda_on_cpu_switch(save, cuda_on_cpu_home);
         return;
     }
     threadIdx.x = next;
-    cuda_on_cpu_switch(save, cuda_on_cpu_stack[next]);
+    void *stack = cuda_on_cpu_state[next] == CUDA_ON_CPU_FRESH ? cuda_on_cpu_take() : cuda_on_cpu_stack[next];
+    cuda_on_cpu_switch(save, stack);
 }
 
 static __attribute__((noinline)) void cuda_on_cpu_wait(int kind, int line) {
     int me = threadIdx.x;
     cuda_on_cpu_state[me] = kind;
     cuda_on_cpu_line[me] = line;
-    cuda_on_cpu_pass_on(&cuda_on_cpu_stack[me], me);
+    cuda_on_cpu_pass_on(&cuda_on_cpu_stack[me], cuda_on_cpu_next(me));
 }
 
-/* The life of a fibre: the same thread of one block after the other. */
+/* The life of a fibre: one thread after the other, as long as the next one has not begun elsewhere. */
 static void cuda_on_cpu_fibre(void) {
     for (;;) {
         cuda_on_cpu_job->entry(cuda_on_cpu_job->args);
-        int me = threadIdx.x;
+        int me = threadIdx.x, next;
         cuda_on_cpu_state[me] = CUDA_ON_CPU_DONE;
-        cuda_on_cpu_pass_on(&cuda_on_cpu_stack[me], me);
+        next = cuda_on_cpu_next(me);
+        if (next >= 0 && cuda_on_cpu_state[next] == CUDA_ON_CPU_FRESH) threadIdx.x = next;
+        else cuda_on_cpu_pass_on(&cuda_on_cpu_spare[cuda_on_cpu_spares++], next);
     }
 }
 
@@ -183,9 +206,9 @@ static int cuda_on_cpu_release(int begin, int end, char *message, size_t room) {
 /* Runs the threads of a block from barrier to barrier; 0, or -1 with a message. */
 static int cuda_on_cpu_block(char *message, size_t room) {
     int threads = blockDim.x;
-    memset(cuda_on_cpu_state, CUDA_ON_CPU_READY, threads);
+    memset(cuda_on_cpu_state, CUDA_ON_CPU_FRESH, threads);
     for (;;) {
-        cuda_on_cpu_pass_on(&cuda_on_cpu_home, cuda_on_cpu_step > 0 ? -1 : threads);
+        cuda_on_cpu_pass_on(&cuda_on_cpu_home, cuda_on_cpu_next(cuda_on_cpu_step > 0 ? -1 : threads));
         int warps_go_on = 0;
         for (int t = 0; t < threads; t++) {
             if (cuda_on_cpu_state[t] != CUDA_ON_CPU_AT_WARP) continue;
@@ -208,14 +231,8 @@ static long cuda_on_cpu_damage(const char *guard) {
 }
 
 static void cuda_on_cpu_prepare(const struct cuda_on_cpu_job *job) {
-    for (unsigned t = 0; t < job->threads; t++) {
-        char *bottom = job->stacks + t * job->stack_bytes;
-        *(unsigned long long *)bottom = CUDA_ON_CPU_CANARY;
-        void **frame = (void **)(bottom + job->stack_bytes) - CUDA_ON_CPU_FRAME;
-        memset(frame, 0, CUDA_ON_CPU_FRAME * sizeof *frame);
-        frame[CUDA_ON_CPU_RETURN] = (void *)cuda_on_cpu_fibre;
-        cuda_on_cpu_stack[t] = frame;
-    }
+    cuda_on_cpu_spares = cuda_on_cpu_made = 0;
+    memset(job->shared, CUDA_ON_CPU_POISON, job->shared_bytes + 2 * CUDA_ON_CPU_GUARD);
     cuda_on_cpu_job = job;
     cuda_on_cpu_step = job->reversed ? -1 : 1;
     cuda_on_cpu_shared = job->shared + CUDA_ON_CPU_GUARD;
@@ -231,7 +248,7 @@ CUDA_ON_CPU_EXPORT int cuda_on_cpu_launch(const struct cuda_on_cpu_job *job, cha
     for (size_t i = 0; i < blocks; i++) {
         size_t b = job->reversed ? blocks - 1 - i : i;
         blockIdx = (uint3){b % x, b / x % y, b / x / y};
-        memset(job->shared, CUDA_ON_CPU_POISON, job->shared_bytes + 2 * CUDA_ON_CPU_GUARD);
+        memset(cuda_on_cpu_shared, CUDA_ON_CPU_POISON, job->shared_bytes);
         if (cuda_on_cpu_block(message, room) < 0) return -1;
         long before = cuda_on_cpu_damage(job->shared);
         long behind = cuda_on_cpu_damage(cuda_on_cpu_shared + job->shared_bytes);
@@ -243,9 +260,9 @@ CUDA_ON_CPU_EXPORT int cuda_on_cpu_launch(const struct cuda_on_cpu_job *job, cha
             return -1;
         }
     }
-    for (unsigned t = 0; t < job->threads; t++)
-        if (*(unsigned long long *)(job->stacks + t * job->stack_bytes) != CUDA_ON_CPU_CANARY) {
-            snprintf(message, room, "thread %u left its stack of %zu bytes", t, job->stack_bytes);
+    for (int k = 0; k < cuda_on_cpu_made; k++)
+        if (*(unsigned long long *)(job->stacks + k * job->stack_bytes) != CUDA_ON_CPU_CANARY) {
+            snprintf(message, room, "a thread left its stack of %zu bytes", job->stack_bytes);
             return -1;
         }
     return 0;

@@ -6,7 +6,7 @@ use super::variant::Pass;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, walk};
 
-/// Blocks with a piece that is copied to a neighbour: enough to fill the way to it.
+/// Blocks with a piece that is copied to a neighbour, at most: enough to fill the way to it.
 const CARRIERS: usize = 32;
 
 /// Numbers that lie behind each other and are copied as they are.
@@ -55,6 +55,7 @@ impl<A: Accelerator> Device<A> {
     /// They must live until the copies are done, and not overlap.
     pub unsafe fn copy_pieces(&self, stream: Stream, pieces: &[Piece]) -> Result<(), Error> {
         for pieces in pieces.chunks(PIECES) {
+            let most = pieces.iter().map(|piece| piece.numbers).max().unwrap_or(0);
             let mut args = Pieces {
                 to: [0; PIECES],
                 from: [0; PIECES],
@@ -64,7 +65,7 @@ impl<A: Accelerator> Device<A> {
                 (args.to[k], args.from[k], args.count[k]) = (piece.to, piece.from, piece.numbers as i64);
             }
             let dims = Dims {
-                grid: [CARRIERS, pieces.len(), 1],
+                grid: [most.div_ceil(4 * WALKERS).clamp(1, CARRIERS), pieces.len(), 1],
                 threads: WALKERS,
                 shared: 0,
             };
