@@ -133,7 +133,7 @@ fn compare<A: Accelerator>(open: OpenAll<A>, case: &Case, devices: usize, random
 
 fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
     let mut random = Random(2120);
-    for round in 0..8 {
+    for round in 0..4 {
         let mut case = any(&mut random);
         case.more = if case.ndim == 3 { 9 } else { 14 };
         case.nt = if case.ndim == 3 { 10 } else { 24 };

@@ -124,7 +124,7 @@ fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random:
 
 fn shots_side_by_side_have_the_bits_of_one<A: Accelerator>(open: Open<A>) {
     let mut random = Random(2119);
-    for round in 0..5 {
+    for round in 0..3 {
         let mut case = any(&mut random);
         // Images of converted waves need an isotropic medium.
         case.anisotropic = false;

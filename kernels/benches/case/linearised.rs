@@ -214,27 +214,33 @@ fn describe(schedule: &CheckpointSchedule, nt: usize, bytes: usize) {
     );
 }
 
-/// Forward runs, then gradients or images, on the devices of all ranks.
-pub fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
+/// The operator of a shot on the devices of all ranks.
+fn operator(words: &Words, (grid, shot): (&Grid, &Shot), place: &Place<'_>) -> Result<Born<f32>, Error> {
     let Place { ranks, devices } = place;
-    let (grid, shot) = shot(words);
-    let cpu = Cpu::new(0)?;
-    let padded = shot.frame.around(&grid);
-    let cells = padded.cells() as f64;
-    let of_ranks = RankPlanes::of(&shot, &padded, &vec![devices.len(); ranks.size()]);
+    let (cpu, padded) = (Cpu::new(0)?, shot.frame.around(grid));
+    let of_ranks = RankPlanes::of(shot, &padded, &vec![devices.len(); ranks.size()]);
     // Rank 0 knows the whole medium.
     let planes = match of_ranks.as_deref().and_then(|all| all.get(ranks.rank())) {
         Some(rank) if ranks.rank() > 0 => rank.prepared.clone(),
         _ => 0..padded.planes(),
     };
-    let raw = rock(&grid, &shot.frame, &planes, &cpu)?;
+    let raw = rock(grid, &shot.frame, &planes, &cpu)?;
     let class = (Symmetry::Isotropic, Parameters::Speeds);
-    let mut born = Born::on_planes(&shot, raw, class, (cpu, &planes))?;
+    let mut born = Born::on_planes(shot, raw, class, (cpu, &planes))?;
     let transport = match words.text("way", "auto").as_str() {
         "host" => Transport::HostStaged,
         _ => Transport::Auto,
     };
     born.run_on_ranks(devices.clone(), *ranks, transport)?;
+    Ok(born)
+}
+
+/// Forward runs, then gradients or images, on the devices of all ranks.
+pub fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
+    let Place { ranks, devices } = place;
+    let (grid, shot) = shot(words);
+    let cells = shot.frame.around(&grid).cells() as f64;
+    let born = operator(words, (&grid, &shot), place)?;
     if place.prints() {
         tell(devices, cells);
     }
