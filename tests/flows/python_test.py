@@ -115,8 +115,10 @@ class Runs(Scratch):
             sifaka.run("sfvsgrad2d-gpu", data.transpose("r", "component", "t"), **words)
         with self.assertRaisesRegex(sifaka.ProgramError, "sfput o3=0.0005 d3=0.001 gives them its times"):
             sifaka.run("sfvsgrad2d-gpu", data.values, **words)
-        with self.assertRaisesRegex(sifaka.ProgramError, r"vp=\(array\) has n1=41 but vs=\(array\) has n1=61: both must lie on one grid; sftransp exchanges"):
-            sifaka.run("sfvsgrad2d-gpu", data, **dict(words, vs=words["vs"].values.T))
+        with self.assertRaisesRegex(ValueError, r"vs is an array without names of its axes: sifaka.grid\(vs, z=\(0, 10\), x=\(0, 10\)\) gives"):
+            sifaka.run("sfvsgrad2d-gpu", data, **dict(words, vs=words["vs"].values))
+        with self.assertRaisesRegex(ValueError, r"vp has the dimensions range, depth, and those of a model are z, x and in 3-D y: rename them, as in vp.rename\(depth='z', distance='x'\)"):
+            sifaka.run("sfvsgrad2d-gpu", data, **dict(words, vp=words["vp"].rename(x="range", z="depth")))
 
     def test_streams_lists_of_files_text_and_pictures(self):
         line = sifaka.run("math", n1=5, d1=0.5, output="x1", label1="Time", unit1="s")

@@ -192,6 +192,10 @@ class Seismology(Scratch):
             seismology.to_stream(data(), inventory())
         east = seismology.to_stream(data(), orient=seismology.EAST_NORTH)
         self.assertEqual([trace.id for trace in east][:3], ["XX.R0001..HXZ", "XX.R0001..HXE", "XX.R0001..HXN"])
+        # Those of a selection keep their names, and one receiver needs no dimension.
+        for one in (data().isel(r=[1]), data().isel(r=1)):
+            self.assertEqual([trace.id for trace in seismology.to_stream(one)], ["XX.R0002..HXZ", "XX.R0002..HX1", "XX.R0002..HX2"])
+        self.assertEqual(seismology.to_stream(self.named().isel(r=1))[0].id, "IV.BBB.00.HXZ")
 
     def test_what_does_not_fit_gets_a_sentence(self):
         stream = seismology.to_stream(self.named())

@@ -24,6 +24,8 @@ from ._arrays import dataset
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Inputs of whole numbers; all other parameters that name datasets are real ones.
 WHOLE = frozenset(("absorbing", "elements", "free", "head", "known", "mask", "mesh", "regions", "tfile"))
+# Models of the programs on grids.
+MODEL = frozenset(("vp", "vs", "den", "ccc"))
 # Single precision holds all whole numbers up to this one.
 EXACT = 2**24
 STEP = re.compile(r"step (\d+) of (\d+)")
@@ -183,6 +185,8 @@ class Call:
         """An array as a file in the folder; a name stays what it is."""
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
+        if name in MODEL and self.name.endswith("-gpu") and "sem" not in self.name:
+            has_axes(name, value)
         path, found = os.path.join(self.folder, f"in-{name}.rsf"), dataset(value)
         if found.array.dtype.kind in "iu" and self._takes_reals(name):
             found = found.like(whole(name, found.array))
@@ -227,6 +231,17 @@ class Call:
     def plain(self, line: str) -> str:
         """A message without the names of files that exist only during the run."""
         return re.sub(re.escape(self.folder + os.sep) + r"in-[\w-]+\.rsf", "(array)", line)
+
+
+def has_axes(name: str, value: Any) -> None:
+    """Errors: a model of which nobody can tell which axis is z."""
+    if np.ndim(value) < 2 or isinstance(value, rsfdata.Dataset):
+        return
+    if not isinstance(value, xarray.DataArray):
+        raise ValueError(f"{name} is an array without names of its axes: sifaka.grid({name}, z=(0, 10), x=(0, 10)) gives each its name, origin and spacing")
+    if "z" not in value.dims:
+        names = ", ".join(map(str, value.dims))
+        raise ValueError(f"{name} has the dimensions {names}, and those of a model are z, x and in 3-D y: rename them, as in {name}.rename(depth='z', distance='x')")
 
 
 def whole(name: str, array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":

@@ -182,12 +182,22 @@ def begin(data: xarray.DataArray) -> Any:
     return time + data.sifaka.header.number("time_shift", 0.0)
 
 
+def numbers(data: xarray.DataArray) -> List[int]:
+    """The numbers of receivers from 0 on: their coordinate r where it has whole numbers, else their places."""
+    places = np.asarray(data["r"].values, float) if "r" in data.coords else np.arange(data.sizes["r"])
+    whole = np.rint(places).astype(int)
+    kept = np.all(whole == places) and np.all(whole >= 0) and len(set(whole.tolist())) == len(whole)
+    return whole.tolist() if kept else list(range(len(whole)))
+
+
 def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, orient: Orient = GRID) -> Any:
     """The traces of data with the dimensions t, component and r as an obspy.Stream; names without an inventory are kept, too.
 
     inventory, event: coordinates for the headers of SAC; stations that the inventory lacks are warned of. Receivers without names are
-    called XX.R0001, ...
+    called XX.R0001, ... by their coordinate r, so that those of a selection keep the names that they have among all.
     """
+    if "r" not in data.dims and ("r" in data.coords or "station" in data.coords):
+        data = data.expand_dims("r")
     missing = [name for name in ("t", "r") if name not in data.dims]
     if missing:
         raise ValueError(
@@ -201,7 +211,7 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     data = data.transpose("r", "component", "t")
     step = float(data.t[1] - data.t[0])
     band = next((letter for longest, letter in BANDS if step <= longest * (1 + 1e-6)), "L")
-    names = data["station"].values if "station" in data.coords else [f"XX.R{i + 1:04d}" for i in range(data.sizes["r"])]
+    names = np.atleast_1d(data["station"].values) if "station" in data.coords else [f"XX.R{number + 1:04d}" for number in numbers(data)]
     known = {} if inventory is None else places(inventory)
     lacking = [] if inventory is None else [str(name) for name in names if str(name) not in known]
     if lacking:
