@@ -91,6 +91,11 @@ class Handouts(Scratch):
             self.assertNotIn("## Answers", self.read(name))
             self.assertNotIn("2.013 km/s", self.read(name))
         self.assertIn("2.013 km/s", self.read("answers/01-first-shot.md"))
+        # Where they stay, their cells have a tag, by which nbconvert leaves them out.
+        cells = handouts.notebook(self.chapter("user/01-first-shot"))["cells"]
+        tagged = {bool(cell["metadata"].get("tags")) for cell in cells if "2.013 km/s" in "".join(cell["source"])}
+        self.assertEqual(tagged, {True})
+        self.assertIn("## Exercises", "".join("".join(cell["source"]) for cell in cells if not cell["metadata"].get("tags")))
         # The book's own page is as it was.
         self.assertIn("2.013 km/s", self.chapter("user/01-first-shot").text())
 

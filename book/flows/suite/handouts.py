@@ -25,17 +25,41 @@ PICTURE = """from IPython.display import Image
 Image("{}")"""
 
 
+# The section of a page that a class may get later.
+ANSWERS = r"^## Answers\n.*?(?=^## |\Z)"
+
+
 def without_answers(text):
     """A page without its section of answers, and that section, empty where there is none."""
-    found = re.search(r"^## Answers\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    found = re.search(ANSWERS, text, re.MULTILINE | re.DOTALL)
     return (text, "") if found is None else (text[: found.start()].rstrip() + "\n" + text[found.end() :], found.group())
 
 
 def notebook(chapter, answers=True):
-    """A chapter as a notebook (nbformat 4.5): its text, its blocks of commands where they run, its pictures where they are made."""
+    """A chapter as a notebook (nbformat 4.5): its text, its blocks of commands where they run, its pictures where they are made.
+
+    Cells of answers have the tag `answers`.
+    """
     text = chapter.text() if answers else without_answers(chapter.text())[0]
-    kind, most = RUNS.get(chapter.name, ("", 0))
     blocks, cells = 0, [_code(START + (FLOW if chapter.runs() else ""))]
+    for section in re.split(f"({ANSWERS})", text, flags=re.MULTILINE | re.DOTALL):
+        made, blocks = _cells(chapter, section, blocks)
+        if section.startswith("## Answers\n"):
+            for cell in made:
+                cell["metadata"]["tags"] = ["answers"]
+        cells += made
+    # The text of the title comes before what is run.
+    cells[0], cells[1] = cells[1], cells[0]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _cells(chapter, text, blocks):
+    """The cells of a part of a chapter before which so many blocks run, and how many run before what follows it."""
+    kind, most = RUNS.get(chapter.name, ("", 0))
+    cells = []
     for part in re.split(r"(^```\w*\n.*?^```\n|^!\[[^\]]*\]\([^)\s]+\)\n)", text, flags=re.MULTILINE | re.DOTALL):
         picture = re.fullmatch(r"!\[([^\]]*)\]\((Fig/[^)\s]+)\)\n", part)
         if picture and chapter.runs():
@@ -47,12 +71,7 @@ def notebook(chapter, answers=True):
             cells.append(_code(command))
         elif part.strip():
             cells.append(_cell("markdown", part.strip()))
-    # The text of the title comes before what is run.
-    cells[0], cells[1] = cells[1], cells[0]
-    for number, cell in enumerate(cells):
-        cell["id"] = f"cell-{number}"
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return cells, blocks
 
 
 def _command(kind, block):
