@@ -3,6 +3,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import types
@@ -59,6 +60,24 @@ class Handouts(Scratch):
             self.assertTrue("".join(cells[0]["source"]).startswith("# "), path)
             self.assertEqual(len({cell["id"] for cell in cells}), len(cells))
             self.assertTrue({cell["cell_type"] for cell in cells} <= {"code", "markdown"})
+
+    def test_commands_of_every_chapter_are_cells(self):
+        """All blocks of a page that are commands run in its notebook, but for those that need what a reader brings."""
+        left_out = {"12-a-mesh": 1, "18-python": 4, "23-from-specfem3d": 5, "25-six-jobs-on-land": 1}
+        total = 0
+        for chapter in chapters.find(os.path.join(TOP, "book")):
+            name = os.path.basename(chapter.name)
+            if not re.match(r"user/(0[1-9]|1|2)", chapter.name) or name == "20-assessment":
+                continue
+            fences = re.findall(r"^```(\w*)\n(.*?)\n```$", chapter.text(), re.MULTILINE | re.DOTALL)
+            blocks = [block for language, block in fences if not language]
+            # What a program prints begins with its name and a colon, or with words that are no command.
+            commands = [block for block in blocks if not re.match(r"sf\S+:|tracl |station 1:|misfit: ", block)]
+            cells = ["".join(cell["source"]) for cell in handouts.notebook(chapter)["cells"] if cell["cell_type"] == "code"]
+            run = [block for block in commands if any(block.strip() in cell for cell in cells)]
+            self.assertEqual(len(commands) - len(run), left_out.get(name, 0), name)
+            total += len(run)
+        self.assertGreaterEqual(total, 55)
 
     def test_the_first_chapter_runs(self):
         handouts.make(TOP, self.folder)

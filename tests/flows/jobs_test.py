@@ -1,4 +1,4 @@
-"""Twelve jobs (chapters 24 and 25): the very commands of the pages, one after the other, and what they must give."""
+"""Twelve jobs (chapters 24 and 25): the cells of their notebooks, which are the commands of the pages, and what they must give."""
 import glob
 import os
 import re
@@ -9,6 +9,8 @@ import unittest
 import warnings
 
 from support import FLOWS, NAMES, PACKAGES, TOP, Scratch, clean, needs_packages
+
+from suite import chapters, handouts
 
 sys.path.insert(1, PACKAGES)
 sys.path.append(os.path.join(FLOWS, "python"))
@@ -24,35 +26,36 @@ try:
 except ImportError:
     obspy = None
 
-JOB = re.compile(r"^## \d+\. (.*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-
 
 @needs_packages(obspy)
 class Jobs(Scratch):
     def done(self, chapter):
-        """Runs all blocks of a chapter in a folder with its files; returns what each job printed and what its programs said."""
+        """Runs the cells of a chapter's notebook in a folder with its files; returns what each job printed and what its programs said."""
         source = os.path.join(TOP, "book", "user", chapter)
         shutil.copytree(source, self.folder, dirs_exist_ok=True)
         path = os.pathsep.join([NAMES, os.environ["PATH"]])
         modules = os.pathsep.join([os.path.join(FLOWS, "python"), PACKAGES])
         environment = dict(clean(os.environ), PATH=path, DATAPATH=self.folder + os.sep, PYTHONPATH=modules, MPLBACKEND="Agg")
-        said = []
-        with open(os.path.join(source, "README.md"), encoding="utf-8") as page:
-            jobs = JOB.findall(page.read())
-        for title, text in jobs:
-            printed = ""
-            for block in re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-                # What installs a wheel is held by dist_test.py and .ci/empty-prefix.
-                if "pip install" in block:
-                    continue
-                words = [sys.executable, "-W", "ignore", "-c"] if block.startswith(("import ", "from ")) else ["bash", "-e", "-c"]
-                run = subprocess.run([*words, block], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
-                self.assertEqual(run.returncode, 0, f"{title}: {run.stderr}")
-                # A reader wonders about a warning that the page does not explain.
-                self.assertNotIn("warning: ", run.stderr, title)
-                printed += run.stdout + run.stderr
-            said.append(printed)
-        return said
+        said = {}
+        for cell in handouts.notebook(chapters.Chapter(os.path.join(TOP, "book"), os.path.join("user", chapter)))["cells"]:
+            text = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                for title in re.findall(r"^## \d+\. (.*)", text, re.MULTILINE):
+                    said[title] = ""
+                continue
+            if not said:
+                continue
+            # Each cell is a process of its own, so that none needs what another has imported.
+            shell = text.startswith("%%bash\n")
+            words = ["bash"] if shell else [sys.executable, "-W", "ignore", "-"]
+            text = text.split("\n", 1)[1] if shell else text
+            run = subprocess.run(words, input=text, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300)
+            title = list(said)[-1]
+            self.assertEqual(run.returncode, 0, f"{title}: {run.stderr}")
+            # A reader wonders about a warning that the page does not explain.
+            self.assertNotIn("warning: ", run.stderr, title)
+            said[title] += run.stdout + run.stderr
+        return said.values()
 
     def array(self, name):
         return rsfdata.read(self.path(name + ".rsf")).array

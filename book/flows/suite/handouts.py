@@ -1,18 +1,25 @@
 """What a class is handed: chapters as notebooks, made from their pages, and pages without answers."""
+import ast
 import json
 import os
 import re
 
 from . import chapters
 
-# Chapters whose blocks of code run one after the other in their folder: with what, and how many of them.
-RUNS = {f"user/{name}": ("bash", None) for name in ("01-first-shot", "02-models", "03-sources-and-receivers", "04-accuracy", "05-boundaries", "06-anisotropy", "08-gathers-and-moveout", "09-velocity-and-stress", "13-faults-and-attenuation")}
-RUNS["user/18-python"] = ("python", 5)
+# Chapters of which only so many blocks run: the others read files that a reader brings.
+MOST = {"user/18-python": 5, "user/23-from-specfem3d": 0}
+# How commands begin. What begins otherwise, and is no Python, is what a program printed.
+SHELL = re.compile(r"(sf[\w-]+|for|printf|cut|python3) |\w+=[\"']")
+# Commands that set up another machine, or that read a folder which a reader brings.
+ELSEWHERE = re.compile(r"pip install|specfem=MESH")
+# What a page says whose commands read what its flow has made.
+FLOW_FIRST = "made by the flow of this chapter"
 # The programs of a checkout, as seen from a notebook in build/notebooks/NAME, else those of the Python that runs it.
 START = """import os, shutil, subprocess, sys, sysconfig
 folders = [os.path.abspath("../../rsf/bin"), sysconfig.get_path("scripts"), os.path.dirname(sys.executable)]
 os.environ["PATH"] = os.pathsep.join(folders + [os.environ["PATH"]])
-sys.path.append(os.path.abspath("../../../book/flows/python"))"""
+sys.path.append(os.path.abspath("../../../book/flows/python"))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.path[-1], os.environ.get("PYTHONPATH")]))"""
 FLOW = """
 near = os.path.abspath("../../../sconsw")
 scons = shutil.which("sifaka-scons") or shutil.which("sconsw") or (near if os.path.exists(near) else None)
@@ -41,9 +48,9 @@ def notebook(chapter, answers=True):
     Cells of answers have the tag `answers`.
     """
     text = chapter.text() if answers else without_answers(chapter.text())[0]
-    blocks, cells = 0, [_code(START + (FLOW if chapter.runs() else ""))]
+    before, cells = [], [_code(START + (FLOW if chapter.runs() else ""))]
     for section in re.split(f"({ANSWERS})", text, flags=re.MULTILINE | re.DOTALL):
-        made, blocks = _cells(chapter, section, blocks)
+        made = _cells(chapter, section, before)
         if section.startswith("## Answers\n"):
             for cell in made:
                 cell["metadata"]["tags"] = ["answers"]
@@ -56,9 +63,8 @@ def notebook(chapter, answers=True):
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
-def _cells(chapter, text, blocks):
-    """The cells of a part of a chapter before which so many blocks run, and how many run before what follows it."""
-    kind, most = RUNS.get(chapter.name, ("", 0))
+def _cells(chapter, text, before):
+    """The cells of a part of a chapter; `before` are the blocks that run before it, to which its own are added."""
     cells = []
     for part in re.split(r"(^```\w*\n.*?^```\n|^!\[[^\]]*\]\([^)\s]+\)\n)", text, flags=re.MULTILINE | re.DOTALL):
         picture = re.fullmatch(r"!\[([^\]]*)\]\((Fig/[^)\s]+)\)\n", part)
@@ -66,21 +72,40 @@ def _cells(chapter, text, blocks):
             cells += [_code(PICTURE.format(picture.group(2))), _cell("markdown", f"*{picture.group(1)}*")]
         elif part.startswith("```math\n"):
             cells.append(_cell("markdown", "$$\\begin{aligned}\n" + part[8:].rsplit("```", 1)[0] + "\\end{aligned}$$"))
-        elif part.startswith("```") and (most is None or blocks < most) and (command := _command(kind, part)):
-            blocks += 1
+        elif part.startswith("```\n") and (command := _command(chapter, part[4:].rsplit("```", 1)[0].strip(), before)):
             cells.append(_code(command))
         elif part.strip():
             cells.append(_cell("markdown", part.strip()))
-    return cells, blocks
+    return cells
 
 
-def _command(kind, block):
+def _command(chapter, block, before):
     """The cell of a block of code; empty where it is not to be run."""
-    lines = block.strip().splitlines()[1:-1]
-    if kind == "bash" and lines and lines[0].startswith("sf"):
-        # A notebook hands its cell to bash on standard input, from which programs would read. Files of the flow stay what they are.
-        return "\n".join(["%%bash", "{", "mkdir -p typed && cd typed", *lines, "} < /dev/null"])
-    return "\n".join(lines) if kind == "python" else ""
+    if len(before) >= MOST.get(chapter.name, len(before) + 1) or ELSEWHERE.search(block):
+        return ""
+    if SHELL.match(block):
+        command = _shell(chapter, block)
+    elif _is_python(block):
+        command = block
+    else:
+        return ""
+    before.append(block)
+    return command
+
+
+def _is_python(block):
+    try:
+        ast.parse(block)
+    except SyntaxError:
+        return False
+    return True
+
+
+def _shell(chapter, block):
+    """A cell of commands. A notebook hands it to bash on standard input, from which programs would read."""
+    # Files of a flow stay what they are where the commands do not need them.
+    apart = chapter.runs() and FLOW_FIRST not in chapter.text()
+    return "\n".join(["%%bash", "{", "set -e", *(["mkdir -p typed && cd typed"] if apart else []), block, "} < /dev/null"])
 
 
 def _cell(kind, source):
