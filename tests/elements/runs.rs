@@ -91,6 +91,23 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
         warning.contains("so thin a layer itself sends waves back"),
         "{warning}"
     );
+    // The documentation says the same of the same waves.
+    assert!(
+        warning.contains("9 % of the largest wave at half a wavelength and 3 % at one"),
+        "{warning}"
+    );
+    let told = desk
+        .sh("sfsem2d-gpu --help")
+        .out
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        told.contains(
+            "two, one and half a wavelength of P at its peak frequency send back 0.8 %, 3 % and 9 %"
+        ),
+        "{told}"
+    );
     let (_, rest) = warning.rsplit_once("give ").expect("a thickness");
     let enough: f64 = rest.split(' ').next().unwrap().parse().expect("a number");
     assert!((enough / 600.0 - 1.0).abs() < 0.05, "{warning}");

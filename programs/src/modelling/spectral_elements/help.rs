@@ -25,9 +25,8 @@ Sides: a side that is in neither list is free in a solid and rigid in a fluid. f
 surface, at which the pressure is zero. Absorbing sides (Clayton and Engquist 1977) are exact for plane waves that leave at \
 right angles; waves that arrive at an angle are partly reflected. sponge= adds a damping layer of that thickness inside the \
 mesh along the absorbing sides. It also absorbs surface waves; two or three of the longest wavelengths of interest are a \
-good thickness. For a Ricker wavelet a layer of two wavelengths of P at the peak \
-frequency leaves 0.8 % of the largest wave, one 3 % and half a wavelength 9 %, as much as the sides alone leave at that \
-distance. It does not change the stable step. cpml= turns the \
+good thickness. Of the largest wave of a Ricker wavelet, layers of two, one and half a wavelength of P at its peak frequency \
+send back 0.8 %, 3 % and 9 %; the sides alone send back 11 %. The stable step stays what it is. cpml= turns the \
 mesh along the absorbing sides, up to that depth, into perfectly matched layers instead (CPML; Kuzuoglu and Mittra 1996). \
 Three elements reflect less than a thousandth of P and S waves from 0 to 80 degrees if the S wavelength at the peak frequency \
 is 4.25 elements. The sides must be flat and perpendicular to the axes; at the outer ends displacement (in fluids pressure) \

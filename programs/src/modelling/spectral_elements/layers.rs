@@ -72,7 +72,7 @@ two of P are enough"
     let wavelengths = thickness * typical / fastest;
     if wavelengths < 1.0 {
         job.warn(&format!(
-            "sponge={thickness} m is {wavelengths:.2} of the wavelength of P at {typical:.3} Hz: so thin a layer itself sends waves back, half a wavelength 17 % of P that comes at right angles; give {:.0} m or more, or none",
+            "sponge={thickness} m is {wavelengths:.2} of the wavelength of P at {typical:.3} Hz: so thin a layer itself sends waves back, of a Ricker wavelet with this peak frequency 9 % of the largest wave at half a wavelength and 3 % at one; give {:.0} m or more, or none",
             fastest / typical
         ));
     }
