@@ -386,6 +386,14 @@ fn devices_are_told() {
             && run.err.contains("nothing was run"),
         "{run:?}"
     );
+    // The moment of an explosion by a Gaussian rate is a step, which has no peak; a Ricker wavelet has one.
+    let step = "sources without a peak (a step or a pulse of one sign, strongest towards 0 Hz), highest ";
+    assert!(run.err.contains(step) && !run.err.contains("peak 0.0"), "{run:?}");
+    let ricker = shoot(&desk, 2, "plan=y device=cpu stf=ricker freq=40");
+    assert!(
+        ricker.err.contains("sources peak 4") && !ricker.err.contains(step),
+        "{ricker:?}"
+    );
 }
 
 #[test]

@@ -5,7 +5,8 @@ use super::{Run, advice};
 use crate::modelling::machine::{Machine, free};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
-    Asked, Report, counted, grid_lines, judge, named, print_memory, print_time, ranks, speed_words,
+    Asked, Report, band_words, counted, grid_lines, judge, named, print_memory, print_time, ranks,
+    speed_words,
 };
 use crate::modelling::shoot::Resources;
 use anyhow::bail;
@@ -109,8 +110,9 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         cell_words(p, e.dt_cell)
     ));
     job.say(&format!(
-        "wavelet peak {:.4}, highest {:.4} 1/s: {:.1} points per shortest wavelength",
-        report.band.peak, report.band.max, report.points
+        "wavelet {}: {:.1} points per shortest wavelength",
+        band_words(report.band, "1/s"),
+        report.points
     ));
     job.say(&format!(
         "{} ({}, nbell={}), {} every {}{}",

@@ -30,6 +30,18 @@ pub struct Report {
     pub points: f64,
 }
 
+/// The frequencies of the sources, in the unit of one over the time step's.
+pub fn band_words(band: Band, unit: &str) -> String {
+    let Band { peak, max } = band;
+    match (max > 0.0, peak > 0.0) {
+        (false, _) => "silent".into(),
+        (true, true) => format!("peak {peak:.4}, highest {max:.4} {unit}"),
+        (true, false) => format!(
+            "without a peak (a step or a pulse of one sign, strongest towards 0 {unit}), highest {max:.4} {unit}"
+        ),
+    }
+}
+
 /// What a run asks of its model.
 pub struct Asked<'a> {
     /// The grid.

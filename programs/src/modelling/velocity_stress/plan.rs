@@ -4,7 +4,8 @@ use super::memory::{self, bytes_of_gpu};
 use super::{Run, accuracy};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
-    Asked, Report, counted, grid_lines, judge, named, print_memory, print_time, ranks, speed_words,
+    Asked, Report, band_words, counted, grid_lines, judge, named, print_memory, print_time, ranks,
+    speed_words,
 };
 use crate::modelling::shoot::Resources;
 use crate::modelling::world::World;
@@ -129,8 +130,10 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         cell_words(p, e.dt_cell)
     ));
     job.say(&format!(
-        "sources peak {:.4}, highest {:.4} Hz: {:.1} points per shortest wavelength, order {}",
-        report.band.peak, report.band.max, report.points, shot.order
+        "sources {}: {:.1} points per shortest wavelength, order {}",
+        band_words(report.band, "Hz"),
+        report.points,
+        shot.order
     ));
     if let Some(accuracy) = &run.accuracy {
         accuracy.words(&run.shot).iter().for_each(|line| job.say(line));
