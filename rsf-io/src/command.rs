@@ -71,6 +71,9 @@ impl Line {
             )));
         }
         let mut warnings = words.unknown;
+        if let Some(last) = warnings.last_mut() {
+            last.push_str("; RSF_STRICT=1 makes this an error");
+        }
 
         let mut line = vec![OsString::from(program.name)];
         for (key, value) in &words.keys {
@@ -258,31 +261,46 @@ fn keys_of(param: &'static Param) -> impl Iterator<Item = (&'static Param, Strin
     param.all_keys().into_iter().map(move |key| (param, key))
 }
 
-/// The sentence for a key that nobody knows, with the nearest one that is known.
+/// The sentence for a key that nobody knows, with the one that is meant: by what other programs call it, by its letters, or by its
+/// beginning (`frequency` for `freq`).
 fn unknown(program: &'static Program, key: &str) -> String {
-    let mut elsewhere = program.params.iter().filter(|param| !param.is_shown());
-    if let Some(param) = elsewhere.find(|param| param.name == key) {
-        return format!("unknown parameter {key}=: {}", param.doc);
+    let bare = key.trim_start_matches('-').to_lowercase();
+    let mut named = program.params.iter();
+    let named = named
+        .find(|param| param.known_as.contains(&bare.as_str()) || (!param.is_shown() && param.name == key));
+    if let Some(param) = named {
+        return match param.is_shown() {
+            true => format!("unknown parameter {key}= (did you mean {}= ?)", param.name),
+            false => format!("unknown parameter {key}=: {}", param.doc),
+        };
     }
-    let known = program
+    let known: Vec<&'static str> = program
         .params
         .iter()
         .filter(|param| !param.ignored && param.is_shown())
         .flat_map(Param::names)
-        .chain(COMMON.iter().map(|(key, _)| *key));
-    let bare = key.trim_start_matches('-').to_lowercase();
+        .chain(COMMON.iter().map(|(key, _)| *key))
+        .collect();
     let near = known
-        .map(|name| {
+        .iter()
+        .map(|&name| {
             (
                 strsim::damerau_levenshtein(&bare, name.trim_start_matches('-')),
                 name,
             )
         })
         .min()
-        .filter(|(distance, name)| *distance <= 1 + name.len() / 4 && *distance < name.len());
-    match near {
+        .filter(|(distance, name)| *distance <= 1 + name.len() / 4 && *distance < name.len())
+        .map(|(_, name)| name);
+    let begins = || {
+        let short = known
+            .iter()
+            .filter(|name| name.len() > 2 && bare.starts_with(**name));
+        short.max_by_key(|name| name.len()).copied()
+    };
+    match near.or_else(begins) {
         // A name with # stands for one with the number of an axis.
-        Some((_, name)) => format!(
+        Some(name) => format!(
             "unknown parameter {key}= (did you mean {}= ?)",
             name.replace('#', "1")
         ),

@@ -58,6 +58,8 @@ pub struct Param {
     pub doc: &'static str,
     /// Other keys with the same meaning.
     pub aliases: [Option<&'static str>; 3],
+    /// Names that other programs have for it: not taken, but whoever types one is told this one.
+    pub known_as: &'static [&'static str],
     /// The program cannot run without it.
     pub required: bool,
     /// Accepted without effect, for scripts written for the older programs.
@@ -96,6 +98,7 @@ impl Param {
             max: None,
             doc: "",
             aliases: [None; 3],
+            known_as: &[],
             required: false,
             ignored: false,
         }
@@ -200,6 +203,12 @@ impl Param {
             i += 1;
         }
         self.aliases[i] = Some(name);
+        self
+    }
+
+    /// What other programs call it: whoever types one of `names`, in small letters, is told this one.
+    pub const fn known_as(mut self, names: &'static [&'static str]) -> Self {
+        self.known_as = names;
         self
     }
 

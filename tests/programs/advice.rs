@@ -162,6 +162,17 @@ fn parameters_without_effect_are_told() {
             "sponge=100",
             "unknown parameter sponge=: sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge",
         ),
+        // Words of other programs.
+        (
+            "freesurface=n",
+            "unknown parameter freesurface= (did you mean free= ?)",
+        ),
+        ("npml=8", "unknown parameter npml= (did you mean nb= ?)"),
+        ("f0=8", "unknown parameter f0= (did you mean freq= ?)"),
+        (
+            "frequency=8",
+            "unknown parameter frequency= (did you mean freq= ?)",
+        ),
         ("jsnap=10 oqz=0", "jsnap=, oqz= have no effect without snap=y"),
         ("qmech=2 qband=1,9", "qmech=, qband= have no effect without qp="),
     ] {

@@ -207,17 +207,25 @@ fn doubtful_words_are_warned_of() {
         ),
         (
             "n1",
-            "rsf-probe: warning: `n1` is ignored: parameters are written key=value, without blanks\n",
+            "rsf-probe: warning: `n1` is ignored: parameters are written key=value, without blanks; RSF_STRICT=1 makes this an error\n",
         ),
         (
             "scael=2",
-            "rsf-probe: warning: unknown parameter scael= (did you mean scale= ?)\n",
+            "rsf-probe: warning: unknown parameter scael= (did you mean scale= ?); RSF_STRICT=1 makes this an error\n",
+        ),
+        // By its beginning.
+        (
+            "scalefactor=2",
+            "rsf-probe: warning: unknown parameter scalefactor= (did you mean scale= ?); RSF_STRICT=1 makes this an error\n",
         ),
         (
             "quite-other=2",
-            "rsf-probe: warning: unknown parameter quite-other=\n",
+            "rsf-probe: warning: unknown parameter quite-other=; RSF_STRICT=1 makes this an error\n",
         ),
-        ("--i=2", "rsf-probe: warning: unknown parameter --i=\n"),
+        (
+            "--i=2",
+            "rsf-probe: warning: unknown parameter --i=; RSF_STRICT=1 makes this an error\n",
+        ),
     ] {
         let text = shown(&[word]);
         assert!(text.starts_with(sentence), "{text}");

@@ -7,6 +7,12 @@ pub const EXCHANGE: Param = Param::choice("exchange", &["auto", "peer", "device"
     .default("auto")
     .doc("how GPUs of different ranks exchange data: peer copies into the other GPU's memory (on one host), device sends messages from GPU to GPU (if MPI supports it), host sends them from host to host; auto: the first of these that works");
 
+/// What other programs call the number of steps.
+#[cfg(feature = "velocity-stress")]
+pub const STEPS_ELSEWHERE: [&str; 4] = ["nstep", "nsteps", "steps", "ntime"];
+/// And the peak frequency of a wavelet.
+pub const PEAK_ELSEWHERE: [&str; 6] = ["frequency", "frq", "f0", "fm", "fpeak", "peak"];
+
 /// Where states are saved.
 pub const CHECKPOINT: Param = Param::string("checkpoint")
     .default_text("none")
@@ -114,7 +120,7 @@ pub const WAVELETS: [Param; 8] = [
     STATIONS,
     Param::elsewhere("src").doc(HISTORIES),
     Param::elsewhere("stf").doc(HISTORIES),
-    Param::elsewhere("freq").doc(HISTORIES),
+    Param::elsewhere("freq").known_as(&PEAK_ELSEWHERE).doc(HISTORIES),
     Param::elsewhere("m0").doc(HISTORIES),
 ];
 const HISTORIES: &str = "sfvsfd2d-gpu and sfvsfd3d-gpu have sources in absolute units. Here standard input has the wavelets of forces (or, with \

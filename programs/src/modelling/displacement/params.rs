@@ -63,7 +63,7 @@ macro_rules! params {
     ($($window:expr),*) => {
         &[
             Param::input("ccc").required().doc("stiffness planes on the axis after the grid axes"),
-            Param::input("den").required().doc("density on the grid of ccc="),
+            Param::input("den").known_as(&["rho", "ro"]).required().doc("density on the grid of ccc="),
             Param::input("sou").required().doc("source points x[, y], z; n3 shots"),
             Param::input("rec").required().doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
             SHOTS,
@@ -71,7 +71,7 @@ macro_rules! params {
             WFL,
             Param::bool("verb").default("n").doc("print grid, stability, speed and progress"),
             SNAP,
-            Param::bool("free").default("n").doc("free surface at the first row of the model"),
+            Param::bool("free").default("n").known_as(&["fs"]).doc("free surface at the first row of the model"),
             Param::choice("surface", &["vacuum", "traction"])
                 .default("vacuum")
                 .doc("with free=y: all stresses are zero above the surface, or only those with a z index"),
@@ -86,7 +86,7 @@ macro_rules! params {
             TDC,
             JDATA,
             JSNAP,
-            Param::int("nb").default("4").range("from 0 to 1000000; below 4 becomes 4", Some(0.0), Some(1e6)).doc("width of the frame on every side, in nodes"),
+            Param::int("nb").known_as(&["npml", "pml", "nabs", "nbound"]).default("4").range("from 0 to 1000000; below 4 becomes 4", Some(0.0), Some(1e6)).doc("width of the frame on every side, in nodes"),
             Param::int("nqz").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: number of nodes along z"),
             Param::int("nqx").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: number of nodes along x"),
             Param::float("oqz").default_text("the padded grid").doc("snapshot window: first z, moved to the nearest node"),

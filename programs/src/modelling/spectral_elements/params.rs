@@ -3,8 +3,8 @@
 use super::help::{COMMENTS, EXAMPLE_2D, EXAMPLE_3D, USAGE};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_GRIDS, RESUME, SHOTS,
-    SNAP, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_GRIDS, PEAK_ELSEWHERE,
+    RESUME, SHOTS, SNAP, STEPS_ELSEWHERE, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -21,7 +21,7 @@ pub(super) const MESH: &[Param] = &[
     Param::input("ccc").doc("21 constants for every region, or planes of constants on a grid, Pa"),
     Param::input("vp").default_text("from materials=").doc("P velocity on a grid, m/s"),
     Param::input("vs").default_text("from materials=").doc("S velocity of solids on a grid, m/s"),
-    Param::input("den").default_text("from materials=").doc("density on a grid, kg/m3"),
+    Param::input("den").known_as(&["rho", "ro"]).default_text("from materials=").doc("density on a grid, kg/m3"),
     Param::number_or_file("qp").default_text("from materials=").doc("quality factor of P waves, a number or a grid; 0 means no attenuation"),
     Param::number_or_file("qs").default_text("from materials=").doc("quality factor of S waves in solids"),
     Param::input("sls").doc("relaxation times of every region, instead of quality factors, n1=11"),
@@ -42,7 +42,7 @@ pub(super) const MESH: &[Param] = &[
     Param::input("sou").doc("source points x[, y], z; n3 shots"),
     Param::input("rec").doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
     SHOTS,
-    Param::int("nt").required().range(">= 1", Some(1.0), None).doc("number of time steps"),
+    Param::int("nt").required().range(">= 1", Some(1.0), None).known_as(&STEPS_ELSEWHERE).doc("number of time steps"),
     Param::float("dt").required().doc("time step, s"),
     Param::choice("src", &["explosion", "moment", "dc", "force"]).default("explosion").doc("type of the sources"),
     Param::float("m0").default("1").doc("moment of an explosion or double couple, N m"),
@@ -58,7 +58,7 @@ pub(super) const MESH: &[Param] = &[
     Param::input("mech").doc("strength of every source, instead of the parameters above"),
     Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("time function of the sources"),
     Param::float("tau").doc("tau of gauss, brune and cosine, s"),
-    Param::float("freq").doc("peak frequency of ricker, Hz"),
+    Param::float("freq").known_as(&PEAK_ELSEWHERE).doc("peak frequency of ricker, Hz"),
     Param::input("series").doc("samples of the time function, instead of stf="),
     Param::bool("rate").default("y").doc("y: series= holds moment rates; n: moments"),
     Param::input("onset").doc("delay of every source, s"),

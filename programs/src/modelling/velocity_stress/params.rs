@@ -3,8 +3,8 @@
 use super::accuracy::{ERROR, PATH};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_MESHES, RESUME, SHOTS,
-    SNAP, TILE, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_MESHES,
+    PEAK_ELSEWHERE, RESUME, SHOTS, SNAP, STEPS_ELSEWHERE, TILE, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -127,7 +127,7 @@ macro_rules! shared {
             Param::floats("qband").default_text("from a twelfth of the sources' highest frequency to that frequency").doc("lowest and highest frequency of the band in which Q is constant, Hz"),
             Param::float("qref").default_text("the middle of qband").doc("frequency for which vp= and vs= are given, Hz"),
             SHOTS,
-            Param::int("nt").required().range(">= 1", Some(1.0), None).doc("number of time steps"),
+            Param::int("nt").required().range(">= 1", Some(1.0), None).known_as(&STEPS_ELSEWHERE).doc("number of time steps"),
             Param::float("dt").required().doc("time step, s"),
             Param::choice("order", &["2", "4", "8"]).default("4").doc("order in space"),
             Param::choice("fd", &["taylor", "holberg"])
@@ -149,16 +149,16 @@ macro_rules! shared {
             Param::input("mech").doc("strength of every source, instead of the parameters above"),
             Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("time function of the sources"),
             Param::float("tau").doc("tau of gauss, brune and cosine, s"),
-            Param::float("freq").doc("peak frequency of ricker, Hz"),
+            Param::float("freq").known_as(&PEAK_ELSEWHERE).doc("peak frequency of ricker, Hz"),
             Param::input("series").doc("samples of the time function, instead of stf="),
             Param::input("onset").doc("delay of every source, s"),
             $($outputs,)*
             Param::string("data")
                 .default("velocity")
                 .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, strain or rotation, where shots are modelled also das; snapshots hold velocities, or pressure with data=pressure"),
-            Param::bool("free").default("n").doc("free surface at the first row of the model"),
+            Param::bool("free").default("n").known_as(&["surface", "fs"]).doc("free surface at the first row of the model"),
             Param::choice("absorb", &["cpml", "sponge", "none"]).default("cpml").doc("what absorbs waves in the frame"),
-            Param::int("nb").default("10").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on every face except a free surface, in cells"),
+            Param::int("nb").known_as(&["npml", "pml", "nabs", "nbound"]).default("10").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on every face except a free surface, in cells"),
             Param::ints("faces").default_text("nb").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on top, bottom, low and high x[, low and high y], in cells"),
             Param::float("cpmlr").default("1e-5").range("above 0, below 1", Some(1e-30), Some(0.999)).doc("theoretical reflection coefficient of CPML"),
             Param::float("kappa").default("1").range(">= 1", Some(1.0), None).doc("largest kappa of CPML"),
@@ -188,7 +188,7 @@ macro_rules! shared {
 pub(super) use shared;
 
 /// The density, and the points of sources and receivers.
-pub(super) const DEN: Param = Param::input("den").doc("density, kg/m3");
+pub(super) const DEN: Param = Param::input("den").known_as(&["rho", "ro"]).doc("density, kg/m3");
 pub(super) const SOU: Param = Param::input("sou").doc("source points x[, y], z; n3 shots");
 pub(super) const REC: Param =
     Param::input("rec").doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same");

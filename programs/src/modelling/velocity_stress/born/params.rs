@@ -4,7 +4,9 @@ use super::super::accuracy::{ERROR, PATH};
 use super::super::params::{DEN, REC, SOU, shared};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::linearised::params::{CHECKPOINT, EVERY, RESUME};
-use crate::modelling::params::{CFL, FLAT, GROUPS, JCHECK, JDATA, OF_MESHES, POINTS, SHOTS};
+use crate::modelling::params::{
+    CFL, FLAT, GROUPS, JCHECK, JDATA, OF_MESHES, PEAK_ELSEWHERE, POINTS, SHOTS, STEPS_ELSEWHERE,
+};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
