@@ -111,14 +111,58 @@ class Runs(Scratch):
         words.update(vs=words["vp"] / 1.8, den=0 * words["vp"] + 2200, sou=sifaka.points(x=300, z=100), nt=120, dt=0.001)
         words.update(rec=sifaka.points(x=range(100, 500, 100), z=20), stf="ricker", freq=20, m0=1e12, device="cpu")
         data = shot()
-        with self.assertRaisesRegex(sifaka.ProgramError, "sftransp plane=13 turns them"):
+        with self.assertRaisesRegex(sifaka.ProgramError, r'sifaka.run\("sftransp", array, plane=13\) turns them'):
             sifaka.run("sfvsgrad2d-gpu", data.transpose("r", "component", "t"), **words)
-        with self.assertRaisesRegex(sifaka.ProgramError, "sfput o3=0.0005 d3=0.001 gives them its times"):
+        with self.assertRaisesRegex(sifaka.ProgramError, r'sifaka.run\("sfput", array, o3=0.0005, d3=0.001\) gives them its times'):
             sifaka.run("sfvsgrad2d-gpu", data.values, **words)
         with self.assertRaisesRegex(ValueError, r"vs is an array without names of its axes: sifaka.grid\(vs, z=\(0, 10\), x=\(0, 10\)\) gives"):
             sifaka.run("sfvsgrad2d-gpu", data, **dict(words, vs=words["vs"].values))
+        with self.assertRaisesRegex(ValueError, r"qp is an array without names of its axes"):
+            sifaka.run("sfvsfd2d-gpu", **dict(words, qp=np.full((61, 41), 50.0)))
+        with self.assertRaisesRegex(ValueError, r"den=2200 is a number, and den is an array: .* 0 \* vp \+ 2200 on the axes of vp"):
+            sifaka.run("sfvsfd2d-gpu", **dict(words, den=2200))
+        self.assertEqual(sifaka.run("sfvsfd2d-gpu", **dict(words, qp=50, qs=30)).shape, data.shape)
         with self.assertRaisesRegex(ValueError, r"vp has the dimensions range, depth, and those of a model are z, x and in 3-D y: rename them, as in vp.rename\(depth='z', distance='x'\)"):
             sifaka.run("sfvsgrad2d-gpu", data, **dict(words, vp=words["vp"].rename(x="range", z="depth")))
+
+    def test_commands_in_messages_are_calls(self):
+        for said, told in (
+            ("take it by sfwindow n3=380", 'take it by sifaka.run("sfwindow", array, n3=380)'),
+            ("(sftransp plane=12 | sfspray axis=2 n=1 turns them)", '(sifaka.run("sfspray", sifaka.run("sftransp", array, plane=12), axis=2, n=1) turns them)'),
+            ("as in sfheadermath < h.rsf output=offset | sfdd type=float, or", 'as in sifaka.run("sfdd", sifaka.run("sfheadermath", "h.rsf", output="offset"), type="float"), or'),
+            ("sfpoints x=0 z=1 > along.rsf is down (sfput d1= sets it)", 'sifaka.run("sfpoints", x=0, z=1) is down (sifaka.run("sfput", array, d1=...) sets it)'),
+            ("device=cpu runs, sfsem3d-gpu mesh=x takes it", "device=cpu runs, sfsem3d-gpu mesh=x takes it"),
+        ):
+            self.assertEqual(sifaka._messages.in_python(said), told)
+
+    def test_warnings_are_at_the_line_that_called(self):
+        script = self.write("script.py", """\
+            import numpy, sifaka
+            sifaka.run("bandpass", numpy.zeros(100), fhh=3)
+            change = numpy.zeros(5, "f4")
+            sifaka.linop("causint", change, change, nothing=1).matvec(change)
+            """)
+        modules = os.pathsep.join([os.path.join(FLOWS, "python"), PACKAGES])
+        done = subprocess.run([sys.executable, script], env=dict(os.environ, PYTHONPATH=modules), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([int(line) for line in re.findall(r"script.py:(\d+): ProgramWarning", done.stderr)], [2, 4])
+
+    def test_receivers_have_their_places(self):
+        data = shot()
+        np.testing.assert_array_equal(data.x, range(100, 500, 100))
+        self.assertEqual((data.z.dims, float(data.z[0]), data.z.attrs["units"]), (("r",), 20, "m"))
+        rec = np.stack([sifaka.points(x=[100 + dx, 200 + dx], z=20) for dx in (0, 30)])
+        line = shot(sou=np.stack([sifaka.points(x=x, z=100) for x in (200, 300)]), rec=rec, pressure=True)
+        for array in line.values():
+            self.assertEqual(array.x.dims, (array.dims[0], "r"))
+            np.testing.assert_array_equal(array.x, [[100, 200], [130, 230]])
+        # They are no axes of files, and of other data nothing is known.
+        sifaka.write(self.path("data.rsf"), data)
+        self.assertEqual(set(sifaka.read(self.path("data.rsf")).coords), {"t", "component", "r"})
+
+    def test_help_says_where_the_book_is(self):
+        self.assertTrue(os.path.exists(os.path.join(sifaka.book(), "user", "18-python", "README.md")))
+        self.assertIn(sifaka.book(), sifaka.__doc__)
 
     def test_streams_lists_of_files_text_and_pictures(self):
         line = sifaka.run("math", n1=5, d1=0.5, output="x1", label1="Time", unit1="s")
@@ -192,7 +236,7 @@ class Runs(Scratch):
         real = {name: sifaka.grid(value, **axes) for name, value in (("vp", 3000), ("vs", 1700), ("den", 2200))}
         words = dict(nt=20, dt=0.001, tau=0.01)
         wanted = sifaka.run("sfvsfd2d-gpu", sou=sifaka.points(x=100, z=50), rec=sifaka.points(x=[60, 80], z=20), qp=real["vp"] / 100, qs=30, **real, **words)
-        points = dict(sou=[[100, 50]], rec=np.array([[60, 20], [80, 20]], "i2"), qp=np.full((30, 20), 30), qs=30)
+        points = dict(sou=[[100, 50]], rec=np.array([[60, 20], [80, 20]], "i2"), qp=(real["vp"] / 100).astype("i4"), qs=30)
         for kind in ("i4", "i8", "u2"):
             data = sifaka.run("sfvsfd2d-gpu", **points, **{name: value.astype(kind) for name, value in real.items()}, **words)
             np.testing.assert_array_equal(data, wanted)
@@ -241,8 +285,8 @@ class Runs(Scratch):
         data = shot()
         data.sifaka.write(self.path("a.rsf"), title="A shot")
         back = sifaka.read(self.path("a.rsf"))
-        # Headers hold nine digits.
-        xarray.testing.assert_allclose(back, data, rtol=1e-8)
+        # Headers hold nine digits, and not the places of receivers.
+        xarray.testing.assert_allclose(back, data.drop_vars(["x", "z"]), rtol=1e-8)
         self.assertEqual((back.attrs["title"], back.attrs["units"]), ("A shot", "m/s"))
         self.assertIn("sfvsfd2d-gpu", back.attrs["history"])
 
@@ -330,7 +374,8 @@ class Page(Scratch):
         self.assertLess(names["solution"][3], float(np.linalg.norm(0.01 * names["data"])))
         self.assertEqual(names["found"]["wfl"].dims, ("t", "component", "x", "z"))
         back = xarray.load_dataarray("data.nc")
-        xarray.testing.assert_allclose(back, names["data"], rtol=1e-8)
+        # RSF files do not hold the places of receivers.
+        xarray.testing.assert_allclose(back, names["data"].drop_vars(["x", "z"]), rtol=1e-8)
         self.assertEqual((back.t.attrs["units"], back.attrs["units"], back.attrs["title"]), ("s", "m/s", "A shot"))
 
 

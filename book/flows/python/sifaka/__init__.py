@@ -20,7 +20,13 @@ and y are put into the order of RSF files (z fastest), whatever their order in t
 and its warnings become Python's. Needs numpy and xarray; `linop` needs scipy and pictures need matplotlib.
 """
 from ._arrays import grid, points, read, write
+from ._messages import ProgramWarning
 from ._operators import linop
-from ._programs import Picture, ProgramError, ProgramWarning, doc, run
+from ._programs import Picture, ProgramError, book, doc, run
 
-__all__ = ["Picture", "ProgramError", "ProgramWarning", "doc", "grid", "linop", "points", "read", "run", "write"]
+__all__ = ["Picture", "ProgramError", "ProgramWarning", "book", "doc", "grid", "linop", "points", "read", "run", "write"]
+
+if _folder := book():
+    __doc__ += f"""
+The book, with the manual of this module in user/18-python, is in {_folder}
+"""

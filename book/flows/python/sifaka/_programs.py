@@ -12,7 +12,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import warnings
 from typing import Any, Callable, Dict, List, Optional, Union
 
 import numpy as np
@@ -20,12 +19,12 @@ import rsfdata
 import xarray
 
 from ._arrays import dataset
+from ._messages import HERE, in_python, warn
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 # Inputs of whole numbers; all other parameters that name datasets are real ones.
 WHOLE = frozenset(("absorbing", "elements", "free", "head", "known", "mask", "mesh", "regions", "tfile"))
 # Models of the programs on grids.
-MODEL = frozenset(("vp", "vs", "den", "ccc"))
+MODEL = frozenset(("vp", "vs", "den", "ccc", "qp", "qs"))
 # Single precision holds all whole numbers up to this one.
 EXACT = 2**24
 STEP = re.compile(r"step (\d+) of (\d+)")
@@ -39,10 +38,6 @@ class ProgramError(RuntimeError):
         told = [line for line in messages if not line.startswith("warning: ") and not STEP.match(line)]
         super().__init__(f"{program}: {told[-1] if told else f'it ended with status {status}'}")
         self.program, self.status, self.messages = program, status, messages
-
-
-class ProgramWarning(UserWarning):
-    """What a program warned of."""
 
 
 class Picture(bytes):
@@ -72,6 +67,14 @@ def folders() -> List[str]:
     return [*([named] if named else []), *own, "PATH", up(4, "build", "rsf", "bin"), *([] if of_wheel else scripts)]
 
 
+def book() -> Optional[str]:
+    """The folder of the book's chapters, each with its page and its notebook; None where there is none."""
+    # A checkout, an installation, a wheel, pip's --target and --user.
+    near = [os.path.join(HERE, "..", "..", ".."), os.path.join(HERE, "..", "..", "book")]
+    shared = [os.path.join(base, "share", "sifaka", "book") for base in (sys.prefix, os.path.join(HERE, ".."), site.getuserbase())]
+    return next((os.path.normpath(folder) for folder in near + shared if os.path.isdir(os.path.join(folder, "user", "18-python"))), None)
+
+
 @functools.lru_cache(maxsize=None)
 def version(path: str, written: float) -> str:
     """What a program says of its version, `written` at that time; empty if it is none of Sifaka: Madagascar has the same names."""
@@ -99,11 +102,7 @@ def find(program: str) -> str:
         first, *others = found
         other = next((path for path in others if not os.path.samefile(path, first) and said(path) != said(first)), None)
         if other and "SIFAKA_BIN" not in os.environ:
-            warnings.warn(
-                f"{first} is {said(first)} and runs; {other} is {said(other)}: SIFAKA_BIN names the folder whose programs run",
-                ProgramWarning,
-                stacklevel=2,
-            )
+            warn(f"{first} is {said(first)} and runs; {other} is {said(other)}: SIFAKA_BIN names the folder whose programs run")
         return first
     on_path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     listed = [part for folder in folders() for part in (on_path if folder == "PATH" else [folder]) if os.path.isdir(part)]
@@ -137,7 +136,7 @@ class Call:
 
     def __init__(self, program: str, folder: str, parameters: Dict[str, Any]) -> None:
         self.path, self.folder, self.outputs = find(program), folder, {}
-        self.name = os.path.basename(self.path)
+        self.name, self.receivers = os.path.basename(self.path), parameters.get("rec")
         self.params = described(self.path)["params"]
         # Pictures have an out= of their own.
         self.target = os.fspath(parameters["out"]) if "out" not in self.params and parameters.get("out") else None
@@ -172,6 +171,8 @@ class Call:
         if isinstance(value, (list, tuple, range, np.ndarray)) and listed:
             return ",".join(str(item) for item in np.asarray(value).tolist())
         if np.ndim(value) == 0 and not isinstance(value, (rsfdata.Dataset, xarray.DataArray)):
+            if key in MODEL and kind == "file":
+                raise ValueError(f"{key}={value} is a number, and {key} is an array: sifaka.grid({value}, z=(0, 10, 101), x=(0, 10, 151)) is the same everywhere, and so is 0 * vp + {value} on the axes of vp")
             return str(value)
         return self.file(key, value)
 
@@ -223,14 +224,14 @@ class Call:
                     raise
         for line in messages:
             if line.startswith("warning: "):
-                warnings.warn(f"{self.name}: {line[9:]}", ProgramWarning, stacklevel=4)
+                warn(f"{self.name}: {line[9:]}")
         if process.returncode:
             raise ProgramError(self.name, process.returncode, messages)
         return Answer(self, out, messages)
 
     def plain(self, line: str) -> str:
-        """A message without the names of files that exist only during the run."""
-        return re.sub(re.escape(self.folder + os.sep) + r"in-[\w-]+\.rsf", "(array)", line)
+        """A message without the names of files that exist only during the run, its commands as calls of Python."""
+        return in_python(re.sub(re.escape(self.folder + os.sep) + r"in-[\w-]+\.rsf", "(array)", line))
 
 
 def has_axes(name: str, value: Any) -> None:
@@ -264,12 +265,27 @@ class Answer:
         """Standard output as a dataset."""
         return rsfdata.read(self.out)
 
+    def placed(self, found: rsfdata.Dataset) -> xarray.DataArray:
+        """A dataset as a DataArray. Receivers have their places as the coordinates x[, y], z."""
+        array, points = found.to_xarray(), self.call.receivers
+        if "r" not in array.dims or points is None:
+            return array
+        named = isinstance(points, (str, os.PathLike))
+        places = np.squeeze(rsfdata.read(points).array if named else dataset(points).array)
+        dims = [str(array.dims[0]), "r"] if places.ndim == 3 and array.ndim == 4 else ["r"]
+        places = places.reshape(1, -1) if places.ndim == 1 else places
+        if list(places.shape[:-1]) != [array.sizes[name] for name in dims] or places.shape[-1] not in (2, 3):
+            return array
+        unit = {} if self.call.name.startswith("sfewefd") else {"units": "m"}
+        names = ("x", "z") if places.shape[-1] == 2 else ("x", "y", "z")
+        return array.assign_coords({name: (dims, places[..., axis], unit) for axis, name in enumerate(names)})
+
     def main(self) -> Any:
         """Standard output as a DataArray, a picture or text; what the program said, if it wrote nothing."""
         with open(self.out, "rb") as stream:
             content = stream.read(1 << 16)
         if rsfdata.TERMINATOR in content or f'in="{self.call.folder}'.encode() in content:
-            return self.dataset().to_xarray()
+            return self.placed(self.dataset())
         with open(self.out, "rb") as stream:
             content = stream.read()
         if content.startswith((b"\x89PNG", b"<svg", b"<?xml", b"GIF8", b"%PDF")):
@@ -282,7 +298,7 @@ class Answer:
             return self.call.target
         if not self.call.outputs:
             return self.main()
-        others = {key: rsfdata.read(path).to_xarray() for key, path in self.call.outputs.items() if os.path.exists(path)}
+        others = {key: self.placed(rsfdata.read(path)) for key, path in self.call.outputs.items() if os.path.exists(path)}
         return {"data": self.main(), **others}
 
 

@@ -1,0 +1,61 @@
+"""What programs say, for readers of Python: their commands as calls, their warnings at the line of the caller."""
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Libraries that call products of linop for their user.
+BETWEEN = tuple(os.sep + name + os.sep for name in ("scipy", "pylops"))
+# What makes a dataset out of nothing.
+SOURCES = ("sfhexmesh", "sfmath", "sfpoints", "sfspike")
+
+PROGRAM, INPUT, OUTPUT = r"\bsf[a-z]\w*", r"(?: < \S+)?", r"(?: > \S+)?"
+WORD = r" [a-z]\w*=(?:[^\s`;|),]|,(?=\S))*"
+# A program with parameters, or several in a pipe.
+FIRST, NEXT = rf"{PROGRAM}{INPUT}(?:{WORD})", rf" \| {PROGRAM}(?:{WORD})*"
+COMMAND = re.compile(rf"(?:{FIRST}+(?:{NEXT})*|{PROGRAM}{INPUT}(?:{NEXT})+){OUTPUT}")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
+
+
+class ProgramWarning(UserWarning):
+    """What a program warned of."""
+
+
+def warn(text: str) -> None:
+    """A warning at the line that called this package, also where scipy or PyLops stands between."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename.startswith(HERE + os.sep) or any(part in frame.f_code.co_filename for part in BETWEEN)):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, ProgramWarning, stacklevel=level + 1)
+
+
+def in_python(text: str) -> str:
+    """A message whose commands of the shell are calls: `sftransp plane=13` becomes `sifaka.run("sftransp", array, plane=13)`."""
+    return COMMAND.sub(lambda found: _call(found.group()), text)
+
+
+def _call(command: str) -> str:
+    made = ""
+    for stage in re.sub(r" > \S+$", "", command).split(" | "):
+        program, *words = stage.split(" ")
+        if "<" in words:
+            at = words.index("<")
+            made = f'"{words[at + 1]}"'
+            del words[at : at + 2]
+        array = [made] if made else [] if program in SOURCES else ["array"]
+        pairs = (word.split("=", 1) for word in words)
+        made = f"sifaka.run({', '.join([_quoted(program), *array, *(f'{key}={_value(value)}' for key, value in pairs)])})"
+    return made
+
+
+def _value(word: str) -> str:
+    if word in ("y", "n"):
+        return str(word == "y")
+    return word if NUMBER.fullmatch(word) else _quoted(word) if word else "..."
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.strip("'\"") + '"'
