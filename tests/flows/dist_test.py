@@ -10,11 +10,12 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import textwrap
 import time
 import unittest
 import zipfile
 
-from support import BIN, FLOWS, MODEL, NAMES, TOP, Scratch
+from support import BIN, FLOWS, MODEL, NAMES, PACKAGES, TOP, Scratch
 
 from suite import dist, install, names
 
@@ -89,6 +90,8 @@ class Handed(Scratch):
         # it needs no fixed place
         os.rename(self.path("unpacked", top), self.path("a folder"))
         self.first_flow(self.path("a folder"))
+        told = subprocess.run([self.path("a folder/bin/sifaka-scons"), "-h"], cwd=self.folder, env=self.alone(), capture_output=True, text=True).stdout
+        self.assertIn(f"  cp -r '{self.path('a folder')}/share/sifaka/book/user/01-first-shot' .\n  cd 01-first-shot && sifaka-scons\n", told)
         self.assertEqual(set(os.listdir(self.path("a folder/bin"))), set(os.listdir(NAMES)) | {"sifaka-scons"})
 
     def test_a_wheel_in_an_empty_prefix(self):
@@ -128,6 +131,50 @@ class Handed(Scratch):
                     self.assertEqual((mark, int(size)), ("sha256=" + wanted, len(content)), name)
             self.assertLessEqual({"rsfdata.py", "sifaka/__init__.py", "sifaka/py.typed"}, set(rows))
             self.assertIn("Requires-Dist: SCons", file.read(record.replace("RECORD", "METADATA")).decode())
+
+    def test_the_readme_is_for_those_who_install(self):
+        """Not that of a checkout: its links lead to files that are there, its first command and its first call of Python run."""
+        with tarfile.open(self.archive) as tar:
+            tar.extractall(self.path("unpacked"))
+        (top,) = os.listdir(self.path("unpacked"))
+        home = self.path("unpacked", top, "share", "sifaka")
+        readme = self.read(os.path.join(home, "README.md"))
+        for words in (f"pip install './{os.path.basename(self.wheel)}[arrays]'", "- `user/01-first-shot`: 1. A first shot\n", "sifaka.book()"):
+            self.assertIn(words, readme)
+        self.assertNotRegex(readme, r"\{|sconsw|[Rr]ust|ARCHITECTURE|CONTRIBUTING")
+        pages = [os.path.join(folder, name) for folder, _, files in os.walk(home) for name in files if name.endswith(".md")]
+        for page in pages:
+            text = re.sub(r"^```.*?^```", "", self.read(page), flags=re.MULTILINE | re.DOTALL)
+            for link in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s#]+)", text):
+                self.assertTrue("://" in link or os.path.exists(os.path.join(os.path.dirname(page), link)), f"{page}: {link}")
+        with zipfile.ZipFile(self.wheel) as file:
+            (metadata,) = [name for name in file.namelist() if name.endswith("METADATA")]
+            self.assertTrue(file.read(metadata).decode().endswith("\n\n" + readme))
+        command, call = re.findall(r"^```\n((?:sf|import).*?)^```", readme, re.MULTILINE | re.DOTALL)
+        environment = dict(self.alone(), MPLBACKEND="Agg")
+        environment["PATH"] = self.path("unpacked", top, "bin") + ":" + environment["PATH"]
+        run = subprocess.run(["bash", "-e"], input=command, cwd=self.folder, env=environment, capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertGreater(os.path.getsize(self.path("model.png")), 1000)
+        if os.path.isdir(PACKAGES):
+            environment["PYTHONPATH"] = os.path.join(home, "python") + ":" + PACKAGES
+            call += "print(sifaka.book())\n"
+            run = subprocess.run([sys.executable, "-"], input=call, cwd=self.folder, env=environment, capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stdout), (0, os.path.join(home, "book") + "\n"), run.stderr)
+
+    def test_help_of_the_runner_says_what_it_is(self):
+        runner = self.write("bin/sifaka-scons", install.RUNNER, 0o755)
+        told = subprocess.run([runner, "--help"], cwd=self.folder, env=self.alone(), capture_output=True, text=True)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        for words in ("sifaka-scons runs the flow of a folder", "of Sifaka's sources\n", "CHECKPAR=y", "usage: scons [OPTIONS]"):
+            self.assertIn(words, told.stdout)
+        self.assertLess(told.stdout.index("CHECKPAR=y"), told.stdout.index("usage: scons"))
+        # The flow that it shows is one.
+        flow = re.search(r"^  from rsf.proj.*?End\(\)$", told.stdout, re.MULTILINE | re.DOTALL).group()
+        self.write("flow/SConstruct", textwrap.dedent(flow) + "\n")
+        run = subprocess.run([os.path.join(TOP, "sconsw"), "-Q"], cwd=self.path("flow"), env=self.alone(), capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertEqual(os.listdir(self.path("flow/Fig")), ["slow.png"])
 
     def test_the_name_tells_the_oldest_system(self):
         major, minor = dist.needed(BINARIES)

@@ -19,6 +19,8 @@ from . import chapters, handouts, install, names
 
 # Binaries are linked for this version of the C library, which RHEL 8, Debian 10, Ubuntu 20.04 and newer have.
 OLDEST = (2, 28)
+# The README of archive and wheel, and what an index of packages shows of the wheel.
+README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "handed-out.md")
 PYTHON = ">=3.8"
 # Runs sfbasics under one of its names, or a program under an old one; links to the script are followed.
 SCRIPT = """#!/bin/sh
@@ -47,6 +49,19 @@ def version(top):
     """The version of the workspace."""
     with open(os.path.join(top, "Cargo.toml"), encoding="utf-8") as text:
         return re.search(r'^version = "([^"]+)"', text.read(), re.MULTILINE).group(1)
+
+
+def described(top, wheel_name, glibc):
+    """The README of what is handed out: `top` is the checkout, `glibc` the oldest version of the C library as (2, 28)."""
+    users = [chapter for chapter in chapters.find(os.path.join(top, "book")) if chapter.name.startswith("user")]
+    words = {
+        "version": version(top),
+        "wheel": wheel_name,
+        "glibc": "{}.{}".format(*glibc),
+        "chapters": "\n".join(f"- `{chapter.name}`: {chapter.title()}" for chapter in users),
+    }
+    with open(README, encoding="utf-8") as text:
+        return re.sub(r"\{(\w+)\}", lambda found: words[found.group(1)], text.read())
 
 
 def needed(programs):
@@ -83,8 +98,8 @@ def book_files(top):
 class Tree:
     """What is handed out: files (name: (bytes, executable)) and other names of programs (name: program)."""
 
-    def __init__(self, top, programs):
-        self.files, self.links = {}, {}
+    def __init__(self, top, programs, readme):
+        self.files, self.links = {os.path.join("share", "sifaka", "README.md"): (readme.encode(), False)}, {}
         for program in programs:
             self._read(program, os.path.join("bin", os.path.basename(program)), True)
         flows = os.path.join(top, "book", "flows")
@@ -99,7 +114,7 @@ class Tree:
             if chapter.name.startswith("user") and chapter.text():
                 name = os.path.join("share", "sifaka", "book", chapter.name, os.path.basename(chapter.name) + ".ipynb")
                 self.files[name] = (json.dumps(handouts.notebook(chapter), indent=1, ensure_ascii=False).encode(), False)
-        for name in ("README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"):
+        for name in ("CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"):
             self._read(os.path.join(top, name), os.path.join("share", "sifaka", name))
         self.files[os.path.join("bin", "sifaka-scons")] = (install.RUNNER.encode(), True)
         built = {os.path.basename(program): program for program in programs}
@@ -187,17 +202,17 @@ def checksum(content):
 def make(top, programs, folder):
     """Writes archive and wheel into `folder`; returns their paths. `programs` are paths of binaries."""
     os.makedirs(folder, exist_ok=True)
-    tree, number, machine = Tree(top, programs), version(top), platform.machine()
-    newest = needed(programs)
+    number, machine, newest = version(top), platform.machine(), needed(programs)
     tag = "manylinux_{}_{}_{}".format(*max(newest, (2, 17)), machine)
     packed = os.path.join(folder, f"sifaka-{number}-linux-{machine}.tar.gz")
     wheeled = os.path.join(folder, f"sifaka-{number}-py3-none-{tag}.whl")
     # of an earlier version, or of another linker
     for old in glob.glob(os.path.join(glob.escape(folder), "sifaka-*")):
         os.remove(old)
+    readme = described(top, os.path.basename(wheeled), max(newest, (2, 17)))
+    tree = Tree(top, programs, readme)
     archive(tree, packed)
-    with open(os.path.join(top, "README.md"), encoding="utf-8") as text:
-        wheel(tree, wheeled, text.read())
+    wheel(tree, wheeled, readme)
     for path in (packed, wheeled):
         print(f"sifaka: {os.path.getsize(path) / 1e6:.1f} MB  {path}")
     print("sifaka: for Linux on {} with glibc {}.{} or newer".format(machine, *newest), flush=True)

@@ -21,6 +21,36 @@ RUNNER = """#!/bin/sh
 # scons for flows: finds rsf.proj of Sifaka where no Madagascar can be imported.
 here=$(dirname -- "$(readlink -f -- "$0")")
 start=$here/../share/sifaka/flows/start
+book=$here/../share/sifaka/book/user/01-first-shot
+if [ -d "$book" ]; then copy="cp -r '$(readlink -f -- "$book")' ."; else copy="cp -r book/user/01-first-shot .      # of Sifaka's sources"; fi
+case ${1-} in -h | --help) cat <<HELP
+sifaka-scons runs the flow of a folder: the commands of its file SConstruct, as far as their results are missing or out of
+date. It is SCons, which finds the package rsf.proj of Sifaka where no Madagascar can be imported.
+
+The chapters of the book are flows, each in a folder of its own:
+  $copy
+  cd 01-first-shot && sifaka-scons
+A flow of your own is a file SConstruct with lines such as these:
+  from rsf.proj import *
+  Flow('vp', None, 'spike n1=100 n2=200 mag=2')      # sfspike > vp.rsf
+  Flow('slow', 'vp', 'math output="1/input"')        # sfmath < vp.rsf > slow.rsf
+  Result('slow', 'grey title=Slowness allpos=y')     # Fig/slow.png
+  End()
+
+  sifaka-scons                   makes all files, and the pictures in the folder Fig
+  sifaka-scons slow.rsf          makes one file, with what it needs
+  sifaka-scons view, results     shows the pictures, lists them
+  sifaka-scons -n, -c            says what would run, removes what was made
+  sifaka-scons -j 4              runs up to four commands at a time
+  sifaka-scons TIMER=y           tells the seconds of each command
+  sifaka-scons CHECKPAR=y        takes a parameter that a program does not know as an error
+  sifaka-scons full=y            in chapters with large runs: those, instead of small ones
+  DATAPATH=FOLDER/ sifaka-scons  keeps the numbers of RSF files in that folder
+
+SCons says of itself:
+
+HELP
+esac
 if [ -x "$here/scons" ]; then exec "$here/scons" --site-dir="$start" "$@"; fi
 if command -v scons >/dev/null; then exec scons --site-dir="$start" "$@"; fi
 echo "sifaka-scons: no scons was found; install it (pip install scons, or your package manager) and run this again." >&2
