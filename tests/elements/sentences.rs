@@ -155,6 +155,14 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
             "unknown parameter dtout=: sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here jdata= is the number of steps between records",
         ),
         (
+            "freesurface=y",
+            "unknown parameter freesurface=: sides of a mesh that do not absorb are free already",
+        ),
+        (
+            "frequency=5",
+            "unknown parameter frequency= (did you mean freq= ?)",
+        ),
+        (
             "nqx=3",
             "nqx= has no effect without snap=y or a map (pgv=, pgd=, pga=)",
         ),

@@ -143,7 +143,7 @@ pub const OF_MESHES: [Param; 4] = [
 
 /// Words of programs on grids that programs on meshes do not take.
 #[cfg(feature = "spectral-elements")]
-pub const OF_GRIDS: [Param; 5] = [
+pub const OF_GRIDS: [Param; 6] = [
     Param::elsewhere("nb").doc(LAYERS_OF_MESHES),
     Param::elsewhere("absorb").doc(LAYERS_OF_MESHES),
     Param::elsewhere("order").doc("sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here degree= is that of the elements"),
@@ -151,6 +151,9 @@ pub const OF_GRIDS: [Param; 5] = [
         "sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here jdata= is the number of steps between records: dt=0.001 jdata=4 records every 4 ms",
     ),
     Param::elsewhere("layers").doc("sfvsfd2d-gpu and sfvsfd3d-gpu take tables of layers. Here sfhexmesh surfaces= makes meshes with layers"),
+    Param::elsewhere("freesurface").known_as(&["fs", "surface"]).doc(
+        "sides of a mesh that do not absorb are free already; absorb= of sfhexmesh says which sides absorb, by default all but the top",
+    ),
 ];
 #[cfg(feature = "spectral-elements")]
 const LAYERS_OF_MESHES: &str = "sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here sides that the mesh calls absorbing (absorb= of sfhexmesh) absorb, and \

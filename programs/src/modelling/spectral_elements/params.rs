@@ -99,6 +99,7 @@ pub(super) const SIDES: &[Param] = &[
     OF_GRIDS[2],
     OF_GRIDS[3],
     OF_GRIDS[4],
+    OF_GRIDS[5],
 ];
 
 /// Maps of the ground.
