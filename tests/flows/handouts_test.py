@@ -76,6 +76,10 @@ class Handouts(Scratch):
             cells = ["".join(cell["source"]) for cell in handouts.notebook(chapter)["cells"] if cell["cell_type"] == "code"]
             run = [block for block in commands if any(block.strip() in cell for cell in cells)]
             self.assertEqual(len(commands) - len(run), left_out.get(name, 0), name)
+            # What reads files of the flow runs beside them, all else where it overwrites none.
+            apart = any("cd typed" in cell for cell in cells)
+            beside = handouts.FLOW_FIRST in chapter.text() or not chapter.runs()
+            self.assertEqual(apart, not beside, name)
             total += len(run)
         self.assertGreaterEqual(total, 55)
 
