@@ -1,4 +1,4 @@
-//! Every kernel text that a run can need compiles for the tuned generation of GPUs, the hot ones for one of the others, too (with
+//! Every kernel text that a run can need compiles for the tuned generation of GPUs, half of the hot ones for one of the others, too (with
 //! `EVERY_GENERATION=1` all for all), and those do not spill.
 
 use std::collections::BTreeSet;
@@ -98,9 +98,10 @@ fn number_of(source: &Source) -> u64 {
     hasher.finish()
 }
 
-/// Whether a text is compiled for the generation before the tuned one, or else for the one behind it: about half of the texts are.
-fn is_for_older(source: &Source) -> bool {
-    number_of(source).is_multiple_of(2)
+/// Whether a text is compiled for this generation beside the tuned one: a quarter of the texts is for the one before, another quarter for
+/// the one behind it.
+fn is_for(source: &Source, generation: u32) -> bool {
+    number_of(source) % 4 == u64::from(generation > 90)
 }
 
 /// One of twelve texts.
@@ -144,7 +145,7 @@ fn texts() -> Vec<(u32, Source, bool)> {
             sources.extend(texts.filter(|source| all || is_longest(source, tuned)));
         }
         let here = |source: &Source| {
-            let other = is_hot(source) && is_for_older(source) == (generation == 80);
+            let other = is_hot(source) && is_for(source, generation);
             all || generation == 90 || other
         };
         let sources = sources.into_iter().filter(here);

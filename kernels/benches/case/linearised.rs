@@ -151,15 +151,15 @@ pub struct Place<'a> {
 impl Place<'_> {
     /// An instant at which all ranks are here.
     fn begin(&self) -> Result<Instant, Error> {
+        self.devices.iter().for_each(|device| device.begin());
         self.ranks.all_gather(&[])?;
         Ok(Instant::now())
     }
 
-    /// Seconds from an instant to the end of the last kernel of any rank.
-    fn since(&self, begun: Instant) -> Result<f64, Error> {
-        let all = self
-            .ranks
-            .all_gather(&self.devices[0].since(begun).to_le_bytes())?;
+    /// Seconds from the launch of a rank's first kernel to the end of its last one, those of the slowest rank. Ranks have connected their
+    /// devices before.
+    fn seconds(&self) -> Result<f64, Error> {
+        let all = self.ranks.all_gather(&self.devices[0].seconds().to_le_bytes())?;
         let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
         Ok(all.iter().map(seconds).fold(0.0, f64::max))
     }
@@ -187,7 +187,7 @@ fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, place: &Place<'_>
     for _ in 0..words.number("repeat", 2) {
         let begun = place.begin()?;
         let pictures = born.images_among(place.ranks, &data, (&schedule, &wanted))?;
-        let seconds = place.since(begun)?;
+        let seconds = place.seconds()?;
         if !place.prints() {
             continue;
         }
@@ -246,9 +246,9 @@ pub fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
     }
     let step = |seconds: f64| seconds * 1e3 / shot.nt as f64;
     for _ in 0..words.number("repeat", 2) {
-        let begun = place.begin()?;
+        place.begin()?;
         born.forward_among(*ranks, None, &mut |_, _, _| Ok(()))?;
-        let seconds = place.since(begun)?;
+        let seconds = place.seconds()?;
         if place.prints() {
             println!("forward: {:.3} ms a step", step(seconds));
             tell(devices, cells);
@@ -284,11 +284,11 @@ pub fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
         let begun = place.begin()?;
         let mut ahead = 0.0;
         let mut residuals = |made: Vec<Vec<f32>>| {
-            ahead = devices[0].since(begun);
+            ahead = devices[0].seconds();
             Ok(made.iter().map(|made| noise(made.len())).collect())
         };
         let derivatives = born.gradients_among(*ranks, &mut residuals, &schedule)?;
-        let seconds = place.since(begun)?;
+        let seconds = place.seconds()?;
         if !place.prints() {
             continue;
         }

@@ -13,8 +13,17 @@ pub struct Watched {
     pub device: Cuda,
     apart: bool,
     taken: Mutex<BTreeMap<String, (usize, f64)>>,
-    /// Whether kernels were launched since the host looked, and when those before were done.
-    done: Mutex<(bool, Option<Instant>)>,
+    done: Mutex<Done>,
+}
+
+/// What is known of the kernels of a run.
+#[derive(Default)]
+struct Done {
+    /// Whether some were launched since the host looked.
+    waiting: bool,
+    /// When the first one was launched, and when those before the host looked were done.
+    first: Option<Instant>,
+    last: Option<Instant>,
 }
 
 /// The name of a kernel, and the kernel.
@@ -75,9 +84,9 @@ impl Accelerator for Watched {
         bytes: usize,
     ) -> Result<(), Error> {
         let mut done = self.done.lock().expect("nobody panics with it");
-        if std::mem::take(&mut done.0) {
+        if std::mem::take(&mut done.waiting) {
             self.device.finish()?;
-            done.1 = Some(Instant::now());
+            done.last = Some(Instant::now());
         }
         // SAFETY: the caller's promise.
         unsafe { self.device.download(stream, from, to, offset, bytes) }
@@ -100,7 +109,10 @@ impl Accelerator for Watched {
         dims: Dims,
         args: &[*const c_void],
     ) -> Result<(), Error> {
-        self.done.lock().expect("nobody panics with it").0 = true;
+        let mut done = self.done.lock().expect("nobody panics with it");
+        done.waiting = true;
+        done.first.get_or_insert_with(Instant::now);
+        drop(done);
         if !self.apart {
             // SAFETY: the caller's promise.
             return unsafe { self.device.launch(stream, kernel, dims, args) };
@@ -174,10 +186,18 @@ impl Watched {
         *seconds += begun.elapsed().as_secs_f64();
     }
 
-    /// Seconds from an instant to the end of the last kernel.
-    pub fn since(&self, begun: Instant) -> f64 {
-        let done = self.done.lock().expect("nobody panics with it").1;
-        done.map_or(0.0, |done| done.duration_since(begun).as_secs_f64())
+    /// The next kernel is the first of a run.
+    pub fn begin(&self) {
+        self.done.lock().expect("nobody panics with it").first = None;
+    }
+
+    /// Seconds from the launch of the first kernel of a run to the end of the last one.
+    pub fn seconds(&self) -> f64 {
+        let done = self.done.lock().expect("nobody panics with it");
+        match (done.first, done.last) {
+            (Some(first), Some(last)) => last.duration_since(first).as_secs_f64(),
+            _ => 0.0,
+        }
     }
 
     /// Prints what was added up, and begins anew.

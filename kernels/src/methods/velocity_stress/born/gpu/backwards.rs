@@ -152,6 +152,7 @@ impl<A: Accelerator> Backwards<A> {
                 Pass::StressesGatherBack,
             ),
         };
+        on.end_exchange()?;
         on.a.record(Stream::Main, &self.begun)?;
         self.inside(on, turn, args, inside)?;
         let boxes = self.bounds.around(inside);

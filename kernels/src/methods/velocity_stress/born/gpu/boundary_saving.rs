@@ -80,7 +80,7 @@ impl<A: Accelerator> Sweep<'_, A> {
             self.record(it, run)?;
             on.check(it, run)?;
         }
-        Ok(())
+        on.device.end_exchange()
     }
 
     /// Goes back through steps whose boundaries are kept.

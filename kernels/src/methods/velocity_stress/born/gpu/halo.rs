@@ -13,6 +13,8 @@ use super::slab::Planes;
 use super::steps::Device;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Stream};
+use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -44,8 +46,10 @@ impl Travelling {
     }
 }
 
-/// The streams of copies to the neighbours: to both at the same time.
-const WAYS: [Stream; 2] = [Stream::Edges, Stream::Beside];
+/// The streams of copies to the neighbours: to both at the same time, or one behind the other before the cells that are computed
+/// meanwhile, which would keep a stream of their own rank from the multiprocessors until they are done.
+const AT_ONCE: [Stream; 2] = [Stream::Edges, Stream::Beside];
+const MEANWHILE: [Stream; 2] = [Stream::Edges, Stream::Edges];
 
 /// What a device tells its neighbour.
 enum Word<E> {
@@ -120,6 +124,14 @@ impl<A: Accelerator> Link<A> {
 pub struct Links<A: Accelerator> {
     links: Vec<Link<A>>,
     ready: Arc<A::Event>,
+    /// An exchange that has begun.
+    under_way: RefCell<Option<Exchange>>,
+}
+
+/// Fields of all shots some of whose planes are under way, and the stream of each link.
+struct Exchange {
+    fields: Vec<Travelling>,
+    streams: [Stream; 2],
 }
 
 /// What a device says whose neighbour has stopped; the user is told the neighbour's own error.
@@ -146,6 +158,7 @@ impl<A: Accelerator> Links<A> {
             made.push(Self {
                 links: Vec::new(),
                 ready: Arc::new(a.event()?),
+                under_way: RefCell::new(None),
             });
         }
         let mut put = |k: usize, way: Way<A>, above: bool, cut: [usize; 2]| {
@@ -183,16 +196,16 @@ impl<A: Accelerator> Links<A> {
         Ok(made)
     }
 
-    /// Sends planes of fields to all neighbours and waits, on the device, for theirs; so many shots lie `distance` numbers apart.
-    ///
-    /// # Errors
-    /// A device that fails, and a neighbour that has.
-    pub fn exchange(
+    /// Begins to send planes of fields to all neighbours; so many shots lie `distance` numbers apart. Until [`Links::end`] nothing may be
+    /// put into the main stream that changes these planes or reads those of the neighbours. The streams are those of the links.
+    fn begin(
         &self,
         on: &Device<A>,
         fields: &[Travelling],
         (shots, distance): (usize, usize),
+        streams: [Stream; 2],
     ) -> Result<(), Error> {
+        self.end(on)?;
         let a = &*on.a;
         let of_shot = |shot: usize| {
             fields.iter().map(move |field| Travelling {
@@ -209,101 +222,141 @@ impl<A: Accelerator> Links<A> {
                     .map_err(stopped)?;
             }
         }
-        for (link, stream) in self.links.iter().zip(WAYS) {
+        for (link, stream) in self.links.iter().zip(streams) {
             a.wait(stream, &self.ready)?;
-            if let Way::Device {
-                peer,
-                is_reached,
-                to,
-                from,
-            } = &link.way
-            {
-                let Word::Ready(there, ready) = from.recv().map_err(stopped)? else {
-                    return Err(out_of_step());
-                };
-                a.wait(stream, &ready)?;
-                let piece = |(field, there): (&Travelling, u64)| {
-                    let [here, beyond] = link.leaving(field.planes);
-                    Piece {
-                        from: field.at(here),
-                        to: after(there, beyond * field.a_plane),
-                        numbers: field.numbers(),
-                    }
-                };
-                let pieces: Vec<Piece> = all.iter().zip(there).map(piece).collect();
-                // SAFETY: whole planes of fields here and there, which live as long as the run; the neighbour has done with its ones, and
-                // reads them again behind the event that follows.
-                unsafe {
-                    match is_reached {
-                        true => on.copy_pieces(stream, &pieces)?,
-                        false => pieces.iter().try_for_each(|piece| {
-                            let bytes = piece.numbers * size_of::<f32>();
-                            a.copy_to(stream, piece.from, peer, piece.to, bytes)
-                        })?,
-                    }
-                }
-                a.record(stream, &link.done)?;
-                to.send(Word::Sent(link.done.clone())).map_err(stopped)?;
+            self.send_to_device(on, (link, stream), &all)?;
+        }
+        let begun = Exchange { fields: all, streams };
+        if let Some(first) = self.rounds(&begun).first() {
+            self.pack(on, &begun, first.clone())?;
+        }
+        *self.under_way.borrow_mut() = Some(begun);
+        Ok(())
+    }
+
+    /// Sends planes to a device of this process, if the link leads to one.
+    fn send_to_device(
+        &self,
+        on: &Device<A>,
+        (link, stream): (&Link<A>, Stream),
+        all: &[Travelling],
+    ) -> Result<(), Error> {
+        let Way::Device {
+            peer,
+            is_reached,
+            to,
+            from,
+        } = &link.way
+        else {
+            return Ok(());
+        };
+        let a = &*on.a;
+        let Word::Ready(there, ready) = from.recv().map_err(stopped)? else {
+            return Err(out_of_step());
+        };
+        a.wait(stream, &ready)?;
+        let piece = |(field, there): (&Travelling, u64)| {
+            let [here, beyond] = link.leaving(field.planes);
+            Piece {
+                from: field.at(here),
+                to: after(there, beyond * field.a_plane),
+                numbers: field.numbers(),
+            }
+        };
+        let pieces: Vec<Piece> = all.iter().zip(there).map(piece).collect();
+        // SAFETY: whole planes of fields here and there, which live as long as the run; the neighbour has done with its ones, and
+        // reads them again behind the event that follows.
+        unsafe {
+            match is_reached {
+                true => on.copy_pieces(stream, &pieces)?,
+                false => pieces.iter().try_for_each(|piece| {
+                    let bytes = piece.numbers * size_of::<f32>();
+                    a.copy_to(stream, piece.from, peer, piece.to, bytes)
+                })?,
             }
         }
-        self.exchange_with_ranks(on, &all)?;
+        a.record(stream, &link.done)?;
+        to.send(Word::Sent(link.done.clone())).map_err(stopped)
+    }
+
+    /// What is put into the main stream from now on comes behind the exchange that is under way, if any.
+    fn end(&self, on: &Device<A>) -> Result<(), Error> {
+        let Some(begun) = self.under_way.take() else {
+            return Ok(());
+        };
+        for (number, round) in self.rounds(&begun).into_iter().enumerate() {
+            if number > 0 {
+                self.pack(on, &begun, round.clone())?;
+            }
+            self.unpack(on, &begun, round)?;
+        }
         for link in &self.links {
             if let Way::Device { from, .. } = &link.way {
                 let Word::Sent(sent) = from.recv().map_err(stopped)? else {
                     return Err(out_of_step());
                 };
-                a.wait(Stream::Main, &sent)?;
+                on.a.wait(Stream::Main, &sent)?;
             }
-            a.wait(Stream::Main, &link.done)?;
+            on.a.wait(Stream::Main, &link.done)?;
         }
         Ok(())
     }
 
     /// The links to devices of other ranks, and the stream of each.
-    fn outer(&self) -> impl Iterator<Item = (&Link<A>, &Outer<A>, Stream)> {
-        let links = self.links.iter().zip(WAYS);
+    fn outer(&self, streams: [Stream; 2]) -> impl Iterator<Item = (&Link<A>, &Outer<A>, Stream)> {
+        let links = self.links.iter().zip(streams);
         links.filter_map(|(link, stream)| match &link.way {
             Way::Rank(outer) => Some((link, outer, stream)),
             Way::Device { .. } => None,
         })
     }
 
-    /// The same with the devices of other ranks, to all of which messages travel at the same time.
-    fn exchange_with_ranks(&self, on: &Device<A>, all: &[Travelling]) -> Result<(), Error> {
-        let a = &*on.a;
-        let Some(room) = self.outer().map(|(_, outer, _)| outer.end().room()).next() else {
-            return Ok(());
-        };
-        for round in rounds(all, room) {
-            let fields = &all[round];
-            let bytes = fields.iter().map(Travelling::bytes).sum();
-            let pieces = |first: &dyn Fn(usize) -> usize| -> Vec<(u64, usize)> {
-                let piece = |field: &Travelling| (field.at(first(field.planes)), field.numbers());
-                fields.iter().map(piece).collect()
-            };
-            for (link, outer, stream) in self.outer() {
-                let leaving = pieces(&|planes| link.leaving(planes)[0]);
-                outer.end().pack(on, stream, &leaving)?;
-                a.record(stream, &link.done)?;
-            }
-            for (link, outer, _) in self.outer() {
-                let message = outer.end().message(bytes);
-                if let Some(message) = message {
-                    a.synchronize(&link.done)?;
-                    (outer.post)(ExchangeStep::Start(message))?;
-                }
-            }
-            for (link, outer, stream) in self.outer() {
-                if outer.end().message(bytes).is_some() {
-                    (outer.post)(ExchangeStep::End)?;
-                }
-                let arriving = pieces(&|planes| link.arriving(planes));
-                outer.end().unpack(on, stream, &arriving)?;
-                a.record(stream, &link.done)?;
-            }
+    /// The fields that go into each message to other ranks; none where there are none.
+    fn rounds(&self, begun: &Exchange) -> Vec<Range<usize>> {
+        let room = self
+            .outer(begun.streams)
+            .map(|(_, outer, _)| outer.end().room())
+            .next();
+        room.map_or_else(Vec::new, |room| rounds(&begun.fields, room))
+    }
+
+    /// Puts planes of some fields into the messages to other ranks.
+    fn pack(&self, on: &Device<A>, begun: &Exchange, round: Range<usize>) -> Result<(), Error> {
+        for (link, outer, stream) in self.outer(begun.streams) {
+            let leaving = pieces(&begun.fields[round.clone()], |planes| link.leaving(planes)[0]);
+            outer.end().pack(on, stream, &leaving)?;
+            on.a.record(stream, &link.done)?;
         }
         Ok(())
     }
+
+    /// Takes those of other ranks out of theirs, to all of which messages travel at the same time.
+    fn unpack(&self, on: &Device<A>, begun: &Exchange, round: Range<usize>) -> Result<(), Error> {
+        let fields = &begun.fields[round];
+        let bytes = fields.iter().map(Travelling::bytes).sum();
+        for (link, outer, _) in self.outer(begun.streams) {
+            let message = outer.end().message(bytes);
+            if let Some(message) = message {
+                on.a.synchronize(&link.done)?;
+                (outer.post)(ExchangeStep::Start(message))?;
+            }
+        }
+        for (link, outer, stream) in self.outer(begun.streams) {
+            if outer.end().message(bytes).is_some() {
+                (outer.post)(ExchangeStep::End)?;
+            }
+            let arriving = pieces(fields, |planes| link.arriving(planes));
+            outer.end().unpack(on, stream, &arriving)?;
+            on.a.record(stream, &link.done)?;
+        }
+        Ok(())
+    }
+}
+
+/// The planes of fields that travel, from the one on that `first` gives for their number.
+fn pieces(fields: &[Travelling], first: impl Fn(usize) -> usize) -> Vec<(u64, usize)> {
+    let piece = |field: &Travelling| (field.at(first(field.planes)), field.numbers());
+    fields.iter().map(piece).collect()
 }
 
 impl<A: Accelerator> Outer<A> {
@@ -343,8 +396,33 @@ impl<A: Accelerator> Device<A> {
     /// # Errors
     /// A device that fails, and a neighbour that has.
     pub fn exchange(&self, fields: &[Travelling]) -> Result<(), Error> {
+        self.exchange_in(AT_ONCE, fields)?;
+        self.end_exchange()
+    }
+
+    /// The same, of which the device is done when [`Device::end_exchange`] has been called. What is launched in the main stream calls
+    /// that, [`Device::cells_meanwhile`] excepted; where threads of devices may wait for each other, all have to.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn begin_exchange(&self, fields: &[Travelling]) -> Result<(), Error> {
+        self.exchange_in(MEANWHILE, fields)
+    }
+
+    fn exchange_in(&self, streams: [Stream; 2], fields: &[Travelling]) -> Result<(), Error> {
         match &*self.links.borrow() {
-            Some(links) => links.exchange(self, fields, (self.shots(), self.distance.get())),
+            Some(links) => links.begin(self, fields, (self.shots(), self.distance.get()), streams),
+            None => Ok(()),
+        }
+    }
+
+    /// The main stream waits for planes that are under way.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn end_exchange(&self) -> Result<(), Error> {
+        match &*self.links.borrow() {
+            Some(links) => links.end(self),
             None => Ok(()),
         }
     }

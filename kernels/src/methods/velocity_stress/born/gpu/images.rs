@@ -153,6 +153,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
 
     fn launch<S>(&self, kernel: Kernel, dims: Dims, args: &S) -> Result<(), Error> {
         let kernel = &self.kernels[kernel as usize];
+        self.device.end_exchange()?;
         // SAFETY: the callers have the structure of the kernel; its addresses are those of this memory, of the run and of a recorded
         // step. Neighbours of a cell that is computed lie in the grid, and no kernel writes what it reads around a cell.
         unsafe { self.device.a.launch(Stream::Main, kernel, dims, &argument(args)) }

@@ -31,6 +31,7 @@ mod image_plan;
 mod images;
 mod points;
 mod ranks;
+mod readings;
 mod resident;
 mod server;
 mod shot_memory;
@@ -394,6 +395,8 @@ impl<A: Accelerator> OnDevice<A> {
                 waiting.push(it);
             }
             if waiting.len() == buffers[0].most || it + 1 == self.steps.nt {
+                // Whoever takes records waits for those of all devices.
+                device.end_exchange()?;
                 self.hand_over(&buffers, &mut waiting, take)?;
             }
         }

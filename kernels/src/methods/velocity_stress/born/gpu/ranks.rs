@@ -76,13 +76,9 @@ impl<A: Accelerator> RankEnd<A> {
     pub fn pack(&mut self, on: &Device<A>, stream: Stream, pieces: &[(u64, usize)]) -> Result<(), Error> {
         match &mut self.place {
             Place::Device(import, _) => {
-                let mut to = import.address(self.exchanged % TURNS);
-                let piece = |&(from, numbers): &(u64, usize)| {
-                    let piece = Piece { from, to, numbers };
-                    to = after(to, numbers);
-                    piece
-                };
-                let pieces: Vec<Piece> = pieces.iter().map(piece).collect();
+                let piece = |(to, (from, numbers))| Piece { from, to, numbers };
+                let laid = behind_each_other(import.address(self.exchanged % TURNS), pieces);
+                let pieces: Vec<Piece> = laid.map(piece).collect();
                 // SAFETY: whole planes, which live as long as the run; the neighbour has read what is overwritten, as `TURNS` says, and keeps
                 // the number as long.
                 unsafe {
@@ -92,12 +88,10 @@ impl<A: Accelerator> RankEnd<A> {
                 }
             }
             Place::Host([leaving, _]) => {
-                let mut at = 0;
-                pieces.iter().try_for_each(|&(from, numbers)| {
-                    let (start, bytes) = (at, numbers * size_of::<f32>());
-                    at += bytes;
+                behind_each_other(0, pieces).try_for_each(|(at, (from, numbers))| {
+                    let bytes = numbers * size_of::<f32>();
                     // SAFETY: the same; the last message has been sent.
-                    unsafe { on.a.download(stream, from, leaving, start, bytes) }
+                    unsafe { on.a.download(stream, from, leaving, at as usize, bytes) }
                 })
             }
         }
@@ -110,13 +104,8 @@ impl<A: Accelerator> RankEnd<A> {
         match &self.place {
             Place::Device(_, beside) => {
                 let part = |turn: usize| beside.address() + (turn * self.room) as u64;
-                let mut from = part(turn);
-                let piece = |&(to, numbers): &(u64, usize)| {
-                    let piece = Piece { from, to, numbers };
-                    from = after(from, numbers);
-                    piece
-                };
-                let pieces: Vec<Piece> = pieces.iter().map(piece).collect();
+                let piece = |(from, (to, numbers))| Piece { from, to, numbers };
+                let pieces: Vec<Piece> = behind_each_other(part(turn), pieces).map(piece).collect();
                 // SAFETY: whole planes and memory of this end, which live as long as the run. The signal says that the part is there; it is
                 // overwritten behind the next signal to the neighbour, which stands behind this copy.
                 unsafe {
@@ -125,16 +114,23 @@ impl<A: Accelerator> RankEnd<A> {
                 }
             }
             Place::Host([_, arriving]) => {
-                let mut at = 0;
-                pieces.iter().try_for_each(|&(to, numbers)| {
-                    let (start, bytes) = (at, numbers * size_of::<f32>());
-                    at += bytes;
+                behind_each_other(0, pieces).try_for_each(|(at, (to, numbers))| {
+                    let bytes = numbers * size_of::<f32>();
                     // SAFETY: the same; the next message comes when the stream has come behind these copies.
-                    unsafe { on.a.upload(stream, arriving, start, to, bytes) }
+                    unsafe { on.a.upload(stream, arriving, at as usize, to, bytes) }
                 })
             }
         }
     }
+}
+
+/// Pieces, each behind its place in a message that begins at `start`.
+fn behind_each_other(start: u64, pieces: &[(u64, usize)]) -> impl Iterator<Item = (u64, (u64, usize))> {
+    pieces.iter().scan(start, |next, &(address, numbers)| {
+        let place = *next;
+        *next = after(place, numbers);
+        Some((place, (address, numbers)))
+    })
 }
 
 /// The devices of all ranks that share a shot.

@@ -67,6 +67,20 @@ impl Planes {
         self.own.start - self.memory.start..self.own.end - self.memory.start
     }
 
+    /// Planes of a range, as they lie in its memory: those within `reach` of the cut below, those that are not within `reach` of a cut, and
+    /// those within `reach` of the cut above.
+    pub fn apart(&self, planes: Range<usize>, reach: usize) -> [Range<usize>; 3] {
+        let local = self.local();
+        let mut inside = planes.clone();
+        if self.memory.start < self.own.start {
+            inside.start = (local.start + reach).clamp(planes.start, planes.end);
+        }
+        if self.own.end < self.memory.end {
+            inside.end = local.end.saturating_sub(reach).clamp(inside.start, planes.end);
+        }
+        [planes.start..inside.start, inside.clone(), inside.end..planes.end]
+    }
+
     /// The part of a program.
     pub fn of<'a, T: Number>(&'a self, program: &'a Discrete<T>) -> LocalProgram<'a, T> {
         LocalProgram {
@@ -147,5 +161,27 @@ impl<'a, T: Number> LocalProgram<'a, T> {
     /// The same of a field.
     pub fn field<'b>(&self, all: &'b [T]) -> &'b [T] {
         self.part(all, self.program.rows.padded.plane_len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Planes;
+
+    /// A device has four planes of each neighbour; a derivative reaches two.
+    #[test]
+    fn planes_that_need_a_neighbour_lie_beside_cuts() {
+        let between = |own: [usize; 2], memory: [usize; 2], planes: [usize; 2]| {
+            let [own, memory, planes] = [own, memory, planes].map(|[start, end]| start..end);
+            Planes { own, memory }
+                .apart(planes, 2)
+                .map(|range| [range.start, range.end])
+        };
+        assert_eq!(between([10, 20], [6, 24], [4, 14]), [[4, 6], [6, 12], [12, 14]]);
+        // At an end of the grid nothing is wanted of anybody; the first three planes are a rim.
+        assert_eq!(between([0, 10], [0, 14], [3, 10]), [[3, 3], [3, 8], [8, 10]]);
+        assert_eq!(between([10, 20], [6, 20], [4, 11]), [[4, 6], [6, 11], [11, 11]]);
+        // Too thin for cells that need none.
+        assert_eq!(between([10, 13], [6, 17], [4, 7]), [[4, 6], [6, 6], [6, 7]]);
     }
 }

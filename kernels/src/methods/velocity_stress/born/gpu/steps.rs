@@ -5,18 +5,19 @@ use super::arguments::{Args, Inject, int};
 use super::backwards::Backwards;
 use super::bounds::{Bounds, Cells};
 use super::halo::{Links, Travelling};
-use super::points::{Fields, Points, Tables};
+use super::points::{Points, Tables};
+use super::resident;
 use super::sizes::{Sizes, after};
 use super::slab::{LocalProgram, Planes};
 use super::transfer::Transfer;
 use super::variant::{Pass, Turn, Variant, cells_of};
-use super::{READERS, resident};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Stream, WALKERS, argument};
 use crate::methods::velocity_stress::GHOST;
 use crate::methods::velocity_stress::receivers::Quantity;
 use crate::methods::velocity_stress::travelling;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Threads of a block, so many of them along z and in 3-D on so many rows, the rest of them on planes; where few cells lie along z half as
@@ -63,7 +64,7 @@ pub struct Device<A: Accelerator> {
     pub sizes: Sizes,
     /// What its texts are specialised for.
     pub variant: Variant,
-    points: Points<A>,
+    pub points: Points<A>,
     /// How many shots run side by side, and the numbers from a part of a shot to that of the next one.
     shots: usize,
     pub distance: Cell<usize>,
@@ -194,6 +195,18 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.launch_on(stream, kernel, dims, args) }
     }
 
+    /// Launches a kernel in the main stream while planes of neighbours may be under way.
+    ///
+    /// # Safety
+    /// The same; it must not read these planes, nor change those that leave.
+    pub unsafe fn launch_meanwhile<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
+        let Some(kernel) = &self.kernels[pass as usize] else {
+            return Ok(());
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.a.launch(Stream::Main, kernel, dims, &argument(args)) }
+    }
+
     /// Launches a kernel that the caller has in a stream.
     ///
     /// # Safety
@@ -205,6 +218,9 @@ impl<A: Accelerator> Device<A> {
         dims: Dims,
         args: &S,
     ) -> Result<(), Error> {
+        if stream == Stream::Main {
+            self.end_exchange()?;
+        }
         // SAFETY: the caller's promise.
         unsafe { self.a.launch(stream, kernel, dims, &argument(args)) }
     }
@@ -293,6 +309,30 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.launch_in(stream, pass, dims, &args) }
     }
 
+    /// The same in the main stream, whose cells read fields as far across planes as a derivative reaches and change none that travels.
+    /// While planes of neighbours are under way cells are computed that need none of them.
+    fn cells_meanwhile(&self, pass: Pass, args: &Args) -> Result<(), Error> {
+        let of_planes = |planes: Range<usize>| {
+            let mut args = *args;
+            (args.grid.begin[2], args.grid.count[2]) = (int(planes.start), int(planes.len()));
+            args
+        };
+        let start = args.grid.begin[2] as usize;
+        let [low, inside, high] = self
+            .planes
+            .apart(start..start + args.grid.count[2] as usize, self.variant.half);
+        if inside.is_empty() || low.is_empty() && high.is_empty() {
+            return self.cells(pass, args);
+        }
+        let (args, dims) = self.blocks(&of_planes(inside), cells_of(pass));
+        // SAFETY: as in `cells_on`; these cells reach no plane of a neighbour.
+        unsafe { self.launch_meanwhile(pass, dims, &args)? };
+        for planes in [low, high].into_iter().filter(|planes| !planes.is_empty()) {
+            self.cells(pass, &of_planes(planes))?;
+        }
+        Ok(())
+    }
+
     /// A kernel with a thread for every node of the surface; none where there is no surface.
     fn surface(&self, pass: Pass, args: &Args) -> Result<(), Error> {
         let [_, rows, planes] = args.grid.count.map(|n| n as usize);
@@ -301,7 +341,7 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.launch(pass, dims, &args) }
     }
 
-    /// Step `it` of the fields of a state.
+    /// Step `it` of the fields of a state. Its stresses may still travel when it returns, as behind [`Device::begin_exchange`].
     pub fn step(&self, state: u64, it: usize, drive: Drive<'_, A>) -> Result<(), Error> {
         let (args, sizes) = (self.of(state), &self.sizes);
         let mut saving = None;
@@ -316,21 +356,26 @@ impl<A: Accelerator> Device<A> {
             Drive::Changes(beside, changes) => (args.about(sizes, beside).changed(sizes, changes), true),
         };
         let either = |plain: Pass, other: Pass| if changed { other } else { plain };
-        self.cells(either(Pass::Velocities, Pass::VelocitiesChanged), &args)?;
+        self.cells_meanwhile(either(Pass::Velocities, Pass::VelocitiesChanged), &args)?;
         self.sources(&args, (0, it), changed)?;
-        self.exchange(&widened(self.behind_each_other(args.velocity, sizes.ndim)))?;
-        self.surface(either(Pass::VelocityImages, Pass::VelocityImagesChanged), &args)?;
-        if let Some((with, tape)) = saving {
-            with.keep(self, args.velocity, tape)?;
+        let keep = || saving.map_or(Ok(()), |(with, tape)| with.keep(self, args.velocity, tape));
+        let velocities = widened(self.behind_each_other(args.velocity, sizes.ndim));
+        if sizes.surface == 0 {
+            keep()?;
+            self.begin_exchange(&velocities)?;
+        } else {
+            self.exchange(&velocities)?;
+            self.surface(either(Pass::VelocityImages, Pass::VelocityImagesChanged), &args)?;
+            keep()?;
         }
-        self.cells(either(Pass::Stresses, Pass::StressesChanged), &args)?;
+        self.cells_meanwhile(either(Pass::Stresses, Pass::StressesChanged), &args)?;
         if !changed {
             self.sources(&args, (1, it), false)?;
         }
         self.surface(either(Pass::StressImages, Pass::StressImagesChanged), &args)?;
         let stresses = self.of_fields(args.stress, &self.travelling);
         match self.travelling == self.differentiated {
-            true => self.exchange(&stresses),
+            true => self.begin_exchange(&stresses),
             false => self.exchange(&widened(stresses)),
         }
     }
@@ -405,60 +450,6 @@ impl<A: Accelerator> Device<A> {
             return Ok(());
         }
         self.cells(Pass::StressesGather, &reached)
-    }
-
-    /// What tables of receivers need to know of the shots.
-    fn of_lists(&self) -> (&Sizes, usize) {
-        (&self.sizes, self.distance.get())
-    }
-
-    /// The end of a step, whose velocities may lie apart from its state: what runs at the receivers goes on, and the record at this
-    /// address gets their numbers.
-    pub fn record(&self, state: u64, velocity: u64, record: u64) -> Result<(), Error> {
-        let lists = self.points.read(self.of_lists(), (state, record), velocity);
-        if lists.count == 0 {
-            return Ok(());
-        }
-        let dims = Dims {
-            grid: [lists.count as usize, 1, 1],
-            threads: READERS,
-            shared: READERS * size_of::<f32>(),
-        };
-        // SAFETY: the tables name cells of the fields; the record has a number for each list.
-        unsafe { self.launch(Pass::Extract, dims, &lists) }
-    }
-
-    /// The transpose, as far as stresses; velocities come in [`Device::step_back`]. The adjoint of the record is used up.
-    pub fn record_back(&self, args: &Args, record: u64) -> Result<(), Error> {
-        let state = args.velocity;
-        let numbers = self.points.read(self.of_lists(), (state, record), state);
-        if self.sizes.runs && numbers.count > 0 {
-            let dims = threads(numbers.count as usize, WALKERS);
-            // SAFETY: there are as many numbers at the receivers as lists.
-            unsafe { self.launch(Pass::ReadingsBack, dims, &numbers)? };
-        }
-        self.spread(args, record, Fields::Stresses)
-    }
-
-    /// The same of velocities.
-    pub fn velocities_back(&self, args: &Args, record: Option<u64>) -> Result<(), Error> {
-        record.map_or(Ok(()), |record| self.spread(args, record, Fields::Velocities))
-    }
-
-    /// Adds the adjoint of the readings of a record to the cells that were read.
-    fn spread(&self, args: &Args, record: u64, to: Fields) -> Result<(), Error> {
-        let mut cells = self
-            .points
-            .read_back(self.of_lists(), (args.velocity, record), to);
-        if cells.count == 0 {
-            return Ok(());
-        }
-        if matches!(to, Fields::Velocities) && self.sizes.surface == 0 {
-            (cells.density, cells.stride) = (args.grid.density, args.grid.stride);
-            (cells.after, cells.gradient) = (args.after, args.buoyancy);
-        }
-        // SAFETY: the tables name cells of the fields, each once, and numbers of the record.
-        unsafe { self.launch(Pass::Spread, threads(cells.count as usize, WALKERS), &cells) }
     }
 }
 

@@ -252,7 +252,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
             }
             self.on.check(it, velocity)?;
         }
-        Ok(())
+        self.on.device.end_exchange()
     }
 
     /// Takes the record of a step in the first pass.

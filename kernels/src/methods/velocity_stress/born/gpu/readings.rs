@@ -1,0 +1,70 @@
+//! What a device launches for receivers: the records of a step, and the adjoint of reading them.
+
+use super::READERS;
+use super::arguments::Args;
+use super::points::Fields;
+use super::sizes::Sizes;
+use super::steps::{Device, threads};
+use super::variant::Pass;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Dims, WALKERS};
+
+impl<A: Accelerator> Device<A> {
+    /// What tables of receivers need to know of the shots.
+    fn of_lists(&self) -> (&Sizes, usize) {
+        (&self.sizes, self.distance.get())
+    }
+
+    /// The end of a step, whose velocities may lie apart from its state: what runs at the receivers goes on, and the record at this
+    /// address gets their numbers.
+    pub fn record(&self, state: u64, velocity: u64, record: u64) -> Result<(), Error> {
+        let lists = self.points.read(self.of_lists(), (state, record), velocity);
+        if lists.count == 0 {
+            return Ok(());
+        }
+        let dims = Dims {
+            grid: [lists.count as usize, 1, 1],
+            threads: READERS,
+            shared: READERS * size_of::<f32>(),
+        };
+        if self.points.read_stresses() {
+            self.end_exchange()?;
+        }
+        // SAFETY: the tables name cells of the fields; the record has a number for each list. What travels behind a step otherwise are
+        // stresses, which no receiver reads.
+        unsafe { self.launch_meanwhile(Pass::Extract, dims, &lists) }
+    }
+
+    /// The transpose, as far as stresses; velocities come in [`Device::step_back`]. The adjoint of the record is used up.
+    pub fn record_back(&self, args: &Args, record: u64) -> Result<(), Error> {
+        let state = args.velocity;
+        let numbers = self.points.read(self.of_lists(), (state, record), state);
+        if self.sizes.runs && numbers.count > 0 {
+            let dims = threads(numbers.count as usize, WALKERS);
+            // SAFETY: there are as many numbers at the receivers as lists.
+            unsafe { self.launch(Pass::ReadingsBack, dims, &numbers)? };
+        }
+        self.spread(args, record, Fields::Stresses)
+    }
+
+    /// The same of velocities.
+    pub fn velocities_back(&self, args: &Args, record: Option<u64>) -> Result<(), Error> {
+        record.map_or(Ok(()), |record| self.spread(args, record, Fields::Velocities))
+    }
+
+    /// Adds the adjoint of the readings of a record to the cells that were read.
+    fn spread(&self, args: &Args, record: u64, to: Fields) -> Result<(), Error> {
+        let mut cells = self
+            .points
+            .read_back(self.of_lists(), (args.velocity, record), to);
+        if cells.count == 0 {
+            return Ok(());
+        }
+        if matches!(to, Fields::Velocities) && self.sizes.surface == 0 {
+            (cells.density, cells.stride) = (args.grid.density, args.grid.stride);
+            (cells.after, cells.gradient) = (args.after, args.buoyancy);
+        }
+        // SAFETY: the tables name cells of the fields, each once, and numbers of the record.
+        unsafe { self.launch(Pass::Spread, threads(cells.count as usize, WALKERS), &cells) }
+    }
+}
