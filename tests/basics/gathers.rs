@@ -342,3 +342,45 @@ fn offsets_of_midpoint_gathers_alternate() {
         assert!(largest_difference(bench.reals("line.rsf"), [1.0; 5]) < 3e-4);
     }
 }
+
+/// Axis 3 counts midpoints: d2/d3 of the axes says nothing about sets of offsets.
+#[test]
+fn gathers_whose_third_axis_counts() {
+    let bench = Bench::new();
+    let formula = bell("x1-sqrt(0.25+x2*x2/4e6)");
+    bench.run(&format!(
+        "sfmath n1=251 d1=0.004 n2=24 d2=50 o2=100 label2=offset n3=20 label3=cdp output='{formula}' > cmp.rsf; sfmath n1=251 d1=0.004 n2=20 output=2000 > v.rsf"
+    ));
+    let stack = |words: &str| {
+        bench.run(&format!(
+            "sfnmo < cmp.rsf velocity=v.rsf half=n {words} 2> said > flat.rsf; sfstack < flat.rsf > s.rsf"
+        ));
+        let peaks = doubles(&bench, "s.rsf");
+        let peak = |trace: &[f64]| trace.iter().copied().max_by(f64::total_cmp);
+        let least = peaks.chunks(251).filter_map(peak).min_by(f64::total_cmp);
+        let said = String::from_utf8(bench.bytes("said")).unwrap();
+        (least.unwrap_or_default(), said)
+    };
+    let (least, said) = stack("");
+    assert!(least < 0.97, "{least}");
+    assert!(
+        said.contains("CDPtype=25 is assumed from d2=50 and d3=1 (d2/d3/2, for half=n): the offsets of each gather of axis 3 are shifted by 2 from those of the one before, 25 in turn; CDPtype=1 is right where"),
+        "{said}"
+    );
+    let (least, said) = stack("CDPtype=1");
+    assert!(least > 0.998, "{least}");
+    assert_eq!(said, "");
+    // The word is the same in the header, and in the other programs.
+    bench.run("sfput < cmp.rsf CDPtype=1 > told.rsf");
+    for program in [
+        "sfnmostretch v0=2000",
+        "sfmutter v0=2000",
+        "sfvscan v0=1500 dv=100 nv=6",
+    ] {
+        bench.run(&format!("{program} < cmp.rsf half=n CDPtype=1 > a.rsf; {program} < told.rsf half=n > b.rsf; {program} < cmp.rsf half=n > c.rsf 2> said; grep -q CDPtype=25 said"));
+        assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"), "{program}");
+        assert!(bench.reals("a.rsf") != bench.reals("c.rsf"), "{program}");
+    }
+    let told = bench.refused("sfnmo < cmp.rsf velocity=v.rsf CDPtype=0 > o.rsf");
+    assert!(told.contains("CDPtype= got `0`"), "{told}");
+}

@@ -101,7 +101,7 @@ fn traces_go_into_the_bins_of_their_keys() {
     let bench = Bench::new();
     survey(&bench, "x=0:300:100 z=5");
     bench.run("sfsegywrite < data.rsf tape=a.sgy format=5 sou=sou.rsf rec=rec.rsf; sfsegyread tape=a.sgy tfile=t.rsf > d.rsf");
-    bench.run("sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr > a.rsf; sfintbin < d.rsf head=t.rsf xkey=2 ykey=3 > b.rsf; sftransp < a.rsf plane=23 > c.rsf");
+    bench.run("sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr > a.rsf; sfintbin < d.rsf head=t.rsf xkey=2 ykey=3 > b.rsf; sftransp < a.rsf plane=23 > c.rsf; sfget < a.rsf CDPtype | grep -q CDPtype=1");
     assert_eq!(bench.reals("a.rsf"), bench.reals("data.rsf"));
     let axes = bench.axes("a.rsf", 3);
     assert_eq!(

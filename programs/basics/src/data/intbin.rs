@@ -14,7 +14,9 @@ pub static SPEC: Program = Program {
     comments: "head= holds the headers of the traces, as sfsegyread writes them to tfile=. Axis 2 of the output counts the values of the key \
 xk=, axis 3 those of yk=, from the smallest to the largest, or between xmin=, xmax=, ymin= and ymax=. A bin without a trace holds zeros; of several \
 traces in a bin the last is taken. mask= gets 1 for bins with a trace and 0 for others, map= the number of the trace, counted from 0, or -1.\n\n\
-A bin is one unit of its key wide: offsets that are 25 m apart are divided before, as by sfheadermath output=offset/25 key=offset.\n\n\
+A bin is one unit of its key wide: offsets that are 25 m apart are divided before, as by sfheadermath output=offset/25 key=offset. Axes 2 and 3 then \
+count, and sfput gives axis 2 its offsets back: sfput o2=100 d2=25 label2=Offset unit2=m, if 4 is its first number. The header gets CDPtype=1, which tells sfnmo, \
+sfnmostretch, sfvscan and sfmutter that all gathers have the offsets of axis 2 (chapter 8 makes a stack so). Where offsets are irregular, those programs take offset=.\n\n\
 Differs from Madagascar: there is no inv=, and the input must be a file.",
     example: "sfsegyread tape=line.sgy tfile=t.rsf > d.rsf; sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr > shots.rsf",
     params: &PARAMS,
@@ -107,6 +109,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.set_axis(i, axis);
     }
     output.set_rank(3);
+    output.put_int("CDPtype", 1);
     by_kind!(input.format().kind, sort(&mut input, &mut output, n, &map))?;
     output.finish()?;
     for (key, filled) in [("map", None), ("mask", Some(1))] {

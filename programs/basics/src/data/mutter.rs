@@ -17,8 +17,9 @@ pub static SPEC: Program = Program {
 half=y, since axis 2 then holds half-offsets. The weight is 0 for t < slope0 x, 1 for t > tp + slopep x, and in between \
 a squared sine. inner=y mutes the other side: the weight is 0 for t > slope0 x and 1 for t < tp + slopep x (with a \
 negative tp). hyper=y uses the squares of t, x and both slopes.\n\n\
-In midpoint gathers on three axes whose d3 is smaller than the offsets require, traces alternate between sets of \
-offsets; CDPtype (from the header, otherwise d2/d3) is the number of sets.\n\n\
+In midpoint gathers on three axes whose d3 is smaller than the offsets require, traces alternate between CDPtype sets of \
+offsets. Where neither CDPtype= nor the header says how many, it is d2/d3, with half=n half of that, and a warning says so: right where axis 3 has the unit of axis 2, \
+wrong where it counts midpoints. CDPtype=1 says that every gather has the offsets of axis 2, as those of sfintbin do, whose header says so.\n\n\
 offset= takes the offsets of field data from the headers that sfsegyread writes: sfheadermath < headers.rsf \
 output=offset | sfdd type=float > offset.rsf. If no sample is muted, or all are, a warning says so.\n\n\
 Differs from Madagascar: if the taper has no width, samples on its edge are not changed (there they become not a \
@@ -27,7 +28,7 @@ number).",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 12] = [
+static PARAMS: [Param; 13] = [
     Param::float("v0")
         .default("1.45")
         .doc("velocity v0; slope0 is 1/v0"),
@@ -62,7 +63,17 @@ static PARAMS: [Param; 12] = [
     Param::input("offset")
         .default_text("axis 2")
         .doc("offsets, one real number for every trace of a gather or of all gathers"),
+    CDP_TYPE,
 ];
+
+/// How many sets of offsets gathers alternate between.
+pub(super) const CDP_TYPE: Param = Param::int("CDPtype")
+    .default_text("of the header, else d2/d3")
+    .range("1 to 1048576", Some(1.0), Some(MOST_SETS as f64))
+    .doc("sets of offsets that the gathers of axis 3 alternate between; 1: all have the offsets of axis 2");
+
+/// Most of them.
+const MOST_SETS: i64 = 1 << 20;
 
 /// Labels of an axis whose samples are numbers of traces: those of the modelling programs and of sfsegyread.
 const NUMBERS: [&str; 3] = ["r", "Receiver", "Trace"];
@@ -198,27 +209,40 @@ pub(super) fn of_axis(job: &Job, input: &Input) -> Result<Offsets> {
             axis.o + axis.d
         ));
     }
-    let mut sets = 1;
-    if let Some(d3) = input.header().float("d3") {
-        let ratio = axis.d / d3;
-        let near = if job.flag("half")? { ratio } else { 0.5 * ratio } + 0.5;
-        if near >= 2.0 && near.is_finite() {
-            sets = input.header().large_int("CDPtype").unwrap_or(near as i64);
-            ensure!(
-                (1..1 << 20).contains(&sets),
-                "CDPtype={sets}: traces can alternate between 1 and {} sets of offsets (d2={}, d3={d3})",
-                1 << 20,
-                axis.d
-            );
-            job.say(&format!("CDPtype={sets}"));
-        }
-    }
+    let sets = sets(job, input, axis.d)?;
     let shift = axis.d / sets as f32;
     Ok(Offsets {
         values: (0..axis.n).map(|i| axis.o + i as f32 * axis.d).collect(),
         gather: axis.n as u64,
         shifts: (0..sets).map(|i| shift * i as f32).collect(),
     })
+}
+
+/// Between how many sets of offsets, `d2` apart, the gathers of axis 3 alternate.
+fn sets(job: &Job, input: &Input, d2: f32) -> Result<i64> {
+    if let Some(sets) = job.int_opt("CDPtype")? {
+        return Ok(sets);
+    }
+    let d3 = input.header().float("d3").unwrap_or(f32::INFINITY);
+    let half = job.flag("half")?;
+    let near = d2 / d3 * if half { 1.0 } else { 0.5 } + 0.5;
+    if near < 2.0 || !near.is_finite() {
+        return Ok(1);
+    }
+    let told = input.header().large_int("CDPtype");
+    let sets = told.unwrap_or(near as i64);
+    ensure!(
+        (1..=MOST_SETS).contains(&sets),
+        "CDPtype={sets}: traces can alternate between 1 and {MOST_SETS} sets of offsets (d2={d2}, d3={d3})"
+    );
+    if told.is_none() && input.axis(3).n > 1 {
+        let rule = if half { "d2/d3" } else { "d2/d3/2, for half=n" };
+        job.warn(&format!(
+            "CDPtype={sets} is assumed from d2={d2} and d3={d3} ({rule}): the offsets of each gather of axis 3 are shifted by {} from those of the one before, {sets} in turn; CDPtype=1 is right where every gather has the offsets of axis 2, or axis 3 counts midpoints",
+            d2 / sets as f32
+        ));
+    }
+    Ok(sets)
 }
 
 impl Mute {

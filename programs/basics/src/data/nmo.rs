@@ -5,7 +5,7 @@ use std::f32::consts::FRAC_PI_2;
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Job, Kind, Param, Program};
 
-use super::mutter::offsets;
+use super::mutter::{CDP_TYPE, offsets};
 use super::spline::Spline;
 use super::stretch::inside;
 use super::{cube, lines};
@@ -18,20 +18,21 @@ pub static SPEC: Program = Program {
     comments: "Sample t of a trace at offset x becomes what a cubic spline finds at sqrt(t^2 + (x^2-h0^2)/v(t)^2), and 0 beyond the ends of the \
 trace. velocity= has the time axis of the data and one trace for every gather. With half=y axis 2 (or offset=) and h0 are half-offsets. Where \
 the traveltime grows by less than 1-str of the time, and everywhere above, the trace is muted; the next mute samples are tapered by a squared sine.\n\n\
-In midpoint gathers on three axes traces can alternate between CDPtype sets of offsets, as in sfmutter.\n\n\
+In midpoint gathers on three axes traces can alternate between CDPtype sets of offsets, as in sfmutter; CDPtype=1: every gather has the same.\n\n\
 Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, s=, a= and mask=; values agree where waves are sampled well, and the edge of \
 the mute can differ by samples.",
     example: "sfnmo < cmp.rsf velocity=vnmo.rsf half=n | sfstack > stack.rsf",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 8] = [
+static PARAMS: [Param; 9] = [
     Param::input("velocity")
         .required()
         .doc("velocity, or slowness, on the time axis of the data"),
     Param::input("offset")
         .default_text("axis 2")
         .doc("offsets, one for every trace of a gather or of all gathers"),
+    CDP_TYPE,
     Param::bool("half")
         .default("y")
         .doc("y: offsets are half-offsets"),

@@ -23,11 +23,12 @@ Differs from Madagascar: the spline is a natural one over the whole trace, witho
     params: &NMO_PARAMS,
 };
 
-static NMO_PARAMS: [Param; 7] = [
+static NMO_PARAMS: [Param; 8] = [
     Param::float("v0").required().doc("velocity"),
     Param::bool("half")
         .default("y")
         .doc("y: axis 2 holds half-offsets"),
+    mutter::CDP_TYPE,
     INV,
     NOUT,
     DENS,

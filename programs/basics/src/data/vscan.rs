@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job, Kind, Output, Param, Program};
 
 use super::cube;
-use super::mutter::offsets;
+use super::mutter::{CDP_TYPE, offsets};
 use super::spline::Spline;
 use super::stretch::stretch;
 
@@ -25,7 +25,7 @@ Differs from Madagascar: the spline is a natural one over the whole trace, witho
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 18] = [
+static PARAMS: [Param; 19] = [
     Param::float("v0")
         .default_text("of the header")
         .doc("first velocity"),
@@ -56,6 +56,7 @@ static PARAMS: [Param; 18] = [
     Param::input("offset")
         .default_text("axis 2")
         .doc("offsets, one for every trace of a gather or of all gathers"),
+    CDP_TYPE,
     Param::input("mask")
         .default_text("none")
         .doc("an integer for every trace of a gather or of all gathers; a trace with 0 is left out"),
