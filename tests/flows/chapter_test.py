@@ -103,6 +103,17 @@ class Chapters(Scratch):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(os.path.exists(self.path("x.rsf")))
 
+    def test_a_folder_without_flow_builds_nothing(self):
+        for folder in (self.folder, os.path.join(USER, "00-install")):
+            run = subprocess.run([os.path.join(TOP, "sconsw")], cwd=folder, env=clean(os.environ), capture_output=True, text=True, timeout=60)
+            self.assertEqual(run.returncode, 1)
+            self.assertIn(f"there is no SConstruct in this folder, {folder}:", run.stderr)
+            self.assertIn(f"the suite is built in {TOP}: cd to one of them", run.stderr)
+            self.assertEqual(run.stdout, "")
+        # The help of the suite and a folder named by -C are there for everybody.
+        self.assertIn("scons notebooks", self.run_flows("--help").stdout)
+        self.assertIn("/flow", self.run_flows("-C", os.path.dirname(self.write("flow/SConstruct", "print(Dir('.').abspath)"))).stdout)
+
     def test_letters_of_madagascars_flows(self):
         self.flows("""
             text = ch2uni('\\u00e9') + ch2uni(b'\\xc3\\xa9') + ch2uni(233)

@@ -83,6 +83,25 @@ class Handouts(Scratch):
             total += len(run)
         self.assertGreaterEqual(total, 55)
 
+    def test_folders_of_notebooks_can_be_given_away(self):
+        """Files are copies, tables find their module, and cells in a folder without SConstruct end with a sentence."""
+        made = [os.path.dirname(path) for path in handouts.make(TOP, self.folder)]
+        links = [name for folder in made for name in os.listdir(folder) if os.path.islink(os.path.join(folder, name))]
+        self.assertEqual(links, [])
+        code = "import runpy, sys; sys.argv = ['table.py']; runpy.run_path('table.py', run_name='imported'); import page_table"
+        tables = [folder for folder in made if os.path.exists(os.path.join(folder, "table.py"))]
+        self.assertGreater(len(tables), 3)
+        for folder in tables:
+            done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=clean(os.environ), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        os.remove(self.path("01-first-shot", "SConstruct"))
+        done = subprocess.run(
+            [sys.executable, os.path.join(os.path.dirname(__file__), "cells.py"), self.path("01-first-shot", "01-first-shot.ipynb")],
+            env=dict(clean(os.environ), PATH=TOP + os.pathsep + os.environ["PATH"]), capture_output=True, text=True, timeout=60,
+        )
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("there is no SConstruct in this folder", done.stdout)
+
     def test_the_first_chapter_runs(self):
         handouts.make(TOP, self.folder)
         shown = self.run_cells(self.path("01-first-shot", "01-first-shot.ipynb"))

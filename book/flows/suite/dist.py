@@ -110,6 +110,8 @@ class Tree:
             self._read(os.path.join(flows, "python", name), os.path.join(install.PYTHON, name))
         for name in book_files(top):
             self._read(os.path.join(top, name), os.path.join("share", "sifaka", name))
+            if name.endswith("table.py"):
+                self._read(handouts.PAGE_TABLE, os.path.join("share", "sifaka", os.path.dirname(name), os.path.basename(handouts.PAGE_TABLE)))
         for chapter in chapters.find(os.path.join(top, "book")):
             if chapter.name.startswith("user") and chapter.text():
                 name = os.path.join("share", "sifaka", "book", chapter.name, os.path.basename(chapter.name) + ".ipynb")

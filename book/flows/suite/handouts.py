@@ -3,6 +3,7 @@ import ast
 import json
 import os
 import re
+import shutil
 
 from . import chapters
 
@@ -30,6 +31,10 @@ print(flow.stdout[-1000:])
 flow.check_returncode()"""
 PICTURE = """from IPython.display import Image
 Image("{}")"""
+
+
+# Tables of chapters are made by it: beside them, Python finds it without a checkout.
+PAGE_TABLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pages", "page_table.py")
 
 
 # The section of a page that a class may get later.
@@ -123,7 +128,7 @@ def make(top, folder, answers=True):
         part, name = chapter.name.split(os.sep)[0], os.path.basename(chapter.name)
         if part != "user" or not chapter.text():
             continue
-        chapters.mirror(chapter, os.path.join(folder, name))
+        _copy(chapter, os.path.join(folder, name))
         page, apart = without_answers(chapter.text())
         if not answers:
             # The page of the chapter has the answers, too.
@@ -134,6 +139,16 @@ def make(top, folder, answers=True):
         made.append(os.path.join(folder, name, f"{name}.ipynb"))
         _write(made[-1], json.dumps(notebook(chapter, answers), indent=1, ensure_ascii=False) + "\n")
     return made
+
+
+def _copy(chapter, folder):
+    """Copies the chapter's files, so that the folder can be given away, with the module that its table is made by."""
+    for name in chapter.files():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copy(os.path.join(chapter.source, name), path)
+    if any(name.endswith("table.py") for name in chapter.files()):
+        shutil.copy(PAGE_TABLE, folder)
 
 
 def _write(path, text):
