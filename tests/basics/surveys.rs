@@ -284,3 +284,45 @@ fn slices_layers_and_gains() {
     bench.run("sftpow < ramp.rsf tpow=2 > a.rsf; sfpow < ramp.rsf pow1=2 > b.rsf");
     assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"));
 }
+
+/// Coordinates far from their origin lose digits in four bytes, which is told where points are made.
+#[test]
+fn coordinates_that_four_bytes_round_are_told() {
+    let bench = Bench::new();
+    let becomes =
+        "becomes 4728900.5, for a coordinate has four bytes: subtract an origin nearby from all coordinates";
+    let told = bench.said("sfpoints x=300000.3 y=4728900.3 z=3 > p.rsf");
+    assert!(
+        told.contains(&format!("sfpoints: warning: y=4728900.3 {becomes}")),
+        "{told}"
+    );
+    let told = bench.said("printf '6,4728900.3,0\\n6,4728800,0\\n' | sfcsv2rsf > p.rsf");
+    assert!(told.contains(&format!("line 1: y=4728900.3 {becomes}")), "{told}");
+    // Kilometres, 10 m apart.
+    let told = bench.said("sfpoints x=4728.9003:4729.9:0.01 z=0 > p.rsf");
+    assert!(told.contains("warning: x=4729."), "{told}");
+    // Ships move far.
+    let told = bench.said("sfpoints x=0.1 z=0 n=2 dx=4728900.2 > p.rsf");
+    assert!(told.contains("x=4728900.3"), "{told}");
+    for fine in [
+        "sfpoints x=0:2000:12.5 y=0.1 z=3.3 n=30 dx=12.7",
+        "sfpoints x=4728900.5 z=0",
+        "printf '4e15,-1.3e15,1\\n' | sfcsv2rsf",
+        "printf '3.14159265358979,2.71828182845904\\n3.141592653589,2.7\\n' | sfcsv2rsf",
+    ] {
+        assert_eq!(bench.said(&format!("{fine} > p.rsf")), "", "{fine}");
+    }
+    // Headers of SEG-Y hold nine digits.
+    bench.run("sfpoints x=0 y=0 z=0 > s.rsf; sfpoints x=0:30:10 y=0:60:20 z=0.03 > r.rsf; sfmath n1=5 n2=4 output=1 > d.rsf; sfsegywrite < d.rsf tape=a.sgy sou=s.rsf rec=r.rsf");
+    let mut bytes = bench.bytes("a.sgy");
+    for trace in 0..4 {
+        let at = 3600 + trace * (240 + 20) + 84;
+        bytes[at..at + 4].copy_from_slice(&(472_890_031_i32 + 2000 * trace as i32).to_be_bytes());
+    }
+    bench.put("b.sgy", bytes);
+    let told = bench.said("sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf > o.rsf");
+    assert!(
+        told.contains("receiver 1: y=4728900.31 becomes 4728900.5"),
+        "{told}"
+    );
+}

@@ -59,6 +59,15 @@ class Runs(Scratch):
             data = sifaka.run("sfewefd2d-gpu", wave, ccc=self.path("ccc.rsf"), den=den, device="cpu", **points)
         self.assertEqual((data.dims, list(data.component.values)), (("t", "component", "r"), ["z", "x"]))
 
+    def test_coordinates_that_four_bytes_round(self):
+        with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5, for a coordinate has four bytes: subtract an origin") as caught:
+            sifaka.points(x=[0, 10], y=4728900.3, z=0)
+        self.assertEqual(caught.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sifaka.points(x=np.arange(0, 300, 12.7), z=0.1)
+            sifaka.points(x=[], z=0)
+
     def test_the_order_of_dimensions_does_not_matter(self):
         vp = sifaka.grid(np.linspace(2500, 3500, 41)[:, None] + np.zeros(61), z=(0, 10), x=(0, 10))
         words = lambda model: dict(vp=model, vs=model / 1.8, den=0 * model + 2200)

@@ -13,6 +13,8 @@ try:
 except ImportError as fault:
     raise ImportError("sifaka needs xarray: pip install xarray") from fault
 
+from ._messages import warn
+
 Source = Union[str, "os.PathLike[str]", BinaryIO]
 # The axes of a grid in the order of an array, of which RSF's first axis is the last.
 SPACE = ("y", "x", "z")
@@ -71,12 +73,27 @@ def points(**coordinates: Any) -> np.ndarray:
     order = [name for name in ("x", "y", "z") if name in coordinates]
     if len(order) != len(coordinates) or len(order) < 2:
         raise ValueError(f"points have x, z or x, y, z, and these are named: {', '.join(coordinates) or 'none'}")
-    lists = [np.atleast_1d(np.asarray(coordinates[name], dtype="f4")) for name in order]
+    exact = [np.atleast_1d(np.asarray(coordinates[name], dtype="f8")) for name in order]
+    _tell_rounding(order, exact)
+    lists = [values.astype("f4") for values in exact]
     try:
         return np.stack(np.broadcast_arrays(*lists), axis=-1)
     except ValueError:
         told = " and ".join(f"{name} has {', '.join(map(str, values.shape))} numbers" for name, values in zip(order, lists))
         raise ValueError(f"{told}: give as many of each, or one for all points") from None
+
+
+def _tell_rounding(names: list[str], lists: list[np.ndarray]) -> None:
+    """Warns of coordinates that four bytes round by more than 0.01 or a thousandth of the distance between points, as sfpoints does."""
+    for name, values in zip(names, lists):
+        off = np.where(np.abs(values) < 1000, 0, np.abs(values - values.astype("f4")))
+        spacing = np.ptp(values) / max(values.size - 1, 1) if values.size else 0
+        if values.size and off.max() > min(0.01, 1e-3 * spacing or 0.01):
+            worst = values.flat[off.argmax()]
+            warn(
+                f"{name}={worst:.12g} becomes {np.float32(worst)}, for a coordinate has four bytes: subtract an origin nearby from all coordinates, "
+                "those of the model included"
+            )
 
 
 @xarray.register_dataarray_accessor("sifaka")

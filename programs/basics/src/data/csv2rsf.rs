@@ -3,6 +3,8 @@
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Axis, Job, Kind, Param, Program};
 
+use super::rounding::Rounding;
+
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfcsv2rsf",
@@ -11,7 +13,8 @@ pub static SPEC: Program = Program {
     comments: "Numbers are separated by commas, semicolons, tabs or blanks; which of them is found from the table, or \
 given by delimiter=. Empty lines and everything after # are ignored. A text with two columns (x and z) or three (x, y \
 and z) gives the points that sou= and rec= of the modelling programs read. Lines of different lengths are an error \
-unless trunc= is given.\n\n\
+unless trunc= is given. The output has four bytes a number: where that moves a point (columns x, z or x, y, z) by more than 0.01 or a thousandth of the \
+distance between points, as coordinates of UTM are, a warning says so.\n\n\
 Differs from Madagascar: the delimiter is found automatically, # begins a comment, lines of different lengths are not \
 filled with zeros unless trunc=n is given, and a line that holds no number is reported with its line number.",
     example: "sfcsv2rsf < receivers.txt > rec.rsf",
@@ -75,6 +78,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     output.set_axis(1, &axis(1, columns)?);
     output.set_axis(2, &axis(2, rows.len())?);
+    if !integers && (2..=3).contains(&columns) {
+        warn_of_rounding(job, &rows, columns);
+    }
     for (number, row) in rows.iter() {
         if integers {
             output.write_i32(&whole(row, *number)?)?;
@@ -84,6 +90,19 @@ pub fn run(job: &mut Job) -> Result<()> {
         }
     }
     Ok(output.finish()?)
+}
+
+/// Tables of points, which have two or three columns: tells what four bytes do not hold.
+fn warn_of_rounding(job: &Job, rows: &[Row], columns: usize) {
+    let mut rounding = Rounding::default();
+    for column in 0..columns {
+        let key = if columns == 2 { "xz" } else { "xyz" }.as_bytes()[column] as char;
+        rounding.see(
+            |i| format!("line {}: {key}", rows[i].0),
+            rows.iter().map(|(_, row)| row[column]),
+        );
+    }
+    rounding.warn(job);
 }
 
 /// A line's number in the text, counted from 1, and its numbers.

@@ -44,6 +44,7 @@ mod points;
 mod put;
 mod remap1;
 mod ricker1;
+mod rounding;
 mod scale;
 mod segy;
 mod slice;

@@ -3,6 +3,8 @@
 use anyhow::{Context, Result, ensure};
 use rsf_io::{Axis, Job, Param, Program};
 
+use super::rounding::Rounding;
+
 /// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfpoints",
@@ -11,7 +13,9 @@ pub static SPEC: Program = Program {
     comments: "A coordinate is a number, a list of numbers (x=100,250,400) or a range first:last:step, whose last number is \
 included if a step ends there. A single number applies to all points; lists and ranges must have the same length. Axis 1 holds x, z, \
 or with y= x, y, z; axis 2 counts the points.\n\n\
-With n= the points are repeated for n shots on axis 3, and dx=, dy= and dz= move them from shot to shot, as a ship moves its streamer.",
+With n= the points are repeated for n shots on axis 3, and dx=, dy= and dz= move them from shot to shot, as a ship moves its streamer.\n\n\
+Files hold four bytes a number, about seven digits. Of coordinates such as those of UTM an origin is subtracted, from the model's axes, too; where digits are \
+lost by more than 0.01 or a thousandth of the distance between points, a warning says so.",
     example: "sfpoints x=0:2000:10 z=20 > rec.rsf\nsfpoints x=100 z=10 n=20 dx=50 > sou.rsf",
     params: &PARAMS,
 };
@@ -62,6 +66,16 @@ pub fn run(job: &mut Job) -> Result<()> {
         shots.is_some() || lists.iter().all(|(.., step)| *step == 0.0),
         "dx=, dy= and dz= move the points from shot to shot: n= says how many shots there are"
     );
+    let mut rounding = Rounding::default();
+    for (key, list, step) in &lists {
+        let last = (shots.unwrap_or(1) - 1) as f64 * step;
+        rounding.see(|_| key.to_string(), list.iter().map(|x| x + last));
+        rounding.see(
+            |_| key.to_string(),
+            (0..shots.unwrap_or(1)).map(|shot| list[0] + shot as f64 * step),
+        );
+    }
+    rounding.warn(job);
     let mut output = job.output()?;
     output.set_axis(1, &Axis::new(lists.len(), 0.0, 1.0));
     output.set_axis(2, &Axis::new(count, 0.0, 1.0));

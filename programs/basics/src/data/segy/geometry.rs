@@ -4,6 +4,7 @@ use anyhow::{Result, bail, ensure};
 use rsf_io::{Axis, Job};
 
 use super::super::cube;
+use super::super::rounding::Rounding;
 use super::keys::TRACE_HEADER;
 use super::layout::Layout;
 use super::samples::Order;
@@ -190,6 +191,16 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
             .iter()
             .chain(&self.receivers)
             .all(|place| place[1] == y);
+        let mut rounding = Rounding::default();
+        for (name, places) in [("source", &self.sources), ("receiver", &self.receivers)] {
+            for (i, key) in "xyz".chars().enumerate() {
+                rounding.see(
+                    |place| format!("{name} {}: {key}", place + 1),
+                    places.iter().map(|place| place[i]),
+                );
+            }
+        }
+        rounding.warn(job);
         for (name, places, each) in [("sou", &self.sources, 1), ("rec", &self.receivers, self.spread)] {
             let mut output = job.tagged_output(name)?;
             let values = places.iter().flat_map(|place| match plane {

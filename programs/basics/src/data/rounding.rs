@@ -1,0 +1,56 @@
+//! Coordinates that single precision does not hold, as those of UTM far from their origin.
+
+use rsf_io::Job;
+
+/// By as much points may be off: a centimetre, where coordinates are metres.
+const MOST: f64 = 0.01;
+/// By this part of their distance they may be off, if that is less.
+const PART: f64 = 1e-3;
+/// What is larger is no coordinate: moments, for instance, whose last digits nobody knows. Of what is smaller four digits remain behind
+/// the point.
+const COORDINATES: std::ops::Range<f64> = 1e3..1e8;
+
+/// The coordinate that is rounded most, as it is seen.
+#[derive(Default)]
+pub struct Rounding {
+    worst: Option<(String, f64)>,
+}
+
+impl Rounding {
+    /// Looks at a list of one coordinate; `name` says which is which.
+    pub fn see(&mut self, name: impl Fn(usize) -> String, values: impl Iterator<Item = f64> + Clone) {
+        let (mut least, mut most, mut count) = (f64::INFINITY, f64::NEG_INFINITY, 0u32);
+        for value in values.clone() {
+            (least, most, count) = (least.min(value), most.max(value), count + 1);
+        }
+        let spacing = (most - least) / f64::from(count.max(2) - 1);
+        let allowed = if spacing > 0.0 {
+            MOST.min(PART * spacing)
+        } else {
+            MOST
+        };
+        for (i, value) in values.enumerate() {
+            let off = off(value);
+            let before = self.worst.as_ref().map_or(0.0, |(_, worst)| self::off(*worst));
+            if off > allowed && off > before && COORDINATES.contains(&value.abs()) {
+                self.worst = Some((name(i), value));
+            }
+        }
+    }
+
+    /// Warns, where something was seen.
+    pub fn warn(self, job: &Job) {
+        if let Some((name, value)) = self.worst {
+            job.warn(&format!(
+                "{name}={} becomes {}, for a coordinate has four bytes: subtract an origin nearby from all coordinates, those of the model included",
+                (value * 1e4).round() / 1e4,
+                value as f32
+            ));
+        }
+    }
+}
+
+/// How far a number is from its float.
+fn off(value: f64) -> f64 {
+    (value - f64::from(value as f32)).abs()
+}
