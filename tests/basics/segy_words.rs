@@ -92,8 +92,19 @@ fn verb_and_what_is_left_over() {
 fn intervals_without_a_sign() {
     let bench = bench();
     for (binary, own, taken, words) in [
-        (2000, 4000, 0.002, ""),
-        (0, 4000, 0.004, ""),
+        (2000, 2000, 0.002, ""),
+        (
+            2000,
+            4000,
+            0.002,
+            "the sampling interval is that of the binary header, 2000 microseconds; in 1 of the trace headers it is another one, first in that of trace 1, 4000: if those are right, sfput d1=0.004 takes theirs",
+        ),
+        (
+            0,
+            4000,
+            0.004,
+            "is that of the first trace, 4000 microseconds; in 5 of the trace headers it is another one, first in that of trace 2, 2000: if those are right, sfput d1=0.002",
+        ),
         (
             -2000,
             4000,
@@ -129,6 +140,12 @@ fn intervals_without_a_sign() {
         );
         assert_eq!(bench.axes("d.rsf", 2)[0].d, taken, "{binary} {own}");
     }
+    change(&bench, "a.su", "b.su", &[(240 + 16 + 117, 1000)]);
+    let told = bench.said("sfsuread tape=b.su tfile=t.rsf suxdr=y > d.rsf");
+    assert!(
+        told.contains("is that of the first trace, 2000 microseconds; in 1 of"),
+        "{told}"
+    );
 }
 
 #[test]

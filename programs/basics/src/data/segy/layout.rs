@@ -32,6 +32,8 @@ pub struct Layout {
     pub samples: usize,
     /// Sampling in s; 0 where no header has it.
     pub step: f64,
+    /// The header that says it.
+    pub step_of: &'static str,
     /// The sampling is that of eight bytes, which revision 2 has.
     step_is_long: bool,
     /// Bytes before the first trace.
@@ -45,6 +47,15 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Whether the header of a trace has another sampling interval, in microseconds, than the one that is taken: 0 is none, and intervals
+    /// that are negative with a sign are told elsewhere.
+    pub fn other_interval(&self, header: &[u8]) -> Option<usize> {
+        let told = self.order.count(&self.standard(header), DT);
+        let taken = self.step * 1e6;
+        ((1..1 << 15).contains(&told) && taken < 32768.0 && (told as f64 - taken).abs() >= 1.0)
+            .then_some(told)
+    }
+
     /// Bytes of a trace.
     pub fn size(&self) -> usize {
         self.size_of(self.samples)
@@ -91,6 +102,7 @@ pub fn segy_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         coding,
         samples: order.count(&binary, HNS),
         step: order.count(&binary, HDT) as f64 / 1e6,
+        step_of: "the binary header",
         step_is_long: false,
         before: (TEXT_HEADER + BINARY_HEADER) as u64,
         behind: 0,
@@ -169,7 +181,11 @@ fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) 
     let (samples, step) = (layout.order.count(first, NS), layout.order.count(first, DT));
     if !layout.step_is_long {
         let told = (layout.step * 1e6).round() as usize;
-        layout.step = interval(job, told, step) as f64 / 1e6;
+        let taken = interval(job, told, step);
+        if taken != told {
+            layout.step_of = "the first trace";
+        }
+        layout.step = taken as f64 / 1e6;
     }
     let fills = |layout: &Layout| {
         let traces = tape
@@ -336,6 +352,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         coding: Coding::Ieee,
         samples,
         step: order.count(&first, DT) as f64 / 1e6,
+        step_of: "the first trace",
         step_is_long: false,
         before: 0,
         behind: 0,

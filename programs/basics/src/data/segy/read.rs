@@ -174,7 +174,7 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     }
     let size = (size, traces);
     outputs.copy(&mut tape, &layout, &fields, (size, mask.as_deref()))?;
-    outputs.others.tell(job, layout.samples);
+    outputs.others.tell(job, &layout);
     if let Some(map) = &layout.map {
         map.tell(job, outputs.others.changed);
     }
@@ -329,34 +329,65 @@ struct Outputs {
     others: Others,
 }
 
-/// What is odd in headers of traces: those that give another length than all are read with.
+/// What is odd in headers of traces.
 #[derive(Default)]
 struct Others {
-    count: u64,
-    /// Number of the first of them, and its samples.
-    first: (u64, usize),
+    /// Those that give another length than all are read with.
+    lengths: Odd,
+    /// Those that give another sampling interval.
+    intervals: Odd,
     /// Values that the whole numbers of keys do not hold as the map of the headers has them.
     changed: u64,
 }
 
+/// Traces whose headers contradict what all are read with.
+#[derive(Default)]
+struct Odd {
+    count: u64,
+    /// Number of the first of them, and what it says.
+    first: (u64, usize),
+}
+
+impl Odd {
+    fn add(&mut self, trace: u64, told: usize) {
+        if self.count == 0 {
+            self.first = (trace + 1, told);
+        }
+        self.count += 1;
+    }
+}
+
 impl Others {
     fn look(&mut self, layout: &Layout, header: &[u8], trace: u64) {
-        let told = layout.order.count(&layout.standard(&header[..TRACE_HEADER]), NS);
+        let header = &header[..TRACE_HEADER];
+        let told = layout.order.count(&layout.standard(header), NS);
         if told != 0 && told != layout.samples {
-            if self.count == 0 {
-                self.first = (trace + 1, told);
-            }
-            self.count += 1;
+            self.lengths.add(trace, told);
+        }
+        if let Some(told) = layout.other_interval(header) {
+            self.intervals.add(trace, told);
         }
     }
 
-    fn tell(&self, job: &Job, samples: usize) {
-        let Self { count, first, .. } = *self;
+    fn tell(&self, job: &Job, layout: &Layout) {
+        let Odd { count, first } = self.lengths;
         if count > 0 {
             job.warn(&format!(
-                "{count} trace headers give another number of samples than the {samples} with which all traces are read, the first \
+                "{count} trace headers give another number of samples than the {} with which all traces are read, the first \
 is that of trace {} with {}: if their traces are that long, all that follow are wrong (ns= gives another number for all)",
-                first.0, first.1
+                layout.samples, first.0, first.1
+            ));
+        }
+        let Odd { count, first } = self.intervals;
+        if count > 0 {
+            job.warn(&format!(
+                "the sampling interval is that of {}, {} microseconds; in {count} of the trace headers it is another one, first in that of trace {}, {}: \
+if those are right, sfput d1={} takes theirs",
+                layout.step_of,
+                (layout.step * 1e6) as f32,
+                first.0,
+                first.1,
+                first.1 as f32 / 1e6
             ));
         }
     }
