@@ -59,6 +59,26 @@ class Runs(Scratch):
             data = sifaka.run("sfewefd2d-gpu", wave, ccc=self.path("ccc.rsf"), den=den, device="cpu", **points)
         self.assertEqual((data.dims, list(data.component.values)), (("t", "component", "r"), ["z", "x"]))
 
+    def test_axes_that_are_gone_leave_no_name(self):
+        rsfdata.write(self.path("s.rsf"), np.zeros((2, 3, 4, 5), "f4"), [rsfdata.Axis(5, 0, 1, "z"), rsfdata.Axis(4, 0, 1, "x"), rsfdata.Axis(3, 0, 1, "z x y"), rsfdata.Axis(2, 1, 0.1, "Time", "s")])
+        one = sifaka.read(self.path("s.rsf")).isel({"Time": 0, "component": 0}, drop=True)
+        sifaka.write(self.path("one.rsf"), one)
+        found = sifaka.read(self.path("one.rsf"))
+        self.assertEqual(found.dims, ("x", "z"))
+        self.assertEqual([found.sifaka.header.text(key) for key in ("n4", "label4", "unit4", "label3")], ["1", "", "", ""])
+
+    def test_several_results_are_not_one(self):
+        found = {"data": sifaka.grid(1, z=(0, 1, 3), x=(0, 1, 2)), "misfit": np.ones(1)}
+        told = r"these are several results \(data, misfit\): take one, as found\['data'\]"
+        for use in (
+            lambda: sifaka.write(self.path("x.rsf"), found),
+            lambda: sifaka.run("sfattr", found),
+            lambda: sifaka.run("sfvsfd2d-gpu", vp=found),
+            lambda: sifaka.run("sfvsfd2d-gpu", nt=found),
+        ):
+            with self.assertRaisesRegex(ValueError, told):
+                use()
+
     def test_coordinates_that_four_bytes_round(self):
         with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5, for a coordinate has four bytes: subtract an origin") as caught:
             sifaka.points(x=[0, 10], y=4728900.3, z=0)

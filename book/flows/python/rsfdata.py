@@ -395,7 +395,9 @@ def _text(dataset, form, kind, place, keys):
             axis = dataset.axes[i - 1]
             told.update({f"n{i}": axis.n, f"o{i}": float(axis.o), f"d{i}": float(axis.d), f"label{i}": axis.label, f"unit{i}": axis.unit})
         elif f"n{i}" in dataset.header.keys:
-            told[f"n{i}"] = 1
+            # An axis that is gone leaves no name behind.
+            told.update({f"n{i}": 1, f"o{i}": 0.0, f"d{i}": 1.0})
+            told.update({key: "" for key in (f"label{i}", f"unit{i}") if key in dataset.header.keys})
     size = 0 if form == "ascii" else np.dtype(TYPES[kind]).itemsize
     told.update(keys, data_format=f"{form}_{kind}", esize=size)
     told["in"] = place

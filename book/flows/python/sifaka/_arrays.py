@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import Any, BinaryIO, Union
 
 import numpy as np
@@ -20,8 +21,16 @@ Source = Union[str, "os.PathLike[str]", BinaryIO]
 SPACE = ("y", "x", "z")
 
 
+def one(found: Any) -> None:
+    """Refuses several results in place of one."""
+    if isinstance(found, Mapping):
+        name = "data" if "data" in found else next(iter(found), "data")
+        raise ValueError(f"these are several results ({', '.join(map(str, found))}): take one, as found[{str(name)!r}]")
+
+
 def dataset(found: Any) -> rsfdata.Dataset:
     """The RSF dataset of an array, a DataArray or a Dataset. Dimensions called z, x and y are put in the order of RSF files."""
+    one(found)
     if isinstance(found, rsfdata.Dataset):
         return found
     if isinstance(found, xarray.DataArray):

@@ -18,7 +18,7 @@ import numpy as np
 import rsfdata
 import xarray
 
-from ._arrays import dataset
+from ._arrays import dataset, one
 from ._messages import HERE, in_python, warn
 
 # Inputs of whole numbers; all other parameters that name datasets are real ones.
@@ -158,6 +158,7 @@ class Call:
 
     def _word(self, key: str, value: Any) -> str:
         kind = self.params.get(key, {}).get("type", "")
+        one(value)
         if self._role(key) == "output" and value is True:
             self.outputs[key] = os.path.join(self.folder, f"{key}.rsf")
             return self.outputs[key]
