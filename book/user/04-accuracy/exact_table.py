@@ -2,8 +2,8 @@
 import os
 import sys
 
-# The folder of the book, through the links of the build folder, too
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 2))
+# Where page_table.py lies in the book, through the links of the build folder, too; in a copy rsf.proj names the folder
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 2, "flows", "pages"))
 import page_table
 
 HEAD = "| time step | steps | misfit | misfit with tdc=y |"
