@@ -103,6 +103,14 @@ fn what_is_no_adjoint_fails() {
             "cannot start ./nothing",
         ),
         ("sfdottest mod=m.rsf dat=d.rsf", "no program is named"),
+        (
+            "sfdottest sfscale mod=m.rsf dat=d.rsf dscale=3",
+            "sfscale has no adj=, so it is no linear operator with an adjoint",
+        ),
+        (
+            "sfdottest sfvsfd2d-gpu mod=m.rsf dat=d.rsf",
+            "sfvsfd2d-gpu has no adj=",
+        ),
         ("sfdottest sfcausint dat=d.rsf", "missing: mod="),
         ("sfconjgrad mod=m.rsf < d.rsf", "no program is named"),
         (

@@ -77,6 +77,6 @@ fn short(name: &str) -> &str {
     name.strip_prefix("sf").unwrap_or(name)
 }
 
-fn find(word: &str) -> Option<(&'static Program, Run)> {
+pub(crate) fn find(word: &str) -> Option<(&'static Program, Run)> {
     programs().find(|(program, _)| short(program.name) == short(word))
 }

@@ -25,6 +25,7 @@ impl Operator {
                 job.program()
             );
         };
+        refuse_without_adj(program, words)?;
         let keys = job.keys().iter().filter(|(key, _)| key != "adj");
         let keys = keys.map(|(key, value)| {
             let mut word = OsString::from(format!("{key}="));
@@ -97,6 +98,39 @@ parameters, such as shots=, may say how many)",
         );
         Ok(taken)
     }
+}
+
+/// The modelling programs of the suite that are no linear operators, by the beginnings of their names: none of them has adj=.
+const NONLINEAR: [&str; 11] = [
+    "sfewefd",
+    "sfvsfd",
+    "sfvsgrad",
+    "sfvsrtm",
+    "sfsem2d",
+    "sfsem3d",
+    "sfsemgrad",
+    "sfstiffness",
+    "sflayers",
+    "sfupscale",
+    "sfhexmesh",
+];
+
+/// Refuses a program of the suite, named without a folder, that has no adj=: it would be called twice with the same meaning.
+fn refuse_without_adj(program: &OsString, words: &[OsString]) -> Result<()> {
+    let name = program.to_string_lossy();
+    let name = match (name.as_ref(), words.first()) {
+        ("sfbasics", Some(word)) => word.to_string_lossy(),
+        _ => name,
+    };
+    let lacks = match crate::find(&name) {
+        Some((known, _)) => known.params.iter().all(|param| param.name != "adj"),
+        None => NONLINEAR.iter().any(|start| name.starts_with(start)),
+    };
+    ensure!(
+        !lacks,
+        "{name} has no adj=, so it is no linear operator with an adjoint"
+    );
+    Ok(())
 }
 
 /// Refuses what is no dataset of floats with so many elements.
