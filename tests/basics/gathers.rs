@@ -384,3 +384,12 @@ fn gathers_whose_third_axis_counts() {
     let told = bench.refused("sfnmo < cmp.rsf velocity=v.rsf CDPtype=0 > o.rsf");
     assert!(told.contains("CDPtype= got `0`"), "{told}");
 }
+
+/// What the last axis was called is not said twice.
+#[test]
+fn axes_that_are_gone_leave_no_name() {
+    let bench = Bench::new();
+    hyperbola(&bench);
+    bench.run("sfspray < cmp.rsf axis=3 n=2 label=cdp unit=m | sfstack > s.rsf; sfin s.rsf > told; grep -q 'label2=\"cdp\"' told; ! grep -q label3=.cdp told");
+    bench.run("sfvscan < cmp.rsf semblance=y half=n v0=1.5 dv=0.1 nv=11 | sfspray axis=3 n=2 label=cdp | sfpick > p.rsf; sfin p.rsf > told; grep -q 'label2=\"cdp\"' told; ! grep -q label3=.cdp told");
+}

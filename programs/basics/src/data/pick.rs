@@ -67,7 +67,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let mut output = job.output()?;
     cube::write_axes(&mut output, &axes);
-    output.set_rank(axes.len());
+    output.end_axes(axes.len());
     for (key, text) in [("label", &across.label), ("unit", &across.unit)] {
         text.iter().for_each(|text| output.put_text(key, text));
     }

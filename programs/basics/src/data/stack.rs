@@ -161,7 +161,7 @@ fn all(job: &mut Job, way: Way) -> Result<()> {
     };
     let mut output = job.output()?;
     cube::write_axes(&mut output, &axes);
-    output.set_rank(axes.len());
+    output.end_axes(axes.len());
     match input.format().kind {
         Kind::Float => stack::<f32>(&mut input, &mut output, &plan)?,
         Kind::Complex => stack::<Complex>(&mut input, &mut output, &plan)?,

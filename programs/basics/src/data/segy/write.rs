@@ -340,7 +340,7 @@ fn headers(job: &mut Job, traces: u64) -> Result<Option<Input>> {
     let (keys, least) = (input.axis(1).n as u64, trace_fields().len() as u64);
     ensure!(
         keys >= least && input.len() == keys * traces,
-        "{} holds {} of {keys} keys, but {traces} traces need one header each, of {least} keys or more",
+        "{} holds the headers of {} traces, with {keys} keys each, but {traces} traces need one header each, of {least} keys or more",
         input.name(),
         input.len().checked_div(keys).unwrap_or(0)
     );
