@@ -23,7 +23,7 @@ pub const TDC: Param = Param::bool("tdc").default("n").doc(
 pub const CLOCK: &str = "clock";
 
 /// Share of its largest value with which a history begins at most.
-const AT_REST: f64 = 0.03;
+pub const AT_REST: f64 = 0.03;
 
 /// Share of a history that its transform may lose. A rate of Brune's whose largest value comes after ten steps loses 0.4 %.
 const LOST: f64 = 0.01;
@@ -39,12 +39,25 @@ pub struct Timing {
     pub dt: f64,
     /// Of the sources.
     pub band: Band,
+    /// Share of their largest value with which series of samples begin at most.
+    pub begins: f64,
     /// The correction, with `tdc=y`.
     pub exact: Option<ExactTime>,
 }
 
+/// Share of its largest value with which a series begins.
+pub fn first_share(series: impl Iterator<Item = f32> + Clone) -> f64 {
+    let first = series.clone().next().map_or(0.0, f32::abs);
+    let largest = series.fold(0.0f32, |most, x| most.max(x.abs()));
+    if largest > 0.0 {
+        f64::from(first) / f64::from(largest)
+    } else {
+        0.0
+    }
+}
+
 impl Timing {
-    /// Of a run of so many steps of a time step whose sources have these series, the first sample of each at a time in steps, and this
+    /// Of a run of so many steps of a time step whose sources have these series, the first sample of each at a time in steps, this
     /// band; the series get exact time where it is asked for.
     ///
     /// # Errors
@@ -61,7 +74,24 @@ impl Timing {
             steps,
             dt,
             band,
+            begins: 0.0,
             exact,
+        })
+    }
+
+    /// The same with sources that begin with this share of their largest value.
+    pub fn beginning(self, begins: f64) -> Self {
+        Self { begins, ..self }
+    }
+
+    /// Advice for sources whose band is that of the jump with which they begin, not that of their waves.
+    pub fn jump(&self) -> Option<String> {
+        (self.begins > AT_REST).then(|| {
+            format!(
+                "the wavelet begins with {:.0} % of its largest value, and this jump contains all frequencies, up to {:.4}: delay it, with samples before \
+that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or later), before looking at the grid",
+                100.0 * self.begins, self.band.max
+            )
         })
     }
 

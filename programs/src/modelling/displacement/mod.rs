@@ -10,7 +10,7 @@ mod sources;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
-use super::exact_time::{Correction, ExactTime, Timing};
+use super::exact_time::{Correction, Timing};
 use super::finished::Quantity;
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
@@ -280,13 +280,7 @@ fn prepare(
     let receivers = job.input("rec")?;
     let named = format!("the wavelet {}", wavelet.name());
     let mut wave = sources::wavelet(wavelet, &sources, ndim)?;
-    let dt = f64::from(wave.time.d);
-    let timing = Timing {
-        steps: wave.time.n,
-        dt,
-        band: sources::band(&wave.values, sources.axis(2).n * ndim, wave.time.d),
-        exact: ExactTime::read(job, wave.time.n, dt)?,
-    };
+    let timing = sources::timing(job, &wave, sources.axis(2).n * ndim)?;
     if let Some(exact) = &timing.exact {
         wave.correct(exact, &named)?;
     }

@@ -28,7 +28,7 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
         share: 1.0,
         holds_at_jumps: false,
         cure: "resample the wavelet to d3",
-        band,
+        timing: run.timing,
         coarse: COARSE,
         files: format!("ccc={} den={}", named(job, "ccc"), named(job, "den")),
     };

@@ -1,10 +1,10 @@
 //! Sources of the displacement programs: the wavelet.
 
-use crate::modelling::exact_time::ExactTime;
+use crate::modelling::exact_time::{ExactTime, Timing, first_share};
 use anyhow::bail;
 use kernels::grid::{AXES, Padded};
 use kernels::stability::{Band, dominant_frequency};
-use rsf_io::{Axis, Input};
+use rsf_io::{Axis, Input, Job};
 
 /// Series of the wavelet that are searched for their band.
 const SERIES: usize = 64;
@@ -72,11 +72,33 @@ pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result
     Ok(Wavelet { values, time })
 }
 
+/// The time steps of a run whose wavelet has `count` series side by side.
+pub fn timing(job: &Job, wave: &Wavelet, count: usize) -> anyhow::Result<Timing> {
+    let (steps, dt) = (wave.time.n, f64::from(wave.time.d));
+    Ok(Timing {
+        steps,
+        dt,
+        band: band(&wave.values, count, wave.time.d),
+        begins: begins(&wave.values, count),
+        exact: ExactTime::read(job, steps, dt)?,
+    })
+}
+
+/// The wavelet's series that are looked at, of `count` side by side.
+fn series(wavelet: &[f32], count: usize) -> impl Iterator<Item = impl Iterator<Item = f32> + Clone> {
+    (0..count.min(SERIES)).map(move |k| wavelet.iter().skip(k).step_by(count).copied())
+}
+
+/// Share of its largest value with which one of the wavelet's series begins at most.
+fn begins(wavelet: &[f32], count: usize) -> f64 {
+    series(wavelet, count).map(first_share).fold(0.0, f64::max)
+}
+
 /// The widest band of the wavelet's series, `count` of them side by side with a time step of `dt`.
-pub fn band(wavelet: &[f32], count: usize, dt: f32) -> Band {
+fn band(wavelet: &[f32], count: usize, dt: f32) -> Band {
     let mut widest = Band::default();
-    for k in 0..count.min(SERIES) {
-        let trace: Vec<f32> = wavelet.iter().skip(k).step_by(count).copied().collect();
+    for trace in series(wavelet, count) {
+        let trace: Vec<f32> = trace.collect();
         let band = dominant_frequency(&trace, f64::from(dt));
         if band.max > widest.max {
             widest = band;

@@ -2,6 +2,7 @@
 
 pub mod ranks;
 
+use super::exact_time::Timing;
 use super::model::{cell_words, words};
 use super::world::World;
 use anyhow::bail;
@@ -54,8 +55,8 @@ pub struct Asked<'a> {
     pub holds_at_jumps: bool,
     /// What makes the step smaller, as [`kernels::Error::Unstable`] says it.
     pub cure: &'static str,
-    /// Band of the sources.
-    pub band: Band,
+    /// Band of the sources, and how they begin.
+    pub timing: Timing,
     /// Points per shortest wavelength below which a warning is due.
     pub coarse: f64,
     /// The files of the model.
@@ -107,13 +108,13 @@ pub fn judge(
         ));
     }
     let spacing = padded.d()[..padded.ndim()].iter().copied().fold(0.0, f32::max);
-    let points = points_per_wavelength(extremes.slowest, asked.band.max, f64::from(spacing));
+    let points = points_per_wavelength(extremes.slowest, asked.timing.band.max, f64::from(spacing));
     if points < asked.coarse {
-        job.warn(&format!(
+        job.warn(&asked.timing.jump().unwrap_or_else(|| format!(
             "only {:.1} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {} the waves disperse; refine the grid or lower the frequency",
             // Not rounded up to the number that they are fewer than.
-            (10.0 * points).floor() / 10.0, extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.band.max, asked.coarse
-        ));
+            (10.0 * points).floor() / 10.0, extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.timing.band.max, asked.coarse
+        )));
     }
     Ok((extremes, points))
 }

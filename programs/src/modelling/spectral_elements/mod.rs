@@ -396,7 +396,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
         None => sources::read_at(job, D, first, (nt, dt), what)?,
     };
     let exact = ExactTime::read(job, nt, dt)?;
-    let timing = Timing::of(exact, (nt, dt), (&mut found.series, 0.0, found.band))?;
+    let timing = Timing::of(exact, (nt, dt), (&mut found.series, 0.0, found.band))?.beginning(found.begins);
     let mut rocks = medium::read(job, raw, (&mesh, &basis), &timing)?;
     globe::fill(job, raw, &mesh, &mut rocks)?;
     let receivers = places

@@ -51,6 +51,14 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     if let Some((slow, frequency)) =
         resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)
     {
+        if let Some(jump) = run.timing.jump() {
+            job.warn(&jump);
+            return Ok(Step {
+                limit,
+                element,
+                resolved,
+            });
+        }
         let highest = run.timing.band.max;
         let times = highest / frequency;
         let needed = (run.basis.degree() as f64 * times).ceil();

@@ -338,7 +338,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     let places = places::read(job, &padded, films)?;
     let (mut spreads, mut sources) = places.sources(job, (ndim, nt, dt))?;
     let own = (sources.first_step(), sources.band);
-    let timing = Timing::of(exact, (nt, dt), (&mut sources.series, own.0, own.1))?;
+    let timing = Timing::of(exact, (nt, dt), (&mut sources.series, own.0, own.1))?.beginning(sources.begins);
     if spreads.count() > 1 {
         spreads::check(&spreads, &padded)?;
     }

@@ -1,6 +1,7 @@
 //! Sources in absolute units: mechanisms and histories from parameters and files. The programs on meshes read them here, too.
 
 use super::silent;
+use crate::modelling::exact_time::first_share;
 use crate::modelling::plan::counted;
 use crate::modelling::quakes::Placed;
 use anyhow::{Context, bail};
@@ -32,6 +33,8 @@ pub struct Sources {
     pub series: Vec<Vec<f32>>,
     /// The widest band of their whole histories: it does not depend on where the run ends.
     pub band: Band,
+    /// Share of its largest value with which a series of samples begins at most.
+    pub begins: f64,
     /// When the run begins, s: at zero, or where a series of moments or forces begins before it.
     pub begin: f64,
 }
@@ -119,6 +122,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
         list: Vec::with_capacity(count),
         series: Vec::new(),
         band: Band::default(),
+        begins: begins(&histories),
         begin,
     };
     let value = |action: Action, history: &TimeFunction, t: f64| match (action, history) {
@@ -235,6 +239,15 @@ fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, (begin, 
             earliest as f32
         ));
     }
+}
+
+/// Share of its largest value with which a history of samples begins at most.
+fn begins(histories: &[TimeFunction]) -> f64 {
+    let share = |history: &TimeFunction| match history {
+        TimeFunction::Series { values, .. } => first_share(values.iter().copied()),
+        _ => 0.0,
+    };
+    histories.iter().map(share).fold(0.0, f64::max)
 }
 
 /// What the histories have from their beginnings to their ends.
