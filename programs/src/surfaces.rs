@@ -63,6 +63,21 @@ impl Surface {
         Ok(Self::Map { name, x, y, values })
     }
 
+    /// Refuses a map that changes along y in a model of x and z, whose first row alone would be read. `count` is the parameter that
+    /// makes the model one of x, y and z.
+    ///
+    /// # Errors
+    /// Such a map.
+    pub(crate) fn refuse_rows(&self, count: &str) -> Result<()> {
+        match self {
+            Self::Map { name, x, y, values } if values.chunks(x.n).any(|row| *row != values[..x.n]) => bail!(
+                "{name} has {} values of y (n2): give {count}= for a model in 3-D, or a line of the map for one in 2-D, as by sfwindow n2=1 f2=0",
+                y.n
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether z is the same everywhere.
     pub(crate) fn is_flat(&self) -> bool {
         match self {

@@ -95,6 +95,11 @@ fn foreign_meshes_become_rsf() {
 #[test]
 fn what_is_asked_wrongly_is_a_sentence() {
     let desk = Desk::new();
+    desk.dataset(
+        "map.rsf",
+        "n1=2 d1=100 n2=3 d2=50",
+        &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+    );
     let flat = "xmin=0 xmax=100 ymin=0 ymax=100";
     for (words, parts) in [
         ("", vec!["no mesh"]),
@@ -107,6 +112,13 @@ fn what_is_asked_wrongly_is_a_sentence() {
             vec!["3 entries", "n + 1 surfaces"],
         ),
         ("surfaces=100,0 layers=1 nx=2", vec!["xmin= is missing"]),
+        (
+            "surfaces=100,map.rsf layers=1 nx=2",
+            vec![
+                "the map map.rsf of surfaces= has 3 values of y (n2): give ny= for a model in 3-D",
+                "sfwindow n2=1 f2=0",
+            ],
+        ),
         (
             "surfaces=0,100 layers=1 nx=2 ny=2",
             vec!["not above surface 1", "z grows downwards"],

@@ -92,6 +92,9 @@ impl Shape {
             Ok(span)
         };
         let flat = top[1] == 0;
+        if flat {
+            surfaces.iter().try_for_each(|s| s.refuse_rows("ny"))?;
+        }
         let spans = [
             span(0, "xmin", "xmax")?,
             if flat { [0.0; 2] } else { span(1, "ymin", "ymax")? },

@@ -53,6 +53,11 @@ pub fn run(job: &mut Job) -> Result<()> {
         bail!("d{}={}: the spacing must be positive", i + 1, axes[i].d);
     }
     let horizons = columns::open(job)?;
+    if ndim == 2 {
+        horizons
+            .iter()
+            .try_for_each(|horizon| horizon.refuse_rows("n3"))?;
+    }
     tell_other_units(job, &horizons, &axes[0]);
     let rocks = Rock::all(job, horizons.len() + 1)?;
     let mut model = Model {
