@@ -71,6 +71,13 @@ pub fn run(job: &mut Job) -> Result<()> {
 
     let worst = write_planes(&mut model, &recipe, budget, &mut output)?;
     output.finish()?;
+    if let Some((cell, [vp, vs])) = model.stiff {
+        let place = model.place(cell);
+        job.warn(&format!(
+            "{place}: vs is {} and vp is {}: a solid with vs above 0.866 vp has a negative bulk modulus, which waves in 2-D do not see; look at vp= and vs=",
+            vs as f32, vp as f32
+        ));
+    }
     if let Some((cell, lost)) = worst.filter(|_| recipe.drop) {
         let place = model.place(cell);
         job.warn(&format!(
@@ -173,6 +180,14 @@ fn pass(model: &mut Model, recipe: &Recipe, mut take: impl FnMut(&[Cell]) -> Res
         let count = PIECE.min(model.cells() - start);
         model.read(start, count)?;
         let piece = model.piece(start, count);
+        let speeds = |i: usize| recipe.too_stiff(&piece.values(i));
+        let stiff = match model.stiff {
+            None if recipe.can_be_too_stiff() => {
+                (0..count).into_par_iter().find_first(|i| speeds(*i).is_some())
+            }
+            _ => None,
+        };
+        let stiff = stiff.and_then(|i| Some((start + i, speeds(i)?)));
         let blocks = cells[..count].par_chunks_mut(BLOCK).enumerate();
         let reports: Vec<_> = blocks
             .map(|(b, cells)| compute(&piece, recipe, b * BLOCK, cells))
@@ -193,6 +208,7 @@ fn pass(model: &mut Model, recipe: &Recipe, mut take: impl FnMut(&[Cell]) -> Res
                 }
             }
         }
+        model.stiff = model.stiff.or(stiff);
         take(&cells[..count])?;
     }
     Ok(worst)

@@ -19,6 +19,7 @@ mod image_norm;
 mod kill;
 mod layers;
 mod manners;
+mod mistakes;
 mod outputs;
 mod picked;
 mod refusals;

@@ -25,6 +25,38 @@ fn refused(words: &str, stdin: Option<Vec<u8>>, parts: &[&str]) {
 
 const GRID: &str = "n1=3 n2=3";
 
+/// Between 0.866 vp and vp a plane has a positive stiffness and a solid a negative bulk modulus.
+#[test]
+fn speeds_that_no_solid_has() {
+    for (words, place) in [
+        (
+            "vp=2 vs=1.9 ro=2 n1=3 n2=3",
+            Some("vs is 1.9 and vp is 2: a solid with vs above 0.866 vp"),
+        ),
+        ("vp=2 vs=1.73 ro=2 n1=3 n2=3", None),
+        ("vp=2 vs=1.9 ro=2 n1=3 n2=3 sym=vti epsilon=0.1", None),
+    ] {
+        let outcome = run(words, None);
+        assert_eq!(outcome.code, Some(0), "{words}: {}", outcome.stderr);
+        assert_eq!(
+            place.is_some(),
+            outcome.stderr.contains("warning: "),
+            "{}",
+            outcome.stderr
+        );
+        assert!(
+            outcome.stderr.contains(place.unwrap_or_default()),
+            "{}",
+            outcome.stderr
+        );
+    }
+    refused(
+        "vp=2 vs=2.1 ro=2 n1=3 n2=3",
+        None,
+        &["not positive definite", "(2-D: vp)"],
+    );
+}
+
 #[test]
 fn missing_or_contradictory_words() {
     refused("vp=2 ro=2 n1=3 n2=3", None, &["vs= is missing"]);

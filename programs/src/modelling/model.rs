@@ -10,7 +10,7 @@ use rsf_io::Input;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a block, all arrays together: large enough that every thread has its share of every array and a transfer
@@ -179,7 +179,11 @@ pub struct Volumes {
     planes: Planes,
     density: Source,
     fingerprint: Option<Arc<Fingerprint>>,
+    stiff: AtomicUsize,
 }
+
+/// No cell.
+const NONE: usize = usize::MAX;
 
 /// A checksum of all numbers of a model, the same for any parts in which it is read.
 #[derive(Default)]
@@ -225,6 +229,11 @@ impl Volumes {
             },
             density: one(&self.density)?,
         })
+    }
+
+    /// The first cell among those that were read whose P and S speeds a plane has and no solid: its bulk modulus would be negative.
+    pub fn too_stiff(&self) -> Option<usize> {
+        Some(self.stiff.load(Ordering::SeqCst)).filter(|cell| *cell != NONE)
     }
 
     /// The widest class that the model can have: isotropic where it is given by speeds.
@@ -287,6 +296,10 @@ impl Volumes {
                     vp.read(line * nz, &mut p)?;
                     vs.read(line * nz, &mut s)?;
                     self.density.read(line * nz, to)?;
+                    let stiff = |(p, s): (&f32, &f32)| 4.0 * s * s >= 3.0 * p * p && *p > 0.0;
+                    if let Some(at) = p.iter().zip(&s).position(stiff).filter(|_| array == 0) {
+                        self.stiff.fetch_min(line * nz + at, Ordering::SeqCst);
+                    }
                     isotropic_plane(ndim, array, [&p, &s], to);
                     Ok(())
                 }
@@ -410,16 +423,19 @@ impl Files {
                 planes: Planes::Speeds([Source::of(vp)?, Source::of(vs)?]),
                 density: Source::of(density)?,
                 fingerprint,
+                stiff: AtomicUsize::new(NONE),
             },
             Self::Stiffness([stiffness, density]) => Volumes {
                 planes: Planes::Stiffness(Source::of(stiffness)?, planes),
                 density: Source::of(density)?,
                 fingerprint,
+                stiff: AtomicUsize::new(NONE),
             },
             Self::Layers(_, [vp, vs, density]) => Volumes {
                 planes: Planes::Speeds([vp, vs].map(Source::Column)),
                 density: Source::Column(density),
                 fingerprint,
+                stiff: AtomicUsize::new(NONE),
             },
         })
     }

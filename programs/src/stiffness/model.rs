@@ -25,6 +25,8 @@ pub(super) struct Model {
     axes: [Axis; 3],
     ndim: usize,
     sources: Vec<Source>,
+    /// The first isotropic cell of a 2-D model that a plane has and no solid, with its P and S speed.
+    pub(super) stiff: Option<(usize, [f64; 2])>,
 }
 
 /// Values of some cells in a row.
@@ -90,6 +92,7 @@ impl Model {
             axes: grid.axes,
             ndim,
             sources,
+            stiff: None,
         })
     }
 

@@ -173,6 +173,16 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
+    /// Whether cells can be sound in a plane and not as solids: those of isotropic media in 2-D, for others no vs alone tells.
+    pub(super) fn can_be_too_stiff(&self) -> bool {
+        self.ndim == 2 && self.law == Law::Isotropic
+    }
+
+    /// P and S speed of a cell whose bulk modulus would be negative.
+    pub(super) fn too_stiff(&self, v: &Values) -> Option<[f64; 2]> {
+        (4.0 * v[VS] * v[VS] >= 3.0 * v[VP] * v[VP]).then_some([v[VP], v[VS]])
+    }
+
     /// One cell, checked as it will be written, and what was left out.
     ///
     /// # Errors

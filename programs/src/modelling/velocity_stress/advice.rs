@@ -84,6 +84,14 @@ pub fn cells(
             let Cell { density, .. } = volumes.cell(extremes.fastest_cell)?;
             let place = format!("at {}", cell_words(padded, extremes.fastest_cell));
             units::density(job, density.into(), &place);
+            if let Some(cell) = volumes.too_stiff().filter(|_| padded.ndim() == 2)
+                && let Some([vp, vs]) = volumes.cell(cell)?.speeds
+            {
+                job.warn(&format!(
+                    "at {} vs is {vs} and vp is {vp}: a solid with vs above 0.866 vp has a negative bulk modulus, which waves in 2-D do not see; look at the files vp= and vs=",
+                    cell_words(padded, cell)
+                ));
+            }
             if extremes.fluids > 0 && extremes.fluids < padded.model.cells() && job.choice("order")? != "2" {
                 job.warn(&format!(
                     "the model has a fluid in {}, the rest is solid: waves along the interface are wrong by several percent with order={}, whose differences reach across it, and fall with the spacing itself; order=2 is better there (1.3 % at thirty cells a wavelength)",

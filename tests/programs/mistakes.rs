@@ -1,0 +1,87 @@
+//! What is wrong in the input and shows elsewhere is told where it is: wavelets that begin with a jump, speeds that no solid has.
+
+use crate::desk::Desk;
+use crate::{shot, velocity_stress};
+
+/// A Ricker wavelet of 10 Hz whose middle comes after so many seconds, 1 ms apart.
+fn ricker(desk: &Desk, middle: f32) {
+    let value = |i: i32| {
+        let a = (std::f32::consts::PI * 10.0 * (i as f32 * 1e-3 - middle)).powi(2);
+        (1.0 - 2.0 * a) * (-a).exp()
+    };
+    desk.dataset(
+        "series.rsf",
+        "n1=400 d1=0.001",
+        &(0..400).map(value).collect::<Vec<f32>>(),
+    );
+}
+
+#[test]
+fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
+    let desk = velocity_stress::desk(2);
+    let said = |middle: f32, more: &str| {
+        ricker(&desk, middle);
+        let line = velocity_stress::line(2).replace("tau=0.008", "series=series.rsf");
+        let run = desk.sh(&format!("{line} nt=500 {more} > data.rsf"));
+        assert_eq!(run.code, 0, "{run:?}");
+        run.err
+    };
+    let jump =
+        "warning: the wavelet begins with 25 % of its largest value, and this jump contains all frequencies";
+    let cut = said(0.055, "");
+    assert!(cut.contains(jump) && cut.contains("delay it"), "{cut}");
+    assert!(!cut.contains("refine the grid"), "{cut}");
+    let whole = said(0.15, "");
+    assert!(
+        !whole.contains("begins with") && !whole.contains("points per"),
+        "{whole}"
+    );
+    // The small shot of the displacement programs begins so.
+    let desk = shot::desk(2);
+    let run = shot::shoot(&desk, 2, "");
+    assert!(
+        run.err
+            .contains("warning: the wavelet begins with 45 % of its largest value"),
+        "{run:?}"
+    );
+    assert!(!run.err.contains("refine the grid"), "{run:?}");
+}
+
+#[test]
+fn speeds_that_a_plane_has_and_no_solid_are_told() {
+    let desk = velocity_stress::desk(2);
+    let grid = "n1=24 d1=10 n2=26 d2=10";
+    let mut values = vec![1700.0f32; 24 * 26];
+    values[24 + 3] = 2700.0;
+    desk.dataset("vs.rsf", grid, &values);
+    let run = desk.sh(&format!("{} > data.rsf", velocity_stress::line(2)));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err.contains("at z=30.000000 (index 3), x=10.000000 (index 1) vs is 2700 and vp is 3000: a solid with vs above 0.866 vp has a negative bulk modulus"),
+        "{run:?}"
+    );
+    values[24 + 3] = 2590.0;
+    desk.dataset("vs.rsf", grid, &values);
+    let run = desk.sh(&format!("{} > data.rsf", velocity_stress::line(2)));
+    assert!(!run.err.contains("bulk modulus"), "{run:?}");
+}
+
+/// Of a map that changes along y a model in 2-D would have the first row.
+#[test]
+fn maps_with_rows_are_no_horizons_in_two_dimensions() {
+    let desk = Desk::new();
+    desk.dataset(
+        "rows.rsf",
+        "n1=2 d1=100 n2=3 d2=50",
+        &[60.0, 61.0, 62.0, 63.0, 64.0, 65.0],
+    );
+    let line = "sflayers horizons=rows.rsf rho=2000,2300 vp=2000,3000 vs=1000,1700 n1=21 n2=11 d1=10 d2=10 den=den.rsf";
+    let run = desk.sh(&format!("{line} > ccc.rsf"));
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(
+        run.err.contains("the map rows.rsf of horizons= has 3 values of y (n2): give n3= for a model in 3-D, or a line of the map for one in 2-D"),
+        "{run:?}"
+    );
+    let run = desk.sh(&format!("{line} n3=11 d3=10 > ccc.rsf"));
+    assert_eq!(run.code, 0, "{run:?}");
+}
