@@ -7,7 +7,7 @@ import html
 import re
 
 GREEK = dict(zip("alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega Delta Sigma Omega".split(), "αβγδεζηθκλμνξπρστφχψωΔΣΩ"))
-SIGNS = {"cdot": "·", "pm": "±", "le": "≤", "ge": "≥", "ne": "≠", "approx": "≈", "langle": "⟨", "rangle": "⟩", "partial": "∂", "int": "∫", "sum": "∑", "times": "×", "to": "→"}
+SIGNS = {"cdot": "·", "pm": "±", "le": "≤", "ge": "≥", "ne": "≠", "approx": "≈", "langle": "⟨", "rangle": "⟩", "nabla": "∇", "partial": "∂", "int": "∫", "sum": "∑", "times": "×", "to": "→"}
 NAMES = ("sin", "cos", "tan", "exp", "log", "ln", "min", "max")
 SPACES = {"quad": "1em", "qquad": "2em", ",": "0.17em", ";": "0.28em", " ": "0.28em"}
 TOKEN = re.compile(r"\\text\{[^{}]*\}|\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|\S")
