@@ -149,7 +149,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// An instant at which all ranks are here.
+    /// An instant at which all ranks are here; the next kernel of a device is the first of a run.
     fn begin(&self) -> Result<Instant, Error> {
         self.devices.iter().for_each(|device| device.begin());
         self.ranks.all_gather(&[])?;

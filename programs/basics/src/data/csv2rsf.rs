@@ -95,8 +95,8 @@ pub fn run(job: &mut Job) -> Result<()> {
 /// Tables of points, which have two or three columns: tells what four bytes do not hold.
 fn warn_of_rounding(job: &Job, rows: &[Row], columns: usize) {
     let mut rounding = Rounding::default();
-    for column in 0..columns {
-        let key = if columns == 2 { "xz" } else { "xyz" }.as_bytes()[column] as char;
+    let keys = if columns == 2 { "xz" } else { "xyz" };
+    for (column, key) in keys.chars().enumerate() {
         rounding.see(
             |i| format!("line {}: {key}", rows[i].0),
             rows.iter().map(|(_, row)| row[column]),

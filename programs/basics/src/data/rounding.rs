@@ -2,12 +2,12 @@
 
 use rsf_io::Job;
 
-/// By as much points may be off: a centimetre, where coordinates are metres.
+/// The largest error of a coordinate that is not told: a centimetre, where coordinates are metres.
 const MOST: f64 = 0.01;
-/// By this part of their distance they may be off, if that is less.
+/// The same as a share of the distance between points, where that is less.
 const PART: f64 = 1e-3;
-/// What is larger is no coordinate: moments, for instance, whose last digits nobody knows. Of what is smaller four digits remain behind
-/// the point.
+/// Numbers that are looked at. Larger ones are no coordinates but, for instance, moments, whose last digits nobody knows; smaller ones
+/// keep four decimals.
 const COORDINATES: std::ops::Range<f64> = 1e3..1e8;
 
 /// The coordinate that is rounded most, as it is seen.

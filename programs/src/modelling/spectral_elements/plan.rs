@@ -51,37 +51,35 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     if let Some((slow, frequency)) =
         resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)
     {
-        if let Some(jump) = run.timing.jump() {
-            job.warn(&jump);
-            return Ok(Step {
-                limit,
-                element,
-                resolved,
-            });
-        }
-        let highest = run.timing.band.max;
-        let times = highest / frequency;
-        let needed = (run.basis.degree() as f64 * times).ceil();
-        let cure = match needed <= HIGHEST_DEGREE {
-            true => {
-                format!("take degree={needed:.0}, refine the mesh {times:.1} times, or lower the frequency")
-            }
-            false => format!(
-                "refine the mesh {times:.1} times or lower the frequency; degree={HIGHEST_DEGREE} would resolve {:.4} Hz",
-                HIGHEST_DEGREE * frequency / run.basis.degree() as f64
-            ),
-        };
-        job.warn(&format!(
-            "only {:.1} points per shortest wavelength in element {slow} around {}: the highest frequency of the sources is {highest:.4} Hz, and the mesh resolves {frequency:.4} Hz with five points; {cure}",
-            POINTS_A_WAVELENGTH / times,
-            Place::from(run.mesh.centre(slow)),
-        ));
+        let advice = run.timing.jump().unwrap_or_else(|| coarse(run, slow, frequency));
+        job.warn(&advice);
     }
     Ok(Step {
         limit,
         element,
         resolved,
     })
+}
+
+/// What is said of sources whose waves are too short for an element, which resolves this frequency.
+fn coarse<const D: usize>(run: &Run<D>, slow: usize, frequency: f64) -> String {
+    let highest = run.timing.band.max;
+    let times = highest / frequency;
+    let needed = (run.basis.degree() as f64 * times).ceil();
+    let cure = match needed <= HIGHEST_DEGREE {
+        true => {
+            format!("take degree={needed:.0}, refine the mesh {times:.1} times, or lower the frequency")
+        }
+        false => format!(
+            "refine the mesh {times:.1} times or lower the frequency; degree={HIGHEST_DEGREE} would resolve {:.4} Hz",
+            HIGHEST_DEGREE * frequency / run.basis.degree() as f64
+        ),
+    };
+    format!(
+        "only {:.1} points per shortest wavelength in element {slow} around {}: the highest frequency of the sources is {highest:.4} Hz, and the mesh resolves {frequency:.4} Hz with five points; {cure}",
+        POINTS_A_WAVELENGTH / times,
+        Place::from(run.mesh.centre(slow)),
+    )
 }
 
 /// Bytes that the run takes on all ranks together, about.

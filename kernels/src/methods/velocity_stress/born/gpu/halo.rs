@@ -46,8 +46,9 @@ impl Travelling {
     }
 }
 
-/// The streams of copies to the neighbours: to both at the same time, or one behind the other before the cells that are computed
-/// meanwhile, which would keep a stream of their own rank from the multiprocessors until they are done.
+/// The streams of copies to the neighbours. An exchange for which the device waits uses two, so that copies to both run at the same time.
+/// One that runs beside a kernel uses the stream that goes first for both: in the other, copies would wait until the blocks of that kernel
+/// have been scheduled.
 const AT_ONCE: [Stream; 2] = [Stream::Edges, Stream::Beside];
 const MEANWHILE: [Stream; 2] = [Stream::Edges, Stream::Edges];
 
@@ -400,8 +401,8 @@ impl<A: Accelerator> Device<A> {
         self.end_exchange()
     }
 
-    /// The same, of which the device is done when [`Device::end_exchange`] has been called. What is launched in the main stream calls
-    /// that, [`Device::cells_meanwhile`] excepted; where threads of devices may wait for each other, all have to.
+    /// The same without waiting: the exchange ends in [`Device::end_exchange`], which every launch in the main stream calls, except
+    /// [`Device::launch_meanwhile`]. It must also be called before the threads of several devices wait for each other.
     ///
     /// # Errors
     /// The same.

@@ -17,7 +17,7 @@ use super::steps::Device;
 use super::transfer::Transfer;
 use super::variant::Pass;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, send, walk};
+use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, send, walk};
 use crate::methods::velocity_stress::GHOST;
 use std::ops::Range;
 
@@ -153,10 +153,9 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
 
     fn launch<S>(&self, kernel: Kernel, dims: Dims, args: &S) -> Result<(), Error> {
         let kernel = &self.kernels[kernel as usize];
-        self.device.end_exchange()?;
         // SAFETY: the callers have the structure of the kernel; its addresses are those of this memory, of the run and of a recorded
         // step. Neighbours of a cell that is computed lie in the grid, and no kernel writes what it reads around a cell.
-        unsafe { self.device.a.launch(Stream::Main, kernel, dims, &argument(args)) }
+        unsafe { self.device.launch_on(Stream::Main, kernel, dims, args) }
     }
 
     /// A kernel with a thread for every number of a field.
