@@ -19,7 +19,7 @@ pub enum Error {
         /// The system's answer.
         cause: io::Error,
     },
-    /// The reader of a pipe went away. Not a fault of the program: the message is short.
+    /// The reader of a pipe went away. It is no fault of the program, which ends without a word.
     #[error("{0}: the reading program closed the pipe")]
     Closed(String),
     /// The program panicked, which its hook has told.

@@ -82,8 +82,9 @@ use command::{Action, Line};
 
 /// Runs a program: reads the command line, prints the documentation when asked (or when called bare with
 /// nothing on standard input), calls `run`, prints an error as one line `prog: message`.
-/// The exit code is 0, 1 after an error, that of a signal that ended the run, and that of a program ended by a closed pipe when the reader of its output left:
-/// so a flow can tell a reader that has seen enough from a failure.
+/// The exit code is 0, 1 after an error, that of a signal that ended the run, and that of a program ended by a closed pipe when the reader
+/// of its output left. Then nothing is printed, as by every program that SIGPIPE ends: the reader has seen enough, or has told its own
+/// error, under which a second sentence would hide the cause.
 pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
     start_with(program, run, std::env::args_os().collect())
 }
@@ -119,14 +120,14 @@ pub fn attempt(
     panic::catch_unwind(whole).unwrap_or_else(|_| Err(Error::Panic.into()))
 }
 
-/// Tells an error as one line `name: message` and gives the exit code, see [`start`].
+/// Tells an error as one line `name: message`, unless it is that of a reader who left, and gives the exit code, see [`start`].
 pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
     };
     let code = exit_code(&error);
     let told = matches!(error.downcast_ref(), Some(Error::Panic | Error::Told(_)));
-    if !told && code != 0 {
+    if !told && code != 0 && code != CLOSED_PIPE {
         let text = format!("{error:#}");
         let line: Vec<&str> = text.lines().map(str::trim).collect();
         // One piece, so that nothing comes between; nothing is left to do when stderr is closed.

@@ -104,9 +104,9 @@ fn is_for(source: &Source, generation: u32) -> bool {
     number_of(source) % 4 == u64::from(generation > 90)
 }
 
-/// One of twelve texts.
+/// One of forty texts.
 fn is_in_sample(source: &Source) -> bool {
-    number_of(source) % 12 == 1
+    number_of(source) % 40 == 1
 }
 
 /// A text of a linearised run of the highest order with attenuation; on the generation that is tuned also without, and those of

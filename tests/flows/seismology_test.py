@@ -197,6 +197,29 @@ class Seismology(Scratch):
             self.assertEqual([trace.id for trace in seismology.to_stream(one)], ["XX.R0002..HXZ", "XX.R0002..HX1", "XX.R0002..HX2"])
         self.assertEqual(seismology.to_stream(self.named().isel(r=1))[0].id, "IV.BBB.00.HXZ")
 
+    def test_streams_turn_to_radial_and_transverse(self):
+        stream = seismology.to_stream(self.named(), inventory(), event(), orient=seismology.EAST_NORTH)
+        # The second station lies 0.03 degrees west of the source: a parallel of 42.7 degrees has 82.0 km a degree on the ellipsoid.
+        west = stream.select(station="BBB")
+        for trace in west:
+            self.assertAlmostEqual(trace.stats.distance, 2459, delta=2)
+            self.assertAlmostEqual(trace.stats.back_azimuth, 90, delta=0.02)
+        before = {trace.stats.channel[-1]: trace.data.copy() for trace in west}
+        turned = {trace.stats.channel[-1]: trace.data for trace in west.copy().rotate("NE->RT")}
+        # Away from the source is west there, and right of that is north.
+        np.testing.assert_allclose(turned["R"], -before["E"], atol=0.1)
+        np.testing.assert_allclose(turned["T"], before["N"], atol=0.1)
+        heads = {}
+        for path in seismology.write_sac(self.path("turned"), stream):
+            trace = obspy.read(path)[0]
+            heads[trace.id] = trace.stats.sac
+        angles = {name[-1]: (head.cmpaz, head.cmpinc) for name, head in heads.items()}
+        self.assertEqual(angles, {"Z": (0, 0), "N": (0, 90), "E": (90, 90)})
+        head = heads["IV.BBB.00.HXE"]
+        np.testing.assert_allclose([head.dist, head.az, head.baz], [2.459, 270, 90], atol=0.02)
+        # Along the axes of a model x and y have no azimuth, so none is written.
+        self.assertNotIn("cmpaz", seismology.to_stream(self.named(), inventory(), event())[1].stats.sac)
+
     def test_what_does_not_fit_gets_a_sentence(self):
         stream = seismology.to_stream(self.named())
         with self.assertRaisesRegex(ValueError, "different lengths, samplings or starts"):

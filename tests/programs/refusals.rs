@@ -451,11 +451,7 @@ fn the_reader_of_a_pipe_leaves() {
         .filter(|l| !l.contains("CPU,") && !l.contains("warning:"))
         .collect();
     assert_eq!(code, Some(141), "{err}");
-    assert_eq!(sentences.len(), 1, "{err}");
-    assert!(
-        sentences[0].contains("standard output: the reading program closed the pipe"),
-        "{err}"
-    );
+    assert!(sentences.is_empty(), "{err}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Threads, memory and instruction sets of the host.
 
 use super::caches::Caches;
-use super::simd::Real;
+use super::simd::{Arch, Real};
 use crate::Error;
 use memmap2::MmapMut;
 use no_denormals::no_denormals;
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 /// A pool of worker threads; every parallel loop of an engine runs on it.
 pub struct Cpu {
     pool: rayon::ThreadPool,
-    arch: pulp::Arch,
+    arch: Arch,
     caches: Caches,
     tile: Option<Tile>,
 }
@@ -37,11 +37,11 @@ impl Cpu {
                     "cannot start {threads} threads: {e}; ask for fewer threads"
                 ))
             })?;
-        let arch = pulp::Arch::new();
+        let arch = Arch::of_this_machine();
         Ok(Self {
             pool,
             arch,
-            caches: Caches::of_this_machine(bits(arch) >= 512),
+            caches: Caches::of_this_machine(arch.bits() >= 512),
             tile: None,
         })
     }
@@ -68,14 +68,7 @@ impl Cpu {
 
     /// The same with registers of at most so many bits: what a processor with fewer instructions would run.
     pub fn with_registers(self, most: usize) -> Self {
-        let arch = match self.arch {
-            arch if bits(arch) <= most => arch,
-            #[cfg(target_arch = "x86_64")]
-            pulp::Arch::V4(_) if most >= 256 => {
-                pulp::x86::V3::try_new().map_or(pulp::Arch::Scalar, pulp::Arch::V3)
-            }
-            _ => pulp::Arch::Scalar,
-        };
+        let arch = self.arch.at_most(most);
         Self { arch, ..self }
     }
 
@@ -95,22 +88,14 @@ impl Cpu {
     }
 
     /// The widest instruction set of this machine that the engine uses.
-    pub fn arch(&self) -> pulp::Arch {
+    pub fn arch(&self) -> Arch {
         self.arch
     }
 
     /// One line for logs: threads and instruction set.
     pub fn describe(&self) -> String {
         let threads = self.threads();
-        let set = match self.arch {
-            #[cfg(target_arch = "x86_64")]
-            pulp::Arch::V4(_) => "AVX-512",
-            #[cfg(target_arch = "x86_64")]
-            pulp::Arch::V3(_) => "AVX2",
-            pulp::Arch::Scalar => "scalar",
-            #[allow(unreachable_patterns)]
-            _ => "vector",
-        };
+        let set = self.arch.name();
         format!(
             "CPU, {threads} thread{}, {set}",
             if threads == 1 { "" } else { "s" }
@@ -164,18 +149,6 @@ impl Cpu {
     pub fn install<R: Send>(&self, job: impl FnOnce() -> R + Send) -> R {
         self.pool.install(job)
     }
-}
-
-/// Bits of a register of this instruction set.
-fn bits(arch: pulp::Arch) -> usize {
-    struct Width;
-    impl pulp::WithSimd for Width {
-        type Output = usize;
-        fn with_simd<S: pulp::Simd>(self, _: S) -> usize {
-            8 * size_of::<S::f32s>()
-        }
-    }
-    arch.dispatch(Width)
 }
 
 /// From now on this thread runs where processors have nothing else to do, as far as the system can arrange it: a step

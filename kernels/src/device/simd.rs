@@ -1,6 +1,68 @@
 //! Registers of several numbers, for float32 (runs) and float64 (tests of order and precision) alike.
 
-use pulp::Simd;
+use pulp::{Simd, WithSimd};
+
+/// The widest instruction set of a machine that formulas are compiled for.
+#[derive(Clone, Copy)]
+pub struct Arch(pulp::Arch);
+
+impl Arch {
+    /// That of the machine that this runs on.
+    pub fn of_this_machine() -> Self {
+        Self(pulp::Arch::new())
+    }
+
+    /// Bits of a register.
+    pub fn bits(self) -> usize {
+        struct Width;
+        impl WithSimd for Width {
+            type Output = usize;
+            fn with_simd<S: Simd>(self, _: S) -> usize {
+                8 * size_of::<S::f32s>()
+            }
+        }
+        self.0.dispatch(Width)
+    }
+
+    /// This one, or the widest of at most so many bits.
+    pub fn at_most(self, bits: usize) -> Self {
+        Self(match self.0 {
+            arch if self.bits() <= bits => arch,
+            #[cfg(target_arch = "x86_64")]
+            pulp::Arch::V4(_) if bits >= 256 => {
+                pulp::x86::V3::try_new().map_or(pulp::Arch::Scalar, pulp::Arch::V3)
+            }
+            _ => pulp::Arch::Scalar,
+        })
+    }
+
+    /// Its name, for logs.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            pulp::Arch::V4(_) => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            pulp::Arch::V3(_) => "AVX2",
+            pulp::Arch::Scalar => "scalar",
+            #[allow(unreachable_patterns)]
+            _ => "vector",
+        }
+    }
+
+    /// Runs a job compiled for it.
+    #[cfg(not(test))]
+    #[inline(always)]
+    pub fn dispatch<Job: WithSimd>(self, job: Job) -> Job::Output {
+        self.0.dispatch(job)
+    }
+
+    /// Runs a job without vectors. The tests that stand in files of this crate compile all of it a second time, and formulas for wider
+    /// registers are most of that; the tests of engines in other crates run those.
+    #[cfg(test)]
+    pub fn dispatch<Job: WithSimd>(self, job: Job) -> Job::Output {
+        pulp::Scalar::new().vectorize(job)
+    }
+}
 
 /// A real number type that the engine can run in.
 pub trait Real:

@@ -24,7 +24,8 @@ from ._messages import ProgramWarning
 from ._operators import linop
 from ._programs import Picture, ProgramError, book, doc, run
 
-__all__ = ["Picture", "ProgramError", "ProgramWarning", "book", "doc", "grid", "linop", "points", "read", "run", "write"]
+# Without Picture, which programs of pictures return: help() would list the methods of bytes before the functions.
+__all__ = ["ProgramError", "ProgramWarning", "book", "doc", "grid", "linop", "points", "read", "run", "write"]
 
 if _folder := book():
     __doc__ += f"""

@@ -37,6 +37,8 @@ Orient = Mapping[str, Tuple[str, float]]
 # Component of the data: letter of the channel, and factor.
 GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0), "pressure": ("H", 1.0)}
 EAST_NORTH: Orient = {**GRID, "x": ("E", 1.0), "y": ("N", 1.0)}
+# Where components of known direction point, in SAC's angles: clockwise from north, and from the vertical.
+DIRECTIONS = {"Z": {"cmpaz": 0.0, "cmpinc": 0.0}, "N": {"cmpaz": 0.0, "cmpinc": 90.0}, "E": {"cmpaz": 90.0, "cmpinc": 90.0}}
 # Farther stations (m) are warned of: there a plane is no map of the Earth any more.
 FAR = 1e6
 # Names of bands for intervals of samples in s, from the shortest.
@@ -193,7 +195,8 @@ def numbers(data: xarray.DataArray) -> List[int]:
 def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, orient: Orient = GRID) -> Any:
     """The traces of data with the dimensions t, component and r as an obspy.Stream; names without an inventory are kept, too.
 
-    inventory, event: coordinates for the headers of SAC; stations that the inventory lacks are warned of. Receivers without names are
+    inventory, event: coordinates for the headers of SAC, and from both the distance and the back azimuth that ObsPy's `rotate("NE->RT")` and
+    record sections take; stations that the inventory lacks are warned of. Receivers without names are
     called XX.R0001, ... by their coordinate r, so that those of a selection keep the names that they have among all.
     """
     if "r" not in data.dims and ("r" in data.coords or "station" in data.coords):
@@ -228,19 +231,26 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
             letter, factor = orient[which]
             codes = dict(zip(("network", "station", "location"), name.split(".")))
             header = dict(codes, channel=f"{band}X{letter}", delta=step, starttime=start + float(data.t[0]))
-            header["sac"] = sac(known.get(name), event, float(data.t[0]))
+            header["sac"] = dict(sac(known.get(name), event, float(data.t[0])), **DIRECTIONS.get(letter, {}))
+            if "baz" in header["sac"]:
+                # What ObsPy's rotations and record sections ask for, in degrees and m.
+                header.update(back_azimuth=header["sac"]["baz"], distance=1000 * header["sac"]["dist"])
             stream.append(obspy.Trace(np.ascontiguousarray(factor * trace.values, "f4"), header))
     return stream
 
 
 def sac(place: Optional[tuple], event: Any, first: float) -> Dict[str, float]:
-    """What headers of SAC have beside names and times: coordinates in degrees, m and km; time counts from the origin."""
+    """What headers of SAC have beside names and times: coordinates in degrees, m and km, distance and azimuths between event and station on
+    the ellipsoid; time counts from the origin."""
     found: Dict[str, float] = {"b": first, "o": 0.0}
     if place:
         found.update(stla=place[0], stlo=place[1], stel=place[2], stdp=place[3])
     if event is not None:
         origin = event.preferred_origin() or event.origins[0]
         found.update(evla=origin.latitude, evlo=origin.longitude, evdp=origin.depth / 1000)
+        if place:
+            distance, azimuth, back = gps2dist_azimuth(origin.latitude, origin.longitude, *place[:2])
+            found.update(dist=distance / 1000, az=azimuth, baz=back)
     return found
 
 

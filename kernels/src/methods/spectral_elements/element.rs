@@ -1,6 +1,6 @@
 //! Internal forces of the elements of a block.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::assembly::{Block, Stiffness, triangle};
 use super::attenuation::Memory;
@@ -8,6 +8,7 @@ use super::damped::{damped_forces, smooth};
 use super::lanes::{Lanes, Part, Register};
 use super::pml::Damped;
 use super::shape::{Layer, Row, Tables};
+use crate::device::simd::Arch;
 
 /// Room for one block.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! What changes of the coefficients make of waves, a register of cells at a time. Layers have their memory of the step already.
 
-use crate::device::simd::{Lane, Real};
+use crate::device::simd::{Arch, Lane, Real};
 use crate::grid::PITCH;
 use crate::methods::velocity_stress::rows::{
     Formula, Line, PAIR, Plane, STIFFNESSES, STRESSES, Slope, derive, for_each_axis, walk,
@@ -42,7 +42,7 @@ struct Of<'a, T, const NDIM: usize, const N: usize>(Drive<'a, T>);
 
 impl<T: Real> Drive<'_, T> {
     /// Visits all cells of the plane.
-    pub fn run(self, arch: pulp::Arch, ndim: usize, half: usize) {
+    pub fn run(self, arch: Arch, ndim: usize, half: usize) {
         // Generic code is compiled again in every crate that runs it. What only tests run, f64, is compiled with them.
         if const { size_of::<T>() == size_of::<f32>() } {
             // SAFETY: f32 is the only number of its size.
@@ -51,7 +51,7 @@ impl<T: Real> Drive<'_, T> {
         self.visit(arch, (ndim, half));
     }
 
-    fn visit(self, arch: pulp::Arch, kind: (usize, usize)) {
+    fn visit(self, arch: Arch, kind: (usize, usize)) {
         match kind {
             (3, 1) => arch.dispatch(Of::<T, 3, 1>(self)),
             (3, 2) => arch.dispatch(Of::<T, 3, 2>(self)),
@@ -64,7 +64,7 @@ impl<T: Real> Drive<'_, T> {
 }
 
 #[inline(never)]
-fn in_single(drive: Drive<'_, f32>, arch: pulp::Arch, kind: (usize, usize)) {
+fn in_single(drive: Drive<'_, f32>, arch: Arch, kind: (usize, usize)) {
     drive.visit(arch, kind);
 }
 
