@@ -6,7 +6,7 @@ use crate::shots::magnitude;
 use fourier::time_dispersion::{Reading, Sampling, TimeDispersion};
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::{CheckpointSchedule, Number, Parameters};
+use kernels::methods::velocity_stress::born::{CheckpointSchedule, Kind, Number, Parameters, Wanted};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -184,6 +184,51 @@ fn any_memory_gives_the_same_bits() {
     }
     assert_eq!(all, back(4 * state + tape), "two checkpoints");
     assert_eq!(all, back(2 * state + tape), "the least");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let wanted = Wanted {
+        kinds: vec![Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy],
+        lags: vec![[0; 3], [1, -1, 0]],
+    };
+    for (ndim, mechanisms) in [(2, None), (2, Some(Mechanisms::Everywhere(2))), (3, None)] {
+        let case = Case {
+            surface: true,
+            mechanisms,
+            nt: 36 / ndim,
+            ..plain(ndim)
+        };
+        let all = |threads: usize| {
+            let born = case.born_with::<f32>(&case.shot(), case.medium(), threads);
+            let model = case.perturbation(&born, &mut Random(13));
+            let [made, change] = records(&born, Some(&model));
+            let schedule = |sizes: [usize; 2]| {
+                CheckpointSchedule::choose(case.nt, sizes, 4 * sizes[0] + (case.nt / 2) * sizes[1])
+                    .expect("it fits")
+            };
+            let mut back = vec![schedule(born.sizes())];
+            back.extend(
+                born.boundary_sizes()
+                    .map(|(sizes, _)| schedule(sizes).with_boundary_saving()),
+            );
+            let images = born.images(&change, &schedule(born.sizes_of_images(&wanted)), &wanted);
+            let mut found: Vec<Vec<f32>> = vec![made];
+            for schedule in &back {
+                found.push(born.adjoint(&change, schedule).expect("the reverse sweep"));
+            }
+            let images = images.expect("images").into_iter();
+            found.extend(images.flat_map(|picture| [picture.image, picture.light]));
+            found.push(change);
+            found
+        };
+        let one = all(1);
+        assert_eq!(one.len(), 13 + usize::from(mechanisms.is_none()));
+        assert!(one.iter().all(|numbers| numbers.iter().any(|&x| x != 0.0)));
+        for threads in [2, 3] {
+            assert!(all(threads) == one, "{ndim}-D {mechanisms:?}, {threads} threads");
+        }
+    }
 }
 
 /// The gradient of a misfit is what comes back of its residual, kept in memory or not.

@@ -7,7 +7,7 @@ use kernels::device::simd::Real;
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Medium, Stiffness, Symmetry, needed};
-use kernels::methods::velocity_stress::born::{Born, Number, Parameters};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Number, Parameters};
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Quantity, Shot, Source};
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Case {
     pub ndim: usize,
-    /// Cells that the grid has more along each axis.
+    /// Cells that the grid has more along each axis, a third as many along the second in a volume.
     pub more: usize,
     pub order: usize,
     pub sponge: bool,
@@ -60,7 +60,7 @@ impl Case {
     pub fn grid(&self) -> Grid {
         match self.ndim {
             3 => Grid::new_3d(
-                [12, 11, 10].map(|n| n + self.more),
+                [12 + self.more, 11 + self.more / 3, 10 + self.more],
                 [0.0, 2.0, -1.0],
                 [1.0, 1.1, 0.9],
             ),
@@ -166,8 +166,13 @@ impl Case {
         (tilted, rho)
     }
 
+    /// On one thread: tests run beside each other.
     pub fn born<T: Number>(&self, shot: &Shot, raw: Medium<T>) -> Born<T> {
-        let cpu = Cpu::new(2).expect("threads start");
+        self.born_with(shot, raw, 1)
+    }
+
+    pub fn born_with<T: Number>(&self, shot: &Shot, raw: Medium<T>, threads: usize) -> Born<T> {
+        let cpu = Cpu::new(threads).expect("threads start");
         Born::new(shot, raw, (self.class(), self.parameters), cpu).expect("a sound shot")
     }
 
@@ -191,7 +196,7 @@ impl Case {
             }
         });
         let (cpu, of) = (
-            Cpu::new(2).expect("threads start"),
+            Cpu::new(1).expect("threads start"),
             (self.class(), self.parameters),
         );
         Born::on_planes(shot, raw, of, (cpu, prepared)).expect("a sound shot")
@@ -274,6 +279,22 @@ impl Random {
             .wrapping_add(1442695040888963407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
+}
+
+/// So many segments of boundaries and checkpoints.
+pub fn with_segments(
+    all: CheckpointSchedule,
+    nt: usize,
+    [segments, checkpoints]: [usize; 2],
+) -> CheckpointSchedule {
+    let segment = nt.div_ceil(segments);
+    CheckpointSchedule {
+        segment,
+        segments,
+        checkpoints,
+        ..all
+    }
+    .with_boundary_saving()
 }
 
 /// Records of a run: of the background, and of what a perturbation changes.

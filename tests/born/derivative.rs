@@ -80,7 +80,8 @@ fn what_is_left_is_of_second_order() {
     }
 }
 
-/// The gradient of half the squares of what records differ from others, at ten cells for every parameter.
+/// The gradient of half the squares of what records differ from others, at ten cells for every parameter, in the volume at
+/// four.
 #[test]
 fn gradients_are_finite_differences() {
     for case in cases() {
@@ -106,7 +107,8 @@ fn gradients_are_finite_differences() {
                 .filter(|&cell| own[cell].abs() > 0.02 * most)
                 .collect::<Vec<_>>();
             let mut all = Vec::new();
-            for cell in loud.iter().step_by(loud.len().div_ceil(10)) {
+            let looked_at = if case.ndim == 3 { 4 } else { 10 };
+            for cell in loud.iter().step_by(loud.len().div_ceil(looked_at)) {
                 let mut single = vec![0.0; gradient.len()];
                 single[parameter * cells + cell] = 1.0;
                 let h = 1e-4;

@@ -202,10 +202,10 @@ fn told_memory_is_enough() {
     if !Emulator::ready() {
         return;
     }
-    let case = Case { nt: 2, ..plain(3) };
+    let case = Case { nt: 1, ..plain(3) };
     let wanted = Wanted {
         kinds: vec![Kind::Ss],
-        lags: vec![[0; 3]; 70_000],
+        lags: vec![[0; 3]; 54_000],
     };
     let mut born = case.born::<f32>(&case.shot(), case.medium());
     born.plan_on(1, 1 << 40).expect("room for what every run takes");

@@ -30,7 +30,7 @@ fn drifts<A: Accelerator>(open: Open<A>, case: &Case) -> [f64; 2] {
 fn agree<A: Accelerator>(open: Open<A>) {
     // Where the inside has kernels of its own, and where it has none.
     let deep = Case {
-        more: 9,
+        more: 12,
         depth: 9.0,
         ..plain(3)
     };

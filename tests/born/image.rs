@@ -54,7 +54,7 @@ fn media(depth: Depth, quantity: Quantity, slower: f64) -> [Born<f32>; 2] {
             Some(_) => cell(at, depth),
             None => isotropic(slower * SPEED, slower * SPEED / 1.7, 2.0),
         });
-        let cpu = Cpu::new(2).expect("threads start");
+        let cpu = Cpu::new(1).expect("threads start");
         Born::new(&first, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu).expect("a sound shot")
     })
 }

@@ -101,7 +101,7 @@ impl Model {
             let speeds = if below { BELOW } else { above };
             (Stiffness::isotropic(speeds), speeds.rho)
         });
-        let cpu = Cpu::new(2).expect("threads start");
+        let cpu = Cpu::new(1).expect("threads start");
         Born::new(shot, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu).expect("a sound shot")
     }
 

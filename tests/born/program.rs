@@ -14,7 +14,7 @@ fn apart(case: &Case) -> f64 {
     let [got, _] = records(&born, None);
     let padded = shot.frame.around(&case.grid());
     let slabs = SLABS.partition(padded.planes(), 1).expect("a slab");
-    let cpu = Cpu::new(2).expect("threads start");
+    let cpu = Cpu::new(1).expect("threads start");
     let mut tape = Tape::<f32>::default();
     let simulation = Simulation::new(&shot, case.medium::<f32>(), case.class(), cpu, slabs);
     simulation.expect("a sound shot").run(&mut tape).expect("it runs");

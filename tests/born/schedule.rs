@@ -1,7 +1,7 @@
 //! Reversals in little memory: checkpoints in a store give the same bits, and waves that run backwards the same numbers
 //! within rounding.
 
-use crate::bench::{Case, Random, plain, records};
+use crate::bench::{Case, Random, plain, records, with_segments};
 use crate::shots::{largest_difference, magnitude};
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
@@ -129,13 +129,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         of_state == state && once > tape && boundary < tape,
         "{boundary} of {tape}"
     );
-    let schedule = CheckpointSchedule {
-        segment: case.nt.div_ceil(segments),
-        segments,
-        checkpoints: segments.min(2) - 1,
-        ..all
-    }
-    .with_boundary_saving();
+    let schedule = with_segments(all, case.nt, [segments, segments.min(2) - 1]);
     let most = magnitude(wanted.iter().map(|x| x.f64()));
     let off = |found: &[T]| {
         largest_difference(found.iter().map(|x| x.f64()), wanted.iter().map(|x| x.f64())) / most

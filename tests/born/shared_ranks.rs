@@ -3,7 +3,7 @@
 use crate::bench::{Case, Random, plain};
 use crate::devices::any;
 use crate::emulator::Emulator;
-use crate::shared_shots::{all, assert_same_bits, data_and_schedules, shot};
+use crate::shared_shots::{all, all_of_one, assert_same_bits, data_and_schedules, shot};
 use crate::thread_ranks::{Capabilities, ThreadRank, thread_ranks};
 use kernels::Error;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, RankPlanes};
@@ -51,8 +51,8 @@ fn of_rank(case: &Case, shot: &Shot, rank: usize, counts: &[usize]) -> Born<f32>
     }
 }
 
-/// Compares ranks with one device.
-fn compare(case: &Case, counts: &[usize], way: Way, seed: u64) {
+/// Compares ranks with one device, by each of some ways.
+fn compare(case: &Case, counts: &[usize], ways: &[Way], seed: u64) {
     let shot = shot(case);
     let mut random = Random(seed);
     let mut one = case.born::<f32>(&shot, case.medium());
@@ -60,19 +60,20 @@ fn compare(case: &Case, counts: &[usize], way: Way, seed: u64) {
         .expect("a device with memory");
     let model = case.perturbation(&one, &mut random);
     let (data, schedules) = data_and_schedules(&one, case, &mut random);
-    let alone = &kernels::parallel::communicator::Alone;
-    let wanted = all(&one, (alone, case), [&model, &data], &schedules);
-    let of_ranks = thread_ranks(counts.len(), way.talents, |rank| {
-        let mut born = of_rank(case, &shot, rank.rank(), counts);
-        born.run_on_ranks(devices(rank, counts, way.closed), rank, way.transport)
-            .expect("devices that can share the grid");
-        let found = all(&born, (rank, case), [&model, &data], &schedules);
-        (found, born.drift())
-    });
-    let what = format!("ranks of {counts:?} devices, {way:?}, {schedules:?}: {case:?}");
-    assert_same_bits(&wanted, &of_ranks[0].0, &what);
-    for (_, drift) in &of_ranks {
-        assert_eq!(*drift, one.drift(), "{what}");
+    let wanted = all_of_one(&one, case, [&model, &data], &schedules);
+    for way in ways {
+        let of_ranks = thread_ranks(counts.len(), way.talents, |rank| {
+            let mut born = of_rank(case, &shot, rank.rank(), counts);
+            born.run_on_ranks(devices(rank, counts, way.closed), rank, way.transport)
+                .expect("devices that can share the grid");
+            let found = all(&born, (rank, case), [&model, &data], &schedules);
+            (found, born.drift())
+        });
+        let what = format!("ranks of {counts:?} devices, {way:?}, {schedules:?}: {case:?}");
+        assert_same_bits(&wanted, &of_ranks[0].0, &what);
+        for (_, drift) in &of_ranks {
+            assert_eq!(*drift, one.drift(), "{what}");
+        }
     }
 }
 
@@ -102,7 +103,7 @@ fn ranks_share_shots_with_the_bits_of_one_device() {
         case.more = if case.ndim == 3 { 9 } else { 14 };
         case.nt = if case.ndim == 3 { 10 } else { 25 };
         let counts: &[usize] = [&[1, 1][..], &[1, 2], &[1, 1, 1]][round % 3];
-        compare(&case, counts, ways[round], 2131);
+        compare(&case, counts, &ways[round..=round], 2131);
     }
     // An inside with kernels of its own, and records that are read from stresses.
     for (ndim, quantity, counts) in [
@@ -116,9 +117,7 @@ fn ranks_share_shots_with_the_bits_of_one_device() {
             surface: ndim == 3,
             ..plain(ndim)
         };
-        for way in ways {
-            compare(&case, counts, way, 2132);
-        }
+        compare(&case, counts, &ways, 2132);
     }
     // One end of a link opens the other's memory and the other end does not: both go through the hosts.
     let case = Case {
@@ -126,13 +125,11 @@ fn ranks_share_shots_with_the_bits_of_one_device() {
         nt: 10,
         ..plain(2)
     };
-    for closed in [0, 1] {
-        let way = Way {
-            closed: Some(closed),
-            ..Way::default()
-        };
-        compare(&case, &[1, 1, 1], way, 2133);
-    }
+    let closed = [0, 1].map(|closed| Way {
+        closed: Some(closed),
+        ..Way::default()
+    });
+    compare(&case, &[1, 1, 1], &closed, 2133);
 }
 
 /// More devices than the grid has planes for, and a transport that there is not, are refused on all ranks.

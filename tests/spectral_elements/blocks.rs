@@ -106,7 +106,7 @@ impl<const D: usize> Body<D> {
     }
 
     pub fn engine(&self, sources: &[Source<D>]) -> Engine<D> {
-        Engine::new(Cpu::new(2).unwrap(), &self.setup(sources)).unwrap()
+        Engine::new(Cpu::new(1).unwrap(), &self.setup(sources)).unwrap()
     }
 
     /// What is recorded at some places in each of `nt` steps: `[place][step]`, step n at the time n dt.

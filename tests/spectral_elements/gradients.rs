@@ -175,7 +175,7 @@ type Found<const D: usize> = (f64, Vec<f32>, Option<Gradient<D>>);
 
 /// The misfit of a shot whose expected records are these, or zeros.
 fn run<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, expected: Option<&[f32]>, wanted: bool) -> Found<D> {
-    let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), setup, shot, Parameters::Speeds).unwrap();
+    let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), setup, shot, Parameters::Speeds).unwrap();
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).unwrap();
     let (mut found, mut kept) = (0.0, Vec::new());
     let gradient = adjoint.gradient((setup, shot), &schedule, |records| {
@@ -307,7 +307,7 @@ fn a_wavefield_that_grows_is_told_whenever_it_is_looked_at() {
     let setup = body.setup(&sources);
     for (jcheck, told) in [(nt / 2, 100), (2 * nt, nt)] {
         shot.jcheck = jcheck;
-        let mut adjoint = Adjoint::new(Cpu::new(2).unwrap(), &setup, &shot, Parameters::Speeds).unwrap();
+        let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), &setup, &shot, Parameters::Speeds).unwrap();
         let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).unwrap();
         let error = adjoint.gradient((&setup, &shot), &schedule, Ok).unwrap_err();
         let wanted = format!("no longer finite at step {told}:");

@@ -14,7 +14,7 @@ const ROCK: Rock = Rock {
     b: 1500.0,
     rho: 2300.0,
 };
-const SOURCE: [f64; 3] = [1013.0, 979.0, 1008.0];
+const SOURCE: [f64; 3] = [826.0, 765.0, 790.0];
 /// Receivers from the source.
 const OFFSETS: [[f64; 3]; 4] = [
     [200.0, 150.0, -120.0],
@@ -46,7 +46,7 @@ fn highest_frequency(n: i32) -> f64 {
 
 /// Largest difference from `exact` over its largest value until waves come back from the sides.
 fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64; 3]) -> f64 {
-    let (mesh, basis) = (bent([20, 20, 20], true), Basis::new(4).unwrap());
+    let (mesh, basis) = (bent([16, 16, 16], true), Basis::new(4).unwrap());
     // Five points of the largest element on the S wave at the highest frequency.
     let resolved = quality::all(&mesh, &basis)
         .iter()
@@ -58,7 +58,7 @@ fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64;
         3
     };
     let wavelet = Ricker::starting_at_zero(resolved / highest_frequency(powers));
-    let (dt, nt) = (0.0016, 410);
+    let (dt, nt) = (0.0016, 310);
     let media = vec![Medium::isotropic(ROCK.rho, ROCK.a, ROCK.b); 2];
     let sources = [Source {
         at: SOURCE,
@@ -78,7 +78,7 @@ fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64;
         pml: None,
         sources: &sources,
     };
-    let mut engine = Engine::new(Cpu::new(2).unwrap(), &setup).unwrap();
+    let mut engine = Engine::new(Cpu::new(1).unwrap(), &setup).unwrap();
     let locator = Locator::new(&mesh);
     let place = |offset: [f64; 3]| std::array::from_fn(|c| SOURCE[c] + offset[c]);
     let receivers = OFFSETS.map(|offset| engine.receiver("it", place(offset), &setup, &locator).unwrap());

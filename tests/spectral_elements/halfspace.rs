@@ -8,7 +8,7 @@ use crate::pekeris::exact;
 use crate::shots::{Ricker, largest, relative_difference};
 
 /// Receivers this far from the force, in elements.
-const DISTANCES: [f64; 2] = [3.0, 6.0];
+const DISTANCES: [f64; 2] = [2.0, 4.0];
 
 /// The largest misfit of the velocity across the ground as a share of its largest value, with the whole half-space turned
 /// about y by an angle. Elements of one length unit are bent below the ground.
@@ -16,7 +16,7 @@ fn misfit(angle: f64) -> f64 {
     let (sine, cosine) = angle.to_radians().sin_cos();
     let turned = |x: [f64; 3]| [cosine * x[0] + sine * x[2], x[1], cosine * x[2] - sine * x[0]];
     let place = |u: [f64; 3]| {
-        let x = [u[0] - 9.0, u[1] - 9.0, u[2]];
+        let x = [u[0] - 8.0, u[1] - 8.0, u[2]];
         let bend = |c: usize| 0.09 * (1.3 * u[(c + 1) % 3] + 0.9 * u[(c + 2) % 3] + 0.4 * u[c]).sin();
         // The ground itself stays a plane.
         turned([
@@ -25,7 +25,7 @@ fn misfit(angle: f64) -> f64 {
             x[2] + if u[2] > 0.0 { bend(2) } else { 0.0 },
         ])
     };
-    let mesh = block([24, 18, 12], place, |_| 0, |axis, high| axis < 2 || high);
+    let mesh = block([20, 16, 10], place, |_| 0, |axis, high| axis < 2 || high);
     let medium = Medium::isotropic(1.0, 3f64.sqrt(), 1.0);
     let body = Body::new(mesh, vec![medium], vec![[3f64.sqrt(), 1.0]], 0.9);
     // One and a half elements are the shortest wavelength of S: six points.

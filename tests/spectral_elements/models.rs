@@ -66,7 +66,7 @@ fn rod(degree: usize, elements: usize, of_points: bool) -> f64 {
     let end = 1.3 * 2.0 * PI / w;
     let count = (end / (0.04 * setup.bound().limit)).ceil();
     setup.dt = end / count;
-    let mut engine = Engine::new(Cpu::new(2).unwrap(), &setup).unwrap();
+    let mut engine = Engine::new(Cpu::new(1).unwrap(), &setup).unwrap();
     let mode = |x: [f64; 2]| {
         let s = (1.0 + GROWTH * x[1]).ln();
         [
@@ -207,7 +207,7 @@ fn the_step_of_a_model_of_points_is_stable_and_not_far_from_the_limit() {
             points: setup.points,
             ..*setup
         };
-        let mut engine = Engine::new(Cpu::new(2).unwrap(), &run).unwrap();
+        let mut engine = Engine::new(Cpu::new(1).unwrap(), &run).unwrap();
         (0..count).for_each(|_| engine.step());
         engine
             .velocity()

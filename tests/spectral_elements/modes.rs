@@ -65,7 +65,7 @@ fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone
         pml: None,
         sources: &[],
     };
-    let mut engine = Engine::new(Cpu::new(2).unwrap(), &setup).unwrap();
+    let mut engine = Engine::new(Cpu::new(1).unwrap(), &setup).unwrap();
     let wave = |x: [f64; D]| std::array::from_fn(|c| if c == 0 { (overtone * PI * x[0]).cos() } else { 0.0 });
     engine.displace(&setup, wave);
     let start = engine.displacement().to_vec();

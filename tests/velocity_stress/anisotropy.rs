@@ -8,7 +8,7 @@ use kernels::medium::{Destination, Stiffness, Symmetry};
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Shot, Watch};
 
 fn go(s: &Shot, grid: &Grid, medium: (Stiffness, f64)) -> Tape<f32> {
-    run_on(s, grid, |_| medium, Symmetry::Orthorhombic, (2, &[])).expect("the shot runs")
+    run_on(s, grid, |_| medium, Symmetry::Orthorhombic, (1, &[])).expect("the shot runs")
 }
 
 /// With `c12 = -c66`, `c13 = -c55`, `c23 = -c44` the components part: `rho v_tt = c11 v_xx + c66 v_yy + c55 v_zz` and its

@@ -148,7 +148,10 @@ fn found(case: &Case) -> [Found; 2] {
     let path: [f64; 2] = std::array::from_fn(|way| (case.away[way] * SPEEDS[way] / f).round());
     let nt = ((path[1] / SPEEDS[1] + 2.0 * case.tone.middle()) / case.dt) as usize;
     // Layers within the first Fresnel zone of a path take from its wave; in the volume the paths are short.
-    let margin = if case.ndim == 2 { 40 } else { 10 };
+    let margin = match case.ndim {
+        2 => (1.6 / f) as usize,
+        _ => 10,
+    };
     let n = path.map(|path| path as usize + 2 * margin);
     let (grid, y) = match case.ndim {
         2 => (Grid::new_2d(n, [0.0; 2], [1.0; 2]), 0.0),
@@ -222,7 +225,8 @@ fn case(ndim: usize, mechanisms: Mechanisms, q: [f64; 2]) -> Case {
     };
     // Coarse-grained mechanisms need more cells a wavelength to be their mean.
     let (f, dt) = match (ndim, mechanisms) {
-        (2, _) => (0.04, 0.2),
+        (2, Mechanisms::Coarse) => (0.04, 0.2),
+        (2, _) => (0.06, 0.15),
         (_, Mechanisms::Coarse) => (0.07, 0.2),
         _ => (0.1, 0.14),
     };
@@ -234,7 +238,7 @@ fn case(ndim: usize, mechanisms: Mechanisms, q: [f64; 2]) -> Case {
         tone: Tone { f, periods },
         dt,
         reference: if ratio < 2.0 { f } else { 1.5 * f },
-        away: if ndim == 2 { [6.0, 6.0] } else { [2.6, 4.0] },
+        away: if ndim == 2 { [6.0, 6.0] } else { [2.2, 3.2] },
     }
 }
 

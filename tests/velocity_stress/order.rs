@@ -13,9 +13,13 @@ use kernels::methods::velocity_stress::Action;
 pub const A: f64 = 1.0;
 const S: f64 = 0.6;
 pub const RHO: f64 = 1.3;
-/// A step far below the limit: what it adds is smaller than what is looked for, which is large where the weights are two.
+/// A step far below the limit: what it adds is smaller than what is looked for, which is large where the weights are few.
 fn step(order: usize) -> f64 {
-    if order == 2 { 1.0 / 60.0 } else { 1.0 / 600.0 }
+    match order {
+        2 => 1.0 / 60.0,
+        4 => 1.0 / 240.0,
+        _ => 1.0 / 600.0,
+    }
 }
 
 pub fn exact(w: &Ricker, r: f64, t: f64) -> f64 {
