@@ -393,3 +393,30 @@ fn axes_that_are_gone_leave_no_name() {
     bench.run("sfspray < cmp.rsf axis=3 n=2 label=cdp unit=m | sfstack > s.rsf; sfin s.rsf > told; grep -q 'label2=\"cdp\"' told; ! grep -q label3=.cdp told");
     bench.run("sfvscan < cmp.rsf semblance=y half=n v0=1.5 dv=0.1 nv=11 | sfspray axis=3 n=2 label=cdp | sfpick > p.rsf; sfin p.rsf > told; grep -q 'label2=\"cdp\"' told; ! grep -q label3=.cdp told");
 }
+
+#[test]
+fn offsets_in_another_unit_than_velocities_are_told() {
+    let bench = Bench::new();
+    hyperbola(&bench);
+    bench.run("sfmath n1=501 d1=0.004 output=2 > v.rsf");
+    for (line, words) in [
+        (
+            "sfput < cmp.rsf d2=100 | sfnmo velocity=v.rsf half=n > a.rsf",
+            "no sample is left",
+        ),
+        (
+            "sfput < cmp.rsf d2=100 | sfvscan v0=1 dv=0.1 nv=30 half=n > a.rsf",
+            "the scan shows nothing",
+        ),
+    ] {
+        let said = bench.said(line);
+        assert!(
+            said.contains(words) && said.contains("in one unit"),
+            "{line}: {said}"
+        );
+        assert_eq!(bench.said(&line.replace("d2=100", "d2=0.1")), "");
+    }
+    let said = bench.said("sfbandpass < cmp.rsf > a.rsf");
+    assert!(said.contains("nothing is filtered"), "{said}");
+    assert_eq!(bench.reals("a.rsf"), bench.reals("cmp.rsf"));
+}

@@ -333,3 +333,73 @@ fn the_list_of_keys_is_whole() {
     assert_eq!(rows("sfheaderattr < whole-t.rsf desc=y"), 91);
     assert_eq!(rows("sfheaderattr < whole-t.rsf"), 0);
 }
+
+/// Three traces of one spike at 0.24 s that begin at other times: as they stand in the file they are told, and on one axis they agree.
+#[test]
+fn traces_that_begin_at_other_times_are_told_or_put_on_one_axis() {
+    let bench = Bench::new();
+    let delays = [80, 0, 40];
+    // The sampling interval is 4 ms.
+    let spikes = delays.map(|delay| (240 - delay) / 4);
+    let values: Vec<f32> = (0..3 * 70)
+        .map(|k| f32::from(u8::from(spikes[k / 70] as usize == k % 70)))
+        .collect();
+    bench.raw("a.rsf", "n1=70 d1=0.004 o1=0.08 n2=3", "native_float", &values);
+    let mut keys = vec![0i32; 3 * 91];
+    (0..3).for_each(|trace| keys[91 * trace + 35] = delays[trace]);
+    bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
+    bench.run("sfsegywrite < a.rsf tape=a.sgy tfile=keys.rsf; sfsuwrite < a.rsf tape=a.su tfile=keys.rsf");
+    bench.raw("last.rsf", "n1=3", "native_int", &[0, 1, 1]);
+    for (program, file) in [("sfsegyread", "a.sgy"), ("sfsuread", "a.su")] {
+        let said = bench.sh(&format!("{program} tape={file} > d.rsf"));
+        assert_eq!((said.code, bench.reals("d.rsf")), (0, values.clone()));
+        for words in [
+            "begins at 80 ms",
+            "2 others at other times, first trace 2 at 0 ms",
+            "align=y",
+        ] {
+            assert!(said.err.contains(words), "{words}: {}", said.err);
+        }
+        // The earliest trace begins the axis, and the latest ends it.
+        for (words, traces, samples) in [("", 3, 90), ("mask=last.rsf", 2, 80)] {
+            let line = format!("{program} tape={file} align=y {words} > d.rsf");
+            assert_eq!(bench.said(&line), "", "{line}");
+            let axis = bench.axes("d.rsf", 2).remove(0);
+            assert_eq!((axis.n, axis.o, axis.d), (samples, 0.0, 0.004), "{line}");
+            for trace in bench.reals("d.rsf").chunks(samples) {
+                let ones: Vec<usize> = (0..samples).filter(|&k| trace[k] != 0.0).collect();
+                assert_eq!((ones, bench.lengths("d.rsf", 2)[1]), (vec![60], traces), "{line}");
+            }
+        }
+    }
+    let said = bench.refused("cat a.sgy | sfsegyread align=y n2=3 > d.rsf");
+    assert!(said.contains("read twice"), "{said}");
+    (0..3).for_each(|trace| keys[91 * trace + 35] = 10 * trace as i32);
+    bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
+    let said =
+        bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=keys.rsf; sfsegyread tape=b.sgy align=y > d.rsf");
+    for words in [
+        "trace 2 begins 10 ms",
+        "no whole number of samples of 4 ms",
+        "sfdatstretch",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn coordinates_in_degrees_are_told_with_lists_of_points() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=9 d1=0.004 n2=2 output=x1 > a.rsf; sfmath n1=2 n2=2 output='x1+7*x2+1' > rec.rsf; sfmath n1=2 output=5 > sou.rsf");
+    bench.run("sfsegywrite < a.rsf tape=a.sgy sou=sou.rsf rec=rec.rsf");
+    let read = "sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf > d.rsf";
+    assert_eq!(bench.said(read), "");
+    let mut bytes = bench.bytes("a.sgy");
+    for (unit, words) in [(2, "seconds of arc (counit=2"), (3, "decimal degrees (counit=3")] {
+        let size = (bytes.len() - 3600) / 2;
+        (0..2).for_each(|trace| bytes[3600 + trace * size + 89] = unit);
+        bench.put("a.sgy", &bytes);
+        let said = bench.said(read);
+        assert!(said.contains(words) && said.contains("project them"), "{said}");
+    }
+}

@@ -348,7 +348,7 @@ fn coarse_mechanisms_are_weak_in_a_plane() {
 }
 
 #[test]
-fn water_beside_rock_wants_order_two() {
+fn water_beside_rock_is_told() {
     let desk = desk(2);
     let cells = desk.read("vs.rsf").len();
     let water: Vec<f32> = (0..cells)
@@ -360,7 +360,7 @@ fn water_beside_rock_wants_order_two() {
         &desk,
         2,
         "",
-        &["a fluid in 312 cells", "order=4", "order=2 is better"],
+        &["a fluid in 312 cells", "order=4", "thirty points"],
     );
     assert_eq!(warning(&desk, 2, "order=2"), "");
     desk.dataset("vs.rsf", header, &vec![0.0; cells]);

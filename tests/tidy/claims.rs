@@ -202,7 +202,12 @@ const OF_CHAPTER: [(&str, &str, &str); 4] = [
     ),
 ];
 const OTHER_CHAPTER: &str = "book/user/13-faults-and-attenuation/README.md";
-const OF_OTHER_CHAPTER: [(&str, &str, &str); 2] = [
+const OF_OTHER_CHAPTER: [(&str, &str, &str); 3] = [
+    (
+        "below 1.5 % with orders 4 and 8 and above 6 % with `order=2`",
+        "tests/programs/accuracy.rs",
+        "reflections_from_below_water_want_order_four",
+    ),
     (
         "it is below 6 %, with thirty cells below 1.5 %",
         "tests/velocity_stress/fluid.rs",

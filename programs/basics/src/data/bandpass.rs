@@ -72,6 +72,9 @@ pub fn run(job: &mut Job) -> Result<()> {
         d > 0.0,
         "d1={d} in the header: a sampling above 0 is needed (sfput d1= sets it)"
     );
+    if !job.given("flo") && !job.given("fhi") {
+        job.warn("neither flo= nor fhi= is given, so nothing is filtered");
+    }
     let (nyquist, low) = (0.5 / d, job.double("flo")?);
     let high = job.double_opt("fhi")?;
     ensure!(

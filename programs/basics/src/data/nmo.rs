@@ -1,6 +1,7 @@
 //! `sfnmo`: normal moveout.
 
 use std::f32::consts::FRAC_PI_2;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Job, Kind, Param, Program};
@@ -84,6 +85,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     let (h0, stretch) = (job.double("h0")? * whole, job.double("str")?);
     let taper = job.int("mute")? as usize;
     let mut output = job.output()?;
+    let (there, left) = (AtomicBool::new(false), AtomicBool::new(false));
+    let is_loud = |line: &[f32]| line.iter().any(|x| *x != 0.0);
     lines::each(
         &mut input,
         &mut output,
@@ -95,9 +98,17 @@ pub fn run(job: &mut Job) -> Result<()> {
             let times = times(&axis, x * x - h0 * h0, of_gather);
             spline.through(line);
             correct(spline, &times, (1.0 - stretch, taper), result);
+            // At offset 0 nothing moves.
+            if x != 0.0 {
+                there.fetch_or(is_loud(line), Ordering::Relaxed);
+                left.fetch_or(is_loud(result), Ordering::Relaxed);
+            }
             Ok(())
         },
     )?;
+    if there.into_inner() && !left.into_inner() {
+        job.warn("beyond offset 0 no sample is left, for all lie beyond the ends of the traces or are muted: are velocity= and the offsets in one unit, and half=, slowness= and squared= right?");
+    }
     Ok(output.finish()?)
 }
 

@@ -127,7 +127,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let n = scan.time.n;
     let mut gather: Vec<f32> = cube::room(n * scan.traces)?;
     let mut panels: Vec<f32> = cube::room(n * scan.velocity.n * scan.heterogeneity.n)?;
-    let mut first = 0;
+    let (mut first, mut beyond) = (0, true);
     while input.remaining() > 0 {
         input.read_f32(&mut gather)?;
         let traces: Vec<Trace> = gather
@@ -145,7 +145,11 @@ pub fn run(job: &mut Job) -> Result<()> {
             .par_chunks_exact_mut(n)
             .enumerate()
             .for_each(|(i, line)| scan.line(&traces, (i % scan.velocity.n, i / scan.velocity.n), line));
+        beyond &= scan.is_beyond(&traces);
         output.write_f32(&panels)?;
+    }
+    if beyond && first > 0 {
+        job.warn("at all velocities all offsets but 0 come later than the traces end, so the scan shows nothing: are the velocities (v0=, dv=, nv=) and the offsets in one unit, and half= right?");
     }
     Ok(output.finish()?)
 }
@@ -239,6 +243,24 @@ impl Scan {
         }
     }
 
+    /// The squared time by which an offset is late at a velocity.
+    fn moveout(&self, x: f64, v: f64) -> f64 {
+        let ratio = if self.slowness { x * v } else { x / v };
+        ratio * if self.squared { x } else { ratio } - self.before * x * x
+    }
+
+    /// Whether no trace but those at offset 0 is there before its end at any velocity.
+    fn is_beyond(&self, traces: &[Trace]) -> bool {
+        let mut offsets = traces
+            .iter()
+            .map(|trace| trace.0)
+            .filter(|x| *x != 0.0)
+            .peekable();
+        let end = at(&self.time, self.time.n - 1);
+        let late = |x: f64| (0..self.velocity.n).all(|i| self.moveout(x, at(&self.velocity, i)) > end * end);
+        offsets.peek().is_some() && offsets.all(late)
+    }
+
     /// The line of a velocity and a heterogeneity.
     fn line(&self, traces: &[Trace], (iv, is): (usize, usize), result: &mut [f32]) {
         let n = self.time.n;
@@ -248,7 +270,7 @@ impl Scan {
         let (mut sums, mut before) = (vec![[0.0f64; 3]; n], Vec::new());
         for (x, spline) in traces {
             let ratio = if self.slowness { x * v } else { x / v };
-            let square = ratio * if self.squared { *x } else { ratio } - self.before * x * x;
+            let square = self.moveout(*x, v);
             let place = |i: usize| {
                 let t = at(&self.time, i);
                 let root = (t * t + s * square).max(0.0).sqrt();

@@ -57,7 +57,7 @@ pub(super) const MESH: &[Param] = &[
     Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; the y axis is 90 degrees further"),
     Param::input("mech").doc("strength of every source, instead of the parameters above"),
     Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("time function of the sources"),
-    Param::float("tau").doc("tau of gauss, brune and cosine, s"),
+    Param::float("tau").doc("tau of gauss, brune and cosine, s; it replaces the half durations of cmt= and quakeml=, too"),
     Param::float("freq").known_as(&PEAK_ELSEWHERE).doc("peak frequency of ricker, Hz"),
     Param::input("series").doc("samples of the time function, instead of stf="),
     Param::bool("rate").default("y").doc("y: series= holds moment rates; n: moments"),

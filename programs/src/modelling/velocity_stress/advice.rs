@@ -94,7 +94,7 @@ pub fn cells(
             }
             if extremes.fluids > 0 && extremes.fluids < padded.model.cells() && job.choice("order")? != "2" {
                 job.warn(&format!(
-                    "the model has a fluid in {}, the rest is solid: waves along the interface are wrong by several percent with order={}, whose differences reach across it, and fall with the spacing itself; order=2 is better there (1.3 % at thirty cells a wavelength)",
+                    "the model has a fluid in {}, the rest is solid: waves along the interface are wrong by several percent with order={}, whose differences reach across it, and a finer grid helps only in proportion; for these waves alone order=2 is better, from thirty points of their wavelength on (1.3 % wrong), and on coarser grids it is worse for all waves",
                     counted(extremes.fluids, "cell"),
                     job.choice("order")?
                 ));

@@ -29,7 +29,7 @@ const LOWERED: f64 = 0.95;
 /// Points per shortest wavelength below which waves disperse visibly, by the order in space.
 fn coarse(order: usize) -> f64 {
     match order {
-        2 => 10.0,
+        2 => 16.0,
         4 => 6.0,
         _ => 4.0,
     }

@@ -137,14 +137,16 @@ each, receivers first; of several components sfwindow takes one",
         tape.pass(layout.before)?;
         let (mut sources, mut receivers, mut sizes): (Vec<Place>, Vec<Place>, Vec<usize>) =
             Default::default();
-        let mut header = vec![0u8; TRACE_HEADER];
+        let (mut header, mut unit) = (vec![0u8; TRACE_HEADER], 1);
         for trace in 0..traces {
             tape.fill(&mut header, &|| format!("the header of trace {}", trace + 1))?;
             tape.pass((layout.size() - TRACE_HEADER) as u64)?;
             if mask.is_some_and(|mask| !mask[trace as usize]) {
                 continue;
             }
-            let (source, receiver) = places(layout.order, &layout.standard(&header));
+            let standard = layout.standard(&header);
+            unit = unit.max(layout.order.int(&standard, COUNIT, 2));
+            let (source, receiver) = places(layout.order, &standard);
             if sources.last() != Some(&source) {
                 sources.push(source);
                 sizes.push(0);
@@ -153,6 +155,16 @@ each, receivers first; of several components sfwindow takes one",
             if let Some(size) = sizes.last_mut() {
                 *size += 1;
             }
+        }
+        let arcs = [
+            "seconds of arc",
+            "decimal degrees",
+            "degrees, minutes and seconds",
+        ];
+        if let Some(arc) = arcs.get((unit - 2) as usize) {
+            job.warn(&format!(
+                "coordinates are {arc} (counit={unit} in the trace headers), and sou= and rec= hold them as they are: the modelling programs take metres, so project them (by pyproj or the like) and give the points by sfcsv2rsf"
+            ));
         }
         let spread = sizes[0];
         if let Some(odd) = sizes.iter().position(|size| *size != spread) {

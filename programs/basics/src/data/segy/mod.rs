@@ -3,6 +3,7 @@
 //! Own code, small: the crates for it map whole files into memory and know neither SU nor pipes, nor do they hand over
 //! a trace header byte for byte, which `tfile=` needs.
 
+mod delays;
 mod geometry;
 pub mod keys;
 mod layout;

@@ -4,11 +4,12 @@ use anyhow::{Result, bail, ensure};
 use rayon::prelude::*;
 use rsf_io::{Axis, Job, Output, Param, Program};
 
+use super::delays::{Alignment, delay};
 use super::geometry::Geometry;
 use super::keys::{Field, TRACE_HEADER, byte, extra_fields, trace_fields};
 use super::layout::{Layout, segy_layout, su_layout};
 use super::tape::Tape;
-use super::{BLOCK, DELRT, NS, TSCALAR, factor};
+use super::{BLOCK, NS};
 
 /// What the user sees.
 pub static SEGYREAD: Program = Program {
@@ -41,7 +42,7 @@ textual headers in EBCDIC or ASCII, including extended ones; big-endian or littl
 order of bytes, endian=n declares little-endian). Additional trace headers of revision 2 are passed over. \
 A map of the trace headers (stanza SEG:Layout of revision 2.1) is obeyed: keys come from the bytes and types that it gives, and those that it does not list \
 are 0. All traces must \
-have the same length; headers that give another one are reported. Where the binary header has no number of samples or no \
+have the same length; headers that give another one are reported, and those of another delay (delrt), whose traces align=y moves. Where the binary header has no number of samples or no \
 sampling interval, those of the first trace are used. The memory used does not depend on the size of the file.\n\n\
 sou= and rec= name files for the points of sources and receivers (x, z or, where y changes, x, y, z; z downwards, from sx, sy, \
 selev, sdepth, gx, gy, gelev with scalco and scalel), as the modelling programs read them. The data then have the axes time, receiver \
@@ -53,7 +54,7 @@ Differs from Madagascar: endian=y examines the file instead of the machine; with
 traces may have more than 32767 samples; samples of all formats but 4 are read; a file that ends in the middle of a \
 trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
 
-static PARAMS: [Param; 19] = [
+static PARAMS: [Param; 20] = [
     Param::string("tape")
         .default_text("standard input")
         .doc("the SEG-Y or SU file"),
@@ -90,6 +91,9 @@ static PARAMS: [Param; 19] = [
         .default_text("of the headers")
         .range(">= 1", Some(1.0), None)
         .doc("samples of a trace"),
+    Param::bool("align")
+        .default("n")
+        .doc("y: traces of several delays (delrt) stand on one axis of time, with zeros before and behind them; n: all begin at o1, as in the file"),
     Param::int("n2")
         .default_text("0: all")
         .range(">= 0", Some(0.0), None)
@@ -149,15 +153,26 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     }
     let fields = fields(job)?;
     let geometry = geometry(job, &layout, traces, mask.as_deref())?;
-    let first = tape.ahead(TRACE_HEADER)?;
+    let first = delay(&layout, &tape.ahead(TRACE_HEADER)?);
+    let aligned = (data && job.flag("align")?)
+        .then(|| Alignment::of_headers(job, &layout, (size, traces), mask.as_deref()))
+        .transpose()?;
     let mut outputs = Outputs {
         data: data.then(|| job.output()).transpose()?,
         headers: headers.then(|| job.tagged_output("tfile")).transpose()?,
-        others: Others::default(),
+        others: Others {
+            delay: first,
+            ..Others::default()
+        },
+        aligned,
+        written: 0,
     };
     if let Some(output) = &mut outputs.data {
-        let delay = delay(&layout, &first);
-        output.set_axis(1, &time_axis(job, &layout, delay));
+        let (samples, begin) = match &outputs.aligned {
+            Some(aligned) => (aligned.samples, aligned.earliest),
+            None => (layout.samples, first),
+        };
+        output.set_axis(1, &time_axis(job, &layout, (samples, begin / 1e3)));
         match &geometry {
             Some(geometry) => (2..)
                 .zip(geometry.axes())
@@ -174,21 +189,13 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     }
     let size = (size, traces);
     outputs.copy(&mut tape, &layout, &fields, (size, mask.as_deref()))?;
-    outputs.others.tell(job, &layout);
+    outputs
+        .others
+        .tell(job, &layout, outputs.aligned.is_some() || !data);
     if let Some(map) = &layout.map {
         map.tell(job, outputs.others.changed);
     }
     outputs.finish()
-}
-
-/// When the first sample is taken, in s: revision 1 gives times a factor.
-fn delay(layout: &Layout, first: &[u8]) -> f32 {
-    if first.len() < TRACE_HEADER {
-        return 0.0;
-    }
-    let first = &layout.standard(first);
-    let factor = factor(layout.order.int(first, TSCALAR, 2));
-    (f64::from(layout.order.int(first, DELRT, 2)) * factor / 1000.0) as f32
 }
 
 /// Where sources and receivers are, if sou= and rec= ask for it; the lists are written.
@@ -210,17 +217,17 @@ fn geometry(job: &mut Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) 
     Ok(Some(found))
 }
 
-/// The axis of time; where no header has a sampling interval, that of numbers of samples.
-fn time_axis(job: &Job, layout: &Layout, delay: f32) -> Axis {
+/// The axis of so many samples of time from a delay (s) on; where no header has a sampling interval, that of numbers of samples.
+fn time_axis(job: &Job, layout: &Layout, (samples, delay): (usize, f64)) -> Axis {
     if layout.step > 0.0 {
-        let time = Axis::new(layout.samples, delay, layout.step as f32);
+        let time = Axis::new(samples, delay as f32, layout.step as f32);
         return time.label("Time").unit("s");
     }
     job.warn(
         "neither the binary header nor that of the first trace has a sampling interval: axis 1 numbers the samples, with d1=1 \
 (sfput d1=0.004 label1=Time unit1=s sets what is known from elsewhere)",
     );
-    Axis::new(layout.samples, 0.0, 1.0).label("Sample")
+    Axis::new(samples, 0.0, 1.0).label("Sample")
 }
 
 /// The keys of the header file, and where those that were added lie.
@@ -327,6 +334,10 @@ struct Outputs {
     data: Option<Output>,
     headers: Option<Output>,
     others: Others,
+    /// Where traces stand on their common axis, if they are to be moved.
+    aligned: Option<Alignment>,
+    /// Traces that are written.
+    written: usize,
 }
 
 /// What is odd in headers of traces.
@@ -336,6 +347,9 @@ struct Others {
     lengths: Odd,
     /// Those that give another sampling interval.
     intervals: Odd,
+    /// When the first trace begins, in ms, and those that begin at another time.
+    delay: f64,
+    delays: Odd,
     /// Values that the whole numbers of keys do not hold as the map of the headers has them.
     changed: u64,
 }
@@ -345,11 +359,11 @@ struct Others {
 struct Odd {
     count: u64,
     /// Number of the first of them, and what it says.
-    first: (u64, usize),
+    first: (u64, f64),
 }
 
 impl Odd {
-    fn add(&mut self, trace: u64, told: usize) {
+    fn add(&mut self, trace: u64, told: f64) {
         if self.count == 0 {
             self.first = (trace + 1, told);
         }
@@ -362,14 +376,19 @@ impl Others {
         let header = &header[..TRACE_HEADER];
         let told = layout.order.count(&layout.standard(header), NS);
         if told != 0 && told != layout.samples {
-            self.lengths.add(trace, told);
+            self.lengths.add(trace, told as f64);
         }
         if let Some(told) = layout.other_interval(header) {
-            self.intervals.add(trace, told);
+            self.intervals.add(trace, told as f64);
+        }
+        let told = delay(layout, header);
+        if told != self.delay {
+            self.delays.add(trace, told);
         }
     }
 
-    fn tell(&self, job: &Job, layout: &Layout) {
+    /// Warns of what is odd; `in_place`: whether the samples stand where delays put them.
+    fn tell(&self, job: &Job, layout: &Layout, in_place: bool) {
         let Odd { count, first } = self.lengths;
         if count > 0 {
             job.warn(&format!(
@@ -388,6 +407,13 @@ if those are right, sfput d1={} takes theirs",
                 first.0,
                 first.1,
                 first.1 as f32 / 1e6
+            ));
+        }
+        let Odd { count, first } = self.delays;
+        if count > 0 && !in_place {
+            job.warn(&format!(
+                "the first trace begins at {} ms (delrt) and {count} others at other times, first trace {} at {} ms: here all begin at o1, so those are wrong by the difference (align=y puts every trace at its time)",
+                self.delay, first.0, first.1
             ));
         }
     }
@@ -426,14 +452,21 @@ impl Outputs {
     }
 
     fn write(&mut self, layout: &Layout, fields: &[Field], block: &[u8], size: usize) -> Result<()> {
-        let traces = block.len() / size;
+        let (traces, first) = (block.len() / size, self.written);
+        self.written += traces;
         if let Some(output) = &mut self.data {
-            let mut values = vec![0.0f32; traces * layout.samples];
-            let rows = values.par_chunks_exact_mut(layout.samples);
-            rows.zip(block.par_chunks_exact(size)).for_each(|(row, trace)| {
-                let samples = &trace[TRACE_HEADER + layout.between..];
-                layout.coding.decode(layout.samples_order, samples, row);
-            });
+            let aligned = self.aligned.as_ref();
+            let long = aligned.map_or(layout.samples, |aligned| aligned.samples);
+            let mut values = vec![0.0f32; traces * long];
+            let rows = values.par_chunks_exact_mut(long);
+            rows.zip(block.par_chunks_exact(size))
+                .enumerate()
+                .for_each(|(i, (row, trace))| {
+                    let before = aligned.map_or(0, |aligned| aligned.before[first + i]);
+                    let samples = &trace[TRACE_HEADER + layout.between..];
+                    let row = &mut row[before..][..layout.samples];
+                    layout.coding.decode(layout.samples_order, samples, row);
+                });
             output.write_f32(&values)?;
         }
         if let Some(output) = &mut self.headers {
