@@ -150,7 +150,8 @@ fn elements_that_lose_have_exact_time() {
     }
 }
 
-/// At 0.95 of the limit records are as close to the closed form of a full space as at a tenth of it.
+/// At 0.95 of the limit records with exact time are twice as close to the closed form of a full space as those at a fifth of it: what is
+/// left is the error in space, as at a tenth.
 #[test]
 fn long_steps_are_as_close_to_the_closed_form_as_short_ones() {
     let desk = Desk::new();
@@ -188,9 +189,10 @@ fn long_steps_are_as_close_to_the_closed_form_as_short_ones() {
         });
         rms_difference(desk.read("d.rsf"), wanted.collect::<Vec<_>>())
     };
-    let (exact, raw, short) = (off(0.95, "tdc=y"), off(0.95, ""), off(0.1, ""));
-    println!("0.95 of the limit: {raw:.2e}, with exact time {exact:.2e}; a tenth of it: {short:.2e}");
-    assert!(exact < 1.1 * short && raw > 2.0 * short, "{exact} {raw} {short}");
+    let (exact, raw, short) = (off(0.95, "tdc=y"), off(0.95, ""), off(0.2, ""));
+    println!("0.95 of the limit: {raw:.2e}, with exact time {exact:.2e}; a fifth of it: {short:.2e}");
+    // Measured 2.5e-4 and 5.1e-4.
+    assert!(exact < 0.55 * short && raw > 2.0 * short, "{exact} {raw} {short}");
 }
 
 /// Displacements in a rigid box, and inside of a frame that acts once a step.

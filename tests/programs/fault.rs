@@ -16,6 +16,8 @@ const N: [usize; 3] = [40, 50, 36];
 const D: f64 = 100.0;
 const DT: f64 = 0.007;
 const STEPS: usize = 430;
+/// Steps between records: a quarter of the shortest period.
+const EVERY: usize = 10;
 /// Small faults along x and down, and their distances.
 const FAULT: [usize; 2] = [50, 40];
 const PIECE: [f64; 2] = [40.3, 30.7];
@@ -113,13 +115,13 @@ fn two_thousand_small_faults_are_the_sum_of_their_fields() {
     write(&desk, &fault);
     let run = desk.sh(&format!(
         "sfvsfd3d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf src=dc mech=mech.rsf \
-         series=series.rsf nt={STEPS} dt={DT} jdata=5 > data.rsf"
+         series=series.rsf nt={STEPS} dt={DT} jdata={EVERY} > data.rsf"
     ));
     assert_eq!(run.code, 0, "{run:?}");
     let data = desk.read("data.rsf");
     for (k, &receiver) in RECEIVERS.iter().enumerate() {
         let exact: Vec<[f64; 3]> = (0..STEPS)
-            .step_by(5)
+            .step_by(EVERY)
             .map(|it| exact(&fault, receiver, it))
             .collect();
         let scale = magnitude(exact.iter().flatten().copied());

@@ -201,6 +201,53 @@ proptest! {
     }
 }
 
+/// Records of a linearised run and a gradient by nodes and by regions, on so many threads.
+fn by_threads<const D: usize>(case: &Case, threads: usize) -> (Vec<f32>, Vec<Vec<f64>>) {
+    let nt = if D == 2 { 30 } else { 8 };
+    let body = body::<D>(case, case.rocks);
+    let (sources, shot) = (sources(case, body.dt, nt), shot(nt, case));
+    let setup = body.setup(&sources);
+    let parameters = Parameters::Speeds;
+    let [upper, lower] = case.rocks.map(|rock| units(parameters, rock));
+    let change: Vec<Vec<f64>> = upper.iter().zip(lower).map(|(a, b)| vec![*a, -b]).collect();
+    let change = Change::of_regions(&setup, &change, parameters);
+    let mut adjoint = Adjoint::new(Cpu::new(threads).unwrap(), &setup, &shot, parameters).unwrap();
+    let records = recorded(&adjoint.linearised((&setup, &shot), &change).unwrap(), &shot);
+    let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), 1 << 33).unwrap();
+    let gradient = adjoint
+        .gradient((&setup, &shot), &schedule, |_| Ok(records.clone()))
+        .unwrap();
+    let lattice = Lattice {
+        n: [9; D],
+        o: [-120.0; D],
+        d: [100.0; D],
+    };
+    let mut found = gradient.of_regions(&body.mesh, 2);
+    found.extend(gradient.on_grid((&body.mesh, &body.basis), (lattice, 1)).unwrap());
+    (records, found)
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let losing = |grain| Case {
+        sponge: true,
+        loss: Some(grain),
+        ..SOLID
+    };
+    let alike = |what: &Case, of: fn(&Case, usize) -> (Vec<f32>, Vec<Vec<f64>>)| {
+        let one = of(what, 1);
+        assert!(one.1.iter().flatten().any(|&x| x != 0.0), "{what:?}");
+        for threads in [2, 3] {
+            assert!(of(what, threads) == one, "{what:?}, {threads} threads");
+        }
+    };
+    for case in [SOLID, WATER, losing(Grain::Fine), losing(Grain::Coarse)] {
+        alike(&case, by_threads::<2>);
+    }
+    // A volume shares its elements out as a plane does.
+    alike(&losing(Grain::Fine), by_threads::<3>);
+}
+
 /// The records of a body, or their change to first order.
 fn records<const D: usize>(
     case: &Case,

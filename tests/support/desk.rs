@@ -15,14 +15,15 @@ pub mod built;
 mod spoil;
 
 /// Variables that would change what the programs do.
-const CLEARED: [&str; 6] = [
+const CLEARED: [&str; 4] = [
     "RSF_STRICT",
-    "OMP_NUM_THREADS",
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
     "MPI_LOCALNRANKS",
-    "RAYON_NUM_THREADS",
 ];
+/// Variables by which programs start one thread: tests run beside each other, and threads wait for theirs by spinning. Those that are
+/// about threads say `threads=` or set them again.
+const ONE_THREAD: [&str; 2] = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS"];
 
 /// What a command left behind.
 #[derive(Debug)]
@@ -147,6 +148,7 @@ impl Desk {
         CLEARED.iter().for_each(|name| {
             command.env_remove(name);
         });
+        command.envs(ONE_THREAD.map(|name| (name, "1")));
         command
     }
 }
