@@ -308,7 +308,7 @@ fn reflections_from_below_water_want_order_four() {
         "{second} {fourth} {eighth}"
     );
     assert!(
-        coarse.contains("only 10.2 points") && coarse.contains("below 16"),
+        coarse.contains("only 10.1 points") && coarse.contains("below 16"),
         "{coarse}"
     );
     assert!(

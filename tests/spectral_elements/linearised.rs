@@ -229,12 +229,13 @@ fn by_threads<const D: usize>(case: &Case, threads: usize) -> (Vec<f32>, Vec<Vec
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
+    type ByThreads = fn(&Case, usize) -> (Vec<f32>, Vec<Vec<f64>>);
     let losing = |grain| Case {
         sponge: true,
         loss: Some(grain),
         ..SOLID
     };
-    let alike = |what: &Case, of: fn(&Case, usize) -> (Vec<f32>, Vec<Vec<f64>>)| {
+    let alike = |what: &Case, of: ByThreads| {
         let one = of(what, 1);
         assert!(one.1.iter().flatten().any(|&x| x != 0.0), "{what:?}");
         for threads in [2, 3] {

@@ -13,9 +13,10 @@ static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let answer = Command::new(&mpirun).arg("--version").output();
     let answer = answer.map_err(|e| format!("{} does not start: {e}", mpirun.display()))?;
     let open = String::from_utf8_lossy(&answer.stdout).contains("Open MPI");
-    // Ranks of one host talk through its memory; that libfabric looks for networks takes a second of each start.
+    // Ranks of one host talk through its memory; that libfabric looks for networks takes a second of each start. Several tests run
+    // beside each other, so that a rank which waits must leave its processor to another.
     let words = if open {
-        " --oversubscribe --mca btl ^ofi"
+        " --oversubscribe --mca btl ^ofi --mca mpi_yield_when_idle 1"
     } else {
         ""
     };
