@@ -90,7 +90,7 @@ pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>)
 }
 
 /// What a shell reports of a program that SIGPIPE has ended.
-const CLOSED_PIPE: u8 = 128 + libc::SIGPIPE as u8;
+pub const CLOSED_PIPE: u8 = 128 + libc::SIGPIPE as u8;
 
 /// [`start`] with given words, the first being the name: for a binary that holds several programs.
 pub fn start_with(

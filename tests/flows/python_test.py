@@ -167,7 +167,7 @@ class Runs(Scratch):
     def test_warnings_are_at_the_line_that_called(self):
         script = self.write("script.py", """\
             import numpy, sifaka
-            sifaka.run("bandpass", numpy.zeros(100), fhh=3)
+            sifaka.run("bandpass", numpy.zeros(100), fhi=0.1, fhh=3)
             change = numpy.zeros(5, "f4")
             sifaka.linop("causint", change, change, nothing=1).matvec(change)
             """)

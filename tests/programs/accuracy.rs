@@ -312,7 +312,7 @@ fn reflections_from_below_water_want_order_four() {
         "{coarse}"
     );
     assert!(
-        fluid.contains("thirty points") && !fluid.contains("only"),
+        fluid.contains("thirty points") && !fluid.contains("points per shortest"),
         "{fluid}"
     );
 }

@@ -184,7 +184,7 @@ sfupscale scheme=staggered < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.r
                 assert!(*shear == 0.0 || whole, "{line}: cell {cell} has {shear:e}");
             }
             let plan = desk.ran(
-                "sfvsfd2d-gpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=10 dt=0.0005 stf=ricker freq=3 order=2 plan=y > data.rsf",
+                "sfvsfd2d-gpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=10 dt=0.0005 stf=ricker freq=2 order=2 plan=y > data.rsf",
             );
             assert!(
                 !plan.err.contains("points per shortest wavelength ("),

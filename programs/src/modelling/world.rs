@@ -383,10 +383,14 @@ impl World {
     }
 }
 
-/// Tells an error in one piece.
+/// Tells an error in one piece, unless it is that the reader of the output has left.
 #[cfg(feature = "mpi")]
 fn tell(error: &anyhow::Error, who: &str) {
     use std::io::Write;
+    let agreed = error.chain().find_map(|cause| cause.downcast_ref::<Agreed>());
+    if agreed.map_or_else(|| rsf_io::exit_code(error), |agreed| agreed.code) == rsf_io::CLOSED_PIPE {
+        return;
+    }
     let text = explained(&format!("{error:#}"));
     let line: Vec<&str> = text.lines().map(str::trim).collect();
     let told = format!("{}: {who}{}\n", program(), line.join(" "));
