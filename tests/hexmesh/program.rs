@@ -346,6 +346,13 @@ fn words_of_another_way_are_told() {
             "the fastest wave of the model runs at 3.0000 m/s: units are SI",
         ),
         (
+            // The fastest region counts, not the slowest and not the first.
+            plane
+                .replace("surfaces=1000,0 layers=5", "surfaces=1000,500,0 layers=3,2")
+                .replace(ROCK, "rho=2500,2400 vp=1.5,3 vs=0.8,1.7"),
+            "the fastest wave of the model runs at 3.0000 m/s: units are SI",
+        ),
+        (
             "mesh=plane.rsf base=x".into(),
             "base= has no effect with mesh=, only with surfaces=",
         ),

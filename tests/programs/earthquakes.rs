@@ -300,6 +300,31 @@ fn lists_of_earthquakes_are_told_by_their_words() {
     }
 }
 
+/// The ground ends with the last node: a station there is one, and a quarter of a cell beyond it is none.
+#[test]
+fn the_ground_ends_with_the_last_node() {
+    let desk = desk();
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.0));
+    let line =
+        format!("{RUN} layers=layers.txt {GRID} cmt=CMT stations=LAST > last.rsf").replace("nt=60", "nt=3");
+    for (y, x, code) in [
+        ("4727310", "500300", 0),
+        ("4727312.5", "500300", 1),
+        ("4727310", "500302.5", 1),
+        ("4726997.5", "500300", 1),
+    ] {
+        desk.put("LAST", format!("S1 XX {y} {x} 0 0\n"));
+        let run = desk.sh(&line);
+        let told =
+            "no ground there, it reaches from 500000 to 500300 along x and from 4727000 to 4727310 along y";
+        assert_eq!(
+            (run.code, run.err.contains(told)),
+            (code, code == 1),
+            "{y} {x}: {run:?}"
+        );
+    }
+}
+
 #[test]
 fn what_cannot_be_gets_a_sentence() {
     let desk = desk();

@@ -63,6 +63,25 @@ fn further_quantities_are_taken_over() {
     }
 }
 
+/// Data with other axes are those of another survey, down to what rounding makes of a header.
+#[test]
+fn data_on_other_axes_are_not_taken_over() {
+    let desk = desk(2);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
+    desk.ran(&format!("{} > data.rsf", line("")));
+    for (put, code, told) in [
+        ("d3=0.00100000001", 0, "3 shots of 3 taken over"),
+        ("d3=0.00101", 1, "d3=0.00101 and the data of this run"),
+        ("o3=0.00052", 1, "o3=0.00052 d3=0.001 and the data of this run"),
+        ("d1=2", 1, "d1=2 and the data of this run"),
+        ("o2=1", 1, "o2=1 d2="),
+    ] {
+        desk.ran(&format!("sfbasics put {put} < data.rsf > other.rsf"));
+        let run = desk.sh(&format!("{} > again.rsf", line("finished=other.rsf")));
+        assert!(run.code == code && run.err.contains(told), "{put}: {run:?}");
+    }
+}
+
 /// What a run leaves that was killed before its first shot was whole: nothing is taken over, and the bits are the same.
 #[test]
 fn a_run_that_was_killed_early_begins_again() {

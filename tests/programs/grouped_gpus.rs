@@ -197,6 +197,31 @@ fn gpus_share_the_shots_of_linearised_programs() {
     }
 }
 
+/// GPUs that share a shot have a part of its cells each, so that no fewer shots run side by side than on one of them, which 8 million cells fill.
+#[test]
+fn gpus_that_share_a_shot_are_filled_together() {
+    let (desk, line) = survey("plan=y");
+    let (_, words) = line.split_once(' ').expect("a program and its words");
+    let words = words.replace("nb=8", "nb=500");
+    let memory = [("FAKE_MEMORY", "20000000000"), ("FAKE_DEVICES", "4")];
+    let Some(run) = on(
+        &desk,
+        Driver::Fake,
+        &memory,
+        &format!("sfvsgrad2d-gpu {words} ngpu=4"),
+    ) else {
+        return;
+    };
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_says(
+        &run,
+        &[
+            "as each of 4 GPUs that share a shot",
+            "3 shots run side by side on each GPU",
+        ],
+    );
+}
+
 /// Half of a GPU's memory may be too little for a batch: then all shots run in one.
 #[test]
 fn shots_run_in_one_batch_where_two_do_not_fit() {

@@ -143,6 +143,15 @@ fn a_plan_tells_everything_and_writes_nothing() {
         ] {
             assert!(run.err.contains(words), "`{words}` is missing in {}", run.err);
         }
+        // Two levels of displacement are in memory, and the density with at least two moduli.
+        let line = run.err.lines().find(|line| line.contains("bytes a point"));
+        let mut words = line.unwrap_or_default().split(' ').rev();
+        let bytes: f64 = words.find_map(|word| word.parse().ok()).unwrap_or(0.0);
+        let least = 4.0 * (2.0 * ndim as f64 + 3.0);
+        assert!(
+            bytes >= least,
+            "{bytes} bytes a point of {least} at least: {line:?}"
+        );
     }
 }
 

@@ -56,6 +56,23 @@ fn picked_shots_are_those_of_the_survey() {
     assert!(run.err.contains("there are 3, which takes about "), "{run:?}");
 }
 
+/// The axis of shots is called as the file of points calls it, and `shot` where that has no name for it.
+#[test]
+fn the_axis_of_shots_has_a_name() {
+    let desk = desk(2);
+    let points = [100.0, 100.0, 120.0, 100.0];
+    for (label, wanted) in [
+        ("", "shot"),
+        ("label3=\"\"", "shot"),
+        ("label3=Station", "Station"),
+    ] {
+        desk.dataset("two.rsf", &format!("n1=2 n2=1 n3=2 {label}"), &points);
+        desk.ran(&format!("{} > data.rsf", with(2, "two.rsf", "rec0.rsf", "")));
+        let axis = &desk.axes("data.rsf", 4)[3];
+        assert_eq!((axis.n, axis.label.as_deref()), (2, Some(wanted)), "{label}");
+    }
+}
+
 /// What one shot alone may have a picked one has, too.
 #[test]
 fn a_lone_shot_may_be_filmed_and_saved() {

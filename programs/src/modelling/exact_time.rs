@@ -417,6 +417,20 @@ mod tests {
         assert!(exact.sources(&mut [brune(2.0)], 0.5, "stf=").is_err());
     }
 
+    /// What a line and a parabola through rest leave at zero is nothing, however late the first sample is; a jump stays.
+    #[test]
+    fn histories_are_continued_to_zero_by_lines_and_parabolas() {
+        for late in [0.25, 0.5, 1.0] {
+            let series = |of: fn(f64) -> f64| [0.0, 1.0, 2.0, 3.0].map(|k| of(k + late));
+            assert!(beginning(&series(|t| 3.0 * t), late) < 1e-12, "{late}");
+            assert!(beginning(&series(|t| 2.0 * t * t), late) < 1e-12, "{late}");
+            assert!(beginning(&series(|t| t - 2.0 * t * t), late) < 1e-12, "{late}");
+            let jump = beginning(&series(|t| 5.0 + t), late);
+            assert!((jump - 5.0).abs() < 1e-12, "{late}: {jump}");
+        }
+        assert_eq!(beginning(&[-2.0, 0.0, 0.0], 0.0), 2.0);
+    }
+
     #[test]
     fn kept_records_divide_the_wanted_ones_and_resolve_the_sources() {
         let exact = time(1000);

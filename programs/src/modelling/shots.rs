@@ -296,6 +296,34 @@ mod tests {
         assert_eq!(taken, [0, 1, 2, 3, 4, 105, 6, 107, 8, 9]);
     }
 
+    /// Where the rest of a batch panics all of its shots fail for that reason, and the others are made.
+    #[test]
+    fn a_rest_that_panics_ends_its_batch_alone() {
+        let worker = Worker::with_rest(|numbers: &[usize]| {
+            let numbers = numbers.to_vec();
+            Begun::Rest(Box::new(move || match numbers.contains(&3) {
+                true => panic!("the rest of a batch panics, as this test wants"),
+                false => numbers.iter().map(|_| Ok(ShotResult::default())).collect(),
+            }))
+        });
+        let mut failed = Vec::new();
+        let mut take = |number: usize, outcome: Outcome| {
+            if let Outcome::Failed(error) = outcome {
+                failed.push((number, error.to_string()));
+            }
+            Ok(())
+        };
+        in_order(
+            &[0, 1, 2, 3, 4, 5],
+            of(vec![worker], 2),
+            &World::alone(),
+            &mut take,
+        )
+        .unwrap();
+        let why = "the thread that ends it has ended early";
+        assert_eq!(failed, [2, 3].map(|number| (number, why.to_string())));
+    }
+
     /// Each shot is made once, and not long before it is taken: what was made waits in memory.
     #[test]
     fn workers_run_ahead_by_a_few_shots_only() {
