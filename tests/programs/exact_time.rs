@@ -150,8 +150,8 @@ fn elements_that_lose_have_exact_time() {
     }
 }
 
-/// At 0.95 of the limit records with exact time are twice as close to the closed form of a full space as those at a fifth of it: what is
-/// left is the error in space, as at a tenth.
+/// With exact time records at 0.95 of the limit are about twice as close to the closed form of a full space as records at a fifth of the
+/// limit without it. What is left is the error in space, which is also what a tenth of the limit leaves.
 #[test]
 fn long_steps_are_as_close_to_the_closed_form_as_short_ones() {
     let desk = Desk::new();

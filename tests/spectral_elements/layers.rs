@@ -4,7 +4,7 @@
 //!
 //! Sides are the whole difficulty. With absorbing sides 6 km beside the receiver 7 % of the largest velocity comes back after
 //! 3.5 s; before, the misfit is 0.7 %. Here elements grow by a fifth from one to the next beyond source and receiver: what
-//! such elements do not resolve is too slow to come back within the 5 s.
+//! such elements do not resolve is too slow to come back within the 3.5 s.
 
 use kernels::mesh::Basis;
 use kernels::mesh::step::Medium;
@@ -45,7 +45,7 @@ fn graded([low, high]: [f64; 2], length: f64, [before, behind]: [usize; 2]) -> V
     nodes
 }
 
-/// A body of 8736 elements around source and receiver, both inside of elements: five points and more on the wavelength of
+/// A body of 3800 elements around source and receiver, both inside of elements: five points and more on the wavelength of
 /// 2.5 Hz.
 fn body(relaxations: Option<Vec<Relaxation>>, grain: Grain) -> Body<3> {
     let x = graded([-1250.0, 2250.0], 500.0, [6, 6]);

@@ -1,7 +1,6 @@
 //! The one look at every cell of a model while it is read: stability, speeds, symmetry, faults, density jumps.
 
 use crate::device::cpu::Cpu;
-use crate::device::simd::Arch;
 use crate::grid::Padded;
 use crate::medium::{Coefficients, Symmetry, lines_of_plane};
 use crate::stability::{BadCell, Extremes, Scan};
@@ -263,7 +262,7 @@ fn pieces(values: &mut [f32], len: usize, step: usize) -> Vec<Vec<&mut [f32]>> {
 fn largest_ratio(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 16;
     let ratio = |a: f32, b: f32| if a > b { a / b } else { b / a };
-    Arch::of_this_machine().dispatch(|| {
+    pulp::Arch::new().dispatch(|| {
         let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
         let mut most = [1.0f32; LANES];
         for (a, b) in a.iter().zip(b) {

@@ -5,7 +5,6 @@ use rsf_io::Job;
 
 use super::keys::TRACE_HEADER;
 use super::layout::Layout;
-use super::tape::Tape;
 use super::{DELRT, TSCALAR, factor};
 
 /// When the first sample of a trace is taken, in ms: revision 1 gives times a factor.
@@ -28,33 +27,16 @@ pub struct Alignment {
 }
 
 impl Alignment {
-    /// The axis of the kept traces of a file; `size` is that of a trace in bytes. Errors: a pipe, no sampling interval, delays that
-    /// differ by parts of samples.
-    pub fn of_headers(
-        job: &Job,
-        layout: &Layout,
-        (size, traces): (usize, u64),
-        mask: Option<&[bool]>,
-    ) -> Result<Self> {
-        let mut tape = Tape::open(job)?;
-        ensure!(
-            tape.length.is_some(),
-            "align=y needs a file that can be read twice, and {} is a pipe: give it as tape=",
-            tape.name
-        );
+    /// The axis of the kept traces of a file. Errors: a pipe, no sampling interval, delays that differ by parts of samples.
+    pub fn of_headers(job: &Job, layout: &Layout, kept: (u64, Option<&[bool]>)) -> Result<Self> {
         ensure!(
             layout.step > 0.0,
             "align=y needs a sampling interval, and neither the binary header nor that of the first trace has one"
         );
-        tape.pass(layout.before)?;
-        let (mut delays, mut header) = (Vec::new(), vec![0u8; TRACE_HEADER]);
-        for trace in 0..traces {
-            tape.fill(&mut header, &|| format!("trace {} of {traces}", trace + 1))?;
-            tape.pass((size - TRACE_HEADER) as u64)?;
-            if mask.is_none_or(|mask| mask[trace as usize]) {
-                delays.push((trace, delay(layout, &header)));
-            }
-        }
+        let mut delays = Vec::new();
+        layout.each_header(job, "align=y needs", kept, |trace, header| {
+            delays.push((trace, delay(layout, header)));
+        })?;
         let earliest = delays
             .iter()
             .map(|(_, delay)| *delay)

@@ -5,10 +5,8 @@ use rsf_io::{Axis, Job};
 
 use super::super::cube;
 use super::super::rounding::Rounding;
-use super::keys::TRACE_HEADER;
 use super::layout::Layout;
 use super::samples::Order;
-use super::tape::Tape;
 
 /// A place: x, y and z, z downwards.
 type Place = [f64; 3];
@@ -128,23 +126,11 @@ each, receivers first; of several components sfwindow takes one",
     /// The places that the headers of the kept traces tell, shot after shot: traces that follow each other with one source are a
     /// shot. Errors: a pipe, shots of different numbers of traces.
     pub fn of_headers(job: &Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) -> Result<Self> {
-        let mut tape = Tape::open(job)?;
-        ensure!(
-            tape.length.is_some(),
-            "sou= and rec= need a file that can be read twice, and {} is a pipe: give it as tape=",
-            tape.name
-        );
-        tape.pass(layout.before)?;
         let (mut sources, mut receivers, mut sizes): (Vec<Place>, Vec<Place>, Vec<usize>) =
             Default::default();
-        let (mut header, mut unit) = (vec![0u8; TRACE_HEADER], 1);
-        for trace in 0..traces {
-            tape.fill(&mut header, &|| format!("the header of trace {}", trace + 1))?;
-            tape.pass((layout.size() - TRACE_HEADER) as u64)?;
-            if mask.is_some_and(|mask| !mask[trace as usize]) {
-                continue;
-            }
-            let standard = layout.standard(&header);
+        let mut unit = 1;
+        layout.each_header(job, "sou= and rec= need", (traces, mask), |_, header| {
+            let standard = layout.standard(header);
             unit = unit.max(layout.order.int(&standard, COUNIT, 2));
             let (source, receiver) = places(layout.order, &standard);
             if sources.last() != Some(&source) {
@@ -155,13 +141,14 @@ each, receivers first; of several components sfwindow takes one",
             if let Some(size) = sizes.last_mut() {
                 *size += 1;
             }
-        }
-        let arcs = [
-            "seconds of arc",
-            "decimal degrees",
-            "degrees, minutes and seconds",
-        ];
-        if let Some(arc) = arcs.get((unit - 2) as usize) {
+        })?;
+        let arc = match unit {
+            2 => Some("seconds of arc"),
+            3 => Some("decimal degrees"),
+            4 => Some("degrees, minutes and seconds"),
+            _ => None,
+        };
+        if let Some(arc) = arc {
             job.warn(&format!(
                 "coordinates are {arc} (counit={unit} in the trace headers), and sou= and rec= hold them as they are: the modelling programs take metres, so project them (by pyproj or the like) and give the points by sfcsv2rsf"
             ));

@@ -47,6 +47,33 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Visits number and header of every kept trace of the file before its traces are read; `who` begins the sentence that refuses a
+    /// pipe, which cannot be read twice.
+    pub fn each_header(
+        &self,
+        job: &Job,
+        who: &str,
+        (traces, mask): (u64, Option<&[bool]>),
+        mut visit: impl FnMut(u64, &[u8]),
+    ) -> Result<()> {
+        let mut tape = Tape::open(job)?;
+        ensure!(
+            tape.length.is_some(),
+            "{who} a file that can be read twice, and {} is a pipe: give it as tape=",
+            tape.name
+        );
+        tape.pass(self.before)?;
+        let mut header = [0u8; TRACE_HEADER];
+        for trace in 0..traces {
+            tape.fill(&mut header, &|| format!("the header of trace {}", trace + 1))?;
+            tape.pass((self.size() - TRACE_HEADER) as u64)?;
+            if mask.is_none_or(|mask| mask[trace as usize]) {
+                visit(trace, &header);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the header of a trace has another sampling interval, in microseconds, than the one that is taken: 0 is none, and intervals
     /// that are negative with a sign are told elsewhere.
     pub fn other_interval(&self, header: &[u8]) -> Option<usize> {

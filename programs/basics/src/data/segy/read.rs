@@ -155,7 +155,7 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     let geometry = geometry(job, &layout, traces, mask.as_deref())?;
     let first = delay(&layout, &tape.ahead(TRACE_HEADER)?);
     let aligned = (data && job.flag("align")?)
-        .then(|| Alignment::of_headers(job, &layout, (size, traces), mask.as_deref()))
+        .then(|| Alignment::of_headers(job, &layout, (traces, mask.as_deref())))
         .transpose()?;
     let mut outputs = Outputs {
         data: data.then(|| job.output()).transpose()?,
