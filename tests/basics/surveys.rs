@@ -20,7 +20,21 @@ fn points_by_lists_ranges_and_shots() {
     bench.run("sfpoints x=0:0.7:0.1 z=0 > d.rsf; sfpoints x=30:0:-10 z=0 > e.rsf");
     assert_eq!(bench.lengths("d.rsf", 2), [2, 8]);
     assert_eq!(bench.reals("e.rsf"), [30.0, 0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0]);
+    // A map of stations: x changes first, then y.
+    bench.run("sfpoints x=0:10:10 y=1,2,3 z=5 grid=y > f.rsf");
+    assert_eq!(bench.lengths("f.rsf", 2), [3, 6]);
+    let (x, y) = ([0.0, 10.0, 0.0, 10.0, 0.0, 10.0], [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
+    let map: Vec<f32> = (0..6).flat_map(|k| [x[k], y[k], 5.0]).collect();
+    assert_eq!(bench.reals("f.rsf"), map);
     for (line, words) in [
+        (
+            "sfpoints x=0:10:10 y=1,2,3 z=5",
+            "grid=y lets each value meet each of the others",
+        ),
+        (
+            "sfpoints x=0:1e5:1 y=0:1e5:1 z=5 grid=y",
+            "grid=y makes 1.00002e10 points of these lists",
+        ),
         (
             "sfpoints x=0:100:0 z=1",
             "x=0:100:0: steps of 0 do not lead from 0 to 100",

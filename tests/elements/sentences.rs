@@ -122,6 +122,35 @@ fn jumps_over_the_whole_run_are_told() {
     }
 }
 
+/// A Ricker wavelet that is cut at its start is told as such, and the mesh is not asked to be finer for it.
+#[test]
+fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_mesh() {
+    let desk = hill();
+    let ricker = |middle: f32| {
+        let value = |i: i32| {
+            let a = (std::f32::consts::PI * 2.0 * (i as f32 * 1e-3 - middle)).powi(2);
+            (1.0 - 2.0 * a) * (-a).exp()
+        };
+        (0..1200).map(value).collect::<Vec<f32>>()
+    };
+    let said = |middle: f32| {
+        desk.dataset("series.rsf", "n1=1200 d1=0.001", &ricker(middle));
+        let line = HILL.replace("stf=ricker freq=5", "series=series.rsf");
+        desk.ran(&format!("{line} nt=1200 dt=0.001 plan=y")).err
+    };
+    let cut = said(0.275);
+    assert!(
+        cut.contains("the wavelet begins with 25 % of its largest value") && cut.contains("delay it"),
+        "{cut}"
+    );
+    assert!(!cut.contains("refine the mesh"), "{cut}");
+    let whole = said(0.75);
+    assert!(
+        !whole.contains("begins with") && !whole.contains("points per"),
+        "{whole}"
+    );
+}
+
 /// What a run on the hill says, planned with these words.
 fn said(words: &str) -> String {
     let desk = hill();

@@ -31,6 +31,15 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
     let cut = said(0.055, "");
     assert!(cut.contains(jump) && cut.contains("delay it"), "{cut}");
     assert!(!cut.contains("refine the grid"), "{cut}");
+    // `error=` cannot be met for all frequencies: that, too, is said of the wavelet, not of the grid.
+    ricker(&desk, 0.055);
+    let line = velocity_stress::line(2).replace("tau=0.008", "series=series.rsf");
+    let run = desk.sh(&format!("{line} nt=500 error=0.01 path=5 > data.rsf"));
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(
+        run.err.contains("error=0.01: the wavelet begins with 25 %") && !run.err.contains("a spacing of"),
+        "{run:?}"
+    );
     let whole = said(0.15, "");
     assert!(
         !whole.contains("begins with") && !whole.contains("points per"),

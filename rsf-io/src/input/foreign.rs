@@ -56,7 +56,7 @@ pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
     let text = &first[..end.unwrap_or(first.len())];
     let odd = |byte: &&u8| **byte < 32 && !b"\t\n\r\x0b\x0c".contains(byte);
     if !text.contains(&0) && 50 * text.iter().filter(odd).count() <= text.len() {
-        return None;
+        return table(text);
     }
     let what = match reals(first) {
         Some(list) => format!("numbers (as native_float they begin with {list})"),
@@ -69,6 +69,27 @@ pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
     };
     Some(format!(
         "has no RSF header but {what}: {header} or write one, as in echo 'n1=100 n2=50 d1=10 d2=10 data_format=native_float in=numbers.bin' > x.rsf"
+    ))
+}
+
+/// What is said of a text without a parameter whose first or second line holds numbers alone, as a list of points does.
+fn table(text: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(text)
+        .ok()
+        .filter(|text| !text.contains('='))?;
+    let lines = text.lines().map(str::trim);
+    let mut lines = lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .take(2);
+    let numbers = |line: &&str| {
+        let words = line.split([' ', '\t', ',', ';']);
+        words
+            .filter(|word| !word.is_empty())
+            .all(|word| word.parse::<f64>().is_ok())
+    };
+    let line: String = lines.find(numbers)?.chars().take(40).collect();
+    Some(format!(
+        "is no RSF file but a table of numbers ({line}): make a dataset of it first, as in sfcsv2rsf < points.txt > points.rsf"
     ))
 }
 
@@ -122,6 +143,14 @@ mod tests {
                 .unwrap()
                 .contains("has no RSF header but binary data")
         );
+        for points in ["1000 500\n1200 500\n", "# x, z\n1e3,500\n", "x z\n1000\t500"] {
+            let said = told(points.as_bytes(), None).unwrap();
+            assert!(
+                said.contains("a table of numbers (1") && said.contains("sfcsv2rsf <"),
+                "{said}"
+            );
+        }
+        assert_eq!(told(b"only words\nand no numbers\n", None), None);
         assert!(
             told(b"\x89PNG\r\n", None)
                 .unwrap()

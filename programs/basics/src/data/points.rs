@@ -11,21 +11,25 @@ pub static SPEC: Program = Program {
     about: "Make a list of points, as sou= and rec= of the modelling programs read it.",
     usage: "x=0:2000:10 z=20 > rec.rsf",
     comments: "A coordinate is a number, a list of numbers (x=100,250,400) or a range first:last:step, whose last number is \
-included if a step ends there. A single number applies to all points; lists and ranges must have the same length. Axis 1 holds x, z, \
-or with y= x, y, z; axis 2 counts the points.\n\n\
+included if a step ends there. A single number applies to all points; lists and ranges must have the same length, or with grid=y \
+each value of one meets each of the others, as on a map of stations. Axis 1 holds x, z, or with y= x, y, z; axis 2 counts the points.\n\n\
 With n= the points are repeated for n shots on axis 3, and dx=, dy= and dz= move them from shot to shot, as a ship moves its streamer.\n\n\
 Files hold four bytes a number, about seven digits. Of coordinates such as those of UTM an origin is subtracted, from the model's axes, too; where digits are \
 lost by more than 0.01 or a thousandth of the distance between points, a warning says so.",
-    example: "sfpoints x=0:2000:10 z=20 > rec.rsf\nsfpoints x=100 z=10 n=20 dx=50 > sou.rsf",
+    example: "sfpoints x=0:2000:10 z=20 > rec.rsf\nsfpoints x=100 z=10 n=20 dx=50 > sou.rsf\n\
+sfpoints x=0:2000:100 y=0:1000:100 z=0 grid=y > stations.rsf",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 7] = [
+static PARAMS: [Param; 8] = [
     Param::string("x").required().doc("x of the points"),
     Param::string("y")
         .default_text("none: points in 2-D")
         .doc("y of the points"),
     Param::string("z").required().doc("z of the points, downwards"),
+    Param::bool("grid")
+        .default("n")
+        .doc("y: each x with each y and each z, x changing first, then y"),
     Param::int("n")
         .default_text("no axis of shots")
         .range(">= 1", Some(1.0), None)
@@ -46,18 +50,21 @@ const MOST: f64 = 1e8;
 
 /// Makes the list.
 pub fn run(job: &mut Job) -> Result<()> {
-    let mut lists = Vec::new();
+    let mut lists: Vec<(&str, Vec<f64>, f64)> = Vec::new();
     for (key, step) in [("x", "dx"), ("y", "dy"), ("z", "dz")] {
         match job.text(key)? {
             Some(text) => lists.push((key, values(key, &text)?, job.double(step)?)),
             None => ensure!(!job.given(step), "{step}= moves {key}=, which is not given"),
         }
     }
+    if job.flag("grid")? {
+        meet(&mut lists)?;
+    }
     let count = lists.iter().map(|(_, list, _)| list.len()).max().unwrap_or(0);
     for (key, list, _) in &lists {
         ensure!(
             list.len() == 1 || list.len() == count,
-            "{key}= has {} values and another coordinate has {count}: give one for all points, or one for each",
+            "{key}= has {} values and another coordinate has {count}: give one for all points, or one for each; grid=y lets each value meet each of the others",
             list.len()
         );
     }
@@ -91,6 +98,24 @@ pub fn run(job: &mut Job) -> Result<()> {
         }
     }
     Ok(output.finish()?)
+}
+
+/// Lists so long that each value of one meets each of the others; those of the first change first.
+fn meet(lists: &mut [(&str, Vec<f64>, f64)]) -> Result<()> {
+    let sizes: Vec<usize> = lists.iter().map(|(_, list, _)| list.len()).collect();
+    let count: f64 = sizes.iter().map(|size| *size as f64).product();
+    ensure!(
+        count < MOST,
+        "grid=y makes {count:e} points of these lists, and at most {MOST:e} are made: give fewer values"
+    );
+    let mut before = 1;
+    for ((_, list, _), size) in lists.iter_mut().zip(sizes) {
+        *list = (0..count as usize)
+            .map(|point| list[point / before % size])
+            .collect();
+        before *= size;
+    }
+    Ok(())
 }
 
 /// The numbers of a list or a range.

@@ -243,7 +243,10 @@ pub fn choose(
         }
     }
     let Some((order, family)) = choice else {
-        return Err(too_coarse(&asked, (points, f64::from(spacing)), (left, path)));
+        return Err(match run.timing.jump() {
+            Some(jump) => anyhow!("error={}: {jump}", asked.error),
+            None => too_coarse(&asked, (points, f64::from(spacing)), (left, path)),
+        });
     };
     let space = error(order, family, points);
     let wider = asked
