@@ -139,4 +139,4 @@ sfspike n1=3 nsp=3 k1=1,2,3 mag=1230,1210,1040 > sou.rsf
 sfspike n1=3 nsp=3 k1=1,2,3 mag=1900,1800,30 > rec.rsf
 sfsem3d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.003 src=dc m0=1e15 tau=0.06 verb=y > data.rsf
 # what it will take, cut into three subdomains
-sfsem3d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.003 src=dc m0=1e15 tau=0.06 ngpu=3 plan=y";
+sfsem3d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.003 src=dc m0=1e15 tau=0.06 device=cpu ngpu=3 plan=y";
