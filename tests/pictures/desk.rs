@@ -188,7 +188,7 @@ pub struct Words {
     /// The box of its letters.
     pub place: Place,
     /// The same of every outline of a letter, which is closer where the text is slanted.
-    outlines: Vec<Place>,
+    pub outlines: Vec<Place>,
 }
 
 /// An SVG.

@@ -76,6 +76,47 @@ fn names_of_axes() {
     assert!(bare.words.is_empty(), "{:?}", bare.texts());
 }
 
+/// Letters that the font has no small form for are set smaller, above or below the line, and the next ones stand on it again.
+#[test]
+fn letters_are_raised_and_lowered() {
+    let desk = Desk::new();
+    desk.floats(
+        "x",
+        "n1=3 title=\"N\\_N\\^N\\^N\\_N\" label1=\"x\\_1\\^ in km\\^2\\_\"",
+        &[1.0, 3.0, 2.0],
+    );
+    let svg = desk.svg("graph", "x");
+    assert!(svg.texts().contains(&"x₁ in km²"), "{:?}", svg.texts());
+    let title = svg
+        .words
+        .iter()
+        .find(|words| words.text == "NNNNN")
+        .expect("a title");
+    let [line, lowered, again, raised, last] = title.outlines[..] else {
+        panic!("{title:?}");
+    };
+    let height = |[_, top, _, bottom]: [f64; 4]| bottom - top;
+    let capital = height(line);
+    for (one, share, up) in [
+        (lowered, 0.7, -0.18),
+        (again, 1.0, 0.0),
+        (raised, 0.7, 0.38),
+        (last, 1.0, 0.0),
+    ] {
+        let size = capital / 0.73;
+        assert!((height(one) / capital - share).abs() < 0.02, "{title:?}");
+        assert!(((line[3] - one[3]) / size - up).abs() < 0.02, "{title:?}");
+    }
+    // Each begins where the one before it ends.
+    assert!(
+        [line, lowered, again, raised, last]
+            .windows(2)
+            .all(|pair| pair[1][0] > pair[0][2]),
+        "{title:?}"
+    );
+    svg.check_texts("marks");
+}
+
 #[test]
 fn complex_numbers_are_points() {
     let desk = Desk::new();

@@ -69,6 +69,34 @@ fn desk() -> Desk {
     desk
 }
 
+/// A time function of the command line lies about the centroid time, as that of the file does.
+#[test]
+fn time_functions_of_the_command_line_keep_the_centroid_time() {
+    let desk = desk();
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.5));
+    let run = |words: &str| {
+        desk.ran(&format!(
+            "{RUN} layers=layers.txt {GRID} cmt=CMT stations=STATIONS {words} > a.rsf"
+        ));
+        (desk.read("a.rsf"), desk.axes("a.rsf", 3)[2].o)
+    };
+    let tau = 0.04 / 1.628 / 2f64.sqrt();
+    let (own, begin) = run("");
+    let (same, also) = run(&format!("tau={tau}"));
+    assert!(magnitude(&own) > 0.0 && relative_difference(&own, &same) < 1e-6);
+    assert_eq!(begin, also);
+    // The peak of a Ricker wavelet comes 1.2 periods behind its beginning, half of a cosine's moment at half of its duration, and the
+    // mean time of Brune's rate is 2 tau.
+    for (words, early) in [
+        ("stf=ricker freq=20", 0.06),
+        ("stf=cosine tau=0.05", 0.025),
+        ("stf=brune tau=0.01", 0.02),
+    ] {
+        let (_, begin) = run(words);
+        assert!((begin + early - 1e-3).abs() < 6e-4, "{words}: {begin}");
+    }
+}
+
 /// A run is that of the same model, points and mechanism in RSF files: values agree but for the axes of its records.
 #[test]
 fn files_of_seismology_are_points_and_moments() {

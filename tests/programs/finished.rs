@@ -63,6 +63,33 @@ fn further_quantities_are_taken_over() {
     }
 }
 
+/// A run of some shots is taken over by one of all or of others, and the other way round; the bits are those of one run.
+#[test]
+fn some_shots_go_on_with_others() {
+    let desk = desk(2);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
+    for (name, words) in [("all", ""), ("ends", "shots=1,3"), ("second", "shots=2")] {
+        desk.ran(&format!("{} > {name}.rsf", line(words)));
+    }
+    for (words, wanted, taken) in [
+        ("finished=ends.rsf", "all", "2 shots of 3"),
+        ("finished=second.rsf", "all", "1 shot of 3"),
+        ("shots=1,3 finished=all.rsf", "ends", "2 shots of 2"),
+        ("shots=2,3 finished=ends.rsf", "", "1 shot of 2"),
+    ] {
+        let run = desk.ran(&format!("{} > again.rsf", line(words)));
+        assert!(
+            run.err.contains(&format!("{taken} taken over")),
+            "{words}: {run:?}"
+        );
+        let again = desk.read("again.rsf");
+        match wanted {
+            "" => assert!(again == desk.read("all.rsf")[again.len() / 2..]),
+            _ => assert!(again == desk.read(&format!("{wanted}.rsf")), "{words}"),
+        }
+    }
+}
+
 /// Data with other axes are those of another survey, down to what rounding makes of a header.
 #[test]
 fn data_on_other_axes_are_not_taken_over() {

@@ -39,6 +39,8 @@ struct Held {
     input: Input,
     /// Numbers of a shot.
     numbers: usize,
+    /// Where the file has the shots of this run; none for one that it has not.
+    places: Vec<Option<usize>>,
 }
 
 /// The data of an earlier run.
@@ -75,14 +77,14 @@ impl Finished {
             );
         }
         let mut files = Vec::new();
-        let mut count = spreads.count();
         for (k, quantity) in quantities.iter().enumerate() {
             let input = chosen(&mut inputs, quantity, k)?;
-            count = count.min(held(&input, quantity, spreads)?);
+            let places = held(&input, quantity, spreads)?;
             same_clock(&input, exact)?;
             files.push(Held {
                 input: job.by_position(input)?,
                 numbers: quantity.numbers(),
+                places,
             });
         }
         if let Some(rest) = inputs.first() {
@@ -96,8 +98,9 @@ impl Finished {
             files,
             shots: Vec::new(),
         };
-        for number in 0..count {
-            if finished.is_made(number)? {
+        for number in 0..spreads.count() {
+            let is_there = finished.files.iter().all(|file| file.places[number].is_some());
+            if is_there && finished.is_made(number)? {
                 finished.shots.push(number);
             }
         }
@@ -136,9 +139,10 @@ impl Finished {
 }
 
 impl Held {
-    /// Numbers of a shot from its number `first` on.
+    /// Numbers of a shot, which the file has, from its number `first` on.
     fn read(&self, shot: usize, first: usize, values: &mut [f32]) -> rsf_io::Result<()> {
-        let at = shot as u64 * self.numbers as u64 + first as u64;
+        let place = self.places[shot].expect("a shot that the file has");
+        let at = place as u64 * self.numbers as u64 + first as u64;
         self.input.read_f32_at(at, values)
     }
 }
@@ -169,8 +173,8 @@ fn chosen(inputs: &mut Vec<Input>, quantity: &Quantity, k: usize) -> anyhow::Res
     }
 }
 
-/// Shots that a file holds, which must be one of this quantity in this survey.
-fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result<usize> {
+/// Where a file, which must be one of this quantity in this survey, holds the shots of this run.
+fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result<Vec<Option<usize>>> {
     let name = input.name();
     let near = |a: f32, b: f32, d: f32| (a - b).abs() <= 1e-3 * d.abs();
     for (k, axis) in quantity.axes.iter().enumerate() {
@@ -191,18 +195,22 @@ fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result
             axis.d
         );
     }
-    let (shots, listed) = (spreads.count(), input.header().text("shots"));
-    let places = [&input.axis(SHOTS), &spreads.axis];
-    spreads
+    let listed = input.header().text("shots");
+    let axes = [&input.axis(SHOTS), &spreads.axis];
+    let mut places = spreads
         .picks
-        .same(&name, listed.as_deref(), places)
+        .places_in(&name, listed.as_deref(), axes)
         .context(TAKES)?;
     let held = (input.len() / quantity.numbers().max(1) as u64) as usize;
+    let whole = spreads.picks.whole();
     ensure!(
-        held <= shots,
-        "{name} has {held} shots and this survey {shots}: {TAKES}"
+        held <= whole,
+        "{name} has {held} shots and this survey {whole}: {TAKES}"
     );
-    Ok(held)
+    for place in &mut places {
+        *place = place.filter(|place| *place < held);
+    }
+    Ok(places)
 }
 
 /// Refuses data whose time is corrected where that of this run is not, and the other way round.

@@ -1,7 +1,7 @@
 //! The shots of a survey that a run models: `shots=`.
 
 use super::plan::counted;
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use rsf_io::{Axis, Job};
 
 /// Some shots of a survey, or all of them.
@@ -133,6 +133,45 @@ impl Picks {
             words(self.listed())
         );
         Ok(())
+    }
+
+    /// Where the picked shots lie in data whose header, with the axis of its shots, says which shots it has; none for shots that it has not.
+    /// `name` is that of the data.
+    pub fn places_in(
+        &self,
+        name: &str,
+        found: Option<&str>,
+        [own, wanted]: [&Axis; 2],
+    ) -> anyhow::Result<Vec<Option<usize>>> {
+        let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * wanted.d.abs();
+        if self.same(name, found, [own, wanted]).is_ok() && near(own.o, wanted.o) && near(own.d, wanted.d) {
+            return Ok((0..self.count()).map(Some).collect());
+        }
+        let others = match found {
+            Some(list) => Self::parse(list, self.whole).with_context(|| format!("the header of {name}"))?,
+            None => Self::all(self.whole),
+        };
+        // Where the picked shots have an axis of their own, so has the survey, and the data must have that of their shots.
+        if let (Some(step), Some(&first)) = (step(&self.numbers), self.numbers.first()) {
+            let d = wanted.d / step as f32;
+            let all = Axis {
+                o: wanted.o - first as f32 * d,
+                d,
+                ..wanted.clone()
+            };
+            let axis = others.axis(&all);
+            ensure!(
+                near(own.o, axis.o) && (near(own.d, axis.d) || own.n == 1),
+                "{name} has o4={} d4={}, and {} have o4={} d4={}: shots were taken out of it, and its header does not say which; take the data as they were written",
+                own.o,
+                own.d,
+                found.map_or("all shots".into(), |list| format!("shots={list}")),
+                axis.o,
+                axis.d
+            );
+        }
+        let place = |number: &usize| others.numbers.binary_search(number).ok();
+        Ok(self.numbers.iter().map(place).collect())
     }
 }
 

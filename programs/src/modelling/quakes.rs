@@ -24,8 +24,7 @@ pub struct Placed {
     pub actions: Vec<Action>,
     /// When each is half done, s.
     pub shifts: Vec<f64>,
-    /// Histories of each, which begin before that by half of their spans, and series at their own times; where there are none, those of
-    /// the command line hold and begin at the shifts.
+    /// Histories of each, which lie about that time, and series at their own times; where there are none, those of the command line hold.
     pub histories: Vec<TimeFunction>,
 }
 
@@ -36,17 +35,21 @@ impl Placed {
         self.histories.iter().any(is_series)
     }
 
-    /// When each source begins, s.
-    pub fn onsets(&self) -> Vec<f32> {
-        let half = |k: usize| match self.histories.get(k) {
-            None | Some(TimeFunction::Series { .. } | TimeFunction::Sine { .. }) => 0.0,
-            Some(history) => (history.span()[0] + history.span()[1]) / 2.0,
-        };
-        self.shifts
-            .iter()
-            .enumerate()
-            .map(|(k, shift)| (shift - half(k)) as f32)
+    /// When each source begins that has the history of its number, or the only one, s: so that its centroid lies at the shift.
+    pub fn onsets(&self, histories: &[TimeFunction]) -> Vec<f32> {
+        let each = self.shifts.iter().enumerate();
+        each.map(|(k, shift)| (shift - centroid(&histories[k % histories.len()])) as f32)
             .collect()
+    }
+}
+
+/// The centroid time of a moment or a force, from the beginning of the history on, s; series and sines have times of their own.
+fn centroid(history: &TimeFunction) -> f64 {
+    match history {
+        TimeFunction::Series { .. } | TimeFunction::Sine { .. } => 0.0,
+        // The mean time of the rate t/tau^2 exp(-t/tau).
+        TimeFunction::Brune { tau } => 2.0 * tau,
+        _ => (history.span()[0] + history.span()[1]) / 2.0,
     }
 }
 

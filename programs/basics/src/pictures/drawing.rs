@@ -10,16 +10,16 @@ use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg;
-use skrifa::instance::{LocationRef, Size};
-use skrifa::{FontRef, MetadataProvider};
 use xmlwriter::{Options, XmlWriter};
 
 use super::clipping;
-use super::markup::plain;
+pub use super::markup::{Anchor, Text, text_width};
+use super::markup::{SMALL, lift, pieces};
 use super::pdf;
 use super::pixels::{Pixels, room_for};
 
-static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans.ttf");
+/// The font of all pictures.
+pub static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans.ttf");
 /// What a viewer takes where it draws the SVG itself and lacks the first one; the others are not wider.
 const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
 /// Height of a capital letter for a letter of size 1.
@@ -102,50 +102,6 @@ impl Stroke {
             ..Self::solid(colour, width)
         }
     }
-}
-
-/// Which part of a text lies at its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
-    /// The first letter.
-    Start,
-    /// The middle.
-    Middle,
-    /// The last letter.
-    End,
-}
-
-/// Letters of one line.
-#[derive(Clone, Copy, Debug)]
-pub struct Text<'a> {
-    /// Where the base line passes.
-    pub at: Place,
-    /// The letters.
-    pub words: &'a str,
-    /// Size of the letters.
-    pub size: f64,
-    /// What lies at `at`.
-    pub anchor: Anchor,
-    /// Degrees by which the line is turned clockwise about `at`.
-    pub turned: f64,
-    /// Extra thickness of the letters.
-    pub fat: f64,
-    /// Their colour.
-    pub colour: Rgb,
-}
-
-/// Width of `words` in letters of size 1.
-pub fn text_width(words: &str) -> f64 {
-    let Ok(font) = FontRef::new(FONT) else {
-        return 0.6 * words.chars().count() as f64;
-    };
-    let letters = font.charmap();
-    let sizes = font.glyph_metrics(Size::new(1.0), LocationRef::default());
-    let advance = |letter| sizes.advance_width(letters.map(letter).unwrap_or_default());
-    plain(words)
-        .chars()
-        .map(|letter| f64::from(advance(letter).unwrap_or(0.6)))
-        .sum()
 }
 
 /// A picture in the making.
@@ -282,9 +238,29 @@ impl Drawing {
             );
         }
         self.xml.set_preserve_whitespaces(true);
-        self.xml.write_text(&escaped(&plain(text.words)));
+        self.pieces(text);
         self.xml.end_element();
         self.xml.set_preserve_whitespaces(false);
+    }
+
+    /// The letters of a text, those off the line in elements of their own.
+    fn pieces(&mut self, text: &Text) {
+        let mut height = 0;
+        for piece in pieces(text.words) {
+            if piece.height == height && height == 0 {
+                self.xml.write_text(&escaped(&piece.letters));
+                continue;
+            }
+            self.xml.start_element("tspan");
+            self.xml
+                .write_attribute("dy", &short(text.size * (lift(height) - lift(piece.height))));
+            if piece.height != 0 {
+                self.xml.write_attribute("font-size", &short(SMALL * text.size));
+            }
+            self.xml.write_text(&escaped(&piece.letters));
+            self.xml.end_element();
+            height = piece.height;
+        }
     }
 
     /// A picture file (`kind` is `png` or `svg+xml`) stretched over `rect`, its pixels kept apart.

@@ -1,18 +1,30 @@
-//! The marks that labels and titles of Madagascar's flows may hold: `km\^2\_`, `v\_p\^`.
+//! Letters of pictures, with the marks that labels and titles of Madagascar's flows may hold: `km\^2\_`, `v\_p\^`.
 
-use std::borrow::Cow;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::{FontRef, MetadataProvider};
+
+use super::drawing::{FONT, Place, Rgb};
 
 const RAISED: (&str, &str) = ("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ");
 /// The font of the pictures has no small letters for below.
 const LOWERED: (&str, &str) = ("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎");
 
-/// The text with letters raised behind `\^` and lowered behind `\_` (each ends the other); marks of font, size, colour and
-/// thickness (`\F5 `, `\s120 `, `\c3 `, `\f2 `) are left out. Letters that have no small form keep their height, behind a `^` or `_`.
-pub fn plain(text: &str) -> Cow<'_, str> {
-    if !text.contains('\\') {
-        return Cow::Borrowed(text);
-    }
-    let (mut made, mut height) = (String::with_capacity(text.len()), 0);
+/// Letters at one height.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The letters.
+    pub letters: String,
+    /// Above the line (1), on it (0) or below it (-1); letters off the line are [`SMALL`].
+    pub height: i32,
+}
+
+/// Size of raised and lowered letters, as a share of that of the others.
+pub const SMALL: f64 = 0.7;
+
+/// The text in pieces, with letters raised behind `\^` and lowered behind `\_` (each ends the other); marks of font, size, colour and
+/// thickness (`\F5 `, `\s120 `, `\c3 `, `\f2 `) are left out. Letters that have a small form in the font stand on the line.
+pub fn pieces(text: &str) -> Vec<Piece> {
+    let (mut made, mut height) = (Vec::new(), 0);
     let digit = |letter: char| letter.is_ascii_digit();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('\\') {
@@ -32,36 +44,95 @@ pub fn plain(text: &str) -> Cow<'_, str> {
                 behind.strip_prefix(' ').unwrap_or(behind)
             }
             Some('\\') => {
-                made.push('\\');
+                set(&mut made, "\\", height);
                 letters.as_str()
             }
             Some(_) | None => {
-                made.push('\\');
+                set(&mut made, "\\", height);
                 behind
             }
         };
     }
     set(&mut made, rest, height);
-    Cow::Owned(made)
+    made
 }
 
 /// Appends `part` at `height`: above (more than 0), below or on the line.
-fn set(made: &mut String, part: &str, height: i32) {
-    let (sign, (from, to)) = match height {
-        0 => return made.push_str(part),
-        1.. => ('^', RAISED),
-        _ => ('_', LOWERED),
+fn set(made: &mut Vec<Piece>, part: &str, height: i32) {
+    let (from, to) = match height {
+        0 => ("", ""),
+        1.. => RAISED,
+        _ => LOWERED,
     };
     let small = |letter: char| {
         let place = from.chars().position(|known| known == letter)?;
         to.chars().nth(place)
     };
-    match part.chars().map(small).collect::<Option<String>>() {
-        Some(part) => made.push_str(&part),
-        None => {
-            made.push(sign);
-            made.push_str(part);
-        }
+    let (letters, height) = match part.chars().map(small).collect::<Option<String>>() {
+        Some(small) if height != 0 => (small, 0),
+        _ => (part.to_string(), height.signum()),
+    };
+    match made.last_mut() {
+        Some(last) if last.height == height => last.letters += &letters,
+        _ if letters.is_empty() => {}
+        _ => made.push(Piece { letters, height }),
+    }
+}
+
+/// Which part of a text lies at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// The first letter.
+    Start,
+    /// The middle.
+    Middle,
+    /// The last letter.
+    End,
+}
+
+/// Letters of one line.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// Where the base line passes.
+    pub at: Place,
+    /// The letters.
+    pub words: &'a str,
+    /// Size of the letters.
+    pub size: f64,
+    /// What lies at `at`.
+    pub anchor: Anchor,
+    /// Degrees by which the line is turned clockwise about `at`.
+    pub turned: f64,
+    /// Extra thickness of the letters.
+    pub fat: f64,
+    /// Their colour.
+    pub colour: Rgb,
+}
+
+/// Width of `words` in letters of size 1.
+pub fn text_width(words: &str) -> f64 {
+    let Ok(font) = FontRef::new(FONT) else {
+        return 0.6 * words.chars().count() as f64;
+    };
+    let letters = font.charmap();
+    let sizes = font.glyph_metrics(Size::new(1.0), LocationRef::default());
+    let advance = |letter| sizes.advance_width(letters.map(letter).unwrap_or_default());
+    let width = |letters: &str| -> f64 {
+        let each = letters.chars();
+        each.map(|letter| f64::from(advance(letter).unwrap_or(0.6))).sum()
+    };
+    let sized = pieces(words).into_iter();
+    sized
+        .map(|piece| width(&piece.letters) * if piece.height == 0 { 1.0 } else { SMALL })
+        .sum()
+}
+
+/// How far above the line letters of a height stand, in letters of size 1.
+pub fn lift(height: i32) -> f64 {
+    match height {
+        0 => 0.0,
+        1.. => 0.38,
+        _ => -0.18,
     }
 }
 
@@ -74,15 +145,21 @@ mod tests {
         for (text, shown) in [
             ("depth", "depth"),
             (r"N\^3\_", "N³"),
-            (r"v\_p\^ (km s\^-1\_)", "v_p (km s⁻¹)"),
+            (r"v\_p\^ (km s\^-1\_)", "v[-1 p] (km s⁻¹)"),
             (r"c\_11\^", "c₁₁"),
-            (r"a\^T\_ b", "a^T b"),
+            (r"a\^T\_ b", "a[1 T] b"),
+            (r"x\_max\^\^2\_", "x[-1 max]²"),
             (r"\F5 \s120 big\s100  end", "big end"),
             (r"a\\b", r"a\b"),
             (r"C:\", r"C:\"),
             (r"\sigma", r"\sigma"),
         ] {
-            assert_eq!(plain(text), shown, "{text}");
+            let said = |piece: Piece| match piece.height {
+                0 => piece.letters,
+                height => format!("[{height} {}]", piece.letters),
+            };
+            let all: String = pieces(text).into_iter().map(said).collect();
+            assert_eq!(all, shown, "{text}");
         }
     }
 }

@@ -83,11 +83,11 @@ pub fn read_placed(
     time: (usize, f64),
     what: Histories,
 ) -> anyhow::Result<Sources> {
-    let onsets = Some(placed.onsets());
     let histories = match placed.histories.is_empty() {
         true => histories(job, placed.points.len())?,
-        false => placed.histories,
+        false => placed.histories.clone(),
     };
+    let onsets = Some(placed.onsets(&histories));
     let given = Unsampled {
         begin: begin(&histories, onsets.as_deref()),
         points: placed.points,
