@@ -132,6 +132,23 @@ mod tests {
         assert!(holds(4.0, 4.0, 1.0, -1.0));
     }
 
+    /// Shear waves along an axis with a normal stiffness of one: the derivative of their `w^2` by the wave number along the other axis is
+    /// zero where the square of the coupling is that axis's normal stiffness times `1 - shear`. So it is, too, where P waves are
+    /// hardly faster.
+    #[test]
+    fn a_layer_fails_where_shear_waves_along_an_axis_do() {
+        for other in [2.0f64, 3.0, 4.0] {
+            for shear in [0.3, 0.6, 0.9, 0.97, 0.99] {
+                let coupling = (other * (1.0 - shear)).sqrt();
+                for (factor, wanted) in [(0.98, true), (1.02, false)] {
+                    let off = factor * coupling - shear;
+                    assert_eq!(holds(other, 1.0, shear, off), wanted, "{other} {shear} {factor}");
+                    assert_eq!(holds(1.0, other, shear, off), wanted, "{other} {shear} {factor}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn nothing_inside_and_growing_outwards_on_either_side() {
         let ends = Ends {
