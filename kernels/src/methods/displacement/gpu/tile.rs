@@ -320,4 +320,27 @@ mod tests {
         };
         assert!(fits(OWN_BYTES) && !fits(OWN_BYTES - 1) && !fits(0));
     }
+
+    /// Numbers of eight bytes take twice the memory, and a load of 16 bytes holds two of them.
+    #[test]
+    fn tiles_of_float64_have_room_for_numbers_of_eight_bytes() {
+        let fits = |tile: Tile, shared_bytes: usize| {
+            tile.fits(&Terms {
+                ndim: 3,
+                double: true,
+                symmetry: Symmetry::Orthorhombic,
+                cells: 1 << 27,
+                shortest: 512,
+                rows: 512,
+                architecture: 90,
+                clusters: false,
+                shared_bytes,
+            })
+        };
+        for tile in VOLUMES_DOUBLE {
+            let needed = 8 * tile.shared(3) + OWN_BYTES;
+            assert!(fits(tile, needed) && !fits(tile, needed - 1), "{tile:?}");
+        }
+        assert!(!fits(VOLUMES[3], 1 << 30), "four numbers of eight bytes");
+    }
 }
