@@ -230,7 +230,46 @@ pub fn stations(text_of_file: &str) -> Result<Vec<Station>> {
 
 #[cfg(test)]
 mod tests {
-    use super::seconds;
+    use super::{SourceTime, quakes, seconds};
+
+    /// The half duration of an earthquake with this moment tensor and without a source time function.
+    fn half_duration(tensor: [f64; 6]) -> f64 {
+        let value = |(name, x): (&str, f64)| format!("<{name}><value>{x:e}</value></{name}>");
+        let names = ["Mrr", "Mtt", "Mpp", "Mrt", "Mrp", "Mtp"];
+        let tensor: String = names.into_iter().zip(tensor).map(value).collect();
+        let place: String = [("latitude", 1.0), ("longitude", 2.0), ("depth", 1e4)]
+            .map(value)
+            .concat();
+        let text = format!(
+            "<quakeml><event><origin><time><value>2026-03-04T05:06:07Z</value></time>{place}</origin>\
+<focalMechanism><momentTensor><tensor>{tensor}</tensor></momentTensor></focalMechanism></event></quakeml>"
+        );
+        match quakes(&text).expect("QuakeML").events[0].source_time {
+            SourceTime::HalfDuration(half) => half,
+            _ => panic!("no half duration"),
+        }
+    }
+
+    /// Moments of 1e18 N m (1e25 dyne cm) take 1.05e-8 times the cube root of 1e25 s, whichever elements of the tensor make them.
+    #[test]
+    fn earthquakes_without_a_duration_take_as_long_as_their_moment_lets_expect() {
+        let (m, half) = (1e18, 1.05e-8 * 1e25f64.cbrt());
+        let cut = m / 3.0f64.sqrt();
+        for tensor in [
+            [m, -m, 0.0, 0.0, 0.0, 0.0],
+            [0.0, m, -m, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0, m, 0.0, 0.0],
+            [0.0, 0.0, 0.0, 0.0, -m, 0.0],
+            [0.0, 0.0, 0.0, 0.0, 0.0, m],
+            [0.0, 0.0, 0.0, cut, cut, -cut],
+        ] {
+            let found = half_duration(tensor);
+            assert!(
+                (found / half - 1.0).abs() < 1e-9,
+                "{tensor:?}: {found} and not {half}"
+            );
+        }
+    }
 
     #[test]
     fn times_of_other_days_months_and_years_are_apart_as_clocks_say() {
