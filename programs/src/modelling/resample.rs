@@ -320,6 +320,38 @@ mod tests {
         }
     }
 
+    /// A run that was interrupted behind any record goes on with the bits of one that was not, and leaves to others what is theirs.
+    #[test]
+    fn what_was_kept_goes_on_behind_any_record() {
+        let times = Times {
+            first: 0.0005,
+            dt: 0.001,
+            step: 0.002,
+            count: 60,
+        };
+        let given: Vec<[f32; 3]> = (0..120u16)
+            .map(|k| [0, 1, 2].map(|number| f32::from((k % 97) * 61 % 89 + number)))
+            .collect();
+        let mut whole = Resampler::new(times);
+        let mut wanted: Vec<_> = given.iter().flat_map(|record| whole.push(record)).collect();
+        wanted.extend(whole.finish());
+        for end in 0..given.len() {
+            let mut earlier = Resampler::new(times);
+            let mut made: Vec<_> = given[..end]
+                .iter()
+                .flat_map(|record| earlier.push(record))
+                .collect();
+            let mut bytes = earlier.kept();
+            bytes.extend(b"others");
+            let mut later = Resampler::new(times);
+            assert_eq!(later.restore(3, &bytes), Some(&b"others"[..]), "{end}");
+            made.extend(given[end..].iter().flat_map(|record| later.push(record)));
+            made.extend(later.finish());
+            assert_eq!(made, wanted, "{end}");
+        }
+        assert_eq!(Resampler::new(times).restore(3, &whole.kept()[..23]), None);
+    }
+
     #[test]
     fn what_is_below_the_band_stays_and_what_is_above_goes() {
         for (first, dt, step) in [
