@@ -230,3 +230,38 @@ impl Output {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that could not be read while it was written is known by its length alone; any other by its last bytes, too.
+    #[test]
+    fn elements_without_a_mark_are_known_by_their_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.rsf@");
+        fs::write(&path, [1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+        let written = |elements: u64, tail: u64| {
+            let text = format!(
+                "native_float 0 {} {elements} {tail:016x} {}",
+                4 * elements,
+                path.display()
+            );
+            Written::from_text(&text).expect("a line of a state")
+        };
+        assert!(written(2, 0).check("d.rsf").is_ok());
+        let short = written(3, 0).check("d.rsf").unwrap_err().to_string();
+        assert!(
+            short.contains("has 8 bytes and the state counts on 12"),
+            "{short}"
+        );
+        let marked = written(2, 0).with_floats(2);
+        assert!(marked.tail != 0 && marked.check("d.rsf").is_ok());
+        fs::write(&path, [1, 2, 3, 4, 5, 6, 7, 9]).unwrap();
+        let other = marked.check("d.rsf").unwrap_err().to_string();
+        assert!(
+            other.contains("does not hold what the interrupted run had written"),
+            "{other}"
+        );
+    }
+}
