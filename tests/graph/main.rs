@@ -19,6 +19,7 @@ use graph::Part;
 use kernels::parallel::communicator::{Alone, Communicator};
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::group::{Group, Subdomain};
+use kernels::parallel::halo::Traffic;
 use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::time_loop::Direction;
 use kernels::time_loop::state::{Checkpoints, Every};
@@ -90,6 +91,27 @@ fn ranks_give_the_same_bits() {
     let all: [&[usize]; 4] = [&[1, 1, 1, 1, 1], &[2, 3], &[4, 1], &[1, 3, 1]];
     for shares in all {
         let make = |mine: std::ops::Range<usize>| on_host(sectors(5, 2)[mine].to_vec());
+        assert_same(
+            &whole,
+            &among(shares, Capabilities::default(), Transport::Auto, make),
+        );
+    }
+}
+
+/// Pieces of all links between two ranks have tags of their own, also where another stage of these links has fewer pieces:
+/// otherwise a rank would take those of one neighbour for those of another.
+#[test]
+fn links_with_a_quiet_stage_give_the_same_bits_on_ranks() {
+    let whole = run(on_host(sectors(1, 0)));
+    let quiet = |mut part: Part| {
+        for link in &mut part.links {
+            link.stages.push(Traffic::default());
+        }
+        part
+    };
+    for shares in [&[2, 3][..], &[4, 1], &[1, 3, 1]] {
+        let make =
+            |mine: std::ops::Range<usize>| on_host(sectors(5, 2)[mine].iter().cloned().map(quiet).collect());
         assert_same(
             &whole,
             &among(shares, Capabilities::default(), Transport::Auto, make),
