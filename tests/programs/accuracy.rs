@@ -204,6 +204,13 @@ fn what_cannot_be_had_is_refused() {
         &format!("{line} error=0.01 path=20 tdc=n"),
         "steps of 0.001 s make waves early by ",
     );
+    // Steps that are too long for the highest frequency have no speed of it at all.
+    let long = line.replace("dt=0.001", "dt=0.05");
+    refused(
+        &desk,
+        &format!("{long} error=0.5 path=2 tdc=n"),
+        "tdc=n: steps of 0.05 s make waves early by ",
+    );
 }
 
 /// What is given is kept; what is not is chosen, with exact time; a plan tells it, and what would do.
