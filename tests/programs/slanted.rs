@@ -215,3 +215,29 @@ fn outermost_nodes_of_staggered_grids_are_not_mixed() {
         }
     }
 }
+
+/// So do their shears, although the cell of a shear lies half a cell beyond its node: below a floor that dips it may hold water where
+/// the node has rock.
+#[test]
+fn outermost_nodes_of_staggered_grids_have_the_shear_of_their_rock() {
+    let desk = Desk::new();
+    let (top, dip, mu) = (208.0, 0.4, 2300.0 * 1700.0 * 1700.0);
+    desk.dataset("floor.rsf", "n1=2 d1=400", &[208.0, 368.0]);
+    desk.ran(&format!(
+        "sflayers horizons=floor.rsf rho=1000,2300 vp=1500,3000 vs=0,1700 scheme=staggered n1={} n2={} d1=10 d2=10 den=den.rsf > ccc.rsf",
+        N[0], N[1]
+    ));
+    let cells = N[0] * N[1];
+    let ccc = records_of(4 * cells, desk.read("ccc.rsf"));
+    let shears = |x: usize| ccc[2 * cells + x * N[0]..][..N[0]].iter().enumerate();
+    for x in [0, N[1] - 1] {
+        for (z, shear) in shears(x) {
+            let is_rock = 10.0 * z as f64 >= top + dip * 10.0 * x as f64;
+            let wanted = if is_rock { mu } else { 0.0 };
+            assert!((shear - wanted).abs() < 1e-6 * mu, "node {z}, {x} has {shear:e}");
+        }
+    }
+    // Inside, the first node below the floor has none where its cell holds water.
+    let first = shears(5).position(|(_, shear)| *shear > 0.0).expect("rock");
+    assert_eq!(first, 24);
+}
