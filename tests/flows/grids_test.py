@@ -122,12 +122,16 @@ class Grids(Scratch):
         values = np.arange(12.0).reshape(3, 2, 2)
         made = xarray.Dataset({"vs": (tuple(axes), values), "vp": (tuple(axes), 2 * values)}, axes)
         made.depth.attrs.update(units="km", positive="down")
+        made.vp.attrs["units"] = "km s-1"
         made.to_netcdf(self.path("model.nc"))
         with self.assertRaisesRegex(ValueError, "has the grids v[sp], v[sp]: name= chooses"):
             grids.read(self.path("model.nc"))
         found = grids.read(self.path("model.nc"), "vs")
         self.assertEqual((found.dims, list(found.z.values), list(found.y.values)), (("y", "x", "z"), [0, 5000, 10000], [42, 43]))
         np.testing.assert_array_equal(found.values, values[:, ::-1].transpose(1, 2, 0))
+        fast = grids.read(self.path("model.nc"), "vp")
+        np.testing.assert_array_equal(fast.values, 2000 * found.values)
+        self.assertEqual(fast.attrs["units"], "m/s")
         middle = grids.local(found, (42.5, 13.5), x=(0, 1, 1), y=(0, 1, 1))
         np.testing.assert_allclose(middle.values[0, 0], values.mean((1, 2)), atol=1e-3)
         xarray.Dataset({"a": (("lat", "lon"), np.zeros((3, 3)))}, {"lat": [0, 1, 3], "lon": [0, 1, 2]}).to_netcdf(self.path("odd.nc"))

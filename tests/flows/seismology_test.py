@@ -84,6 +84,10 @@ class Seismology(Scratch):
         # A hundredth of a degree: 1110.8 m to the north on the ellipsoid there, 819.6 m to the west.
         np.testing.assert_allclose(points, [[0, 1110.8, 100], [-819.6, 0, 650]], atol=0.5)
         quake = seismology.source(event(), ORIGIN)
+        # A catalogue of one event is that event.
+        np.testing.assert_array_equal(seismology.source(obspy.Catalog([event()]), ORIGIN)["sou"], quake["sou"])
+        with self.assertRaisesRegex(ValueError, "the catalogue has 2 events"):
+            seismology.source(obspy.Catalog([event(), event()]), ORIGIN)
         np.testing.assert_allclose(quake["sou"], [[1639.2, 0, 8000]], atol=0.5)
         moments = [quake[name] for name in ("mxx", "myy", "mzz", "mxy", "mxz", "myz")]
         self.assertEqual(moments, [-2e15, -1e15, 3e15, -6e14, -5e14, 4e14])

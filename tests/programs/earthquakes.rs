@@ -420,6 +420,16 @@ fn what_cannot_be_gets_a_sentence() {
         let run = desk.sh(&format!("{RUN} tau=0.01 {words} > no.rsf"));
         assert!(run.code == 1 && run.err.contains(wanted), "{words}: {run:?}");
     }
+    // Depths in km: no layer but the last one is seen.
+    desk.put("km.txt", LAYERS.replace("\n105 ", "\n0.105 "));
+    let run = desk.sh(&format!(
+        "{RUN} layers=km.txt {GRID} cmt=CMT stations=STATIONS plan=y"
+    ));
+    assert!(
+        run.err.contains("all tops of layers= lie within 10 m of z=0")
+            && run.err.contains("are the depths in m?"),
+        "{run:?}"
+    );
     desk.put("remark.txt", "0 2500 1400 2200\nbasement\n105 4000 2300 2600\n");
     let run = desk.sh(&format!(
         "{RUN} tau=0.01 layers=remark.txt {GRID} cmt=CMT stations=STATIONS > no.rsf"

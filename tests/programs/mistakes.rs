@@ -34,12 +34,20 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
     // `error=` cannot be met for all frequencies: that, too, is said of the wavelet, not of the grid.
     ricker(&desk, 0.055);
     let line = velocity_stress::line(2).replace("tau=0.008", "series=series.rsf");
-    let run = desk.sh(&format!("{line} nt=500 error=0.01 path=5 > data.rsf"));
-    assert_eq!(run.code, 1, "{run:?}");
-    assert!(
-        run.err.contains("error=0.01: the wavelet begins with 25 %") && !run.err.contains("a spacing of"),
-        "{run:?}"
-    );
+    for (words, wanted) in [
+        (
+            "",
+            "error= takes exact time along, which tdc=n leaves out: tdc=y: series 1 of the histories of the sources begins with 25 %",
+        ),
+        ("tdc=n", "error=0.01: the wavelet begins with 25 %"),
+    ] {
+        let run = desk.sh(&format!("{line} nt=500 error=0.01 path=5 {words} > data.rsf"));
+        assert!(run.code == 1 && run.err.contains(wanted), "{words}: {run:?}");
+        assert!(
+            !run.err.contains("a spacing of") && !run.err.contains("take dt="),
+            "{run:?}"
+        );
+    }
     let whole = said(0.15, "");
     assert!(
         !whole.contains("begins with") && !whole.contains("points per"),
@@ -93,4 +101,66 @@ fn maps_with_rows_are_no_horizons_in_two_dimensions() {
     );
     let run = desk.sh(&format!("{line} n3=11 d3=10 > ccc.rsf"));
     assert_eq!(run.code, 0, "{run:?}");
+}
+
+/// Units that are not SI are told where a header names them, and where speeds, steps and depths are those of a model in km.
+#[test]
+fn units_of_files_that_are_not_si_are_told() {
+    let desk = velocity_stress::desk(2);
+    let grid = "n1=24 d1=10 n2=26 d2=10";
+    let line = velocity_stress::line(2);
+    let told = |file: &str, header: &str, value: f32, line: &str| {
+        desk.dataset(file, header, &[value; 24 * 26]);
+        let run = desk.sh(&format!("{line} > data.rsf"));
+        desk.dataset("vs.rsf", grid, &[1700.0; 24 * 26]);
+        run
+    };
+    let small = told("vs.rsf", &format!("{grid} unit=km/s"), 1.7, &line);
+    for words in [
+        "the header of vs=vs.rsf says unit=km/s, and its numbers are taken for m/s: multiply them (sfscale dscale=1000)",
+        "vs is 1.7 m/s at z=",
+    ] {
+        assert!(small.code == 0 && small.err.contains(words), "{words}: {small:?}");
+    }
+    let plain = told("vs.rsf", &format!("{grid} unit=m/s"), 1700.0, &line);
+    assert!(
+        !plain.err.contains("header")
+            && !plain.err.contains("units are SI")
+            && !plain.err.contains("are they?"),
+        "{plain:?}"
+    );
+    // Axes in km beside speeds in m/s.
+    let axes = "n1=24 d1=0.01 n2=26 d2=0.01";
+    for (name, value) in [("vp", 3000.0f32), ("vs", 1700.0), ("den", 2200.0)] {
+        desk.dataset(&format!("{name}-km.rsf"), axes, &[value; 24 * 26]);
+    }
+    desk.dataset("near.rsf", "n1=2 n2=1", &[0.1f32, 0.1]);
+    let line = ["vp", "vs", "den"].iter().fold(line, |line, name| {
+        line.replace(&format!("{name}={name}.rsf"), &format!("{name}={name}-km.rsf"))
+    });
+    let line = ["sou", "rec"].iter().fold(line, |line, name| {
+        line.replace(&format!("{name}={name}.rsf"), &format!("{name}=near.rsf"))
+    });
+    let run = desk.sh(&format!("{line} > data.rsf"));
+    assert!(
+        run.code == 1
+            && run
+                .err
+                .contains("dt= is in s, coordinates in m and speeds in m/s: are they?"),
+        "{run:?}"
+    );
+    let run = desk.sh(&format!("{line} dt=1e-6 plan=y"));
+    assert!(
+        run.err.contains("points: are the axes of the model in m"),
+        "{run:?}"
+    );
+    // A wavelet in ms.
+    desk.dataset("ms.rsf", "n1=3 d1=1 unit1=ms", &[0.0, 1.0, 0.0]);
+    let line = velocity_stress::line(2).replace("tau=0.008", "series=ms.rsf");
+    let run = desk.sh(&format!("{line} plan=y"));
+    assert!(
+        run.err
+            .contains("series=ms.rsf says unit1=ms, and its times are taken for s: d1=1 is 0.001 s"),
+        "{run:?}"
+    );
 }

@@ -98,6 +98,11 @@ impl Table {
         Ok(())
     }
 
+    /// z of the top of the last one, m.
+    pub fn lowest(&self) -> f64 {
+        self.tops.last().copied().unwrap_or_default()
+    }
+
     /// Whether the layers have quality factors.
     pub fn has_quality(&self) -> bool {
         self.rocks[0].quality.is_some()

@@ -29,6 +29,9 @@ fn least(values: impl Iterator<Item = f64> + Clone) -> (usize, f64) {
     all.find(|(_, value)| close(value)).unwrap_or((0, f64::NAN))
 }
 
+/// Frequencies in Hz above which sources are those of a laboratory.
+const SEISMIC: f64 = 5e3;
+
 impl Report {
     /// Looks at every element; steps are those of a `model` of the Earth, if there is one.
     pub(super) fn of<const D: usize>(
@@ -118,8 +121,12 @@ impl Report {
         ));
         let (element, value) = least(self.frequencies.iter().copied());
         lines.push(format!(
-            "resolved up to {value:.4e} Hz ({POINTS_A_WAVELENGTH} points on the shortest wavelength), set by {}",
-            at(element)
+            "resolved up to {value:.4e} Hz ({POINTS_A_WAVELENGTH} points on the shortest wavelength), set by {}{}",
+            at(element),
+            match value > SEISMIC {
+                true => "; are coordinates in m and speeds in m/s?",
+                false => "",
+            }
         ));
         lines
     }

@@ -1,19 +1,103 @@
 //! Numbers that look like those of other units than SI: told before a run, which goes on.
 
-use rsf_io::Job;
+use rsf_io::{Input, Job};
 
 /// No rock and no fluid of the Earth is slower for P waves, in m/s: a model in km/s is.
 const SLOW: f64 = 100.0;
 /// No rock is lighter, in kg/m3: a model in g/cm3 is.
 const LIGHT: f64 = 50.0;
 
-/// Warns where the fastest wave of a model, in m/s, is slower than any of the Earth.
-pub fn speed(job: &Job, fastest: f64) {
+/// No ground is slower for S waves, in m/s: one in km/s is.
+const SOFT: f64 = 20.0;
+/// Points per shortest wavelength that nobody pays for: axes in km beside speeds in m/s have them.
+const FINE: f64 = 500.0;
+/// How many times above the limit a step is told that comes of other units.
+const HOPELESS: f64 = 50.0;
+
+/// Units of headers that are not SI, in small letters and without blanks, with the SI unit and what makes numbers of it.
+const OTHERS: [(&[&str], &str, &str); 7] = [
+    (&["km/s", "kms-1", "km.s-1", "km*s^-1", "kms^-1"], "m/s", "1000"),
+    (&["ft/s", "feet/s"], "m/s", "0.3048"),
+    (&["kft/s"], "m/s", "304.8"),
+    (
+        &[
+            "g/cm3", "g/cm^3", "g/cm**3", "g/cc", "gm/cc", "gcm-3", "g.cm-3", "t/m3", "kg/l",
+        ],
+        "kg/m3",
+        "1000",
+    ),
+    (&["gpa"], "Pa", "1e9"),
+    (&["ms", "msec"], "s", "0.001"),
+    (&["us", "usec", "\u{b5}s", "\u{3bc}s"], "s", "1e-6"),
+];
+
+/// The SI unit behind a unit of a header that is not SI, and the factor.
+fn other(unit: &str) -> Option<(&'static str, &'static str)> {
+    let plain = unit.to_lowercase().replace([' ', '\\'], "");
+    let known = OTHERS.iter().find(|(words, ..)| words.contains(&plain.as_str()));
+    known.map(|(_, si, factor)| (*si, *factor))
+}
+
+/// Warns of a volume of the model whose header says that its numbers are not SI.
+pub fn header(job: &Job, input: &Input) {
+    let unit = input.header().text("unit").unwrap_or_default();
+    if let Some((si, factor)) = other(&unit) {
+        job.warn(&format!(
+            "the header of {} says unit={unit}, and its numbers are taken for {si}: multiply them (sfscale dscale={factor}), or correct the header (sfput unit={si})",
+            input.name()
+        ));
+    }
+}
+
+/// Warns of a time axis 1 whose header says that it is not in seconds.
+pub fn times(job: &Job, input: &Input) {
+    let axis = input.axis(1);
+    if let Some((_, factor)) = axis.unit.as_deref().and_then(other) {
+        job.warn(&format!(
+            "the header of {} says unit1={}, and its times are taken for s: d1={} is {} s (sfput d1= o1= unit1=s)",
+            input.name(),
+            axis.unit.as_deref().unwrap_or_default(),
+            axis.d,
+            f64::from(axis.d) * factor.parse::<f64>().unwrap_or(1.0)
+        ));
+    }
+}
+
+/// What is said behind a step that is far above its limit.
+pub fn of_step(dt: f64, limit: f64) -> &'static str {
+    match dt > HOPELESS * limit {
+        true => ". dt= is in s, coordinates in m and speeds in m/s: are they?",
+        false => "",
+    }
+}
+
+/// Warns of a grid that is far finer than the waves.
+pub fn fine(job: &Job, points: f64) {
+    if points > FINE && points.is_finite() {
+        job.warn(&format!(
+            "the shortest wavelength has {points:.0} points: are the axes of the model in m, and frequencies in Hz? A grid so fine costs much time and gains nothing"
+        ));
+    }
+}
+
+/// Warns of S waves, in m/s, slower than any of the Earth.
+pub fn shear(job: &Job, slowest: f64, place: &str) {
+    if slowest > 0.0 && slowest < SOFT {
+        job.warn(&format!(
+            "vs is {} m/s {place}: units are SI; speeds in km/s must be multiplied by 1000",
+            slowest as f32
+        ));
+    }
+}
+
+/// Warns where the fastest wave of a model, in m/s, is slower than any of the Earth, and says whether it is.
+pub fn speed(job: &Job, fastest: f64) -> bool {
     if fastest < SLOW {
         job.warn(&format!(
             "the fastest wave of the model runs at {fastest:.4} m/s: units are SI, m/s and m (Pa for ccc=); a model in km/s must be multiplied by 1000, its axes and points, too"
         ));
     }
+    fastest < SLOW
 }
 
 /// Warns of a density in kg/m3 that no rock has, at a place or in a part of the model.
@@ -32,7 +116,7 @@ pub fn regions(job: &Job, regions: &[[f64; 2]], told: [bool; 2]) {
     fastest
         .filter(|_| told[0])
         .into_iter()
-        .for_each(|vp| speed(job, vp));
+        .for_each(|vp| _ = speed(job, vp));
     let densities = regions.iter().map(|[_, density]| *density).enumerate();
     let least = densities.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| told[1]);
     if let Some((region, least)) = least {

@@ -26,12 +26,16 @@ Axis = Tuple[float, float, int]
 # Names of dimensions in the files of others.
 NAMES = {"x": "x", "lon": "x", "longitude": "x", "easting": "x", "y": "y", "lat": "y", "latitude": "y", "northing": "y", "z": "z", "depth": "z"}
 UNITS = {"x": ("degrees_east", "degree_east", "degrees_e"), "y": ("degrees_north", "degree_north", "degrees_n")}
+# Units of speeds and densities that are not SI, without blanks, with the SI unit and the factor.
+OTHERS = {"km/s": ("m/s", 1000), "kms-1": ("m/s", 1000), "km.s-1": ("m/s", 1000), "g/cm3": ("kg/m3", 1000), "gcm-3": ("kg/m3", 1000),
+          "g/cc": ("kg/m3", 1000), "g/cm^3": ("kg/m3", 1000), "g.cm-3": ("kg/m3", 1000), "gpa": ("Pa", 1e9)}
 # WGS 84: half the long axis in m, flattening.
 LONG, FLAT = 6378137.0, 1 / 298.257223563
 
 
 def read(path: Path, name: Optional[str] = None) -> xarray.DataArray:
-    """A map or a model from a file, whose kind is known by its first bytes; `name` chooses one of several quantities of a NetCDF file."""
+    """A map or a model from a file, whose kind is known by its first bytes; `name` chooses one of several quantities of a NetCDF file, whose
+    depths in km and speeds and densities in km/s and g/cm3 become SI units."""
     with open(path, "rb") as file:
         start = file.read(256)
     if start[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
@@ -236,8 +240,12 @@ def _netcdf(path: Path, name: Optional[str]) -> xarray.DataArray:
             axis = -axis
         axes[own], units[own] = axis, unit
     kept = {key: found.attrs[key] for key in ("units", "long_name") if key in found.attrs}
+    values = found.values
+    known = OTHERS.get(str(kept.get("units", "")).lower().replace(" ", ""))
+    if known:
+        kept["units"], values = known[0], known[1] * values
     order = [key for key in ("y", "x", "z") if key in axes]
-    made = _array(found.values.astype("f4"), axes, units, kept).transpose(*order)
+    made = _array(values.astype("f4"), axes, units, kept).transpose(*order)
     return made.rename(chosen)
 
 

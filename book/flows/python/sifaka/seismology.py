@@ -79,8 +79,19 @@ def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0) 
     return np.array(points, "f4"), list(found)
 
 
+def one_event(event: Any) -> Any:
+    """An event, also the only one of a catalogue. Errors: a catalogue of several."""
+    events = getattr(event, "events", None)
+    if events is None:
+        return event
+    if len(events) != 1:
+        raise ValueError(f"the catalogue has {len(events)} events, and one is the source: choose it, as in catalog[0]")
+    return events[0]
+
+
 def moment_tensor(event: Any) -> Any:
     """That of the mechanism that the event prefers, else of its first one. Errors: an event without one."""
+    event = one_event(event)
     mechanism = event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
     found = getattr(mechanism, "moment_tensor", None)
     if getattr(found, "tensor", None) is None:
@@ -90,6 +101,7 @@ def moment_tensor(event: Any) -> Any:
 
 def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
     """Those that the event prefers, else the first. Errors: an event without a moment tensor."""
+    event = one_event(event)
     return event.preferred_origin() or event.origins[0], moment_tensor(event).tensor
 
 
@@ -123,6 +135,7 @@ def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> No
     half_duration: in s; without it that of the event, by the rule of quakeml=: half of the duration of its source time function, else
     1.05e-8 times the cube root of its moment in dyne cm. The file has the body-wave and surface-wave magnitudes of the event, or 0.
     """
+    event = one_event(event)
     place, tensor = origin_and_tensor(event)
     half_duration = half_duration_of(event) if half_duration is None else half_duration
     time, newton_metre = place.time, 1e7
@@ -165,6 +178,7 @@ def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centr
     if data.sizes.get("r") != len(names):
         raise ValueError(f"the data have {data.sizes.get('r', 0)} receivers (dimension r), and there are {len(names)} names")
     found = data.assign_coords(station=("r", list(names)))
+    event = None if event is None else one_event(event)
     if event is not None and centre is None and "t" in data.dims and float(data.t[0]) >= 0:
         warnings.warn(
             "time 0 of the run is taken for the origin time of the event, and a source that begins there has its centre later (4 tau with stf=gauss): "
@@ -216,6 +230,7 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     band = next((letter for longest, letter in BANDS if step <= longest * (1 + 1e-6)), "L")
     names = np.atleast_1d(data["station"].values) if "station" in data.coords else [f"XX.R{number + 1:04d}" for number in numbers(data)]
     known = {} if inventory is None else places(inventory)
+    event = None if event is None else one_event(event)
     lacking = [] if inventory is None else [str(name) for name in names if str(name) not in known]
     if lacking:
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""

@@ -6,6 +6,8 @@ use rsf_io::Job;
 const MOST: f64 = 0.01;
 /// The same as a share of the distance between points, where that is less.
 const PART: f64 = 1e-3;
+/// Errors that are never told: half a millimetre, where columns of a table are no coordinates or points are many.
+const LEAST: f64 = 5e-4;
 /// Numbers that are looked at. Larger ones are no coordinates but, for instance, moments, whose last digits nobody knows; smaller ones
 /// keep four decimals.
 const COORDINATES: std::ops::Range<f64> = 1e3..1e8;
@@ -25,7 +27,7 @@ impl Rounding {
         }
         let spacing = (most - least) / f64::from(count.max(2) - 1);
         let allowed = if spacing > 0.0 {
-            MOST.min(PART * spacing)
+            MOST.min(PART * spacing).max(LEAST)
         } else {
             MOST
         };

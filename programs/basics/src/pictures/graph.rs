@@ -114,7 +114,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     page.drawing.inside(page.rect);
     draw(job, &mut page, &curves)?;
     page.drawing.end();
-    legend(job, &mut page)?;
+    legend(job, &mut page, curves.len())?;
     delivery.picture(&page.close()?)
 }
 
@@ -284,7 +284,7 @@ fn is_finite(point: &Place) -> bool {
 }
 
 /// Names of the curves in a corner of the box.
-fn legend(job: &Job, page: &mut Page) -> Result<()> {
+fn legend(job: &Job, page: &mut Page, curves: usize) -> Result<()> {
     let Some(text) = job.text("legend")?.filter(|text| !text.is_empty()) else {
         return Ok(());
     };
@@ -297,6 +297,11 @@ fn legend(job: &Job, page: &mut Page) -> Result<()> {
         other => bail!("wherelegend={other}: take tr, tl, br or bl (top or bottom, right or left)"),
     };
     let names: Vec<&str> = text.split(':').collect();
+    if names.len() == 1 && curves > 1 && text.contains(',') {
+        job.warn(&format!(
+            "legend={text} is one name, and there are {curves} curves: names are separated by colons, as in legend=one:two"
+        ));
+    }
     let style = standard::style(job)?;
     let letters = Letters {
         size: 0.9 * style.label,

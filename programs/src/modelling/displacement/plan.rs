@@ -29,6 +29,7 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
         holds_at_jumps: false,
         cure: "resample the wavelet to d3",
         timing: run.timing,
+        si: false,
         coarse: COARSE,
         files: format!("ccc={} den={}", named(job, "ccc"), named(job, "den")),
     };

@@ -4,6 +4,7 @@ pub mod ranks;
 
 use super::exact_time::Timing;
 use super::model::{cell_words, words};
+use super::units;
 use super::world::World;
 use anyhow::bail;
 use kernels::grid::Padded;
@@ -57,6 +58,8 @@ pub struct Asked<'a> {
     pub cure: &'static str,
     /// Band of the sources, and how they begin.
     pub timing: Timing,
+    /// Whether all units are SI.
+    pub si: bool,
     /// Points per shortest wavelength below which a warning is due.
     pub coarse: f64,
     /// The files of the model.
@@ -96,7 +99,10 @@ pub fn judge(
             cure: asked.cure,
         };
         if job.choice("cfl")? == "error" {
-            return Err(error.into());
+            match asked.si {
+                true => bail!("{error}{}", units::of_step(dt, extremes.dt_max)),
+                false => return Err(error.into()),
+            }
         }
         job.warn(&error.to_string());
     }
@@ -115,6 +121,9 @@ pub fn judge(
             // Not rounded up to the number that they are fewer than.
             (10.0 * points).floor() / 10.0, extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.timing.band.max, asked.coarse
         )));
+    }
+    if asked.si {
+        units::fine(job, points);
     }
     Ok((extremes, points))
 }

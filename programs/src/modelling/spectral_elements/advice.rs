@@ -90,7 +90,12 @@ pub fn grid(job: &Job, word: &str, values: &[f32]) {
         "vp" => among
             .max_by(f64::total_cmp)
             .into_iter()
-            .for_each(|vp| units::speed(job, vp)),
+            .for_each(|vp| _ = units::speed(job, vp)),
+        "vs" => among
+            .filter(|vs| *vs > 0.0)
+            .min_by(f64::total_cmp)
+            .into_iter()
+            .for_each(|least| units::shear(job, least, "at a node of vs=")),
         "den" => among
             .min_by(f64::total_cmp)
             .into_iter()

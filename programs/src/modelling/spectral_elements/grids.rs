@@ -3,6 +3,7 @@
 use super::advice;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::model::refuse_low_quality;
+use crate::modelling::units;
 use anyhow::bail;
 use kernels::medium::voigt::Coefficients;
 use kernels::mesh::{Basis, Material, Mesh};
@@ -161,6 +162,7 @@ pub fn read<const D: usize>(
             "qp" | "qs" => quality(job, word, |file| files.read(word, file, (D, 1)))?,
             _ if job.has_input(word) => {
                 let file = job.input(word)?;
+                units::header(job, &file);
                 let values = files.read(word, file, (D, 1))?;
                 advice::grid(job, word, &values);
                 Some(values)

@@ -3,6 +3,7 @@
 use super::Run;
 use crate::modelling::plan::{check_host, gigabytes};
 use crate::modelling::shoot::Resources;
+use crate::modelling::units;
 use anyhow::bail;
 use kernels::mesh::Place;
 use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH};
@@ -15,9 +16,6 @@ const FEWEST_POINTS: f64 = 4.0;
 
 /// The highest degree that elements can have.
 const HIGHEST_DEGREE: f64 = 8.0;
-
-/// So many times the largest step are asked for by mistake.
-const HOPELESS: f64 = 50.0;
 
 /// The largest stable step of a mesh.
 pub struct Step {
@@ -39,10 +37,7 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
             Place::from(run.mesh.centre(element))
         );
         if job.choice("cfl")? == "error" {
-            let units = match run.dt > HOPELESS * limit {
-                true => ". dt= is in s, coordinates in m and speeds in m/s: are they?",
-                false => "",
-            };
+            let units = units::of_step(run.dt, limit);
             bail!("{sentence}; give a smaller dt=, enlarge that element, or run anyway with cfl=warn{units}");
         }
         job.warn(&sentence);

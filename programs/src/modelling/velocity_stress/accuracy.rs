@@ -218,14 +218,20 @@ pub fn choose(
         true => 0.0,
         false => early(band.max, dt).unwrap_or(f64::INFINITY),
     };
-    ensure!(
-        time < allowed,
-        "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, and error={} is allowed: leave tdc= out, or take dt={:.3e} or less",
-        dt as f32,
-        time * path,
-        asked.error,
-        (3.0 * allowed).sqrt() / (PI * band.max)
-    );
+    // A wavelet that begins with a jump has all frequencies: no grid and no step would do.
+    let refusal = |otherwise: anyhow::Error| match run.timing.jump() {
+        Some(jump) => anyhow!("error={}: {jump}", asked.error),
+        None => otherwise,
+    };
+    if time >= allowed {
+        return Err(refusal(anyhow!(
+            "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, and error={} is allowed: leave tdc= out, or take dt={:.3e} or less",
+            dt as f32,
+            time * path,
+            asked.error,
+            (3.0 * allowed).sqrt() / (PI * band.max)
+        )));
+    }
     let left = allowed - time;
     let good = |&(order, family): &(usize, Family)| error(order, family, points) <= left;
     let all = asked.candidates(points);
@@ -243,10 +249,11 @@ pub fn choose(
         }
     }
     let Some((order, family)) = choice else {
-        return Err(match run.timing.jump() {
-            Some(jump) => anyhow!("error={}: {jump}", asked.error),
-            None => too_coarse(&asked, (points, f64::from(spacing)), (left, path)),
-        });
+        return Err(refusal(too_coarse(
+            &asked,
+            (points, f64::from(spacing)),
+            (left, path),
+        )));
     };
     let space = error(order, family, points);
     let wider = asked

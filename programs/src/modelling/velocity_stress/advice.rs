@@ -73,7 +73,12 @@ pub fn cells(
             );
         }
         Ok(Findings { extremes, .. }) => {
-            units::speed(job, extremes.fastest);
+            if !units::speed(job, extremes.fastest)
+                && let Some([_, vs]) = volumes.cell(extremes.slowest_cell)?.speeds
+            {
+                let place = format!("at {}", cell_words(padded, extremes.slowest_cell));
+                units::shear(job, vs.into(), &place);
+            }
             if extremes.fastest > FASTEST {
                 job.warn(&format!(
                     "the fastest wave of the model runs at {:.4e} m/s, at {}: nothing in the Earth is faster than 14000 m/s; units are SI",

@@ -3,9 +3,10 @@
 use super::attenuation;
 use crate::earth::Table;
 use crate::modelling::model::Files;
+use crate::modelling::units;
 use anyhow::{Context, bail};
 use kernels::grid::{AXES, Grid};
-use rsf_io::Job;
+use rsf_io::{Input, Job};
 use std::path::Path;
 
 /// Opens the files of the model.
@@ -22,12 +23,10 @@ pub fn open(job: &mut Job, ndim: usize) -> anyhow::Result<Files> {
     let speeds = job.has_input("vp") || job.has_input("vs");
     match (job.has_input("ccc"), speeds) {
         (true, true) => bail!("ccc= and vp=, vs= both describe the medium: leave out one of them"),
-        (true, false) => Ok(Files::Stiffness([job.input("ccc")?, job.input("den")?])),
-        (false, _) if job.has_input("vp") && job.has_input("vs") => Ok(Files::Speeds([
-            job.input("vp")?,
-            job.input("vs")?,
-            job.input("den")?,
-        ])),
+        (true, false) => Ok(Files::Stiffness([si(job, "ccc")?, si(job, "den")?])),
+        (false, _) if job.has_input("vp") && job.has_input("vs") => {
+            Ok(Files::Speeds([si(job, "vp")?, si(job, "vs")?, si(job, "den")?]))
+        }
         _ => {
             let missing: Vec<_> = ["vp=", "vs="]
                 .into_iter()
@@ -42,6 +41,13 @@ pub fn open(job: &mut Job, ndim: usize) -> anyhow::Result<Files> {
             )
         }
     }
+}
+
+/// A file of the model; one whose header has another unit than SI is told.
+fn si(job: &mut Job, key: &str) -> anyhow::Result<Input> {
+    let input = job.input(key)?;
+    units::header(job, &input);
+    Ok(input)
 }
 
 /// The table of layers=, if it is given.
@@ -90,6 +96,12 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
         job.warn(&format!(
             "the table of layers= begins at z={} m, below the first node of the model at z={first} m: its first layer fills what lies above, too",
             table.top()
+        ));
+    }
+    if table.lowest() > 0.0 && grid.n[0] > 2 && table.lowest() < f64::from(grid.d[0]) {
+        job.warn(&format!(
+            "all tops of layers= lie within {} m of z=0, the spacing along z, so that the model is the last layer alone: are the depths in m?",
+            grid.d[0]
         ));
     }
     let column = table.column(grid.n[0], first, grid.d[0].into());

@@ -31,7 +31,7 @@ use super::survey::{self, Survey};
 use super::transport;
 use super::world::World;
 use accuracy::Accuracy;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use engine::Engine;
 use fourier::time_dispersion::Reading;
 use kernels::boundary::cpml;
@@ -338,7 +338,12 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     let places = places::read(job, &padded, films)?;
     let (mut spreads, mut sources) = places.sources(job, (ndim, nt, dt))?;
     let own = (sources.first_step(), sources.band);
-    let timing = Timing::of(exact, (nt, dt), (&mut sources.series, own.0, own.1))?.beginning(sources.begins);
+    let timing = Timing::of(exact, (nt, dt), (&mut sources.series, own.0, own.1));
+    let timing = match accuracy.is_some() && !job.given("tdc") {
+        true => timing.context("error= takes exact time along, which tdc=n leaves out"),
+        false => timing,
+    }?
+    .beginning(sources.begins);
     if spreads.count() > 1 {
         spreads::check(&spreads, &padded)?;
     }

@@ -65,6 +65,7 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
             false => "use dt",
         },
         timing: run.timing,
+        si: true,
         // What was chosen for an accuracy is good for these points.
         coarse: run.accuracy.map_or(coarse(shot.order), |_| 0.0),
         files: files

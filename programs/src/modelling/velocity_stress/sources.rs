@@ -4,6 +4,7 @@ use super::silent;
 use crate::modelling::exact_time::first_share;
 use crate::modelling::plan::counted;
 use crate::modelling::quakes::Placed;
+use crate::modelling::units;
 use anyhow::{Context, bail};
 use kernels::grid::points::Point;
 use kernels::methods::velocity_stress::{Action, Source, TimeFunction};
@@ -393,6 +394,7 @@ fn histories(job: &mut Job, count: usize) -> anyhow::Result<Vec<TimeFunction>> {
     }
     let mut file = job.input("series")?;
     let (time, n2, name) = (file.axis(1), file.axis(2).n, file.name());
+    units::times(job, &file);
     if !(time.d > 0.0 && time.d.is_finite() && time.o.is_finite()) {
         bail!(
             "{name} has d1={} o1={}: the time step must be a positive number",
