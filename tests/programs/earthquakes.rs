@@ -69,6 +69,21 @@ fn desk() -> Desk {
     desk
 }
 
+#[test]
+fn depths_in_km_are_told() {
+    let desk = desk();
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.5));
+    desk.put("km.txt", LAYERS.replace("\n105 ", "\n0.105 "));
+    let run = desk.sh(&format!(
+        "{RUN} layers=km.txt {GRID} cmt=CMT stations=STATIONS plan=y"
+    ));
+    assert!(
+        run.err.contains("all tops of layers= lie within 10 m of z=0")
+            && run.err.contains("are the depths in m?"),
+        "{run:?}"
+    );
+}
+
 /// A time function of the command line lies about the centroid time, as that of the file does.
 #[test]
 fn time_functions_of_the_command_line_keep_the_centroid_time() {
@@ -420,16 +435,6 @@ fn what_cannot_be_gets_a_sentence() {
         let run = desk.sh(&format!("{RUN} tau=0.01 {words} > no.rsf"));
         assert!(run.code == 1 && run.err.contains(wanted), "{words}: {run:?}");
     }
-    // Depths in km: no layer but the last one is seen.
-    desk.put("km.txt", LAYERS.replace("\n105 ", "\n0.105 "));
-    let run = desk.sh(&format!(
-        "{RUN} layers=km.txt {GRID} cmt=CMT stations=STATIONS plan=y"
-    ));
-    assert!(
-        run.err.contains("all tops of layers= lie within 10 m of z=0")
-            && run.err.contains("are the depths in m?"),
-        "{run:?}"
-    );
     desk.put("remark.txt", "0 2500 1400 2200\nbasement\n105 4000 2300 2600\n");
     let run = desk.sh(&format!(
         "{RUN} tau=0.01 layers=remark.txt {GRID} cmt=CMT stations=STATIONS > no.rsf"

@@ -6,8 +6,6 @@ use rsf_io::Job;
 const MOST: f64 = 0.01;
 /// The same as a share of the distance between points, where that is less.
 const PART: f64 = 1e-3;
-/// Errors that are never told: half a millimetre, where columns of a table are no coordinates or points are many.
-const LEAST: f64 = 5e-4;
 /// Numbers that are looked at. Larger ones are no coordinates but, for instance, moments, whose last digits nobody knows; smaller ones
 /// keep four decimals.
 const COORDINATES: std::ops::Range<f64> = 1e3..1e8;
@@ -27,14 +25,15 @@ impl Rounding {
         }
         let spacing = (most - least) / f64::from(count.max(2) - 1);
         let allowed = if spacing > 0.0 {
-            MOST.min(PART * spacing).max(LEAST)
+            MOST.min(PART * spacing)
         } else {
             MOST
         };
         for (i, value) in values.enumerate() {
             let off = off(value);
             let before = self.worst.as_ref().map_or(0.0, |(_, worst)| self::off(*worst));
-            if off > allowed && off > before && COORDINATES.contains(&value.abs()) {
+            if off > allowed && off > before && COORDINATES.contains(&value.abs()) && !keeps_its_digits(value)
+            {
                 self.worst = Some((name(i), value));
             }
         }
@@ -50,6 +49,12 @@ impl Rounding {
             ));
         }
     }
+}
+
+/// Whether the float of a number is written as the number is: 2083.38 is, 4728900.3 is not.
+fn keeps_its_digits(value: f64) -> bool {
+    let shown = (value as f32).to_string().parse::<f64>();
+    shown.is_ok_and(|shown| (shown - value).abs() <= 1e-9 * value.abs())
 }
 
 /// How far a number is from its float.

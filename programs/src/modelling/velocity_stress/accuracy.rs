@@ -2,8 +2,8 @@
 //! and what a coarser grid or longer steps would do.
 
 use super::Run;
-use crate::modelling::exact_time::ExactTime;
-use anyhow::{anyhow, ensure};
+use crate::modelling::exact_time::{ExactTime, Timing};
+use anyhow::{Context, anyhow, ensure};
 use fourier::time_dispersion::early;
 use kernels::grid::minimax::{largest_error, minimax};
 use kernels::grid::stencil::{Family, StaggeredWeights, staggered};
@@ -237,17 +237,9 @@ pub fn choose(
     let all = asked.candidates(points);
     let limit =
         |order: usize, family: Family| Ok::<_, anyhow::Error>(found.extremes.dt_max * share(order, family)?);
-    let mut choice = None;
-    for &(order, family) in all.iter().filter(|candidate| good(candidate)) {
-        let stable = dt <= limit(order, family)?;
-        // The first is told of where none is stable.
-        if stable || choice.is_none() {
-            choice = Some((order, family));
-        }
-        if stable {
-            break;
-        }
-    }
+    let choice = cheapest(all.into_iter().filter(good), |order, family| {
+        Ok(dt <= limit(order, family)?)
+    })?;
     let Some((order, family)) = choice else {
         return Err(refusal(too_coarse(
             &asked,
@@ -276,6 +268,29 @@ pub fn choose(
         ..asked
     });
     Ok(())
+}
+
+/// What `timing` says, with the reason of exact time where it comes of `error=`.
+pub fn of_time(job: &Job, timing: anyhow::Result<Timing>) -> anyhow::Result<Timing> {
+    match job.given("error") && !job.given("tdc") {
+        true => timing.context("error= takes exact time along, which tdc=n leaves out"),
+        false => timing,
+    }
+}
+
+/// The first candidate with a stable step; where none has one the first of all, so that the run tells of it.
+fn cheapest(
+    good: impl Iterator<Item = (usize, Family)>,
+    stable: impl Fn(usize, Family) -> anyhow::Result<bool>,
+) -> anyhow::Result<Option<(usize, Family)>> {
+    let mut first = None;
+    for (order, family) in good {
+        if stable(order, family)? {
+            return Ok(Some((order, family)));
+        }
+        first = first.or(Some((order, family)));
+    }
+    Ok(first)
 }
 
 /// Says what would be as exact as it is asked to be.

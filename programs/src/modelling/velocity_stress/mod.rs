@@ -31,7 +31,7 @@ use super::survey::{self, Survey};
 use super::transport;
 use super::world::World;
 use accuracy::Accuracy;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use engine::Engine;
 use fourier::time_dispersion::Reading;
 use kernels::boundary::cpml;
@@ -327,8 +327,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         ..grid.clone()
     };
     framed.check()?;
-    let low = padded.low;
-    let whole = [0, 1, 2].map(|a| low[a]..low[a] + grid.n[a]);
+    let whole = [0, 1, 2].map(|a| padded.low[a]..padded.low[a] + grid.n[a]);
     let (snapshots, mut window) = match films {
         Films::Asked => record::window(job, &padded, whole, nt)?,
         Films::Never => (None, Vec::new()),
@@ -339,11 +338,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     let (mut spreads, mut sources) = places.sources(job, (ndim, nt, dt))?;
     let own = (sources.first_step(), sources.band);
     let timing = Timing::of(exact, (nt, dt), (&mut sources.series, own.0, own.1));
-    let timing = match accuracy.is_some() && !job.given("tdc") {
-        true => timing.context("error= takes exact time along, which tdc=n leaves out"),
-        false => timing,
-    }?
-    .beginning(sources.begins);
+    let timing = accuracy::of_time(job, timing)?.beginning(sources.begins);
     if spreads.count() > 1 {
         spreads::check(&spreads, &padded)?;
     }
