@@ -111,7 +111,8 @@ fn shots_side_by_side_take_what_was_told() {
     if !Emulator::ready() {
         return;
     }
-    for (case, shots) in cases().iter().zip([2, 3, 5].into_iter().cycle()) {
+    // Every second of them: the others differ in what does not depend on how many shots there are.
+    for (case, shots) in cases().iter().step_by(2).zip([2, 3, 5].into_iter().cycle()) {
         let padded = case.shot.frame.around(&case.grid);
         let layouts = SLABS.partition(padded.planes(), 1).expect("it is thick enough");
         let told = |shot: &Shot| bytes((shot, shots), &padded, &layouts[0], (case.class, 0));

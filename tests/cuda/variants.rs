@@ -1,4 +1,4 @@
-//! Every kernel text that a run can need compiles for the tuned generation of GPUs, half of the hot ones for one of the others, too (with
+//! Every kernel text that a run can need compiles for the tuned generation of GPUs, a quarter of the hot ones for one of the others, too (with
 //! `EVERY_GENERATION=1` all for all), and those do not spill.
 
 use std::collections::BTreeSet;
@@ -98,10 +98,10 @@ fn number_of(source: &Source) -> u64 {
     hasher.finish()
 }
 
-/// Whether a text is compiled for this generation beside the tuned one: a quarter of the texts is for the one before, another quarter for
+/// Whether a text is compiled for this generation beside the tuned one: an eighth of the texts is for the one before, another eighth for
 /// the one behind it.
 fn is_for(source: &Source, generation: u32) -> bool {
-    number_of(source) % 4 == u64::from(generation > 90)
+    number_of(source) % 8 == u64::from(generation > 90)
 }
 
 /// One of forty texts.
