@@ -141,15 +141,21 @@ impl Places {
 
     /// Names for the data of the header file `header`: data path + name + `@` when the header lies in the current
     /// directory. Elsewhere, and where that name belongs to another header, a mark of the header's directory is added,
-    /// because `a/x.rsf` and `b/x.rsf` may share one data path.
+    /// because `a/x.rsf` and `b/x.rsf` may share one data path, and the name begins at the root.
     pub(crate) fn beside(&self, header: &Path) -> Result<Names> {
         let name = header.file_name().unwrap_or(OsStr::new("data"));
         let folder = folder_of(header);
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        let here = env::current_dir().ok();
+        let (plain, stem) = (here.as_ref() == Some(&folder), self.stem(name)?);
         Ok(Names {
-            stem: self.stem(name)?,
+            // A header that is read in its own folder would look there for what a path from here names.
+            stem: match here.filter(|_| !plain && stem.is_relative()) {
+                Some(here) => here.join(stem.strip_prefix(".").unwrap_or(&stem)),
+                None => stem,
+            },
             mark: format!("{:08x}", mark(folder.as_os_str().as_bytes())),
-            plain: env::current_dir().is_ok_and(|here| here == folder),
+            plain,
             header: Some(folder.join(name)),
         })
     }

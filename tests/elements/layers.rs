@@ -37,6 +37,37 @@ fn parts_and_resumed_runs_have_the_same_bits() {
     assert!(largest_difference(&whole, &bare) > 1e-3 * f64::from(magnitude(&whole)));
 }
 
+/// On a contact pressure is that of the fluid and strain that of the solid, whichever element is found first.
+#[test]
+fn receivers_on_the_sea_floor_are_in_the_water_or_in_the_rock() {
+    let desk = sea();
+    // On the contact within a side and at a corner of elements, one metre above it and one below.
+    let places = [450.0, 400.0, 500.0, 400.0, 450.0, 399.0, 450.0, 401.0];
+    desk.dataset("rec.rsf", "n1=2 n2=4", &places);
+    let run = |words: &str| desk.sh(&format!("{SEA} nt=200 {words} > d.rsf"));
+    let ended = run("data=pressure");
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let data = desk.read("d.rsf");
+    let trace = |k: usize| -> Vec<f32> { data.iter().skip(k).step_by(4).copied().collect() };
+    let water = trace(2);
+    let off = largest_difference(&trace(0), &water) / f64::from(magnitude(&water));
+    println!("pressure on the contact and a metre above it: {off:.3}");
+    assert!(magnitude(&water) > 0.0 && off < 0.05, "{off}");
+    assert!(magnitude(&trace(1)) > 0.3 * magnitude(&water));
+    assert_eq!(magnitude(&trace(3)), 0.0);
+    desk.dataset(
+        "rec.rsf",
+        "n1=2 n2=3",
+        &[450.0, 400.0, 500.0, 400.0, 450.0, 401.0],
+    );
+    let ended = run("data=strain");
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let data = desk.read("d.rsf");
+    let trace = |k: usize| -> Vec<f32> { data.iter().skip(k).step_by(3).copied().collect() };
+    let off = largest_difference(&trace(0), &trace(2)) / f64::from(magnitude(&trace(2)));
+    assert!(magnitude(&trace(1)) > 0.0 && off < 0.1, "{off}");
+}
+
 #[test]
 fn layers_of_a_folder_are_those_of_their_thickness() {
     let desk = Desk::new();

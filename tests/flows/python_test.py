@@ -188,6 +188,10 @@ class Runs(Scratch):
         # They are no axes of files, and of other data nothing is known.
         sifaka.write(self.path("data.rsf"), data)
         self.assertEqual(set(sifaka.read(self.path("data.rsf")).coords), {"t", "component", "r"})
+        again = sifaka.read(self.path("data.rsf"), rec=sifaka.points(x=range(100, 500, 100), z=20))
+        np.testing.assert_array_equal((again.x, again.z), (data.x, data.z))
+        with self.assertRaisesRegex(ValueError, "rec= has not the receivers of these data"):
+            sifaka.read(self.path("data.rsf"), rec=sifaka.points(x=[100, 200], z=20))
 
     def test_help_says_where_the_book_is(self):
         self.assertTrue(os.path.exists(os.path.join(sifaka.book(), "user", "18-python", "README.md")))

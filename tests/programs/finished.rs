@@ -90,6 +90,35 @@ fn some_shots_go_on_with_others() {
     }
 }
 
+/// Data that other parameters have made are those of another run; how it ran does not matter.
+#[test]
+fn data_of_other_parameters_are_not_taken_over() {
+    let desk = desk(2);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
+    desk.ran(&format!("{} > data.rsf", line("")));
+    for (words, told) in [
+        (
+            "m0=2e12",
+            "data.rsf is of a run with other parameters: m0= is 1000000000000 there and 2000000000000 here;",
+        ),
+        ("stf=brune", "stf= is brune here and not given there"),
+        ("order=2 mxx=3", "order= is 2 here and not given there; "),
+    ] {
+        let run = desk.sh(&format!(
+            "{} > again.rsf",
+            line(&format!("finished=data.rsf {words}"))
+        ));
+        assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
+    }
+    for words in ["threads=2 groups=2", "order=4 verb=y"] {
+        let run = desk.ran(&format!(
+            "{} > again.rsf",
+            line(&format!("finished=data.rsf {words}"))
+        ));
+        assert!(run.err.contains("3 shots of 3 taken over"), "{words}: {run:?}");
+    }
+}
+
 /// Data with other axes are those of another survey, down to what rounding makes of a header.
 #[test]
 fn data_on_other_axes_are_not_taken_over() {

@@ -164,3 +164,30 @@ fn units_of_files_that_are_not_si_are_told() {
         "{run:?}"
     );
 }
+
+/// A band too wide for its mechanisms is told with what they leave of a constant Q.
+#[test]
+fn quality_factors_that_are_not_constant_are_told() {
+    let desk = velocity_stress::desk(2);
+    for (words, told) in [
+        (
+            "qband=0.01,100",
+            "which 3 relaxation times cannot keep constant over a factor of 10000",
+        ),
+        (
+            "qmech=1",
+            "which 1 relaxation time cannot keep constant over a factor of 12",
+        ),
+        ("qband=2,20", ""),
+        ("qmech=4 qband=1,40", ""),
+        ("", ""),
+    ] {
+        let line = velocity_stress::line(2);
+        let said = desk.sh(&format!("{line} qp=40 qs=40 {words} plan=y")).err;
+        let warned = said.contains("Q is wrong by up to");
+        assert!(
+            warned != told.is_empty() && said.contains(told),
+            "{words}: {said}"
+        );
+    }
+}

@@ -67,6 +67,12 @@ fn headers_of_another_folder_have_their_own_numbers() {
             "{folder}"
         );
     }
+    // A header that is written into another folder is read there, too.
+    succeeded(
+        &scratch
+            .shell("cd a; probe mode=make n1=3 > ../c/far.rsf; cd ../c; probe scale=2 < far.rsf > read.rsf"),
+    );
+    assert_eq!(scratch.reals("c/read.rsf"), [0.0, 2.0, 4.0]);
     // A folder that was moved: its data belong to the header that was there before, those of the current folder to another one.
     let run = scratch.shell("mv a e; cd b; probe scale=3 < ../e/m.rsf > read.rsf; mv ../e ../a");
     assert_eq!(scratch.reals("b/read.rsf"), [0.0, 3.0]);

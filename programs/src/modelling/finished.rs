@@ -1,6 +1,7 @@
 //! Shots that an earlier run of a survey has finished: `finished=`.
 
 use super::exact_time::CLOCK;
+use super::record::Outputs;
 use super::spreads::Spreads;
 use anyhow::{Context, bail, ensure};
 use rsf_io::{Axis, Input, Job};
@@ -13,6 +14,34 @@ const LOOK: usize = 1 << 16;
 
 /// The axis of the shots.
 const SHOTS: usize = 4;
+
+/// The key of headers under which the parameters of a survey stand.
+const SETTINGS: &str = "settings";
+
+/// Parameters that may differ from those of the earlier run.
+const FREE: [&str; 18] = [
+    "threads",
+    "tile",
+    "device",
+    "gpu",
+    "ngpu",
+    "groups",
+    "exchange",
+    "verb",
+    "plan",
+    "cfl",
+    "jcheck",
+    "nt",
+    "checkpoint",
+    "every",
+    "resume",
+    "shots",
+    "finished",
+    "out",
+];
+
+/// Differences that are told at most.
+const TOLD: usize = 3;
 
 /// What finished= is, for the end of a sentence.
 const TAKES: &str = "finished= takes the data of an earlier run of the survey";
@@ -80,6 +109,7 @@ impl Finished {
         for (k, quantity) in quantities.iter().enumerate() {
             let input = chosen(&mut inputs, quantity, k)?;
             let places = held(&input, quantity, spreads)?;
+            same_settings(job, &input)?;
             same_clock(&input, exact)?;
             files.push(Held {
                 input: job.by_position(input)?,
@@ -211,6 +241,52 @@ fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result
         *place = place.filter(|place| *place < held);
     }
     Ok(places)
+}
+
+/// Says in the headers of a survey by which parameters it is made.
+pub fn tell_settings(job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
+    let words: Vec<String> = settings(job)?
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    outputs.tell(SETTINGS, &words.join(" "));
+    Ok(())
+}
+
+/// The parameters that decide about the numbers of a survey, where they are not those by default, as one word each.
+fn settings(job: &Job) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let all = job.chosen(&FREE)?.into_iter();
+    Ok(all.map(|(name, value)| (name, value.replace(' ', "_"))).collect())
+}
+
+/// Refuses data of a run with other parameters, where their header has these.
+fn same_settings(job: &Job, input: &Input) -> anyhow::Result<()> {
+    let Some(text) = input.header().text(SETTINGS) else {
+        return Ok(());
+    };
+    let there: Vec<(&str, &str)> = text.split(' ').filter_map(|word| word.split_once('=')).collect();
+    let here = settings(job)?;
+    let mut told = Vec::new();
+    for (name, value) in &here {
+        match there.iter().find(|(other, _)| other == name) {
+            Some((_, other)) if other == value => {}
+            Some((_, other)) => told.push(format!("{name}= is {other} there and {value} here")),
+            None => told.push(format!("{name}= is {value} here and not given there")),
+        }
+    }
+    for (name, value) in &there {
+        if !here.iter().any(|(own, _)| own == name) {
+            told.push(format!("{name}= is {value} there and not given here"));
+        }
+    }
+    told.truncate(TOLD);
+    ensure!(
+        told.is_empty(),
+        "{} is of a run with other parameters: {}; {TAKES}",
+        input.name(),
+        told.join("; ")
+    );
+    Ok(())
 }
 
 /// Refuses data whose time is corrected where that of this run is not, and the other way round.

@@ -9,6 +9,8 @@ mod fibre;
 mod finished;
 #[cfg(feature = "velocity-stress")]
 mod linearised;
+#[cfg(feature = "velocity-stress")]
+mod losses;
 mod machine;
 pub(crate) mod model;
 #[cfg(feature = "velocity-stress")]

@@ -119,16 +119,6 @@ pub fn of_dimensions(ndim: usize) -> String {
     name.replace(&format!("{}d", 5 - ndim), &format!("{ndim}d"))
 }
 
-/// Refuses quality factors below 1, of which a wave is gone within a fraction of its length; 0 is no loss.
-pub fn refuse_low_quality(key: &str, factors: &[f32]) -> anyhow::Result<()> {
-    if let Some(q) = factors.iter().find(|q| q.is_nan() || **q < 1.0 && **q != 0.0) {
-        bail!(
-            "{key}= has the quality factor {q}: factors are 1 or more (rock has 20 to 1000), and 0 is no loss"
-        );
-    }
-    Ok(())
-}
-
 /// The model grid of the stiffness file, after checking that the density file has the same.
 fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
     other_dimensions(density, ndim)?;

@@ -31,7 +31,7 @@ pub const RESUME: Param = Param::string("resume")
 /// The data of an earlier run of a survey.
 pub const FINISHED: Param = Param::string("finished")
     .default_text("none")
-    .doc("with several shots: data of an earlier run of this survey or of some of its shots, which may have been stopped; its shots are copied and only the others are modelled; further quantities follow after commas");
+    .doc("with several shots: data of an earlier run of this survey or of some of its shots, which may have been stopped; its shots are copied and only the others are modelled, by the same parameters; further quantities follow after commas");
 
 /// Steps from record to record.
 pub const JDATA: Param = Param::int("jdata")

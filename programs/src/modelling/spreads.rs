@@ -2,6 +2,7 @@
 
 use super::acquisition;
 use super::checkpoint::Checksum;
+use super::finished::tell_settings;
 use super::picks::Picks;
 use super::record::Outputs;
 use anyhow::{Context, bail};
@@ -135,14 +136,16 @@ Madagascar (shots=2 takes the second)"
         shots == self.count() && shots != self.picks.whole()
     }
 
-    /// Gives the data an axis of shots, where there are several or some were picked, and says which were.
-    pub fn head(&self, outputs: &mut Outputs) {
+    /// Gives the data an axis of shots, where there are several or some were picked, and says which were and by which parameters.
+    pub fn head(&self, job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
         if self.count() > 1 || self.picks.listed().is_some() {
             outputs.count_shots(&self.axis);
+            tell_settings(job, outputs)?;
         }
         if let Some(list) = self.picks.listed() {
             outputs.tell("shots", list);
         }
+        Ok(())
     }
 }
 

@@ -9,11 +9,6 @@ const LIGHT: f64 = 50.0;
 
 /// No ground is slower for S waves, in m/s: one in km/s is.
 const SOFT: f64 = 20.0;
-/// Points per shortest wavelength that nobody pays for: axes in km beside speeds in m/s have them.
-const FINE: f64 = 500.0;
-/// How many times above the limit a step is told that comes of other units.
-const HOPELESS: f64 = 50.0;
-
 /// Units of headers that are not SI, in small letters and without blanks, with the SI unit and what makes numbers of it.
 const OTHERS: [(&[&str], &str, &str); 7] = [
     (&["km/s", "kms-1", "km.s-1", "km*s^-1", "kms^-1"], "m/s", "1000"),
@@ -59,23 +54,6 @@ pub fn times(job: &Job, input: &Input) {
             axis.unit.as_deref().unwrap_or_default(),
             axis.d,
             f64::from(axis.d) * factor.parse::<f64>().unwrap_or(1.0)
-        ));
-    }
-}
-
-/// What is said behind a step that is far above its limit.
-pub fn of_step(dt: f64, limit: f64) -> &'static str {
-    match dt > HOPELESS * limit {
-        true => ". dt= is in s, coordinates in m and speeds in m/s: are they?",
-        false => "",
-    }
-}
-
-/// Warns of a grid that is far finer than the waves.
-pub fn fine(job: &Job, points: f64) {
-    if points > FINE && points.is_finite() {
-        job.warn(&format!(
-            "the shortest wavelength has {points:.0} points: are the axes of the model in m, and frequencies in Hz? A grid so fine costs much time and gains nothing"
         ));
     }
 }

@@ -38,6 +38,20 @@ impl Job {
             .collect()
     }
 
+    /// Of [`Self::settings`] those that are not what they are by default.
+    pub fn chosen(&self, but: &[&str]) -> Result<Vec<(&'static str, String)>> {
+        let usual = |name: &str| {
+            let param = self.program.params.iter().find(|p| p.name == name)?;
+            let parsed = param.parse_as(name, param.default?.as_ref()).ok()?;
+            Some(words(&parsed.value))
+        };
+        let all = self.settings(but)?.into_iter();
+        let chosen = all.filter_map(|(name, value)| Some((name, value?)));
+        Ok(chosen
+            .filter(|(name, value)| usual(name).as_ref() != Some(value))
+            .collect())
+    }
+
     /// The program's own name, whatever it was called by.
     pub fn declared_name(&self) -> &'static str {
         self.program.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, BinaryIO, Union
+from typing import Any, BinaryIO, Dict, Union
 
 import numpy as np
 import rsfdata
@@ -45,9 +45,31 @@ def dataset(found: Any) -> rsfdata.Dataset:
     return rsfdata.Dataset(np.atleast_1d(array))
 
 
-def read(source: Source) -> xarray.DataArray:
-    """An RSF file, or a stream, as a DataArray: axes by their labels, components by their names, the header in attrs["history"]."""
-    return rsfdata.read(source).to_xarray()
+def read(source: Source, rec: Any = None) -> xarray.DataArray:
+    """An RSF file, or a stream, as a DataArray: axes by their labels, components by their names, the header in attrs["history"].
+
+    rec: the points of the receivers of data (an array or the name of a file), whose places become the coordinates x[, y], z; a file of data
+    does not hold them.
+    """
+    found = rsfdata.read(source).to_xarray()
+    if rec is None:
+        return found
+    placed = with_places(found, rec, {})
+    if "z" not in placed.coords:
+        raise ValueError(f"rec= has not the receivers of these data, which have the dimensions {dict(found.sizes)}: one point for each r, and in surveys whose spreads move for each shot")
+    return placed
+
+
+def with_places(array: xarray.DataArray, points: Any, unit: Dict[str, str]) -> xarray.DataArray:
+    """Data with the places of their receivers as the coordinates x[, y], z; as they are where these are not their receivers."""
+    named = isinstance(points, (str, os.PathLike))
+    places = np.squeeze(rsfdata.read(points).array if named else dataset(points).array)
+    dims = [str(array.dims[0]), "r"] if places.ndim == 3 and array.ndim == 4 else ["r"]
+    places = places.reshape(1, -1) if places.ndim == 1 else places
+    if "r" not in array.dims or list(places.shape[:-1]) != [array.sizes[name] for name in dims] or places.shape[-1] not in (2, 3):
+        return array
+    names = ("x", "z") if places.shape[-1] == 2 else ("x", "y", "z")
+    return array.assign_coords({name: (dims, places[..., axis], unit) for axis, name in enumerate(names)})
 
 
 def write(target: Source, array: Any, **keys: Any) -> None:

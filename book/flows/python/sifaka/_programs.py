@@ -18,7 +18,7 @@ import numpy as np
 import rsfdata
 import xarray
 
-from ._arrays import dataset, one
+from ._arrays import dataset, one, with_places
 from ._messages import HERE, in_python, warn
 
 # Inputs of whole numbers; all other parameters that name datasets are real ones.
@@ -269,17 +269,9 @@ class Answer:
     def placed(self, found: rsfdata.Dataset) -> xarray.DataArray:
         """A dataset as a DataArray. Receivers have their places as the coordinates x[, y], z."""
         array, points = found.to_xarray(), self.call.receivers
-        if "r" not in array.dims or points is None:
+        if points is None:
             return array
-        named = isinstance(points, (str, os.PathLike))
-        places = np.squeeze(rsfdata.read(points).array if named else dataset(points).array)
-        dims = [str(array.dims[0]), "r"] if places.ndim == 3 and array.ndim == 4 else ["r"]
-        places = places.reshape(1, -1) if places.ndim == 1 else places
-        if list(places.shape[:-1]) != [array.sizes[name] for name in dims] or places.shape[-1] not in (2, 3):
-            return array
-        unit = {} if self.call.name.startswith("sfewefd") else {"units": "m"}
-        names = ("x", "z") if places.shape[-1] == 2 else ("x", "y", "z")
-        return array.assign_coords({name: (dims, places[..., axis], unit) for axis, name in enumerate(names)})
+        return with_places(array, points, {} if self.call.name.startswith("sfewefd") else {"units": "m"})
 
     def main(self) -> Any:
         """Standard output as a DataArray, a picture or text; what the program said, if it wrote nothing."""

@@ -163,6 +163,7 @@ pub(super) fn receivers<const D: usize>(
     let mut receivers = Vec::new();
     for (number, at) in shot.receivers.iter().enumerate() {
         let found = locator.locate(&format!("receiver {}", number + 1), *at)?;
+        let found = on_its_side(setup, locator, (shot.quantity, *at), found);
         if shot.quantity.is_of_slopes() && setup.is_fluid(found.element) {
             return Err(Error::setup(format!(
                 "receiver {} at {} lies in element {}, a fluid, where strain and rotation are not recorded; record pressure there or move it into a solid",
@@ -176,6 +177,26 @@ pub(super) fn receivers<const D: usize>(
         }
     }
     Ok(receivers)
+}
+
+/// The element in which a quantity is recorded at a place: on a contact of fluid and solid pressure in the fluid, strain and rotation in the
+/// solid, and everything else in the one that was found.
+fn on_its_side<const D: usize>(
+    setup: &Setup<D>,
+    locator: &Locator<'_, D>,
+    (quantity, at): (Quantity, [f64; D]),
+    found: Found<D>,
+) -> Found<D> {
+    let wants_fluid = match quantity {
+        Quantity::Pressure => true,
+        _ if quantity.is_of_slopes() => false,
+        _ => return found,
+    };
+    let is_right = |found: &Found<D>| setup.is_fluid(found.element) == wants_fluid;
+    if is_right(&found) {
+        return found;
+    }
+    locator.sharing(at).into_iter().find(is_right).unwrap_or(found)
 }
 
 /// The medium of a region in words.

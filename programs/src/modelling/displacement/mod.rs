@@ -159,7 +159,7 @@ impl Method for Run {
             outputs.divide(correction.of_data(Survey::records(self)[0]));
         }
         outputs.tell_clock(&self.timing);
-        self.spreads.head(&mut outputs);
+        self.spreads.head(job, &mut outputs)?;
         Ok(outputs)
     }
 

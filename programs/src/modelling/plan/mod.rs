@@ -4,7 +4,6 @@ pub mod ranks;
 
 use super::exact_time::Timing;
 use super::model::{cell_words, words};
-use super::units;
 use super::world::World;
 use anyhow::bail;
 use kernels::grid::Padded;
@@ -19,6 +18,11 @@ const JUMP: f32 = 1.2;
 /// safe falls with the root of the ratio.
 const SAFE: f64 = 0.8;
 const SAFE_TO: f64 = 4.0;
+
+/// Points per shortest wavelength that nobody pays for: axes in km beside speeds in m/s have them.
+const FINE: f64 = 500.0;
+/// How many times above the limit a step is told that comes of other units.
+const HOPELESS: f64 = 50.0;
 
 /// What one look at the model and the sources found.
 pub struct Report {
@@ -100,7 +104,7 @@ pub fn judge(
         };
         if job.choice("cfl")? == "error" {
             match asked.si {
-                true => bail!("{error}{}", units::of_step(dt, extremes.dt_max)),
+                true => bail!("{error}{}", of_step(dt, extremes.dt_max)),
                 false => return Err(error.into()),
             }
         }
@@ -123,9 +127,26 @@ pub fn judge(
         )));
     }
     if asked.si {
-        units::fine(job, points);
+        fine(job, points);
     }
     Ok((extremes, points))
+}
+
+/// What is said behind a step that is far above its limit.
+pub fn of_step(dt: f64, limit: f64) -> &'static str {
+    match dt > HOPELESS * limit {
+        true => ". dt= is in s, coordinates in m and speeds in m/s: are they?",
+        false => "",
+    }
+}
+
+/// Warns of a grid that is far finer than the waves.
+fn fine(job: &Job, points: f64) {
+    if points > FINE && points.is_finite() {
+        job.warn(&format!(
+            "the shortest wavelength has {points:.0} points: are the axes of the model in m, and frequencies in Hz? A grid so fine costs much time and gains nothing"
+        ));
+    }
 }
 
 /// The file of a parameter as it was given.

@@ -2,7 +2,7 @@
 
 use super::advice;
 use crate::modelling::checkpoint::Checksum;
-use crate::modelling::model::refuse_low_quality;
+use crate::modelling::losses::refuse_low_quality;
 use crate::modelling::units;
 use anyhow::bail;
 use kernels::medium::voigt::Coefficients;

@@ -86,7 +86,7 @@ from the time shift on, which grows for 200 s, and 4 a Gaussian sqrt(pi)/T exp(-
 of the force) for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked for in the folder of the run and beside the list. Records at stations have the components Z (up), N, E.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is the \
-time at which the run begins. Pressure has one component and is zero in solids. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
+time at which the run begins. Pressure has one component and is zero in solids; on their contact with a fluid it is that of the fluid. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
 zz, xx, zx), which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D \
 about y). displacement=, velocity= and acceleration= name files for further quantities of the same run, as in data=displacement \
 velocity=velocity.rsf. data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \

@@ -193,6 +193,6 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
             outputs.tell(key, &text);
         }
     }
-    run.spreads.head(&mut outputs);
+    run.spreads.head(job, &mut outputs)?;
     Ok(outputs)
 }

@@ -1,9 +1,8 @@
 //! What a run on a mesh will be: the stable step and memory.
 
 use super::Run;
-use crate::modelling::plan::{check_host, gigabytes};
+use crate::modelling::plan::{check_host, gigabytes, of_step};
 use crate::modelling::shoot::Resources;
-use crate::modelling::units;
 use anyhow::bail;
 use kernels::mesh::Place;
 use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH};
@@ -37,7 +36,7 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
             Place::from(run.mesh.centre(element))
         );
         if job.choice("cfl")? == "error" {
-            let units = units::of_step(run.dt, limit);
+            let units = of_step(run.dt, limit);
             bail!("{sentence}; give a smaller dt=, enlarge that element, or run anyway with cfl=warn{units}");
         }
         job.warn(&sentence);

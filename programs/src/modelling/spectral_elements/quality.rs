@@ -3,7 +3,9 @@
 use super::medium::LOSSLESS;
 use crate::meshing::RawMesh;
 use crate::modelling::exact_time::Timing;
+use crate::modelling::losses::uneven;
 use anyhow::bail;
+use kernels::medium::attenuation::Law;
 use kernels::medium::periods;
 use kernels::mesh::{Basis, Mesh, quality};
 use kernels::methods::spectral_elements::{Band, Relaxation};
@@ -11,6 +13,9 @@ use rsf_io::Job;
 
 /// The lower end of the band of constant Q as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
+/// Relaxation times of a material, and a quality factor as many have, by which a band is judged.
+const MECHANISMS: usize = 3;
+const USUAL: f64 = 50.0;
 
 /// How relaxation times are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +93,10 @@ pub fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
     }
     let highest = timing.band.max;
     let (band, reference) = limits(job, || [BAND * highest, highest])?;
+    if job.given("qband") {
+        let law = Law::new(MECHANISMS, band, reference, USUAL);
+        uneven(job, &law, (USUAL, band), "");
+    }
     Ok(Band {
         band: band.map(|end| end / timing.relaxation()),
         reference: reference / timing.relaxation(),

@@ -2,7 +2,8 @@
 
 use super::files;
 use crate::modelling::exact_time::Timing;
-use crate::modelling::model::{one_a_cell, refuse_low_quality};
+use crate::modelling::losses::{refuse_low_quality, uneven};
+use crate::modelling::model::one_a_cell;
 use crate::modelling::plan::free_memory;
 use anyhow::bail;
 use kernels::grid::Padded;
@@ -58,16 +59,23 @@ pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<O
     };
     attenuation.check(padded)?;
     inexact(job, &attenuation, padded.ndim());
+    if let Some(q) = lowest_loss(&attenuation) {
+        let law = attenuation.law(padded.ndim());
+        uneven(job, &law, (q, band), ", or more mechanisms (qmech=4)");
+    }
     Ok(Some(attenuation))
+}
+
+/// The lowest quality factor of a model, if any is lossy.
+fn lowest_loss(attenuation: &Attenuation) -> Option<f64> {
+    let factors = attenuation.qp.iter().chain(&*attenuation.qs).copied();
+    let lossy = factors.filter(|q| *q > 0.0 && q.is_finite());
+    lossy.min_by(f32::total_cmp).map(f64::from)
 }
 
 /// Warns where one mechanism a cell is known to be off.
 fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
-    let factors = attenuation.qp.iter().chain(&*attenuation.qs);
-    let lowest = factors
-        .copied()
-        .filter(|q| *q > 0.0)
-        .fold(f32::INFINITY, f32::min);
+    let lowest = lowest_loss(attenuation).map_or(f32::INFINITY, |q| q as f32);
     let wanted = COARSE[ndim - 2];
     if attenuation.mechanisms == Mechanisms::Coarse && lowest < wanted {
         let by = if ndim == 2 {

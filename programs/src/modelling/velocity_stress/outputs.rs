@@ -212,6 +212,6 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
         },
     );
     names(job, run, &mut outputs)?;
-    run.spreads.head(&mut outputs);
+    run.spreads.head(job, &mut outputs)?;
     Ok(outputs)
 }

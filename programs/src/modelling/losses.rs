@@ -1,0 +1,33 @@
+//! What is said of quality factors, whatever the method.
+
+use super::plan::counted;
+use anyhow::bail;
+use kernels::medium::attenuation::Law;
+use rsf_io::Job;
+
+/// Refuses quality factors below 1, of which a wave is gone within a fraction of its length; 0 is no loss.
+pub fn refuse_low_quality(key: &str, factors: &[f32]) -> anyhow::Result<()> {
+    if let Some(q) = factors.iter().find(|q| q.is_nan() || **q < 1.0 && **q != 0.0) {
+        bail!(
+            "{key}= has the quality factor {q}: factors are 1 or more (rock has 20 to 1000), and 0 is no loss"
+        );
+    }
+    Ok(())
+}
+
+/// Unevenness of the quality factor in its band from which it is told.
+const UNEVEN: f64 = 0.1;
+
+/// Warns of a quality factor that so many mechanisms do not keep constant over so wide a band; `cure` is what would
+/// help beside a narrower one.
+pub fn uneven(job: &Job, law: &Law, (q, [low, high]): (f64, [f64; 2]), cure: &str) {
+    let off = law.unevenness(q);
+    if off > UNEVEN {
+        job.warn(&format!(
+            "Q is wrong by up to {:.0} % between {low:.4} and {high:.4} Hz, which {} cannot keep constant over a factor of {:.0} (3 can over 12, to 3 %): give a narrower qband=, that of the waves{cure}",
+            100.0 * off,
+            counted(law.times.len(), "relaxation time"),
+            high / low
+        ));
+    }
+}
