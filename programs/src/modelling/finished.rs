@@ -19,7 +19,7 @@ const SHOTS: usize = 4;
 const SETTINGS: &str = "settings";
 
 /// Parameters that may differ from those of the earlier run.
-const FREE: [&str; 18] = [
+const FREE: [&str; 19] = [
     "threads",
     "tile",
     "device",
@@ -35,6 +35,7 @@ const FREE: [&str; 18] = [
     "checkpoint",
     "every",
     "resume",
+    "tdc", // which has a sentence of its own
     "shots",
     "finished",
     "out",
