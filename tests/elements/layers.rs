@@ -50,7 +50,7 @@ fn receivers_on_the_sea_floor_are_in_the_water_or_in_the_rock() {
     let data = desk.read("d.rsf");
     let trace = |k: usize| -> Vec<f32> { data.iter().skip(k).step_by(4).copied().collect() };
     let water = trace(2);
-    let off = largest_difference(&trace(0), &water) / f64::from(magnitude(&water));
+    let off = largest_difference(trace(0), &water) / f64::from(magnitude(&water));
     println!("pressure on the contact and a metre above it: {off:.3}");
     assert!(magnitude(&water) > 0.0 && off < 0.05, "{off}");
     assert!(magnitude(&trace(1)) > 0.3 * magnitude(&water));
@@ -64,7 +64,7 @@ fn receivers_on_the_sea_floor_are_in_the_water_or_in_the_rock() {
     assert_eq!(ended.code, 0, "{ended:?}");
     let data = desk.read("d.rsf");
     let trace = |k: usize| -> Vec<f32> { data.iter().skip(k).step_by(3).copied().collect() };
-    let off = largest_difference(&trace(0), &trace(2)) / f64::from(magnitude(&trace(2)));
+    let off = largest_difference(trace(0), trace(2)) / f64::from(magnitude(&trace(2)));
     assert!(magnitude(&trace(1)) > 0.0 && off < 0.1, "{off}");
 }
 
