@@ -1,5 +1,6 @@
 //! Shots that an earlier run of a survey has finished: `finished=`.
 
+use super::checkpoint::FREE;
 use super::exact_time::CLOCK;
 use super::record::Outputs;
 use super::spreads::Spreads;
@@ -18,28 +19,8 @@ const SHOTS: usize = 4;
 /// The key of headers under which the parameters of a survey stand.
 const SETTINGS: &str = "settings";
 
-/// Parameters that may differ from those of the earlier run.
-const FREE: [&str; 19] = [
-    "threads",
-    "tile",
-    "device",
-    "gpu",
-    "ngpu",
-    "groups",
-    "exchange",
-    "verb",
-    "plan",
-    "cfl",
-    "jcheck",
-    "nt",
-    "checkpoint",
-    "every",
-    "resume",
-    "tdc", // which has a sentence of its own
-    "shots",
-    "finished",
-    "out",
-];
+/// Parameters that may differ from those of the earlier run, beside those of a resumed one; `tdc=` has a sentence of its own.
+const ALSO_FREE: [&str; 4] = ["tdc", "shots", "finished", "out"];
 
 /// Differences that are told at most.
 const TOLD: usize = 3;
@@ -256,7 +237,7 @@ pub fn tell_settings(job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
 
 /// The parameters that decide about the numbers of a survey, where they are not those by default, as one word each.
 fn settings(job: &Job) -> anyhow::Result<Vec<(&'static str, String)>> {
-    let all = job.chosen(&FREE)?.into_iter();
+    let all = job.chosen(&[&FREE[..], &ALSO_FREE].concat())?.into_iter();
     Ok(all.map(|(name, value)| (name, value.replace(' ', "_"))).collect())
 }
 

@@ -6,7 +6,7 @@ use rsf_io::Job;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Parameters that change no number of what is written. `nt` may be larger when the run goes on.
-const FREE: [&str; 15] = [
+pub const FREE: [&str; 15] = [
     "threads",
     "tile",
     "device",

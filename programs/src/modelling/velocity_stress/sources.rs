@@ -80,13 +80,13 @@ pub fn read_at(
 /// The same of sources that are placed already.
 pub fn read_placed(
     job: &mut Job,
-    placed: Placed,
+    mut placed: Placed,
     time: (usize, f64),
     what: Histories,
 ) -> anyhow::Result<Sources> {
     let histories = match placed.histories.is_empty() {
         true => histories(job, placed.points.len())?,
-        false => placed.histories.clone(),
+        false => std::mem::take(&mut placed.histories),
     };
     let onsets = Some(placed.onsets(&histories));
     let given = Unsampled {
