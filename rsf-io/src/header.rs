@@ -191,6 +191,9 @@ impl Header {
         }
         match self.int("esize") {
             Some(0) => Ok(Format::from_text("ascii_float")),
+            _ if self.raw("in").is_none() => Err(Error::new(
+                "is no header of a dataset: neither in=, where the data are, nor data_format=, their type, stands in it",
+            )),
             _ => Err(Error::new(
                 "the header has no data_format=, so the type of the data is unknown",
             )),

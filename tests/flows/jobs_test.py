@@ -45,6 +45,9 @@ class Jobs(Scratch):
                 continue
             if not said:
                 continue
+            if picture := re.search(r'^Image\("(.*)"\)$', text, re.MULTILINE):
+                self.begins(picture.group(1), b"\x89PNG")
+                continue
             # Each cell is a process of its own, so that none needs what another has imported.
             shell = text.startswith("%%bash\n")
             words = ["bash"] if shell else [sys.executable, "-W", "ignore", "-"]

@@ -260,4 +260,9 @@ fn what_does_not_go_together_is_refused() {
         assert!(run.code == 1 && sentences.len() == 1, "{extra}: {run:?}");
         assert!(sentences[0].contains(wanted), "{extra}: {run:?}");
     }
+    // What is filtered away is told, and how much would stay.
+    let run = desk.sh(&format!("{} device=cpu dtout=0.03 > data.rsf", line(2)));
+    let told =
+        "dtout=0.03 keeps frequencies below 16.6667 Hz, 1/(2 dtout), and the sources have their largest";
+    assert!(run.code == 0 && run.err.contains(told), "{run:?}");
 }

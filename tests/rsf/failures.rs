@@ -16,7 +16,8 @@ fn inputs_that_cannot_be_read() {
     let scratch = Scratch::new();
     succeeded(&scratch.shell("probe mode=make n1=100 > a.rsf; mkdir dir; cp a.rsf b.rsf; head -c 396 a.rsf@ > short
         sed 's/a.rsf@/short/' a.rsf > cut.rsf; sed 's/a.rsf@/gone/' a.rsf > gone.rsf; sed 's/a.rsf@/dir/' a.rsf > indir.rsf
-        grep -v 'in=' a.rsf > noin.rsf; grep -v data_format a.rsf > nofmt.rsf; : > empty.rsf"));
+        grep -v 'in=' a.rsf > noin.rsf; grep -v data_format a.rsf > nofmt.rsf; : > empty.rsf
+        echo hello > words.txt"));
     let tags = "probe mode=tags wfl=w.rsf < a.rsf > s.rsf";
     for (word, sentence) in [
         (
@@ -37,6 +38,10 @@ fn inputs_that_cannot_be_read() {
         ),
         ("ccc=noin.rsf", "ccc=noin.rsf: no in= in the header"),
         ("ccc=nofmt.rsf", "ccc=nofmt.rsf: the header has no data_format="),
+        (
+            "ccc=words.txt",
+            "ccc=words.txt: is no header of a dataset: neither in=,",
+        ),
         (
             "ccc=gone.rsf",
             "ccc=gone.rsf: cannot read data file ./gone: No such file or directory",

@@ -11,8 +11,12 @@ from . import chapters
 MOST = {"user/18-python": 5, "user/23-from-specfem3d": 0}
 # How commands begin. What begins otherwise, and is no Python, is what a program printed.
 SHELL = re.compile(r"(sf[\w-]+|for|printf|cut|python3) |\w+=[\"']")
+# Where commands write a picture.
+PNG = re.compile(r"(?:> *|out=)([\w./-]+\.(?:png|gif))")
 # Commands that set up another machine, or that read a folder which a reader brings.
 ELSEWHERE = re.compile(r"pip install|specfem=MESH")
+# Commands of a chapter with a flow run in a folder of their own.
+TYPED = "mkdir -p typed && cd typed"
 # What a page says whose commands read what its flow has made.
 FLOW_FIRST = "made by the flow of this chapter"
 # The programs of a checkout, as seen from a notebook in build/notebooks/NAME, else those of the Python that runs it.
@@ -79,6 +83,9 @@ def _cells(chapter, text, before):
             cells.append(_cell("markdown", "$$\\begin{aligned}\n" + part[8:].rsplit("```", 1)[0] + "\\end{aligned}$$"))
         elif part.startswith("```\n") and (command := _command(chapter, part[4:].rsplit("```", 1)[0].strip(), before)):
             cells.append(_code(command))
+            if command.startswith("%%bash"):
+                # Pictures that commands have drawn are shown below them.
+                cells += [_code(PICTURE.format(("typed/" if TYPED in command else "") + name)) for name in PNG.findall(command)]
         elif part.strip():
             cells.append(_cell("markdown", part.strip()))
     return cells
@@ -110,7 +117,7 @@ def _shell(chapter, block):
     """A cell of commands. A notebook hands it to bash on standard input, from which programs would read."""
     # Files of a flow stay what they are where the commands do not need them.
     apart = chapter.runs() and FLOW_FIRST not in chapter.text()
-    return "\n".join(["%%bash", "{", "set -e", *(["mkdir -p typed && cd typed"] if apart else []), block, "} < /dev/null"])
+    return "\n".join(["%%bash", "{", "set -e", *([TYPED] if apart else []), block, "} < /dev/null"])
 
 
 def _cell(kind, source):

@@ -111,7 +111,7 @@ def find(program: str) -> str:
     # A name without its end, as sfvsgrad, means those that begin with it.
     near = [name for name in there if len(wanted) > 4 and name.startswith(wanted)][:3] or difflib.get_close_matches(wanted, there, 1)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise FileNotFoundError(f"{program}: no such program; {hint}Looked for in {', '.join(folders())}; ./sconsw builds the programs, pip install of the wheel brings them, and SIFAKA_BIN names a folder")
+    raise FileNotFoundError(f"{program}: no such program; {hint}Looked for in {', '.join(folders())}; pip install of the wheel brings the programs, ./sconsw builds them in a checkout, and SIFAKA_BIN names their folder")
 
 
 @functools.lru_cache(maxsize=None)

@@ -17,8 +17,8 @@ use crate::medium::periods;
 use crate::mesh::Basis;
 use crate::mesh::geometry::lattice;
 
-/// Mechanisms.
-pub(super) const MECHANISMS: usize = 3;
+/// Relaxation times of a material.
+pub const MECHANISMS: usize = 3;
 
 impl Relaxation {
     /// Quality factors of shear and bulk modulus that are constant over a band (Hz) within a few percent where its ends are

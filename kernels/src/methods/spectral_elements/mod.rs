@@ -51,6 +51,7 @@ mod shape;
 mod sponge;
 mod subdomain;
 
+pub use attenuation::MECHANISMS;
 pub use cpu::Engine;
 pub use grid_model::{Band, GridModel, Grids, Planes, not_definite};
 pub use media::{Loss, LossSlopes, PointMedia, PointMedium};

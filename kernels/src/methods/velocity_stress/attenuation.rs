@@ -36,10 +36,6 @@ pub struct Attenuation {
 impl Attenuation {
     /// The law of a run in so many dimensions, fitted to the mean loss of its cells.
     pub fn law(&self, ndim: usize) -> Law {
-        let count = match self.mechanisms {
-            Mechanisms::Everywhere(n) => n,
-            Mechanisms::Coarse => 1 << ndim,
-        };
         let finite = || {
             self.qp
                 .iter()
@@ -52,7 +48,16 @@ impl Attenuation {
         } else {
             100.0
         };
-        Law::new(count, self.band, self.reference, typical)
+        self.law_of(typical, ndim)
+    }
+
+    /// The law for cells of one Q.
+    fn law_of(&self, q: f64, ndim: usize) -> Law {
+        let count = match self.mechanisms {
+            Mechanisms::Everywhere(n) => n,
+            Mechanisms::Coarse => 1 << ndim,
+        };
+        Law::new(count, self.band, self.reference, q)
     }
 
     /// Memory variables of a stress and cell.
@@ -84,15 +89,23 @@ impl Attenuation {
         if self.mechanisms != Mechanisms::Coarse {
             return Ok(());
         }
+        let grows = |law: &Law, q: f64| {
+            let share = law.weights.len() as f64 * law.weights.iter().copied().fold(0.0, f64::max);
+            law.loss(q).phi * share >= 1.0
+        };
         let law = self.law(ndim);
-        let share = law.weights.len() as f64 * law.weights.iter().copied().fold(0.0, f64::max);
-        let grows = |q: f64| law.loss(q).phi * share >= 1.0;
-        let lossy = self.qp.iter().chain(&*self.qs).filter(|q| **q > 0.0);
-        let lowest = f64::from(lossy.copied().fold(f32::INFINITY, f32::min));
-        if !grows(lowest) {
+        let lossy = || self.qp.iter().chain(&*self.qs).copied().filter(|q| *q > 0.0);
+        let lowest = f64::from(lossy().fold(f32::INFINITY, f32::min));
+        if !grows(&law, lowest) {
             return Ok(());
         }
-        let possible = (1..200).find(|&q| f64::from(q) > lowest && !grows(f64::from(q)));
+        // The law hardly depends on the few cells whose Q is low, and wholly on the Q of a model that has one.
+        let uniform = lossy().all(|q| f64::from(q) == lowest);
+        let would_grow = |q: f64| match uniform {
+            true => grows(&self.law_of(q, ndim), q),
+            false => grows(&law, q),
+        };
+        let possible = (1..200).find(|&q| f64::from(q) > lowest && !would_grow(f64::from(q)));
         Err(Error::setup(format!(
             "coarse-grained mechanisms make waves grow where Q is {lowest}: take Q of {} or more, or three mechanisms a cell",
             possible.unwrap_or(200)

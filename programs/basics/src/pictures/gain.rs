@@ -190,6 +190,12 @@ impl Scale {
                 },
             );
         }
+        let [all, odd] = samples.count();
+        if samples.holds_numbers() && odd > 0 {
+            job.warn(&format!(
+                "{odd} of {all} values are no numbers (NaN, or infinite): NaN is magenta"
+            ));
+        }
         // The colours need a length that float32 can tell from bias.
         let clip = if clip > 0.0 {
             clip.max(bias.abs() * 1e-6)

@@ -34,6 +34,8 @@ struct Seen {
     values: Vec<f32>,
     low: Option<f32>,
     high: Option<f32>,
+    /// How many values there were, and how many of them were no finite numbers.
+    count: [u64; 2],
 }
 
 impl Samples {
@@ -119,6 +121,8 @@ impl Samples {
             seen.low = Some(seen.low.map_or(*value, |low| low.min(*value)));
             seen.high = Some(seen.high.map_or(*value, |high| high.max(*value)));
         }
+        let odd = part.iter().filter(|value| !value.is_finite()).count();
+        seen.count = [seen.count[0] + part.len() as u64, seen.count[1] + odd as u64];
     }
 
     /// Mean of the values.
@@ -133,6 +137,13 @@ impl Samples {
     /// Whether any value is a finite number.
     pub fn holds_numbers(&self) -> bool {
         self.panels.iter().any(|seen| seen.low.is_some())
+    }
+
+    /// How many values were seen, and how many of them were no finite numbers.
+    pub fn count(&self) -> [u64; 2] {
+        self.panels.iter().fold([0, 0], |[all, odd], seen| {
+            [all + seen.count[0], odd + seen.count[1]]
+        })
     }
 
     /// Distance from `bias` within which `percent` of the values of a plane lie; of several planes, the distance within

@@ -8,13 +8,12 @@ use anyhow::bail;
 use kernels::medium::attenuation::Law;
 use kernels::medium::periods;
 use kernels::mesh::{Basis, Mesh, quality};
-use kernels::methods::spectral_elements::{Band, Relaxation};
+use kernels::methods::spectral_elements::{Band, MECHANISMS, Relaxation};
 use rsf_io::Job;
 
 /// The lower end of the band of constant Q as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
-/// Relaxation times of a material, and a quality factor as many have, by which a band is judged.
-const MECHANISMS: usize = 3;
+/// A quality factor as many have, by which a band is judged.
 const USUAL: f64 = 50.0;
 
 /// How relaxation times are found.

@@ -20,9 +20,16 @@ pub fn peaks(job: &mut Job, run: &Run) -> anyhow::Result<Output> {
     let grid = &run.padded.model;
     let mut file = job.tagged_output("pgv")?;
     for a in 1..grid.ndim {
-        file.set_axis(a, &Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(AXES[a]));
+        file.set_axis(
+            a,
+            &Axis::new(grid.n[a], grid.o[a], grid.d[a])
+                .label(AXES[a])
+                .unit("m"),
+        );
     }
     file.set_rank(grid.ndim - 1);
+    file.put_text("label", "Peak ground velocity");
+    file.put_text("unit", "m/s");
     file.put_text(
         "quantity",
         "largest horizontal speed in m/s on the first row of the model",
