@@ -62,6 +62,16 @@ impl Kind {
             Self::Double => "double",
         }
     }
+
+    /// For messages: what makes data of the type `wanted` of these.
+    pub fn to(self, wanted: Self) -> String {
+        match (self, wanted) {
+            (Self::Complex, _) => "sfreal and sfimag take their parts".to_string(),
+            (Self::Float, Self::Complex) => "sfrtoc converts".to_string(),
+            (_, Self::Complex) => "sfdd type=float, then sfrtoc converts".to_string(),
+            _ => format!("sfdd type={} converts", wanted.word()),
+        }
+    }
 }
 
 impl Form {

@@ -19,26 +19,57 @@ const OWNER: &str = "user.sifaka.header";
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     used: Vec<(FileId, String)>,
+    /// Files that are there and will be written by their names, see [`Files::spare`].
+    targets: Vec<(FileId, String)>,
     /// Files that are there are not emptied when they are opened.
     pub(crate) keeps: bool,
 }
 
 impl Files {
-    /// Remembers the files of an input.
-    pub(crate) fn reading(&mut self, input: &Input) {
-        self.used.extend(input.ids().iter().map(|id| (*id, input.name())));
+    /// Remembers the files of an input; refuses one that will be written.
+    pub(crate) fn reading(&mut self, input: &Input) -> Result<()> {
+        input
+            .ids()
+            .iter()
+            .try_for_each(|id| self.read(*id, &input.name()))
+    }
+
+    /// The same of an open file that is no dataset.
+    pub(crate) fn reading_file(&mut self, file: &File, name: &str) -> Result<()> {
+        file_id(file).map_or(Ok(()), |id| self.read(id, name))
+    }
+
+    fn read(&mut self, id: FileId, name: &str) -> Result<()> {
+        if let Some((_, target)) = self.targets.iter().find(|(target, _)| *target == id) {
+            return Err(overwritten(target, name));
+        }
+        self.used.push((id, name.to_string()));
+        Ok(())
     }
 
     /// Remembers an output that is open already; refuses one that is in use.
     pub(crate) fn writing(&mut self, file: &File, name: &str) -> Result<()> {
         let Some(id) = file_id(file) else { return Ok(()) };
-        if let Some((_, other)) = self.used.iter().find(|(used, _)| *used == id) {
-            return Err(Error::new(format!(
-                "{name} would overwrite the file of {other}: choose another name for the output"
-            )));
-        }
+        self.unused(id, name)?;
         self.used.push((id, name.to_string()));
         Ok(())
+    }
+
+    /// Refuses a file that is in use, and remembers that what is there under this path will be overwritten.
+    pub(crate) fn spare(&mut self, path: &Path, name: &str) -> Result<()> {
+        let id = File::open(path).ok().and_then(|file| file_id(&file));
+        let Some(id) = id else { return Ok(()) };
+        self.unused(id, name)?;
+        self.targets.push((id, name.to_string()));
+        Ok(())
+    }
+
+    fn unused(&self, id: FileId, name: &str) -> Result<()> {
+        let mut all = self.used.iter().chain(&self.targets);
+        match all.find(|(used, _)| *used == id) {
+            Some((_, other)) => Err(overwritten(name, other)),
+            None => Ok(()),
+        }
     }
 
     /// Creates or empties the file `path` for writing, after the check that it is not in use.
@@ -115,6 +146,13 @@ impl Files {
         }
         Ok(Some(file))
     }
+}
+
+/// What is said of an output that would overwrite a file of this run.
+fn overwritten(output: &str, other: &str) -> Error {
+    Error::new(format!(
+        "{output} would overwrite the file of {other}: choose another name for the output"
+    ))
 }
 
 /// The header that a data file belongs to, from the root, where something is written about it.

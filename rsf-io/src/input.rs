@@ -370,11 +370,11 @@ impl Input {
     fn check<T: Element>(&self, offset: u64, count: usize) -> Result<()> {
         if !T::accepts(self.format.kind) {
             return Err(Error::new(format!(
-                "{}: holds {} data, {} data are needed (sfdd type={} converts)",
+                "{}: holds {} data, {} data are needed ({})",
                 self.name,
                 self.format.kind.word(),
                 T::KIND.word(),
-                T::KIND.word()
+                self.format.kind.to(T::KIND)
             )));
         }
         if self.format.form == Form::Xdr && matches!(self.format.kind, Kind::Long | Kind::Double) {

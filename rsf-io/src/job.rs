@@ -343,7 +343,7 @@ impl Job {
         let input = Input::from_reader("standard input".into(), reader, path.as_deref(), self.cut)?;
         self.warn_of(&input);
         if !self.handed {
-            self.files.reading(&input);
+            self.files.reading(&input)?;
         }
         self.history = Some(input.shared_header());
         Ok(input)
@@ -370,8 +370,18 @@ impl Job {
     pub fn open_as(&mut self, name: String, path: &OsStr) -> Result<Input> {
         let input = Input::open_as(name, Path::new(path), self.cut)?;
         self.warn_of(&input);
-        self.files.reading(&input);
+        self.files.reading(&input)?;
         Ok(input)
+    }
+
+    /// Remembers a file that is no dataset and is read under this name. Errors: an output would overwrite it.
+    pub fn reads(&mut self, file: &File, name: &str) -> Result<()> {
+        self.files.reading_file(file, name)
+    }
+
+    /// Remembers that the file `path`, which is no dataset, will be written under this name. Errors: this run reads or writes it.
+    pub fn will_write(&mut self, path: &Path, name: &str) -> Result<()> {
+        self.files.spare(path, name)
     }
 
     /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]): a pipe and numbers as text go

@@ -123,3 +123,33 @@ fn a_picture_reads_its_pipe_to_the_end() {
         assert_eq!(bench.run(&line), "0\n", "{picture}");
     }
 }
+
+/// Files of traces and pictures are no datasets; what a run reads is not overwritten by them either.
+#[test]
+fn nothing_that_is_read_is_overwritten() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=100 d1=.004 n2=5 > t.rsf; sfsegywrite < t.rsf tape=z.sgy; sfsuwrite < t.rsf tape=z.su; sfsegyread tape=z.sgy tfile=h.rsf > u.rsf");
+    let all = ["t.rsf", "t.rsf@", "z.sgy", "z.su", "h.rsf", "h.rsf@"];
+    let before = all.map(|name| bench.bytes(name));
+    for line in [
+        "sfsegyread tape=z.sgy tfile=z.sgy",
+        "sfsuread tape=z.su tfile=z.su",
+        "sfsegyread tape=z.sgy tfile=k.rsf hfile=z.sgy",
+        "sfsegyread tape=z.sgy tfile=k.rsf bfile=z.sgy",
+        "sfsegywrite < t.rsf tape=t.rsf",
+        "sfsegywrite < t.rsf tape=t.rsf@",
+        "sfsegywrite < t.rsf tfile=h.rsf tape=h.rsf",
+        "sfsegywrite < t.rsf tfile=h.rsf hfile=z.su tape=z.su",
+        "sfgrey < t.rsf format=png out=t.rsf@",
+        "sfgraph < t.rsf format=png out=t.rsf",
+    ] {
+        let run = bench.sh(&format!("{line} > v.rsf"));
+        assert!(
+            run.code == 1 && run.err.contains("would overwrite the file of"),
+            "{line}: {run:?}"
+        );
+        for (name, bytes) in all.iter().zip(&before) {
+            assert!(bench.bytes(name) == *bytes, "{line}: {name}");
+        }
+    }
+}

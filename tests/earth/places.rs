@@ -212,3 +212,45 @@ fn what_cannot_be_placed_gets_a_sentence() {
         assert!(made.err.contains(sentence), "{words}: {}", made.err);
     }
 }
+
+/// Degrees in a box without a projection, and a name of two stations, are told.
+#[test]
+fn degrees_in_a_box_and_names_that_stand_twice_are_told() {
+    let desk = Desk::new();
+    run(
+        &desk,
+        "sfhexmesh surfaces=30000,0 layers=4 nx=5 ny=5 xmin=0 xmax=40000 ymin=0 ymax=40000 rho=2700 vp=6000 vs=3400 judge=n > box.rsf",
+    );
+    let local = |text: String| {
+        text.replace("latitude:", "latorUTM:")
+            .replace("longitude:", "longorUTM:")
+    };
+    desk.put("DEGREES", local(bolivia(42.7, 13.2, 11.3, 4.0)));
+    desk.put("METRES", local(bolivia(21e3, 18.5e3, 11.3, 4.0)));
+    desk.put(
+        "TWICE",
+        "A XX 30000 9000 0 100\nB XX 20000 9000 0 100\nA XX 12000 33000 0 200\n",
+    );
+    desk.put("ONCE", "A XX 30000 9000 0 100\nB XX 12000 33000 0 200\n");
+    let told = |cmt: &str, stations: &str| {
+        run(
+            &desk,
+            &format!(
+                "sfsem3d-gpu mesh=box.rsf cmt={cmt} stations={stations} nt=3 dt=0.08 device=cpu > a.rsf"
+            ),
+        )
+    };
+    let both = told("DEGREES", "TWICE");
+    assert!(
+        both.contains(
+            "cmt=DEGREES: source 1 has latitude 42.7 and longitude 13.2, which are taken as y and x"
+        ),
+        "{both}"
+    );
+    assert!(both.contains("stations=TWICE has XX.A more than once"), "{both}");
+    let none = told("METRES", "ONCE");
+    assert!(
+        !none.contains("if they are degrees") && !none.contains("more than once"),
+        "{none}"
+    );
+}

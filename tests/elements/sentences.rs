@@ -248,3 +248,35 @@ fn words_of_derivatives_without_effect_are_told() {
         }
     }
 }
+
+/// The step that sfhexmesh prints is one that the programs on its mesh take, and receivers beside the source are told.
+#[test]
+fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
+    let desk = hill();
+    let made = desk
+        .ran("sfhexmesh surfaces=600,topo.rsf layers=6 nx=8 curved=y rho=2300 vp=3000 vs=1700 > hill.rsf");
+    let (_, told) = made.err.split_once("largest stable step ").expect("a step");
+    let step = told.split(' ').next().expect("a number");
+    let run = desk.ran(&format!("{HILL} nt=5 dt={step} > out.rsf"));
+    assert!(
+        !run.err.contains("surely stable") && !run.err.contains("hold a source"),
+        "{run:?}"
+    );
+    let more = format!("{:e}", 1.003 * step.parse::<f64>().expect("a number"));
+    refused(
+        &desk,
+        &format!("{HILL} nt=5 dt={more}"),
+        &["is above", "surely stable"],
+    );
+    desk.dataset(
+        "near.rsf",
+        "n1=2 n2=3",
+        &[250.0, 200.0, 403.0, 297.0, 550.0, 200.0],
+    );
+    let run = desk.ran(&format!(
+        "{} nt=5 dt=0.001 > out.rsf",
+        HILL.replace("rec=rec.rsf", "rec=near.rsf")
+    ));
+    let words = "1 receiver is in elements that hold a source (the first is number 2)";
+    assert!(run.err.contains(words), "{run:?}");
+}

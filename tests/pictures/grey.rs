@@ -321,11 +321,9 @@ fn what_is_not_a_number_stands_out() {
     let desk = Desk::new();
     desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
     let (bytes, said) = desk.made("grey", "nan");
-    assert_eq!(Pixels::read(&bytes).inside(0.5, 0.5), [255, 0, 255]);
-    assert!(said.contains("nothing to see"), "{said}");
-    desk.floats("gap", "n1=2 n2=2", &[1.0, f32::NAN, -1.0, 0.5]);
-    let (_, said) = desk.made("grey", "gap");
-    assert!(said.contains("1 of 4 values are no numbers"), "{said}");
+    assert_eq!(Pixels::read(&bytes).inside(0.5, 0.5), [255, 0, 255], "{said}");
+    desk.floats("nan", "n1=2 n2=1", &[1.0, f32::NAN]);
+    assert!(desk.made("grey", "nan").1.contains("1 of 2 values"));
 }
 
 #[test]

@@ -347,6 +347,25 @@ fn coarse_mechanisms_are_weak_in_a_plane() {
     assert_eq!(warning(&desk(3), 3, "qp=60 qs=49 qmech=coarse"), "");
 }
 
+/// Where mechanisms keep other quality factors constant in this band, the loss is named, and not the band.
+#[test]
+fn losses_too_large_for_a_constant_q_are_named_as_such() {
+    let words = [
+        "where it is 1: 4 relaxation times keep factors of",
+        "within its length",
+    ];
+    let told = warning(&desk(2), 2, "qp=2 qs=1 qmech=4");
+    assert!(
+        words.iter().all(|word| told.contains(word)) && !told.contains("qband="),
+        "{told}"
+    );
+    let wide = warning(&desk(2), 2, "qp=60 qs=50 qmech=4 qband=0.01,1000");
+    assert!(
+        wide.contains("give a narrower qband=, that of the waves") && !wide.contains("qmech=4"),
+        "{wide}"
+    );
+}
+
 #[test]
 fn water_beside_rock_is_told() {
     let desk = desk(2);

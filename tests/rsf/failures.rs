@@ -148,6 +148,13 @@ fn data_that_end_or_are_no_numbers() {
         ints,
         "ccc=i.rsf: holds int data, float data are needed (sfdd type=float converts)",
     );
+    told(
+        &scratch,
+        &ints
+            .replace("native_int", "native_complex")
+            .replace("abcd", "abcdefgh"),
+        "ccc=i.rsf: holds complex data, float data are needed (sfreal and sfimag take their parts)",
+    );
 }
 
 /// A file that another program cuts after it was opened.

@@ -198,7 +198,7 @@ fn coarse_grained_mechanisms_name_the_lowest_q_that_they_take() {
     let mut told = |q: f32, one_cell: bool| {
         let mut qp = vec![if one_cell { 40.0 } else { q }; 30 * 32];
         qp[500] = q;
-        let of_shear = if one_cell { 40.0 } else { q };
+        let of_shear = if one_cell { 40.0 } else { f64::from(q) };
         s.attenuation = Some(Attenuation {
             qp: qp.into(),
             band: [0.05, 0.5],

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use kernels::earth::Frame;
 use kernels::earth::globe::geocentric;
 use rsf_io::Job;
+use std::collections::HashSet;
 
 use super::cmt::{Mechanism, SourceTime};
 use super::{Projection, cmt, force, read_text, stations, xml};
@@ -260,7 +261,7 @@ impl Ground {
             });
         }
         let placed = self.place(job, &places, terrain)?;
-        if word != "quakeml" && !events.iter().all(|event| event.is_local) {
+        if word != "quakeml" {
             self.tell_degrees(job, &places);
         }
         let turned = |frame: &Frame, mechanism: Mechanism| match mechanism {
@@ -340,6 +341,13 @@ impl Ground {
         let places: Vec<Place> = stations.iter().map(place).collect();
         let (points, frames) = self.place(job, &places, terrain)?.into_iter().unzip();
         self.tell_degrees(job, &places);
+        let mut seen = HashSet::new();
+        if let Some(twice) = stations.iter().find(|station| !seen.insert(&station.name)) {
+            job.warn(&format!(
+                "stations={name} has {} more than once: the traces of both have this name, so take one out or give it another name",
+                twice.name
+            ));
+        }
         Ok(Some(Sites {
             points,
             frames,

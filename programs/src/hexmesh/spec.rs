@@ -97,8 +97,8 @@ faces out.
 A mesh that is already in RSF files (mesh=, or elements= and nodes=) is only checked; the output is then the histograms: n1 \
 bins, n2 measures, with the ranges in label2. Values outside a range count in the last bin.
 
-The largest stable step that is printed is 2 over the largest eigenvalue of any single element, a bound that always holds; \
-on regular meshes it is about 15 % below the true limit. The resolved frequency has five points for the shortest wavelength. \
+The largest stable step that is printed is 2 over the largest eigenvalue of any single element, a bound that always holds, less a \
+thousandth, by which the programs that run on the mesh may find a smaller one; on regular meshes it is about 15 % below the true limit. The resolved frequency has five points for the shortest wavelength. \
 Both need the materials.
 
 A faulty mesh is refused, and the message names the element and its place. Faults are a Jacobian that is not positive, \

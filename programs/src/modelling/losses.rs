@@ -18,15 +18,29 @@ pub fn refuse_low_quality(key: &str, factors: &[f32]) -> anyhow::Result<()> {
 /// Unevenness of the quality factor in its band from which it is told.
 const UNEVEN: f64 = 0.1;
 
+/// A quality factor as many rocks have.
+const USUAL: u32 = 50;
+
 /// Warns of a quality factor that so many mechanisms do not keep constant over so wide a band; `cure` is what would
 /// help beside a narrower one.
 pub fn uneven(job: &Job, law: &Law, (q, [low, high]): (f64, [f64; 2]), cure: &str) {
     let off = law.unevenness(q);
-    if off > UNEVEN {
+    if off <= UNEVEN {
+        return;
+    }
+    let times = counted(law.times.len(), "relaxation time");
+    // Where others are constant in this band, it is the loss that is too large.
+    let least = (1..USUAL).find(|usual| law.unevenness(f64::from(*usual)) <= UNEVEN);
+    if let Some(least) = least {
         job.warn(&format!(
-            "Q is wrong by up to {:.0} % between {low:.4} and {high:.4} Hz, which {} cannot keep constant over a factor of {:.0} (3 can over 12, to 3 %): give a narrower qband=, that of the waves{cure}",
+            "Q is wrong by up to {:.0} % between {low:.4} and {high:.4} Hz where it is {q}: {times} keep factors of {least} and more constant within {:.0} % in this band; such rock absorbs a wave within its length",
             100.0 * off,
-            counted(law.times.len(), "relaxation time"),
+            100.0 * UNEVEN
+        ));
+    } else {
+        job.warn(&format!(
+            "Q is wrong by up to {:.0} % between {low:.4} and {high:.4} Hz, which {times} cannot keep constant over a factor of {:.0} (3 can over 12, to 3 %): give a narrower qband=, that of the waves{cure}",
+            100.0 * off,
             high / low
         ));
     }

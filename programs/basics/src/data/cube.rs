@@ -224,11 +224,11 @@ pub fn expect(input: &Input, kind: Kind) -> Result<()> {
     let found = input.format().kind;
     ensure!(
         found == kind,
-        "{} holds {} data, {} data are needed (sfdd type={} converts)",
+        "{} holds {} data, {} data are needed ({})",
         input.name(),
         found.word(),
         kind.word(),
-        kind.word()
+        found.to(kind)
     );
     Ok(())
 }

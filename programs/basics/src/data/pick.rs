@@ -18,7 +18,7 @@ fits the picks with their semblance as weights: shaping regularization by triang
 gradients. Axis 2 goes.\n\n\
 Method: Fomel (2009), Velocity analysis using AB semblance, appendix B; Fomel (2007), Shaping regularization in geophysical-estimation problems.\n\n\
 Differs from Madagascar: sums are computed in double precision, conjugate gradients end at a residual of 1e-6, and values that are not a number are an error.",
-    example: "sfvscan < cmp.rsf semblance=y half=n v0=1.4 dv=0.02 nv=81 | sfpick vel0=1.5 rect1=20 > vnmo.rsf",
+    example: "sfvscan < cmp.rsf semblance=y weight=n half=n v0=1.4 dv=0.02 nv=81 | sfpick vel0=1.5 rect1=20 > vnmo.rsf",
     params: &PARAMS,
 };
 

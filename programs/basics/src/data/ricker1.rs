@@ -39,8 +39,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     ensure!(
         input.format().kind == Kind::Float,
-        "the input holds {} data, sfricker1 takes float (sfdd type=float converts)",
-        input.format().kind.word()
+        "the input holds {} data, sfricker1 takes float ({})",
+        input.format().kind.word(),
+        input.format().kind.to(Kind::Float)
     );
     let axis = cube::shape(&input)?.swap_remove(0);
     // In samples of the spectrum from 0 to the sampling frequency, whose half is the Nyquist frequency.

@@ -46,8 +46,11 @@ impl Delivery {
     /// As `format=`, `out=` and `res=` say; without `format=` the ending of the file decides, be it that of `out=` or
     /// the one that standard output is sent to. `allowed` are the kinds that the program makes, the usual one first.
     /// Errors: another kind, an ending of pictures or movies that is not made, a terminal.
-    pub fn of(job: &Job, allowed: &[Kind]) -> Result<Self> {
+    pub fn of(job: &mut Job, allowed: &[Kind]) -> Result<Self> {
         let file = job.text("out")?.map(PathBuf::from);
+        if let Some(file) = &file {
+            job.will_write(file, &format!("out={}", file.display()))?;
+        }
         ensure!(
             file.is_some() || !std::io::stdout().is_terminal(),
             "the picture would go to the terminal; send it to a file: > picture.png"

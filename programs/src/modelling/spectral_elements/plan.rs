@@ -1,6 +1,6 @@
 //! What a run on a mesh will be: the stable step and memory.
 
-use super::Run;
+use super::{Run, advice};
 use crate::modelling::plan::{check_host, gigabytes, of_step};
 use crate::modelling::shoot::Resources;
 use anyhow::bail;
@@ -41,6 +41,7 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
         }
         job.warn(&sentence);
     }
+    advice::beside_sources(job, &run.mesh, &run.sources, &run.shot.receivers);
     let resolved = quality::resolved(&run.mesh, &run.setup().slowest(), run.basis.degree());
     if let Some((slow, frequency)) =
         resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)

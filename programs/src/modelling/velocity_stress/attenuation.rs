@@ -61,7 +61,11 @@ pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<O
     inexact(job, &attenuation, padded.ndim());
     if let Some(q) = lowest_loss(&attenuation) {
         let law = attenuation.law(padded.ndim());
-        uneven(job, &law, (q, band), ", or more mechanisms (qmech=4)");
+        let more = match attenuation.mechanisms != Mechanisms::Everywhere(4) {
+            true => ", or more mechanisms (qmech=4)",
+            false => "",
+        };
+        uneven(job, &law, (q, band), more);
     }
     Ok(Some(attenuation))
 }

@@ -28,7 +28,7 @@ pub struct Alignment {
 
 impl Alignment {
     /// The axis of the kept traces of a file. Errors: a pipe, no sampling interval, delays that differ by parts of samples.
-    pub fn of_headers(job: &Job, layout: &Layout, kept: (u64, Option<&[bool]>)) -> Result<Self> {
+    pub fn of_headers(job: &mut Job, layout: &Layout, kept: (u64, Option<&[bool]>)) -> Result<Self> {
         ensure!(
             layout.step > 0.0,
             "align=y needs a sampling interval, and neither the binary header nor that of the first trace has one"

@@ -125,7 +125,7 @@ each, receivers first; of several components sfwindow takes one",
 
     /// The places that the headers of the kept traces tell, shot after shot: traces that follow each other with one source are a
     /// shot. Errors: a pipe, shots of different numbers of traces.
-    pub fn of_headers(job: &Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) -> Result<Self> {
+    pub fn of_headers(job: &mut Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) -> Result<Self> {
         let (mut sources, mut receivers, mut sizes): (Vec<Place>, Vec<Place>, Vec<usize>) =
             Default::default();
         let mut unit = 1;

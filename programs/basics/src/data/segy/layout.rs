@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::Job;
@@ -51,7 +52,7 @@ impl Layout {
     /// pipe, which cannot be read twice.
     pub fn each_header(
         &self,
-        job: &Job,
+        job: &mut Job,
         who: &str,
         (traces, mask): (u64, Option<&[bool]>),
         mut visit: impl FnMut(u64, &[u8]),
@@ -102,7 +103,7 @@ impl Layout {
 }
 
 /// Reads textual and binary headers.
-pub fn segy_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
+pub fn segy_layout(job: &mut Job, tape: &mut Tape) -> Result<Layout> {
     let (mut text, mut binary) = (vec![0; TEXT_HEADER], vec![0; BINARY_HEADER]);
     tape.fill(&mut text, &|| "the 3200 bytes of the textual header".into())?;
     tape.fill(&mut binary, &|| "the 400 bytes of the binary header".into())?;
@@ -119,6 +120,7 @@ pub fn segy_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
     }
     for (key, bytes) in [("hfile", text::to_ascii(&text)), ("bfile", binary.clone())] {
         if let Some(path) = job.text(key)?.filter(|_| !job.is_dry_run()) {
+            job.will_write(Path::new(&path), &format!("{key}={path}"))?;
             let written = File::create(&path).and_then(|mut file| file.write_all(&bytes));
             written.with_context(|| format!("cannot write {key}={path}"))?;
         }

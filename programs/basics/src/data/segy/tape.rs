@@ -22,7 +22,7 @@ pub struct Tape {
 
 impl Tape {
     /// The file that tape= names, or standard input.
-    pub fn open(job: &Job) -> Result<Self> {
+    pub fn open(job: &mut Job) -> Result<Self> {
         let (file, name) = match job.text("tape")? {
             Some(path) => {
                 let file = File::open(&path).with_context(|| format!("cannot read tape={path}"))?;
@@ -44,6 +44,7 @@ impl Tape {
             !meta.is_dir(),
             "{name} is a directory, a SEG-Y or SU file was expected"
         );
+        job.reads(&file, &name)?;
         let mut tape = Self {
             file: BufReader::with_capacity(BLOCK, file),
             held: Cursor::default(),

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Input, Job, Kind, Param, Program, format_g};
@@ -363,9 +364,10 @@ fn fields(job: &Job, headers: Option<&Input>) -> Result<Vec<Field>> {
 }
 
 /// The contents of the file that `key=` names, or of the one called `usual` when it has this length.
-fn part(job: &Job, key: &str, usual: &str, length: usize) -> Result<Option<(String, Vec<u8>)>> {
+fn part(job: &mut Job, key: &str, usual: &str, length: usize) -> Result<Option<(String, Vec<u8>)>> {
     if let Some(path) = job.text(key)? {
         let bytes = fs::read(&path).with_context(|| format!("cannot read {key}={path}"))?;
+        job.reads(&File::open(&path)?, &format!("{key}={path}"))?;
         return Ok(Some((format!("{key}={path}"), bytes)));
     }
     let fits = fs::metadata(usual).is_ok_and(|meta| meta.is_file() && meta.len() == length as u64);
@@ -379,7 +381,7 @@ fn part(job: &Job, key: &str, usual: &str, length: usize) -> Result<Option<(Stri
     Ok(Some((usual.into(), bytes)))
 }
 
-fn textual(job: &Job, traces: u64, common: &Common) -> Result<Vec<u8>> {
+fn textual(job: &mut Job, traces: u64, common: &Common) -> Result<Vec<u8>> {
     if let Some((name, text)) = part(job, "hfile", "header", TEXT_HEADER)? {
         return text::to_ebcdic(&text, &name);
     }
@@ -392,7 +394,7 @@ fn textual(job: &Job, traces: u64, common: &Common) -> Result<Vec<u8>> {
     ]))
 }
 
-fn binary(job: &Job, common: &Common) -> Result<Vec<u8>> {
+fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
     let order = common.order;
     let given = part(job, "bfile", "binary", BINARY_HEADER)?;
     let made = given.is_none();
@@ -471,9 +473,10 @@ fn refuse_strange_words(job: &Job, fields: &[Field]) -> Result<()> {
     Ok(())
 }
 
-fn open(job: &Job) -> Result<(BufWriter<File>, String)> {
+fn open(job: &mut Job) -> Result<(BufWriter<File>, String)> {
     let (file, name) = match job.text("tape")? {
         Some(path) => {
+            job.will_write(Path::new(&path), &format!("tape={path}"))?;
             let file = File::create(&path).with_context(|| format!("cannot write tape={path}"))?;
             (file, format!("tape={path}"))
         }
