@@ -105,7 +105,7 @@ class Handouts(Scratch):
     def test_the_first_chapter_runs(self):
         handouts.make(TOP, self.folder)
         shown = self.run_cells(self.path("01-first-shot", "01-first-shot.ipynb"))
-        self.assertEqual([os.path.basename(name) for name in shown], ["snapshots.png", "gather.png"])
+        self.assertEqual([os.path.basename(name) for name in shown], ["gather.png", "snapshots.png", "gather.png"])
         for name in shown:
             self.assertTrue(os.path.exists(name), name)
         self.assertTrue(os.path.exists(self.path("01-first-shot", "typed", "gather.png")))

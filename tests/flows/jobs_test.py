@@ -46,7 +46,7 @@ class Jobs(Scratch):
             if not said:
                 continue
             if picture := re.search(r'^Image\("(.*)"\)$', text, re.MULTILINE):
-                self.begins(picture.group(1), b"\x89PNG")
+                self.begins(picture.group(1), b"GIF8" if picture.group(1).endswith(".gif") else b"\x89PNG")
                 continue
             # Each cell is a process of its own, so that none needs what another has imported.
             shell = text.startswith("%%bash\n")

@@ -30,7 +30,8 @@ pub fn uneven(job: &Job, law: &Law, (q, [low, high]): (f64, [f64; 2]), cure: &st
     }
     let times = counted(law.times.len(), "relaxation time");
     // Where others are constant in this band, it is the loss that is too large.
-    let least = (1..USUAL).find(|usual| law.unevenness(f64::from(*usual)) <= UNEVEN);
+    let of_its_own = |q: f64| Law::new(law.times.len(), [low, high], high, q).unevenness(q);
+    let least = (1..=USUAL).find(|usual| of_its_own(f64::from(*usual)) <= UNEVEN);
     if let Some(least) = least {
         job.warn(&format!(
             "Q is wrong by up to {:.0} % between {low:.4} and {high:.4} Hz where it is {q}: {times} keep factors of {least} and more constant within {:.0} % in this band; such rock absorbs a wave within its length",

@@ -124,6 +124,13 @@ impl<T: Real> Line<T> {
 }
 
 impl<T> Line<T> {
+    /// Beside all layers.
+    const NONE: Self = Self {
+        psi: std::ptr::null_mut(),
+        component: 0,
+        factors: [[std::ptr::null(); 3]; 2],
+    };
+
     /// Asks for memory variables.
     #[inline(always)]
     fn fetch(&self, i: usize) {
@@ -242,23 +249,20 @@ impl<T: Real> Plane<'_, T> {
     /// The layers of a row.
     #[inline(always)]
     fn lines(&self, row: usize) -> [Line<T>; 3] {
-        [0, 1, 2].map(|axis| {
-            let layer = &self.layers[axis];
-            let start = match layer.psi.is_null() {
-                true => NONE,
-                false => layer.starts[row],
-            };
-            Line {
-                psi: match start {
-                    NONE => std::ptr::null_mut(),
-                    _ => layer.psi.wrapping_add(start),
-                },
-                component: layer.component,
-                factors: layer
-                    .factors
-                    .map(|f| f.map(|p| p.wrapping_add(row * layer.per_row))),
+        // No closures here either: arrays of arrays that are mapped were calls, which took longer than the cells of a short row.
+        let mut lines = [Line::NONE; 3];
+        for (line, layer) in lines.iter_mut().zip(&self.layers) {
+            line.component = layer.component;
+            if !layer.psi.is_null() && layer.starts[row] != NONE {
+                line.psi = layer.psi.wrapping_add(layer.starts[row]);
             }
-        })
+            for (to, from) in line.factors.iter_mut().zip(&layer.factors) {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = from.wrapping_add(row * layer.per_row);
+                }
+            }
+        }
+        lines
     }
 
     /// What the sponge leaves of the cells.
