@@ -125,6 +125,24 @@ fn frames(bytes: &[u8]) -> (usize, f64) {
     )
 }
 
+/// Planes of 1, 10 and 100: without a word the clip is one of theirs, and with `gainpanel=` that of the plane asked for.
+#[test]
+fn movies_have_the_gain_of_their_planes_or_of_the_one_asked_for() {
+    let desk = Desk::new();
+    let values: Vec<f32> = [1.0, 10.0, 100.0].iter().flat_map(|&value| [value; 64]).collect();
+    desk.floats("panels", "n1=8 n2=8 n3=3", &values);
+    let movie = |words: &str| {
+        let line = format!("movie color=viridis allpos=y width=200 {words}");
+        desk.made(&line, "panels").0
+    };
+    assert!(
+        movie("pclip=50") == movie("clip=100"),
+        "one clip of three, not one of all values"
+    );
+    assert!(movie("pclip=100 gainpanel=2") == movie("clip=10"));
+    assert!(movie("clip=10") != movie("clip=100"));
+}
+
 #[test]
 fn movies_show_every_plane_with_one_clip() {
     let desk = Desk::new();

@@ -177,6 +177,20 @@ mod tests {
         }
     }
 
+    /// Values beyond all bounds have the colour of the end where they lie; only what is no number has one of its own.
+    #[test]
+    fn infinite_values_have_the_colours_of_the_ends() {
+        let plain = Colours::named("viridis").unwrap();
+        assert_eq!(plain.at(f32::INFINITY), plain.at(1.0));
+        assert_eq!(plain.at(f32::NEG_INFINITY), plain.at(0.0));
+        assert_eq!(plain.at(f32::NAN), NOT_A_NUMBER);
+        let marked = Colours::named("iC").unwrap();
+        assert_eq!(
+            [f32::INFINITY, f32::NEG_INFINITY].map(|share| marked.at(share)),
+            [BEYOND; 2]
+        );
+    }
+
     #[test]
     fn letters_of_madagascar() {
         for letter in "ijahpblcft".chars() {
