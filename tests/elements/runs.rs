@@ -172,6 +172,25 @@ fn plans_and_examples_of_the_help() {
         .unwrap();
 }
 
+/// Every point of the mesh has three vectors and two numbers, every one of an element a force and three numbers, and every element 27
+/// nodes.
+#[test]
+fn plans_tell_the_memory_of_points_and_elements() {
+    let desk = Desk::new();
+    desk.ran("sfhexmesh surfaces=600,0 layers=12 nx=12 ny=12 xmin=0 xmax=600 ymin=0 ymax=600 rho=2500 vp=3500 vs=2000 judge=n > box.rsf");
+    desk.dataset("at.rsf", "n1=3 n2=1", &[300.0; 3]);
+    let plan = desk.ran("sfsem3d-gpu mesh=box.rsf sou=at.rsf rec=at.rsf device=cpu src=force fz=1e9 stf=ricker freq=5 degree=4 nt=9 dt=1e-4 plan=y");
+    let (_, told) = plan.err.split_once("memory: about ").expect("the memory");
+    let told: f64 = told.split(' ').next().unwrap().parse().expect("a number");
+    let of_points = 49_f64.powi(3) * (3.0 * 3.0 + 2.0);
+    let of_elements = 12_f64.powi(3) * (125.0 * (3.0 + 3.0) + 27.0 * 3.0);
+    let wanted = 4e-9 * (of_points + of_elements);
+    assert!(
+        (told / wanted - 1.0).abs() < 0.01,
+        "{told} GB, {wanted} GB are held"
+    );
+}
+
 #[test]
 fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     let desk = Desk::new();

@@ -301,3 +301,20 @@ fn a_plane_of_receivers_with_snapshots_is_its_first_line() {
     desk.ran(&format!("{} > line.rsf", with(2, "sou1.rsf", "rec0.rsf", "")));
     assert_eq!(desk.read("plane.rsf"), desk.read("line.rsf"));
 }
+
+/// All steps but the first may hold waves: silence is told of data that have one of them, and of a lone first record it is not.
+#[test]
+fn silence_is_told_of_records_that_could_hold_waves() {
+    let desk = desk(2);
+    desk.dataset(
+        "wav.rsf",
+        &wavelet_header(2).replace("n1=1", "n1=2"),
+        &vec![0.0; 4 * NT],
+    );
+    for (jdata, told) in [(1, 1), (NT - 1, 1), (NT, 0), (NT + 1, 0)] {
+        let line = with(2, "sous.rsf", "recs.rsf", &format!("jdata={jdata}"));
+        let run = desk.ran(&format!("{line} > data.rsf"));
+        let found = run.err.matches("all data are zero").count();
+        assert_eq!(found, told, "jdata={jdata}: {run:?}");
+    }
+}
