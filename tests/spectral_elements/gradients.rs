@@ -314,3 +314,21 @@ fn a_wavefield_that_grows_is_told_whenever_it_is_looked_at() {
         assert!(error.to_string().contains(&wanted), "{error}");
     }
 }
+
+/// Without records there is no misfit: neither the first shot of an adjoint nor a later one goes without receivers.
+#[test]
+fn shots_without_receivers_are_refused() {
+    let body = body::<2>(&SOLID, ROCKS);
+    let sources = sources(&SOLID, body.dt, 20);
+    let (setup, heard) = (body.setup(&sources), shot(20, &SOLID));
+    let unheard = Shot {
+        receivers: Vec::new(),
+        ..shot(20, &SOLID)
+    };
+    let adjoint = |shot| Adjoint::new(Cpu::new(1).unwrap(), &setup, shot, Parameters::Speeds);
+    let first = adjoint(&unheard).err();
+    let later = adjoint(&heard).unwrap().next_shot(&setup, &unheard).err();
+    for refused in [first, later] {
+        assert_eq!(refused.unwrap().to_string(), "there are no receivers");
+    }
+}
