@@ -88,7 +88,8 @@ of the force) for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked for
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is the \
 time at which the run begins. Pressure has one component and is zero in solids; on their contact with a fluid it is that of the fluid. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
 zz, xx, zx), which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D \
-about y). displacement=, velocity= and acceleration= name files for further quantities of the same run, as in data=displacement \
+about y). In an element that holds a source records are wrong by 5 to 40 %, with any degree, for its polynomials do not follow the field of a \
+point. displacement=, velocity= and acceleration= name files for further quantities of the same run, as in data=displacement \
 velocity=velocity.rsf. data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \
 around the receiver. Snapshots are interpolated onto a regular grid \
 (nqz=, oqz=, dqz= and so on) and are zero outside the mesh. With ground=y they have the axes x[, y] and follow the ground, \
