@@ -202,7 +202,7 @@ fn data_of_receivers_first_are_no_traces() {
     let bench = Bench::new();
     let header = "n1=3 label1=r n2=2 n3=50 d3=0.01 label3=t unit3=s d1=0.001";
     bench.raw("a.rsf", header, "native_float", &[1.0f32; 300]);
-    let way = "axis 1 of the data is `r`, and time is axis 3: traces run along axis 1. This turns them: sfwindow n2=1 f2=0 | sftransp";
+    let way = "axis 1 of the data is `r`, and time is axis 3: traces run along axis 1. This turns them: sftransp plane=13 | sfwindow n2=1 f2=0";
     let run = bench.sh("sfsegywrite < a.rsf tape=a.sgy");
     assert!(
         run.code == 1 && run.err.contains(way) && !bench.path("a.sgy").exists(),
@@ -221,6 +221,17 @@ fn data_of_receivers_first_are_no_traces() {
         ));
         assert!(run.code == 0 && !run.err.contains("axis"), "{run:?}");
     }
+    // One receiver is no other case, for all its axes of one sample.
+    bench.raw(
+        "one.rsf",
+        &header.replace("n1=3", "n1=1"),
+        "native_float",
+        &ramp(100),
+    );
+    let run = bench.sh("sfsegywrite < one.rsf tape=b.sgy");
+    assert!(run.code == 1 && run.err.contains(way), "{run:?}");
+    bench.run("sftransp < one.rsf plane=13 | sfwindow n2=1 f2=0 > t.rsf; sfsegywrite < t.rsf tape=b.sgy");
+    assert_eq!(bench.bytes("b.sgy").len(), 3600 + 240 + 4 * 50);
     // Slices of depth in the course of time are traces in depth.
     bench.raw(
         "s.rsf",

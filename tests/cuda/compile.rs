@@ -2,7 +2,7 @@
 
 use crate::fake::skip;
 use kernels::device::accelerator::Source;
-use kernels::device::cuda::nvrtc::{self, Compiled, Purpose, Resources};
+use kernels::device::cuda::nvrtc::{self, Compiled, Resources};
 
 const ARCHITECTURES: [u32; 3] = [80, 90, 120];
 
@@ -58,10 +58,9 @@ fn every_architecture_gets_machine_code_and_a_report() {
     }
     for architecture in ARCHITECTURES {
         let Compiled { cubin, .. } =
-            nvrtc::compile(&source(TEXT), architecture, Purpose::Run).unwrap_or_else(|e| panic!("{e}"));
+            nvrtc::compile(&source(TEXT), architecture, false).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(&cubin[..4], b"\x7fELF", "machine code is an ELF file");
-        let told =
-            nvrtc::compile(&source(TEXT), architecture, Purpose::Report).expect("it has just compiled");
+        let told = nvrtc::compile(&source(TEXT), architecture, true).expect("it has just compiled");
         let needs = told.resources();
         assert_eq!(needs.len(), 2, "{}", told.log);
         let (small, crowded) = (of(&needs, "small"), of(&needs, "crowded"));
@@ -82,7 +81,7 @@ fn what_does_not_compile_is_shown_with_its_line() {
         return;
     }
     let broken = source("extern \"C\" __global__ void k() {\n    absent = 1;\n}\n");
-    let sentence = nvrtc::compile(&broken, 90, Purpose::Run)
+    let sentence = nvrtc::compile(&broken, 90, false)
         .expect_err("it has an error")
         .to_string();
     for word in [
@@ -93,7 +92,7 @@ fn what_does_not_compile_is_shown_with_its_line() {
     ] {
         assert!(sentence.contains(word), "{word:?} is not in: {sentence}");
     }
-    let ancient = nvrtc::compile(&source(TEXT), 10, Purpose::Run)
+    let ancient = nvrtc::compile(&source(TEXT), 10, false)
         .expect_err("no such device")
         .to_string();
     assert!(ancient.contains("sm_10"), "{ancient}");
@@ -104,12 +103,7 @@ fn a_text_gives_the_same_code_twice() {
     if !compiler_is_here("a_text_gives_the_same_code_twice") {
         return;
     }
-    let once = nvrtc::compile(&source(TEXT), 90, Purpose::Run).expect("it compiles");
-    let again = nvrtc::compile(&source(TEXT), 90, Purpose::Run).expect("it compiles");
+    let once = nvrtc::compile(&source(TEXT), 90, false).expect("it compiles");
+    let again = nvrtc::compile(&source(TEXT), 90, false).expect("it compiles");
     assert_eq!(once.cubin, again.cubin);
-    // A report changes nothing of it; a proof is other code.
-    let report = nvrtc::compile(&source(TEXT), 90, Purpose::Report).expect("it compiles");
-    assert_eq!(once.cubin, report.cubin);
-    let proof = nvrtc::compile(&source(TEXT), 90, Purpose::Proof).expect("it compiles");
-    assert!(!proof.cubin.is_empty() && once.cubin != proof.cubin);
 }

@@ -1,12 +1,12 @@
 //! Every kernel text that a run can need compiles for the tuned generation of GPUs, a quarter of the hot ones for one of the others, too (with
-//! `EVERY_GENERATION=1` all for all), and those of single precision in which spilled registers cost speed do not spill.
+//! `EVERY_GENERATION=1` all for all), and those do not spill.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kernels::device::accelerator::Source;
-use kernels::device::cuda::nvrtc::{self, Purpose};
+use kernels::device::cuda::nvrtc;
 use kernels::methods::displacement::gpu::variant;
 use kernels::methods::spectral_elements::gpu::variant as elements;
 use kernels::methods::velocity_stress::born::variant as linearised;
@@ -42,18 +42,8 @@ const HOT: [&str; 23] = [
     "multiply",
 ];
 
-/// Whether spills of a text are looked for: in single precision, in a kernel that costs time, and where the sums are longest. The shortest
-/// ones of velocity-stress (HALF=1) need fewer registers than the others of the same variant.
-fn must_not_spill(source: &Source, double: bool) -> bool {
-    !double && is_hot(source) && !(source.name.starts_with("stage.cu") && source.name.contains(" HALF=1 "))
-}
-
 fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
-    let purpose = match must_not_spill(source, double) {
-        true => Purpose::Report,
-        false => Purpose::Proof,
-    };
-    let compiled = match nvrtc::compile(source, generation, purpose) {
+    let compiled = match nvrtc::compile(source, generation, true) {
         Ok(compiled) if compiled.cubin.is_empty() => {
             return vec![format!("sm_{generation} {}: no code", source.name)];
         }
@@ -72,7 +62,7 @@ fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
             // has its arguments there, once a launch; tiles for the little shared memory of sm_120 were never tuned.
             let tuned = generation == 90 && !source.name.starts_with("fused_2d.cu");
             let stack = if tuned { r.stack } else { 0 };
-            if spills + stack > 0 {
+            if !double && spills + stack > 0 {
                 found.push(format!(
                     "sm_{generation} {}: {} spills {spills} bytes, {stack} bytes of stack",
                     source.name, r.kernel

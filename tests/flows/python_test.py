@@ -214,6 +214,22 @@ class Runs(Scratch):
         with self.assertRaisesRegex(sifaka.ProgramError, "^sfvsfd2d-gpu: time step 1 s is unstable: the largest stable step") as caught:
             shot(dt=1)
         self.assertEqual((caught.exception.program, caught.exception.status), ("sfvsfd2d-gpu", 1))
+        # What failed leaves the result of before as it was.
+        good = self.path("good.rsf")
+        shot(out=good)
+        with open(good, "rb") as file:
+            before = file.read()
+        with self.assertRaisesRegex(sifaka.ProgramError, "is unstable"):
+            shot(dt=1, out=good)
+        with open(good, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertFalse(os.path.exists(good + ".before"))
+        with self.assertRaisesRegex(ValueError, "out=.*good.rsf is a file that sfhexmesh reads"):
+            sifaka.run("sfhexmesh", surfaces=f"2000,{good}", layers=4, nx=5, out=good)
+        for places in (dict(x=[1, 2], y=3), dict(y=1, z=2)):
+            with self.assertRaisesRegex(ValueError, "points have x, z or x, y, z"):
+                sifaka.points(**places)
+        self.assertIsNone(sifaka.run("grey", np.eye(3), format="pdf")._repr_svg_())
         with self.assertWarnsRegex(sifaka.ProgramWarning, r"unknown parameter fhh= \(did you mean fhi= \?\)"):
             sifaka.run("bandpass", np.zeros(100), fhh=3)
         with self.assertRaisesRegex(FileNotFoundError, "nothing: no such program"):

@@ -230,11 +230,17 @@ class Seismology(Scratch):
             seismology.from_stream(stream + obspy.Stream([stream[0].copy().trim(endtime=stream[0].stats.endtime - 0.1)]))
         with self.assertRaisesRegex(ValueError, "has not all components"):
             seismology.from_stream(stream[:-1])
+        # Recorded data are whole numbers, and their gaps are masked.
+        gaps = stream.copy()
+        for trace in gaps:
+            trace.data = np.ma.masked_array(np.arange(trace.stats.npts, dtype="i4"), mask=np.arange(trace.stats.npts) == 3)
+        with self.assertRaisesRegex(ValueError, "samples are missing"):
+            seismology.from_stream(gaps)
         with self.assertRaisesRegex(ValueError, "2 receivers .* 1 names"):
             seismology.named(data(), ["IV.AAA"])
         with self.assertRaisesRegex(ValueError, "a component is called x"):
             seismology.to_stream(data(), orient={"z": ("Z", -1.0)})
-        with self.assertRaisesRegex(ValueError, "dimensions t, component and r, and these are Time, component, r: rename them"):
+        with self.assertRaisesRegex(ValueError, r"dimensions t, component and r, and these are Time, component, r: rename them if they are traces, as in data.rename\(Time='t'\)"):
             seismology.to_stream(data().rename(t="Time"))
         shots = data().expand_dims(shot=3)
         with self.assertRaisesRegex(ValueError, r"these have shot, too: choose one by isel\(\), as in data.isel\(shot=0\)"):

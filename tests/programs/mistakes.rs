@@ -117,7 +117,7 @@ fn units_of_files_that_are_not_si_are_told() {
     };
     let small = told("vs.rsf", &format!("{grid} unit=km/s"), 1.7, &line);
     for words in [
-        "the header of vs=vs.rsf says unit=km/s, and its numbers are taken for m/s: multiply them (sfscale dscale=1000)",
+        "the header of vs=vs.rsf says unit=km/s, and its numbers are taken for m/s: if they are km/s, multiply them (sfscale dscale=1000 | sfput unit=m/s)",
         "vs is 1.7 m/s at z=",
     ] {
         assert!(small.code == 0 && small.err.contains(words), "{words}: {small:?}");

@@ -123,15 +123,21 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<D
         "{name} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {} s: give nt={} or more, or take the beginning of the data by sfwindow n3={}",
         whole as f32,
         ((last - run.begin) / run.dt * (1.0 - 1e-9)).ceil(),
-        lost_times(run, n, step)
+        lost_times(run, &found, step)
     );
     Ok(Some(found))
 }
 
-/// What is said of data that have as many records as the run and end after it: their header has lost its times, as that of a plain array has.
-fn lost_times(run: &Recorded, n: usize, step: f64) -> String {
-    if n != run.steps.div_ceil(run.jdata) {
-        return String::new();
+/// What is said of data that have as many records as the run, or a header without times, and end after it: their header has lost its
+/// times, as that of a plain array has.
+fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
+    if found.count != run.steps.div_ceil(run.jdata) {
+        return match (found.first, found.step) {
+            (0.0, 1.0) => {
+                ". o3=0 d3=1 are what a header without times has: sfput o3= d3= gives data theirs".to_string()
+            }
+            _ => String::new(),
+        };
     }
     let [step, first] = [step as f32, run.first as f32];
     format!(

@@ -67,7 +67,7 @@ pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
         let what = if key == "jsnap" { "snapshot" } else { "record" };
         job.warn(&match given {
             Some(_) => format!("{key}={every} leaves the {what} of the first step alone: the run has {nt} steps; give a smaller {key}="),
-            None => format!("{key}= is not given, so the only {what} is that of the first step: the run has {nt} steps; give a smaller {key}="),
+            None => format!("{key}= is not given, so the only {what} is that of the first step: the run has {nt} steps; give {key}=, the steps from one to the next"),
         });
     }
     Ok(every)

@@ -87,7 +87,7 @@ pub fn shoot<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
 fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     let no = |what: &str| -> anyhow::Result<()> {
         bail!(
-            "{what} goes with one shot, and sou= and rec= have {shots} (n3=): leave it out, or pick one of them (shots=1)"
+            "{what} goes with one shot, and this run has {shots} (n3= of sou= and rec=, or shots=): leave it out, or pick one of them (shots=1)"
         )
     };
     if job.flag("snap")? {

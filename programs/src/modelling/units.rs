@@ -38,7 +38,7 @@ pub fn header(job: &Job, input: &Input) {
     let unit = input.header().text("unit").unwrap_or_default();
     if let Some((si, factor)) = other(&unit) {
         job.warn(&format!(
-            "the header of {} says unit={unit}, and its numbers are taken for {si}: multiply them (sfscale dscale={factor}), or correct the header (sfput unit={si})",
+            "the header of {} says unit={unit}, and its numbers are taken for {si}: if they are {unit}, multiply them (sfscale dscale={factor} | sfput unit={si}); if they are {si} already, correct the header (sfput unit={si})",
             input.name()
         ));
     }

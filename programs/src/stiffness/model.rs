@@ -304,9 +304,13 @@ fn dimensions(job: &Job, grid: &Grid) -> Result<usize> {
     let ndim = job.int_opt("dim")?.map_or(own, |d| d as usize);
     if ndim < own {
         bail!(
-            "dim=2, but n3={} in {}: use dim=3 or window one plane",
+            "dim=2, but n3={} in {}: use dim=3{}",
             grid.axes[2].n,
-            grid.name
+            grid.name,
+            match grid.axes[2].n {
+                1 => ", or leave out n3=",
+                _ => " or window one plane",
+            }
         );
     }
     let flat = |axis: &Axis| axis.n > 1 && !(axis.d != 0.0 && axis.d.is_finite());

@@ -102,7 +102,7 @@ def grid(values: Any, unit: str = "m", **axes: Any) -> xarray.DataArray:
 def points(**coordinates: Any) -> np.ndarray:
     """Sources or receivers, as sou= and rec= want them: `points(x=range(0, 2000, 10), z=20)` are 200 points in 2-D."""
     order = [name for name in ("x", "y", "z") if name in coordinates]
-    if len(order) != len(coordinates) or len(order) < 2:
+    if len(order) != len(coordinates) or order not in (["x", "z"], ["x", "y", "z"]):
         raise ValueError(f"points have x, z or x, y, z, and these are named: {', '.join(coordinates) or 'none'}")
     exact = [np.atleast_1d(np.asarray(coordinates[name], dtype="f8")) for name in order]
     _tell_rounding(order, exact)

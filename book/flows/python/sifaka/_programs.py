@@ -47,7 +47,7 @@ class Picture(bytes):
         return bytes(self) if self.startswith(b"\x89PNG") else None
 
     def _repr_svg_(self) -> Optional[str]:
-        return None if self._repr_png_() else self.decode("utf-8", "replace")
+        return self.decode("utf-8", "replace") if self.lstrip().startswith((b"<svg", b"<?xml")) else None
 
 
 def folders() -> List[str]:
@@ -173,7 +173,8 @@ class Call:
             return ",".join(str(item) for item in np.asarray(value).tolist())
         if np.ndim(value) == 0 and not isinstance(value, (rsfdata.Dataset, xarray.DataArray)):
             if key in MODEL and kind == "file":
-                raise ValueError(f"{key}={value} is a number, and {key} is an array: sifaka.grid({value}, z=(0, 10, 101), x=(0, 10, 151)) is the same everywhere, and so is 0 * vp + {value} on the axes of vp")
+                across = ", y=(0, 10, 101)" if "3d" in self.name else ""
+                raise ValueError(f"{key}={value} is a number, and {key} is an array: sifaka.grid({value}, z=(0, 10, 101), x=(0, 10, 151){across}) is the same everywhere, and so is 0 * vp + {value} on the axes of vp")
             return str(value)
         return self.file(key, value)
 
@@ -212,9 +213,13 @@ class Call:
         if progress and "verb" in self.params and not any(word.startswith("verb=") for word in words):
             words.append("verb=y")
         out = self.target or os.path.join(self.folder, "stdout")
-        read = [word.partition("=")[2] or word for word in words] + [stdin or ""]
+        read = [part for word in words for part in (word.partition("=")[2] or word).split(",")] + [stdin or ""]
         if self.target and any(os.path.exists(out) and os.path.exists(path) and os.path.samefile(path, out) for path in read):
             raise ValueError(f"out={out} is a file that {self.name} reads: give its output another name")
+        # The program names other files after this one, so what was there before moves aside; a program that fails gets it back.
+        before = out + ".before" if self.target and os.path.isfile(out) else None
+        if before:
+            os.replace(out, before)
         with open(stdin or os.devnull, "rb") as source, open(out, "wb") as target:
             pipes = dict(stdin=source, stdout=target, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace")
             with subprocess.Popen([self.path, *words], **pipes) as process:
@@ -222,12 +227,16 @@ class Call:
                     messages = [self.plain(line) for line in heard(process, self.name, progress)]
                 except BaseException:
                     process.terminate()
+                    settle(before, out)
                     raise
         for line in messages:
             if line.startswith("warning: "):
                 warn(f"{self.name}: {line[9:]}")
         if process.returncode:
+            settle(before, out)
             raise ProgramError(self.name, process.returncode, messages)
+        if before:
+            os.remove(before)
         return Answer(self, out, messages)
 
     def plain(self, line: str) -> str:
@@ -235,12 +244,19 @@ class Call:
         return in_python(re.sub(re.escape(self.folder + os.sep) + r"in-[\w-]+\.rsf", "(array)", line))
 
 
+def settle(before: Optional[str], out: str) -> None:
+    """Puts a file back that was there before a program failed."""
+    if before:
+        os.replace(before, out)
+
+
 def has_axes(name: str, value: Any) -> None:
     """Errors: a model of which nobody can tell which axis is z."""
     if np.ndim(value) < 2 or isinstance(value, rsfdata.Dataset):
         return
     if not isinstance(value, xarray.DataArray):
-        raise ValueError(f"{name} is an array without names of its axes: sifaka.grid({name}, z=(0, 10), x=(0, 10)) gives each its name, origin and spacing")
+        across = ", y=(0, 10)" if np.ndim(value) == 3 else ""
+        raise ValueError(f"{name} is an array without names of its axes: sifaka.grid({name}, z=(0, 10), x=(0, 10){across}) gives each its name, origin and spacing")
     if "z" not in value.dims:
         names = ", ".join(map(str, value.dims))
         raise ValueError(f"{name} has the dimensions {names}, and those of a model are z, x and in 3-D y: rename them, as in {name}.rename(depth='z', distance='x')")

@@ -216,11 +216,11 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     if "r" not in data.dims and ("r" in data.coords or "station" in data.coords):
         data = data.expand_dims("r")
     missing = [name for name in ("t", "r") if name not in data.dims]
-    if missing:
-        raise ValueError(
-            f"traces have the dimensions t, component and r, and these are {', '.join(map(str, data.dims))}: rename them, as in data.rename(Time='t', Distance='r')"
-        )
     others = [str(name) for name in data.dims if name not in ("t", "component", "r")]
+    if missing:
+        named = ", ".join(f"{old}={new!r}" for old, new in zip(others, missing))
+        cure = f"rename them if they are traces, as in data.rename({named})" if named else f"{' and '.join(missing)} is missing"
+        raise ValueError(f"traces have the dimensions t, component and r, and these are {', '.join(map(str, data.dims))}: {cure}")
     if others:
         raise ValueError(f"traces have the dimensions t, component and r, and these have {', '.join(others)}, too: choose one by isel(), as in data.isel({others[0]}=0)")
     component = "component" if "component" in data.dims else None
@@ -291,7 +291,7 @@ def from_stream(stream: Any, origin_time: Any = None) -> xarray.DataArray:
     """
     kinds = {(trace.stats.npts, round(trace.stats.delta, 7), trace.stats.starttime.ns // 1000) for trace in stream}
     if len(kinds) != 1:
-        raise ValueError(f"the traces have {len(kinds)} different lengths, samplings or starts: trim() and interpolate() of ObsPy make them equal")
+        raise ValueError(f"the traces have {len(kinds)} different lengths, samplings or starts: stream.interpolate(rate, starttime=time, npts=count) of ObsPy puts all on the same times")
     ((count, step, _),) = kinds
     start = stream[0].stats.starttime
     names = list(dict.fromkeys(".".join(filter(None, trace.id.split(".")[:3])) for trace in stream))
@@ -299,7 +299,7 @@ def from_stream(stream: Any, origin_time: Any = None) -> xarray.DataArray:
     values = np.full((len(names), len(letters), count), np.nan, "f4")
     for trace in stream:
         name = ".".join(filter(None, trace.id.split(".")[:3]))
-        values[names.index(name), letters.index(trace.stats.channel[-1:])] = trace.data
+        values[names.index(name), letters.index(trace.stats.channel[-1:])] = np.ma.filled(np.ma.asarray(trace.data).astype("f4"), np.nan)
     if np.isnan(values).any():
         raise ValueError("a station has not all components, or samples are missing: select() of ObsPy leaves out what is not whole")
     zero = start if origin_time is None else obspy.UTCDateTime(origin_time)

@@ -115,7 +115,7 @@ impl Accelerator for Cuda {
         let cubin = match self.cache.get(&key) {
             Some(cubin) => cubin,
             None => {
-                let cubin = nvrtc::compile(source, architecture, nvrtc::Purpose::Run)?.cubin;
+                let cubin = nvrtc::compile(source, architecture, false)?.cubin;
                 self.cache.put(&key, &cubin);
                 cubin
             }

@@ -154,7 +154,7 @@ impl Placed<1> {
                 .fold(0.0, f64::max);
             if odd > 1e-5 * mean.abs() {
                 return Err(Error::setup(format!(
-                    "{place}, where only explosions are possible; give equal mxx, myy and mzz and no shear"
+                    "{place}, where only explosions are possible: make it one (equal mxx, myy and mzz, and no shear), or move it into a solid"
                 )));
             }
             Ok(weights_in_fluid(setup, table, found, mean))

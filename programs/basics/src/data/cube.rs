@@ -64,13 +64,14 @@ pub fn across_time(axes: &[Axis]) -> Option<String> {
     let is_place = |axis: &Axis| ["x", "y", "z", "depth"].contains(&label(axis).as_str());
     let (first, later) = axes.split_first()?;
     let time = 2 + later.iter().position(is_time)?;
-    if is_time(first) || is_place(first) || first.n == 1 {
+    let alone = first.n == 1 && axes[time - 1].n == 1;
+    if is_time(first) || is_place(first) || alone {
         return None;
     }
     let way = match time {
         2 => "sftransp".to_string(),
         3 => format!(
-            "sfwindow n2=1 f2=0 | sftransp (one of the {} of axis 2), or sftransp plane=13 (all)",
+            "sftransp plane=13 | sfwindow n2=1 f2=0 (one of the {} of axis 2), or sftransp plane=13 (all)",
             axes[1].n
         ),
         _ => format!("sftransp plane=1{time}"),

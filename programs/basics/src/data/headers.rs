@@ -10,8 +10,9 @@ pub fn kind(input: &Input) -> Result<Kind> {
     let kind = input.format().kind;
     ensure!(
         matches!(kind, Kind::Int | Kind::Float),
-        "the input holds {} data, headers are int or float (sfdd type=int converts)",
-        kind.word()
+        "the input holds {} data, headers are int or float ({})",
+        kind.word(),
+        kind.to(Kind::Int)
     );
     Ok(kind)
 }

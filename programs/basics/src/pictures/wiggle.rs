@@ -186,7 +186,9 @@ fn clip(job: &Job, values: &[f32]) -> Result<f64> {
     }
     let clip = quantile(values.iter().map(|value| value.abs()), job.float("pclip")?);
     if clip == 0.0 {
-        job.warn(match values.iter().any(|value| value.is_finite()) {
+        let numbers = || values.iter().filter(|value| value.is_finite());
+        job.warn(match numbers().next().is_some() {
+            true if numbers().all(|value| *value == 0.0) => "the traces are drawn as straight lines: all values are 0",
             true => "the traces are drawn as straight lines: their values are 0 wherever pclip= looks; try pclip=100",
             false => "the traces are not drawn: none of the values is a number (NaN)",
         });

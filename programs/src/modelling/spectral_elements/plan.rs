@@ -29,7 +29,8 @@ pub struct Step {
 /// Refuses a time step above the bound, or warns of it; warns of sources whose waves are too short for the mesh.
 pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     let Bound { element, limit, .. } = run.setup().bound();
-    if run.dt > limit {
+    // As many digits as are printed.
+    if run.dt > limit * (1.0 + 1e-6) {
         let sentence = format!(
             "dt={} s is above {limit:.6e} s, up to which steps of this mesh are surely stable: element {element} around {} sets it",
             run.dt,
@@ -63,7 +64,9 @@ fn coarse<const D: usize>(run: &Run<D>, slow: usize, frequency: f64) -> String {
     let needed = (run.basis.degree() as f64 * times).ceil();
     let cure = match needed <= HIGHEST_DEGREE {
         true => {
-            format!("take degree={needed:.0}, refine the mesh {times:.1} times, or lower the frequency")
+            format!(
+                "take degree={needed:.0}, whose steps are shorter, refine the mesh {times:.1} times, or lower the frequency"
+            )
         }
         false => format!(
             "refine the mesh {times:.1} times or lower the frequency; degree={HIGHEST_DEGREE} would resolve {:.4} Hz",

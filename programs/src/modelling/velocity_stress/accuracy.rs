@@ -212,7 +212,7 @@ pub fn choose(
         allowed >= LEAST,
         "error={} over {path:.1} shortest wavelengths asks for speeds within {allowed:.1e}, and single precision keeps {LEAST:.0e}: give error={:.1e} or more, or a shorter path=",
         asked.error,
-        LEAST * path
+        up(LEAST * path)
     );
     let time = match asked.exact {
         true => 0.0,
@@ -272,7 +272,7 @@ pub fn choose(
 
 /// What `timing` says, with the reason of exact time where it comes of `error=`.
 pub fn of_time(job: &Job, timing: anyhow::Result<Timing>) -> anyhow::Result<Timing> {
-    match job.given("error") && !job.given("tdc") {
+    match job.given("error") {
         true => timing.context("error= takes exact time along, which tdc=n leaves out"),
         false => timing,
     }
@@ -293,6 +293,12 @@ fn cheapest(
     Ok(first)
 }
 
+/// Rounded up to two digits.
+fn up(x: f64) -> f64 {
+    let digit = 10f64.powi(x.log10().floor() as i32 - 1);
+    (x / digit * (1.0 - 1e-9)).ceil() * digit
+}
+
 /// Says what would be as exact as it is asked to be.
 fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f64, f64)) -> anyhow::Error {
     let given = match (asked.order, asked.family) {
@@ -310,6 +316,11 @@ fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f6
     let best = asked.candidates(points).into_iter();
     let best = best.map(|(order, family)| error(order, family, points));
     let best = best.fold(f64::INFINITY, f64::min) * path;
+    let wanted = best + (asked.error - left * path).max(0.0);
+    let more = match wanted.is_finite() {
+        true => format!(", or error={:.1e} or more", up(wanted)),
+        false => String::new(),
+    };
     let cure = asked.points_for(left).map_or_else(String::new, |least| {
         format!("a spacing of {:.4e} m or less, ", SURE * spacing * points / least)
     });
@@ -318,7 +329,7 @@ fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f6
         _ => "no order= and fd=, ",
     };
     anyhow!(
-        "error={}: with {points:.1} points per shortest wavelength phases are wrong by {best:.1e} periods after {path:.1} shortest wavelengths with {given}: take {cure}{other}a lower frequency, or error={best:.1e} or more",
+        "error={}: with {points:.1} points per shortest wavelength phases are wrong by {best:.1e} periods after {path:.1} shortest wavelengths with {given}: take {cure}{other}a lower frequency{more}",
         asked.error
     )
 }

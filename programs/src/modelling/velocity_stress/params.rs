@@ -85,7 +85,7 @@ Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is 
 has one component, which in rock, too, is minus the mean of the normal stresses: in 3-D -(lambda+2mu/3) div u and in 2-D, where two of them are known, -(lambda+mu) div u; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), which are those of the tensor, positive for \
 extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about y). \
 data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres around the receiver: the \
-displacements of the two ends of the gauge, taken along the fibre, differ by so much of its length. o3 is the time of the first record: velocities are known half a step later than stresses. Further quantities of the same run \
+displacements of the two ends of the gauge, taken along the fibre, differ by so much of its length. o3 is the time of the first record: velocities are known half a step before the stresses of the same record. Further quantities of the same run \
 go into files of their own, as in data=velocity pressure=p.rsf displacement=u.rsf, with the same bits as in a run of each. \
 dtout= resamples all of them to the same times, from 0 (the begin of the run) on; what is above the new Nyquist frequency is filtered out before, \
 and what is above 0.68 of it is weakened. \

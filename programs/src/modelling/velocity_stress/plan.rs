@@ -60,7 +60,7 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
         holds_at_jumps: true,
         cure: match contrast < LOWERED {
             true => {
-                "densities that differ as much as air and rock lower the limit of order=4 and 8: use order=2, or dt"
+                "densities that differ as much as air and rock lower the limit of order=4 and 8: use order=2 with a step that it takes, or dt"
             }
             false => "use dt",
         },

@@ -17,12 +17,12 @@ use std::ptr::{null, null_mut};
 pub struct Compiled {
     /// Machine code of one architecture.
     pub cubin: Vec<u8>,
-    /// What the compiler said; for [`Purpose::Report`] also what each kernel needs.
+    /// What the compiler said; with `verbose` also what each kernel needs.
     pub log: String,
 }
 
 impl Compiled {
-    /// What each kernel needs of a multiprocessor, in the order of the log; empty unless compiled for [`Purpose::Report`].
+    /// What each kernel needs of a multiprocessor, in the order of the log; empty unless compiled with `verbose`.
     pub fn resources(&self) -> Vec<Resources> {
         resources::read(&self.log)
     }
@@ -47,25 +47,13 @@ pub(super) fn options(architecture: u32) -> Vec<String> {
     ]
 }
 
-/// What a text is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Runs: the machine code alone.
-    Run,
-    /// Reports: the same machine code, and the log has the needs of each kernel.
-    Report,
-    /// Proof that it compiles: less than half the time, with few optimisations.
-    Proof,
-}
-
-/// Compiles a text for one architecture (90 for compute capability 9.0). An error holds the compiler's messages.
-pub fn compile(source: &Source, architecture: u32, purpose: Purpose) -> Result<Compiled, Error> {
+/// Compiles a text for one architecture (90 for compute capability 9.0); `verbose` puts the needs of each kernel into
+/// the log. An error holds the compiler's messages.
+pub fn compile(source: &Source, architecture: u32, verbose: bool) -> Result<Compiled, Error> {
     let compiler = find()?;
     let mut options = options(architecture);
-    match purpose {
-        Purpose::Run => {}
-        Purpose::Report => options.push("--ptxas-options=-v".to_string()),
-        Purpose::Proof => options.push("--Ofast-compile=max".to_string()),
+    if verbose {
+        options.push("--ptxas-options=-v".to_string());
     }
     let failure = |log: String| Error::Compile {
         text: source.name.clone(),

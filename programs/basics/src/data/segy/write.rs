@@ -45,7 +45,7 @@ with other values is corrected, with a warning. Delays that differ between trace
 whose delay is o1.\n\n\
 sou= and rec= make headers from the points of the modelling programs (x, z or x, y, z; z downwards; n3 counts shots): fldr, ep, tracf, \
 offset, sx, sy, gx, gy, sdepth, gelev, with the power of ten that keeps their digits in scalco and scalel. The traces are ordered by \
-shot, then by receiver: sfwindow < data.rsf n2=1 | sftransp | sfsegywrite sou=sou.rsf rec=rec.rsf does it, for one shot and for \
+shot, then by receiver: sftransp < data.rsf plane=13 | sfwindow n2=1 f2=0 | sfsegywrite sou=sou.rsf rec=rec.rsf does it, for one shot and for \
 several.\n\n\
 The textual header comes from hfile= (3200 letters, or up to 40 lines of up to 80), the binary one from bfile= (400 \
 bytes). Without these parameters, files named header and binary in the current folder are used if they have those \
