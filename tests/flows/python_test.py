@@ -214,7 +214,6 @@ class Runs(Scratch):
         with self.assertRaisesRegex(sifaka.ProgramError, "^sfvsfd2d-gpu: time step 1 s is unstable: the largest stable step") as caught:
             shot(dt=1)
         self.assertEqual((caught.exception.program, caught.exception.status), ("sfvsfd2d-gpu", 1))
-        # What failed leaves the result of before as it was.
         good = self.path("good.rsf")
         shot(out=good)
         with open(good, "rb") as file:

@@ -321,7 +321,7 @@ fn what_is_not_a_number_stands_out() {
     let desk = Desk::new();
     desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
     let (bytes, said) = desk.made("grey", "nan");
-    assert_eq!(Pixels::read(&bytes).inside(0.5, 0.5), [255, 0, 255], "{said}");
+    assert!(Pixels::read(&bytes).inside(0.5, 0.5) == [255, 0, 255] && said.contains("nothing to see"));
     desk.floats("nan", "n1=2 n2=1", &[1.0, f32::NAN]);
     assert!(desk.made("grey", "nan").1.contains("1 of 2 values"));
 }

@@ -18,8 +18,8 @@ pub fn refuse_low_quality(key: &str, factors: &[f32]) -> anyhow::Result<()> {
 /// Unevenness of the quality factor in its band from which it is told.
 const UNEVEN: f64 = 0.1;
 
-/// A quality factor as many rocks have.
-const USUAL: u32 = 50;
+/// A quality factor as many rocks have, by which a band is judged.
+pub const USUAL: f64 = 50.0;
 
 /// Warns of a quality factor that so many mechanisms do not keep constant over so wide a band; `cure` is what would
 /// help beside a narrower one.
@@ -31,7 +31,7 @@ pub fn uneven(job: &Job, law: &Law, (q, [low, high]): (f64, [f64; 2]), cure: &st
     let times = counted(law.times.len(), "relaxation time");
     // Where others are constant in this band, it is the loss that is too large.
     let of_its_own = |q: f64| Law::new(law.times.len(), [low, high], high, q).unevenness(q);
-    let least = (1..=USUAL).find(|usual| of_its_own(f64::from(*usual)) <= UNEVEN);
+    let least = (1..=USUAL as u32).find(|usual| of_its_own(f64::from(*usual)) <= UNEVEN);
     if let Some(least) = least {
         job.warn(&format!(
             "Q is wrong by up to {:.0} % between {low:.4} and {high:.4} Hz where it is {q}: {times} keep factors of {least} and more constant within {:.0} % in this band; such rock absorbs a wave within its length",

@@ -134,7 +134,7 @@ fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
     if found.count != run.steps.div_ceil(run.jdata) {
         return match (found.first, found.step) {
             (0.0, 1.0) => {
-                ". o3=0 d3=1 are what a header without times has: sfput o3= d3= gives data theirs".to_string()
+                ". Their header seems to have no times (o3=0 d3=1): sfput o3= d3= sets them".to_string()
             }
             _ => String::new(),
         };

@@ -196,7 +196,7 @@ impl Scale {
         let [all, odd] = samples.count();
         if samples.holds_numbers() && odd > 0 {
             job.warn(&format!(
-                "{odd} of {all} values are no numbers (NaN, or infinite): NaN is magenta"
+                "{odd} of {all} values are not finite, and NaN is drawn in magenta"
             ));
         }
         // The colours need a length that float32 can tell from bias.

@@ -140,6 +140,12 @@ pub fn of_step(dt: f64, limit: f64) -> &'static str {
     }
 }
 
+/// A positive number rounded up to so many digits, so that what a message advises is enough.
+pub fn up(x: f64, digits: i32) -> f64 {
+    let unit = 10f64.powi(x.log10().floor() as i32 + 1 - digits);
+    (x / unit * (1.0 - 1e-9)).ceil() * unit
+}
+
 /// Warns of a grid that is far finer than the waves.
 fn fine(job: &Job, points: f64) {
     if points > FINE && points.is_finite() {

@@ -1,6 +1,7 @@
 //! Layers inside absorbing sides that damp waves: a sponge, or perfectly matched layers.
 
 use super::advice;
+use crate::modelling::plan::up;
 use anyhow::bail;
 use kernels::mesh::Mesh;
 use kernels::methods::spectral_elements::{Lumping, Pml, Profile, Sponge};
@@ -74,7 +75,7 @@ two of P are enough"
         job.warn(&format!(
             "sponge={thickness} m is {wavelengths:.2} of the wavelength of P at {typical:.3} Hz: so thin a layer itself sends waves back, of a Ricker wavelet with this peak frequency 9 % of the largest wave at half a wavelength and 3 % at one; {}",
             match fastest / typical {
-                enough if 1.01 * enough < wide => format!("give {} m or more, or none", up(enough)),
+                enough if 1.01 * enough < wide => format!("give {} m or more, or none", up(enough, 3) as f32),
                 _ => "this mesh is too small for one: enlarge it, or give cpml= or none".to_string(),
             }
         ));
@@ -83,12 +84,6 @@ two of P are enough"
         thickness,
         left: job.double("left")?,
     }))
-}
-
-/// Rounded up to three digits.
-fn up(x: f64) -> f32 {
-    let digit = 10f64.powi(x.log10().floor() as i32 - 2);
-    ((x / digit).ceil() * digit) as f32
 }
 
 /// How `lumping=` says that the damping of absorbing sides enters the mass.

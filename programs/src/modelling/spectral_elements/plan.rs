@@ -29,7 +29,7 @@ pub struct Step {
 /// Refuses a time step above the bound, or warns of it; warns of sources whose waves are too short for the mesh.
 pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     let Bound { element, limit, .. } = run.setup().bound();
-    // As many digits as are printed.
+    // The limit is printed with seven digits, and a step that is copied from there is taken.
     if run.dt > limit * (1.0 + 1e-6) {
         let sentence = format!(
             "dt={} s is above {limit:.6e} s, up to which steps of this mesh are surely stable: element {element} around {} sets it",

@@ -3,7 +3,7 @@
 use super::medium::LOSSLESS;
 use crate::meshing::RawMesh;
 use crate::modelling::exact_time::Timing;
-use crate::modelling::losses::uneven;
+use crate::modelling::losses::{USUAL, uneven};
 use anyhow::bail;
 use kernels::medium::attenuation::Law;
 use kernels::medium::periods;
@@ -13,8 +13,6 @@ use rsf_io::Job;
 
 /// The lower end of the band of constant Q as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
-/// A quality factor as many have, by which a band is judged.
-const USUAL: f64 = 50.0;
 
 /// How relaxation times are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

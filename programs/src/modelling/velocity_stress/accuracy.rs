@@ -3,6 +3,7 @@
 
 use super::Run;
 use crate::modelling::exact_time::{ExactTime, Timing};
+use crate::modelling::plan::up;
 use anyhow::{Context, anyhow, ensure};
 use fourier::time_dispersion::early;
 use kernels::grid::minimax::{largest_error, minimax};
@@ -212,7 +213,7 @@ pub fn choose(
         allowed >= LEAST,
         "error={} over {path:.1} shortest wavelengths asks for speeds within {allowed:.1e}, and single precision keeps {LEAST:.0e}: give error={:.1e} or more, or a shorter path=",
         asked.error,
-        up(LEAST * path)
+        up(LEAST * path, 2)
     );
     let time = match asked.exact {
         true => 0.0,
@@ -293,12 +294,6 @@ fn cheapest(
     Ok(first)
 }
 
-/// Rounded up to two digits.
-fn up(x: f64) -> f64 {
-    let digit = 10f64.powi(x.log10().floor() as i32 - 1);
-    (x / digit * (1.0 - 1e-9)).ceil() * digit
-}
-
 /// Says what would be as exact as it is asked to be.
 fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f64, f64)) -> anyhow::Error {
     let given = match (asked.order, asked.family) {
@@ -318,7 +313,7 @@ fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f6
     let best = best.fold(f64::INFINITY, f64::min) * path;
     let wanted = best + (asked.error - left * path).max(0.0);
     let more = match wanted.is_finite() {
-        true => format!(", or error={:.1e} or more", up(wanted)),
+        true => format!(", or error={:.1e} or more", up(wanted, 2)),
         false => String::new(),
     };
     let cure = asked.points_for(left).map_or_else(String::new, |least| {
