@@ -1,11 +1,12 @@
 //! Speed of spectral elements: million element-steps a second, the best of several runs, in a box whose elements are all a
 //! little bent, with absorbing sides, a free surface, a source and receivers; on the processors of this machine, or with
 //! gpus=1 (2, ...) on GPUs, there with the bytes that a step must move and their share of the copy speed of the same run.
+//! gradient=y measures a gradient against forward runs of the same engine, all of its work counted, with memory=1 of what all steps take.
 //! With ranks=y each GPU is run by a rank of its own and halos go by messages from host to host, as between nodes: the exchange
 //! as programs have it, blocking, with nothing sent, without buffers (Komatitsch et al. 2010, figures 11 to 15).
 //!
 //! `cargo bench -p kernels --bench elements -- [threads=1] [gpus=0] [n=20,20,16 elements] [law=iso/full/loss/coarse/fluid] [points=y: constants of every point]
-//! [cpml=0: elements in perfectly matched layers along each side but the top, of straight elements then] [degree=4] [order=1: elements of 8 nodes, 2: of 27] [steps=80] [repeat=3] [jdata=10, ranks=n: on GPUs]`; several values
+//! [cpml=0: elements in perfectly matched layers along each side but the top, of straight elements then] [degree=4] [order=1: elements of 8 nodes, 2: of 27] [steps=80] [repeat=3] [jdata=10, ranks=n: on GPUs] [gradient=n memory=1]`; several values
 //! are separated by a slash.
 
 mod case;
@@ -16,215 +17,18 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use case::elements::Case;
 use case::{Nothing, Words, copy_speed};
 use kernels::device::cpu::Cpu;
 use kernels::device::cuda::{Cuda, probe};
-use kernels::mesh::step::{Law, Medium, steps};
-use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
-use kernels::methods::spectral_elements::{
-    Attenuation, Engine, Grain, Lumping, Pml, PointMedium, Quantity, Relaxation, Setup, Shot, Source,
-    Strength, gpu,
-};
+use kernels::methods::spectral_elements::adjoint::machine::Machine;
+use kernels::methods::spectral_elements::adjoint::{Adjoint, Parameters};
+use kernels::methods::spectral_elements::{Engine, Quantity, Shot, gpu};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::parallel::rank_halo::Overlap;
+use kernels::time_loop::reversal::CheckpointSchedule;
 use thread_ranks::{Capabilities, thread_ranks};
-
-/// A box of `counts` elements of 100 m, all sides but the top absorbing.
-fn mesh(counts: [usize; 3], order: Order, straight: bool) -> Mesh<3> {
-    let fine = if order == Order::Linear { 1 } else { 2 };
-    let sizes = counts.map(|n| fine * n + 1);
-    let split = |k: usize, n: [usize; 3]| [k % n[0], k / n[0] % n[1], k / n[0] / n[1]];
-    let node = |k: usize| {
-        let u = split(k, sizes).map(|i| i as f64 / fine as f64);
-        let bend = |c: usize| {
-            if straight {
-                0.7 * u[c]
-            } else {
-                u[(c + 1) % 3] + 0.7 * u[c]
-            }
-        };
-        std::array::from_fn(|c| 100.0 * u[c] + 8.0 * bend(c).sin())
-    };
-    let mut parts = Parts {
-        nodes: (0..sizes.iter().product()).map(node).collect(),
-        per_element: order.nodes::<3>(),
-        regions: vec![0; counts.iter().product()],
-        ..Parts::default()
-    };
-    for element in 0..parts.regions.len() {
-        let first = split(element, counts);
-        for corner in 0..parts.per_element {
-            let place = cell::place::<3>(corner);
-            let k: [usize; 3] = std::array::from_fn(|c| fine * first[c] + fine * usize::from(place[c]) / 2);
-            parts
-                .elements
-                .push((k[0] + sizes[0] * (k[1] + sizes[1] * k[2])) as i32);
-        }
-        for face in 1..cell::faces::<3>() {
-            let side = cell::face::<3>(face);
-            if first[side.axis] == if side.high { counts[side.axis] - 1 } else { 0 } {
-                parts.absorbing.push([element as i32, face as i32]);
-            }
-        }
-    }
-    Mesh::new(parts).expect("the box is sound")
-}
-
-/// The medium of a word.
-fn medium(word: &str) -> Option<Medium> {
-    let mut medium = Medium::isotropic(2300.0, 2800.0, if word == "fluid" { 0.0 } else { 1500.0 });
-    match word {
-        "iso" | "loss" | "coarse" | "fluid" => {}
-        "full" => {
-            let modulus = |speed: f64| 2300.0 * speed * speed;
-            let (p, s) = (modulus(2800.0), modulus(1500.0));
-            let mut table = [[p * 0.01; 6]; 6];
-            for i in 0..6 {
-                (0..3)
-                    .filter(|j| i < 3 && *j != i)
-                    .for_each(|j| table[i][j] = p - 2.0 * s);
-                table[i][i] = if i < 3 { p } else { s };
-            }
-            medium.law = Law::Anisotropic(Box::new(table));
-        }
-        _ => return None,
-    }
-    Some(medium)
-}
-
-const LOSS: Relaxation = Relaxation {
-    tau_stress: [0.477, 0.095, 0.019],
-    tau_shear: [0.563, 0.106, 0.0229],
-    tau_bulk: [0.513, 0.0998, 0.0206],
-    factors: [1.063, 1.026],
-};
-
-/// What is measured.
-struct Case {
-    mesh: Mesh<3>,
-    basis: Basis,
-    law: String,
-    medium: Medium,
-    points: bool,
-    pml: Option<Pml<3>>,
-    /// The element in the middle.
-    middle: usize,
-    dt: f64,
-    count: usize,
-}
-
-impl Case {
-    fn new(words: &Words, (law, degree): (&str, &str)) -> Self {
-        let numbers: Vec<usize> = words
-            .text("n", "20,20,16")
-            .split(',')
-            .map(|w| w.parse().expect("a number"))
-            .collect();
-        let order = match words.number("order", 1) {
-            1 => Order::Linear,
-            _ => Order::Quadratic,
-        };
-        let basis = Basis::new(degree.parse().expect("a number")).expect("degree= is 2 to 8");
-        let medium = medium(law).expect("law= is iso, full, loss, coarse or fluid");
-        // The elements of a small box are like those of a large one.
-        let layers = words.number("cpml", 0);
-        let small = mesh([12; 3], order, layers > 0);
-        let bound = steps(&small, &basis, std::slice::from_ref(&medium));
-        let mesh = mesh([numbers[0], numbers[1], numbers[2]], order, layers > 0);
-        let thickness = 100.0 * layers as f64;
-        let pml = (layers > 0).then(|| Pml::along_sides(&mesh, thickness).expect("flat sides"));
-        Self {
-            mesh,
-            pml,
-            middle: numbers[0] / 2 + numbers[0] * (numbers[1] / 2 + numbers[1] * (numbers[2] / 2)),
-            dt: 0.45 * bound.into_iter().fold(f64::INFINITY, f64::min),
-            law: law.into(),
-            count: words.number("steps", 80),
-            points: words.text("points", "n") == "y",
-            basis,
-            medium,
-        }
-    }
-
-    /// Where the mechanisms of attenuation are.
-    fn grain(&self) -> Option<Grain> {
-        match self.law.as_str() {
-            "loss" => Some(Grain::Fine),
-            "coarse" => Some(Grain::Coarse),
-            _ => None,
-        }
-    }
-
-    fn with<R>(&self, run: impl Fn(&Setup<3>) -> R) -> R {
-        let of_point = PointMedium {
-            medium: self.medium.clone(),
-            speeds: [2800.0, 1500.0],
-            loss: None,
-        };
-        let points =
-            |_: usize, _: usize, positions: &[[f64; 3]]| Some(vec![of_point.clone(); positions.len()]);
-        let source = Source {
-            at: self.mesh.centre(self.middle),
-            strength: Strength::Moment([[1e12, 0.0, 0.0], [0.0, 1e12, 0.0], [0.0, 0.0, 1e12]]),
-            history: vec![1.0; self.count],
-        };
-        run(&Setup {
-            mesh: &self.mesh,
-            basis: &self.basis,
-            media: std::slice::from_ref(&self.medium),
-            speeds: &[[2800.0, 1500.0]],
-            points: self.points.then_some(&points),
-            dt: self.dt,
-            relaxations: self.grain().map(|grain| Attenuation {
-                grain,
-                ..Attenuation::from(std::slice::from_ref(&LOSS))
-            }),
-            lumping: Lumping::Matrix,
-            sponge: None,
-            pml: self.pml.as_ref(),
-            sources: &[source],
-        })
-    }
-
-    fn speed(&self, seconds: f64) -> f64 {
-        (self.mesh.len() * self.count) as f64 / seconds / 1e6
-    }
-
-    /// Bytes that a step must move for an element of a large mesh: fields of the points that no other element has read,
-    /// numbers of all points, forces out and in (with tables of every point only those of points that elements share), places and
-    /// masses, geometry, memory variables; as elements.cu and nodes.cu count them.
-    fn bytes(&self) -> f64 {
-        let (along, degree) = (self.basis.len(), self.basis.degree());
-        let [all, inside, own] = [along.pow(3), (along - 2).pow(3), degree.pow(3)].map(|n| n as f64);
-        let components = if self.law == "fluid" { 1.0 } else { 3.0 };
-        let geometry = match self.mesh.order() {
-            Order::Linear => 21.0,
-            Order::Quadratic => 10.0 * all,
-        };
-        let tables = all + (all - inside) + 2.0 * (own - inside) + own + 1.0;
-        let at_once = self.law == "full" && self.points;
-        let forces = if at_once { all - inside } else { all };
-        let fields = components * (5.0 * own - inside + 2.0 * forces);
-        let loss = match self.law.as_str() {
-            // Accelerations of shared points, written and read; memory variables, too.
-            "loss" => 2.0 * (own - inside) * components + 2.0 * 18.0 * all,
-            "coarse" => 2.0 * 6.0 * all,
-            // The levels of a potential are read and written once more.
-            "fluid" => 5.0 * own,
-            _ => 0.0,
-        };
-        let constants = match self.law.as_str() {
-            _ if !self.points => 0.0,
-            "full" => 21.0,
-            "fluid" => 1.0,
-            // What mechanisms are times, too.
-            "loss" | "coarse" => 4.0,
-            _ => 2.0,
-        };
-        4.0 * (geometry + tables + fields + loss + constants * all)
-    }
-}
 
 /// Equal ranges of the elements, and what is recorded.
 fn shares(case: &Case, words: &Words, parts: usize) -> (Vec<Range<usize>>, Shot<3>) {
@@ -349,6 +153,86 @@ struct Speed {
     bytes: usize,
 }
 
+/// Times forward runs against gradients of an adjoint, which may take so many bytes beside it.
+fn against<M: Machine<3>>(
+    case: &Case,
+    words: &Words,
+    (mut adjoint, room, shot): (Adjoint<3, M>, usize, Shot<3>),
+    mut forward: impl FnMut(),
+) {
+    let ([state, step], steps) = (adjoint.sizes(), adjoint.steps());
+    let share: f64 = words.text("memory", "1").parse().expect("a number");
+    let all = 2 * state + (steps + 1) * step;
+    let memory = room.min((share * all as f64) as usize);
+    let schedule = CheckpointSchedule::choose(steps, [state, step], memory).expect("enough memory");
+    let mut gradient = || {
+        let made = case.with(|setup| {
+            adjoint
+                .gradient((setup, &shot), &schedule, Ok)
+                .map(|found| found.is_zero())
+        });
+        assert!(!made.expect("the shot runs"), "the gradient is zero");
+    };
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..words.number("repeat", 3) + 1 {
+        let begun = Instant::now();
+        forward();
+        times[0].push(begun.elapsed().as_secs_f64());
+        let begun = Instant::now();
+        gradient();
+        times[1].push(begun.elapsed().as_secs_f64());
+    }
+    // The first ones take memory from the system.
+    let best = times.map(|times| times[1..].iter().copied().fold(f64::INFINITY, f64::min));
+    println!(
+        "{} degree {} {} elements, {} steps: forward {:.2} ms a step, gradient {:.2}: {:.2} forward runs; {:.2} GB for the stored wavefield, {} checkpoints, {} steps computed again",
+        case.law,
+        case.basis.degree(),
+        case.mesh.len(),
+        case.count,
+        best[0] / case.count as f64 * 1e3,
+        best[1] / case.count as f64 * 1e3,
+        best[1] / best[0],
+        schedule.bytes([state, step]) as f64 / 1e9,
+        schedule.checkpoints,
+        schedule.extra(steps)
+    );
+}
+
+/// Gradients on the first of these GPUs, or on so many threads.
+fn gradients(case: &Case, words: &Words, devices: &[Arc<Cuda>], threads: usize) {
+    let (cuts, shot) = shares(case, words, 1);
+    let shot = Shot {
+        quantity: match case.law.as_str() {
+            "fluid" => Quantity::Pressure,
+            _ => Quantity::Velocity,
+        },
+        ..shot
+    };
+    let parameters = match case.law.as_str() {
+        "full" => Parameters::Constants,
+        _ => Parameters::Speeds,
+    };
+    let cpu = || Cpu::new(threads).expect("threads start");
+    if let Some(device) = devices.first() {
+        let group = case.with(|setup| gpu::subdomains(&devices[..1], setup, &shot, (&cuts, 0..1)));
+        let mut group = group.expect("the set-up is sound");
+        let adjoint = case.with(|setup| gpu::adjoint((device.clone(), cpu()), setup, &shot, parameters));
+        let adjoint = adjoint.expect("the set-up is sound");
+        let room = 0.95 * adjoint.free_bytes().expect("the GPU answers") as f64;
+        against(case, words, (adjoint, room as usize, shot.clone()), || {
+            group.run(&mut Nothing::default()).expect("the shot runs");
+        });
+        return;
+    }
+    let adjoint = case.with(|setup| Adjoint::new(cpu(), setup, &shot, parameters));
+    let engine = case.with(|setup| Engine::new(cpu(), setup));
+    let (adjoint, mut engine) = (adjoint.expect("sound"), engine.expect("sound"));
+    against(case, words, (adjoint, usize::MAX, shot), || {
+        (0..case.count).for_each(|_| engine.step());
+    });
+}
+
 /// Seconds of processors that this process has taken.
 fn busy() -> f64 {
     let mut time = libc::timespec {
@@ -399,6 +283,12 @@ fn main() {
     for law in each("law", "iso") {
         for degree in each("degree", "4") {
             let case = Case::new(&words, (&law, &degree));
+            if words.text("gradient", "n") == "y" {
+                for threads in each("threads", if gpus > 0 { "0" } else { "1" }) {
+                    gradients(&case, &words, &devices, threads.parse().expect("a number"));
+                }
+                continue;
+            }
             if gpus > 0 {
                 match words.text("ranks", "n").as_str() {
                     "y" => among_ranks(&case, &words, &devices),

@@ -61,6 +61,10 @@ macro_rules! on {
             elements::saved_runs_of_elements_go_on_anywhere
             elements::elements_that_grow_are_noticed
             elements::every_kernel_of_elements
+            element_gradients::gradients_of_elements_agree_with_the_processor
+            element_gradients::adjoints_of_elements_are_transposes
+            element_gradients::adjoints_of_elements_have_the_same_bits_in_any_memory
+            element_gradients::the_next_shot_of_elements_has_its_own_gradient
             watched::every_kernel
         }
     };

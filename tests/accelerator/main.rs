@@ -21,6 +21,7 @@ mod thread_ranks;
 mod chunks;
 mod classes;
 mod cuts;
+mod element_gradients;
 mod element_layers;
 mod elements;
 mod emulated;

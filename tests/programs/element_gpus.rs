@@ -3,6 +3,8 @@
 use crate::desk::Desk;
 use crate::fakes::Driver;
 use crate::gpus::{assert_refused, assert_says, on};
+use crate::real;
+use crate::shots::{magnitude, relative_difference};
 
 const LINE: &str =
     "sfsem2d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf m0=1e12 stf=ricker freq=5 nt=20 dt=0.0001 device=gpu";
@@ -46,4 +48,106 @@ fn meshes_run_on_gpus_that_hold_them() {
     let run = with("200000000", "ngpu=2 plan=y").expect("the fake was there a moment ago");
     assert_eq!(run.code, 0, "{run:?}");
     assert_says(&run, &["memory of GPUs: about"]);
+}
+
+/// Data of two shots over the box, and the line of their gradient.
+fn survey(desk: &Desk) -> String {
+    desk.dataset("sou.rsf", "n1=2 n2=1 n3=2", &[401.0, 303.0, 301.0, 403.0]);
+    desk.dataset("data.rsf", "n1=2 n2=2 n3=20 d3=0.0001 n4=2", &[1e-6; 160]);
+    "sfsemgrad2d-gpu < data.rsf mesh=box.rsf sou=sou.rsf rec=rec.rsf m0=1e12 stf=ricker freq=5 nt=20 dt=0.0001 verb=y".into()
+}
+
+#[test]
+fn gradients_on_meshes_run_on_gpus_that_hold_them() {
+    let desk = desk();
+    let line = survey(&desk);
+    let with = |bytes: &str, asked: &str| {
+        let line = format!("{line} device=gpu {asked} > gradient.rsf");
+        on(&desk, Driver::Fake, &[("FAKE_MEMORY", bytes)], &line)
+    };
+    let Some(run) = with("40000000", "") else {
+        return;
+    };
+    assert_refused(
+        &desk,
+        &run,
+        &[
+            "GPU 0 Fake 0 (90) has not enough memory for a gradient of 10000 elements: beside the run 0.0",
+            "device=cpu runs in the memory of the host",
+        ],
+    );
+    let with = |bytes, asked| with(bytes, asked).expect("the fake was there a moment ago");
+    let run = with("400000000", "");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_says(
+        &run,
+        &[
+            "GPU 0 Fake 0 (90)",
+            "memory of the GPU: 0.",
+            "21 of 21 steps at a time",
+            "no step is computed again",
+            "shot 2 of 2",
+        ],
+    );
+    let run = with("400000000", "memory=0.02");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_says(&run, &["steps are computed again"]);
+    let run = with("400000000", "gpu=0,1");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_says(&run, &["the first of 2 groups"]);
+    let run = with("400000000", "gpu=0 groups=2");
+    assert_refused(
+        &desk,
+        &run,
+        &["groups=2", "run there one at a time", "leave out groups="],
+    );
+}
+
+#[test]
+fn linearised_runs_on_meshes_say_that_they_take_no_gpu() {
+    let desk = desk();
+    desk.dataset("change.rsf", "n1=1 n2=3", &[30.0, 20.0, 10.0]);
+    let line = "sfsemborn2d-gpu < change.rsf mesh=box.rsf sou=sou.rsf rec=rec.rsf m0=1e12 stf=ricker freq=5 nt=20 dt=0.0001";
+    let run = |asked: &str| {
+        let line = format!("{line} {asked} > born.rsf");
+        on(&desk, Driver::Fake, &[("FAKE_MEMORY", "400000000")], &line)
+    };
+    let Some(refused) = run("device=gpu") else {
+        return;
+    };
+    assert_refused(&desk, &refused, &["adj=n runs on processors", "leave them out"]);
+    let taken = run("").expect("the fake was there a moment ago");
+    assert_eq!(taken.code, 0, "{taken:?}");
+    magnitude(desk.read("born.rsf"));
+}
+
+#[test]
+fn gradients_on_meshes_agree_on_real_gpus_with_processors() {
+    if real::gpus("gradients on meshes on real GPUs") == 0 {
+        return;
+    }
+    let desk = desk();
+    let line = survey(&desk).replace("nt=20", "nt=400 data=displacement");
+    let line = line
+        .replace("dt=0.0001", "dt=0.0006")
+        .replace("data.rsf", "true.rsf");
+    let model = line.replace("sfsemgrad2d-gpu < true.rsf", "sfsem2d-gpu");
+    for command in [
+        format!("{model} device=cpu > records.rsf"),
+        "sfscale < records.rsf rscale=0.9 > true.rsf".into(),
+        format!("{line} device=cpu misfit=a.rsf sougrad=sa.rsf > cpu.rsf"),
+        format!("{line} device=gpu misfit=b.rsf sougrad=sb.rsf > gpu.rsf"),
+        format!("{line} device=gpu memory=0.05 misfit=b.rsf > again.rsf"),
+    ] {
+        let run = desk.sh(&command);
+        assert_eq!(run.code, 0, "{run:?}");
+    }
+    for [cpu, gpu] in [["cpu.rsf", "gpu.rsf"], ["a.rsf", "b.rsf"], ["sa.rsf", "sb.rsf"]] {
+        let (cpu, gpu) = (desk.read(cpu), desk.read(gpu));
+        magnitude(cpu.clone());
+        let apart = relative_difference(&gpu, &cpu);
+        println!("{apart:.1e}");
+        assert!(apart < 1e-4, "{apart:.1e}");
+    }
+    assert_eq!(desk.read("gpu.rsf"), desk.read("again.rsf"));
 }

@@ -16,6 +16,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub mod elements;
+
 /// Takes the records and forgets them.
 #[derive(Default)]
 pub struct Nothing(pub f64);

@@ -58,23 +58,20 @@ impl<const D: usize> Engine<D> {
     }
 }
 
-/// Makes the engine of the first shot, and turns it to each further one. On processors it keeps all but sources, receivers and
-/// fields; on GPUs it is made anew.
+/// Makes the engine of the first shot, and turns it to each further one, which keeps all but sources, receivers and fields.
 pub fn again<const D: usize>(
     run: &Run<D>,
     on: Resources<'_>,
     engine: &mut Option<Engine<D>>,
 ) -> anyhow::Result<bool> {
-    if let Some(Engine {
-        machine: Machine::Cpu(group),
-        ..
-    }) = engine
-    {
-        spectral_elements::next_shot(group, &run.setup(), &run.shot)?;
+    if let Some(engine) = engine {
+        let (setup, shot) = (run.setup(), &run.shot);
+        match &mut engine.machine {
+            Machine::Cpu(group) => spectral_elements::next_shot(group, &setup, shot)?,
+            Machine::Gpu(group) => gpu::next_shot(group, &setup, shot)?,
+        }
         return Ok(false);
     }
-    // Its memory is needed.
-    *engine = None;
     *engine = Some(Engine::new(run, on)?);
     Ok(true)
 }

@@ -1,8 +1,11 @@
 //! From sums of products of the wavefields to derivatives by parameters, and from the points of elements to regions and grids.
 
+use rayon::prelude::*;
+
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
-use super::correlate::{PRODUCTS, Products};
+use super::correlate::PRODUCTS;
+use super::machine::Machine;
 use super::parameters::{LossChain, Parameters, impedances, means, media};
 use super::{Adjoint, Setup};
 use crate::Error;
@@ -19,14 +22,15 @@ pub struct Gradient<const D: usize> {
     points: usize,
 }
 
-impl<const D: usize> Adjoint<D> {
-    /// The derivatives by the parameters of all points, of the sums of all steps, which begin anew.
-    pub(super) fn chained(&mut self, setup: &Setup<D>) -> Gradient<D> {
+impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
+    /// The derivatives by the parameters of all points, of the sums of all steps.
+    pub(super) fn chained(&self, setup: &Setup<D>) -> Gradient<D> {
         let (table, points) = (&self.table, self.table.points());
         let (parameters, sponge) = (self.parameters, Damping::new(setup, table));
         let media = media(setup, table);
         let mut values = vec![0.0; media.len() * parameters.count()];
-        for element in 0..setup.mesh.len() {
+        let of_element = |(element, values): (usize, &mut [f64])| {
+            let mut sums = Vec::new();
             let nodes = setup.mesh.coordinates(element);
             let (own, contents) = (table.element(&nodes), setup.contents(element, table));
             let in_sponge = sponge
@@ -39,12 +43,9 @@ impl<const D: usize> Adjoint<D> {
                 };
                 let volume = weight * own.determinant[local] / self.scale;
                 let at = element * points + local;
-                let sums: Vec<f64> = self
-                    .summed(element, local)
-                    .iter()
-                    .map(|sum| volume * sum)
-                    .collect();
-                let own = &mut values[at * parameters.count()..][..parameters.count()];
+                self.machine.products(element, local, &mut sums);
+                sums.iter_mut().for_each(|sum| *sum *= volume);
+                let own = &mut values[local * parameters.count()..][..parameters.count()];
                 let law = &contents.medium(local).law;
                 let by_speeds = match (law, parameters) {
                     (Law::Fluid(_), _) => of_fluid(media[at], strength, &sums),
@@ -71,11 +72,11 @@ impl<const D: usize> Adjoint<D> {
                     }
                 }
             }
-        }
-        self.add_faces(&mut values, &media, setup.points.is_some());
+        };
+        let elements = values.par_chunks_mut(points * parameters.count()).enumerate();
+        self.machine.cpu().install(|| elements.for_each(of_element));
+        self.add_faces(&mut values, &media, setup);
         self.add_sources(&mut values, &media);
-        self.products.iter_mut().for_each(Products::clear);
-        self.face_sums.fill([0.0; 2]);
         Gradient {
             values,
             parameters,
@@ -83,32 +84,22 @@ impl<const D: usize> Adjoint<D> {
         }
     }
 
-    /// The sums of products of a point of an element.
-    fn summed(&self, element: usize, local: usize) -> &[f64] {
-        let (engine, [solid, fluid]) = (&self.engine, &self.products);
-        let of_fluid = || engine.fluid.as_ref()?.homes.find(element);
-        match engine.homes.find(element) {
-            Some(home) => solid.at(home, local),
-            None => of_fluid().map_or(&[], |home| fluid.at(home, local)),
-        }
-    }
-
     /// Adds what absorbing faces give.
-    fn add_faces(&self, values: &mut [f64], media: &[[f64; 3]], on_a_grid: bool) {
+    fn add_faces(&self, values: &mut [f64], media: &[[f64; 3]], setup: &Setup<D>) {
         let (points, count) = (self.table.points(), self.parameters.count());
-        for (p, [along, across]) in self.faces.iter().zip(&self.face_sums) {
+        for (p, [along, across]) in self.faces.iter().zip(self.machine.face_sums()) {
             let at = p.element as usize * points + p.local as usize;
             let [vp, vs, density] = media[at];
             let own = &mut values[at * count..][..count];
             let area = p.admittance * density * vp / self.scale;
-            if self.engine.homes.find(p.element as usize).is_none() {
+            if setup.is_fluid(p.element as usize) {
                 let of = -area * along / (density * vp);
                 add::<D>(self.parameters, ([of / vp, 0.0, of / density], media[at]), own);
                 continue;
             }
             let of = [-area * along, -area * across];
             if self.parameters == Parameters::Constants {
-                let slopes = impedances::<D>(on_a_grid, media[at]);
+                let slopes = impedances::<D>(setup.points.is_some(), media[at]);
                 for (k, own) in own.iter_mut().enumerate() {
                     *own += of[0] * slopes[0][k] + of[1] * slopes[1][k];
                 }
@@ -121,19 +112,15 @@ impl<const D: usize> Adjoint<D> {
 
     /// Adds what sources in fluids give, whose strength is their moment over the bulk modulus.
     fn add_sources(&self, values: &mut [f64], media: &[[f64; 3]]) {
-        let Some(fluid) = &self.engine.fluid else { return };
         let (points, count) = (self.table.points(), self.parameters.count());
-        let blocks = fluid.blocks.iter().zip(&fluid.sources).zip(&self.source_sums);
-        for ((block, sources), sums) in blocks {
-            for (source, sums) in sources.iter().zip(sums) {
-                let first = block.elements[source.lane] as usize * points;
-                for (local, ([weight], sum)) in source.weights.iter().zip(sums).enumerate() {
-                    // The weight is minus the moment over the modulus: by one over the modulus, times the derivative of that.
-                    let of = f64::from(*weight) * sum / self.scale;
-                    let medium @ [vp, _, density] = media[first + local];
-                    let own = &mut values[(first + local) * count..][..count];
-                    add::<D>(self.parameters, ([2.0 * of / vp, 0.0, of / density], medium), own);
-                }
+        for source in &self.in_fluids {
+            let first = source.element as usize * points;
+            for (local, (weight, sum)) in source.weights.iter().zip(&source.sums).enumerate() {
+                // The weight is minus the moment over the modulus: by one over the modulus, times the derivative of that.
+                let of = f64::from(*weight) * sum / self.scale;
+                let medium @ [vp, _, density] = media[first + local];
+                let own = &mut values[(first + local) * count..][..count];
+                add::<D>(self.parameters, ([2.0 * of / vp, 0.0, of / density], medium), own);
             }
         }
     }

@@ -23,7 +23,7 @@ pub(super) const LOSSY: usize = 6;
 
 /// Products of a point of a solid for derivatives by the constants of Voigt's matrix: behind the first two those of strains, whose shears
 /// are twice those of the tensor, in the order of the upper triangle; off the diagonal the sum of both orders.
-pub(super) const CONSTANTS: usize = 2 + 21;
+pub(in super::super) const CONSTANTS: usize = 2 + 21;
 
 /// Sums of products at all points of some blocks.
 pub(super) struct Products {

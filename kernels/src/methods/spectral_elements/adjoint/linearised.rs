@@ -18,6 +18,7 @@ use super::super::media::Contents;
 use super::super::sampling::{Lattice, Sampling};
 use super::super::shape::Tables;
 use super::super::sponge::Damping;
+use super::machine::Machine;
 use super::parameters::{LossChain, Parameters, impedances, means, media};
 use super::scattering::{InSolid, inertia};
 use super::state::{Sources, State};
@@ -147,7 +148,7 @@ struct Scattering<const D: usize> {
 impl<const D: usize> Scattering<D> {
     /// Zeros.
     fn none(of: &Adjoint<D>, setup: &Setup<D>, change: &Change<D>) -> Self {
-        let (engine, points) = (&of.engine, of.table.points());
+        let (engine, points) = (&of.machine.engine, of.table.points());
         let blocks = engine.fluid.as_ref().map_or(&[][..], |fluid| &fluid.blocks);
         Self {
             moduli: vec![
@@ -168,7 +169,7 @@ impl<const D: usize> Scattering<D> {
     }
 
     fn new(of: &Adjoint<D>, setup: &Setup<D>, change: &Change<D>) -> Self {
-        let (engine, table, points) = (&of.engine, &of.table, of.table.points());
+        let (engine, table, points) = (&of.machine.engine, &of.table, of.table.points());
         let mut own = Self::none(of, setup, change);
         let media = media(setup, table);
         let sponge = Damping::new(setup, table);
@@ -256,7 +257,7 @@ fn faces<const D: usize>(
     change: &Change<D>,
     media: &[[f64; 3]],
 ) -> Vec<FaceChange<D>> {
-    let (engine, points) = (&of.engine, of.table.points());
+    let (engine, points) = (&of.machine.engine, of.table.points());
     let of_face = |p: &FacePoint<D>| {
         let at = p.element as usize * points + p.local as usize;
         let ([vp, vs, density], [by_p, by_s, by_density]) = (media[at], change.speeds[at]);
@@ -318,43 +319,43 @@ impl<const D: usize> Adjoint<D> {
         }
         let scattering = Scattering::new(self, setup, change);
         let mut sources = self.changed_sources(setup, change);
-        State::rest(&self.engine).swap(&mut self.engine);
-        let mut state = State::rest(&self.engine);
+        State::rest(&self.machine.engine).swap(&mut self.machine.engine);
+        let mut state = State::rest(&self.machine.engine);
         let mut added = Added {
             solid: vec![[0.0; D]; scattering.masses[0].len()],
             fluid: vec![[0.0; 1]; scattering.masses[1].len()],
         };
-        let memories = self.engine.memories.iter().flatten();
+        let memories = self.machine.engine.memories.iter().flatten();
         let follows_before = memories.clone().any(|memory| !memory.follows_now());
         let (mut before, mut records) = (Vec::new(), Vec::new());
         for step in 0..shot.nt {
             if follows_before {
-                before.clone_from(&self.engine.acceleration);
+                before.clone_from(&self.machine.engine.acceleration);
             }
-            self.engine.step();
-            let engine = &self.engine;
+            self.machine.engine.step();
+            let engine = &self.machine.engine;
             engine.scattered((&scattering, &before, &mut added));
             scattering
                 .faces
                 .iter()
                 .for_each(|face| face.add(engine, &mut added));
-            state.swap(&mut self.engine);
-            sources.swap(&mut self.engine);
-            self.engine.step_with(&added.solid, &added.fluid);
+            state.swap(&mut self.machine.engine);
+            sources.swap(&mut self.machine.engine);
+            self.machine.engine.step_with(&added.solid, &added.fluid);
             let searches = step.is_multiple_of(shot.jcheck.max(1)) || step + 1 == shot.nt;
-            if searches && self.engine.first_non_finite()?.is_some() {
+            if searches && self.machine.engine.first_non_finite()?.is_some() {
                 return Err(Error::setup(format!(
                     "the linearised wavefield is no longer finite at step {step}: the time step {} s or the change of the medium is probably too large",
-                    self.engine.dt
+                    self.machine.engine.dt
                 )));
             }
             if step.is_multiple_of(shot.jdata) {
                 let from = records.len();
                 records.resize(from + self.values, 0.0);
-                self.engine.traces(&mut records[from..])?;
+                self.machine.engine.traces(&mut records[from..])?;
             }
-            sources.swap(&mut self.engine);
-            state.swap(&mut self.engine);
+            sources.swap(&mut self.machine.engine);
+            state.swap(&mut self.machine.engine);
         }
         Ok(records)
     }
@@ -362,16 +363,21 @@ impl<const D: usize> Adjoint<D> {
     /// Bytes of a linearised run: the engine, the second wavefield, and the change.
     pub fn linearised_bytes(&self) -> usize {
         let (points, count) = (self.table.points(), self.parameters.count());
-        let fluids = self.engine.fluid.as_ref().map_or(0, |fluid| fluid.blocks.len());
-        let solid = self.engine.blocks.len() * points * LANES * (4 * (count - 1) + 8 + 4 * D);
+        let fluids = self
+            .machine
+            .engine
+            .fluid
+            .as_ref()
+            .map_or(0, |fluid| fluid.blocks.len());
+        let solid = self.machine.engine.blocks.len() * points * LANES * (4 * (count - 1) + 8 + 4 * D);
         let fluid = fluids * points * LANES * 16;
         let change = self.elements * points * (8 * count + 2 * size_of::<[f64; 3]>());
-        self.engine.bytes() + self.sizes()[0] + solid + fluid + change
+        self.machine.engine.bytes() + Machine::sizes(&self.machine)[0] + solid + fluid + change
     }
 
     /// The sources of the second run: sources in fluids act there by the change of the bulk modulus.
     fn changed_sources(&self, setup: &Setup<D>, change: &Change<D>) -> Sources<D> {
-        let engine = &self.engine;
+        let engine = &self.machine.engine;
         let (table, points) = (&self.table, self.table.points());
         let mut sources = Sources {
             solid: vec![Vec::new(); engine.blocks.len()],

@@ -33,101 +33,164 @@
 //! The products are summed in single precision. The adjoint sources are therefore scaled by a power of two, so that the products are far
 //! from its limits whatever the strength of the sources.
 
+mod blocks;
 mod chain;
-mod correlate;
+pub(super) mod correlate;
 mod linearised;
+pub mod machine;
 mod parameters;
+mod processors;
 mod scattering;
 mod sources;
 mod state;
-mod sweep;
 mod unsupported;
-
-use std::sync::Arc;
 
 use super::boundary::{FacePoint, face_points};
 use super::cut::Cut;
-use super::points::{Placed, Quantity};
+use super::points::{Quantity, weights_in_fluid};
 use super::{Engine, Setup, Shot, Source, Strength};
 use crate::Error;
 use crate::device::cpu::Cpu;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Locator, Place};
-use crate::time_loop::Sampler;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 pub use chain::{Gradient, covers};
-use correlate::{CONSTANTS, LOSSY, PRODUCTS, Products};
+use correlate::{CONSTANTS, LOSSY, PRODUCTS};
 pub use linearised::Change;
+use machine::Machine;
 pub use parameters::Parameters;
+pub use processors::Processors;
 use sources::Probes;
 pub use sources::SourceGradient;
-use state::{Kept, Sources, State};
 pub use unsupported::{Unsupported, unsupported};
 
 /// Steps whose products are summed in single precision before they are added to sums in double precision.
-const TOGETHER: usize = 32;
+pub(super) const TOGETHER: usize = 32;
+
+/// Products of a point of a solid and of a fluid, as `correlate.rs` lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Widths {
+    pub(super) solid: usize,
+    pub(super) fluid: usize,
+}
+
+impl Widths {
+    fn of<const D: usize>(setup: &Setup<D>, parameters: Parameters) -> Self {
+        Self {
+            solid: match parameters {
+                Parameters::Constants => CONSTANTS,
+                _ if setup.relaxations.is_some() => LOSSY,
+                _ => PRODUCTS,
+            },
+            fluid: PRODUCTS,
+        }
+    }
+}
 
 /// The forward and the adjoint run of one shot, for the gradient of a misfit of its records.
-pub struct Adjoint<const D: usize> {
+pub struct Adjoint<const D: usize, M = Processors<D>> {
     parameters: Parameters,
     /// Steps of the shot, numbers of a record, elements.
     nt: usize,
     values: usize,
     elements: usize,
     table: Tabulated<D>,
-    engine: Engine<D>,
     faces: Vec<FacePoint<D>>,
-    /// Of solids and of fluids.
-    products: [Products; 2],
-    /// Of the points of absorbing faces: along the normal and across it; of a fluid the first alone.
-    face_sums: Vec<[f64; 2]>,
-    /// Of the sources in fluids at every point of their element: `[block][source][point]`.
-    source_sums: Vec<Vec<Vec<f64>>>,
-    /// Of the sources, where they are asked for.
+    /// The sources in fluids.
+    in_fluids: Vec<InFluid>,
+    /// Of the sources, where their derivatives are asked for.
     probes: Option<Probes<D>>,
-    /// The largest displacement (m) and pressure (Pa) that were met in the forward run.
-    largest: [f32; 2],
+    /// The time step, s.
+    dt: f64,
     /// By what the adjoint sources are multiplied, a power of two.
     scale: f64,
+    pub(super) machine: M,
+}
+
+/// A source in a fluid, at the points of its element.
+struct InFluid {
+    element: u32,
+    /// Minus its moment over the bulk modulus.
+    weights: Vec<f32>,
+    history: Vec<f32>,
+    /// Of its history with the second derivative of the adjoint potential.
+    sums: Vec<f64>,
+}
+
+impl InFluid {
+    /// Those of a shot.
+    fn of<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>) -> Result<Vec<Self>, Error> {
+        let locator = Locator::new(setup.mesh);
+        let mut all = Vec::new();
+        for (number, source) in setup.sources.iter().enumerate() {
+            let found = locator.locate(&format!("source {}", number + 1), source.at)?;
+            let Strength::Moment(moment) = &source.strength else {
+                continue;
+            };
+            if !setup.is_fluid(found.element) {
+                continue;
+            }
+            let mean = (0..D).map(|c| moment[c][c]).sum::<f64>() / D as f64;
+            let weights = weights_in_fluid(setup, table, &found, mean).into_iter();
+            all.push(Self {
+                element: found.element as u32,
+                weights: weights.map(|[w]| w as f32).collect(),
+                history: source.history.clone(),
+                sums: vec![0.0; table.points()],
+            });
+        }
+        Ok(all)
+    }
+
+    /// Adds the product of a step, where the second derivative of the adjoint potential has these values.
+    fn add(&mut self, step: usize, second: &[f32]) {
+        let Some(now) = self.history.get(step) else {
+            return;
+        };
+        for (sum, second) in self.sums.iter_mut().zip(second) {
+            *sum += f64::from(*now) * f64::from(*second);
+        }
+    }
 }
 
 impl<const D: usize> Adjoint<D> {
-    /// Prepares a shot over solids and fluids, for derivatives by these parameters.
+    /// Prepares a shot over solids and fluids on processors, for derivatives by these parameters.
     ///
     /// # Errors
     /// What [`unsupported`] names; no receivers; a source or receiver outside of the mesh.
     pub fn new(cpu: Cpu, setup: &Setup<D>, shot: &Shot<D>, parameters: Parameters) -> Result<Self, Error> {
+        Self::on(setup, shot, parameters, |faces, widths| {
+            Processors::new(cpu, setup, shot, (faces.to_vec(), widths))
+        })
+    }
+}
+
+impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
+    /// The same on a machine, which is made for these points of absorbing faces.
+    pub(super) fn on(
+        setup: &Setup<D>,
+        shot: &Shot<D>,
+        parameters: Parameters,
+        machine: impl FnOnce(&[FacePoint<D>], Widths) -> Result<M, Error>,
+    ) -> Result<Self, Error> {
         check(setup, shot, parameters)?;
-        let cut = Cut::new(setup, std::slice::from_ref(&(0..setup.mesh.len())))?;
-        let locator = Locator::new(setup.mesh);
-        let engine = Engine::part(Arc::new(cpu), setup, shot, (&cut, &locator, 0))?;
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
+        let cut = Cut::new(setup, std::slice::from_ref(&(0..setup.mesh.len())))?;
         let faces = face_points(setup, &cut.share(0), &table);
-        let blocks = [
-            engine.blocks.len(),
-            engine.fluid.as_ref().map_or(0, |f| f.blocks.len()),
-        ];
-        check_receivers(&engine, shot)?;
-        let widths = match parameters {
-            Parameters::Constants => [CONSTANTS, PRODUCTS],
-            _ if setup.relaxations.is_some() => [LOSSY, PRODUCTS],
-            _ => [PRODUCTS; 2],
-        };
-        let products = |k: usize| Products::new(blocks[k], table.points(), widths[k]);
+        let machine = machine(&faces, Widths::of(setup, parameters))?;
+        check_receivers(&machine, shot)?;
         Ok(Self {
-            products: [products(0), products(1)],
             parameters,
-            face_sums: vec![[0.0; 2]; faces.len()],
-            source_sums: Vec::new(),
+            in_fluids: InFluid::of(setup, &table)?,
             probes: None,
-            largest: [0.0; 2],
+            dt: setup.dt,
             scale: 1.0,
             nt: shot.nt,
             values: shot.receivers.len() * shot.quantity.components(D),
             elements: setup.mesh.len(),
             table,
-            engine,
             faces,
+            machine,
         })
     }
 
@@ -138,27 +201,27 @@ impl<const D: usize> Adjoint<D> {
     pub fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
         check(setup, shot, self.parameters)?;
         self.values = shot.receivers.len() * shot.quantity.components(D);
-        self.engine.next_shot(setup, shot, &Locator::new(setup.mesh))?;
-        check_receivers(&self.engine, shot)
+        self.machine.next_shot(setup, shot)?;
+        self.in_fluids = InFluid::of(setup, &self.table)?;
+        check_receivers(&self.machine, shot)
     }
 
     /// Bytes of a checkpoint and of a recorded step, as a [`CheckpointSchedule`] asks for them.
     pub fn sizes(&self) -> [usize; 2] {
-        [State::bytes(&self.engine), Kept::bytes(&self.engine)]
+        self.machine.sizes()
     }
 
-    /// Bytes beside those: the engine, the adjoint wavefield with its sources, sums, and the gradient at all points.
-    pub fn bytes(&self) -> usize {
+    /// Bytes beside those of the machine's memory: the engine, the adjoint wavefield, sums.
+    pub fn machine_bytes(&self) -> usize {
+        self.machine.bytes()
+    }
+
+    /// Bytes of the host's memory, where the machine has another: sources of the adjoint run, and the gradient at all points.
+    pub fn host_bytes(&self) -> usize {
         let points = self.elements * self.table.points();
         let gradients = 2 * points * (self.parameters.count() + 3) * size_of::<f64>();
         let histories = 2 * self.values * self.steps() * size_of::<f32>();
-        let faces = size_of_val(&self.faces[..]) + size_of_val(&self.face_sums[..]);
-        self.engine.bytes()
-            + self.sizes()[0]
-            + self.products.iter().map(Products::bytes).sum::<usize>()
-            + gradients
-            + histories
-            + faces
+        gradients + histories
     }
 
     /// Steps that are run: records of velocity and acceleration know the step behind the last one.
@@ -177,45 +240,33 @@ impl<const D: usize> Adjoint<D> {
         schedule: &CheckpointSchedule,
         judge: impl FnOnce(Vec<f32>) -> Result<Vec<f32>, Error>,
     ) -> Result<Gradient<D>, Error> {
-        let steps = self.steps();
         let mut judge = Some(judge);
-        let (mut records, mut seen) = (Vec::new(), 0);
-        self.largest = [0.0; 2];
-        let fluid = self.engine.fluid.as_ref();
-        self.source_sums = fluid.map_or_else(Vec::new, |fluid| {
-            let zeros = |source: &Placed<1>| vec![0.0; source.weights.len()];
-            let of_block = |all: &Vec<Placed<1>>| all.iter().map(zeros).collect();
-            fluid.sources.iter().map(of_block).collect()
-        });
-        let mut marks: Vec<State<D>> = Vec::new();
-        let (mut tape, mut first) = (Vec::<Kept<D>>::new(), 0);
-        let mut back: Option<(State<D>, Sources<D>)> = None;
-        for action in schedule.actions(steps) {
+        let (mut records, mut run, mut first) = (Vec::new(), 0, 0);
+        self.in_fluids.iter_mut().for_each(|source| source.sums.fill(0.0));
+        let in_fluids = self.in_fluids.iter().map(|source| (source.element, true));
+        let probed = self.probes.iter().flat_map(Probes::elements);
+        self.machine.watch(&in_fluids.chain(probed).collect::<Vec<_>>())?;
+        self.machine.begin()?;
+        for action in schedule.actions(self.steps()) {
             match action {
-                Action::Restore(mark) => {
-                    marks.truncate(mark);
-                    let state = marks.last().cloned();
-                    let mut state = state.unwrap_or_else(|| State::rest(&self.engine));
-                    state.swap(&mut self.engine);
-                }
-                Action::Save(_) => marks.push(State::of(&self.engine)),
+                Action::Restore(mark) => self.machine.restore(mark)?,
+                Action::Save(_) => self.machine.save()?,
                 Action::Advance(range) => {
                     for step in range {
-                        self.engine.step();
-                        self.record(step, shot, (&mut seen, &mut records))?;
+                        self.machine.step(None)?;
+                        self.record(step, shot, (&mut run, &mut records))?;
                     }
                 }
                 Action::Record(range) => {
                     first = range.start;
-                    tape.resize(tape.len().max(range.len()), Kept::default());
                     for step in range {
-                        self.engine.step();
-                        self.record(step, shot, (&mut seen, &mut records))?;
-                        tape[step - first].take(&self.engine);
+                        self.machine.step(Some(step - first))?;
+                        self.record(step, shot, (&mut run, &mut records))?;
                     }
                 }
                 Action::Reverse(range) => {
                     if let Some(judge) = judge.take() {
+                        self.machine.finish_records(&mut records)?;
                         let count = records.len();
                         let residual = judge(std::mem::take(&mut records))?;
                         if residual.len() != count {
@@ -224,20 +275,13 @@ impl<const D: usize> Adjoint<D> {
                                 residual.len()
                             )));
                         }
-                        back = Some(self.back(&residual, setup, shot)?);
+                        self.turn(&residual, setup, shot)?;
                     }
-                    let Some((state, sources)) = &mut back else {
-                        continue;
-                    };
-                    state.swap(&mut self.engine);
-                    sources.swap(&mut self.engine);
-                    self.sweep((&tape, first), (range, &sources.fluid), setup.sources)?;
-                    sources.swap(&mut self.engine);
-                    state.swap(&mut self.engine);
+                    self.back(range, first, setup.sources)?;
                 }
             }
         }
-        self.products.iter_mut().for_each(Products::flush);
+        self.machine.finish()?;
         Ok(self.chained(setup))
     }
 
@@ -251,7 +295,7 @@ impl<const D: usize> Adjoint<D> {
         schedule: &CheckpointSchedule,
         judge: impl FnOnce(Vec<f32>) -> Result<Vec<f32>, Error>,
     ) -> Result<(Gradient<D>, Vec<SourceGradient<D>>), Error> {
-        self.probes = Some(Probes::new(self, setup)?);
+        self.probes = Some(Probes::new(&self.table, setup)?);
         let gradient = self.gradient((setup, shot), schedule, judge);
         let sources = self.probes.take().map(|probes| probes.finished(setup.sources));
         Ok((gradient?, sources.unwrap_or_default()))
@@ -262,41 +306,30 @@ impl<const D: usize> Adjoint<D> {
         &mut self,
         step: usize,
         shot: &Shot<D>,
-        (seen, records): (&mut usize, &mut Vec<f32>),
+        (run, records): (&mut usize, &mut Vec<f32>),
     ) -> Result<(), Error> {
-        if step < *seen {
+        if step < *run {
             return Ok(());
         }
-        *seen = step + 1;
-        let searches = step.is_multiple_of(shot.jcheck.max(1)) || *seen == self.steps();
-        if searches && self.engine.first_non_finite()?.is_some() {
+        *run = step + 1;
+        let searches = step.is_multiple_of(shot.jcheck.max(1)) || *run == self.steps();
+        if searches && self.machine.first_non_finite()?.is_some() {
             return Err(Error::setup(format!(
                 "the wavefield is no longer finite at step {step}: the time step {} s is probably too large; take a smaller one",
-                self.engine.dt
+                self.dt
             )));
         }
         if step.is_multiple_of(TOGETHER) {
-            let largest = |most: f32, all: &[f32]| all.iter().fold(most, |most, x| most.max(x.abs()));
-            self.largest[0] = largest(self.largest[0], self.engine.displacement.as_flattened());
-            if let Some(fluid) = &self.engine.fluid {
-                self.largest[1] = largest(self.largest[1], fluid.second.as_flattened());
-            }
+            self.machine.note_largest()?;
         }
         if step < self.nt && step.is_multiple_of(shot.jdata) {
-            let from = records.len();
-            records.resize(from + self.values, 0.0);
-            self.engine.traces(&mut records[from..])?;
+            self.machine.sample(records)?;
         }
         Ok(())
     }
 
-    /// The adjoint wavefield at rest, with the adjoint sources at the receivers, reversed in time.
-    fn back(
-        &mut self,
-        residual: &[f32],
-        setup: &Setup<D>,
-        shot: &Shot<D>,
-    ) -> Result<(State<D>, Sources<D>), Error> {
+    /// Puts the adjoint sources, reversed in time, to the receivers of an adjoint wavefield at rest.
+    fn turn(&mut self, residual: &[f32], setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
         let (steps, count) = (self.steps(), shot.receivers.len());
         let components = shot.quantity.components(D);
         let mut histories = Vec::with_capacity(count * components);
@@ -314,9 +347,11 @@ impl<const D: usize> Adjoint<D> {
         }
         let all = histories.iter().flat_map(|(.., history)| history);
         let strongest = all.fold(0.0, |most: f64, x| most.max(x.abs()));
-        self.scale = match shot.quantity {
-            Quantity::Pressure => scale(strongest, self.largest[1].into(), 1e8),
-            _ => scale(strongest, self.largest[0].into(), 1e14),
+        let of_pressure = shot.quantity == Quantity::Pressure;
+        let [displacement, pressure] = self.machine.largest()?;
+        self.scale = match of_pressure {
+            true => scale(strongest, pressure.into(), 1e8),
+            false => scale(strongest, displacement.into(), 1e14),
         };
         let source = |(at, force, history): ([f64; D], [f64; D], Vec<f64>)| Source {
             at,
@@ -332,21 +367,40 @@ impl<const D: usize> Adjoint<D> {
             sources: &sources,
             ..*setup
         };
-        let (engine, locator) = (&self.engine, Locator::new(setup.mesh));
-        let homes = (&engine.homes, engine.blocks.len());
-        let mut placed = Sources {
-            solid: vec![Vec::new(); engine.blocks.len()],
-            fluid: vec![Vec::new(); engine.fluid.as_ref().map_or(0, |f| f.blocks.len())],
-        };
-        match (shot.quantity, &engine.fluid) {
-            (Quantity::Pressure, Some(fluid)) => {
-                let homes = (&fluid.homes, fluid.blocks.len());
-                placed.fluid = Placed::of_pressure(&setup, &locator, homes)?;
+        self.machine.turn(&setup, of_pressure)
+    }
+
+    /// Runs back through recorded steps; `of_shot` are the sources of the forward run.
+    fn back(
+        &mut self,
+        range: std::ops::Range<usize>,
+        first: usize,
+        of_shot: &[Source<D>],
+    ) -> Result<(), Error> {
+        let Self {
+            machine,
+            in_fluids,
+            probes,
+            scale,
+            table,
+            ..
+        } = self;
+        let mut seen = |step: usize, values: &[f32]| {
+            let of_sources = in_fluids.len() * table.points();
+            let (own, rest) = values.split_at(of_sources);
+            for (source, second) in in_fluids.iter_mut().zip(own.chunks(table.points())) {
+                source.add(step, second);
             }
-            (Quantity::Pressure, None) => {}
-            _ => placed.solid = Placed::in_solid(&setup, &locator, homes)?,
+            if let Some(probes) = probes {
+                probes.add((of_shot, *scale), step, rest);
+            }
+        };
+        match machine.back(range, first, &mut seen)? {
+            true => Ok(()),
+            false => Err(Error::setup(
+                "the adjoint wavefield is not finite: the residuals are not finite or too large for single precision; look at the amplitudes of the data and of their weights",
+            )),
         }
-        Ok((State::rest(engine), placed))
     }
 }
 
@@ -389,19 +443,16 @@ fn check<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, parameters: Parameter
 }
 
 /// Refuses receivers whose records have no derivative.
-fn check_receivers<const D: usize>(engine: &Engine<D>, shot: &Shot<D>) -> Result<(), Error> {
-    let receivers = engine.recording.receivers.iter();
-    let mut in_fluids = receivers.filter(|(_, receiver)| receiver.is_in_fluid());
-    match (shot.quantity, in_fluids.next()) {
+fn check_receivers<const D: usize>(machine: &impl Machine<D>, shot: &Shot<D>) -> Result<(), Error> {
+    match (shot.quantity, machine.receivers_in_fluids().first()) {
         (Quantity::Pressure, None) => Err(Error::setup(
             "no receiver lies in a fluid, and pressure is recorded there alone: record displacement, velocity or acceleration",
         )),
         (Quantity::Pressure, _) | (_, None) => Ok(()),
-        (_, Some((number, receiver))) => Err(Error::setup(format!(
-            "receiver {} at {} lies in element {}, a fluid, where derivatives are those of pressure: record pressure, or leave the receiver out",
+        (_, Some((number, element))) => Err(Error::setup(format!(
+            "receiver {} at {} lies in element {element}, a fluid, where derivatives are those of pressure: record pressure, or leave the receiver out",
             number + 1,
             Place::from(shot.receivers[*number]),
-            receiver.element
         ))),
     }
 }

@@ -6,9 +6,9 @@
 //! the element in which the source lies.
 
 use super::super::points::{moved, shares, weights, weights_in_fluid};
-use super::super::{Source, Strength};
-use super::{Adjoint, Setup};
+use super::super::{Setup, Source, Strength};
 use crate::Error;
+use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Found, Locator};
 
 /// The derivatives of a misfit by a source.
@@ -26,9 +26,8 @@ pub struct SourceGradient<const D: usize> {
 /// A source in one of its elements.
 struct Probe<const D: usize> {
     source: usize,
+    element: u32,
     fluid: bool,
-    /// Points of the subdomain.
-    points: Vec<u32>,
     /// Weights of the points for the source itself, for each component of its strength, and for each coordinate of its place:
     /// `[which][point * components + component]`.
     own: Vec<f64>,
@@ -70,8 +69,8 @@ fn units<const D: usize>(strength: &Strength<D>) -> Vec<Strength<D>> {
 }
 
 impl<const D: usize> Probes<D> {
-    /// For the sources of `setup` in an adjoint run.
-    pub(super) fn new(of: &Adjoint<D>, setup: &Setup<D>) -> Result<Self, Error> {
+    /// For the sources of `setup`, over elements with the points of this table.
+    pub(super) fn new(table: &Tabulated<D>, setup: &Setup<D>) -> Result<Self, Error> {
         let locator = Locator::new(setup.mesh);
         let mut probes = Vec::new();
         for (number, source) in setup.sources.iter().enumerate() {
@@ -80,7 +79,7 @@ impl<const D: usize> Probes<D> {
             let part = 1.0 / all.len() as f64;
             probes.extend(
                 all.iter()
-                    .map(|found| Probe::new(of, setup, (number, source), (found, part))),
+                    .map(|found| Probe::new(table, setup, (number, source), (found, part))),
             );
         }
         let sources = setup.sources.iter();
@@ -95,22 +94,35 @@ impl<const D: usize> Probes<D> {
         })
     }
 
-    /// Adds what a step of the adjoint run gives, whose wavefield is that of a step of the forward run.
-    pub(super) fn add(&mut self, of: &Adjoint<D>, sources: &[Source<D>], step: usize) {
+    /// The elements whose points are to be watched in the adjoint run, and whether they are fluids.
+    pub(super) fn elements(&self) -> impl Iterator<Item = (u32, bool)> {
+        self.probes.iter().map(|probe| (probe.element, probe.fluid))
+    }
+
+    /// Adds what a step of the adjoint run gives, whose wavefield is that of a step of the forward run, times `scale`; `values` are what is
+    /// watched of it.
+    pub(super) fn add(&mut self, (sources, scale): (&[Source<D>], f64), step: usize, values: &[f32]) {
+        let mut rest = values;
         for probe in &self.probes {
+            let (own, others) = rest.split_at(probe.own.len());
+            rest = others;
             let Some(now) = sources[probe.source].history.get(step) else {
                 continue;
             };
-            let (now, field) = (f64::from(*now) / of.scale, probe.field(of));
-            let of_weights =
-                |weights: &[f64]| -> f64 { weights.iter().zip(&field).map(|(w, l)| w * l).sum() };
+            // In a fluid minus the second derivative of the potential multiplies the weights.
+            let sign = if probe.fluid { -1.0 } else { 1.0 };
+            let now = f64::from(*now) / scale;
+            let of_weights = |weights: &[f64]| -> f64 {
+                let terms = weights.iter().zip(own);
+                terms.map(|(w, l)| w * (sign * f64::from(*l))).sum()
+            };
             for (sum, weights) in self.strengths[probe.source].iter_mut().zip(&probe.strengths) {
                 *sum += now * of_weights(weights);
             }
             for (sum, weights) in self.places[probe.source].iter_mut().zip(&probe.places) {
                 *sum += now * of_weights(weights);
             }
-            self.histories[probe.source][step] += of_weights(&probe.own) / of.scale;
+            self.histories[probe.source][step] += of_weights(&probe.own) / scale;
         }
     }
 
@@ -141,7 +153,7 @@ impl<const D: usize> Probes<D> {
 
 impl<const D: usize> Probe<D> {
     fn new(
-        of: &Adjoint<D>,
+        table: &Tabulated<D>,
         setup: &Setup<D>,
         (number, source): (usize, &Source<D>),
         (found, part): (&Found<D>, f64),
@@ -151,7 +163,7 @@ impl<const D: usize> Probe<D> {
             let all = match (fluid, strength) {
                 (true, Strength::Moment(moment)) => {
                     let mean = (0..D).map(|c| moment[c][c]).sum::<f64>() / D as f64;
-                    let all = weights_in_fluid(setup, &of.table, found, mean);
+                    let all = weights_in_fluid(setup, table, found, mean);
                     all.into_iter().map(|[w]| w).collect()
                 }
                 _ => weights(setup, found, strength).into_flattened(),
@@ -177,29 +189,13 @@ impl<const D: usize> Probe<D> {
         Self {
             source: number,
             fluid,
-            points: of.engine.points_of(found.element),
+            element: found.element as u32,
             own: weigh(found, &source.strength),
             strengths: units(&source.strength)
                 .iter()
                 .map(|unit| weigh(found, unit))
                 .collect(),
             places: (0..D).map(along).collect(),
-        }
-    }
-
-    /// What multiplies the weights of the points now.
-    fn field(&self, of: &Adjoint<D>) -> Vec<f64> {
-        match (&of.engine.fluid, self.fluid) {
-            (Some(fluid), true) => {
-                let second = |point: &u32| -f64::from(fluid.second[*point as usize][0]);
-                self.points.iter().map(second).collect()
-            }
-            _ => {
-                let points = self.points.iter();
-                points
-                    .flat_map(|point| of.engine.displacement[*point as usize].map(f64::from))
-                    .collect()
-            }
         }
     }
 }

@@ -178,6 +178,60 @@ pub struct Look {
     pub found: u64,
 }
 
+/// `struct Products` of products.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Products {
+    pub e: Elements,
+    pub forward: u64,
+    pub before: u64,
+    pub sums: u64,
+}
+
+/// `struct Flush` of gradient.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Flush {
+    pub sums: u64,
+    pub totals: u64,
+    pub count: i64,
+}
+
+/// `struct FaceProducts` of gradient.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FaceProducts {
+    pub point: u64,
+    pub in_fluid: u64,
+    pub normal: u64,
+    pub displacement: u64,
+    pub second: u64,
+    pub velocity: u64,
+    pub rate: u64,
+    pub sums: u64,
+    pub count: i32,
+}
+
+/// `struct Watch` of gradient.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Watch {
+    pub displacement: u64,
+    pub second: u64,
+    pub numbers: u64,
+    pub out: u64,
+    pub count: i32,
+}
+
+/// `struct Largest` of gradient.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Largest {
+    pub field: u64,
+    pub count: i64,
+    pub most: u64,
+}
+
 /// A number of elements or points as kernels have it; [`super::tables`] has refused those that do not fit.
 pub fn int(n: usize) -> i32 {
     i32::try_from(n).unwrap_or(i32::MAX)

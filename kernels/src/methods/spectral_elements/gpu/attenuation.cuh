@@ -30,26 +30,34 @@ INLINE void take_kept(const struct Relaxing *r, int level, REAL kept[VARIABLES])
     UNROLL for (int v = 0; v < VARIABLES; v += VEC) load(r->memory + v * POINTS + level * SHEET * VEC, kept + v);
 }
 
-// The sum of the mechanisms of a slot of a point now; what the slot keeps goes on with their strain from what it kept.
+// The sum of the mechanisms of a slot of a point now; what the slot keeps goes on with their strain from what it kept. ADVANCED it has gone
+// on with this strain, and stays.
 INLINE REAL relax(REAL kept[KEPT], const REAL *loss, int is_trace, REAL strain) {
     const REAL *now = loss + (is_trace ? 3 : 1) * MECHANISMS, *next = now + MECHANISMS;
     REAL sum = 0;
     UNROLL for (int j = 0; j < KEPT; j++) {
+#if ADVANCED
+        sum += FMA(now[j], strain, (kept[j] - next[j] * strain) / loss[j]);
+#else
         sum += FMA(now[j], strain, kept[j]);
         kept[j] = FMA(next[j], strain, loss[j] * kept[j]);
+#endif
     }
     return sum;
 }
 
 // Stores the pairs whose later variable is one of these.
 INLINE void put_pairs(REAL *memory, const REAL kept[VARIABLES], int first, int end) {
+#if !ADVANCED
     UNROLL for (int v = 0; v < VARIABLES; v += VEC)
         if (v + 1 >= first && v + 1 < end) store(memory + v * POINTS, kept + v);
+#endif
 }
 
-// Advances the memory variables of a point with the gradient of what they follow, and takes them from its stress.
-INLINE void relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES], REAL g[COMPONENTS][NDIM],
-                      REAL stress[STRAINS]) {
+// Advances the memory variables of a point with the gradient of what they follow: `lost` takes what they take from the deviator of its
+// stress, and the mean of what they take from its diagonal is returned.
+INLINE REAL relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES], REAL g[COMPONENTS][NDIM],
+                      REAL lost[STRAINS]) {
     REAL *memory = r->memory + level * SHEET * VEC;
 #if COARSE
     const int own = (r->first + level) % MECHANISMS;
@@ -75,20 +83,27 @@ INLINE void relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES],
     UNROLL for (int v = 0; v < STRAINS; v++) {
         UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = i; k < NDIM; k++) {
             if (VOIGT(i, k) != v) continue;
-            REAL sum;
             if (NDIM == 3 && v == 2) {
-                sum = -last;
+                lost[v] = -last;
             } else {
                 const REAL strain = (REAL)0.5 * (g[i][k] + g[k][i]) - (i == k ? mean : 0);
-                sum = relax(kept + slot * KEPT, loss, 0, shear * strain);
+                lost[v] = relax(kept + slot * KEPT, loss, 0, shear * strain);
                 // The first variable of the trace has the last one of the deviator beside it.
                 put_pairs(memory, kept, slot * KEPT, (slot + 1) * KEPT + (slot == RELAXING - 2));
                 slot++;
-                if (i == k) last += sum;
+                if (i == k) last += lost[v];
             }
-            stress[v] -= i == k ? sum + bulk : sum;
         }
     }
+    return bulk;
+}
+
+// The same, and takes from a stress what they take.
+INLINE void take_losses(const struct Relaxing *r, int level, REAL kept[VARIABLES], REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
+    REAL lost[STRAINS];
+    const REAL bulk = relax_all(r, level, kept, g, lost);
+    UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = i; k < NDIM; k++)
+        stress[VOIGT(i, k)] -= i == k ? lost[VOIGT(i, k)] + bulk : lost[VOIGT(i, k)];
 }
 
 // Asks for the memory variables of an element, a line of 128 bytes each time, shared out among its threads.

@@ -104,7 +104,7 @@ KERNEL(forces)(const struct Elements a) {
         take_kept(&relaxing, k, kept[0]);
 #endif
 #if LOSS
-        relax_all(&relaxing, k, kept[EARLY ? k : 0], gradient, stress);
+        take_losses(&relaxing, k, kept[EARLY ? k : 0], gradient, stress);
 #endif
         UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int c = 0; c < NDIM; c++) flux[i][c] = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
 #endif

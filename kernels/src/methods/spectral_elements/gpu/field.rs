@@ -1,15 +1,16 @@
 //! The elements of one kind of field (displacements of solids, potential of fluids) in the memory of a device, and the
 //! launches over them.
 
-use super::arguments::{self, Inject, Pack, int};
+use super::arguments::{self, Pack, int};
 use super::dressed::Points;
 use super::layers::{LayerMemory, LayerPlan};
+use super::sources::SourceMemory;
 use super::tables::{
     Elements, Listing, Places, Spots, is_inside, laws, laws_of_points, losses, relaxing, strengths, variants,
 };
 use super::variant::Variant;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, send, walk};
+use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, send, walk};
 use crate::device::staging::Staging;
 use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::cut::{Exchange, Share};
@@ -72,10 +73,7 @@ impl Plan {
         let variants = variants(setup, &listing);
         let elements = Elements::new(setup, share, table, &listing.elements);
         let per_element = table.points();
-        let mut held = vec![0; listing.elements.len()];
-        let numbers = (per_element * exchange.components) as i64;
-        let driven = spots.place.iter().map(|place| (place / numbers) as usize);
-        driven.chain(read).for_each(|element| held[element] = 1);
+        let held = held(&listing, &spots, (&read, per_element * exchange.components));
         let leaving = exchange.send.iter().filter_map(|(element, local)| {
             let place = listing.find(*element)?;
             Some((place * per_element + *local as usize) as i32)
@@ -153,23 +151,10 @@ impl Plan {
     }
 }
 
-/// Tables of sources.
-struct SourceMemory<A: Accelerator> {
-    place: A::Memory,
-    first: A::Memory,
-    series: A::Memory,
-    weight: A::Memory,
-    strength: A::Memory,
-    /// Numbers of the boundary, and all.
-    ends: [usize; 2],
-    count: usize,
-    steps: usize,
-}
-
 /// A field's elements on a device.
 pub struct FieldMemory<A: Accelerator> {
     pub listing: Listing,
-    variants: Vec<Variant>,
+    pub variants: Vec<Variant>,
     kernels: Vec<A::Kernel>,
     laws: Vec<A::Memory>,
     loss: A::Memory,
@@ -177,7 +162,7 @@ pub struct FieldMemory<A: Accelerator> {
     pub relaxing: A::Memory,
     pub points: A::Memory,
     regions: A::Memory,
-    held: A::Memory,
+    pub held: A::Memory,
     shape: A::Memory,
     targets: A::Memory,
     starts: A::Memory,
@@ -191,13 +176,22 @@ pub struct FieldMemory<A: Accelerator> {
     dress: A::Memory,
     sponge: Option<A::Memory>,
     pub layers: Option<LayerMemory<A>>,
-    sources: SourceMemory<A>,
+    pub sources: SourceMemory<A>,
     leaving: A::Memory,
     leaves: usize,
     forces: A::Memory,
     own: usize,
     components: usize,
     followed: Followed,
+}
+
+/// Whether sources act on listed elements of so many numbers, or receivers read them.
+pub fn held(listing: &Listing, spots: &Spots, (read, numbers): (&[usize], usize)) -> Vec<i32> {
+    let mut held = vec![0; listing.elements.len()];
+    let driven = spots.place.iter().map(|place| *place as usize / numbers);
+    let all = driven.chain(read.iter().copied());
+    all.for_each(|element| held[element] = 1);
+    held
 }
 
 /// Addresses that the kernels of points need.
@@ -241,7 +235,6 @@ impl<A: Accelerator> FieldMemory<A> {
             let mut all = a.load(&variant.source(setup.basis), &["forces"])?;
             all.pop().ok_or_else(|| Error::setup("no kernel for elements"))
         };
-        let s = &plan.spots;
         let sum = |point: &i32| plan.places.sums[*point as usize];
         let list: Vec<i32> = plan.points.list.iter().map(sum).collect();
         let bytes = |numbers: usize| (numbers * size_of::<f32>()).max(4);
@@ -272,16 +265,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 sponge => Some(send(a, sponge)?),
             },
             layers: LayerMemory::new(a, plan.layers)?,
-            sources: SourceMemory {
-                place: send(a, &s.place)?,
-                first: send(a, &s.first)?,
-                series: send(a, &s.series)?,
-                weight: send(a, &s.weight)?,
-                strength: send(a, &s.strength)?,
-                ends: [s.boundary, s.place.len()],
-                count: s.count,
-                steps: s.steps,
-            },
+            sources: SourceMemory::new(a, &plan.spots)?,
             leaves: plan.leaving.len(),
             leaving: send(a, &plan.leaving)?,
             forces: a.allocate(bytes(plan.own + plan.travelling))?,
@@ -311,6 +295,35 @@ impl<A: Accelerator> FieldMemory<A> {
         self.forces.address() + (self.own * size_of::<f32>()) as u64
     }
 
+    /// What the kernels of elements are told of a run of the listing.
+    pub fn arguments(&self, number: usize, fields: Fields) -> arguments::Elements {
+        let (run, variant) = (&self.listing.runs[number], &self.variants[number]);
+        arguments::Elements {
+            field: fields.field,
+            velocity: fields.rate,
+            acceleration: fields.second,
+            inverse_mass: self.inverse_mass.address(),
+            forces: self.forces.address(),
+            points: self.points.address(),
+            region: self.regions.address(),
+            held: self.held.address(),
+            law: self.laws[number].address(),
+            loss: self.loss.address(),
+            shape: self.shape.address(),
+            strength: self.strength.address(),
+            memory: self.relaxing.address(),
+            dt: fields.dt as f32,
+            half: (fields.dt / 2.0) as f32,
+            square: match self.followed {
+                Followed::Predicted => (fields.dt * fields.dt) as f32,
+                Followed::OfNow => 0.0,
+            },
+            goes_on: variant.inside(fields.inside),
+            first: int(run.elements.start),
+            end: int(run.elements.end),
+        }
+    }
+
     /// Launches the elements of a part and adds its sources.
     pub fn launch(&self, a: &A, turn: Turn, inject: &A::Kernel, fields: Fields) -> Result<(), Error> {
         for (k, run) in self.listing.runs.iter().enumerate() {
@@ -318,30 +331,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 continue;
             }
             let (variant, block) = (&self.variants[k], self.variants[k].block());
-            let args = arguments::Elements {
-                field: fields.field,
-                velocity: fields.rate,
-                acceleration: fields.second,
-                inverse_mass: self.inverse_mass.address(),
-                forces: self.forces.address(),
-                points: self.points.address(),
-                region: self.regions.address(),
-                held: self.held.address(),
-                law: self.laws[k].address(),
-                loss: self.loss.address(),
-                shape: self.shape.address(),
-                strength: self.strength.address(),
-                memory: self.relaxing.address(),
-                dt: fields.dt as f32,
-                half: (fields.dt / 2.0) as f32,
-                square: match self.followed {
-                    Followed::Predicted => (fields.dt * fields.dt) as f32,
-                    Followed::OfNow => 0.0,
-                },
-                goes_on: variant.inside(fields.inside),
-                first: int(run.elements.start),
-                end: int(run.elements.end),
-            };
+            let args = self.arguments(k, fields);
             let dims = Dims {
                 grid: [run.elements.len().div_ceil(block.elements), 1, 1],
                 threads: block.threads,
@@ -358,38 +348,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 }
             };
         }
-        self.inject(a, turn, inject)
-    }
-
-    fn inject(&self, a: &A, turn: Turn, kernel: &A::Kernel) -> Result<(), Error> {
-        let s = &self.sources;
-        let numbers = match turn.part {
-            Part::Boundary => 0..s.ends[0],
-            Part::Interior => s.ends[0]..s.ends[1],
-        };
-        if numbers.is_empty() || turn.step >= s.steps {
-            return Ok(());
-        }
-        let args = Inject {
-            forces: self.forces.address(),
-            place: s.place.address(),
-            first: s.first.address(),
-            series: s.series.address(),
-            weight: s.weight.address(),
-            strength: s.strength.address(),
-            begin: int(numbers.start),
-            end: int(numbers.end),
-            all_series: int(s.count),
-            step: int(turn.step),
-            steps: int(s.steps),
-        };
-        let dims = Dims {
-            grid: [numbers.len().div_ceil(WALKERS), 1, 1],
-            threads: WALKERS,
-            shared: 0,
-        };
-        // SAFETY: the structure of the kernel; its numbers are those of own elements.
-        unsafe { a.launch(turn.stream, kernel, dims, &argument(&args)) }
+        self.sources.inject(a, turn, inject, self.forces.address())
     }
 
     /// Copies the contributions that leave to where they travel from.
@@ -426,8 +385,6 @@ impl<A: Accelerator> FieldMemory<A> {
 
     /// Bytes of device memory.
     pub fn bytes(&self) -> usize {
-        let s = &self.sources;
-        let sources = [&s.place, &s.first, &s.series, &s.weight, &s.strength];
         let own = [
             &self.loss,
             &self.strength,
@@ -445,12 +402,8 @@ impl<A: Accelerator> FieldMemory<A> {
             &self.leaving,
             &self.forces,
         ];
-        let all = sources
-            .into_iter()
-            .chain(own)
-            .chain(&self.laws)
-            .chain(&self.sponge);
+        let all = own.into_iter().chain(&self.laws).chain(&self.sponge);
         let layers = self.layers.as_ref().map_or(0, LayerMemory::bytes);
-        all.map(Memory::bytes).sum::<usize>() + layers
+        all.map(Memory::bytes).sum::<usize>() + self.sources.bytes() + layers
     }
 }

@@ -101,7 +101,7 @@ KERNEL(forces)(const struct Damped a) {
     take_relaxing(&relaxing, &a.e, element, at);
     REAL kept[VARIABLES];
     take_kept(&relaxing, k, kept);
-    relax_all(&relaxing, k, kept, gradient, stress);
+    take_losses(&relaxing, k, kept, gradient, stress);
 #endif
 #endif
     UNROLL for (int c = 0; c < NDIM; c++) {

@@ -128,6 +128,11 @@ impl<A: Accelerator> LayerMemory<A> {
         (self.variables.address() + bytes as u64, self.of_pair)
     }
 
+    /// Sets the memory variables to zero.
+    pub fn forget(&self, a: &A) -> Result<(), Error> {
+        a.clear(&self.variables)
+    }
+
     /// Bytes of device memory.
     pub fn bytes(&self) -> usize {
         let all = [&self.pair, &self.filters, &self.smoothing, &self.variables];

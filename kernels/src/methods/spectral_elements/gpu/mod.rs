@@ -14,20 +14,28 @@
 //! | sources, receivers, snapshots | `points.cu`, `record.rs` |
 //! | which text is compiled | `variant.rs` |
 //! | tables for the kernels | `tables.rs`, `dressed.rs` |
-//! | their memory and launches | `field.rs`, `part.rs` |
+//! | their memory and launches | `field.rs`, `sources.rs`, `part.rs` |
+//! | other shots over the same mesh | `next_shot.rs` |
+//! | gradients: both wavefields, their products, derivatives of sums | `adjoint.rs`, `wavefield.rs`, `products.cu`, `products.rs`, `gradient.cu` |
 
+mod adjoint;
 mod arguments;
 mod dressed;
 mod field;
 mod halo;
 mod layers;
+mod next_shot;
 mod part;
 mod plan;
+mod products;
 mod record;
+mod sources;
 mod state;
 mod tables;
 pub mod variant;
+mod wavefield;
 
+pub use adjoint::{OnDevice, adjoint};
 pub use part::DevicePart;
 pub use plan::calibrate;
 
@@ -94,4 +102,21 @@ pub fn subdomains<const D: usize, A: Accelerator>(
         |(number, a): (usize, &Arc<A>)| DevicePart::new(a.clone(), setup, shot, (&cut, &locator, number));
     let made: Result<Vec<_>, Error> = own.zip(accelerators).map(part).collect();
     Group::new(made?, shot.schedule())
+}
+
+/// Makes the subdomains of a run ready for another shot over the same mesh, from rest: other sources and receivers. Everything else of
+/// `setup` and `shot` is as it was.
+///
+/// # Errors
+/// As of new ones; the subdomains are of no use then.
+pub fn next_shot<const D: usize, A: Accelerator>(
+    group: &mut Group<DevicePart<D, A>>,
+    setup: &Setup<D>,
+    shot: &Shot<D>,
+) -> Result<(), Error> {
+    let locator = Locator::new(setup.mesh);
+    let mut parts = group.subdomains.iter_mut();
+    parts.try_for_each(|part| part.next_shot(setup, shot, &locator))?;
+    *group.schedule() = shot.schedule();
+    Ok(())
 }

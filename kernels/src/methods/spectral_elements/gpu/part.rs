@@ -97,10 +97,10 @@ pub struct DevicePart<const D: usize, A: Accelerator> {
     /// Points of an element along an axis, and all.
     along: usize,
     pub(super) per_element: usize,
-    dt: f64,
+    pub(super) dt: f64,
     pub(super) standing: Standing,
     /// What happens to the points inside of elements in this step, as elements.cuh has it.
-    inside: i32,
+    pub(super) inside: i32,
     /// Somebody may look at the fields behind this step.
     looked_at: bool,
     /// The main stream behind its last use of what arrived, and the stream of the edges behind what arrives.

@@ -142,6 +142,24 @@ impl<A: Accelerator> Records<A> {
         })
     }
 
+    /// Takes the receivers of another shot.
+    pub fn turn<const D: usize>(
+        &mut self,
+        a: &A,
+        recording: &Recording<D>,
+        listings: (&Listing, Option<&Listing>),
+        told: &dyn Fn(usize) -> [Vec<i32>; 2],
+    ) -> Result<(), Error> {
+        let receivers = recording.receivers.iter().map(|(_, r)| Some(r));
+        self.receivers = PlaceMemory::new(a, (receivers, recording.quantity), listings, Some(told))?;
+        let record = self.receivers.count * recording.quantity.components(D) * size_of::<f32>();
+        if ring_bytes(record) != self.ring.bytes() {
+            self.ring = Ring::new(a, record)?;
+        }
+        self.rewind();
+        Ok(())
+    }
+
     /// Before the first step: what a run that failed left behind is forgotten.
     pub fn rewind(&mut self) {
         self.ring.rewind();

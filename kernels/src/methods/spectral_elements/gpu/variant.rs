@@ -17,6 +17,8 @@ const ATTENUATION: &str = include_str!("attenuation.cuh");
 const NODES: &str = include_str!("nodes.cuh");
 const STEP: &str = include_str!("nodes.cu");
 const POINTS: &str = include_str!("points.cu");
+const PRODUCTS: &str = include_str!("products.cu");
+const GRADIENT: &str = include_str!("gradient.cu");
 
 /// Threads of a block at most; fewer leave registers for more blocks.
 const MOST_THREADS: usize = 256;
@@ -199,27 +201,46 @@ impl Variant {
         }
     }
 
-    /// Kernel `forces`.
-    pub fn source(&self, basis: &Basis) -> Source {
-        let block = self.block();
+    /// The shares of coarse mechanisms as a constant array, where there are any.
+    fn shares(&self, basis: &Basis) -> String {
+        let shares = match self.dimension {
+            3 => Coarse::new::<3>(basis).shares,
+            _ => Coarse::new::<2>(basis).shares,
+        };
+        match self.loss {
+            Some(Grain::Coarse) => format!("__constant__ REAL SHARES[3] = {};", list(&shares.map(f64::from))),
+            _ => String::new(),
+        }
+    }
+
+    /// The numbers that describe the elements of a launch, as elements.cuh names them.
+    fn defines(&self, block: Block) -> Vec<(&'static str, usize)> {
         let law = match self.kind {
             Kind::Isotropic => 0,
             Kind::Table => 1,
             Kind::Fluid => 2,
         };
-        let defines = [
+        vec![
             ("COMPONENTS", self.components()),
             ("LAW", law),
             ("STORED", usize::from(self.stored)),
             ("LOSS", usize::from(self.loss.is_some())),
             ("COARSE", usize::from(self.loss == Some(Grain::Coarse))),
             ("VARIES", usize::from(self.varies)),
+            ("ELEMENTS", block.elements),
+            ("THREADS", block.threads),
+        ]
+    }
+
+    /// Kernel `forces`.
+    pub fn source(&self, basis: &Basis) -> Source {
+        let block = self.block();
+        let mut defines = self.defines(block);
+        defines.extend([
             ("LINES", usize::from(self.in_lines())),
             ("AT_ONCE", usize::from(self.at_once())),
             ("DAMPED", usize::from(self.damped)),
-            ("ELEMENTS", block.elements),
-            ("THREADS", block.threads),
-        ];
+        ]);
         let blocks = self
             .blocks()
             .map_or(String::new(), |blocks| format!(", {blocks}"));
@@ -228,14 +249,7 @@ impl Variant {
         );
         let lossy = self.loss.is_some();
         let (loss, vector) = if lossy { (ATTENUATION, 2) } else { ("", 1) };
-        let shares = match self.dimension {
-            3 => Coarse::new::<3>(basis).shares,
-            _ => Coarse::new::<2>(basis).shares,
-        };
-        let shares = match self.loss {
-            Some(Grain::Coarse) => format!("__constant__ REAL SHARES[3] = {};", list(&shares.map(f64::from))),
-            _ => String::new(),
-        };
+        let shares = self.shares(basis);
         let highest = if self.damped {
             highest(basis)
         } else {
@@ -256,6 +270,96 @@ impl Variant {
         source(
             ("elements.cu", vector),
             (self.dimension, basis.len()),
+            &defines,
+            &texts,
+        )
+    }
+}
+
+/// The products that a gradient sums at the points of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pairing {
+    /// The elements.
+    pub elements: Variant,
+    /// There is a sponge.
+    pub soaked: bool,
+    /// Derivatives are by the constants of solids.
+    pub constants: bool,
+}
+
+impl Pairing {
+    /// For the elements of a launch outside of perfectly matched layers.
+    pub fn new(elements: Variant, soaked: bool, constants: bool) -> Self {
+        // What is not met would be compiled once more.
+        let elements = Variant {
+            kind: match elements.kind {
+                Kind::Fluid => Kind::Fluid,
+                _ => Kind::Isotropic,
+            },
+            varies: elements.varies && elements.loss.is_some(),
+            ..elements
+        };
+        Self {
+            elements,
+            soaked,
+            constants: constants && elements.kind != Kind::Fluid,
+        }
+    }
+
+    /// Sums of a point.
+    pub fn width(&self) -> usize {
+        let strains = self.elements.dimension * (self.elements.dimension + 1) / 2;
+        let of_slopes = match (self.elements.kind, self.constants, self.elements.loss) {
+            (Kind::Fluid, ..) => 1,
+            (_, true, _) => strains * (strains + 1) / 2,
+            (_, _, Some(_)) => 4,
+            _ => 2,
+        };
+        1 + usize::from(self.soaked) + of_slopes
+    }
+
+    /// Bytes of shared memory of a block.
+    pub fn shared(&self) -> usize {
+        let e = &self.elements;
+        let fields = 2 + usize::from(e.loss == Some(Grain::Fine));
+        let slopes = if e.loss.is_some() {
+            (e.degree + 1).pow(2)
+        } else {
+            0
+        };
+        (e.block().elements * fields * e.components() * e.sheet() + slopes) * size_of::<f32>()
+    }
+
+    /// Kernel `products`.
+    pub fn source(&self, basis: &Basis) -> Source {
+        let e = &self.elements;
+        let mut defines = e.defines(e.block());
+        defines.extend([
+            ("LINES", 0),
+            ("AT_ONCE", 0),
+            ("DAMPED", 0),
+            ("SOAKED", usize::from(self.soaked)),
+            ("CONSTANTS", usize::from(self.constants)),
+            ("ADVANCED", 1),
+        ]);
+        let bounds = "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS)\n#endif";
+        let (loss, vector) = if e.loss.is_some() {
+            (ATTENUATION, 2)
+        } else {
+            ("", 1)
+        };
+        let texts = [
+            bounds,
+            &numbers(basis),
+            &e.shares(basis),
+            COMMON,
+            loss,
+            ELEMENTS,
+            PRODUCTS,
+        ];
+        source(
+            ("products.cu", vector),
+            (e.dimension, basis.len()),
             &defines,
             &texts,
         )
@@ -318,11 +422,16 @@ pub fn points(dimension: usize, basis: &Basis) -> Source {
     source(("points.cu", 1), (dimension, basis.len()), &[], &[NODES, POINTS])
 }
 
+/// Kernels `flush`, `faces`, `watch`, `largest` of gradients.
+pub fn gradient(dimension: usize) -> Source {
+    source(("gradient.cu", 1), (dimension, 0), &[], &[GRADIENT])
+}
+
 /// One text of every kind that a run with elements of these degrees can need, for checks without a device.
 pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
     let mut found = Vec::new();
     for dimension in [2, 3] {
-        found.push(nodes(dimension));
+        found.extend([nodes(dimension), gradient(dimension)]);
         for degree in degrees.clone() {
             let Ok(basis) = Basis::new(degree) else { continue };
             found.push(points(dimension, &basis));
@@ -343,6 +452,10 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                     };
                     if loss.is_none() || kind != Kind::Fluid {
                         found.push(variant.source(&basis));
+                        if kind != Kind::Table && (loss.is_some() || !varies) {
+                            let constants = stored && loss.is_none();
+                            found.push(Pairing::new(variant, !stored, constants).source(&basis));
+                        }
                         if degree == 4 {
                             let damped = true;
                             found.push(Variant { damped, ..variant }.source(&basis));

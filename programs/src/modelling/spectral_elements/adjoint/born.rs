@@ -2,14 +2,13 @@
 
 pub use super::params::{BORN_2D as PROGRAM_2D, BORN_3D as PROGRAM_3D};
 use super::readout::Readout;
-use super::station::Station;
+use super::station::{Station, at_work};
 use super::{Opened, Progress, target};
 use crate::modelling::acquisition::finite;
 use crate::modelling::checkpoint::{Checksum, Sums};
 use crate::modelling::linearised::kept::{Stack, Summed};
 use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::{meet, survey};
-use crate::modelling::machine;
 use crate::modelling::observed::name_transposed;
 use crate::modelling::shots::ShotResult;
 use crate::modelling::spectral_elements::outputs;
@@ -58,7 +57,7 @@ fn forward<const D: usize>(
     let contents = vec![("the perturbation", Checksum::new().with(&given).end())];
     let mut kept = opened.kept(job, contents, world)?;
     let mut data = world.agree(data(job, opened, world))?;
-    let station = opened.station(job, false, world)?;
+    let stations = opened.stations(job, false, world)?;
     let job: &Job = job;
     // The data go on where they are, so that a state holds nothing of them.
     world.agree(data.as_ref().map_or(Ok(()), |data| {
@@ -74,7 +73,7 @@ fn forward<const D: usize>(
         })
     };
     let mut progress = Progress::new(job, opened.shots())?;
-    let stations = station.at_work(work);
+    let stations = at_work(stations, &work);
     let (clock, shots) = (kept.clock, kept.todo());
     let mut take = |number: usize, result: ShotResult| {
         let Some(data) = &mut data else { return Ok(()) };
@@ -94,7 +93,7 @@ fn forward<const D: usize>(
 fn data<const D: usize>(job: &mut Job, opened: &Opened<D>, world: &World) -> anyhow::Result<Option<Output>> {
     let mut records = outputs::open(job, &opened.run, world)?;
     records.tell("linearised", "what the perturbation changes in the data");
-    records.note(&machine::processors(job, 1)?.describe());
+    records.note(&opened.machine().cpu.describe());
     Ok(records.into_data().map(|(data, ..)| data))
 }
 
@@ -146,10 +145,15 @@ fn back<const D: usize>(
     if job.is_dry_run() {
         return Ok(output.map_or(Ok(()), Output::finish)?);
     }
-    let station = opened.station(job, true, world)?;
+    let stations = opened.stations(job, true, world)?;
     let (name, count) = (input.name(), (1..=3).map(|axis| input.axis(axis).n).product());
     let picks = &opened.run.spreads.picks;
-    let records = world.agree(Records::new(job, vec![input], picks, (count, false)))?;
+    let records = world.agree(Records::new(
+        job,
+        vec![input],
+        picks,
+        (count, opened.machines.len() > 1),
+    ))?;
     let job: &Job = job;
     let mut found = Found {
         stack: Stack::new("what has come back", opened.target.numbers(), kept.done()),
@@ -172,7 +176,7 @@ fn back<const D: usize>(
     };
     let (clock, shots) = (kept.clock, kept.todo().len());
     clock.shots(job, shots, || {
-        survey::sum(station.at_work(work), (&mut kept, &mut found), world)
+        survey::sum(at_work(stations, &work), (&mut kept, &mut found), world)
     })?;
     world.agree(output.map_or(Ok(()), |output| {
         if found.heard == [0] {
@@ -194,6 +198,6 @@ fn perturbation<const D: usize>(
     let mut output = job.output()?;
     opened.target.head(&mut output);
     name_transposed(&mut output);
-    output.put_note(&rsf_io::version(), &machine::processors(job, 1)?.describe());
+    output.put_note(&rsf_io::version(), &opened.machine().describe(None));
     Ok(Some(output))
 }

@@ -23,14 +23,19 @@ pub struct OfShot {
 }
 
 impl Compared {
-    /// As the command line and the header of the data say; with the data and their weights for all shots.
-    pub fn read<const D: usize>(job: &mut Job, run: &Run<D>, data: Input) -> anyhow::Result<(Self, Records)> {
+    /// As the command line and the header of the data say; with the data and their weights for all shots, of which
+    /// `several` may run at the same time.
+    pub fn read<const D: usize>(
+        job: &mut Job,
+        (run, several): (&Run<D>, bool),
+        data: Input,
+    ) -> anyhow::Result<(Self, Records)> {
         let readout = Readout::of_data(job, run, &data)?;
         let kind = observed::kind(job)?;
         let weight = observed::weight(job, &data)?;
         let count = (1..=3).map(|axis| data.axis(axis).n).product();
         let inputs = [data].into_iter().chain(weight).collect();
-        let records = Records::new(job, inputs, &run.spreads.picks, (count, false))?;
+        let records = Records::new(job, inputs, &run.spreads.picks, (count, several))?;
         Ok((Self { kind, readout }, records))
     }
 

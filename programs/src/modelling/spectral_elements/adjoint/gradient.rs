@@ -3,13 +3,12 @@
 use super::compared::Compared;
 pub use super::params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
 use super::sources::{BySources, SourceFiles};
-use super::station::Station;
+use super::station::{Station, at_work};
 use super::{Opened, Progress, target};
 use crate::modelling::checkpoint::Sums;
 use crate::modelling::linearised::kept::{Stack, Summed};
 use crate::modelling::linearised::records::Records;
 use crate::modelling::linearised::{meet, survey};
-use crate::modelling::machine;
 use crate::modelling::observed::{name_gradient, tell_silent, write_misfits};
 use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
@@ -33,14 +32,18 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     }
     let observed = world.agree(job.stdin().map_err(Into::into))?;
     let opened = Opened::<D>::read(job, world)?;
-    let (compared, records) = world.agree(Compared::read(job, &opened.run, observed))?;
+    let (compared, records) = world.agree(Compared::read(
+        job,
+        (&opened.run, opened.machines.len() > 1),
+        observed,
+    ))?;
     let by_sources = world.agree(BySources::read(job, &opened.run))?;
     let mut kept = opened.kept(job, Vec::new(), world)?;
     let outputs = world.agree(Outputs::open(job, &opened, by_sources.as_ref(), world))?;
     if job.is_dry_run() {
         return Ok(outputs.map_or(Ok(()), |outputs| outputs.gradient.finish())?);
     }
-    let station = opened.station(job, true, world)?;
+    let stations = opened.stations(job, true, world)?;
     let of_sources = by_sources
         .as_ref()
         .map_or(0, |by| by.numbers(&opened.run).iter().sum());
@@ -63,7 +66,7 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     };
     let (clock, shots) = (kept.clock, kept.todo().len());
     clock.shots(job, shots, || {
-        survey::sum(station.at_work(work), (&mut kept, &mut found), world)
+        survey::sum(at_work(stations, &work), (&mut kept, &mut found), world)
     })?;
     world.agree(match outputs {
         Some(outputs) => outputs.write(job, &opened, (found, by_sources.as_ref())),
@@ -165,7 +168,7 @@ impl Outputs {
         let mut gradient = job.output()?;
         opened.target.head(&mut gradient);
         name_gradient(&mut gradient);
-        gradient.put_note(&rsf_io::version(), &machine::processors(job, 1)?.describe());
+        gradient.put_note(&rsf_io::version(), &opened.machine().describe(None));
         let dry = job.is_dry_run();
         Ok(Some(Self {
             gradient,

@@ -11,6 +11,7 @@ mod target;
 
 use super::{Run, plan, prepare, raw_mesh};
 use crate::modelling::linearised::kept::Kept;
+use crate::modelling::machine::{Machine, Pieces};
 use crate::modelling::plan::counted;
 use crate::modelling::world::World;
 use anyhow::bail;
@@ -25,13 +26,27 @@ struct Opened<const D: usize> {
     run: Run<D>,
     step: plan::Step,
     target: Target<D>,
+    /// What runs shots at the same time.
+    machines: Vec<Machine>,
 }
 
 impl<const D: usize> Opened<D> {
     /// As the command line says; all ranks call it.
     fn read(job: &mut Job, world: &World) -> anyhow::Result<Self> {
-        let opened = world.agree(Self::own(job))?;
+        let mut opened = world.agree(Self::own(job))?;
         let (shots, ranks) = (opened.shots(), world.ranks().size());
+        let pieces = Pieces::Elements(D, opened.run.mesh.len());
+        // Shots on meshes take all threads unless groups= shares them out.
+        opened.machines = Machine::groups(job, pieces, Some([shots, usize::MAX]), world)?;
+        let groups = opened.machines.len();
+        if groups > shots {
+            job.warn(&format!(
+                "there are {} and {}: the other groups have nothing to do",
+                counted(groups, "group"),
+                counted(shots, "shot")
+            ));
+            opened.machines.truncate(shots.max(1));
+        }
         if ranks > shots {
             job.warn(&format!(
                 "there are {} and {}: the other ranks have nothing to do",
@@ -51,7 +66,13 @@ impl<const D: usize> Opened<D> {
             step: plan::judge(job, &run)?,
             run,
             target,
+            machines: Vec::new(),
         })
+    }
+
+    /// The first of the machines.
+    fn machine(&self) -> &Machine {
+        &self.machines[0]
     }
 
     /// Shots of the survey.
@@ -59,24 +80,31 @@ impl<const D: usize> Opened<D> {
         self.run.spreads.count()
     }
 
-    /// The engine, of which `verb=y` tells. All ranks call it.
-    fn station(&self, job: &Job, reverse: bool, world: &World) -> anyhow::Result<Station<D>> {
-        let station = world.agree(Station::new(job, self, world, reverse))?;
+    /// The stations, of the first of which `verb=y` tells. All ranks call it.
+    fn stations(&self, job: &Job, reverse: bool, world: &World) -> anyhow::Result<Vec<Station<D>>> {
+        let stations = world.agree(Station::all(job, self, world, reverse))?;
         if job.flag("verb")? {
-            self.tell(job, &station);
+            self.tell(job, &stations);
         }
-        Ok(station)
+        Ok(stations)
     }
 
-    fn tell(&self, job: &Job, station: &Station<D>) {
+    fn tell(&self, job: &Job, stations: &[Station<D>]) {
         plan::summary(job, &self.run, &self.step);
-        station.tell(job);
+        let machine = self.machine();
+        job.say(&match stations.first().is_some_and(Station::is_on_gpu) {
+            true => machine.describe(None),
+            false => machine.cpu.describe(),
+        });
+        if let Some(station) = stations.first() {
+            station.tell(job);
+        }
     }
 
     /// Prints the mesh and what `reverse` or a linearised run needs, of the first shot. All ranks call it.
     fn plan(&self, job: &Job, world: &World, reverse: bool) -> anyhow::Result<()> {
-        let station = world.agree(Station::new(job, self, world, reverse))?;
-        self.tell(job, &station);
+        let stations = world.agree(Station::all(job, self, world, reverse))?;
+        self.tell(job, &stations);
         Ok(())
     }
 

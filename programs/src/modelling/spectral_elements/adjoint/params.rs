@@ -3,7 +3,7 @@
 use super::super::params::{EARTH, MESH, SIDES, THREADS, counted, joined};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::linearised::params::{CHECKPOINT, EVERY, RESUME};
-use crate::modelling::params::{CFL, FLAT, JCHECK, JDATA};
+use crate::modelling::params::{CFL, FLAT, GROUPS, JCHECK, JDATA};
 use rsf_io::{Param, Program};
 
 const COMMENTS: &str = "\
@@ -48,7 +48,8 @@ all steps fit they are kept, otherwise as many as fit at a time, and steps are c
 Walther 2000). The gradient has the same bits for any memory= and threads=. plan=y prints what is kept and how many steps are \
 computed again. With all steps kept a gradient takes three to three and a half times as long as the modelling of its shots, with checkpoints in a fifth of that memory about four times.
 
-The shots run one after the other, on processors; a build with MPI also runs as several ranks (mpirun -n 4 sfsemgrad2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of ranks. checkpoint= saves \
+The shots run one after the other, on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on four GPUs at the same time, and groups=4 on the first four or, on processors, on a quarter of the threads each. GPUs and \
+processors differ by the rounding of single precision. A build with MPI also runs as several ranks (mpirun -n 4 sfsemgrad2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, groups and ranks. checkpoint= saves \
 the sums behind every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE: &str =
@@ -99,7 +100,8 @@ adj=n advances two wavefields together. adj=y needs the forward wavefield from t
 if all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and Walther 2000). The result has \
 the same bits for any memory= and threads=.
 
-The shots run one after the other, on processors; a build with MPI also runs as several ranks (mpirun -n 4 sfsemborn2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of ranks. checkpoint= saves \
+The shots run one after the other: with adj=n on processors, with adj=y on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on four GPUs at the same time, and groups=4 on the first four or, on processors, on a quarter of the threads each. GPUs and \
+processors differ by the rounding of single precision. A build with MPI also runs as several ranks (mpirun -n 4 sfsemborn2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, groups and ranks. checkpoint= saves \
 the sums behind every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits. With adj=n the state counts on the data file of the stopped run, which is continued.";
 
 const BORN_USAGE: &str =
@@ -136,9 +138,9 @@ const OWN: &[Param] = &[
         .default("auto")
         .doc("where they are: at the nodes of the grid of vp=, vs=, den=; in each region; at the nodes of nqz=, nqx= ...; auto: model if there is a grid, otherwise regions"),
     Param::float("memory")
-        .default_text("half of the free memory")
+        .default_text("half of the free memory, divided by the number of shots that run at the same time; nine tenths of that of a GPU")
         .range("above 0", Some(1e-9), None)
-        .doc("memory for the stored forward wavefield and its checkpoints, GB; the mesh and its fields come on top"),
+        .doc("memory for the stored forward wavefield and its checkpoints, GB: of each GPU, or of each shot that runs on processors; the mesh and its fields come on top"),
     Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("on=grid: number of nodes along z"),
     Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("on=grid: number of nodes along x"),
     Param::float("oqz").default_text("the mesh").doc("on=grid: first z"),
@@ -147,6 +149,18 @@ const OWN: &[Param] = &[
     Param::float("dqx").default_text("to the end of the mesh").doc("on=grid: distance of the nodes along x"),
     TDC,
     JDATA,
+];
+
+/// Where shots run.
+const MACHINES: &[Param] = &[
+    Param::choice("device", &["auto", "gpu", "cpu"])
+        .default("auto")
+        .doc("where to run; auto: on a GPU if there is one (adj=n: on processors)"),
+    Param::ints("gpu")
+        .default_text("the first")
+        .range(">= 0", Some(0.0), None)
+        .doc("numbers of the GPUs to use, as in gpu=0,2; each runs shots of its own"),
+    GROUPS,
 ];
 
 /// How records are compared with data.
@@ -200,12 +214,16 @@ const CHECKS: &[Param] = &[
         .doc("print mesh, stability and memory, and do not run"),
 ];
 
-const OF_GRADIENT_2D: &[&[Param]] = &[MESH, OWN, COMPARED, BESIDE, SIDES, &FLAT, CHECKS, THREADS];
-const OF_GRADIENT_3D: &[&[Param]] = &[
-    MESH, OWN, COMPARED, BESIDE, GRID_3D, SIDES, EARTH, CHECKS, THREADS,
+const OF_GRADIENT_2D: &[&[Param]] = &[
+    MESH, OWN, COMPARED, BESIDE, SIDES, &FLAT, CHECKS, MACHINES, THREADS,
 ];
-const OF_BORN_2D: &[&[Param]] = &[MESH, DIRECTION, OWN, SIDES, &FLAT, CHECKS, THREADS];
-const OF_BORN_3D: &[&[Param]] = &[MESH, DIRECTION, OWN, GRID_3D, SIDES, EARTH, CHECKS, THREADS];
+const OF_GRADIENT_3D: &[&[Param]] = &[
+    MESH, OWN, COMPARED, BESIDE, GRID_3D, SIDES, EARTH, CHECKS, MACHINES, THREADS,
+];
+const OF_BORN_2D: &[&[Param]] = &[MESH, DIRECTION, OWN, SIDES, &FLAT, CHECKS, MACHINES, THREADS];
+const OF_BORN_3D: &[&[Param]] = &[
+    MESH, DIRECTION, OWN, GRID_3D, SIDES, EARTH, CHECKS, MACHINES, THREADS,
+];
 
 /// `sfsemgrad2d-gpu` as its user sees it.
 pub static GRADIENT_2D: Program = Program {

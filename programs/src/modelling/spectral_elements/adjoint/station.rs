@@ -1,66 +1,176 @@
-//! Where the shots of a survey on a mesh are run.
+//! Where the shots of a survey on a mesh are run: on processors or on GPUs, one after the other or several at the same time.
 
 use super::super::Run;
 use super::Opened;
 use crate::modelling::linearised::survey::Stations;
-use crate::modelling::machine;
+use crate::modelling::machine::{Machine, at_the_same_time, free};
 use crate::modelling::plan::{free_memory, gigabytes};
 use crate::modelling::shots::{ShotResult, Worker};
 use crate::modelling::survey::Survey;
 use crate::modelling::world::World;
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use kernels::Error;
+use kernels::device::gpu::Gpu;
 use kernels::methods::spectral_elements::adjoint::{Adjoint, Change, Gradient, SourceGradient};
+use kernels::methods::spectral_elements::gpu::{self, OnDevice};
 use kernels::time_loop::reversal::CheckpointSchedule;
 use rsf_io::Job;
 
 /// Bytes of a GB, in which `memory=` counts.
 const GIGA: f64 = 1e9;
 
-/// The share of the free memory that the ranks of a host take together unless `memory=` says otherwise.
+/// The share of the free memory that all shots of a host that run at the same time take together unless `memory=` says otherwise.
 const SHARE: f64 = 0.5;
 
-/// The engine of a survey, whose mesh is set up once: it runs the shots one after the other.
+/// The same of a GPU.
+const SHARE_OF_GPU: f64 = 0.9;
+
+/// An engine of a survey, whose mesh is set up once: it runs the shots that it gets one after the other.
 pub struct Station<const D: usize> {
     /// Turned to the shot that is run.
     pub run: Run<D>,
-    adjoint: Adjoint<D>,
+    engine: Engine<D>,
     /// What is kept, where derivatives are made of records.
     schedule: Option<CheckpointSchedule>,
+    /// The GPU in words, and what is free of its memory.
+    of_gpu: Option<String>,
+}
+
+/// What runs a shot.
+enum Engine<const D: usize> {
+    Cpu(Box<Adjoint<D>>),
+    Gpu(Box<Adjoint<D, OnDevice<D, Gpu>>>),
+}
+
+/// Calls something of the adjoint of an engine, whichever it is.
+macro_rules! of_engine {
+    ($engine:expr, $adjoint:ident => $call:expr) => {
+        match $engine {
+            Engine::Cpu($adjoint) => $call,
+            Engine::Gpu($adjoint) => $call,
+        }
+    };
 }
 
 /// A gradient, and the derivatives by the sources where they are asked for.
 pub type Derivatives<const D: usize> = (Gradient<D>, Vec<SourceGradient<D>>);
 
+/// What is done with a shot by a station that is turned to it.
+pub type Work<'a, const D: usize> = &'a (dyn Fn(usize, &mut Station<D>) -> anyhow::Result<ShotResult> + Sync);
+
 impl<const D: usize> Station<D> {
-    /// Ready for the first shot of a survey; with a schedule for `reverse`.
-    pub fn new(job: &Job, opened: &Opened<D>, world: &World, reverse: bool) -> anyhow::Result<Self> {
+    /// A station for each of the machines, ready for the first shot of a survey; with a schedule for `reverse`.
+    pub fn all(job: &Job, opened: &Opened<D>, world: &World, reverse: bool) -> anyhow::Result<Vec<Self>> {
         let places = world.of_host()?;
+        if !reverse {
+            let first = opened.machine();
+            ensure!(
+                !(job.given("gpu") || job.choice("device")? == "gpu"),
+                "adj=n runs on processors, and device=gpu or gpu= asks for a GPU: leave them out; adj=y takes GPUs"
+            );
+            return Ok(vec![Self::on_processors(opened, first)?]);
+        }
+        let sharing = places.ranks * opened.machines.len();
+        let of_machine = |machine: &Machine| {
+            let mut station = match machine.open()?.pop() {
+                Some(gpu) => Self::on_gpu(opened, (machine, gpu))?,
+                None => Self::on_processors(opened, machine)?,
+            };
+            station.schedule = Some(station.choose(job, sharing)?);
+            Ok(station)
+        };
+        at_the_same_time(&opened.machines, of_machine)
+    }
+
+    fn new(
+        opened: &Opened<D>,
+        engine: impl FnOnce(&Run<D>) -> Result<Engine<D>, Error>,
+    ) -> anyhow::Result<Self> {
         let mut run = opened.run.clone();
         run.turn_to(&[0]);
-        let cpu = machine::processors(job, places.sharing)?;
-        let adjoint = Adjoint::new(cpu, &run.setup(), &run.shot, opened.target.parameters())?;
         Ok(Self {
-            schedule: reverse
-                .then(|| schedule(job, &adjoint, places.ranks))
-                .transpose()?,
+            engine: engine(&run)?,
             run,
-            adjoint,
+            schedule: None,
+            of_gpu: None,
         })
+    }
+
+    fn on_processors(opened: &Opened<D>, machine: &Machine) -> anyhow::Result<Self> {
+        let (cpu, parameters) = (machine.cpu.another()?, opened.target.parameters());
+        Self::new(opened, |run| {
+            let adjoint = Adjoint::new(cpu, &run.setup(), &run.shot, parameters)?;
+            Ok(Engine::Cpu(Box::new(adjoint)))
+        })
+    }
+
+    fn on_gpu(
+        opened: &Opened<D>,
+        (machine, device): (&Machine, std::sync::Arc<Gpu>),
+    ) -> anyhow::Result<Self> {
+        ensure!(
+            machine.asked.is_none_or(|shots| shots <= 1),
+            "groups= asks for {} shots at a time on a GPU, and shots on meshes run there one at a time: ask for as many groups as there are GPUs, or leave out groups=",
+            machine.asked.unwrap_or(1)
+        );
+        let (bytes, name) = free(&device)?;
+        let (cpu, parameters) = (machine.cpu.another()?, opened.target.parameters());
+        let made = Self::new(opened, |run| {
+            let adjoint = gpu::adjoint((device, cpu), &run.setup(), &run.shot, parameters)?;
+            Ok(Engine::Gpu(Box::new(adjoint)))
+        });
+        let mut station =
+            made.with_context(|| format!("{name} (device=cpu runs in the memory of the host)"))?;
+        station.of_gpu = Some(format!(
+            "{name}, of whose memory {} were free",
+            gigabytes(bytes as f64)
+        ));
+        Ok(station)
+    }
+
+    /// What is kept in `memory=`, or in a share of what is free, which so many shots have at the same time on a host.
+    fn choose(&self, job: &Job, sharing: usize) -> anyhow::Result<CheckpointSchedule> {
+        let room = match (job.double_opt("memory")?, &self.engine) {
+            (Some(asked), _) => asked * GIGA,
+            (None, Engine::Gpu(adjoint)) => SHARE_OF_GPU * adjoint.free_bytes()? as f64,
+            (None, Engine::Cpu(_)) => match free_memory() {
+                Some(free) => SHARE * free / sharing as f64,
+                None => bail!(
+                    "the system does not say how much memory is free: give memory= (GB) for the stored wavefield"
+                ),
+            },
+        };
+        let (steps, sizes) = of_engine!(&self.engine, adjoint => (adjoint.steps(), adjoint.sizes()));
+        Ok(CheckpointSchedule::choose(steps, sizes, room.max(0.0) as usize)?)
+    }
+
+    /// Whether a GPU runs its shots.
+    pub fn is_on_gpu(&self) -> bool {
+        self.of_gpu.is_some()
     }
 
     /// Tells of memory.
     pub fn tell(&self, job: &Job) {
         let Some(schedule) = &self.schedule else {
-            let bytes = gigabytes(self.adjoint.linearised_bytes() as f64);
-            return job.say(&format!(
-                "memory: {bytes}; adj=n: two wavefields advance together"
-            ));
+            if let Engine::Cpu(adjoint) = &self.engine {
+                let bytes = gigabytes(adjoint.linearised_bytes() as f64);
+                job.say(&format!(
+                    "memory: {bytes}; adj=n: two wavefields advance together"
+                ));
+            }
+            return;
         };
-        let (steps, sizes) = (self.adjoint.steps(), self.adjoint.sizes());
+        let (steps, sizes) = of_engine!(&self.engine, adjoint => (adjoint.steps(), adjoint.sizes()));
+        let (own, beside) =
+            of_engine!(&self.engine, adjoint => (adjoint.machine_bytes(), adjoint.host_bytes()));
+        let own = if self.is_on_gpu() { own } else { own + beside };
+        if let Some(words) = &self.of_gpu {
+            job.say(words);
+        }
         job.say(&format!(
-            "memory: {} and, for the stored wavefield, {} ({} of {steps} steps at a time, {} checkpoints)",
-            gigabytes(self.adjoint.bytes() as f64),
+            "memory{}: {} and, for the stored wavefield, {} ({} of {steps} steps at a time, {} checkpoints)",
+            if self.is_on_gpu() { " of the GPU" } else { "" },
+            gigabytes(own as f64),
             gigabytes(schedule.bytes(sizes) as f64),
             schedule.segment,
             schedule.checkpoints
@@ -73,8 +183,11 @@ impl<const D: usize> Station<D> {
 
     /// The data that a change of the medium makes, to first order, as records of the steps.
     pub fn linearised(&mut self, change: &Change<D>) -> anyhow::Result<Vec<f32>> {
-        let Self { run, adjoint, .. } = self;
-        Ok(adjoint.linearised((&run.setup(), &run.shot), change)?)
+        let Self { run, engine, .. } = self;
+        match engine {
+            Engine::Cpu(adjoint) => Ok(adjoint.linearised((&run.setup(), &run.shot), change)?),
+            Engine::Gpu(_) => bail!("adj=n runs on processors"),
+        }
     }
 
     /// The derivatives of what `judge` makes of the records of the shot, by the medium and, if they are asked for, by the sources.
@@ -85,8 +198,9 @@ impl<const D: usize> Station<D> {
     ) -> anyhow::Result<Derivatives<D>> {
         let Self {
             run,
-            adjoint,
+            engine,
             schedule,
+            ..
         } = self;
         let schedule = schedule.as_ref().context("no reverse sweep was chosen")?;
         let mut failed = None;
@@ -97,69 +211,49 @@ impl<const D: usize> Station<D> {
             })
         };
         let shot = (&run.setup(), &run.shot);
-        let found = match by_sources {
+        let found = of_engine!(engine, adjoint => match by_sources {
             true => adjoint.gradient_with_sources(shot, schedule, of_records),
             false => adjoint
                 .gradient(shot, schedule, of_records)
                 .map(|gradient| (gradient, Vec::new())),
-        };
+        });
         match failed {
             Some(error) => Err(error),
             None => Ok(found?),
         }
     }
 
-    /// Lets the station do this work with every shot that it gets.
-    pub fn at_work<'a>(
-        mut self,
-        mut work: impl FnMut(usize, &mut Self) -> anyhow::Result<ShotResult> + Send + 'a,
-    ) -> Stations<'a>
-    where
-        Self: 'a,
-    {
-        let mut one = move |&number: &usize| {
-            let done = self.turn_to(number).and_then(|()| work(number, &mut self));
-            let picks = &self.run.spreads.picks;
-            let mut result = match self.run.spreads.count() {
-                1 => done,
-                _ => done.with_context(|| format!("shot {}", picks.number(number))),
-            }?;
-            // No waves ran backwards.
-            result.words.push(f64::NAN.to_bits());
-            Ok(result)
-        };
-        let worker = Worker::side_by_side(move |numbers| numbers.iter().map(&mut one).collect());
-        Stations::Own {
-            all: vec![(worker, 1)],
-            on_gpu: false,
-        }
+    fn make(&mut self, number: usize, work: Work<'_, D>) -> anyhow::Result<ShotResult> {
+        let done = self.turn_to(number).and_then(|()| work(number, self));
+        let picks = &self.run.spreads.picks;
+        let mut result = match self.run.spreads.count() {
+            1 => done,
+            _ => done.with_context(|| format!("shot {}", picks.number(number))),
+        }?;
+        // No waves ran backwards.
+        result.words.push(f64::NAN.to_bits());
+        Ok(result)
     }
 
     fn turn_to(&mut self, shot: usize) -> anyhow::Result<()> {
         if self.run.spreads.count() > 1 {
             self.run.turn_to(&[shot]);
-            self.adjoint.next_shot(&self.run.setup(), &self.run.shot)?;
+            let (setup, shot) = (self.run.setup(), &self.run.shot);
+            of_engine!(&mut self.engine, adjoint => adjoint.next_shot(&setup, shot))?;
         }
         Ok(())
     }
 }
 
-/// What is kept in `memory=`, or in a share of what is free, which so many ranks have.
-fn schedule<const D: usize>(
-    job: &Job,
-    adjoint: &Adjoint<D>,
-    ranks: usize,
-) -> anyhow::Result<CheckpointSchedule> {
-    let room = match (job.double_opt("memory")?, free_memory()) {
-        (Some(asked), _) => asked * GIGA,
-        (None, Some(free)) => SHARE * free / ranks as f64,
-        (None, None) => bail!(
-            "the system does not say how much memory is free: give memory= (GB) for the stored wavefield"
-        ),
+/// Lets these stations do this work with every shot that they get.
+pub fn at_work<const D: usize>(stations: Vec<Station<D>>, work: Work<'_, D>) -> Stations<'_> {
+    let on_gpu = stations.iter().any(Station::is_on_gpu);
+    let worker = |mut station: Station<D>| {
+        let all = move |numbers: &[usize]| numbers.iter().map(|&number| station.make(number, work)).collect();
+        (Worker::side_by_side(all), 1)
     };
-    Ok(CheckpointSchedule::choose(
-        adjoint.steps(),
-        adjoint.sizes(),
-        room.max(0.0) as usize,
-    )?)
+    Stations::Own {
+        all: stations.into_iter().map(worker).collect(),
+        on_gpu,
+    }
 }

@@ -1,0 +1,96 @@
+//! The products of recorded steps with the adjoint wavefield in an engine.
+
+use rayon::prelude::*;
+
+use super::super::Engine;
+use super::super::cpu::by_length;
+use super::super::lanes::Lanes;
+use super::super::shape::Tables;
+use super::correlate::{Back, InFluid, InSolid, Products, Room};
+use super::state::Kept;
+use crate::device::cpu::flushed;
+
+/// What is kept of the forward wavefield, the acceleration of the step before, and the sums.
+pub(super) type OfBlocks<'a, const D: usize> = (&'a Kept<D>, &'a [[f32; D]], &'a mut Products);
+
+/// The second derivative of the forward potential, and the sums.
+pub(super) type OfFluid<'a> = (&'a [[f32; 1]], &'a mut [Vec<Lanes>]);
+
+impl<const D: usize> Engine<D> {
+    /// Adds the products of what is kept of the forward wavefield with the wavefield of this engine to the sums of the blocks.
+    pub(super) fn in_blocks(&self, step: OfBlocks<'_, D>) {
+        compiled_here!(&self: D in [2, 3], (Engine<D>, in_blocks_by_length(step: OfBlocks<'_, D>)));
+    }
+
+    fn in_blocks_by_length(&self, step: OfBlocks<'_, D>) {
+        by_length!(self, in_blocks_of(step));
+    }
+
+    fn in_blocks_of<const N: usize>(&self, (kept, before, products): OfBlocks<'_, D>) {
+        let tables = Tables::<N>::new(&self.basis);
+        let width = products.width;
+        let back = Back {
+            field: &self.displacement,
+            rate: &self.velocity,
+            second: &self.acceleration,
+        };
+        let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as f32);
+        let blocks = self.blocks.par_iter().zip(&self.memories).zip(&mut products.sums);
+        self.cpu.install(|| {
+            blocks.for_each_init(
+                || Room::<D>::new(points),
+                |room, ((block, memory), sums)| {
+                    flushed(|| {
+                        arch.dispatch(InSolid {
+                            block,
+                            tables: &tables,
+                            forward: &kept.displacement,
+                            back,
+                            memory: memory.as_ref().map(|memory| (memory, before, square)),
+                            room,
+                            sums,
+                            width,
+                        });
+                    });
+                },
+            );
+        });
+    }
+
+    /// The same in its fluid, if there is one.
+    pub(super) fn in_fluid_blocks(&self, step: OfFluid<'_>) {
+        compiled_here!(&self: D in [2, 3], (Engine<D>, in_fluid_blocks_by_length(step: OfFluid<'_>)));
+    }
+
+    fn in_fluid_blocks_by_length(&self, step: OfFluid<'_>) {
+        by_length!(self, in_fluid_blocks_of(step));
+    }
+
+    fn in_fluid_blocks_of<const N: usize>(&self, (forward, sums): OfFluid<'_>) {
+        let Some(fluid) = &self.fluid else { return };
+        let tables = Tables::<N>::new(&self.basis);
+        let back = Back {
+            field: &fluid.potential,
+            rate: &fluid.rate,
+            second: &fluid.second,
+        };
+        let (arch, points) = (self.cpu.arch(), N.pow(D as u32));
+        self.cpu.install(|| {
+            fluid.blocks.par_iter().zip(sums).for_each_init(
+                || Room::<1>::new(points),
+                |room, (block, sums)| {
+                    flushed(|| {
+                        arch.dispatch(InFluid {
+                            block,
+                            tables: &tables,
+                            forward,
+                            back,
+                            room,
+                            sums,
+                        });
+                    });
+                },
+            );
+        });
+    }
+}

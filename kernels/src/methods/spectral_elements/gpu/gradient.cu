@@ -1,0 +1,74 @@
+// What a gradient needs of points: sums in double precision, the points of absorbing faces, what is watched of the adjoint wavefield,
+// and the largest number of the forward wavefield.
+
+struct Flush {
+    REAL *sums;      // begin anew
+    double *totals;
+    WIDE count;
+};
+
+KERNEL(flush)(const struct Flush a) {
+    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
+        a.totals[k] += a.sums[k];
+        a.sums[k] = 0;
+    }
+}
+
+struct FaceProducts {
+    const int *point;          // [point of a face]
+    const int *in_fluid;
+    const double *normal;      // [point of a face][component]
+    const REAL *displacement;  // of the forward wavefield, and the second derivative of its potential
+    const REAL *second;
+    const REAL *velocity;      // of the adjoint wavefield, and the first derivative of its potential
+    const REAL *rate;
+    double *sums;              // [point of a face]: along the normal and across it; of a fluid the first alone
+    int count;
+};
+
+KERNEL(faces)(const struct FaceProducts a) {
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += gridDim.x * blockDim.x) {
+        const int p = a.point[k];
+        double *sums = a.sums + 2 * k;
+        if (a.in_fluid[k]) {
+            sums[0] += (double)a.second[p] * (double)a.rate[p];
+            continue;
+        }
+        const double *normal = a.normal + k * NDIM;
+        double forward = 0, back = 0, whole = 0;
+        for (int c = 0; c < NDIM; c++) {
+            const double u = a.displacement[(WIDE)p * NDIM + c], v = a.velocity[(WIDE)p * NDIM + c];
+            forward += u * normal[c], back += v * normal[c], whole += u * v;
+        }
+        sums[0] += forward * back;
+        sums[1] += whole - forward * back;
+    }
+}
+
+struct Watch {
+    const REAL *displacement, *second;
+    const WIDE *numbers;  // of the displacement; of the second derivative of the potential -1 minus the number
+    REAL *out;
+    int count;
+};
+
+KERNEL(watch)(const struct Watch a) {
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += gridDim.x * blockDim.x) {
+        const WIDE number = a.numbers[k];
+        a.out[k] = number < 0 ? a.second[-1 - number] : a.displacement[number];
+    }
+}
+
+struct Largest {
+    const REAL *field;
+    WIDE count;
+    int *most;  // the bits of the largest magnitude
+};
+
+KERNEL(largest)(const struct Largest a) {
+    REAL most = 0;
+    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x)
+        most = MAX(most, a.field[k] < 0 ? -a.field[k] : a.field[k]);
+    // The bits of numbers that are not negative rise with them.
+    if (most > 0) atomicMax(a.most, __float_as_int(most));
+}

@@ -1,0 +1,114 @@
+//! Wavefields beside the one that a subdomain advances: checkpoints, and the adjoint wavefield.
+
+use super::part::{DevicePart, Standing};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, Stream};
+use std::mem::swap;
+
+/// The state of a run behind a step.
+pub struct Wavefield<A: Accelerator> {
+    /// Steps that led to it.
+    pub step: usize,
+    /// Displacement, velocity and acceleration of the solid.
+    solid: [A::Memory; 3],
+    /// The potential of the fluid and its derivatives.
+    fluid: Option<[A::Memory; 3]>,
+    /// Memory variables of attenuation.
+    relaxing: A::Memory,
+}
+
+fn three<A: Accelerator>(a: &A, like: &[A::Memory; 3]) -> Result<[A::Memory; 3], Error> {
+    let one = |k: usize| a.allocate(like[k].bytes());
+    Ok([one(0)?, one(1)?, one(2)?])
+}
+
+impl<A: Accelerator> Wavefield<A> {
+    /// At rest.
+    pub fn rest<const D: usize>(of: &DevicePart<D, A>) -> Result<Self, Error> {
+        let a = &*of.accelerator;
+        Ok(Self {
+            step: 0,
+            solid: three(a, &of.levels)?,
+            fluid: match &of.fluid {
+                Some(fluid) => Some(three(a, &fluid.levels)?),
+                None => None,
+            },
+            relaxing: a.allocate(of.solid.relaxing.bytes())?,
+        })
+    }
+
+    /// Bytes of one.
+    pub fn bytes_of<const D: usize>(of: &DevicePart<D, A>) -> usize {
+        let fluid = of.fluid.iter().flat_map(|fluid| &fluid.levels);
+        let levels = of.levels.iter().chain(fluid);
+        levels.map(Memory::bytes).sum::<usize>() + of.solid.relaxing.bytes()
+    }
+
+    /// All its numbers become zero.
+    pub fn clear(&mut self, a: &A) -> Result<(), Error> {
+        self.step = 0;
+        let all = self.solid.iter().chain(self.fluid.iter().flatten());
+        all.chain([&self.relaxing]).try_for_each(|memory| a.clear(memory))
+    }
+
+    /// The memories of a subdomain and the own ones that go with them.
+    fn pairs<'a, const D: usize>(&'a self, of: &'a DevicePart<D, A>) -> Vec<[&'a A::Memory; 2]> {
+        let fluid = of.fluid.iter().flat_map(|fluid| &fluid.levels);
+        let theirs = of.levels.iter().chain(fluid).chain([&of.solid.relaxing]);
+        let own = self.solid.iter().chain(self.fluid.iter().flatten());
+        theirs
+            .zip(own.chain([&self.relaxing]))
+            .map(|(a, b)| [a, b])
+            .collect()
+    }
+
+    /// Takes the state of a subdomain behind so many steps.
+    pub fn take<const D: usize>(&mut self, of: &mut DevicePart<D, A>, step: usize) -> Result<(), Error> {
+        of.settle()?;
+        self.step = step;
+        for [from, to] in self.pairs(of) {
+            copy(&*of.accelerator, from, to)?;
+        }
+        Ok(())
+    }
+
+    /// Gives its state to a subdomain.
+    pub fn give<const D: usize>(&self, to: &mut DevicePart<D, A>) -> Result<(), Error> {
+        for [theirs, own] in self.pairs(to) {
+            copy(&*to.accelerator, own, theirs)?;
+        }
+        to.standing = Standing::Ended;
+        to.inside = 0;
+        Ok(())
+    }
+
+    /// Changes places with the state of a subdomain behind so many steps, which are changed, too.
+    pub fn swap<const D: usize>(
+        &mut self,
+        with: &mut DevicePart<D, A>,
+        step: &mut usize,
+    ) -> Result<(), Error> {
+        with.settle()?;
+        swap(&mut self.step, step);
+        swap(&mut self.solid, &mut with.levels);
+        if let (Some(own), Some(theirs)) = (&mut self.fluid, &mut with.fluid) {
+            swap(own, &mut theirs.levels);
+        }
+        swap(&mut self.relaxing, &mut with.solid.relaxing);
+        Ok(())
+    }
+}
+
+/// Copies the whole of a memory to another one of its size, in the main stream.
+pub fn copy<A: Accelerator>(a: &A, from: &A::Memory, to: &A::Memory) -> Result<(), Error> {
+    // SAFETY: both are of this size and live as long as the run.
+    unsafe {
+        a.copy_to(
+            Stream::Main,
+            from.address(),
+            a,
+            to.address(),
+            from.bytes().min(to.bytes()),
+        )
+    }
+}

@@ -1,0 +1,330 @@
+//! Gradients on meshes on accelerators: as on processors to rounding, the transpose of the linearised run of processors, the same bits
+//! for every memory, and shot after shot.
+
+use crate::element_worlds::{Recipe, Rock, World};
+use crate::elements::{DRY, WET};
+use crate::runs::Machines;
+use crate::shots::{largest, magnitude};
+use kernels::device::accelerator::Accelerator;
+use kernels::device::cpu::Cpu;
+use kernels::mesh::Order;
+use kernels::methods::spectral_elements::adjoint::machine::Machine;
+use kernels::methods::spectral_elements::adjoint::{Adjoint, Change, Gradient, Parameters, SourceGradient};
+use kernels::methods::spectral_elements::gpu::{self, OnDevice};
+use kernels::methods::spectral_elements::{Followed, Grain, Lattice, Quantity, Strength};
+use kernels::time_loop::reversal::CheckpointSchedule;
+use std::sync::Arc;
+
+const PLENTY: usize = 1 << 33;
+
+/// What a shot gives: the gradient at the nodes of a grid, by parameter, the derivatives by sources, the records.
+struct Found<const D: usize> {
+    gradient: Vec<Vec<f64>>,
+    sources: Vec<SourceGradient<D>>,
+    records: Vec<f32>,
+}
+
+fn on_processors<const D: usize>(world: &World<D>, parameters: Parameters) -> Adjoint<D> {
+    let cpu = Cpu::new(1).expect("one thread");
+    Adjoint::new(cpu, &world.setup(), &world.shot, parameters).expect("a sound world")
+}
+
+fn on_a_device<const D: usize, A: Accelerator>(
+    machines: &Machines<A>,
+    world: &World<D>,
+    parameters: Parameters,
+) -> (Adjoint<D, OnDevice<D, A>>, Arc<A>) {
+    let device = (machines.open)(0);
+    let cpu = Cpu::new(1).expect("one thread");
+    let adjoint = gpu::adjoint((device.clone(), cpu), &world.setup(), &world.shot, parameters);
+    (adjoint.expect("a sound world"), device)
+}
+
+/// Nodes around a mesh, about 45 m apart.
+fn lattice<const D: usize>(world: &World<D>) -> Lattice<D> {
+    let along = |c: usize| world.mesh.nodes().iter().map(move |node| node[c]);
+    let first: [f64; D] = std::array::from_fn(|c| along(c).fold(f64::INFINITY, f64::min));
+    let last: [f64; D] = std::array::from_fn(|c| along(c).fold(f64::NEG_INFINITY, f64::max));
+    let n = std::array::from_fn(|c| ((last[c] - first[c]) / 45.0).ceil() as usize + 1);
+    let d = std::array::from_fn(|c| (last[c] - first[c]) / (n[c] - 1) as f64 * 1.0001);
+    Lattice { n, o: first, d }
+}
+
+/// The gradient of half the sum of the squared records in so many bytes for the stored wavefield.
+fn found<const D: usize, M: Machine<D>>(
+    adjoint: &mut Adjoint<D, M>,
+    world: &World<D>,
+    memory: usize,
+) -> Found<D> {
+    let (setup, sizes) = (world.setup(), adjoint.sizes());
+    let schedule = CheckpointSchedule::choose(adjoint.steps(), sizes, memory).expect("enough memory");
+    let mut kept = Vec::new();
+    let result = adjoint.gradient_with_sources((&setup, &world.shot), &schedule, |records| {
+        kept.clone_from(&records);
+        Ok(records)
+    });
+    let (gradient, sources) = result.expect("the shot runs");
+    Found {
+        gradient: at_nodes(&gradient, world),
+        sources,
+        records: kept,
+    }
+}
+
+/// At the nodes of a grid for each of the two regions.
+fn at_nodes<const D: usize>(gradient: &Gradient<D>, world: &World<D>) -> Vec<Vec<f64>> {
+    let grids = (lattice(world), 2);
+    let all = gradient.on_grid((&world.mesh, &world.basis), grids);
+    all.expect("the grid covers the mesh")
+}
+
+/// The numbers of a derivative by a source, those of different units apart.
+fn of_source<const D: usize>(source: &SourceGradient<D>) -> [Vec<f64>; 3] {
+    let strength = match source.strength {
+        Strength::Force(force) => force.to_vec(),
+        Strength::Moment(moment) => moment.concat(),
+    };
+    [strength, source.place.to_vec(), source.history.clone()]
+}
+
+/// How far two lists of numbers are apart, over the largest of the first.
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    largest(a.iter().zip(b).map(|(a, b)| a - b)) / magnitude(a.iter().copied())
+}
+
+/// Compares a device with processors; the largest misfit of a parameter.
+fn close<const D: usize, A: Accelerator>(
+    machines: &Machines<A>,
+    recipe: Recipe<D>,
+    parameters: Parameters,
+) -> f64 {
+    let world = World::new(recipe);
+    let cpu = found(&mut on_processors(&world, parameters), &world, PLENTY);
+    let (mut adjoint, device) = on_a_device(machines, &world, parameters);
+    let own = found(&mut adjoint, &world, PLENTY);
+    drop(adjoint);
+    device.finish().expect("no damage was done");
+    magnitude(cpu.records.iter().map(|x| f64::from(*x)));
+    let records = cpu.records.iter().zip(&own.records);
+    let mut far = vec![
+        largest(records.map(|(a, b)| f64::from(a - b)))
+            / magnitude(cpu.records.iter().map(|x| f64::from(*x))),
+    ];
+    for (a, b) in cpu.gradient.iter().zip(&own.gradient) {
+        // Constants that waves in a plane do not feel have no derivative.
+        if a.iter().chain(b).any(|x| *x != 0.0) {
+            far.push(apart(a, b));
+        }
+    }
+    assert_eq!(cpu.sources.len(), own.sources.len());
+    for (a, b) in cpu.sources.iter().zip(&own.sources) {
+        let (a, b) = (of_source(a), of_source(b));
+        far.extend(a.iter().zip(&b).map(|(a, b)| apart(a, b)));
+    }
+    let far = largest(far);
+    println!("{} by {parameters:?}: {far:.1e}", world.what);
+    far
+}
+
+const ROCK: [Rock; 2] = [Rock::Isotropic, Rock::Isotropic];
+
+/// A recipe and the parameters of derivatives.
+fn recipes<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Parameters)> {
+    let rock = Recipe { rocks: ROCK, ..plain };
+    let lossy = Recipe { loses: true, ..rock };
+    let wet = Recipe {
+        rocks: WET,
+        quantity: Quantity::Pressure,
+        ..plain
+    };
+    vec![
+        (
+            Recipe {
+                quantity: Quantity::Displacement,
+                ..rock
+            },
+            Parameters::Speeds,
+        ),
+        (
+            Recipe {
+                soaks: true,
+                order: Order::Quadratic,
+                ..rock
+            },
+            Parameters::Lame,
+        ),
+        (
+            Recipe {
+                rocks: DRY,
+                soaks: true,
+                quantity: Quantity::Acceleration,
+                ..plain
+            },
+            Parameters::Constants,
+        ),
+        (lossy, Parameters::Speeds),
+        (
+            Recipe {
+                grain: Grain::Coarse,
+                soaks: true,
+                varies: true,
+                ..lossy
+            },
+            Parameters::Impedances,
+        ),
+        (
+            Recipe {
+                followed: Followed::OfNow,
+                varies: true,
+                ..lossy
+            },
+            Parameters::Speeds,
+        ),
+        (wet, Parameters::Speeds),
+        (
+            Recipe {
+                soaks: true,
+                loses: true,
+                order: Order::Quadratic,
+                ..wet
+            },
+            Parameters::Lame,
+        ),
+    ]
+}
+
+/// Both run in single precision: 5e-7 to 1e-5 apart on processors that play accelerator, 3.5e-5 with attenuation beside water.
+const SINGLE: f64 = 1.2e-4;
+
+pub fn gradients_of_elements_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
+    let plane = Recipe {
+        steps: 90,
+        ..Recipe::plain([6, 6])
+    };
+    let mut far: Vec<f64> = Vec::new();
+    far.extend(
+        recipes(plane)
+            .into_iter()
+            .map(|(recipe, by)| close(machines, recipe, by)),
+    );
+    let volume = Recipe::plain([4, 3, 4]);
+    far.extend(
+        recipes(volume)
+            .into_iter()
+            .map(|(recipe, by)| close(machines, recipe, by)),
+    );
+    let far = largest(far);
+    assert!(far < SINGLE, "{far:.1e}");
+}
+
+/// Data that an adjoint takes back on a device, against what a change of the model gives on processors.
+fn dots<const D: usize, A: Accelerator>(
+    machines: &Machines<A>,
+    recipe: Recipe<D>,
+    parameters: Parameters,
+) -> f64 {
+    let world = World::new(recipe);
+    let setup = world.setup();
+    let wave = |k: usize, x: f64| x * (0.3 + (k as f64 * 0.7).sin());
+    let sizes = [20.0, 11.0, 19.0];
+    let regions: Vec<Vec<f64>> = (0..parameters.count())
+        .map(|k| vec![wave(k, sizes[k % 3]), wave(k + 5, sizes[k % 3])])
+        .collect();
+    let change = Change::of_regions(&setup, &regions, parameters);
+    let mut forward = on_processors(&world, parameters);
+    let data = forward
+        .linearised((&setup, &world.shot), &change)
+        .expect("the shot runs");
+    let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
+    let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).expect("plenty");
+    let given: Vec<f32> = data
+        .iter()
+        .enumerate()
+        .map(|(k, x)| x * (1.0 + (k as f32).sin()))
+        .collect();
+    let gradient = adjoint.gradient((&setup, &world.shot), &schedule, |records| {
+        assert_eq!(records.len(), given.len());
+        Ok(given.clone())
+    });
+    let back = gradient.expect("the shot runs").of_regions(&world.mesh, 2);
+    let of_data: f64 = data
+        .iter()
+        .zip(&given)
+        .map(|(a, b)| f64::from(*a) * f64::from(*b))
+        .sum();
+    let products = back.iter().flatten().zip(regions.iter().flatten());
+    let of_model: f64 = products.map(|(a, b)| a * b).sum();
+    let far = (of_data / of_model - 1.0).abs();
+    println!(
+        "{} by {parameters:?}: {of_data:e} {of_model:e}, {far:.1e}",
+        world.what
+    );
+    far
+}
+
+pub fn adjoints_of_elements_are_transposes<A: Accelerator>(machines: &Machines<A>) {
+    let plane = Recipe {
+        steps: 90,
+        ..Recipe::plain([6, 6])
+    };
+    let mut far: Vec<f64> = Vec::new();
+    let all = recipes(plane).into_iter();
+    far.extend(all.map(|(recipe, by)| dots(machines, recipe, by)));
+    let all = recipes(Recipe::plain([4, 3, 4])).into_iter().step_by(3);
+    far.extend(all.map(|(recipe, by)| dots(machines, recipe, by)));
+    let far = largest(far);
+    assert!(far < 1e-5, "{far:.1e}");
+}
+
+pub fn adjoints_of_elements_have_the_same_bits_in_any_memory<A: Accelerator>(machines: &Machines<A>) {
+    for (recipe, parameters) in recipes(Recipe {
+        steps: 70,
+        ..Recipe::plain([5, 4])
+    })
+    .into_iter()
+    .step_by(3)
+    {
+        let world = World::new(recipe);
+        let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
+        let all = found(&mut adjoint, &world, PLENTY);
+        let [state, step] = adjoint.sizes();
+        let few = found(&mut adjoint, &world, 4 * state + 9 * step);
+        assert_eq!(all.gradient, few.gradient, "{}", world.what);
+        assert_eq!(all.sources, few.sources, "{}", world.what);
+        assert_eq!(all.records, few.records, "{}", world.what);
+    }
+}
+
+pub fn the_next_shot_of_elements_has_its_own_gradient<A: Accelerator>(machines: &Machines<A>) {
+    for (recipe, parameters) in [
+        (Recipe::plain([6, 6]), Parameters::Constants),
+        (
+            Recipe {
+                rocks: WET,
+                quantity: Quantity::Pressure,
+                loses: true,
+                ..Recipe::plain([6, 6])
+            },
+            Parameters::Speeds,
+        ),
+    ] {
+        let recipe = Recipe { steps: 70, ..recipe };
+        let (first, mut second) = (World::new(recipe), World::new(recipe));
+        second.sources.remove(0);
+        second.sources.iter_mut().for_each(|source| source.at[0] -= 90.0);
+        second.shot.receivers.pop();
+        second.shot.receivers.reverse();
+        let (mut adjoint, _device) = on_a_device(machines, &first, parameters);
+        found(&mut adjoint, &first, PLENTY);
+        adjoint
+            .next_shot(&second.setup(), &second.shot)
+            .expect("a sound world");
+        let next = found(&mut adjoint, &second, PLENTY);
+        let (mut alone, _device) = on_a_device(machines, &second, parameters);
+        let alone = found(&mut alone, &second, PLENTY);
+        assert_eq!(next.gradient, alone.gradient, "{}", first.what);
+        assert_eq!(next.sources, alone.sources, "{}", first.what);
+        assert_eq!(next.records, alone.records, "{}", first.what);
+    }
+}
