@@ -181,6 +181,23 @@ fn recipes<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Parameters)> {
             },
             Parameters::Speeds,
         ),
+        (
+            Recipe {
+                matched: true,
+                rocks: DRY,
+                ..plain
+            },
+            Parameters::Constants,
+        ),
+        (
+            Recipe {
+                matched: true,
+                grain: Grain::Coarse,
+                ..lossy
+            },
+            Parameters::Speeds,
+        ),
+        (Recipe { matched: true, ..wet }, Parameters::Speeds),
         (wet, Parameters::Speeds),
         (
             Recipe {

@@ -6,7 +6,7 @@ use kernels::mesh::Mesh;
 use kernels::mesh::step::{Law, Medium};
 use kernels::methods::spectral_elements::adjoint::{Adjoint, Gradient, Parameters};
 use kernels::methods::spectral_elements::{
-    Grain, Quantity, Relaxation, Setup, Shot, Source, Sponge, Strength,
+    Grain, Pml, Quantity, Relaxation, Setup, Shot, Source, Sponge, Strength,
 };
 use kernels::time_loop::reversal::CheckpointSchedule;
 
@@ -29,6 +29,8 @@ pub struct Case {
     /// What the data are of.
     pub expected: Rocks,
     pub sponge: bool,
+    /// Whether there are perfectly matched layers behind the absorbing sides, of rock that stays what it is.
+    pub layers: bool,
     /// Whether the regions attenuate, and how.
     pub loss: Option<Grain>,
     pub quantity: Quantity,
@@ -39,6 +41,7 @@ pub const SOLID: Case = Case {
     rocks: ROCKS,
     expected: [[2450.0, 1430.0, 2200.0], [3300.0, 1800.0, 2250.0]],
     sponge: false,
+    layers: false,
     loss: None,
     quantity: Quantity::Displacement,
     jdata: 1,
@@ -58,27 +61,58 @@ pub fn bent<const D: usize>(u: [f64; D]) -> [f64; D] {
     std::array::from_fn(|c| 100.0 * (u[c] + 0.12 * wave * (1.0 + c as f64)))
 }
 
-/// A bent body of two regions with a free top, absorbing elsewhere; elements of 100 m.
+/// Elements of a layer.
+const THICK: usize = 2;
+
+/// A bent body of two regions with a free top, absorbing elsewhere; elements of 100 m. With layers it is straight, and they are regions 2 and
+/// 3 around it.
 pub fn body<const D: usize>(case: &Case, rocks: Rocks) -> Body<D> {
-    let counts: [usize; D] = std::array::from_fn(|c| if c + 1 == D { 4 } else { 5 });
-    let mesh: Mesh<D> = block(
-        counts,
-        bent,
-        |k| i32::from(k[D - 1] > 1),
-        |axis, high| axis + 1 < D || high,
-    );
-    let (media, speeds) = of(rocks);
-    let mut body = Body::new(mesh, media, speeds, 0.7);
+    let inner: [usize; D] = std::array::from_fn(|c| if c + 1 == D { 4 } else { 5 });
+    let absorbs = |axis: usize, high: bool| axis + 1 < D || high;
+    let mesh: Mesh<D> = match case.layers {
+        false => block(inner, bent, |k| i32::from(k[D - 1] > 1), absorbs),
+        true => {
+            let before: [usize; D] = std::array::from_fn(|c| if c + 1 == D { 0 } else { THICK });
+            let region = |k: [usize; D]| {
+                let outside = (0..D).any(|c| k[c] < before[c] || k[c] >= before[c] + inner[c]);
+                i32::from(k[D - 1] > 1) + 2 * i32::from(outside)
+            };
+            block(
+                std::array::from_fn(|c| before[c] + inner[c] + THICK),
+                |u| std::array::from_fn(|c| 100.0 * (u[c] - before[c] as f64)),
+                region,
+                absorbs,
+            )
+        }
+    };
     // Of the rocks as they are, whatever is changed.
-    let (media, speeds) = of(case.rocks);
-    body.dt = 0.6 * Body::new(body.mesh.clone(), media, speeds, 1.0).dt;
+    let (mut held, mut speeds_held) = of(case.rocks);
+    let dt = 0.6
+        * Body::new(
+            mesh.clone(),
+            [&held[..]; 2].concat(),
+            [&speeds_held[..]; 2].concat(),
+            1.0,
+        )
+        .dt;
+    let (mut media, mut speeds) = of(rocks);
+    if case.layers {
+        media.append(&mut held);
+        speeds.append(&mut speeds_held);
+    }
+    let mut body = Body::new(mesh, media, speeds, 0.7);
+    body.dt = dt;
+    body.pml = case
+        .layers
+        .then(|| Pml::along_sides(&body.mesh, 100.0 * THICK as f64).unwrap());
     body.sponge = case.sponge.then_some(Sponge {
         thickness: 120.0,
         left: 0.1,
     });
     if let Some(grain) = case.loss {
         let of = |quality| Relaxation::constant(quality, [3.0, 36.0], 10.0);
-        body.relaxations = Some(vec![of([30.0, 60.0]), of([20.0, 90.0])]);
+        let both = [of([30.0, 60.0]), of([20.0, 90.0])];
+        body.relaxations = Some(both.iter().cycle().take(body.media.len()).copied().collect());
         body.grain = grain;
     }
     body
@@ -201,7 +235,7 @@ fn regions_of<const D: usize>(nt: usize, case: &Case, looked_at: &[(usize, usize
         let body = body::<D>(case, rocks);
         let (sources, shot) = (sources(case, body.dt, nt), shot(nt, case));
         let (misfit, records, gradient) = run(&body.setup(&sources), &shot, expected, wanted);
-        let by = gradient.map(|gradient| gradient.of_regions(&body.mesh, 2));
+        let by = gradient.map(|gradient| gradient.of_regions(&body.mesh, body.media.len()));
         (misfit, records, by.unwrap_or_default())
     };
     let (_, expected, _) = of(case.expected, None, false);
@@ -223,8 +257,8 @@ fn regions_of<const D: usize>(nt: usize, case: &Case, looked_at: &[(usize, usize
     }
     let error = largest(apart);
     println!(
-        "{D}-D {:?}, loss {:?}, sponge {}: within {error:.1e} of finite differences",
-        case.quantity, case.loss, case.sponge
+        "{D}-D {:?}, loss {:?}, sponge {}, layers {}: within {error:.1e} of finite differences",
+        case.quantity, case.loss, case.sponge, case.layers
     );
     assert!(error < bound, "{error:e}");
 }
@@ -295,6 +329,49 @@ fn gradients_in_water_and_below_it_are_those_of_finite_differences() {
         regions_of::<2>(300, &case, &all, SINGLE);
     }
     regions_of::<3>(140, &WATER, &[(0, 0), (0, 2), (1, 1)], SINGLE);
+}
+
+#[test]
+fn gradients_between_matched_layers_are_those_of_finite_differences() {
+    for (loss, quantity) in [
+        (None, Quantity::Displacement),
+        (Some(Grain::Fine), Quantity::Velocity),
+        (Some(Grain::Coarse), Quantity::Displacement),
+    ] {
+        let case = Case {
+            layers: true,
+            loss,
+            quantity,
+            ..SOLID
+        };
+        regions_of::<2>(260, &case, &ALL, SINGLE);
+    }
+    let water = Case {
+        layers: true,
+        ..WATER
+    };
+    regions_of::<2>(300, &water, &[(0, 0), (0, 2), (1, 0), (1, 1), (1, 2)], SINGLE);
+    let rock = Case {
+        layers: true,
+        ..SOLID
+    };
+    regions_of::<3>(120, &rock, &[(0, 0), (1, 1), (1, 2)], SINGLE);
+}
+
+/// The medium in layers is held, whatever the waves in them.
+#[test]
+fn matched_layers_have_no_derivatives() {
+    let case = Case {
+        layers: true,
+        ..SOLID
+    };
+    let body = body::<2>(&case, ROCKS);
+    let (sources, shot) = (sources(&case, body.dt, 200), shot(200, &case));
+    let (_, _, gradient) = run(&body.setup(&sources), &shot, None, true);
+    let by = gradient.unwrap().of_regions(&body.mesh, 4);
+    for of in by {
+        assert!(of[..2].iter().all(|x| *x != 0.0) && of[2..] == [0.0; 2], "{of:?}");
+    }
 }
 
 /// A wavefield that grows behind the last regular look is seen at the end of the run.

@@ -28,7 +28,7 @@ fn trials() -> impl Strategy<Value = (bool, Trial)> {
     let flags = (
         prop::bool::weighted(0.75),
         any::<bool>(),
-        any::<bool>(),
+        0..3usize,
         any::<bool>(),
     );
     let loss = prop_oneof![Just(None), Just(Some(Grain::Fine)), Just(Some(Grain::Coarse))];
@@ -46,9 +46,10 @@ fn trials() -> impl Strategy<Value = (bool, Trial)> {
     ];
     let numbers = (0..3usize, 1..4usize, any::<u64>());
     (flags, loss, quantity, parameters, numbers).prop_map(
-        |((solid, water, sponge, now), loss, quantity, parameters, (grid, jdata, seed))| {
+        |((solid, water, border, now), loss, quantity, parameters, (grid, jdata, seed))| {
             let case = Case {
-                sponge,
+                sponge: border == 1,
+                layers: border == 2,
                 // Media that attenuate have no derivatives by constants.
                 loss: loss.filter(|_| parameters != Parameters::Constants),
                 jdata,
@@ -136,16 +137,16 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
     let mut draw = numbers(trial.seed);
     let lattice = Lattice {
         n: [trial.nodes.max(2); D],
-        o: [-120.0; D],
-        d: [800.0 / (trial.nodes.max(2) - 1) as f64; D],
+        o: [-220.0; D],
+        d: [950.0 / (trial.nodes.max(2) - 1) as f64; D],
     };
     // The change, and its numbers `[parameter][region or node]`.
     let count = match trial.nodes {
-        0 => 2,
+        0 => body.media.len(),
         _ => lattice.nodes(),
     };
     let unit = |at: usize| match trial.nodes {
-        0 => units(parameters, case.rocks[at]),
+        0 => units(parameters, case.rocks[at % 2]),
         _ => units(parameters, ROCKS[0]),
     };
     let own: Vec<Vec<f64>> = (0..parameters.count())
@@ -172,7 +173,7 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
         .gradient((&setup, &shot), &schedule, |_| Ok(others.clone()))
         .unwrap();
     let back = match trial.nodes {
-        0 => gradient.of_regions(&body.mesh, 2),
+        0 => gradient.of_regions(&body.mesh, body.media.len()),
         _ => gradient.on_grid((&body.mesh, &body.basis), (lattice, 1)).unwrap(),
     };
     let of_records: f64 = records

@@ -89,6 +89,66 @@ pub(super) fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: u
     }
 }
 
+/// The transpose of [`damped_forces`], by which the adjoint wavefield advances: the field is filtered at the points of every element before it
+/// is differentiated across a layer, and the stresses across it are filtered before they become forces.
+#[inline(always)]
+pub(super) fn transposed_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
+    part: Part<S>,
+    block: &Block<D>,
+    tables: &Tables<N>,
+    scratch: &mut Scratch<C>,
+    (law, damped): (&mut L, &mut Damped),
+) {
+    let (layers, points) = (if D == 3 { N } else { 1 }, N.pow(D as u32));
+    // The field as derivatives along each axis of space see it.
+    scratch.along.resize((D + 1) * points, [Lanes::ZERO; C]);
+    for point in 0..points {
+        for axis in 0..D {
+            for c in 0..C {
+                let value = part.load(&scratch.field[point][c]);
+                let value = damped.filter(part, (axis, point), (c, 1), value);
+                part.store(&mut scratch.along[axis * points + point][c], value);
+            }
+        }
+        scratch.force[point]
+            .iter_mut()
+            .for_each(|lanes| part.store(lanes, part.zero()));
+    }
+    for k in 0..layers {
+        let layer = Layer::new(part, tables, &block.shape, k);
+        let across = if D == 3 { tables.weight[k] } else { 1.0 };
+        for j in 0..N {
+            let row = Row::new(part, tables, &layer, j);
+            for i in 0..N {
+                let (cofactors, determinant) = row.cofactors(part, tables, i);
+                let turn = (&cofactors, part.splat(1.0) / determinant);
+                let point = (k * N + j) * N + i;
+                let mut slopes = gradient::<S, D, C, N>(part, tables, &scratch.field, [i, j, k], turn);
+                for axis in (0..D).filter(|axis| damped.axes >> axis & 1 == 1) {
+                    let filtered = &scratch.along[axis * points..][..points];
+                    let own = gradient::<S, D, C, N>(part, tables, filtered, [i, j, k], turn);
+                    (0..C).for_each(|c| slopes[c][axis] = own[c][axis]);
+                }
+                let mut flux = law.flux(part, point, &slopes, || slopes);
+                for (c, flux) in flux.iter_mut().enumerate() {
+                    for (axis, flux) in flux.iter_mut().enumerate() {
+                        *flux = damped.filter(part, (axis, point), (c, 0), *flux);
+                    }
+                }
+                let weight = part.splat(-(tables.weight[i] * tables.weight[j]) * across);
+                for (a, cofactors) in cofactors.iter().enumerate() {
+                    for (c, flux) in flux.iter().enumerate() {
+                        let mut sum = part.zero();
+                        (0..D).for_each(|d| sum = cofactors[d].mul_add(flux[d], sum));
+                        part.store(&mut scratch.flux[a][j * N + i][c], weight * sum);
+                    }
+                }
+            }
+        }
+        add_layer::<S, D, C, N>(part, tables, (&scratch.flux, &mut scratch.force), k);
+    }
+}
+
 /// The modal filter: adds the forces that damp the highest-degree polynomial of the velocity, on every line of points along the axes of
 /// the cell that run along the layers.
 #[inline(always)]

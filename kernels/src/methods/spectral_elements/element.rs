@@ -4,7 +4,7 @@ use pulp::{Simd, WithSimd};
 
 use super::assembly::{Block, Stiffness, triangle};
 use super::attenuation::Memory;
-use super::damped::{damped_forces, smooth};
+use super::damped::{damped_forces, smooth, transposed_forces};
 use super::lanes::{Lanes, Part, Register};
 use super::pml::Damped;
 use super::shape::{Layer, Row, Tables};
@@ -108,7 +108,12 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
             gather(block, &mut scratch.strained, |point| motion.velocity[point]);
             for part in Part::all(simd) {
                 let mut law = Any(&block.stiffness, memory.as_deref_mut());
-                damped_forces::<S, _, D, D, N>(part, block, tables, scratch, (&mut law, damped));
+                match damped.transposed {
+                    false => damped_forces::<S, _, D, D, N>(part, block, tables, scratch, (&mut law, damped)),
+                    true => {
+                        transposed_forces::<S, _, D, D, N>(part, block, tables, scratch, (&mut law, damped));
+                    }
+                }
                 smooth::<S, D, D, N>(part, tables, scratch, damped);
             }
             return scatter(block, &scratch.force, out);
@@ -177,7 +182,11 @@ impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {
         if let Some(damped) = self.damped {
             for part in Part::all(simd) {
                 let mut law = Light(lightness);
-                damped_forces::<S, _, D, 1, N>(part, block, self.tables, scratch, (&mut law, damped));
+                let with = (&mut law, &mut *damped);
+                match with.1.transposed {
+                    false => damped_forces::<S, _, D, 1, N>(part, block, self.tables, scratch, with),
+                    true => transposed_forces::<S, _, D, 1, N>(part, block, self.tables, scratch, with),
+                }
             }
             return scatter(block, &scratch.force, self.out);
         }

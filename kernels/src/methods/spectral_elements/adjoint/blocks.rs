@@ -36,10 +36,15 @@ impl<const D: usize> Engine<D> {
         };
         let (arch, points, square) = (self.cpu.arch(), N.pow(D as u32), (self.dt * self.dt) as f32);
         let blocks = self.blocks.par_iter().zip(&self.memories).zip(&mut products.sums);
+        let blocks = blocks.zip(&self.damped);
         self.cpu.install(|| {
             blocks.for_each_init(
                 || Room::<D>::new(points),
-                |room, ((block, memory), sums)| {
+                |room, (((block, memory), sums), damped)| {
+                    // The medium in layers is held.
+                    if damped.is_some() {
+                        return;
+                    }
                     flushed(|| {
                         arch.dispatch(InSolid {
                             block,
@@ -76,9 +81,13 @@ impl<const D: usize> Engine<D> {
         };
         let (arch, points) = (self.cpu.arch(), N.pow(D as u32));
         self.cpu.install(|| {
-            fluid.blocks.par_iter().zip(sums).for_each_init(
+            let blocks = fluid.blocks.par_iter().zip(sums).zip(&fluid.damped);
+            blocks.for_each_init(
                 || Room::<1>::new(points),
-                |room, (block, sums)| {
+                |room, ((block, sums), damped)| {
+                    if damped.is_some() {
+                        return;
+                    }
                     flushed(|| {
                         arch.dispatch(InFluid {
                             block,

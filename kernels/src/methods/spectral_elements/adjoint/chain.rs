@@ -30,6 +30,9 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         let media = media(setup, table);
         let mut values = vec![0.0; media.len() * parameters.count()];
         let of_element = |(element, values): (usize, &mut [f64])| {
+            if setup.damped_axes(element) != 0 {
+                return;
+            }
             let mut sums = Vec::new();
             let nodes = setup.mesh.coordinates(element);
             let (own, contents) = (table.element(&nodes), setup.contents(element, table));
@@ -90,6 +93,9 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         for (p, [along, across]) in self.faces.iter().zip(self.machine.face_sums()) {
             let at = p.element as usize * points + p.local as usize;
             let [vp, vs, density] = media[at];
+            if setup.damped_axes(p.element as usize) != 0 {
+                continue;
+            }
             let own = &mut values[at * count..][..count];
             let area = p.admittance * density * vp / self.scale;
             if setup.is_fluid(p.element as usize) {

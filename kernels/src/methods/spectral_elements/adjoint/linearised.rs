@@ -79,7 +79,11 @@ impl<const D: usize> Change<D> {
             let region = setup.mesh.regions()[element] as usize;
             let places = table.positions(&setup.mesh.coordinates(element));
             for (x, speeds) in places.into_iter().zip(speeds) {
-                let own = at(region, x)?;
+                let mut own = at(region, x)?;
+                // The medium in perfectly matched layers is held.
+                if setup.damped_axes(element) != 0 {
+                    own.fill(0.0);
+                }
                 *speeds = match (parameters, setup.is_of_fluid(region)) {
                     (Parameters::Constants, false) => [0.0; 3],
                     (Parameters::Constants, true) => {

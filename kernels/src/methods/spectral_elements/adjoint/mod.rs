@@ -30,6 +30,11 @@
 //! fluids. Records of velocity and acceleration are `D1 u` and `D2 u`; their transposes act on the adjoint sources, and the run has one step
 //! more, because a central difference needs the following step.
 //!
+//! Perfectly matched layers filter derivatives across them, and the forces of the stresses across them: recursive filters in time, of which
+//! each acts on one number of one point. The transpose filters the field at the points of an element before it is differentiated, and the
+//! stresses before they become forces; backwards in time the filters are as they are. The modal filter is symmetric. The medium in the
+//! layers is held: elements there have no derivatives.
+//!
 //! The products are summed in single precision. The adjoint sources are therefore scaled by a power of two, so that the products are far
 //! from its limits whatever the strength of the sources.
 

@@ -220,7 +220,7 @@ impl<const D: usize> Machine<D> for Processors<D> {
             (true, None) => {}
             _ => sources.solid = Placed::in_solid(setup, &locator, homes)?,
         }
-        self.reversed = Some((State::rest(engine), sources));
+        self.reversed = Some((State::transposed(engine), sources));
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use std::mem::swap;
 
 use super::super::Engine;
 use super::super::lanes::Lanes;
+use super::super::pml::Damped;
 use super::super::points::Placed;
 
 /// The state of a run behind a step.
@@ -16,6 +17,9 @@ pub(super) struct State<const D: usize> {
     fluid: [Vec<[f32; 1]>; 3],
     /// Memory variables of attenuation by block; empty without it.
     memories: Vec<Vec<Lanes>>,
+    /// Those of perfectly matched layers, of solids and then of fluids, and whether forces in layers are those of the adjoint wavefield.
+    layers: Vec<Vec<Lanes>>,
+    transposed: bool,
 }
 
 impl<const D: usize> State<D> {
@@ -24,9 +28,18 @@ impl<const D: usize> State<D> {
         let mut state = Self::of(engine);
         state.solid.iter_mut().for_each(|field| field.fill([0.0; D]));
         state.fluid.iter_mut().for_each(|field| field.fill([0.0]));
-        state.memories.iter_mut().for_each(|all| all.fill(Lanes::ZERO));
+        let variables = state.memories.iter_mut().chain(&mut state.layers);
+        variables.for_each(|all| all.fill(Lanes::ZERO));
         state.step = 0;
         state
+    }
+
+    /// At rest, for the adjoint wavefield.
+    pub(super) fn transposed(engine: &Engine<D>) -> Self {
+        Self {
+            transposed: true,
+            ..Self::rest(engine)
+        }
     }
 
     /// That of an engine.
@@ -40,6 +53,8 @@ impl<const D: usize> State<D> {
                 [&fluid.potential, &fluid.rate, &fluid.second].map(Clone::clone)
             }),
             memories: memories.map(|memory| memory.variables().clone()).collect(),
+            layers: layers(engine).map(|damped| damped.variables().clone()).collect(),
+            transposed: layers(engine).any(|damped| damped.transposed),
         }
     }
 
@@ -60,6 +75,14 @@ impl<const D: usize> State<D> {
         for (own, memory) in self.memories.iter_mut().zip(of_engine) {
             swap(own, memory.variables_mut());
         }
+        let fluid = engine.fluid.iter_mut().flat_map(|fluid| &mut fluid.damped);
+        let of_engine = engine.damped.iter_mut().chain(fluid).flatten();
+        let mut transposed = self.transposed;
+        for (own, damped) in self.layers.iter_mut().zip(of_engine) {
+            swap(own, damped.variables_mut());
+            transposed = std::mem::replace(&mut damped.transposed, self.transposed);
+        }
+        self.transposed = transposed;
     }
 
     /// Bytes of a state of an engine.
@@ -71,7 +94,16 @@ impl<const D: usize> State<D> {
             + memories
                 .map(|memory| size_of_val(&memory.variables()[..]))
                 .sum::<usize>()
+            + layers(engine)
+                .map(|damped| size_of_val(&damped.variables()[..]))
+                .sum::<usize>()
     }
+}
+
+/// The filters of an engine's blocks in perfectly matched layers, of solids and then of fluids.
+fn layers<const D: usize>(engine: &Engine<D>) -> impl Iterator<Item = &Damped> {
+    let fluid = engine.fluid.iter().flat_map(|fluid| &fluid.damped);
+    engine.damped.iter().chain(fluid).flatten()
 }
 
 /// The sources of a run.

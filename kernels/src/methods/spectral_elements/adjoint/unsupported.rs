@@ -14,8 +14,6 @@ pub enum Unsupported {
     Constants(usize),
     /// Derivatives by constants of a medium that attenuates.
     LossyConstants,
-    /// There are perfectly matched layers.
-    Layers,
     /// The mass of absorbing faces is that of row sums, and the damping in the forces is not.
     RowSums,
     /// Records are of a quantity other than displacement, velocity, acceleration and pressure.
@@ -32,7 +30,6 @@ impl fmt::Display for Unsupported {
             Self::LossyConstants => {
                 f.write_str("the medium attenuates, and there are no derivatives by its constants")
             }
-            Self::Layers => f.write_str("perfectly matched layers have no derivatives"),
             Self::RowSums => {
                 f.write_str("row sums of the damping of absorbing faces in the mass have no exact adjoint")
             }
@@ -67,7 +64,6 @@ pub fn unsupported<const D: usize>(
             by_constants && setup.relaxations.is_some(),
             Unsupported::LossyConstants,
         ),
-        (setup.pml.is_some(), Unsupported::Layers),
         (setup.lumping != Lumping::Matrix, Unsupported::RowSums),
         (!known.contains(&quantity), Unsupported::Quantity(quantity)),
     ];

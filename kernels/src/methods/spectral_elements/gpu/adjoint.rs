@@ -141,6 +141,8 @@ pub struct OnDevice<const D: usize, A: Accelerator> {
     /// The adjoint run while the forward run has the subdomain, and its sources.
     reversed: Wavefield<A>,
     driving: Option<Driving<A>>,
+    /// The kernels of elements for the adjoint wavefield while the forward run has the subdomain: of solids and of fluids.
+    transposed: [Vec<A::Kernel>; 2],
     /// The acceleration of the step before, where memory variables need it.
     before: Option<A::Memory>,
     watched: Option<Watched<A>>,
@@ -181,6 +183,13 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
                 Some(_) => Some(a.allocate(part.levels[2].bytes())?),
                 None => None,
             },
+            transposed: [
+                transposed(&*a, &part.solid, setup)?,
+                match &part.fluid {
+                    Some(fluid) => transposed(&*a, &fluid.field, setup)?,
+                    None => Vec::new(),
+                },
+            ],
             largest: [a.allocate(4)?, a.allocate(4)?],
             soaked: kinds.0,
             constants,
@@ -223,6 +232,11 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
     /// Changes places between the forward and the adjoint run.
     fn swap(&mut self) -> Result<(), Error> {
         self.reversed.swap(&mut self.part, &mut self.step)?;
+        let [solid, fluid] = &mut self.transposed;
+        swap(solid, &mut self.part.solid.kernels);
+        if let Some(theirs) = &mut self.part.fluid {
+            swap(fluid, &mut theirs.field.kernels);
+        }
         if let Some((solid, fluid)) = &mut self.driving {
             swap(solid, &mut self.part.solid.sources);
             if let (Some(own), Some(theirs)) = (fluid, &mut self.part.fluid) {
@@ -346,6 +360,23 @@ impl<const D: usize, A: Accelerator> Adjoint<D, OnDevice<D, A>> {
     pub fn free_bytes(&self) -> Result<usize, Error> {
         self.machine.part.accelerator.free_bytes()
     }
+}
+
+/// The kernels of a field's elements for the adjoint wavefield: others than for the forward one in perfectly matched layers alone.
+fn transposed<const D: usize, A: Accelerator>(
+    a: &A,
+    field: &FieldMemory<A>,
+    setup: &Setup<D>,
+) -> Result<Vec<A::Kernel>, Error> {
+    let kernel = |variant: &variant::Variant| {
+        let source = match variant.damped {
+            true => variant.transposed(setup.basis),
+            false => variant.source(setup.basis),
+        };
+        let kernel = a.load(&source, &["forces"])?.pop();
+        kernel.ok_or_else(|| Error::setup("no kernel for elements"))
+    };
+    field.variants.iter().map(kernel).collect()
 }
 
 /// Refuses an adjoint whose second wavefield and sums the device has not the memory for.

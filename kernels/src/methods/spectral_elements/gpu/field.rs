@@ -155,7 +155,7 @@ impl Plan {
 pub struct FieldMemory<A: Accelerator> {
     pub listing: Listing,
     pub variants: Vec<Variant>,
-    kernels: Vec<A::Kernel>,
+    pub kernels: Vec<A::Kernel>,
     laws: Vec<A::Memory>,
     loss: A::Memory,
     strength: A::Memory,

@@ -2,6 +2,9 @@
 // so are the forces of the stresses across it. In solids the modal filter damps the highest-degree polynomial of the velocity on the lines
 // of points along the layer.
 //
+// TRANSPOSED 1 is the transpose of that, by which the adjoint wavefield advances: the field is filtered at its points before it is
+// differentiated across a layer, and the stresses before they become forces, with the memory variables of forces and of derivatives.
+//
 // A thread has one point of an element. The field, then the fluxes of one axis of space at a time, then the velocities are in shared memory.
 // In a layer across one axis a solid element of degree 4 in 3-D moves more memory than in columns.cu: 6000 bytes of memory variables,
 // 1500 of filter coefficients, 500 of masses, and about 780 of velocities, if every shared point is counted once.
@@ -63,7 +66,13 @@ KERNEL(forces)(const struct Damped a) {
         }
     }
 #endif
+#if TRANSPOSED
+    // The field as derivatives along each axis of space see it.
+    UNROLL for (int c = 0; c < NDIM; c++) UNROLL for (int i = 0; i < COMPONENTS; i++)
+        fluxes[(c * COMPONENTS + i) * POINTS + p] = a.axes >> c & 1 ? filter(&a, pair_of(&a, first, c), 1, i, p, value[i]) : value[i];
+#else
     UNROLL for (int i = 0; i < COMPONENTS; i++) field[i * POINTS + p] = value[i];
+#endif
     __syncthreads();
     REAL inverse[NDIM][NDIM], gradient[COMPONENTS][NDIM], out[COMPONENTS];
 #if STORED
@@ -73,6 +82,20 @@ KERNEL(forces)(const struct Damped a) {
     take_column(&s, &t, a.e.shape + element * SHAPE_NUMBERS);
     const REAL weight = metric(&s, &t, k, inverse);
 #endif
+#if TRANSPOSED
+    UNROLL for (int i = 0; i < COMPONENTS; i++) {
+        UNROLL for (int c = 0; c < NDIM; c++) {
+            gradient[i][c] = 0;
+            UNROLL for (int b = 0; b < NDIM; b++) {
+                const REAL *line = fluxes + (c * COMPONENTS + i) * POINTS + begin[b];
+                REAL slope = 0;
+                UNROLL for (int q = 0; q < N; q++) slope = FMA(SLOPES[index[b]][q], line[q * stride[b]], slope);
+                gradient[i][c] = FMA(inverse[b][c], slope, gradient[i][c]);
+            }
+        }
+        out[i] = 0;
+    }
+#else
     UNROLL for (int i = 0; i < COMPONENTS; i++) {
         REAL slope[NDIM];
         UNROLL for (int b = 0; b < NDIM; b++) {
@@ -87,6 +110,7 @@ KERNEL(forces)(const struct Damped a) {
         }
         out[i] = 0;
     }
+#endif
     const REAL *law = law_of(&a.e, element, at);
 #if LAW < 2
     REAL stress[STRAINS];
@@ -104,6 +128,31 @@ KERNEL(forces)(const struct Damped a) {
     take_losses(&relaxing, k, kept, gradient, stress);
 #endif
 #endif
+#if TRANSPOSED
+    __syncthreads();
+    UNROLL for (int i = 0; i < COMPONENTS; i++) {
+        REAL flux[NDIM];
+        UNROLL for (int c = 0; c < NDIM; c++) {
+#if LAW == 2
+            flux[c] = LAW_AT(LAW_OF_LEVEL(k), 0) * gradient[0][c];
+#else
+            flux[c] = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
+#endif
+            if (a.axes >> c & 1) flux[c] = filter(&a, pair_of(&a, first, c), 0, i, p, flux[c]);
+        }
+        UNROLL for (int b = 0; b < NDIM; b++) {
+            REAL sum = 0;
+            UNROLL for (int c = 0; c < NDIM; c++) sum = FMA(inverse[b][c], flux[c], sum);
+            fluxes[(b * COMPONENTS + i) * POINTS + p] = -weight * sum;
+        }
+    }
+    __syncthreads();
+    UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int b = 0; b < NDIM; b++) {
+        const REAL *line = fluxes + (b * COMPONENTS + i) * POINTS + begin[b];
+        UNROLL for (int q = 0; q < N; q++) out[i] = FMA(SLOPES[q][index[b]], line[q * stride[b]], out[i]);
+    }
+    __syncthreads();
+#else
     UNROLL for (int c = 0; c < NDIM; c++) {
         UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int b = 0; b < NDIM; b++) {
 #if LAW == 2
@@ -124,6 +173,7 @@ KERNEL(forces)(const struct Damped a) {
         }
         __syncthreads();
     }
+#endif
 #if LAW < 2
     REAL *masses = fluxes;
     masses[p] = a.smoothing[first * POINTS + p];

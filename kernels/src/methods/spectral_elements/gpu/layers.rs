@@ -86,7 +86,7 @@ pub struct LayerMemory<A: Accelerator> {
     pair: A::Memory,
     filters: A::Memory,
     smoothing: A::Memory,
-    variables: A::Memory,
+    pub variables: A::Memory,
     /// A copy of `pair` on the host, for states.
     first: Vec<i32>,
     of_pair: usize,

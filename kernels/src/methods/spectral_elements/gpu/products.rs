@@ -8,10 +8,11 @@ use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, wa
 use crate::device::staging::Staging;
 use crate::mesh::Basis;
 
-/// The sums of a field's elements, and the kernels that add to them.
+/// The sums of a field's elements, and the kernels that add to them; elements in perfectly matched layers, whose medium is held, add nothing.
 pub struct ProductMemory<A: Accelerator> {
     pairings: Vec<Pairing>,
-    kernels: Vec<A::Kernel>,
+    /// Of the runs of the listing that lie outside of layers.
+    kernels: Vec<Option<A::Kernel>>,
     /// `[element][product][point]`, in single and in double precision.
     sums: A::Memory,
     totals: A::Memory,
@@ -50,10 +51,11 @@ impl<A: Accelerator> ProductMemory<A> {
             .iter()
             .map(|variant| Pairing::new(*variant, soaked, constants))
             .collect();
-        let kernel = |pairing: &Pairing| -> Result<A::Kernel, Error> {
-            let mut all = a.load(&pairing.source(basis), &["products"])?;
-            all.pop()
-                .ok_or_else(|| Error::setup("no kernel for products of wavefields"))
+        let kernel = |pairing: &Pairing| -> Result<Option<A::Kernel>, Error> {
+            if pairing.elements.damped {
+                return Ok(None);
+            }
+            Ok(a.load(&pairing.source(basis), &["products"])?.pop())
         };
         let width = pairings.first().map_or(0, Pairing::width);
         let per_element = match pairings.first() {
@@ -82,6 +84,9 @@ impl<A: Accelerator> ProductMemory<A> {
         recorded: Recorded,
     ) -> Result<(), Error> {
         for (k, run) in field.listing.runs.iter().enumerate() {
+            let Some(kernel) = &self.kernels[k] else {
+                continue;
+            };
             let block = self.pairings[k].elements.block();
             let args = Products {
                 e: field.arguments(k, fields),
@@ -95,7 +100,7 @@ impl<A: Accelerator> ProductMemory<A> {
                 shared: self.pairings[k].shared(),
             };
             // SAFETY: the structure of the kernel; elements, points and sums are those of the tables.
-            unsafe { a.launch(Stream::Main, &self.kernels[k], dims, &argument(&args))? };
+            unsafe { a.launch(Stream::Main, kernel, dims, &argument(&args))? };
         }
         Ok(())
     }

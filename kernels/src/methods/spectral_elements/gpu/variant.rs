@@ -234,12 +234,22 @@ impl Variant {
 
     /// Kernel `forces`.
     pub fn source(&self, basis: &Basis) -> Source {
+        self.forces(basis, false)
+    }
+
+    /// The same for the adjoint wavefield, of elements in perfectly matched layers.
+    pub fn transposed(&self, basis: &Basis) -> Source {
+        self.forces(basis, true)
+    }
+
+    fn forces(&self, basis: &Basis, transposed: bool) -> Source {
         let block = self.block();
         let mut defines = self.defines(block);
         defines.extend([
             ("LINES", usize::from(self.in_lines())),
             ("AT_ONCE", usize::from(self.at_once())),
             ("DAMPED", usize::from(self.damped)),
+            ("TRANSPOSED", usize::from(transposed)),
         ]);
         let blocks = self
             .blocks()
@@ -458,7 +468,11 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                         }
                         if degree == 4 {
                             let damped = true;
-                            found.push(Variant { damped, ..variant }.source(&basis));
+                            let variant = Variant { damped, ..variant };
+                            found.push(variant.source(&basis));
+                            if !(stored || varies) {
+                                found.push(variant.transposed(&basis));
+                            }
                         }
                     }
                 }

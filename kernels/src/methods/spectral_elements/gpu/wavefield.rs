@@ -13,8 +13,16 @@ pub struct Wavefield<A: Accelerator> {
     solid: [A::Memory; 3],
     /// The potential of the fluid and its derivatives.
     fluid: Option<[A::Memory; 3]>,
-    /// Memory variables of attenuation.
+    /// Memory variables of attenuation, and of perfectly matched layers of solids and of fluids.
     relaxing: A::Memory,
+    layers: Vec<A::Memory>,
+}
+
+/// The memory variables of the layers of a subdomain.
+fn layers<const D: usize, A: Accelerator>(of: &DevicePart<D, A>) -> impl Iterator<Item = &A::Memory> {
+    let fluid = of.fluid.iter().filter_map(|fluid| fluid.field.layers.as_ref());
+    let all = of.solid.layers.iter().chain(fluid);
+    all.map(|layers| &layers.variables)
 }
 
 fn three<A: Accelerator>(a: &A, like: &[A::Memory; 3]) -> Result<[A::Memory; 3], Error> {
@@ -34,6 +42,9 @@ impl<A: Accelerator> Wavefield<A> {
                 None => None,
             },
             relaxing: a.allocate(of.solid.relaxing.bytes())?,
+            layers: layers(of)
+                .map(|memory| a.allocate(memory.bytes()))
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -41,23 +52,26 @@ impl<A: Accelerator> Wavefield<A> {
     pub fn bytes_of<const D: usize>(of: &DevicePart<D, A>) -> usize {
         let fluid = of.fluid.iter().flat_map(|fluid| &fluid.levels);
         let levels = of.levels.iter().chain(fluid);
-        levels.map(Memory::bytes).sum::<usize>() + of.solid.relaxing.bytes()
+        let variables = layers(of).chain([&of.solid.relaxing]);
+        levels.chain(variables).map(Memory::bytes).sum()
     }
 
     /// All its numbers become zero.
     pub fn clear(&mut self, a: &A) -> Result<(), Error> {
         self.step = 0;
         let all = self.solid.iter().chain(self.fluid.iter().flatten());
-        all.chain([&self.relaxing]).try_for_each(|memory| a.clear(memory))
+        let mut all = all.chain([&self.relaxing]).chain(&self.layers);
+        all.try_for_each(|memory| a.clear(memory))
     }
 
     /// The memories of a subdomain and the own ones that go with them.
     fn pairs<'a, const D: usize>(&'a self, of: &'a DevicePart<D, A>) -> Vec<[&'a A::Memory; 2]> {
         let fluid = of.fluid.iter().flat_map(|fluid| &fluid.levels);
         let theirs = of.levels.iter().chain(fluid).chain([&of.solid.relaxing]);
+        let theirs = theirs.chain(layers(of));
         let own = self.solid.iter().chain(self.fluid.iter().flatten());
         theirs
-            .zip(own.chain([&self.relaxing]))
+            .zip(own.chain([&self.relaxing]).chain(&self.layers))
             .map(|(a, b)| [a, b])
             .collect()
     }
@@ -95,6 +109,14 @@ impl<A: Accelerator> Wavefield<A> {
             swap(own, &mut theirs.levels);
         }
         swap(&mut self.relaxing, &mut with.solid.relaxing);
+        let fluid = with
+            .fluid
+            .iter_mut()
+            .filter_map(|fluid| fluid.field.layers.as_mut());
+        let theirs = with.solid.layers.iter_mut().chain(fluid);
+        for (own, theirs) in self.layers.iter_mut().zip(theirs) {
+            swap(own, &mut theirs.variables);
+        }
         Ok(())
     }
 }

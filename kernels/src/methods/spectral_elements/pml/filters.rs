@@ -142,6 +142,9 @@ pub struct Damped {
     variables: Vec<Lanes>,
     points: usize,
     components: usize,
+    /// Whether the forces are those of the adjoint wavefield, by the transpose of what filters and derivatives do: the memory variables of
+    /// derivatives are those of stresses then, and those of forces those of the field.
+    pub(in crate::methods::spectral_elements) transposed: bool,
     /// The axes of the cell along which the modal filter acts: bit a for axis a.
     pub(in crate::methods::spectral_elements) lines: u8,
     /// [`Filters::smoothed`] of every point; empty in fluids.
@@ -193,6 +196,7 @@ impl Damped {
             variables: vec![Lanes::ZERO; count * points * 2 * components],
             points,
             components,
+            transposed: false,
         }
     }
 
@@ -227,6 +231,16 @@ impl Damped {
     /// Sets the memory variables to zero.
     pub fn forget(&mut self) {
         self.variables.fill(Lanes::ZERO);
+    }
+
+    /// The memory variables.
+    pub fn variables(&self) -> &Vec<Lanes> {
+        &self.variables
+    }
+
+    /// The memory variables, to be changed for others.
+    pub fn variables_mut(&mut self) -> &mut Vec<Lanes> {
+        &mut self.variables
     }
 
     /// Copies the memory variables of the element in a lane for the number-th axis of its layers, `[point][derivative, force][component]`.
