@@ -369,7 +369,7 @@ fn transposed<const D: usize, A: Accelerator>(
     setup: &Setup<D>,
 ) -> Result<Vec<A::Kernel>, Error> {
     let kernel = |variant: &variant::Variant| {
-        let source = match variant.damped {
+        let source = match variant.damped() {
             true => variant.transposed(setup.basis),
             false => variant.source(setup.basis),
         };

@@ -5,7 +5,10 @@
 // TRANSPOSED 1 is the transpose of that, by which the adjoint wavefield advances: the field is filtered at its points before it is
 // differentiated across a layer, and the stresses before they become forces, with the memory variables of forces and of derivatives.
 //
-// A thread has one point of an element. The field, then the fluxes of one axis of space at a time, then the velocities are in shared memory.
+// AXES are the axes across which the layers of a launch lie: bit a for axis a.
+//
+// A thread has one point of an element. The field, then the fluxes of the stresses across one axis of the layers at a time and those of
+// all other stresses together, then the velocities are in shared memory.
 // In a layer across one axis a solid element of degree 4 in 3-D moves more memory than in columns.cu: 6000 bytes of memory variables,
 // 1500 of filter coefficients, 500 of masses, and about 780 of velocities, if every shared point is counted once.
 
@@ -15,8 +18,10 @@ struct Damped {
     const REAL *filters;    // coefficients a, b, c of Filters::at, [pair][coefficient][point]
     REAL *variables;        // memory variables, [pair][derivative, force][component][point]
     const REAL *smoothing;  // of solids, [first pair of an element][point]: mass times the rate of the modal filter, kg/s
-    int axes, lines;        // axes across which the layers of this launch lie, axes of the cell along which the modal filter acts: bit a for axis a
+    int lines;              // axes of the cell along which the modal filter acts: bit a for axis a
 };
+
+#define IN_LAYER(axis) (AXES >> (axis) & 1)
 
 INLINE REAL filter(const struct Damped *d, WIDE pair, int force, int component, int p, REAL x) {
     const REAL *f = d->filters + pair * (3 * POINTS) + p;
@@ -26,10 +31,7 @@ INLINE REAL filter(const struct Damped *d, WIDE pair, int force, int component, 
 }
 
 // The number of the pair of an element and an axis across which it has a layer; `first` is the element's first pair.
-INLINE WIDE pair_of(const struct Damped *d, WIDE first, int axis) {
-    for (int b = 0; b < axis; b++) first += d->axes >> b & 1;
-    return first;
-}
+#define PAIR_OF(first, axis) ((first) + ((axis) > 0 ? IN_LAYER(0) : 0) + ((axis) > 1 ? IN_LAYER(1) : 0))
 
 KERNEL(forces)(const struct Damped a) {
     DYNAMIC_SHARED(REAL, room);
@@ -69,7 +71,7 @@ KERNEL(forces)(const struct Damped a) {
 #if TRANSPOSED
     // The field as derivatives along each axis of space see it.
     UNROLL for (int c = 0; c < NDIM; c++) UNROLL for (int i = 0; i < COMPONENTS; i++)
-        fluxes[(c * COMPONENTS + i) * POINTS + p] = a.axes >> c & 1 ? filter(&a, pair_of(&a, first, c), 1, i, p, value[i]) : value[i];
+        fluxes[(c * COMPONENTS + i) * POINTS + p] = IN_LAYER(c) ? filter(&a, PAIR_OF(first, c), 1, i, p, value[i]) : value[i];
 #else
     UNROLL for (int i = 0; i < COMPONENTS; i++) field[i * POINTS + p] = value[i];
 #endif
@@ -106,7 +108,7 @@ KERNEL(forces)(const struct Damped a) {
         UNROLL for (int c = 0; c < NDIM; c++) {
             gradient[i][c] = 0;
             UNROLL for (int b = 0; b < NDIM; b++) gradient[i][c] = FMA(inverse[b][c], slope[b], gradient[i][c]);
-            if (a.axes >> c & 1) gradient[i][c] = filter(&a, pair_of(&a, first, c), 0, i, p, gradient[i][c]);
+            if (IN_LAYER(c)) gradient[i][c] = filter(&a, PAIR_OF(first, c), 0, i, p, gradient[i][c]);
         }
         out[i] = 0;
     }
@@ -138,7 +140,7 @@ KERNEL(forces)(const struct Damped a) {
 #else
             flux[c] = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
 #endif
-            if (a.axes >> c & 1) flux[c] = filter(&a, pair_of(&a, first, c), 0, i, p, flux[c]);
+            if (IN_LAYER(c)) flux[c] = filter(&a, PAIR_OF(first, c), 0, i, p, flux[c]);
         }
         UNROLL for (int b = 0; b < NDIM; b++) {
             REAL sum = 0;
@@ -153,14 +155,20 @@ KERNEL(forces)(const struct Damped a) {
     }
     __syncthreads();
 #else
-    UNROLL for (int c = 0; c < NDIM; c++) {
+    // The stresses across each axis of the layers, then all others.
+    UNROLL for (int group = 0; group <= NDIM; group++) {
+        if (group < NDIM ? !IN_LAYER(group) : AXES == (1 << NDIM) - 1) continue;
         UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int b = 0; b < NDIM; b++) {
+            REAL flux = 0;
+            UNROLL for (int c = 0; c < NDIM; c++) {
+                if (group < NDIM ? c != group : IN_LAYER(c)) continue;
 #if LAW == 2
-            const REAL flux = LAW_AT(LAW_OF_LEVEL(k), 0) * gradient[0][c];
+                flux = FMA(inverse[b][c], LAW_AT(LAW_OF_LEVEL(k), 0) * gradient[0][c], flux);
 #else
-            const REAL flux = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
+                flux = FMA(inverse[b][c], stress[VOIGT(i < c ? i : c, i < c ? c : i)], flux);
 #endif
-            fluxes[(b * COMPONENTS + i) * POINTS + p] = -weight * inverse[b][c] * flux;
+            }
+            fluxes[(b * COMPONENTS + i) * POINTS + p] = -weight * flux;
         }
         __syncthreads();
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
@@ -169,7 +177,7 @@ KERNEL(forces)(const struct Damped a) {
                 const REAL *line = fluxes + (b * COMPONENTS + i) * POINTS + begin[b];
                 UNROLL for (int q = 0; q < N; q++) force = FMA(SLOPES[q][index[b]], line[q * stride[b]], force);
             }
-            out[i] += a.axes >> c & 1 ? filter(&a, pair_of(&a, first, c), 1, i, p, force) : force;
+            out[i] += group < NDIM ? filter(&a, PAIR_OF(first, group), 1, i, p, force) : force;
         }
         __syncthreads();
     }

@@ -52,7 +52,7 @@ impl<A: Accelerator> ProductMemory<A> {
             .map(|variant| Pairing::new(*variant, soaked, constants))
             .collect();
         let kernel = |pairing: &Pairing| -> Result<Option<A::Kernel>, Error> {
-            if pairing.elements.damped {
+            if pairing.elements.damped() {
                 return Ok(None);
             }
             Ok(a.load(&pairing.source(basis), &["products"])?.pop())

@@ -62,8 +62,8 @@ pub struct Variant {
     pub loss: Option<Grain>,
     /// Every point has constants of its own; else regions have.
     pub varies: bool,
-    /// The elements lie in perfectly matched layers (layers.cu).
-    pub damped: bool,
+    /// The axes across which they have perfectly matched layers (layers.cu): bit a for axis a.
+    pub layers: u8,
 }
 
 /// How a block is filled.
@@ -76,6 +76,11 @@ pub struct Block {
 }
 
 impl Variant {
+    /// Whether the elements lie in perfectly matched layers.
+    pub fn damped(&self) -> bool {
+        self.layers != 0
+    }
+
     /// Components of the field.
     pub fn components(&self) -> usize {
         if self.kind == Kind::Fluid {
@@ -92,7 +97,7 @@ impl Variant {
 
     /// How many threads an element has: one for every column of points, in perfectly matched layers one for every point.
     fn own_threads(&self) -> usize {
-        let column = if self.damped { self.degree + 1 } else { 1 };
+        let column = if self.damped() { self.degree + 1 } else { 1 };
         self.sheet() * column
     }
 
@@ -122,7 +127,7 @@ impl Variant {
     /// Whether slopes come from whole lines of the field in shared memory (`LINES` of elements.cu). With all mechanisms memory variables
     /// are what is waited for, lines of few points save little, and the field of large elements does not fit.
     fn in_lines(&self) -> bool {
-        !self.damped
+        !self.damped()
             && self.loss != Some(Grain::Fine)
             && self.degree >= 4
             && self.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED
@@ -170,7 +175,7 @@ impl Variant {
 
     /// Those without what belongs to points inside.
     fn filled(&self) -> usize {
-        if self.damped {
+        if self.damped() {
             let numbers = (1 + self.dimension) * self.components() * self.own_threads();
             return self.block().elements * numbers * size_of::<f32>();
         }
@@ -189,7 +194,7 @@ impl Variant {
 
     /// Blocks of a multiprocessor that registers are shared out for, where the compiler's own choice is worse; none of these spills.
     fn blocks(&self) -> Option<usize> {
-        if (self.dimension, self.degree) != (3, 4) || self.damped {
+        if (self.dimension, self.degree) != (3, 4) || self.damped() {
             return None;
         }
         let table = self.kind == Kind::Table;
@@ -248,7 +253,8 @@ impl Variant {
         defines.extend([
             ("LINES", usize::from(self.in_lines())),
             ("AT_ONCE", usize::from(self.at_once())),
-            ("DAMPED", usize::from(self.damped)),
+            ("DAMPED", usize::from(self.damped())),
+            ("AXES", usize::from(self.layers)),
             ("TRANSPOSED", usize::from(transposed)),
         ]);
         let blocks = self
@@ -260,12 +266,12 @@ impl Variant {
         let lossy = self.loss.is_some();
         let (loss, vector) = if lossy { (ATTENUATION, 2) } else { ("", 1) };
         let shares = self.shares(basis);
-        let highest = if self.damped {
+        let highest = if self.damped() {
             highest(basis)
         } else {
             String::new()
         };
-        let kernel = if self.damped { LAYERS } else { COLUMNS };
+        let kernel = if self.damped() { LAYERS } else { COLUMNS };
         let texts = [
             &bounds,
             &numbers(basis),
@@ -458,7 +464,7 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                         stored,
                         loss,
                         varies,
-                        damped: false,
+                        layers: 0,
                     };
                     if loss.is_none() || kind != Kind::Fluid {
                         found.push(variant.source(&basis));
@@ -467,8 +473,10 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                             found.push(Pairing::new(variant, !stored, constants).source(&basis));
                         }
                         if degree == 4 {
-                            let damped = true;
-                            let variant = Variant { damped, ..variant };
+                            // Layers across one axis, two, all.
+                            let all = (1u8 << dimension) - 1;
+                            let layers = [2, 3, all][bits % 3].min(all);
+                            let variant = Variant { layers, ..variant };
                             found.push(variant.source(&basis));
                             if !(stored || varies) {
                                 found.push(variant.transposed(&basis));
@@ -497,7 +505,7 @@ mod tests {
                     stored: false,
                     loss: Some(Grain::Fine),
                     varies: true,
-                    damped: false,
+                    layers: 0,
                 };
                 let block = variant.block();
                 let used = (block.elements * variant.sheet()) as f64 / block.threads as f64;
