@@ -345,3 +345,25 @@ pub fn the_next_shot_of_elements_has_its_own_gradient<A: Accelerator>(machines: 
         assert_eq!(next.records, alone.records, "{}", first.what);
     }
 }
+
+pub fn every_kernel_of_element_gradients<A: Accelerator>(machines: &Machines<A>) {
+    let plane = Recipe {
+        steps: 14,
+        ..Recipe::plain([4, 4])
+    };
+    for (recipe, parameters) in recipes(plane) {
+        let world = World::new(recipe);
+        let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
+        found(&mut adjoint, &world, PLENTY);
+    }
+    let volume = Recipe {
+        steps: 10,
+        ..Recipe::plain([3, 3, 3])
+    };
+    for (recipe, parameters) in recipes(volume) {
+        let world = World::new(recipe);
+        let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
+        let [state, step] = adjoint.sizes();
+        found(&mut adjoint, &world, 3 * state + 4 * step);
+    }
+}
