@@ -2,7 +2,8 @@
 
 use super::arguments::{Flush, Products};
 use super::field::{FieldMemory, Fields};
-use super::variant::{Pairing, Variant};
+use super::pairing::Pairing;
+use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, walk};
 use crate::device::staging::Staging;

@@ -1,5 +1,6 @@
 //! Which kernel text a run compiles: the texts are joined behind the defines and the numbers of their variant.
 
+use super::pairing::Pairing;
 use crate::device::accelerator::Source;
 use crate::mesh::Basis;
 use crate::methods::spectral_elements::Grain;
@@ -8,16 +9,15 @@ use crate::methods::spectral_elements::pml::highest_of;
 use std::fmt::Write;
 
 const PRELUDE: &str = include_str!("../../../device/prelude.cuh");
-const COMMON: &str = include_str!("elements.cuh");
+pub(super) const COMMON: &str = include_str!("elements.cuh");
 const INSIDE: &str = include_str!("inside.cuh");
-const ELEMENTS: &str = include_str!("elements.cu");
+pub(super) const ELEMENTS: &str = include_str!("elements.cu");
 const COLUMNS: &str = include_str!("columns.cu");
 const LAYERS: &str = include_str!("layers.cu");
-const ATTENUATION: &str = include_str!("attenuation.cuh");
+pub(super) const ATTENUATION: &str = include_str!("attenuation.cuh");
 const NODES: &str = include_str!("nodes.cuh");
 const STEP: &str = include_str!("nodes.cu");
 const POINTS: &str = include_str!("points.cu");
-const PRODUCTS: &str = include_str!("products.cu");
 const GRADIENT: &str = include_str!("gradient.cu");
 
 /// Threads of a block at most; fewer leave registers for more blocks.
@@ -91,7 +91,7 @@ impl Variant {
     }
 
     /// Points of a sheet across the last axis.
-    fn sheet(&self) -> usize {
+    pub(super) fn sheet(&self) -> usize {
         (self.degree + 1).pow(self.dimension as u32 - 1)
     }
 
@@ -207,7 +207,7 @@ impl Variant {
     }
 
     /// The shares of coarse mechanisms as a constant array, where there are any.
-    fn shares(&self, basis: &Basis) -> String {
+    pub(super) fn shares(&self, basis: &Basis) -> String {
         let shares = match self.dimension {
             3 => Coarse::new::<3>(basis).shares,
             _ => Coarse::new::<2>(basis).shares,
@@ -219,7 +219,7 @@ impl Variant {
     }
 
     /// The numbers that describe the elements of a launch, as elements.cuh names them.
-    fn defines(&self, block: Block) -> Vec<(&'static str, usize)> {
+    pub(super) fn defines(&self, block: Block) -> Vec<(&'static str, usize)> {
         let law = match self.kind {
             Kind::Isotropic => 0,
             Kind::Table => 1,
@@ -292,97 +292,7 @@ impl Variant {
     }
 }
 
-/// The products that a gradient sums at the points of elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pairing {
-    /// The elements.
-    pub elements: Variant,
-    /// There is a sponge.
-    pub soaked: bool,
-    /// Derivatives are by the constants of solids.
-    pub constants: bool,
-}
-
-impl Pairing {
-    /// For the elements of a launch outside of perfectly matched layers.
-    pub fn new(elements: Variant, soaked: bool, constants: bool) -> Self {
-        // What is not met would be compiled once more.
-        let elements = Variant {
-            kind: match elements.kind {
-                Kind::Fluid => Kind::Fluid,
-                _ => Kind::Isotropic,
-            },
-            varies: elements.varies && elements.loss.is_some(),
-            ..elements
-        };
-        Self {
-            elements,
-            soaked,
-            constants: constants && elements.kind != Kind::Fluid,
-        }
-    }
-
-    /// Sums of a point.
-    pub fn width(&self) -> usize {
-        let strains = self.elements.dimension * (self.elements.dimension + 1) / 2;
-        let of_slopes = match (self.elements.kind, self.constants, self.elements.loss) {
-            (Kind::Fluid, ..) => 1,
-            (_, true, _) => strains * (strains + 1) / 2,
-            (_, _, Some(_)) => 4,
-            _ => 2,
-        };
-        1 + usize::from(self.soaked) + of_slopes
-    }
-
-    /// Bytes of shared memory of a block.
-    pub fn shared(&self) -> usize {
-        let e = &self.elements;
-        let fields = 2 + usize::from(e.loss == Some(Grain::Fine));
-        let slopes = if e.loss.is_some() {
-            (e.degree + 1).pow(2)
-        } else {
-            0
-        };
-        (e.block().elements * fields * e.components() * e.sheet() + slopes) * size_of::<f32>()
-    }
-
-    /// Kernel `products`.
-    pub fn source(&self, basis: &Basis) -> Source {
-        let e = &self.elements;
-        let mut defines = e.defines(e.block());
-        defines.extend([
-            ("LINES", 0),
-            ("AT_ONCE", 0),
-            ("DAMPED", 0),
-            ("SOAKED", usize::from(self.soaked)),
-            ("CONSTANTS", usize::from(self.constants)),
-            ("ADVANCED", 1),
-        ]);
-        let bounds = "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS)\n#endif";
-        let (loss, vector) = if e.loss.is_some() {
-            (ATTENUATION, 2)
-        } else {
-            ("", 1)
-        };
-        let texts = [
-            bounds,
-            &numbers(basis),
-            &e.shares(basis),
-            COMMON,
-            loss,
-            ELEMENTS,
-            PRODUCTS,
-        ];
-        source(
-            ("products.cu", vector),
-            (e.dimension, basis.len()),
-            &defines,
-            &texts,
-        )
-    }
-}
-
-fn source(
+pub(super) fn source(
     (file, vector): (&str, usize),
     (dimension, points): (usize, usize),
     defines: &[(&str, usize)],
@@ -406,7 +316,7 @@ fn list(numbers: &[f64]) -> String {
 }
 
 /// The points of the basis, their weights and the derivatives, as constants.
-fn numbers(basis: &Basis) -> String {
+pub(super) fn numbers(basis: &Basis) -> String {
     let n = basis.len();
     let row = |q: usize| list(&(0..n).map(|p| basis.derivative(q, p)).collect::<Vec<f64>>());
     let rows: Vec<String> = (0..n).map(row).collect();
