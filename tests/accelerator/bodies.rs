@@ -65,6 +65,7 @@ macro_rules! on {
             element_gradients::adjoints_of_elements_are_transposes
             element_gradients::adjoints_of_elements_have_the_same_bits_in_any_memory
             element_gradients::the_next_shot_of_elements_has_its_own_gradient
+            element_gradients::every_kernel_of_element_gradients
             watched::every_kernel
         }
     };

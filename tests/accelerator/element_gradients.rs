@@ -4,7 +4,7 @@
 use crate::element_worlds::{Recipe, Rock, World};
 use crate::elements::{DRY, WET};
 use crate::runs::Machines;
-use crate::shots::{largest, magnitude};
+use crate::shots::{largest, relative_difference};
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::mesh::Order;
@@ -43,8 +43,8 @@ fn on_a_device<const D: usize, A: Accelerator>(
 /// Nodes around a mesh, about 45 m apart.
 fn lattice<const D: usize>(world: &World<D>) -> Lattice<D> {
     let along = |c: usize| world.mesh.nodes().iter().map(move |node| node[c]);
-    let first: [f64; D] = std::array::from_fn(|c| along(c).fold(f64::INFINITY, f64::min));
-    let last: [f64; D] = std::array::from_fn(|c| along(c).fold(f64::NEG_INFINITY, f64::max));
+    let first: [f64; D] = std::array::from_fn(|c| along(c).min_by(f64::total_cmp).expect("nodes"));
+    let last: [f64; D] = std::array::from_fn(|c| along(c).max_by(f64::total_cmp).expect("nodes"));
     let n = std::array::from_fn(|c| ((last[c] - first[c]) / 45.0).ceil() as usize + 1);
     let d = std::array::from_fn(|c| (last[c] - first[c]) / (n[c] - 1) as f64 * 1.0001);
     Lattice { n, o: first, d }
@@ -87,12 +87,6 @@ fn of_source<const D: usize>(source: &SourceGradient<D>) -> [Vec<f64>; 3] {
     [strength, source.place.to_vec(), source.history.clone()]
 }
 
-/// How far two lists of numbers are apart, over the largest of the first.
-fn apart(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    largest(a.iter().zip(b).map(|(a, b)| a - b)) / magnitude(a.iter().copied())
-}
-
 /// Compares a device with processors; the largest misfit of a parameter.
 fn close<const D: usize, A: Accelerator>(
     machines: &Machines<A>,
@@ -105,22 +99,17 @@ fn close<const D: usize, A: Accelerator>(
     let own = found(&mut adjoint, &world, PLENTY);
     drop(adjoint);
     device.finish().expect("no damage was done");
-    magnitude(cpu.records.iter().map(|x| f64::from(*x)));
-    let records = cpu.records.iter().zip(&own.records);
-    let mut far = vec![
-        largest(records.map(|(a, b)| f64::from(a - b)))
-            / magnitude(cpu.records.iter().map(|x| f64::from(*x))),
-    ];
+    let mut far = vec![relative_difference(&own.records, &cpu.records)];
     for (a, b) in cpu.gradient.iter().zip(&own.gradient) {
         // Constants that waves in a plane do not feel have no derivative.
         if a.iter().chain(b).any(|x| *x != 0.0) {
-            far.push(apart(a, b));
+            far.push(relative_difference(b, a));
         }
     }
     assert_eq!(cpu.sources.len(), own.sources.len());
     for (a, b) in cpu.sources.iter().zip(&own.sources) {
         let (a, b) = (of_source(a), of_source(b));
-        far.extend(a.iter().zip(&b).map(|(a, b)| apart(a, b)));
+        far.extend((0..3).map(|k| relative_difference(&b[k], &a[k])));
     }
     let far = largest(far);
     println!("{} by {parameters:?}: {far:.1e}", world.what);
@@ -343,5 +332,27 @@ pub fn the_next_shot_of_elements_has_its_own_gradient<A: Accelerator>(machines: 
         assert_eq!(next.gradient, alone.gradient, "{}", first.what);
         assert_eq!(next.sources, alone.sources, "{}", first.what);
         assert_eq!(next.records, alone.records, "{}", first.what);
+    }
+}
+
+pub fn every_kernel_of_element_gradients<A: Accelerator>(machines: &Machines<A>) {
+    let plane = Recipe {
+        steps: 14,
+        ..Recipe::plain([4, 4])
+    };
+    for (recipe, parameters) in recipes(plane) {
+        let world = World::new(recipe);
+        let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
+        found(&mut adjoint, &world, PLENTY);
+    }
+    let volume = Recipe {
+        steps: 10,
+        ..Recipe::plain([3, 3, 3])
+    };
+    for (recipe, parameters) in recipes(volume) {
+        let world = World::new(recipe);
+        let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
+        let [state, step] = adjoint.sizes();
+        found(&mut adjoint, &world, 3 * state + 4 * step);
     }
 }

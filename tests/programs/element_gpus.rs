@@ -65,7 +65,7 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
         let line = format!("{line} device=gpu {asked} > gradient.rsf");
         on(&desk, Driver::Fake, &[("FAKE_MEMORY", bytes)], &line)
     };
-    let Some(run) = with("40000000", "") else {
+    let Some(run) = with("12000000", "") else {
         return;
     };
     assert_refused(
@@ -107,7 +107,7 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
 fn linearised_runs_on_meshes_say_that_they_take_no_gpu() {
     let desk = desk();
     desk.dataset("change.rsf", "n1=1 n2=3", &[30.0, 20.0, 10.0]);
-    let line = "sfsemborn2d-gpu < change.rsf mesh=box.rsf sou=sou.rsf rec=rec.rsf m0=1e12 stf=ricker freq=5 nt=20 dt=0.0001";
+    let line = "sfsemborn2d-gpu < change.rsf mesh=box.rsf sou=sou.rsf rec=rec.rsf m0=1e12 stf=ricker freq=5 nt=400 dt=0.0003";
     let run = |asked: &str| {
         let line = format!("{line} {asked} > born.rsf");
         on(&desk, Driver::Fake, &[("FAKE_MEMORY", "400000000")], &line)

@@ -3,9 +3,10 @@
 use pulp::Simd;
 
 use super::assembly::Block;
-use super::element::{Law, Scratch, add_layer, gradient};
+use super::element::{Law, add_layer, gradient};
 use super::lanes::{Lanes, Part};
 use super::pml::Damped;
+use super::scratch::Scratch;
 use super::shape::{Layer, Row, Tables};
 
 /// The forces of a block in perfectly matched layers. Derivatives across a layer are filtered, and so are the forces of the stresses across

@@ -7,43 +7,9 @@ use super::attenuation::Memory;
 use super::damped::{damped_forces, smooth, transposed_forces};
 use super::lanes::{Lanes, Part, Register};
 use super::pml::Damped;
+use super::scratch::Scratch;
 use super::shape::{Layer, Row, Tables};
 use crate::device::simd::Arch;
-
-/// Room for one block.
-#[derive(Clone, Debug)]
-pub(super) struct Scratch<const C: usize> {
-    /// Values at all points.
-    pub(super) field: Vec<[Lanes; C]>,
-    /// The field that memory variables follow.
-    pub(super) strained: Vec<[Lanes; C]>,
-    /// What the block adds to its points.
-    pub(super) force: Vec<[Lanes; C]>,
-    /// Fluxes of a layer of points along each axis of the cell: `[axis][point]`.
-    pub(super) flux: [Vec<[Lanes; C]>; 3],
-    /// In perfectly matched layers, the forces of the stresses across each axis that has a layer, and those of all other stresses together:
-    /// `[axis, or D for the others][point]`.
-    pub(super) along: Vec<[Lanes; C]>,
-    /// Cofactors at a sheet of points, `[point][axis of the cell][axis of space]`, and its stresses, `[point][axis of space][component]`.
-    pub(super) turns: Vec<Lanes>,
-    pub(super) stresses: Vec<[Lanes; C]>,
-}
-
-impl<const C: usize> Scratch<C> {
-    /// For blocks with so many points, and so many in a layer of them.
-    pub(super) fn new(points: usize, layer: usize) -> Self {
-        let room = |points: usize| vec![[Lanes::ZERO; C]; points];
-        Self {
-            field: room(points),
-            strained: room(points),
-            force: room(points),
-            flux: std::array::from_fn(|_| room(layer)),
-            along: Vec::new(),
-            turns: Vec::new(),
-            stresses: Vec::new(),
-        }
-    }
-}
 
 /// A gradient `[i][c]` or a flux of a field at a point.
 pub(super) type Tensor<S, const D: usize, const C: usize> = [[Register<S>; D]; C];

@@ -1,8 +1,9 @@
 //! The energy of a run, as the scheme keeps it.
 
 use super::cpu::{Engine, by_length};
-use super::element::{Forces, Scratch};
+use super::element::Forces;
 use super::lanes::LANES;
+use super::scratch::Scratch;
 use super::shape::Tables;
 
 impl<const D: usize> Engine<D> {

@@ -47,6 +47,7 @@ mod pml;
 mod points;
 mod recording;
 mod sampling;
+mod scratch;
 mod shape;
 mod sponge;
 mod subdomain;

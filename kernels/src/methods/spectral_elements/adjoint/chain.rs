@@ -6,7 +6,7 @@ use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
 use super::correlate::PRODUCTS;
 use super::machine::Machine;
-use super::parameters::{LossChain, Parameters, impedances, means, media};
+use super::parameters::{LossChain, Parameters, impedances, means, media_of, medium_of};
 use super::{Adjoint, Setup};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
@@ -27,8 +27,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     pub(super) fn chained(&self, setup: &Setup<D>) -> Gradient<D> {
         let (table, points) = (&self.table, self.table.points());
         let (parameters, sponge) = (self.parameters, Damping::new(setup, table));
-        let media = media(setup, table);
-        let mut values = vec![0.0; media.len() * parameters.count()];
+        let mut values = vec![0.0; setup.mesh.len() * points * parameters.count()];
         let of_element = |(element, values): (usize, &mut [f64])| {
             if setup.damped_axes(element) != 0 {
                 return;
@@ -36,6 +35,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
             let mut sums = Vec::new();
             let nodes = setup.mesh.coordinates(element);
             let (own, contents) = (table.element(&nodes), setup.contents(element, table));
+            let media = media_of(&contents, points);
             let in_sponge = sponge
                 .as_ref()
                 .map(|sponge| sponge.shares(&table.positions(&nodes)));
@@ -45,31 +45,31 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
                     _ => 0.0,
                 };
                 let volume = weight * own.determinant[local] / self.scale;
-                let at = element * points + local;
+                let medium = media[local];
                 self.machine.products(element, local, &mut sums);
                 sums.iter_mut().for_each(|sum| *sum *= volume);
                 let own = &mut values[local * parameters.count()..][..parameters.count()];
                 let law = &contents.medium(local).law;
                 let by_speeds = match (law, parameters) {
-                    (Law::Fluid(_), _) => of_fluid(media[at], strength, &sums),
+                    (Law::Fluid(_), _) => of_fluid(medium, strength, &sums),
                     (_, Parameters::Constants) => {
-                        let impedances = impedances::<D>(setup.points.is_some(), media[at]);
+                        let impedances = impedances::<D>(setup.points.is_some(), medium);
                         of_constants(&impedances[0], strength, &sums, own);
                         continue;
                     }
                     _ => of_solid(
-                        media[at],
+                        medium,
                         strength,
                         elastic(&sums, setup.relaxations.map(|_| contents.factors(local))),
                     ),
                 };
-                add::<D>(parameters, (by_speeds, media[at]), own);
+                add::<D>(parameters, (by_speeds, medium), own);
                 if let (Some(chain), Law::Isotropic { .. }) =
-                    (LossChain::of(contents.loss(local), media[at]), law)
+                    (LossChain::of(contents.loss(local), medium), law)
                 {
                     let [of_speeds, of_losses] =
                         of_loss(&chain, contents.moduli(local), contents.factors(local), &sums);
-                    add::<D>(parameters, ([of_speeds[0], of_speeds[1], 0.0], media[at]), own);
+                    add::<D>(parameters, ([of_speeds[0], of_speeds[1], 0.0], medium), own);
                     if parameters == Parameters::SpeedsAndLosses {
                         own[3..].copy_from_slice(&of_losses);
                     }
@@ -78,8 +78,8 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         };
         let elements = values.par_chunks_mut(points * parameters.count()).enumerate();
         self.machine.cpu().install(|| elements.for_each(of_element));
-        self.add_faces(&mut values, &media, setup);
-        self.add_sources(&mut values, &media);
+        self.add_faces(&mut values, setup);
+        self.add_sources(&mut values, setup);
         Gradient {
             values,
             parameters,
@@ -88,11 +88,12 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     }
 
     /// Adds what absorbing faces give.
-    fn add_faces(&self, values: &mut [f64], media: &[[f64; 3]], setup: &Setup<D>) {
+    fn add_faces(&self, values: &mut [f64], setup: &Setup<D>) {
         let (points, count) = (self.table.points(), self.parameters.count());
         for (p, [along, across]) in self.faces.iter().zip(self.machine.face_sums()) {
             let at = p.element as usize * points + p.local as usize;
-            let [vp, vs, density] = media[at];
+            let contents = setup.contents(p.element as usize, &self.table);
+            let medium @ [vp, vs, density] = medium_of(&contents, p.local as usize);
             if setup.damped_axes(p.element as usize) != 0 {
                 continue;
             }
@@ -100,31 +101,32 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
             let area = p.admittance * density * vp / self.scale;
             if setup.is_fluid(p.element as usize) {
                 let of = -area * along / (density * vp);
-                add::<D>(self.parameters, ([of / vp, 0.0, of / density], media[at]), own);
+                add::<D>(self.parameters, ([of / vp, 0.0, of / density], medium), own);
                 continue;
             }
             let of = [-area * along, -area * across];
             if self.parameters == Parameters::Constants {
-                let slopes = impedances::<D>(setup.points.is_some(), media[at]);
+                let slopes = impedances::<D>(setup.points.is_some(), medium);
                 for (k, own) in own.iter_mut().enumerate() {
                     *own += of[0] * slopes[0][k] + of[1] * slopes[1][k];
                 }
                 continue;
             }
             let by_speeds = [of[0] * density, of[1] * density, of[0] * vp + of[1] * vs];
-            add::<D>(self.parameters, (by_speeds, media[at]), own);
+            add::<D>(self.parameters, (by_speeds, medium), own);
         }
     }
 
     /// Adds what sources in fluids give, whose strength is their moment over the bulk modulus.
-    fn add_sources(&self, values: &mut [f64], media: &[[f64; 3]]) {
+    fn add_sources(&self, values: &mut [f64], setup: &Setup<D>) {
         let (points, count) = (self.table.points(), self.parameters.count());
         for source in &self.in_fluids {
             let first = source.element as usize * points;
+            let contents = setup.contents(source.element as usize, &self.table);
             for (local, (weight, sum)) in source.weights.iter().zip(&source.sums).enumerate() {
                 // The weight is minus the moment over the modulus: by one over the modulus, times the derivative of that.
                 let of = f64::from(*weight) * sum / self.scale;
-                let medium @ [vp, _, density] = media[first + local];
+                let medium @ [vp, _, density] = medium_of(&contents, local);
                 let own = &mut values[(first + local) * count..][..count];
                 add::<D>(self.parameters, ([2.0 * of / vp, 0.0, of / density], medium), own);
             }

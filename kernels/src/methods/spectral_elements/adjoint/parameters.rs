@@ -2,7 +2,7 @@
 
 use super::super::Setup;
 use super::super::assembly::triangle;
-use super::super::media::{Loss, LossSlopes};
+use super::super::media::{Contents, Loss, LossSlopes};
 use crate::mesh::geometry::Tabulated;
 
 /// The parameters by which a gradient is taken, or which a linearised run changes. Each is varied while the others of its set are held.
@@ -171,16 +171,20 @@ fn over(slope: f64, of: f64) -> f64 {
     if of > 0.0 { slope / of } else { 0.0 }
 }
 
-/// P speed, S speed (m/s) and density (kg/m3) of all points: `[element * points + point]`.
+/// P speed, S speed (m/s) and density (kg/m3) of a point of an element.
+pub(super) fn medium_of(contents: &Contents, point: usize) -> [f64; 3] {
+    let [vp, vs] = contents.speeds(point);
+    [vp, vs, contents.medium(point).density]
+}
+
+/// Those of all points of an element.
+pub(super) fn media_of(contents: &Contents, points: usize) -> Vec<[f64; 3]> {
+    (0..points).map(|point| medium_of(contents, point)).collect()
+}
+
+/// Those of all elements: `[element * points + point]`.
 pub(super) fn media<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>) -> Vec<[f64; 3]> {
-    let of_element = |element: usize| {
-        let contents = setup.contents(element, table);
-        let of_point = move |point: usize| {
-            let [vp, vs] = contents.speeds(point);
-            [vp, vs, contents.medium(point).density]
-        };
-        (0..table.points()).map(of_point)
-    };
+    let of_element = |element: usize| media_of(&setup.contents(element, table), table.points());
     (0..setup.mesh.len()).flat_map(of_element).collect()
 }
 

@@ -4,8 +4,9 @@ use pulp::{Simd, WithSimd};
 
 use super::super::assembly::{Block, Stiffness};
 use super::super::attenuation::Memory;
-use super::super::element::{Anisotropic, Isotropic, Law, Scratch, Tensor, forces, gather, scatter};
+use super::super::element::{Anisotropic, Isotropic, Law, Tensor, forces, gather, scatter};
 use super::super::lanes::{Lanes, Part, Register};
+use super::super::scratch::Scratch;
 use super::super::shape::Tables;
 
 /// Takes the changes of masses and dampings from the forces of a block, for the second and the first derivative of a field.

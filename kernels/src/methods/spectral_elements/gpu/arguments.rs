@@ -34,7 +34,6 @@ pub struct Damped {
     pub filters: u64,
     pub variables: u64,
     pub smoothing: u64,
-    pub axes: i32,
     pub lines: i32,
 }
 

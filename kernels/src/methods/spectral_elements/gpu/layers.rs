@@ -116,7 +116,6 @@ impl<A: Accelerator> LayerMemory<A> {
             filters: self.filters.address(),
             variables: self.variables.address(),
             smoothing: self.smoothing.address(),
-            axes: i32::from(kind) & ((1 << AXES) - 1),
             lines: i32::from(kind >> AXES),
         }
     }

@@ -16,7 +16,7 @@
 //! | tables for the kernels | `tables.rs`, `dressed.rs` |
 //! | their memory and launches | `field.rs`, `sources.rs`, `part.rs` |
 //! | other shots over the same mesh | `next_shot.rs` |
-//! | gradients: both wavefields, their products, derivatives of sums | `adjoint.rs`, `wavefield.rs`, `products.cu`, `products.rs`, `gradient.cu` |
+//! | gradients: both wavefields, their products, derivatives of sums | `adjoint.rs`, `machine.rs`, `wavefield.rs`, `watched.rs`, `products.rs`, `pairing.rs`, `products.cu`, `gradient.cu` |
 
 mod adjoint;
 mod arguments;
@@ -24,7 +24,9 @@ mod dressed;
 mod field;
 mod halo;
 mod layers;
+mod machine;
 mod next_shot;
+mod pairing;
 mod part;
 mod plan;
 mod products;
@@ -33,6 +35,7 @@ mod sources;
 mod state;
 mod tables;
 pub mod variant;
+mod watched;
 mod wavefield;
 
 pub use adjoint::{OnDevice, adjoint};

@@ -2,7 +2,8 @@
 
 use super::arguments::{Flush, Products};
 use super::field::{FieldMemory, Fields};
-use super::variant::{Pairing, Variant};
+use super::pairing::Pairing;
+use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, walk};
 use crate::device::staging::Staging;
@@ -52,7 +53,7 @@ impl<A: Accelerator> ProductMemory<A> {
             .map(|variant| Pairing::new(*variant, soaked, constants))
             .collect();
         let kernel = |pairing: &Pairing| -> Result<Option<A::Kernel>, Error> {
-            if pairing.elements.damped {
+            if pairing.elements.damped() {
                 return Ok(None);
             }
             Ok(a.load(&pairing.source(basis), &["products"])?.pop())

@@ -9,6 +9,7 @@ use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::assembly::Homes;
 use crate::methods::spectral_elements::attenuation::Factors;
 use crate::methods::spectral_elements::cut::{Exchange, Share};
+use crate::methods::spectral_elements::pml::AXES;
 use crate::methods::spectral_elements::points::Placed;
 use crate::time_loop::Part;
 use rayon::prelude::*;
@@ -431,7 +432,7 @@ pub fn variants<const D: usize>(setup: &Setup<D>, listing: &Listing) -> Vec<Vari
             .filter(|_| run.kind != Kind::Fluid)
             .map(|all| all.grain),
         varies: setup.points.is_some(),
-        damped: run.layer != 0,
+        layers: run.layer & ((1 << AXES) - 1),
     };
     listing.runs.iter().map(variant).collect()
 }

@@ -1,5 +1,6 @@
 //! Which kernel text a run compiles: the texts are joined behind the defines and the numbers of their variant.
 
+use super::pairing::Pairing;
 use crate::device::accelerator::Source;
 use crate::mesh::Basis;
 use crate::methods::spectral_elements::Grain;
@@ -8,16 +9,15 @@ use crate::methods::spectral_elements::pml::highest_of;
 use std::fmt::Write;
 
 const PRELUDE: &str = include_str!("../../../device/prelude.cuh");
-const COMMON: &str = include_str!("elements.cuh");
+pub(super) const COMMON: &str = include_str!("elements.cuh");
 const INSIDE: &str = include_str!("inside.cuh");
-const ELEMENTS: &str = include_str!("elements.cu");
+pub(super) const ELEMENTS: &str = include_str!("elements.cu");
 const COLUMNS: &str = include_str!("columns.cu");
 const LAYERS: &str = include_str!("layers.cu");
-const ATTENUATION: &str = include_str!("attenuation.cuh");
+pub(super) const ATTENUATION: &str = include_str!("attenuation.cuh");
 const NODES: &str = include_str!("nodes.cuh");
 const STEP: &str = include_str!("nodes.cu");
 const POINTS: &str = include_str!("points.cu");
-const PRODUCTS: &str = include_str!("products.cu");
 const GRADIENT: &str = include_str!("gradient.cu");
 
 /// Threads of a block at most; fewer leave registers for more blocks.
@@ -62,8 +62,8 @@ pub struct Variant {
     pub loss: Option<Grain>,
     /// Every point has constants of its own; else regions have.
     pub varies: bool,
-    /// The elements lie in perfectly matched layers (layers.cu).
-    pub damped: bool,
+    /// The axes across which they have perfectly matched layers (layers.cu): bit a for axis a.
+    pub layers: u8,
 }
 
 /// How a block is filled.
@@ -76,6 +76,11 @@ pub struct Block {
 }
 
 impl Variant {
+    /// Whether the elements lie in perfectly matched layers.
+    pub fn damped(&self) -> bool {
+        self.layers != 0
+    }
+
     /// Components of the field.
     pub fn components(&self) -> usize {
         if self.kind == Kind::Fluid {
@@ -86,13 +91,13 @@ impl Variant {
     }
 
     /// Points of a sheet across the last axis.
-    fn sheet(&self) -> usize {
+    pub(super) fn sheet(&self) -> usize {
         (self.degree + 1).pow(self.dimension as u32 - 1)
     }
 
     /// How many threads an element has: one for every column of points, in perfectly matched layers one for every point.
     fn own_threads(&self) -> usize {
-        let column = if self.damped { self.degree + 1 } else { 1 };
+        let column = if self.damped() { self.degree + 1 } else { 1 };
         self.sheet() * column
     }
 
@@ -122,7 +127,7 @@ impl Variant {
     /// Whether slopes come from whole lines of the field in shared memory (`LINES` of elements.cu). With all mechanisms memory variables
     /// are what is waited for, lines of few points save little, and the field of large elements does not fit.
     fn in_lines(&self) -> bool {
-        !self.damped
+        !self.damped()
             && self.loss != Some(Grain::Fine)
             && self.degree >= 4
             && self.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED
@@ -170,7 +175,7 @@ impl Variant {
 
     /// Those without what belongs to points inside.
     fn filled(&self) -> usize {
-        if self.damped {
+        if self.damped() {
             let numbers = (1 + self.dimension) * self.components() * self.own_threads();
             return self.block().elements * numbers * size_of::<f32>();
         }
@@ -189,7 +194,7 @@ impl Variant {
 
     /// Blocks of a multiprocessor that registers are shared out for, where the compiler's own choice is worse; none of these spills.
     fn blocks(&self) -> Option<usize> {
-        if (self.dimension, self.degree) != (3, 4) || self.damped {
+        if (self.dimension, self.degree) != (3, 4) || self.damped() {
             return None;
         }
         let table = self.kind == Kind::Table;
@@ -202,7 +207,7 @@ impl Variant {
     }
 
     /// The shares of coarse mechanisms as a constant array, where there are any.
-    fn shares(&self, basis: &Basis) -> String {
+    pub(super) fn shares(&self, basis: &Basis) -> String {
         let shares = match self.dimension {
             3 => Coarse::new::<3>(basis).shares,
             _ => Coarse::new::<2>(basis).shares,
@@ -214,7 +219,7 @@ impl Variant {
     }
 
     /// The numbers that describe the elements of a launch, as elements.cuh names them.
-    fn defines(&self, block: Block) -> Vec<(&'static str, usize)> {
+    pub(super) fn defines(&self, block: Block) -> Vec<(&'static str, usize)> {
         let law = match self.kind {
             Kind::Isotropic => 0,
             Kind::Table => 1,
@@ -248,7 +253,8 @@ impl Variant {
         defines.extend([
             ("LINES", usize::from(self.in_lines())),
             ("AT_ONCE", usize::from(self.at_once())),
-            ("DAMPED", usize::from(self.damped)),
+            ("DAMPED", usize::from(self.damped())),
+            ("AXES", usize::from(self.layers)),
             ("TRANSPOSED", usize::from(transposed)),
         ]);
         let blocks = self
@@ -260,12 +266,12 @@ impl Variant {
         let lossy = self.loss.is_some();
         let (loss, vector) = if lossy { (ATTENUATION, 2) } else { ("", 1) };
         let shares = self.shares(basis);
-        let highest = if self.damped {
+        let highest = if self.damped() {
             highest(basis)
         } else {
             String::new()
         };
-        let kernel = if self.damped { LAYERS } else { COLUMNS };
+        let kernel = if self.damped() { LAYERS } else { COLUMNS };
         let texts = [
             &bounds,
             &numbers(basis),
@@ -286,97 +292,7 @@ impl Variant {
     }
 }
 
-/// The products that a gradient sums at the points of elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pairing {
-    /// The elements.
-    pub elements: Variant,
-    /// There is a sponge.
-    pub soaked: bool,
-    /// Derivatives are by the constants of solids.
-    pub constants: bool,
-}
-
-impl Pairing {
-    /// For the elements of a launch outside of perfectly matched layers.
-    pub fn new(elements: Variant, soaked: bool, constants: bool) -> Self {
-        // What is not met would be compiled once more.
-        let elements = Variant {
-            kind: match elements.kind {
-                Kind::Fluid => Kind::Fluid,
-                _ => Kind::Isotropic,
-            },
-            varies: elements.varies && elements.loss.is_some(),
-            ..elements
-        };
-        Self {
-            elements,
-            soaked,
-            constants: constants && elements.kind != Kind::Fluid,
-        }
-    }
-
-    /// Sums of a point.
-    pub fn width(&self) -> usize {
-        let strains = self.elements.dimension * (self.elements.dimension + 1) / 2;
-        let of_slopes = match (self.elements.kind, self.constants, self.elements.loss) {
-            (Kind::Fluid, ..) => 1,
-            (_, true, _) => strains * (strains + 1) / 2,
-            (_, _, Some(_)) => 4,
-            _ => 2,
-        };
-        1 + usize::from(self.soaked) + of_slopes
-    }
-
-    /// Bytes of shared memory of a block.
-    pub fn shared(&self) -> usize {
-        let e = &self.elements;
-        let fields = 2 + usize::from(e.loss == Some(Grain::Fine));
-        let slopes = if e.loss.is_some() {
-            (e.degree + 1).pow(2)
-        } else {
-            0
-        };
-        (e.block().elements * fields * e.components() * e.sheet() + slopes) * size_of::<f32>()
-    }
-
-    /// Kernel `products`.
-    pub fn source(&self, basis: &Basis) -> Source {
-        let e = &self.elements;
-        let mut defines = e.defines(e.block());
-        defines.extend([
-            ("LINES", 0),
-            ("AT_ONCE", 0),
-            ("DAMPED", 0),
-            ("SOAKED", usize::from(self.soaked)),
-            ("CONSTANTS", usize::from(self.constants)),
-            ("ADVANCED", 1),
-        ]);
-        let bounds = "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS)\n#endif";
-        let (loss, vector) = if e.loss.is_some() {
-            (ATTENUATION, 2)
-        } else {
-            ("", 1)
-        };
-        let texts = [
-            bounds,
-            &numbers(basis),
-            &e.shares(basis),
-            COMMON,
-            loss,
-            ELEMENTS,
-            PRODUCTS,
-        ];
-        source(
-            ("products.cu", vector),
-            (e.dimension, basis.len()),
-            &defines,
-            &texts,
-        )
-    }
-}
-
-fn source(
+pub(super) fn source(
     (file, vector): (&str, usize),
     (dimension, points): (usize, usize),
     defines: &[(&str, usize)],
@@ -400,7 +316,7 @@ fn list(numbers: &[f64]) -> String {
 }
 
 /// The points of the basis, their weights and the derivatives, as constants.
-fn numbers(basis: &Basis) -> String {
+pub(super) fn numbers(basis: &Basis) -> String {
     let n = basis.len();
     let row = |q: usize| list(&(0..n).map(|p| basis.derivative(q, p)).collect::<Vec<f64>>());
     let rows: Vec<String> = (0..n).map(row).collect();
@@ -458,7 +374,7 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                         stored,
                         loss,
                         varies,
-                        damped: false,
+                        layers: 0,
                     };
                     if loss.is_none() || kind != Kind::Fluid {
                         found.push(variant.source(&basis));
@@ -467,8 +383,10 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                             found.push(Pairing::new(variant, !stored, constants).source(&basis));
                         }
                         if degree == 4 {
-                            let damped = true;
-                            let variant = Variant { damped, ..variant };
+                            // Layers across one axis, two, all.
+                            let all = (1u8 << dimension) - 1;
+                            let layers = [2, 3, all][bits % 3].min(all);
+                            let variant = Variant { layers, ..variant };
                             found.push(variant.source(&basis));
                             if !(stored || varies) {
                                 found.push(variant.transposed(&basis));
@@ -497,7 +415,7 @@ mod tests {
                     stored: false,
                     loss: Some(Grain::Fine),
                     varies: true,
-                    damped: false,
+                    layers: 0,
                 };
                 let block = variant.block();
                 let used = (block.elements * variant.sheet()) as f64 / block.threads as f64;

@@ -1,0 +1,145 @@
+//! What a gradient takes of the adjoint wavefield at some points: products on absorbing faces, and numbers that the host asks for.
+
+use super::arguments::{FaceProducts, Watch, int};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, Stream, argument, send, walk};
+use crate::device::staging::Staging;
+use crate::methods::spectral_elements::Setup;
+use crate::methods::spectral_elements::adjoint::machine::Seen;
+use crate::methods::spectral_elements::boundary::FacePoint;
+
+/// Bytes of what is watched before it travels to the host.
+const WATCHED: usize = 32 << 20;
+
+/// The points of absorbing faces.
+pub struct FaceMemory<A: Accelerator> {
+    point: A::Memory,
+    in_fluid: A::Memory,
+    normal: A::Memory,
+    pub sums: A::Memory,
+    /// The sums of the last run, on the host.
+    pub found: Vec<[f64; 2]>,
+}
+
+impl<A: Accelerator> FaceMemory<A> {
+    /// Sends their tables.
+    pub fn new<const D: usize>(a: &A, setup: &Setup<D>, faces: &[FacePoint<D>]) -> Result<Self, Error> {
+        let each = faces.iter();
+        let points: Vec<i32> = each.clone().map(|p| p.point as i32).collect();
+        let in_fluid = each.clone().map(|p| setup.is_fluid(p.element as usize));
+        let in_fluid: Vec<i32> = in_fluid.map(i32::from).collect();
+        let normals: Vec<f64> = each.flat_map(|p| p.normal).collect();
+        Ok(Self {
+            point: send(a, &points)?,
+            in_fluid: send(a, &in_fluid)?,
+            normal: send(a, &normals)?,
+            sums: a.allocate((faces.len() * 2 * size_of::<f64>()).max(8))?,
+            found: vec![[0.0; 2]; faces.len()],
+        })
+    }
+
+    /// Adds the products of a recorded step, at these addresses of the displacement and of the second derivative of the potential, with the
+    /// velocity and the first derivative of the potential of the adjoint wavefield.
+    pub fn add(
+        &self,
+        a: &A,
+        kernel: &A::Kernel,
+        ([displacement, second], [velocity, rate]): ([u64; 2], [u64; 2]),
+    ) -> Result<(), Error> {
+        let count = self.found.len();
+        if count == 0 {
+            return Ok(());
+        }
+        let args = FaceProducts {
+            point: self.point.address(),
+            in_fluid: self.in_fluid.address(),
+            normal: self.normal.address(),
+            displacement,
+            second,
+            velocity,
+            rate,
+            sums: self.sums.address(),
+            count: int(count),
+        };
+        // SAFETY: the structure of the kernel; points are those of the subdomain.
+        unsafe { a.launch(Stream::Main, kernel, walk(count), &argument(&args)) }
+    }
+
+    /// Brings the sums to the host.
+    pub fn fetch(&mut self, a: &A, staging: &mut Staging<A>) -> Result<(), Error> {
+        if self.found.is_empty() {
+            return Ok(());
+        }
+        let bytes = bytemuck::cast_slice_mut(&mut self.found);
+        // SAFETY: the whole memory.
+        unsafe { staging.download(a, self.sums.address(), bytes) }
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        let all = [&self.point, &self.in_fluid, &self.normal, &self.sums];
+        all.into_iter().map(Memory::bytes).sum()
+    }
+}
+
+/// What is watched of the adjoint wavefield: some steps on the device.
+pub struct Watched<A: Accelerator> {
+    numbers: A::Memory,
+    count: usize,
+    values: A::Memory,
+    /// Steps for which there is room, and those that are there.
+    room: usize,
+    steps: Vec<usize>,
+}
+
+impl<A: Accelerator> Watched<A> {
+    /// These numbers of the displacement; of the second derivative of the potential -1 minus the number.
+    pub fn new(a: &A, numbers: &[i64]) -> Result<Self, Error> {
+        let bytes = numbers.len() * size_of::<f32>();
+        let room = (WATCHED / bytes).max(1);
+        Ok(Self {
+            numbers: send(a, numbers)?,
+            count: numbers.len(),
+            values: a.allocate(room * bytes)?,
+            room,
+            steps: Vec::new(),
+        })
+    }
+
+    /// Keeps what is watched of a step with these addresses of the displacement and of the second derivative of the potential; true where
+    /// there is no more room.
+    pub fn take(
+        &mut self,
+        a: &A,
+        kernel: &A::Kernel,
+        (step, [displacement, second]): (usize, [u64; 2]),
+    ) -> Result<bool, Error> {
+        let bytes = self.count * size_of::<f32>();
+        let args = Watch {
+            displacement,
+            second,
+            numbers: self.numbers.address(),
+            out: self.values.address() + (self.steps.len() * bytes) as u64,
+            count: int(self.count),
+        };
+        // SAFETY: the structure of the kernel; there is room for the numbers.
+        unsafe { a.launch(Stream::Main, kernel, walk(self.count), &argument(&args))? };
+        self.steps.push(step);
+        Ok(self.steps.len() == self.room)
+    }
+
+    /// Shows what is kept of the steps so far.
+    pub fn show(&mut self, a: &A, staging: &mut Staging<A>, seen: &mut Seen<'_>) -> Result<(), Error> {
+        let mut values = vec![0f32; self.steps.len() * self.count];
+        if values.is_empty() {
+            return Ok(());
+        }
+        let bytes = bytemuck::cast_slice_mut(&mut values);
+        // SAFETY: so many steps have been written.
+        unsafe { staging.download(a, self.values.address(), bytes)? };
+        for (step, values) in self.steps.drain(..).zip(values.chunks_exact(self.count)) {
+            seen(step, values);
+        }
+        Ok(())
+    }
+}
