@@ -83,8 +83,13 @@ class Runs(Scratch):
         with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5, for a coordinate has four bytes: subtract an origin") as caught:
             sifaka.points(x=[0, 10], y=4728900.3, z=0)
         self.assertEqual(caught.filename, __file__)
+        path = self.path("points.rsf")
+        with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5") as caught:
+            sifaka.write(path, np.array([[5.0, 4728900.3, 0.0]]))
+        self.assertEqual(caught.filename, __file__)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            sifaka.write(path, np.array([[5.0, 900.3, 0.0]]))
             sifaka.points(x=np.arange(0, 300, 12.7), z=0.1)
             sifaka.points(x=[], z=0)
 

@@ -201,6 +201,14 @@ class Seismology(Scratch):
             self.assertEqual([trace.id for trace in seismology.to_stream(one)], ["XX.R0002..HXZ", "XX.R0002..HX1", "XX.R0002..HX2"])
         self.assertEqual(seismology.to_stream(self.named().isel(r=1))[0].id, "IV.BBB.00.HXZ")
 
+    def test_an_origin_without_a_depth_is_told(self):
+        shallow = event()
+        shallow.origins[0].depth = None
+        with self.assertRaisesRegex(ValueError, r"the origin of the event has no depth: set .* event.origins\[0\].depth = 8000.0 \(m\)"):
+            seismology.source(shallow, origin=ORIGIN)
+        shallow.origins[0].depth = 8000.0
+        self.assertEqual(seismology.source(shallow, origin=ORIGIN)["sou"][0, 2], 8000)
+
     def test_streams_go_back_to_the_axes_of_a_grid(self):
         for orient in (seismology.GRID, seismology.EAST_NORTH):
             stream = seismology.to_stream(self.named(), orient=orient)

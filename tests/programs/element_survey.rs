@@ -121,6 +121,15 @@ fn groups_and_earlier_runs_change_no_bit() {
         "{run:?}"
     );
     assert!(!run.err.contains("shot 1 of 3: ") && desk.read("other.rsf") == all);
+    crate::finished::other_inputs(
+        &desk,
+        &line,
+        &[
+            ("onset.rsf", 1, "the time functions of the sources"),
+            ("sous.rsf", 4, "the points of shot 2"),
+            ("recs.rsf", 6, "the points of shot 2"),
+        ],
+    );
     // A lone shot may be filmed.
     let words = "shots=2 snap=y jsnap=20 wfl=w.rsf nqx=21 nqz=21";
     desk.ran(&format!("{} > one.rsf", line(words)));
@@ -274,9 +283,10 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         desk.ran(&format!("{} > one.rsf", line("sou.rsf", "fast.rsf", "")));
         assert!(desk.read("one.rsf") == data[shot * n..][..n], "shot {shot}");
     }
+    desk.ran("sfbasics put made_of= < data.rsf > marked.rsf");
     let run = desk.ran(&format!(
         "{} > all.rsf",
-        line("sous.rsf", "sound.rsf", "finished=data.rsf")
+        line("sous.rsf", "sound.rsf", "finished=marked.rsf")
     ));
     assert!(
         run.err.contains("2 shots of 3 taken over from finished="),

@@ -110,7 +110,7 @@ pub const POINTS: [Param; 4] = [
 const POINTS_TENSOR: &str = "sfvsfd3d-gpu and sfsem3d-gpu take such files. Here sou= names the points of sources, and src=moment with mxx=, \
 myy=, mzz=, mxy=, mxz= and myz= (or mech=) gives the moment tensor";
 const STATIONS: Param = Param::elsewhere("stations")
-    .doc("sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers");
+    .doc("sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers, and records along z x y, z down, are compared with the data: those at stations are along Z N E and must be turned (data that are not are refused with the commands that do it)");
 
 /// The same of the displacement programs.
 pub const WAVELETS: [Param; 8] = [

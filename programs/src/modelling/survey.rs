@@ -5,7 +5,7 @@ mod ledger;
 mod station;
 
 use super::checkpoint::Wishes;
-use super::finished::{Finished, Quantity};
+use super::finished::{Finished, MadeOf, Quantity};
 use super::machine::{Machine, at_the_same_time};
 use super::model::Opened;
 use super::plan::counted;
@@ -23,6 +23,11 @@ use std::time::Instant;
 pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + Send {
     /// Sources and receivers of the shots.
     fn spreads(&self) -> &Spreads;
+
+    /// What each source does at strength one, in words.
+    fn actions(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// What is written of a shot: the data first, then what else has a file.
     fn quantities(&self) -> Vec<Quantity>;
@@ -128,11 +133,12 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
         shot.check_memory(job, on(world))?;
     }
     let volumes = world.agree(files.volumes(ndim, None))?;
+    let made_of = made_of(&shot, &volumes, world)?;
     if planning {
         let alone = World::alone();
         let most = world.agree(shot.most_side_by_side(&volumes, on(&alone)))?;
         let seconds = world.agree(shot.plan_shot(job, &volumes, on(&alone)))?;
-        let todo = finished(job, &shot, world)?.1;
+        let todo = finished(job, &shot, &made_of, world)?.1;
         let batch = shots::batch(shots::of_rank(&todo, world).len(), machines.len(), most);
         let words = shots::plan((shots, todo.len()), (machines.len(), batch, seconds), world)?;
         job.say(&format!("that is one shot: {words}"));
@@ -141,9 +147,12 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     world.agree(Wishes::read(job, shot.steps()))?;
     let alone = World::alone();
     let most = world.agree(shot.most_side_by_side(&volumes, on(&alone)))?;
-    let (finished, todo) = finished(job, &shot, world)?;
+    let (finished, todo) = finished(job, &shot, &made_of, world)?;
     let batch = shots::batch(shots::of_rank(&todo, world).len(), machines.len(), most);
     let mut outputs = shot.open(job, world)?;
+    if let Some(made_of) = &made_of {
+        made_of.tell(&mut outputs);
+    }
     let device = machines[0].describe(None);
     outputs.note(&device);
     job.say(&device);
@@ -168,15 +177,28 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     run((stations.collect(), batch), &todo, world, &mut ledger)
 }
 
+/// What the shots are made of, on rank 0.
+pub fn made_of<M: Survey>(shot: &M, volumes: &Volumes<M>, world: &World) -> anyhow::Result<Option<MadeOf>> {
+    world.agree(match world.leads() {
+        true => MadeOf::of(shot, volumes).map(Some),
+        false => Ok(None),
+    })
+}
+
 /// What an earlier run has finished, on rank 0, and the shots that are to be made, on all ranks.
-fn finished<M: Survey>(job: &mut Job, shot: &M, world: &World) -> anyhow::Result<(Finished, Vec<usize>)> {
+fn finished<M: Survey>(
+    job: &mut Job,
+    shot: &M,
+    made_of: &Option<MadeOf>,
+    world: &World,
+) -> anyhow::Result<(Finished, Vec<usize>)> {
     let shots = shot.spreads().count();
-    let opened = match world.leads() {
-        true => {
+    let opened = match made_of {
+        Some(made_of) => {
             let of = (shot.spreads(), shot.timing().exact.is_some());
-            Finished::open(job, &shot.quantities(), of)
+            Finished::open(job, &shot.quantities(), (of, made_of))
         }
-        false => Ok(Finished::default()),
+        None => Ok(Finished::default()),
     };
     let opened = world.agree(opened)?;
     let todo: Vec<u64> = opened.todo(shots).into_iter().map(|n| n as u64).collect();

@@ -103,7 +103,11 @@ def moment_tensor(event: Any) -> Any:
 def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
     """Those that the event prefers, else the first. Errors: an event without a moment tensor."""
     event = one_event(event)
-    return event.preferred_origin() or event.origins[0], moment_tensor(event).tensor
+    place = event.preferred_origin() or (event.origins or [None])[0]
+    missing = [key for key in ("latitude", "longitude", "depth") if getattr(place, key, None) is None]
+    if missing:
+        raise ValueError(f"{event.resource_id}: the origin of the event has no {' and no '.join(missing)}: set event.preferred_origin() or event.origins[0], as in event.origins[0].depth = 8000.0 (m)")
+    return place, moment_tensor(event).tensor
 
 
 def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict[str, Any]:
