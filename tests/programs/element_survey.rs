@@ -139,6 +139,27 @@ fn groups_and_earlier_runs_change_no_bit() {
     assert!(desk.read("w.rsf") == film && film.iter().any(|&x| x != 0.0));
 }
 
+/// A run that ends before its sources have acted says so, and one in a plane names no file of three dimensions.
+#[test]
+fn early_ends_and_far_points_are_told() {
+    let desk = desk(2, false);
+    let line = |sou: &str, nt: usize| {
+        with(2, sou, "rec0.rsf", "").replace(&format!("nt={NT} "), &format!("nt={nt} "))
+    };
+    for (nt, told) in [(15, true), (40, false)] {
+        let run = desk.ran(&format!("{} > data.rsf", line("sou0.rsf", nt)));
+        let words = "s, before the sources have reached more than";
+        assert_eq!(run.err.contains(words), told, "{nt}: {run:?}");
+    }
+    desk.dataset("far.rsf", "n1=2 n2=2", &[9000.0, 100.0, 150.0, 100.0]);
+    let run = desk.sh(&format!("{} > data.rsf", line("far.rsf", 15)));
+    let told = "points less than half an element away are moved: move the point, take it out of its file";
+    assert!(
+        run.code == 1 && run.err.contains(told) && !run.err.contains("cmt="),
+        "{run:?}"
+    );
+}
+
 /// A plan tells the time of one shot and of all.
 #[test]
 fn a_plan_tells_the_time() {

@@ -85,11 +85,6 @@ fn other_components_are_refused_with_the_commands_that_turn_them() {
 fn meshes_tell_components_too() {
     let desk = stations();
     desk.ran("sfhexmesh surfaces=1500,0 layers=5 nx=6 ny=6 xmin=0 xmax=1900 ymin=0 ymax=2100 rho=2200 vp=3000 vs=1700 judge=n > mesh.rsf");
-    desk.dataset(
-        "rec.rsf",
-        "n1=3 n2=2",
-        &[1000.0, 1300.0, 1500.0, 800.0, 700.0, 1500.0],
-    );
     let shot = "mesh=mesh.rsf sou=sou.rsf nt=40 dt=0.01 src=force fz=1e9 stf=ricker freq=2 device=cpu";
     for (own, other, told) in [
         (

@@ -104,13 +104,15 @@ pub const POINTS: [Param; 4] = [
     Param::elsewhere("force").doc(
         "sfvsfd3d-gpu and sfsem3d-gpu take files of forces. Here sou= names the points of sources, and src=force with fx=, fy= and fz= gives the force",
     ),
-    STATIONS,
+    Param::elsewhere("stations").doc(
+        "sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers, which record z x y: data along Z N E, as stations= gives them, are refused with the commands that turn them",
+    ),
 ];
 #[cfg(feature = "velocity-stress")]
 const POINTS_TENSOR: &str = "sfvsfd3d-gpu and sfsem3d-gpu take such files. Here sou= names the points of sources, and src=moment with mxx=, \
 myy=, mzz=, mxy=, mxz= and myz= (or mech=) gives the moment tensor";
 const STATIONS: Param = Param::elsewhere("stations")
-    .doc("sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers, and records along z x y, z down, are compared with the data: those at stations are along Z N E and must be turned (data that are not are refused with the commands that do it)");
+    .doc("sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers");
 
 /// The same of the displacement programs.
 pub const WAVELETS: [Param; 8] = [
