@@ -272,11 +272,7 @@ fn set_up<M: Survey>(
     let ndim = shot.pieces().ndim();
     let fingerprint = identity.as_ref().map(|_| Arc::<Fingerprint>::default());
     let volumes = world.agree(files.volumes(ndim, fingerprint.clone()))?;
-    if shot.spreads().picks.listed().is_some()
-        && let Some(made_of) = survey::made_of(shot, &volumes, world)?
-    {
-        made_of.tell(&mut outputs);
-    }
+    survey::tell_of_picked(shot, &volumes, &mut outputs, world)?;
     let (mut engine, report) = shot.engine(job, volumes, on)?;
     let device = machine.describe(M::class(&report));
     outputs.note(&device);

@@ -9,6 +9,7 @@ use super::finished::{Finished, MadeOf, Quantity};
 use super::machine::{Machine, at_the_same_time};
 use super::model::Opened;
 use super::plan::counted;
+use super::record::Outputs;
 use super::shoot::{self, Method, Resources};
 use super::shots::{self, Workers};
 use super::spreads::Spreads;
@@ -178,11 +179,26 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
 }
 
 /// What the shots are made of, on rank 0.
-pub fn made_of<M: Survey>(shot: &M, volumes: &Volumes<M>, world: &World) -> anyhow::Result<Option<MadeOf>> {
+fn made_of<M: Survey>(shot: &M, volumes: &Volumes<M>, world: &World) -> anyhow::Result<Option<MadeOf>> {
     world.agree(match world.leads() {
         true => MadeOf::of(shot, volumes).map(Some),
         false => Ok(None),
     })
+}
+
+/// Says what a shot that was picked of a survey is made of, for a run of more of them takes it over.
+pub fn tell_of_picked<M: Survey>(
+    shot: &M,
+    volumes: &Volumes<M>,
+    outputs: &mut Outputs,
+    world: &World,
+) -> anyhow::Result<()> {
+    if shot.spreads().picks.listed().is_some()
+        && let Some(made_of) = made_of(shot, volumes, world)?
+    {
+        made_of.tell(outputs);
+    }
+    Ok(())
 }
 
 /// What an earlier run has finished, on rank 0, and the shots that are to be made, on all ranks.
