@@ -122,7 +122,7 @@ fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
         false => format!("where {}, ", if_so.join(" and ")),
     };
     format!(
-        "{or}{if_so}{}; sfcat axis=2 {} | sfput o2=0 d2=1 label2=\"{label}\" > turned.rsf makes them of a file data.rsf (a wrong name is corrected by that sfput alone)",
+        "{or}{if_so}{}; sfcat {} axis=2 | sfput o2=0 d2=1 label2=\"{label}\" > turned.rsf makes them of a file data.rsf (a wrong name is corrected by that sfput alone)",
         line.join("; "),
         parts.join(" ")
     )

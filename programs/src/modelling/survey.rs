@@ -134,7 +134,11 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
         shot.check_memory(job, on(world))?;
     }
     let volumes = world.agree(files.volumes(ndim, None))?;
-    let made_of = made_of(&shot, &volumes, world)?;
+    // A plan that compares nothing does not read the model.
+    let made_of = match planning && !job.given("finished") {
+        true => None,
+        false => made_of(&shot, &volumes, world)?,
+    };
     if planning {
         let alone = World::alone();
         let most = world.agree(shot.most_side_by_side(&volumes, on(&alone)))?;
