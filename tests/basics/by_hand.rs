@@ -120,7 +120,7 @@ nonzero samples = 2
     bench.raw("nan.rsf", "n1=2", "native_float", &[f32::NAN; 2]);
     assert_eq!(
         bench.run("sfattr < nan.rsf want=max"),
-        "     max =          -inf at 1 \n"
+        "     max =           nan at 1 \n"
     );
     bench.raw("r.rsf", "n1=4", "native_float", &[1.0f32, -2.0, 0.0, -3.0]);
     // Norms: how many, sums of sizes, roots of squares, third roots of third powers: 1 + 8 + 27.

@@ -23,6 +23,7 @@ mod segy_maps;
 mod segy_words;
 mod shapes;
 mod signals;
+mod slips;
 mod surveys;
 mod words;
 

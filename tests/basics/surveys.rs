@@ -338,7 +338,38 @@ fn coordinates_that_four_bytes_round_are_told() {
     bench.put("b.sgy", bytes);
     let told = bench.said("sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf > o.rsf");
     assert!(
-        told.contains("receiver 1: y=4728900.31 becomes 4728900.5"),
+        told.contains("receiver 1: y=4728900.31 becomes 4728900.5, for a coordinate has four bytes: the points lie up to 4729 km from each other"),
         "{told}"
+    );
+    // Headers near each other far from the origin of the map: what the warning advises keeps the digits, and they come back.
+    for trace in 0..4 {
+        let at = 3600 + trace * (240 + 20) + 76;
+        let mut bytes = bench.bytes("b.sgy");
+        bytes[at..at + 4].copy_from_slice(&472_880_050_i32.to_be_bytes());
+        bench.put("b.sgy", bytes);
+    }
+    let told = bench.said("sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf > o.rsf");
+    let advice = "origin=0,4728000";
+    assert!(
+        told.contains(&format!(
+            "for a coordinate has four bytes: {advice} here subtracts"
+        )),
+        "{told}"
+    );
+    let told = bench.said(&format!(
+        "sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf {advice} > o.rsf"
+    ));
+    assert_eq!(told, "");
+    assert_eq!(bench.reals("s2.rsf"), [0.0, 800.5, 0.0]);
+    assert_eq!(
+        bench.reals("r2.rsf")[..6],
+        [0.0, 900.31, 0.03, 10.0, 920.31, 0.03]
+    );
+    bench.run("sfsegywrite < o.rsf tape=c.sgy sou=s2.rsf rec=r2.rsf; sfsegyread tape=c.sgy tfile=t2.rsf > o2.rsf; sfheadermath < t.rsf output=gy | sfdd type=float > a.rsf; sfheadermath < t2.rsf output=gy | sfdd type=float > c.rsf");
+    assert_eq!(bench.reals("a.rsf"), bench.reals("c.rsf"));
+    assert!(
+        bench
+            .refused("sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf origin=5 > o.rsf")
+            .contains("as in origin=465000,4728000")
     );
 }

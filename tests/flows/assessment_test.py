@@ -29,8 +29,8 @@ class Assessment(unittest.TestCase):
         true = dict(line.split("=") for line in told("mine", "3").stdout.split())
         answers = [f"v1={1.009 * int(true['v1']):.1f}", f"h1={0.96 * int(true['h1']):.1f}", f"v2={true['v2']}"]
         lines = told("mine", "3", *answers).stdout.splitlines()
-        self.assertRegex(lines[0], r"v1: .* m/s is \+0.9 % off, 1 % are allowed: right")
-        self.assertRegex(lines[1], r"h1: .* m is -4.0 % off, 3 % are allowed: wrong")
+        self.assertRegex(lines[0], r"v1: .* m/s is \+0.\d\d % off, 1 % are allowed: right")
+        self.assertRegex(lines[1], r"h1: .* m is -4.00 % off, 3 % are allowed: wrong")
         self.assertEqual(lines[3:], ["h2: no answer", "2 of 4 are right"])
         wrong = told("mine", "3", "v3=1")
         self.assertEqual((wrong.returncode, wrong.stderr), (1, "v3 is not asked for: the answers are v1, h1, v2, h2\n"))

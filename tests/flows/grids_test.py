@@ -162,6 +162,16 @@ class Grids(Scratch):
                 self.assertLess(abs(distance * np.cos(np.radians(azimuth)) - float(found.y[j])), 0.5)
         with self.assertRaisesRegex(ValueError, r"x of the grid goes from .* and the map from 12 to 15.*origin is \(latitude, longitude\)"):
             grids.local(grids.read(self.path("plane.nc")), (42.7, 12.1), x=(-5e4, 1e4, 11), y=(0, 1, 1))
+        with self.assertRaisesRegex(ValueError, r"x=\(0, 10\): it is an origin, a spacing and a number of samples .* as in x=\(-1000, 10, 201\)"):
+            grids.local(grids.read(self.path("plane.nc")), (42.7, 13.2), x=(0, 10), y=(0, 1, 1))
+        # A map of its own that does not say what its axes are.
+        named = grids.read(self.path("plane.nc"))
+        bare = xarray.DataArray(named.values, {name: named[name].values for name in named.dims}, named.dims)
+        with self.assertRaisesRegex(ValueError, r"x of the map has no units and is taken for metres: .* set map.x.attrs\['units'\] = 'degrees_east'"):
+            grids.local(bare, (42.7, 13.2), x=(-5e4, 1e4, 11), y=(-6e4, 3e4, 5))
+        bare.x.attrs["units"] = "degrees_east"
+        again = grids.local(bare, (42.7, 13.2), x=(-5e4, 1e4, 11), y=(-6e4, 3e4, 5))
+        np.testing.assert_array_equal(again.values, found.values)
 
     def test_a_map_becomes_the_ground_of_a_mesh(self):
         rows = np.outer(np.ones(9), 100 + 20 * np.arange(9.0))

@@ -61,6 +61,17 @@ class Handouts(Scratch):
             self.assertEqual(len({cell["id"] for cell in cells}), len(cells))
             self.assertTrue({cell["cell_type"] for cell in cells} <= {"code", "markdown"})
 
+    def test_every_chapter_with_exercises_is_a_lesson(self):
+        folder = os.path.join(TOP, "book/user")
+        with open(os.path.join(folder, "00-lessons/README.md"), encoding="utf-8") as text:
+            minutes = {int(row[0]): int(row[1]) for row in re.findall(r"^\| (\d+) [^|]*\|[^|]*\|[^|]*\| (\d+) \|", text.read(), re.M)}
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name, "README.md")
+            if os.path.isfile(path):
+                with open(path, encoding="utf-8") as text:
+                    self.assertTrue("\n## Exercises" not in text.read() or int(name[:2]) in minutes, name)
+        self.assertEqual([minutes[1] + minutes[2], minutes[3]], [120, 60], "the page says what labs of two and three hours take")
+
     def test_commands_of_every_chapter_are_cells(self):
         """All blocks of a page that are commands run in its notebook, but for those that need what a reader brings."""
         left_out = {"12-a-mesh": 1, "18-python": 4, "23-from-specfem3d": 5, "25-six-jobs-on-land": 1}

@@ -83,8 +83,13 @@ class Runs(Scratch):
         with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5, for a coordinate has four bytes: subtract an origin") as caught:
             sifaka.points(x=[0, 10], y=4728900.3, z=0)
         self.assertEqual(caught.filename, __file__)
+        path = self.path("points.rsf")
+        with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5") as caught:
+            sifaka.write(path, np.array([[5.0, 4728900.3, 0.0]]))
+        self.assertEqual(caught.filename, __file__)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            sifaka.write(path, np.array([[5.0, 900.3, 0.0]]))
             sifaka.points(x=np.arange(0, 300, 12.7), z=0.1)
             sifaka.points(x=[], z=0)
 
@@ -161,8 +166,37 @@ class Runs(Scratch):
             ("as in sfheadermath < h.rsf output=offset | sfdd type=float, or", 'as in sifaka.run("sfdd", sifaka.run("sfheadermath", "h.rsf", output="offset"), type="float"), or'),
             ("sfpoints x=0 z=1 > along.rsf is down (sfput d1= sets it)", 'sifaka.run("sfpoints", x=0, z=1) is down (sifaka.run("sfput", array, d1=...) sets it)'),
             ("device=cpu runs, sfsem3d-gpu mesh=x takes it", "device=cpu runs, sfsem3d-gpu mesh=x takes it"),
+            (
+                "sfwindow < data.rsf n2=1 | sfscale dscale=-1 > cz.rsf; sfcat cz.rsf cx.rsf axis=2 | sfput label2=\"z x\" > turned.rsf makes them",
+                'sifaka.run("sfscale", sifaka.run("sfwindow", "data.rsf", n2=1), dscale=-1, out="cz.rsf"); '
+                'sifaka.run("sfput", sifaka.run("sfcat", "cz.rsf", "cx.rsf", axis=2), label2="z x") makes them',
+            ),
         ):
             self.assertEqual(sifaka._messages.in_python(said), told)
+
+    def test_components_of_other_directions_are_turned_by_what_the_message_says(self):
+        values = np.arange(2 * 3 * 40, dtype="f4").reshape(40, 3, 2)
+        up = xarray.DataArray(values, {"t": 0.001 * np.arange(40), "component": ["Z", "N", "E"], "r": [0, 1]}, ("t", "component", "r"))
+        model = {key: sifaka.grid(value, z=(0, 10, 20), x=(0, 10, 20), y=(0, 10, 20)) for key, value in (("vp", 3000), ("vs", 1700), ("den", 2000))}
+        words = dict(model, sou=sifaka.points(x=100, y=90, z=80), rec=sifaka.points(x=[50, 120], y=60, z=20), nt=40, dt=0.001, tau=0.008, nb=4, device="cpu")
+        with self.assertRaisesRegex(sifaka.ProgramError, "has the components Z N E") as caught:
+            sifaka.run("sfvsgrad3d-gpu", up, **words)
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.folder)
+        sifaka.write("data.rsf", up)
+        said = str(caught.exception)
+        *before, last = said[said.index("sifaka.run"):].split(" makes them")[0].split("; ")
+        for line in before:
+            eval(line)
+        turned = eval(last)
+        np.testing.assert_array_equal(turned.values, values[:, [0, 2, 1]] * np.array([-1, 1, 1], "f4")[:, None])
+        self.assertEqual(list(turned.component.values), ["z", "x", "y"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sifaka.run("sfvsgrad3d-gpu", turned.assign_coords(t=up.t), **words)
+        with self.assertRaisesRegex(ValueError, "out=True: out= is the name of a file"):
+            sifaka.run("math", n1=4, output="x1", out=True)
 
     def test_warnings_are_at_the_line_that_called(self):
         script = self.write("script.py", """\

@@ -201,6 +201,34 @@ class Seismology(Scratch):
             self.assertEqual([trace.id for trace in seismology.to_stream(one)], ["XX.R0002..HXZ", "XX.R0002..HX1", "XX.R0002..HX2"])
         self.assertEqual(seismology.to_stream(self.named().isel(r=1))[0].id, "IV.BBB.00.HXZ")
 
+    def test_an_origin_without_a_depth_is_told(self):
+        shallow = event()
+        shallow.origins[0].depth = None
+        with self.assertRaisesRegex(ValueError, r"the origin of the event has no depth: set .* event.origins\[0\].depth = 8000.0 \(m\)"):
+            seismology.source(shallow, origin=ORIGIN)
+        shallow.origins[0].depth = 8000.0
+        self.assertEqual(seismology.source(shallow, origin=ORIGIN)["sou"][0, 2], 8000)
+
+    def test_streams_go_back_to_the_axes_of_a_grid(self):
+        for orient in (seismology.GRID, seismology.EAST_NORTH):
+            stream = seismology.to_stream(self.named(), orient=orient)
+            stream.sort(["station", "channel"])
+            again = seismology.from_stream(stream, orient=orient)
+            self.assertEqual(list(again.component.values), ["z", "x", "y"])
+            np.testing.assert_array_equal(again.values, data().values)
+            self.assertIn("origin_time", again.attrs)
+            # As they were recorded they go out again under the same channels.
+            back = seismology.to_stream(seismology.from_stream(stream), orient=orient)
+            for trace in stream:
+                np.testing.assert_array_equal(back.select(id=trace.id)[0].data, trace.data)
+        with self.assertRaisesRegex(ValueError, "the channels end in Z, N, E, and .* orient=seismology.EAST_NORTH makes x and y of E and N"):
+            seismology.from_stream(stream, orient=seismology.GRID)
+        radial = seismology.from_stream(stream).assign_coords(component=["Z", "R", "T"])
+        with self.assertRaisesRegex(ValueError, "a component is called R, .*: say which channel it is") as refused:
+            seismology.to_stream(radial)
+        cure = eval(str(refused.exception).rsplit("orient=", 1)[1], {"seismology": seismology})
+        self.assertEqual(seismology.to_stream(radial.isel(component=[0, 1]), orient=cure)[1].id, "IV.AAA..HXR")
+
     def test_streams_turn_to_radial_and_transverse(self):
         stream = seismology.to_stream(self.named(), inventory(), event(), orient=seismology.EAST_NORTH)
         # The second station lies 0.03 degrees west of the source: a parallel of 42.7 degrees has 82.0 km a degree on the ellipsoid.

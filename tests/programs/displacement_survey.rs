@@ -2,6 +2,7 @@
 
 use crate::desk::Desk;
 use crate::fakes::Driver;
+use crate::finished::other_inputs;
 use crate::gpus::{assert_says, on};
 use crate::shot::{DT, NT, desk as model, line, line_on, wavelet, wavelet_header};
 
@@ -98,6 +99,15 @@ fn groups_and_earlier_runs_change_no_bit() {
         desk.ran(&format!("{} > other.rsf", line("shots=2-3")));
         assert!(desk.read("other.rsf") == all[all.len() / 3..]);
         assert_eq!(desk.axes("other.rsf", 4)[3].o, 0.1);
+        other_inputs(
+            &desk,
+            &line,
+            &[
+                ("ccc.rsf", 17, "the model"),
+                ("wav.rsf", 40, "the time functions of the sources"),
+                ("sous.rsf", 2 * ndim, "the points of shot 2"),
+            ],
+        );
         desk.ran("sfbasics cut f4=1 n4=1 < data.rsf > hole.rsf");
         let run = desk.ran(&format!("{} > other.rsf", line("finished=hole.rsf verb=y")));
         assert!(
@@ -234,6 +244,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         desk.ran(&format!("{} > one.rsf", line("sou.rsf", "")));
         assert!(desk.read("one.rsf") == data[shot * n..][..n], "shot {shot}");
     }
+    desk.ran("sfbasics put made_of= < data.rsf > marked.rsf; mv marked.rsf data.rsf");
     let sound = line("sous.rsf", "finished=data.rsf").replace("ccc.rsf", "sound.rsf");
     let run = desk.ran(&format!("{sound} > all.rsf"));
     assert!(

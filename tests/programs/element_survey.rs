@@ -121,6 +121,15 @@ fn groups_and_earlier_runs_change_no_bit() {
         "{run:?}"
     );
     assert!(!run.err.contains("shot 1 of 3: ") && desk.read("other.rsf") == all);
+    crate::finished::other_inputs(
+        &desk,
+        &line,
+        &[
+            ("onset.rsf", 1, "the time functions of the sources"),
+            ("sous.rsf", 4, "the points of shot 2"),
+            ("recs.rsf", 6, "the points of shot 2"),
+        ],
+    );
     // A lone shot may be filmed.
     let words = "shots=2 snap=y jsnap=20 wfl=w.rsf nqx=21 nqz=21";
     desk.ran(&format!("{} > one.rsf", line(words)));
@@ -128,6 +137,27 @@ fn groups_and_earlier_runs_change_no_bit() {
     let alone = words.replace("shots=2", "");
     desk.ran(&format!("{} > one.rsf", with(2, "sou1.rsf", "rec1.rsf", &alone)));
     assert!(desk.read("w.rsf") == film && film.iter().any(|&x| x != 0.0));
+}
+
+/// A run that ends before its sources have acted says so, and one in a plane names no file of three dimensions.
+#[test]
+fn early_ends_and_far_points_are_told() {
+    let desk = desk(2, false);
+    let line = |sou: &str, nt: usize| {
+        with(2, sou, "rec0.rsf", "").replace(&format!("nt={NT} "), &format!("nt={nt} "))
+    };
+    for (nt, told) in [(15, true), (40, false)] {
+        let run = desk.ran(&format!("{} > data.rsf", line("sou0.rsf", nt)));
+        let words = "s, before the sources have reached more than";
+        assert_eq!(run.err.contains(words), told, "{nt}: {run:?}");
+    }
+    desk.dataset("far.rsf", "n1=2 n2=2", &[9000.0, 100.0, 150.0, 100.0]);
+    let run = desk.sh(&format!("{} > data.rsf", line("far.rsf", 15)));
+    let told = "points less than half an element away are moved: move the point, take it out of its file";
+    assert!(
+        run.code == 1 && run.err.contains(told) && !run.err.contains("cmt="),
+        "{run:?}"
+    );
 }
 
 /// A plan tells the time of one shot and of all.
@@ -274,9 +304,10 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         desk.ran(&format!("{} > one.rsf", line("sou.rsf", "fast.rsf", "")));
         assert!(desk.read("one.rsf") == data[shot * n..][..n], "shot {shot}");
     }
+    desk.ran("sfbasics put made_of= < data.rsf > marked.rsf");
     let run = desk.ran(&format!(
         "{} > all.rsf",
-        line("sous.rsf", "sound.rsf", "finished=data.rsf")
+        line("sous.rsf", "sound.rsf", "finished=marked.rsf")
     ));
     assert!(
         run.err.contains("2 shots of 3 taken over from finished="),

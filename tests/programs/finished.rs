@@ -1,5 +1,6 @@
 //! Surveys with several quantities that go on with the shots of an earlier run.
 
+use crate::desk::Desk;
 use crate::survey::{desk, with};
 
 /// Files of an earlier run are known by what they say that they are; the bits are those of one run.
@@ -117,6 +118,84 @@ fn data_of_other_parameters_are_not_taken_over() {
         ));
         assert!(run.err.contains("3 shots of 3 taken over"), "{words}: {run:?}");
     }
+}
+
+/// Adds a thousandth of itself, or a millionth, to a number of a file in one piece; the bytes that it had.
+fn change(desk: &Desk, file: &str, at: usize) -> Vec<u8> {
+    let path = desk.path(file);
+    let before = std::fs::read(&path).unwrap();
+    let mut bytes = before.clone();
+    let first = bytes.len() - 4 * desk.read(file).len() + 4 * at;
+    let number: [u8; 4] = bytes[first..first + 4].try_into().unwrap();
+    let changed = f32::from_ne_bytes(number) * 1.001 + 1e-6;
+    bytes[first..first + 4].copy_from_slice(&changed.to_ne_bytes());
+    std::fs::write(path, bytes).unwrap();
+    before
+}
+
+/// Shots of another model, of other time functions or of other points are not mixed with those of this run, whatever the files are called:
+/// `line` is the run, `changes` are a file, a number of it, and what is said.
+pub fn other_inputs(desk: &Desk, line: &dyn Fn(&str) -> String, changes: &[(&str, usize, &str)]) {
+    for (name, words) in [("data", ""), ("ends", "shots=1,3"), ("second", "shots=2")] {
+        desk.ran(&format!("{} > {name}.rsf", line(words)));
+    }
+    let again = |finished: &str, extra: &str| {
+        let words = line(&format!("finished={finished}.rsf {extra}"));
+        desk.sh(&format!("{words} > again.rsf"))
+    };
+    let taken = |finished: &str, extra: &str| {
+        let run = again(finished, extra);
+        let warned = run.err.contains("does not say");
+        assert!(
+            run.code == 0 && run.err.contains("taken over") && !warned,
+            "{finished} {extra}: {run:?}"
+        );
+    };
+    for (finished, extra) in [
+        ("data", "threads=2"),
+        ("ends", ""),
+        ("second", "groups=2"),
+        ("data", "shots=2-3"),
+        ("ends", "shots=2,3"),
+    ] {
+        taken(finished, extra);
+    }
+    for (file, at, told) in changes {
+        let before = change(desk, file, *at);
+        for finished in ["data", "second"] {
+            let run = again(finished, "");
+            let said = format!(
+                "finished={finished}.rsf is of a run with other inputs ({told}): finished= takes the data of an earlier run of the survey; give the files of that run, or leave finished= out; where shots of both are wanted side by side, sfput made_of= takes that mark out of its header"
+            );
+            assert!(run.code == 1 && run.err.contains(&said), "{file}: {run:?}");
+        }
+        // Points of shots that the file has not may be others.
+        if told.contains("shot 2") {
+            taken("ends", "");
+        }
+        desk.put(file, before);
+    }
+    // Files of earlier versions say nothing.
+    desk.ran("sfbasics put made_of= < data.rsf > old.rsf");
+    let run = again("old", "");
+    let told = "does not say what its shots were made of: model, sources and receivers are not compared";
+    assert!(run.code == 0 && run.err.contains(told), "{run:?}");
+}
+
+#[test]
+fn data_of_other_inputs_are_not_taken_over() {
+    let desk = desk(2);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
+    other_inputs(
+        &desk,
+        &line,
+        &[
+            ("vs.rsf", 17, "the model"),
+            ("den.rsf", 0, "the model"),
+            ("sous.rsf", 2, "the points of shot 2"),
+            ("recs.rsf", 6, "the points of shot 2"),
+        ],
+    );
 }
 
 /// Data with other axes are those of another survey, down to what rounding makes of a header.

@@ -20,6 +20,7 @@ mod kill;
 mod layers;
 mod manners;
 mod mistakes;
+mod other_data;
 mod outputs;
 mod picked;
 mod refusals;

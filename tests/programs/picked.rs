@@ -198,6 +198,14 @@ fn operators_refuse_data_of_other_shots() {
                     .contains("is of shots=2-3 and this run of shots=1-2: take the data"),
             "{run:?}"
         );
+        // The same without the list: the axis says which they are.
+        let unlisted = "sed '/shots=/d' late.rsf > unlisted.rsf";
+        let run = desk.sh(&format!(
+            "{unlisted}; {} < unlisted.rsf > out.rsf",
+            line(program, &format!("{extra} shots=1-2"))
+        ));
+        let said = "is of shots with o4=120 d4=20 and this run of shots=1-2 with o4=100 d4=20: take the data";
+        assert!(run.code == 1 && run.err.contains(said), "{run:?}");
     }
 }
 

@@ -429,11 +429,9 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     }
     // In a medium without the fault the survey goes on: only the shot that failed is made.
     let sound = line("sous.rsf", "slow.rsf", "slow-vs.rsf");
-    let run = desk.ran(&format!("{sound} finished=data.rsf > all.rsf"));
-    assert!(
-        run.err.contains("2 shots of 3 taken over from finished="),
-        "{run:?}"
-    );
+    let marked = "sfbasics put made_of= < data.rsf > marked.rsf";
+    let run = desk.ran(&format!("{marked}; {sound} finished=marked.rsf > all.rsf"));
+    assert!(run.err.contains("2 shots of 3 taken over"), "{run:?}");
     let all = desk.read("all.rsf");
     assert!(all[..n] == data[..n] && all[2 * n..] == data[2 * n..]);
     assert!(all[n..2 * n].iter().any(|&x| x != 0.0));

@@ -30,7 +30,7 @@ def marks(true, answers):
         off = answers[key] / value - 1
         good = abs(off) <= RANGES[key][2]
         right += good
-        lines.append(f"{key}: {answers[key]:g} {UNITS[key[0]]} is {100 * off:+.1f} % off, {100 * RANGES[key][2]:.0f} % are allowed: {'right' if good else 'wrong'}")
+        lines.append(f"{key}: {answers[key]:g} {UNITS[key[0]]} is {100 * off:+.2f} % off, {100 * RANGES[key][2]:.0f} % are allowed: {'right' if good else 'wrong'}")
     return lines + [f"{right} of {len(true)} are right"]
 
 

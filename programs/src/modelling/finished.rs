@@ -1,5 +1,7 @@
 //! Shots that an earlier run of a survey has finished: `finished=`.
 
+mod made_of;
+
 use super::checkpoint::FREE;
 use super::exact_time::CLOCK;
 use super::record::Outputs;
@@ -9,6 +11,8 @@ use rsf_io::{Axis, Input, Job};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
+
+pub use made_of::MadeOf;
 
 /// Numbers that are looked at together.
 const LOOK: usize = 1 << 16;
@@ -65,11 +69,11 @@ pub struct Finished {
 
 impl Finished {
     /// Opens what `finished=` names, which must be data like these, with an axis of the shots of `spreads` behind their axes: the first file is that of standard
-    /// output, the others are known by what their headers say that they are; `exact` says whether this run has exact time.
+    /// output, the others are known by what their headers say that they are; `exact` says whether this run has exact time, `made_of` what its shots are made of.
     pub fn open(
         job: &mut Job,
         quantities: &[Quantity],
-        (spreads, exact): (&Spreads, bool),
+        ((spreads, exact), made_of): ((&Spreads, bool), &MadeOf),
     ) -> anyhow::Result<Self> {
         let Some(text) = job.text("finished")? else {
             return Ok(Self::default());
@@ -93,6 +97,7 @@ impl Finished {
             let places = held(&input, quantity, spreads)?;
             same_settings(job, &input)?;
             same_clock(&input, exact)?;
+            made_of.compare(job, &input, &places)?;
             files.push(Held {
                 input: job.by_position(input)?,
                 numbers: quantity.numbers(),

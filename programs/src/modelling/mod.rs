@@ -2,6 +2,8 @@
 
 mod acquisition;
 mod checkpoint;
+#[cfg(feature = "velocity-stress")]
+mod components;
 pub mod displacement;
 mod divide;
 mod exact_time;

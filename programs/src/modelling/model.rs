@@ -1,5 +1,7 @@
 //! RSF planes to a medium: axes checked against each other, then volumes in one pass of blocks.
 
+mod checksum;
+
 use anyhow::{Context, bail};
 use kernels::device::cpu::Cpu;
 use kernels::grid::{AXES, Grid, Padded};
@@ -333,6 +335,11 @@ pub trait Opened {
 
     /// Makes ready what is read of a model of this dimension; it leaves the checksum of the model in `fingerprint`.
     fn volumes(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Self::Volumes>;
+
+    /// A checksum of a model that is not among the contents of a run.
+    fn checksum(_volumes: &Self::Volumes) -> anyhow::Result<Option<u64>> {
+        Ok(None)
+    }
 }
 
 impl Opened for Files {
@@ -344,6 +351,10 @@ impl Opened for Files {
 
     fn volumes(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Volumes> {
         self.ready(ndim, fingerprint)
+    }
+
+    fn checksum(volumes: &Volumes) -> anyhow::Result<Option<u64>> {
+        volumes.checksum().map(Some)
     }
 }
 

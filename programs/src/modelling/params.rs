@@ -104,7 +104,9 @@ pub const POINTS: [Param; 4] = [
     Param::elsewhere("force").doc(
         "sfvsfd3d-gpu and sfsem3d-gpu take files of forces. Here sou= names the points of sources, and src=force with fx=, fy= and fz= gives the force",
     ),
-    STATIONS,
+    Param::elsewhere("stations").doc(
+        "sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers, which record z x y: data along Z N E, as stations= gives them, are refused with the commands that turn them",
+    ),
 ];
 #[cfg(feature = "velocity-stress")]
 const POINTS_TENSOR: &str = "sfvsfd3d-gpu and sfsem3d-gpu take such files. Here sou= names the points of sources, and src=moment with mxx=, \

@@ -125,14 +125,37 @@ impl Picks {
         });
         let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * wanted.d.abs();
         let places = even && step(&self.numbers).is_some() && near(own.o, wanted.o) && near(own.d, wanted.d);
-        let words = |list: Option<&str>| list.map_or("all shots".into(), |list| format!("shots={list}"));
+        // Data without a list that have not all shots are known by their axis alone.
+        let by_axis = found.is_none() && own.n != self.whole;
+        let words = |list: Option<&str>, axis: &Axis| {
+            let list = list.map_or("all shots".into(), |list| format!("shots={list}"));
+            let axis = format!("with o4={} d4={}", axis.o, axis.d);
+            match list.as_str() {
+                _ if !by_axis => list,
+                "all shots" => format!("shots {axis}"),
+                _ => format!("{list} {axis}"),
+            }
+        };
         ensure!(
             found == self.listed() || places,
             "{name} is of {} and this run of {}: take the data of a run with the same shots",
-            words(found),
-            words(self.listed())
+            words(found, own),
+            words(self.listed(), wanted)
         );
         Ok(())
+    }
+
+    /// The shots of this survey that the header of a file names as those that were written into it.
+    pub fn of_header(&self, name: &str, found: Option<&str>) -> anyhow::Result<Self> {
+        match found {
+            Some(list) => Self::parse(list, self.whole).with_context(|| format!("the header of {name}")),
+            None => Ok(Self::all(self.whole)),
+        }
+    }
+
+    /// Where these shots, by their numbers in the survey from 1 on, are among them.
+    pub fn place(&self, number: usize) -> Option<usize> {
+        self.numbers.binary_search(&(number - 1)).ok()
     }
 
     /// Where the picked shots lie in data whose header, with the axis of its shots, says which shots it has; none for shots that it has not.
@@ -147,10 +170,7 @@ impl Picks {
         if self.same(name, found, [own, wanted]).is_ok() && near(own.o, wanted.o) && near(own.d, wanted.d) {
             return Ok((0..self.count()).map(Some).collect());
         }
-        let others = match found {
-            Some(list) => Self::parse(list, self.whole).with_context(|| format!("the header of {name}"))?,
-            None => Self::all(self.whole),
-        };
+        let others = self.of_header(name, found)?;
         // Where the picked shots have an axis of their own, so has the survey, and the data must have that of their shots.
         if let (Some(step), Some(&first)) = (step(&self.numbers), self.numbers.first()) {
             let d = wanted.d / step as f32;

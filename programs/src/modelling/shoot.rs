@@ -7,6 +7,7 @@ use super::model::{Fingerprint, Opened};
 use super::plan::gigabytes;
 use super::progress::{Progress, Watched};
 use super::record::{Outputs, Writer};
+use super::survey::{self, Survey};
 use super::world::World;
 use anyhow::Context;
 use kernels::device::cpu::Tile;
@@ -181,7 +182,7 @@ pub trait Engine {
 }
 
 /// Runs one shot whose command line is read, of a program that began at this time.
-pub fn one<M: Method>(
+pub fn one<M: Survey>(
     job: &mut Job,
     (mut shot, files): (M, M::Files),
     (world, started): (&World, Instant),
@@ -237,7 +238,7 @@ impl Ready {
 
 /// Opens what is written and makes the engine. Outputs are opened before the model is read: a path that cannot be
 /// written fails at once.
-fn set_up<M: Method>(
+fn set_up<M: Survey>(
     job: &mut Job,
     shot: &mut M,
     (files, wishes): (M::Files, &Wishes),
@@ -271,6 +272,7 @@ fn set_up<M: Method>(
     let ndim = shot.pieces().ndim();
     let fingerprint = identity.as_ref().map(|_| Arc::<Fingerprint>::default());
     let volumes = world.agree(files.volumes(ndim, fingerprint.clone()))?;
+    survey::tell_of_picked(shot, &volumes, &mut outputs, world)?;
     let (mut engine, report) = shot.engine(job, volumes, on)?;
     let device = machine.describe(M::class(&report));
     outputs.note(&device);

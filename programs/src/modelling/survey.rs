@@ -5,10 +5,11 @@ mod ledger;
 mod station;
 
 use super::checkpoint::Wishes;
-use super::finished::{Finished, Quantity};
+use super::finished::{Finished, MadeOf, Quantity};
 use super::machine::{Machine, at_the_same_time};
 use super::model::Opened;
 use super::plan::counted;
+use super::record::Outputs;
 use super::shoot::{self, Method, Resources};
 use super::shots::{self, Workers};
 use super::spreads::Spreads;
@@ -23,6 +24,11 @@ use std::time::Instant;
 pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + Send {
     /// Sources and receivers of the shots.
     fn spreads(&self) -> &Spreads;
+
+    /// What each source does at strength one, in words.
+    fn actions(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// What is written of a shot: the data first, then what else has a file.
     fn quantities(&self) -> Vec<Quantity>;
@@ -128,11 +134,16 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
         shot.check_memory(job, on(world))?;
     }
     let volumes = world.agree(files.volumes(ndim, None))?;
+    // A plan that compares nothing does not read the model.
+    let made_of = match planning && !job.given("finished") {
+        true => None,
+        false => made_of(&shot, &volumes, world)?,
+    };
     if planning {
         let alone = World::alone();
         let most = world.agree(shot.most_side_by_side(&volumes, on(&alone)))?;
         let seconds = world.agree(shot.plan_shot(job, &volumes, on(&alone)))?;
-        let todo = finished(job, &shot, world)?.1;
+        let todo = finished(job, &shot, &made_of, world)?.1;
         let batch = shots::batch(shots::of_rank(&todo, world).len(), machines.len(), most);
         let words = shots::plan((shots, todo.len()), (machines.len(), batch, seconds), world)?;
         job.say(&format!("that is one shot: {words}"));
@@ -141,9 +152,12 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     world.agree(Wishes::read(job, shot.steps()))?;
     let alone = World::alone();
     let most = world.agree(shot.most_side_by_side(&volumes, on(&alone)))?;
-    let (finished, todo) = finished(job, &shot, world)?;
+    let (finished, todo) = finished(job, &shot, &made_of, world)?;
     let batch = shots::batch(shots::of_rank(&todo, world).len(), machines.len(), most);
     let mut outputs = shot.open(job, world)?;
+    if let Some(made_of) = &made_of {
+        made_of.tell(&mut outputs);
+    }
     let device = machines[0].describe(None);
     outputs.note(&device);
     job.say(&device);
@@ -168,15 +182,43 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     run((stations.collect(), batch), &todo, world, &mut ledger)
 }
 
+/// What the shots are made of, on rank 0.
+fn made_of<M: Survey>(shot: &M, volumes: &Volumes<M>, world: &World) -> anyhow::Result<Option<MadeOf>> {
+    world.agree(match world.leads() {
+        true => MadeOf::of(shot, volumes).map(Some),
+        false => Ok(None),
+    })
+}
+
+/// Says what a shot that was picked of a survey is made of, for a run of more of them takes it over.
+pub fn tell_of_picked<M: Survey>(
+    shot: &M,
+    volumes: &Volumes<M>,
+    outputs: &mut Outputs,
+    world: &World,
+) -> anyhow::Result<()> {
+    if shot.spreads().picks.listed().is_some()
+        && let Some(made_of) = made_of(shot, volumes, world)?
+    {
+        made_of.tell(outputs);
+    }
+    Ok(())
+}
+
 /// What an earlier run has finished, on rank 0, and the shots that are to be made, on all ranks.
-fn finished<M: Survey>(job: &mut Job, shot: &M, world: &World) -> anyhow::Result<(Finished, Vec<usize>)> {
+fn finished<M: Survey>(
+    job: &mut Job,
+    shot: &M,
+    made_of: &Option<MadeOf>,
+    world: &World,
+) -> anyhow::Result<(Finished, Vec<usize>)> {
     let shots = shot.spreads().count();
-    let opened = match world.leads() {
-        true => {
+    let opened = match made_of {
+        Some(made_of) => {
             let of = (shot.spreads(), shot.timing().exact.is_some());
-            Finished::open(job, &shot.quantities(), of)
+            Finished::open(job, &shot.quantities(), (of, made_of))
         }
-        false => Ok(Finished::default()),
+        None => Ok(Finished::default()),
     };
     let opened = world.agree(opened)?;
     let todo: Vec<u64> = opened.todo(shots).into_iter().map(|n| n as u64).collect();

@@ -74,6 +74,10 @@ def with_places(array: xarray.DataArray, points: Any, unit: Dict[str, str]) -> x
 
 def write(target: Source, array: Any, **keys: Any) -> None:
     """Writes an array as an RSF file; other words become keys of the header."""
+    values = np.asarray(array)
+    if not isinstance(array, xarray.DataArray) and values.dtype == np.float64 and values.ndim == 2 and values.shape[1] in (2, 3):
+        # Rows of x, z or x, y, z are points.
+        _tell_rounding(["x", "y", "z"] if values.shape[1] == 3 else ["x", "z"], list(values.T))
     rsfdata.write(target, dataset(array), **keys)
 
 

@@ -12,10 +12,13 @@ BETWEEN = tuple(os.sep + name + os.sep for name in ("scipy", "pylops"))
 # What makes a dataset out of nothing.
 SOURCES = ("sfhexmesh", "sfmath", "sfpoints", "sfspike")
 
-PROGRAM, INPUT, OUTPUT = r"\bsf[a-z]\w*", r"(?: < \S+)?", r"(?: > \S+)?"
-WORD = r" [a-z]\w*=(?:[^\s`;|),]|,(?=\S))*"
+PROGRAM, INPUT, OUTPUT = r"\bsf[a-z]\w*", r"(?: < \S+)?", r"(?: > [^\s;]+)?"
+WORD = r""" [a-z]\w*=(?:"[^"]*"|'[^']*'|(?:[^\s`;|),]|,(?=\S))*)"""
+FILES = r"(?: [\w-]+\.rsf)*"
+# What is a word of a command: blanks may stand between quotes.
+WHOLE = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
 # A program with parameters, or several in a pipe.
-FIRST, NEXT = rf"{PROGRAM}{INPUT}(?:{WORD})", rf" \| {PROGRAM}(?:{WORD})*"
+FIRST, NEXT = rf"{PROGRAM}{INPUT}{FILES}(?:{WORD})", rf" \| {PROGRAM}(?:{WORD})*"
 COMMAND = re.compile(rf"(?:{FIRST}+(?:{NEXT})*|{PROGRAM}{INPUT}(?:{NEXT})+){OUTPUT}")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 
@@ -34,20 +37,25 @@ def warn(text: str) -> None:
 
 def in_python(text: str) -> str:
     """A message whose commands of the shell are calls: `sftransp plane=13` becomes `sifaka.run("sftransp", array, plane=13)`."""
-    return COMMAND.sub(lambda found: _call(found.group()), text)
+    return COMMAND.sub(lambda found: _call(found.group(), text), text)
 
 
-def _call(command: str) -> str:
-    made = ""
-    for stage in re.sub(r" > \S+$", "", command).split(" | "):
-        program, *words = stage.split(" ")
+def _call(command: str, text: str) -> str:
+    made, output = "", re.search(r" > ([^\s;]+)$", command)
+    # A file that another command of the text reads is made; else the array is what is wanted.
+    out = f"out={_quoted(output[1])}" if output and text.count(output[1]) > 1 else ""
+    stages = re.sub(r" > \S+$", "", command).split(" | ")
+    for stage in stages:
+        program, *words = WHOLE.findall(stage)
         if "<" in words:
             at = words.index("<")
             made = f'"{words[at + 1]}"'
             del words[at : at + 2]
-        array = [made] if made else [] if program in SOURCES else ["array"]
-        pairs = (word.split("=", 1) for word in words)
-        made = f"sifaka.run({', '.join([_quoted(program), *array, *(f'{key}={_value(value)}' for key, value in pairs)])})"
+        files = [_quoted(word) for word in words if "=" not in word]
+        array = files or ([made] if made else [] if program in SOURCES else ["array"])
+        pairs = [f"{key}={_value(value)}" for key, value in (word.split("=", 1) for word in words if "=" in word)]
+        pairs += [out] if out and stage == stages[-1] else []
+        made = f"sifaka.run({', '.join([_quoted(program), *array, *pairs])})"
     return made
 
 

@@ -138,6 +138,8 @@ class Call:
         self.path, self.folder, self.outputs = find(program), folder, {}
         self.name, self.receivers = os.path.basename(self.path), parameters.get("rec")
         self.params = described(self.path)["params"]
+        if parameters.get("out") is True:
+            raise ValueError("out=True: out= is the name of a file for standard output, which is returned as an array without it")
         # Pictures have an out= of their own.
         self.target = os.fspath(parameters["out"]) if "out" not in self.params and parameters.get("out") else None
         if self.target:

@@ -76,6 +76,9 @@ def write(path: Path, data: xarray.DataArray) -> None:
 def local(found: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis) -> xarray.DataArray:
     """The map or model on a regular grid in metres around `origin` (latitude and longitude, or y and x of the map): x east and y north, each as
     origin, spacing, number. Values lie on planes between the four that are around them."""
+    for name, axis in (("x", x), ("y", y)):
+        if np.ndim(axis) != 1 or len(axis) != 3:
+            raise ValueError(f"{name}={axis}: it is an origin, a spacing and a number of samples in metres around origin=, as in {name}=(-1000, 10, 201)")
     east, north = (axis[0] + axis[1] * np.arange(axis[2]) for axis in (x, y))
     if found["x"].attrs.get("units") == "degrees_east":
         latitude, longitude = _places(origin, *np.meshgrid(east, north))
@@ -85,7 +88,12 @@ def local(found: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis
         longitude, latitude = np.meshgrid(origin[1] + east, origin[0] + north)
     order = ["y", "x"] + [name for name in found.dims if name not in ("y", "x")]
     values = found.transpose(*order).values
-    (row, down), (column, right) = _between("y", found.y.values, latitude), _between("x", found.x.values, longitude)
+    try:
+        (row, down), (column, right) = _between("y", found.y.values, latitude), _between("x", found.x.values, longitude)
+    except ValueError as fault:
+        if "units" in found["x"].attrs:
+            raise
+        raise ValueError(f"{fault}. x of the map has no units and is taken for metres: if it is longitude, set map.x.attrs['units'] = 'degrees_east'") from None
     further = (...,) + (None,) * (values.ndim - 2)
     down, right = down[further], right[further]
     upper = (1 - right) * values[row, column] + right * values[row, column + 1]

@@ -14,7 +14,8 @@
 Names are NETWORK.STATION or NETWORK.STATION.LOCATION. In RSF headers they are the key stations=, with origin_time= and time_shift= (s), which
 sfsem3d-gpu writes by itself from stations= and cmt=; every program that keeps all receivers keeps them, and so do arrays in Python. Channels are named as in
 SEED: band by the sampling, X for synthetic, then the component. A component z, positive downwards, becomes Z, positive upwards; x and y become 1 and 2,
-or E and N with `orient=seismology.EAST_NORTH`. Needs obspy.
+or E and N with `orient=seismology.EAST_NORTH`. from_stream leaves components as they were recorded, Z upwards; with the same orient= it makes z, x and y of
+them, as gradients and images take them. Needs obspy.
 """
 from __future__ import annotations
 
@@ -31,11 +32,11 @@ try:
 except ImportError as fault:
     raise ImportError("sifaka.seismology needs obspy: pip install obspy") from fault
 
-__all__ = ["EAST_NORTH", "cmt_file", "from_stream", "named", "receivers", "source", "stations_file", "to_stream", "write_sac"]
+__all__ = ["EAST_NORTH", "GRID", "cmt_file", "from_stream", "named", "receivers", "source", "stations_file", "to_stream", "write_sac"]
 
 Orient = Mapping[str, Tuple[str, float]]
 # Component of the data: letter of the channel, and factor.
-GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0), "pressure": ("H", 1.0)}
+GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0), "pressure": ("H", 1.0), "1": ("1", 1.0), "2": ("2", 1.0), "H": ("H", 1.0)}
 EAST_NORTH: Orient = {**GRID, "x": ("E", 1.0), "y": ("N", 1.0)}
 # Where components of known direction point, in SAC's angles: clockwise from north, and from the vertical.
 DIRECTIONS = {"Z": {"cmpaz": 0.0, "cmpinc": 0.0}, "N": {"cmpaz": 0.0, "cmpinc": 90.0}, "E": {"cmpaz": 90.0, "cmpinc": 90.0}}
@@ -102,7 +103,11 @@ def moment_tensor(event: Any) -> Any:
 def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
     """Those that the event prefers, else the first. Errors: an event without a moment tensor."""
     event = one_event(event)
-    return event.preferred_origin() or event.origins[0], moment_tensor(event).tensor
+    place = event.preferred_origin() or (event.origins or [None])[0]
+    missing = [key for key in ("latitude", "longitude", "depth") if getattr(place, key, None) is None]
+    if missing:
+        raise ValueError(f"{event.resource_id}: the origin of the event has no {' and no '.join(missing)}: set event.preferred_origin() or event.origins[0], as in event.origins[0].depth = 8000.0 (m)")
+    return place, moment_tensor(event).tensor
 
 
 def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict[str, Any]:
@@ -242,7 +247,10 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     for name, receiver in zip(map(str, names), data):
         for which, trace in zip(data.component.values, receiver):
             if which not in orient:
-                raise ValueError(f"a component is called {which}, and orient= knows {', '.join(orient)}")
+                raise ValueError(
+                    f"a component is called {which}, and orient= knows {', '.join(orient)}: say which channel it is and its sign, "
+                    f"as in orient={{**seismology.GRID, {str(which)!r}: ('{str(which)[-1:].upper() or 'Z'}', 1.0)}}"
+                )
             letter, factor = orient[which]
             codes = dict(zip(("network", "station", "location"), name.split(".")))
             header = dict(codes, channel=f"{band}X{letter}", delta=step, starttime=start + float(data.t[0]))
@@ -284,10 +292,28 @@ def write_sac(folder: str, stream: Any) -> List[str]:
     return paths
 
 
-def from_stream(stream: Any, origin_time: Any = None) -> xarray.DataArray:
+def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
+    """Data of channels with the components of a grid: to_stream with the same orient= the other way round."""
+    names: Dict[str, Tuple[str, float]] = {}
+    for name, (letter, factor) in orient.items():
+        names.setdefault(letter, (name, factor))
+    letters = [str(letter) for letter in data.component.values]
+    lacking = [letter for letter in letters if letter not in names]
+    found = [names[letter][0] for letter in letters if letter in names]
+    if lacking or ("z" in found and set(found) & {"N", "E"}):
+        cure = "orient=seismology.EAST_NORTH makes x and y of E and N" if {"N", "E"} & set(letters) else "orient= must name a component for each letter"
+        raise ValueError(f"the channels end in {', '.join(letters)}, and this orient= makes {', '.join(found + lacking)} of them: {cure}")
+    order = sorted(range(len(found)), key=lambda k: (["z", "x", "y"] + found).index(found[k]))
+    factors = xarray.DataArray(np.array([names[letters[k]][1] for k in order], "f4"), dims="component")
+    return (data.isel(component=order) * factors).assign_coords(component=[found[k] for k in order]).assign_attrs(data.attrs)
+
+
+def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] = None) -> xarray.DataArray:
     """Traces of one length and sampling as data with the dimensions t, component and r, and their names.
 
-    Components are the last letters of the channels, N, E and Z as recorded. Time 0 is `origin_time`, else the first sample.
+    Components are the last letters of the channels, N, E and Z as recorded, Z upwards. Programs with points of receivers model z (downwards),
+    x and y, and refuse others: orient=seismology.EAST_NORTH makes these of Z, E and N, and orient=seismology.GRID of Z, 1 and 2 that
+    to_stream has written. Time 0 is `origin_time`, else the first sample.
     """
     kinds = {(trace.stats.npts, round(trace.stats.delta, 7), trace.stats.starttime.ns // 1000) for trace in stream}
     if len(kinds) != 1:
@@ -304,4 +330,5 @@ def from_stream(stream: Any, origin_time: Any = None) -> xarray.DataArray:
         raise ValueError("a station has not all components, or samples are missing: select() of ObsPy leaves out what is not whole")
     zero = start if origin_time is None else obspy.UTCDateTime(origin_time)
     coords = {"t": ("t", (start - zero) + step * np.arange(count), {"units": "s"}), "component": letters, "station": ("r", names)}
-    return xarray.DataArray(values, coords, ("r", "component", "t"), attrs={"origin_time": str(zero)}).transpose("t", "component", "r")
+    data = xarray.DataArray(values, coords, ("r", "component", "t"), attrs={"origin_time": str(zero)}).transpose("t", "component", "r")
+    return data if orient is None else on_grid(data, orient)

@@ -45,6 +45,8 @@ struct Totals {
     squares: f64,
     powers: f64,
     zeros: u64,
+    /// Numbers that are none, which the extremes pass over.
+    nan: u64,
     /// Largest and smallest of each part; real data have one.
     largest: Vec<Extreme>,
     smallest: Vec<Extreme>,
@@ -56,6 +58,14 @@ pub fn run(job: &mut Job) -> Result<()> {
     let axes = cube::shape(&input)?;
     let lval = job.int("lval")?;
     let totals = gather(&mut input, lval)?;
+    if totals.nan > 0 {
+        job.warn(&format!(
+            "{} of {} samples {} no number (NaN): the extremes are those of the others, and sums and means are NaN",
+            totals.nan,
+            cube::count(&axes),
+            if totals.nan == 1 { "is" } else { "are" }
+        ));
+    }
     let mut out = Printer::stdout();
     for line in report(&totals, &axes, lval, job.choice("want")?) {
         out.line(&line)?;
@@ -83,8 +93,9 @@ fn gather(input: &mut Input, lval: i64) -> Result<Totals> {
         squares: 0.0,
         powers: 0.0,
         zeros: 0,
-        largest: start(f64::NEG_INFINITY),
-        smallest: start(f64::INFINITY),
+        nan: 0,
+        largest: start(f64::NAN),
+        smallest: start(f64::NAN),
     };
     let (mut numbers, mut at) = (Vec::new(), 0u64);
     while input.remaining() > 0 {
@@ -103,11 +114,15 @@ fn gather(input: &mut Input, lval: i64) -> Result<Totals> {
                 totals.powers += size.abs().powi(lval as i32);
             }
             totals.zeros += u64::from(size == 0.0);
+            totals.nan += u64::from(size.is_nan());
             for part in 0..parts {
-                if both[part] > totals.largest[part].value[part] {
+                let beyond = |so_far: f64, is: bool| (so_far.is_nan() || is) && !both[part].is_nan();
+                let [largest, smallest] =
+                    [&totals.largest, &totals.smallest].map(|all| all[part].value[part]);
+                if beyond(largest, both[part] > largest) {
                     totals.largest[part] = Extreme { value: both, at };
                 }
-                if both[part] < totals.smallest[part].value[part] {
+                if beyond(smallest, both[part] < smallest) {
                     totals.smallest[part] = Extreme { value: both, at };
                 }
             }

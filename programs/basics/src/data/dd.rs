@@ -81,7 +81,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     } else if old.kind == kind {
         by_kind!(kind, same(&mut input, &mut sink))?;
     } else {
-        convert(&mut input, &mut sink)?;
+        let lost = convert(&mut input, &mut sink)?;
+        lost.tell(job, kind);
     }
     Ok(sink.output.finish()?)
 }
@@ -225,19 +226,57 @@ fn ibm(bits: u32) -> f32 {
     if bits >> 31 == 1 { -size } else { size }
 }
 
+/// Numbers that integers do not hold.
+#[derive(Default)]
+struct Lost {
+    nan: u64,
+    beyond: u64,
+}
+
+impl Lost {
+    fn look(&mut self, numbers: &[f64], [least, most]: [f64; 2]) {
+        let count = |is: &dyn Fn(f64) -> bool| numbers.iter().filter(|number| is(**number)).count() as u64;
+        self.nan += count(&f64::is_nan);
+        self.beyond += count(&|number| number < least || number > most);
+    }
+
+    fn tell(&self, job: &Job, kind: Kind) {
+        for (count, what) in [
+            (self.nan, "no number (NaN), which became 0"),
+            (self.beyond, "beyond the range of the type, and became its end"),
+        ] {
+            if count > 0 {
+                job.warn(&format!(
+                    "type={}: {count} of the samples are {what}",
+                    kind.word()
+                ));
+            }
+        }
+    }
+}
+
+/// The least and the largest number of a type of integers.
+fn range(kind: Kind) -> Option<[f64; 2]> {
+    Some(match kind {
+        Kind::Int => [f64::from(i32::MIN), f64::from(i32::MAX)],
+        Kind::Short => [f64::from(i16::MIN), f64::from(i16::MAX)],
+        Kind::Long => [i64::MIN as f64, i64::MAX as f64],
+        Kind::Uchar | Kind::Char => [0.0, f64::from(u8::MAX)],
+        _ => return None,
+    })
+}
+
 /// By way of f64, which holds every number of 32 bits.
-fn convert(input: &mut Input, sink: &mut Sink) -> Result<()> {
-    let mut numbers = Vec::new();
+fn convert(input: &mut Input, sink: &mut Sink) -> Result<Lost> {
+    let (mut numbers, mut lost) = (Vec::new(), Lost::default());
     while input.remaining() > 0 {
         // An even number, so that pairs stay together.
         let now = (PIECE as u64).min(input.remaining()) as usize;
         cube::read_as_f64(input, now, &mut numbers)?;
-        if matches!(
-            sink.kind,
-            Kind::Int | Kind::Short | Kind::Long | Kind::Uchar | Kind::Char
-        ) {
+        if let Some(range) = range(sink.kind) {
             let whole = if sink.trunc { f64::trunc } else { f64::round };
             numbers.iter_mut().for_each(|number| *number = whole(*number));
+            lost.look(&numbers, range);
         }
         match sink.kind {
             Kind::Float => sink.write(&cast(&numbers, |x| x as f32))?,
@@ -254,7 +293,7 @@ fn convert(input: &mut Input, sink: &mut Sink) -> Result<()> {
             }
         }
     }
-    Ok(())
+    Ok(lost)
 }
 
 fn cast<T>(numbers: &[f64], to: impl Fn(f64) -> T) -> Vec<T> {

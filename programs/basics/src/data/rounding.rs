@@ -41,9 +41,17 @@ impl Rounding {
 
     /// Warns, where something was seen.
     pub fn warn(self, job: &Job) {
+        self.warn_with(
+            job,
+            "subtract an origin nearby from all coordinates, those of the model included",
+        );
+    }
+
+    /// The same with another advice.
+    pub fn warn_with(self, job: &Job, advice: &str) {
         if let Some((name, value)) = self.worst {
             job.warn(&format!(
-                "{name}={} becomes {}, for a coordinate has four bytes: subtract an origin nearby from all coordinates, those of the model included",
+                "{name}={} becomes {}, for a coordinate has four bytes: {advice}",
                 (value * 1e4).round() / 1e4,
                 value as f32
             ));

@@ -29,6 +29,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     let axes = cube::shape_to(&input, cube::present(&input))?;
+    if let Some(odd) = cube::across_time(&axes) {
+        job.warn(&odd);
+    }
     let axis = &axes[0];
     ensure!(
         axis.d != 0.0,

@@ -93,7 +93,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     }
     let n = axes[0].n;
     // Other programs take whole lines: one that is too long for them is refused before it fills the disk.
-    cube::ensure_room::<f32>(n)?;
+    if !job.is_dry_run() {
+        cube::ensure_room::<f32>(n)?;
+    }
     let mut piece = vec![0.0; n.min(cube::PIECE)];
     let mut place = vec![0usize; axes.len()];
     for _ in 0..cube::count(&axes[1..]) {
@@ -211,7 +213,22 @@ fn spikes(job: &Job, axes: &[Axis]) -> Result<Vec<Spike>> {
             .map(|p| p.get(s).or(p.last()).copied().unwrap_or(0.0))
             .collect(),
     };
-    Ok((0..number).map(spike).collect())
+    let spikes: Vec<Spike> = (0..number).map(spike).collect();
+    for spike in &spikes {
+        let empty = |cover: &Option<(i64, i64)>| cover.filter(|(k, l)| l < k);
+        if let Some((i, (k, l))) = (1..)
+            .zip(spike.cover.iter().map(empty))
+            .find_map(|(i, e)| Some((i, e?)))
+        {
+            job.warn(&format!(
+                "k{i}={} l{i}={}: a spike from a sample to one before it is empty; l{i}= is its last sample, k{i}= its first",
+                k + 1,
+                l + 1
+            ));
+            break;
+        }
+    }
+    Ok(spikes)
 }
 
 impl Spike {

@@ -145,6 +145,12 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
         (None, Some(max)) => nearest(samples(o, max, d)) + 1,
         (None, None) => left,
     };
+    if let (None, Some(max), Some(min)) = (int("n")?, real("max")?, real("min")?) {
+        ensure!(
+            taken >= 1,
+            "min{i}={min} max{i}={max}: the first sample would lie behind the last, for d{i}={d}; exchange them"
+        );
+    }
     ensure!(
         taken >= 1 && taken <= left,
         "{}: axis {i} ({n} samples, to {end}) has {left} samples left, from sample {first} in steps of {jump}",

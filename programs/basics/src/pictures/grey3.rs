@@ -147,6 +147,11 @@ fn cuts(job: &Job, input: &Input) -> Result<Cuts> {
     );
     let at = |name: &str, n: usize, usual: usize| -> Result<usize> {
         let index = job.int_opt(name)?.unwrap_or(usual as i64);
+        if job.given(name) && !(0..n as i64).contains(&index) {
+            job.warn(&format!(
+                "{name}={index}: the axis has {n} samples, counted from 0, and the nearest of them is taken"
+            ));
+        }
         Ok(index.clamp(0, n as i64 - 1) as usize)
     };
     Ok(Cuts {

@@ -109,7 +109,7 @@ and the data have a last axis of shots. shots= picks some of them, counted from 
 in the order of the survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A \
 shot that fails is reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots \
 finished= takes the data of an earlier run of the survey, which may have been stopped or killed: its shots are copied, and only \
-those are modelled that it does not have or that are zero. Snapshots, maps, checkpoint= and resume= are available for one shot only, and \
+those are modelled that it does not have or that are zero. Parameters, model, points and time functions must be those of that run: its header has their checksums. Snapshots, maps, checkpoint= and resume= are available for one shot only, and \
 cmt= is one shot. Several shots can run at the same time: gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and \
 so does groups=4; on the CPU groups= divides the threads, and each group has fields of its own. Several ranks model whole shots \
 in turn. The data have the same bits for any number of groups and ranks.

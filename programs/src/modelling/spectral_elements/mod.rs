@@ -265,6 +265,11 @@ impl<const D: usize> Survey for Run<D> {
         &self.spreads
     }
 
+    fn actions(&self) -> Vec<String> {
+        let each = self.sources.iter();
+        each.map(|source| format!("{:?}", source.strength)).collect()
+    }
+
     fn quantities(&self) -> Vec<finished::Quantity> {
         let records = outputs::records(self);
         let axes = [

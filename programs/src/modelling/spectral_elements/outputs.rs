@@ -89,6 +89,12 @@ pub fn correct_steps<const D: usize>(
     Some(correction)
 }
 
+/// Whether the data are along up, north and east.
+pub fn is_turned<const D: usize>(run: &Run<D>) -> bool {
+    let others = [Quantity::Pressure, Quantity::Strain, Quantity::Rotation];
+    !others.contains(&run.shot.quantity) && !run.frames.is_empty()
+}
+
 /// Axes of the data and the snapshots.
 pub fn records<const D: usize>(run: &Run<D>) -> Records {
     let shot = &run.shot;
@@ -112,6 +118,7 @@ pub fn records<const D: usize>(run: &Run<D>) -> Records {
         receivers: run.receivers.clone(),
         components: match run.fibre {
             Some(_) => Axis::new(1, 0.0, 1.0).label("along the fibre"),
+            None if is_turned(run) => components(shot.quantity).label("Z N E"),
             None => components(shot.quantity),
         },
         jdata: if run.several.is_some() { 1 } else { run.jdata },
@@ -149,14 +156,7 @@ fn divided<const D: usize>(
 
 /// Opens data and snapshots.
 pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyhow::Result<Outputs> {
-    let (shot, mut records) = (&run.shot, records(run));
-    let turned = !matches!(
-        shot.quantity,
-        Quantity::Pressure | Quantity::Strain | Quantity::Rotation
-    ) && !run.frames.is_empty();
-    if turned {
-        records.components.label = Some("Z N E".into());
-    }
+    let (shot, records, turned) = (&run.shot, records(run), is_turned(run));
     let mut outputs = Outputs::open(job, &records, world)?;
     if turned {
         outputs.turn(Turn::new(&run.frames));

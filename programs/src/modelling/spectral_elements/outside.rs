@@ -63,7 +63,13 @@ impl<'a, const D: usize> Outside<'a, D> {
             Rule::Move => {
                 let Some((nearest, distance)) = self.locator.within_reach(x) else {
                     bail!(
-                        "{fault}; points less than half an element away are moved, and outside=leave leaves out those of cmt=, force=, quakeml= and stations= that are farther: move the point, take it out of its file, or enlarge the mesh"
+                        "{fault}; points less than half an element away are moved{}: move the point, take it out of its file, or enlarge the mesh",
+                        match D {
+                            3 => {
+                                ", and outside=leave leaves out those of cmt=, force=, quakeml= and stations= that are farther"
+                            }
+                            _ => "",
+                        }
                     );
                 };
                 self.moved += 1;
@@ -85,8 +91,12 @@ impl<'a, const D: usize> Outside<'a, D> {
             match self.place(&format!("{name} {}", k + 1), x)? {
                 Some(x) => settled.push(x),
                 None => bail!(
-                    "{name} {} is outside of the mesh, and outside=leave leaves out points of cmt=, force= and stations= alone, for those of sou= and rec= have their places on an axis: take the point out of its file, or enlarge the mesh (outside=move moves points that are less than half an element away)",
-                    k + 1
+                    "{name} {} is outside of the mesh, and outside=leave leaves out {}, for those of sou= and rec= have their places on an axis: take the point out of its file, or enlarge the mesh (outside=move moves points that are less than half an element away)",
+                    k + 1,
+                    match D {
+                        3 => "points of cmt=, force= and stations= alone",
+                        _ => "no points in 2-D",
+                    }
                 ),
             }
         }

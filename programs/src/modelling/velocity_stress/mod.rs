@@ -272,6 +272,11 @@ impl Survey for Run {
         &self.spreads
     }
 
+    fn actions(&self) -> Vec<String> {
+        let each = self.shot.sources.iter();
+        each.map(|source| format!("{:?}", source.action)).collect()
+    }
+
     fn quantities(&self) -> Vec<finished::Quantity> {
         outputs::quantities(self)
     }

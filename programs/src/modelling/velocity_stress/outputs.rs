@@ -149,6 +149,13 @@ fn axes(run: &Run, what: What, turned: bool) -> (Axis, Axis) {
     (run.later(time.unit("s")), components)
 }
 
+/// The names of the components of the data.
+pub fn components(run: &Run) -> String {
+    let what = What::At(run.shot.quantity);
+    let turned = !run.stations.codes.is_empty() && what.is_vector();
+    axes(run, what, turned).1.label.unwrap_or_default()
+}
+
 /// Opens data and snapshots.
 pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> {
     let (shot, ndim) = (&run.shot, run.padded.ndim());

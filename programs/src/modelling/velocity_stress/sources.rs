@@ -168,7 +168,13 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     match what {
         Histories::Rates => early(job, &histories, onsets.as_deref(), (begin, dt)),
         // What was looked at are rates.
-        Histories::Moments(_) => largest = 0.0,
+        Histories::Moments(rate) => {
+            let pairs = (0..actions.len().max(histories.len()))
+                .map(|k| (actions[k % actions.len()], &histories[k % histories.len()]));
+            largest = pairs
+                .map(|(action, history)| largest_strength(action, history, dt, rate))
+                .fold(0.0, f32::max);
+        }
     }
     if histories
         .iter()
@@ -220,6 +226,18 @@ fn strengths<'a>(
         moment += dt * history.rate(t + 0.5 * dt);
         now as f32
     })
+}
+
+/// The largest of [`strengths`] through the whole of a history.
+fn largest_strength(action: Action, history: &TimeFunction, dt: f64, rate: bool) -> f32 {
+    let [begin, end] = history.span();
+    let steps = ((end - begin) / dt).ceil();
+    // A history without an end has no largest value that a run could reach.
+    if steps.is_nan() || steps >= SAMPLES {
+        return 0.0;
+    }
+    let all = strengths(action, history, (begin, dt), rate).take(steps as usize + 1);
+    all.fold(0.0, |most, x| most.max(x.abs()))
 }
 
 /// Warns of samples before the run begins.

@@ -1,6 +1,6 @@
 //! Where sources and receivers are: lists of points, as the modelling programs read them, to trace headers and back.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Axis, Job};
 
 use super::super::cube;
@@ -10,6 +10,11 @@ use super::samples::Order;
 
 /// A place: x, y and z, z downwards.
 type Place = [f64; 3];
+
+/// The parameter, and the key of the headers of points, that says from where x and y count.
+const ORIGIN: &str = "origin";
+/// Points farther from each other than this have no origin from which all of them keep their centimetres.
+const WIDE: f64 = 1.3e5;
 
 /// Bytes of the trace header: record, trace of the record, source point, offset, heights and depths, their scale, the scale
 /// of coordinates, the coordinates, their unit.
@@ -34,6 +39,58 @@ pub struct Geometry {
     spread: usize,
     /// Coordinates are divided by it in headers: 1, 10, 100, 1000 or 10000.
     divisor: f64,
+    /// What has been subtracted from x and y of the points, or is added to those of files.
+    origin: Option<[f64; 2]>,
+}
+
+/// What `origin=` says.
+fn asked_origin(job: &Job) -> Result<Option<[f64; 2]>> {
+    job.text(ORIGIN)?.map(|text| parsed(&text)).transpose()
+}
+
+/// Two numbers with a comma between them.
+fn parsed(text: &str) -> Result<[f64; 2]> {
+    let numbers: Vec<f64> = text
+        .split(',')
+        .filter_map(|word| word.trim().parse().ok())
+        .collect();
+    match numbers[..] {
+        [x, y] if x.is_finite() && y.is_finite() && text.matches(',').count() == 1 => Ok([x, y]),
+        _ => bail!(
+            "origin={text}: it is an x and a y in the unit of the coordinates, as in origin=465000,4728000"
+        ),
+    }
+}
+
+/// Where sources and receivers are, if sou= and rec= ask for it; the lists are written.
+pub fn geometry(
+    job: &mut Job,
+    layout: &Layout,
+    traces: u64,
+    mask: Option<&[bool]>,
+) -> Result<Option<Geometry>> {
+    match (job.given("sou"), job.given("rec")) {
+        (false, false) => {
+            if job.given("origin") {
+                job.warn("origin= has no effect without sou= and rec=, whose points count from it");
+            }
+            return Ok(None);
+        }
+        (true, true) => (),
+        _ => bail!("sou= and rec= go together: the points of the sources and those of the receivers"),
+    }
+    let mut found = Geometry::of_headers(job, layout, traces, mask)?;
+    let nowhere = found.is_nowhere();
+    found.count_from_origin(job)?;
+    if nowhere {
+        job.warn(
+            "all coordinates of sources and receivers are 0 in the trace headers, so sou= and rec= hold points at 0 alone: write the points by hand (sfmath, sfcsv2rsf)",
+        );
+    }
+    if !job.is_dry_run() {
+        found.write_lists(job)?;
+    }
+    Ok(Some(found))
 }
 
 impl Geometry {
@@ -46,8 +103,15 @@ impl Geometry {
             job.has_input("sou") && job.has_input("rec") && !job.has_input("tfile"),
             "sou= and rec= go together, and without tfile=: they make the headers of the traces"
         );
-        let (each, shots, sources) = list(job, "sou")?;
-        let (spread, spreads, receivers) = list(job, "rec")?;
+        let (each, shots, mut sources, from) = list(job, "sou")?;
+        let (spread, spreads, mut receivers, other) = list(job, "rec")?;
+        let asked = asked_origin(job)?;
+        ensure!(
+            asked.is_some() || from == other,
+            "the headers of sou= and rec= have different origins ({} and {}): origin= says which x and y both count from",
+            told(from),
+            told(other)
+        );
         ensure!(
             each == 1 || shots == 1,
             "sou= has {each} points in each of {shots} shots: one is needed, for a header holds one source"
@@ -64,7 +128,12 @@ each, receivers first; of several components sfwindow takes one",
             spread * shots
         );
         let all: Vec<f64> = sources.iter().chain(&receivers).flatten().copied().collect();
-        let (divisor, off) = divisor(&all)?;
+        let origin = asked.or(from);
+        let moved = |place: &mut Place| (0..2).for_each(|a| place[a] += origin.map_or(0.0, |o| o[a]));
+        sources.iter_mut().chain(&mut receivers).for_each(moved);
+        let moved = sources.iter().chain(&receivers).flatten();
+        let largest = moved.fold(0.0f64, |most, x| most.max(x.abs()));
+        let (divisor, off) = divisor(&all, largest)?;
         if off > 0.0 {
             job.warn(&format!(
                 "coordinates are rounded by up to {off:.3}: four bytes of a header do not hold more digits of the largest one; give sou= and rec= from an origin nearby"
@@ -75,6 +144,7 @@ each, receivers first; of several components sfwindow takes one",
             receivers,
             spread,
             divisor,
+            origin,
         }))
     }
 
@@ -171,7 +241,42 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
             receivers,
             spread,
             divisor: 1.0,
+            origin: None,
         })
+    }
+
+    /// Lets x and y count from where `origin=` says.
+    pub fn count_from_origin(&mut self, job: &Job) -> Result<()> {
+        self.origin = asked_origin(job)?;
+        let Some(origin) = self.origin else { return Ok(()) };
+        for place in self.sources.iter_mut().chain(&mut self.receivers) {
+            (0..2).for_each(|a| place[a] -= origin[a]);
+        }
+        Ok(())
+    }
+
+    /// What to do with coordinates that lose digits.
+    fn advice(&self) -> String {
+        let mut ends = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
+        for place in self.sources.iter().chain(&self.receivers) {
+            for (end, x) in ends.iter_mut().zip(place) {
+                *end = [end[0].min(*x), end[1].max(*x)];
+            }
+        }
+        let apart = ends.iter().map(|[least, most]| most - least).fold(0.0, f64::max);
+        if apart > WIDE {
+            return format!(
+                "the points lie up to {} km from each other, too far for one origin nearby; mask= leaves out traces with headers that are wrong",
+                (apart / 1000.0).round()
+            );
+        }
+        let before = self.origin.unwrap_or_default();
+        let near = |a: usize| (ends[a][0] / 1000.0).floor() * 1000.0 + before[a];
+        format!(
+            "origin={},{} here subtracts these from all x and y (subtract them from the coordinates of the model, too; sfsegywrite sou= rec= adds them again)",
+            near(0),
+            near(1)
+        )
     }
 
     /// Axes of the data behind that of time.
@@ -199,7 +304,7 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
                 );
             }
         }
-        rounding.warn(job);
+        rounding.warn_with(job, &self.advice());
         for (name, places, each) in [("sou", &self.sources, 1), ("rec", &self.receivers, self.spread)] {
             let mut output = job.tagged_output(name)?;
             let values = places.iter().flat_map(|place| match plane {
@@ -211,6 +316,9 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
             for (i, n) in (1..).zip(lengths) {
                 output.set_axis(i, &Axis::new(n, 0.0, 1.0));
             }
+            if let Some([x, y]) = self.origin {
+                output.put_text(ORIGIN, &format!("{x},{y}"));
+            }
             output.write_f32(&values)?;
             output.finish()?;
         }
@@ -218,8 +326,15 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
     }
 }
 
-/// Points of a shot, shots, and all points of a list.
-fn list(job: &mut Job, name: &str) -> Result<(usize, usize, Vec<Place>)> {
+/// An origin in words.
+fn told(origin: Option<[f64; 2]>) -> String {
+    origin.map_or("none".into(), |[x, y]| format!("{x},{y}"))
+}
+
+/// Points of a shot, shots, all points of a list, and from where its header says that they count.
+type List = (usize, usize, Vec<Place>, Option<[f64; 2]>);
+
+fn list(job: &mut Job, name: &str) -> Result<List> {
     let mut input = job.input(name)?;
     let axes = cube::shape_to(&input, 3)?;
     let n = axes[0].n;
@@ -236,13 +351,15 @@ fn list(job: &mut Job, name: &str) -> Result<(usize, usize, Vec<Place>)> {
     );
     let place = |p: &[f32]| [p[0], if n == 3 { p[1] } else { 0.0 }, p[n - 1]].map(f64::from);
     let places: Vec<Place> = values.chunks_exact(n).map(place).collect();
-    Ok((axes[1].n, axes[2].n, places))
+    let origin = input.header().text(ORIGIN);
+    let origin = origin.map(|text| parsed(&text).with_context(|| format!("the header of {}", input.name())));
+    Ok((axes[1].n, axes[2].n, places, origin.transpose()?))
 }
 
 /// The smallest power of ten with which all coordinates come back as they are in single precision, or else are whole within its last
-/// digit; at most 10000, and less where four bytes would not hold them. With it how far a coordinate is rounded beyond that digit.
-fn divisor(all: &[f64]) -> Result<(f64, f64)> {
-    let largest = all.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+/// digit; at most 10000, and less where four bytes would not hold the largest number that is written. With it how far a coordinate is rounded beyond that digit.
+fn divisor(all: &[f64], largest: f64) -> Result<(f64, f64)> {
+    let largest = all.iter().fold(largest, |most, x| most.max(x.abs()));
     ensure!(
         largest < f64::from(i32::MAX),
         "a coordinate of {largest} does not fit into the four bytes of a header"

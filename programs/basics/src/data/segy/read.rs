@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use rsf_io::{Axis, Job, Output, Param, Program};
 
 use super::delays::{Alignment, delay};
-use super::geometry::Geometry;
+use super::geometry::geometry;
 use super::keys::{Field, TRACE_HEADER, byte, extra_fields, trace_fields};
 use super::layout::{Layout, segy_layout, su_layout};
 use super::tape::Tape;
@@ -54,7 +54,7 @@ Differs from Madagascar: endian=y examines the file instead of the machine; with
 traces may have more than 32767 samples; samples of all formats but 4 are read; a file that ends in the middle of a \
 trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
 
-static PARAMS: [Param; 20] = [
+static PARAMS: [Param; 21] = [
     Param::string("tape")
         .default_text("standard input")
         .doc("the SEG-Y or SU file"),
@@ -63,6 +63,9 @@ static PARAMS: [Param; 20] = [
         .doc("headers of the traces, as RSF"),
     Param::output("sou").doc("points of the sources, one for each shot"),
     Param::output("rec").doc("points of the receivers, of one shot if all have the same"),
+    Param::string("origin")
+        .default_text("0,0")
+        .doc("x and y that are subtracted from the points of sou= and rec=, so that coordinates of UTM keep their digits in four bytes; sfsegywrite adds them again"),
     Param::string("hfile")
         .default_text("not written")
         .doc("file for the textual header, in ASCII (SEG-Y)"),
@@ -196,25 +199,6 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
         map.tell(job, outputs.others.changed);
     }
     outputs.finish()
-}
-
-/// Where sources and receivers are, if sou= and rec= ask for it; the lists are written.
-fn geometry(job: &mut Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) -> Result<Option<Geometry>> {
-    match (job.given("sou"), job.given("rec")) {
-        (false, false) => return Ok(None),
-        (true, true) => (),
-        _ => bail!("sou= and rec= go together: the points of the sources and those of the receivers"),
-    }
-    let found = Geometry::of_headers(job, layout, traces, mask)?;
-    if found.is_nowhere() {
-        job.warn(
-            "all coordinates of sources and receivers are 0 in the trace headers, so sou= and rec= hold points at 0 alone: write the points by hand (sfmath, sfcsv2rsf)",
-        );
-    }
-    if !job.is_dry_run() {
-        found.write_lists(job)?;
-    }
-    Ok(Some(found))
 }
 
 /// The axis of so many samples of time from a delay (s) on; where no header has a sampling interval, that of numbers of samples.

@@ -59,7 +59,7 @@ are rounded (there truncated); SU is written from data in any form, big-endian u
 shorter interval or a longer delay than two bytes can hold is an error, and so are more than 65535 samples in SU. In SEG-Y these \
 and the formats 6, 7 and from 9 on make a file of revision 2.1, which old readers do not know.";
 
-static PARAMS: [Param; 13] = [
+static PARAMS: [Param; 14] = [
     Param::string("tape")
         .default_text("standard output")
         .doc("the SEG-Y or SU file"),
@@ -68,6 +68,9 @@ static PARAMS: [Param; 13] = [
         .doc("headers of the traces, as RSF"),
     Param::input("sou").doc("points of the sources, one for each shot, instead of tfile="),
     Param::input("rec").doc("points of the receivers, of one shot or of all"),
+    Param::string("origin")
+        .default_text("of the headers of sou= and rec=")
+        .doc("x and y from which the points of sou= and rec= count, and which are added to them"),
     Param::string("hfile")
         .default_text("header, else made")
         .doc("file with the textual header, in ASCII (SEG-Y)"),

@@ -1,6 +1,7 @@
 //! The linear map from the records of the steps to data: it turns them to the axes of stations, corrects them to exact time and resamples them. Its transpose is here, too.
 
 use super::super::{Run, outputs};
+use crate::modelling::components::{Modelled, same_kind};
 use crate::modelling::exact_time::Operator;
 use crate::modelling::observed::{self, DataTimes, Recorded, of_another_survey};
 use crate::modelling::resample::{Samples, Times};
@@ -95,18 +96,18 @@ fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
     if run.spreads.picks_alone(found[3]) {
         run.spreads.same_shots(data)?;
     }
-    if let Some(quantity) = data
-        .header()
-        .text("quantity")
-        .filter(|found| *found != run.quantity)
-    {
-        bail!(
-            "{} holds {quantity}, and this run models {}: give the data= of the data",
-            data.name(),
-            run.quantity
-        );
-    }
-    Ok(())
+    let turned = outputs::is_turned(run);
+    let components = outputs::records(run).components.label.unwrap_or_default();
+    let or = match turned {
+        true => "give the points of the receivers by rec= in place of stations=, which models z x y",
+        false => "give the receivers by stations= in place of rec=, which models Z N E",
+    };
+    let modelled = Modelled {
+        quantity: run.quantity,
+        components: &components,
+        or: Some(or).filter(|_| D == 3),
+    };
+    same_kind(data, &modelled)
 }
 
 /// How records become data at the times that a header tells, where those are others.

@@ -1,8 +1,9 @@
 //! Data at other times than those of the steps: exact time, `dtout=`, and what headers of observed data say.
 
-use super::super::Run;
+use super::super::{Run, outputs};
 use super::set_up::SetUp;
 use crate::modelling::checkpoint::Checksum;
+use crate::modelling::components::{Modelled, same_kind};
 use crate::modelling::exact_time::Operator;
 use crate::modelling::observed::{self, DataTimes, Recorded};
 use crate::modelling::resample::{Samples, Times};
@@ -151,6 +152,12 @@ impl SetUp {
     /// Takes the times of observed data from their header, and refuses what are no data of this survey; `what` takes them.
     pub fn take_data(&mut self, job: &Job, input: &Input, what: &str) -> anyhow::Result<()> {
         self.check_shape(input, what)?;
+        let modelled = Modelled {
+            quantity: self.run.quantity,
+            components: &outputs::components(&self.run),
+            or: None,
+        };
+        same_kind(input, &modelled)?;
         observed::tell_clock(job, input, self.run.timing.exact.is_some());
         let (shot, timing) = (&self.run.shot, &self.run.timing);
         if let Some(axis) = self.sampling.times.as_ref().map(|own| &own.axis) {

@@ -1,0 +1,157 @@
+//! What numbers and which components data have, compared with those that a run models.
+
+use anyhow::{bail, ensure};
+use rsf_io::Input;
+
+/// Words for components in labels: those of axes, of the compass and of channels, and of tensors.
+const WORDS: [&str; 19] = [
+    "z", "x", "y", "Z", "X", "Y", "N", "E", "R", "T", "1", "2", "3", "zz", "xx", "yy", "zx", "zy", "xy",
+];
+
+/// By which components, and which factor, a component can be made: the first one that the data have.
+const MADE: [(&str, &[(&str, f32)]); 6] = [
+    ("z", &[("z", 1.0), ("Z", -1.0)]),
+    ("x", &[("x", 1.0), ("X", 1.0), ("E", 1.0), ("1", 1.0), ("R", 1.0)]),
+    ("y", &[("y", 1.0), ("Y", 1.0), ("N", 1.0), ("2", 1.0)]),
+    ("Z", &[("Z", 1.0), ("z", -1.0)]),
+    ("N", &[("N", 1.0), ("y", 1.0), ("2", 1.0)]),
+    ("E", &[("E", 1.0), ("x", 1.0), ("1", 1.0)]),
+];
+
+/// What a run models.
+pub struct Modelled<'a> {
+    /// As headers say it: `velocity in m/s`.
+    pub quantity: &'a str,
+    /// As the label of the axis of components says it: `z x y`.
+    pub components: &'a str,
+    /// The other way to give receivers, which models other components, if the program has one.
+    pub or: Option<&'a str>,
+}
+
+/// Refuses data whose header says that they are another quantity, or have other components; a header that says neither is taken.
+pub fn same_kind(data: &Input, run: &Modelled<'_>) -> anyhow::Result<()> {
+    let name = data.name();
+    if let Some(quantity) = other_quantity(data, run.quantity) {
+        let (label, unit) = run.quantity.split_once(" in ").unwrap_or((run.quantity, ""));
+        bail!(
+            "{name} holds {quantity}, and this run models {}: give the data= of the data; if the header is wrong, sfput quantity=\"{}\" label={label} unit={unit} corrects it",
+            run.quantity,
+            run.quantity
+        );
+    }
+    let label = data.axis(2).label.unwrap_or_default();
+    let (Some(found), Some(wanted)) = (words(&label), words(run.components)) else {
+        return Ok(());
+    };
+    let same = found.iter().zip(&wanted).all(|(a, b)| a == b);
+    ensure!(
+        same,
+        "{name} has the components {}, and this run models {}: {}",
+        told(&found),
+        told(&wanted),
+        way(&found, &wanted, run.or)
+    );
+    Ok(())
+}
+
+/// What a header says that numbers are, where that is not this quantity. Label and unit count, too, for they are what users set.
+fn other_quantity(data: &Input, wanted: &str) -> Option<String> {
+    let text = |key: &str| data.header().text(key).filter(|text| !text.is_empty());
+    let by_label = text("label").map(|label| match text("unit") {
+        Some(unit) => format!("{} in {unit}", label.to_lowercase()),
+        None => label.to_lowercase(),
+    });
+    let found = text("quantity").or_else(|| by_label.clone().filter(|words| is_known(words)));
+    found.filter(|found| found != wanted && by_label.as_deref() != Some(wanted))
+}
+
+/// Whether data of this label and unit are what receivers record.
+fn is_known(words: &str) -> bool {
+    let known = [
+        "velocity in m/s",
+        "displacement in m",
+        "acceleration in m/s2",
+        "pressure in Pa",
+    ];
+    known.contains(&words)
+}
+
+/// The components that a label names; none where it has other words.
+fn words(label: &str) -> Option<Vec<&str>> {
+    let found: Vec<&str> = label.split_whitespace().collect();
+    (!found.is_empty() && found.iter().all(|word| WORDS.contains(word))).then_some(found)
+}
+
+/// `Z N E (Z is up)`
+fn told(components: &[&str]) -> String {
+    let sign = match components {
+        _ if components.contains(&"Z") => " (Z is up)",
+        _ if components.contains(&"z") => " (z is down)",
+        _ => "",
+    };
+    components.join(" ") + sign
+}
+
+/// What to do with data that have these components where others are wanted.
+fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
+    let or = or.map_or(String::new(), |word| format!("{word}, or "));
+    let label = wanted.join(" ");
+    let Some(made) = wanted
+        .iter()
+        .map(|word| made(word, found))
+        .collect::<Option<Vec<_>>>()
+    else {
+        return format!(
+            "{or}bring them into that order, with z down, and name them so (sfput label2=\"{label}\")"
+        );
+    };
+    let mut line = Vec::new();
+    let mut if_so = Vec::new();
+    for (word, (place, factor)) in wanted.iter().zip(made) {
+        let scaled = if factor < 0.0 { " | sfscale dscale=-1" } else { "" };
+        line.push(format!(
+            "sfwindow < data.rsf n2=1 f2={place} squeeze=n{scaled} > c{word}.rsf"
+        ));
+        if !found[place].eq_ignore_ascii_case(word) {
+            if_so.push(format!("{} is {word}", found[place]));
+        }
+    }
+    let parts: Vec<String> = wanted.iter().map(|word| format!("c{word}.rsf")).collect();
+    let if_so = match if_so.is_empty() {
+        true => String::new(),
+        false => format!("where {}, ", if_so.join(" and ")),
+    };
+    format!(
+        "{or}{if_so}{}; sfcat {} axis=2 | sfput o2=0 d2=1 label2=\"{label}\" > turned.rsf makes them of a file data.rsf (a wrong name is corrected by that sfput alone)",
+        line.join("; "),
+        parts.join(" ")
+    )
+}
+
+/// Where among these components the one is of which another can be made, and the factor.
+fn made(word: &str, found: &[&str]) -> Option<(usize, f32)> {
+    let (_, of) = MADE.iter().find(|(name, _)| *name == word)?;
+    let place = |(name, factor): &(&str, f32)| Some((found.iter().position(|own| own == name)?, *factor));
+    of.iter().find_map(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_made_of_others() {
+        let found = ["Z", "N", "E"];
+        assert_eq!(
+            ["z", "x", "y"].map(|word| made(word, &found)),
+            [Some((0, -1.0)), Some((2, 1.0)), Some((1, 1.0))]
+        );
+        assert_eq!(made("zz", &["zz"]), None);
+        assert_eq!(words("Z 1 2"), Some(vec!["Z", "1", "2"]));
+        assert!(
+            [words(""), words("component"), words("offset x")]
+                .iter()
+                .all(Option::is_none)
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! What the shots of a survey are made of, as checksums in the headers of its data.
+
+use super::TAKES;
+use crate::modelling::checkpoint::Checksum;
+use crate::modelling::model::Opened;
+use crate::modelling::picks::Picks;
+use crate::modelling::record::Outputs;
+use crate::modelling::survey::Survey;
+use anyhow::bail;
+use rsf_io::{Input, Job};
+
+/// Keys of headers: checksums of what all shots share, by its name, and of the points of every shot.
+const SHARED: &str = "made_of";
+/// See [`SHARED`].
+const POINTS: &str = "made_at";
+
+/// What stands between the name and the checksum of a thing, and between two of them.
+const MARKS: [&str; 2] = [": ", "; "];
+
+/// Names of contents that are those of a shot, or of the files that are written, by their first words.
+const OF_A_SHOT: [&str; 4] = ["sou=", "rec=", "pgv=", "the list of quantities"];
+
+/// Checksums of what decides about the numbers of shots, beside the parameters.
+pub struct MadeOf {
+    /// By name.
+    shared: Vec<(&'static str, u64)>,
+    /// By shot of the run.
+    points: Vec<u32>,
+    picks: Picks,
+}
+
+impl MadeOf {
+    /// Of the shots of a run over this model, all of whose numbers are read.
+    pub fn of<M: Survey>(shot: &M, volumes: &<M::Files as Opened>::Volumes) -> anyhow::Result<Self> {
+        let spreads = shot.spreads();
+        // Where files of earthquakes or stations name the points, those are the same in all shots.
+        let lacking = spreads.of(0).map(<[_]>::is_empty);
+        let is_shared = |name: &str| match OF_A_SHOT.iter().position(|word| name.starts_with(word)) {
+            Some(k) => lacking.get(k).is_some_and(|lacks| *lacks),
+            None => true,
+        };
+        let mut shared: Vec<_> = shot.contents();
+        shared.retain(|(name, _)| is_shared(name));
+        let actions = Checksum::new().with_text(&shot.actions().join(" "));
+        shared.push(("the moments and forces of the sources", actions.end()));
+        let histories = Checksum::new().with(&shot.sources_by_step()).end();
+        shared.push(("the time functions of the sources", histories));
+        if let Some(model) = M::Files::checksum(volumes)? {
+            shared.push(("the model", model));
+        }
+        let points = (0..spreads.count()).map(|shot| {
+            let both = spreads.of(shot).into_iter();
+            let sum = both.fold(Checksum::new(), |sum, points| {
+                sum.with(&[points.len() as u64]).with(points)
+            });
+            sum.end() as u32
+        });
+        Ok(Self {
+            shared,
+            points: points.collect(),
+            picks: spreads.picks.clone(),
+        })
+    }
+
+    /// Says it in the headers.
+    pub fn tell(&self, outputs: &mut Outputs) {
+        let [colon, between] = MARKS;
+        let one = |(name, sum): &(&str, u64)| format!("{name}{colon}{sum:016x}");
+        let shared: Vec<String> = self.shared.iter().map(one).collect();
+        outputs.tell(SHARED, &shared.join(between));
+        let points: Vec<String> = self.points.iter().map(|sum| format!("{sum:08x}")).collect();
+        outputs.tell(POINTS, &points.join(" "));
+    }
+
+    /// Refuses data whose shots were made of something else; `places` says where they have the shots of this run. Data that do not say what
+    /// they were made of are warned of.
+    pub fn compare(&self, job: &Job, data: &Input, places: &[Option<usize>]) -> anyhow::Result<()> {
+        let (name, text) = (data.name(), |key: &str| {
+            let text = data.header().text(key);
+            text.filter(|text| !text.is_empty())
+        });
+        let (Some(shared), Some(points)) = (text(SHARED), text(POINTS)) else {
+            job.warn(&format!(
+                "the header of {name} does not say what its shots were made of: model, sources and receivers are not compared with those of this run"
+            ));
+            return Ok(());
+        };
+        let [colon, between] = MARKS;
+        let there: Vec<_> = shared
+            .split(between)
+            .filter_map(|one| one.rsplit_once(colon))
+            .collect();
+        let differs = |(own, sum): &&(&str, u64)| {
+            let other = there.iter().find(|(name, _)| name == own);
+            other.is_none_or(|(_, other)| *other != format!("{sum:016x}"))
+        };
+        let names = self.shared.iter().filter(differs).map(|(name, _)| *name);
+        let mut told: Vec<String> = names.map(String::from).collect();
+        let points: Vec<&str> = points.split(' ').collect();
+        // Shots may have been taken out of the file, and its header still has those that were written.
+        let written = self.picks.of_header(&name, text("shots").as_deref())?;
+        let held = (0..self.points.len()).filter(|shot| places[*shot].is_some());
+        let mut moved = held.filter(|&shot| {
+            let other = written
+                .place(self.picks.number(shot))
+                .and_then(|place| points.get(place));
+            other.is_some_and(|other| *other != format!("{:08x}", self.points[shot]))
+        });
+        let moved = moved.next().map(|shot| self.picks.number(shot));
+        told.extend(moved.map(|number| format!("the points of shot {number}")));
+        if told.is_empty() {
+            return Ok(());
+        }
+        told.truncate(super::TOLD);
+        bail!(
+            "{name} is of a run with other inputs ({}): {TAKES}; give the files of that run, or leave finished= out; where shots of both are wanted side by side, sfput {SHARED}= takes that mark out of its header",
+            told.join(", ")
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! Slips that used to go by without a word.
+
+use crate::bench::Bench;
+
+#[test]
+fn slips_are_told() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=20 o1=100 d1=10 output=x1 > a.rsf");
+    for (line, told) in [
+        (
+            "sfspike n1=5 k1=3 l1=2",
+            "k1=3 l1=2: a spike from a sample to one before it is empty",
+        ),
+        (
+            "sfdd type=int < nan.rsf",
+            "type=int: 1 of the samples are no number (NaN), which became 0",
+        ),
+        (
+            "sfdd type=short < big.rsf",
+            "type=short: 2 of the samples are beyond the range of the type",
+        ),
+        (
+            "sfattr < nan.rsf",
+            "1 of 4 samples is no number (NaN): the extremes are those of the others",
+        ),
+        (
+            "sfgrey3 frame1=99 < cube.rsf",
+            "frame1=99: the axis has 4 samples, counted from 0",
+        ),
+        (
+            "sfspectra < turned.rsf",
+            "time is axis 3: traces run along axis 1. This turns them: sftransp plane=13",
+        ),
+    ] {
+        bench.dataset("nan.rsf", &[4], &[f32::NAN, 2.0, 3.0, -1.0]);
+        bench.dataset("big.rsf", &[4], &[1e6, 2.0, 3.0, -1e6]);
+        bench.run("sfspike n1=4 n2=3 n3=5 > cube.rsf; sfput label1=r label2='z x y' label3=t unit1= unit2= unit3=s < cube.rsf > turned.rsf");
+        let said = bench.said(&format!("{line} > o.rsf"));
+        assert!(said.contains(told), "{line}: {said}");
+    }
+    for fine in [
+        "sfspike n1=5 k1=3 l1=4",
+        "sfdd type=int < a.rsf",
+        "sfattr < a.rsf",
+        "sfgrey3 frame1=3 < cube.rsf",
+        "sfwindow min1=100 max1=200 < a.rsf",
+    ] {
+        assert_eq!(bench.said(&format!("{fine} > o.rsf")), "", "{fine}");
+    }
+    let err = bench.refused("sfwindow min1=200 max1=100 < a.rsf > o.rsf");
+    assert!(
+        err.contains(
+            "min1=200 max1=100: the first sample would lie behind the last, for d1=10; exchange them"
+        ),
+        "{err}"
+    );
+}
+
+#[test]
+fn extremes_pass_over_what_is_no_number() {
+    let bench = Bench::new();
+    bench.dataset("nan.rsf", &[4], &[f32::NAN, 2.0, 3.0, -1.0]);
+    bench.dataset("none.rsf", &[2], &[f32::NAN; 2]);
+    bench.dataset("infinite.rsf", &[3], &[f32::NAN, f32::INFINITY, f32::INFINITY]);
+    for (file, want, told) in [
+        ("nan", "max", "max = 3 at 3"),
+        ("nan", "min", "min = -1 at 4"),
+        ("none", "min", "min = nan at 1"),
+        ("infinite", "min", "min = inf at 2"),
+    ] {
+        bench.run(&format!("sfattr want={want} < {file}.rsf > told.txt 2> said.txt"));
+        let text = String::from_utf8(bench.bytes("told.txt")).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(text, told, "{file}");
+    }
+}
+
+/// A header needs no memory for its samples.
+#[test]
+fn a_dry_run_of_any_size_writes_its_header() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=200000000000 n2=3 --dryrun=y > o.rsf");
+    let text = String::from_utf8_lossy(&bench.bytes("o.rsf")).into_owned();
+    assert!(text.contains("n1=200000000000"), "{text}");
+}

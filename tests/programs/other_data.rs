@@ -1,0 +1,145 @@
+//! Data of other components, or of another quantity, than a run models.
+
+use crate::desk::Desk;
+use crate::shots::{largest_difference, magnitude};
+use crate::survey::{desk as survey, with};
+
+/// The commands of a sentence, from the first program to the file that they make.
+fn commands(sentence: &str) -> String {
+    let from = sentence.find("sfwindow <").expect("a command");
+    let (line, _) = sentence[from..]
+        .split_once(" makes them")
+        .expect("the end of the commands");
+    everyday(line)
+}
+
+/// Everyday programs as those of this build are called.
+fn everyday(line: &str) -> String {
+    let names = ["window", "scale", "cat", "put"];
+    names.iter().fold(line.to_string(), |line, name| {
+        line.replace(&format!("sf{name} "), &format!("sfbasics {name} "))
+    })
+}
+
+/// A hundred cells of 100 m with receivers at two stations, given by names and as points.
+fn stations() -> Desk {
+    let desk = Desk::new();
+    for (name, value) in [("vp", 3000.0f32), ("vs", 1700.0), ("den", 2200.0)] {
+        desk.dataset(
+            &format!("{name}.rsf"),
+            "n1=16 n2=20 n3=22 d1=100 d2=100 d3=100",
+            &[value; 7040],
+        );
+    }
+    desk.put("STATIONS", "A XX 1300 1000 0 0\nB XX 700 800 0 0\n");
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[900.0, 1000.0, 800.0]);
+    desk.dataset("rec.rsf", "n1=3 n2=2", &[1000.0, 1300.0, 0.0, 800.0, 700.0, 0.0]);
+    desk
+}
+
+const SHOT: &str = "vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf nt=80 dt=0.01 src=force fz=1e9 fx=5e8 stf=ricker freq=2 nb=3 device=cpu";
+
+/// Records at stations are up, north and east; a run with points models down, east and north, and refuses them with commands that turn them.
+#[test]
+fn other_components_are_refused_with_the_commands_that_turn_them() {
+    let desk = stations();
+    desk.ran(&format!("sfvsfd3d-gpu {SHOT} stations=STATIONS > data.rsf"));
+    desk.ran(&format!("sfvsfd3d-gpu {SHOT} rec=rec.rsf > points.rsf"));
+    for line in ["sfvsgrad3d-gpu", "sfvsrtm3d-gpu", "sfvsborn3d-gpu adj=y"] {
+        let run = desk.sh(&format!("{line} {SHOT} rec=rec.rsf < data.rsf > out.rsf"));
+        let wanted = "standard input has the components Z N E (Z is up), and this run models z x y (z is down): where E is x and N is y, ";
+        assert!(run.code == 1 && run.err.contains(wanted), "{line}: {run:?}");
+        desk.ran(&commands(&run.err));
+        let (turned, points) = (desk.read("turned.rsf"), desk.read("points.rsf"));
+        assert!(largest_difference(&turned, &points) <= 1e-6 * f64::from(magnitude(&points)));
+        desk.ran(&format!("{line} {SHOT} rec=rec.rsf < turned.rsf > out.rsf"));
+        desk.ran("rm turned.rsf");
+    }
+    for (label, code, told) in [
+        ("Z 1 2", 1, "where 1 is x and 2 is y, sfwindow <"),
+        (
+            "Z E N",
+            1,
+            "n2=1 f2=1 squeeze=n > cx.rsf; sfwindow < data.rsf n2=1 f2=2 ",
+        ),
+        (
+            "Z R T",
+            1,
+            "bring them into that order, with z down, and name them so (sfput label2=\"z x y\")",
+        ),
+        ("Z", 1, "has the components Z (Z is up)"),
+        ("z", 0, "misfit"),
+        ("component", 0, "misfit"),
+        ("", 0, "misfit"),
+    ] {
+        desk.ran(&format!("sfbasics put label2='{label}' < points.rsf > named.rsf"));
+        let run = desk.sh(&format!(
+            "sfvsgrad3d-gpu {SHOT} rec=rec.rsf < named.rsf > out.rsf"
+        ));
+        assert!(run.code == code && run.err.contains(told), "{label}: {run:?}");
+    }
+}
+
+/// The same on a mesh, both ways.
+#[test]
+fn meshes_tell_components_too() {
+    let desk = stations();
+    desk.ran("sfhexmesh surfaces=1500,0 layers=5 nx=6 ny=6 xmin=0 xmax=1900 ymin=0 ymax=2100 rho=2200 vp=3000 vs=1700 judge=n > mesh.rsf");
+    let shot = "mesh=mesh.rsf sou=sou.rsf nt=40 dt=0.01 src=force fz=1e9 stf=ricker freq=2 device=cpu";
+    for (own, other, told) in [
+        (
+            "stations=STATIONS",
+            "rec=rec.rsf",
+            "Z N E (Z is up), and this run models z x y (z is down): give the receivers by stations= in place of rec=, which models Z N E, or where E is x",
+        ),
+        (
+            "rec=rec.rsf",
+            "stations=STATIONS",
+            "z x y (z is down), and this run models Z N E (Z is up): give the points of the receivers by rec= in place of stations=, which models z x y, or where y is N and x is E, ",
+        ),
+    ] {
+        desk.ran(&format!("sfsem3d-gpu {shot} {own} > data.rsf"));
+        let run = desk.sh(&format!("sfsemgrad3d-gpu {shot} {other} < data.rsf > out.rsf"));
+        assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+        desk.ran(&commands(&run.err));
+        desk.ran(&format!("sfsem3d-gpu {shot} {other} > other.rsf"));
+        let (turned, wanted) = (desk.read("turned.rsf"), desk.read("other.rsf"));
+        assert!(largest_difference(&turned, &wanted) <= 1e-4 * f64::from(magnitude(&wanted)));
+        desk.ran(&format!("sfsemgrad3d-gpu {shot} {other} < turned.rsf > out.rsf"));
+        desk.ran(&format!("sfsemgrad3d-gpu {shot} {own} < data.rsf > out.rsf"));
+    }
+}
+
+/// Data of another quantity are refused in one sentence by both families, whether their key or their label says so.
+#[test]
+fn other_quantities_are_refused() {
+    let desk = survey(2);
+    let of = |program: &str, extra: &str| {
+        with(2, "sous.rsf", "recs.rsf", extra).replacen("sfvsfd2d-gpu", program, 1)
+    };
+    desk.ran(&format!(
+        "{} > data.rsf",
+        of("sfvsfd2d-gpu", "data=displacement jdata=2")
+    ));
+    desk.ran("sfbasics put quantity= < data.rsf > label.rsf; sfbasics put quantity= label= unit= < data.rsf > plain.rsf");
+    desk.ran("sfbasics put label=Displacement unit=m < plain.rsf > named.rsf");
+    for (program, extra) in [
+        ("sfvsgrad2d-gpu", ""),
+        ("sfvsrtm2d-gpu", ""),
+        ("sfvsborn2d-gpu", "adj=y"),
+    ] {
+        let line = of(program, extra);
+        for data in ["data", "label", "named"] {
+            let run = desk.sh(&format!("{line} < {data}.rsf > out.rsf"));
+            let told = "standard input holds displacement in m, and this run models velocity in m/s: give the data= of the data; if the header is wrong, ";
+            assert!(run.code == 1 && run.err.contains(told), "{data}: {run:?}");
+            let (_, cure) = run.err.split_once("header is wrong, ").unwrap();
+            let cure = everyday(cure.trim_end().trim_end_matches(" corrects it"));
+            desk.ran(&format!(
+                "{cure} < {data}.rsf > out.rsf && {line} < out.rsf > again.rsf"
+            ));
+        }
+        desk.ran(&format!("{line} < plain.rsf > out.rsf"));
+        desk.ran(&format!("{line} data=displacement < data.rsf > out.rsf"));
+    }
+}
