@@ -1,0 +1,193 @@
+"""Waves of a line source in plane layers of solids and fluids, as sums over horizontal wavenumbers (Bouchon & Aki 1977).
+
+At a wavenumber k and a complex frequency w the waves of a layer are y exp(i k x + n z + i w t). Displacement and traction
+y = (u_x, u_z, t_xz, t_zz), in a fluid (u_z, t_zz), pass the interfaces; one linear system holds the amplitudes of all layers
+(Knopoff 1964). Solids are transversely isotropic about z, and constants may be complex. Numpy alone; nothing of the suite is in it.
+"""
+import math
+
+import numpy as np
+
+import attenuation
+
+# exp(-this) is left of a wave between the source and the nearest receiver at the highest wavenumber
+GONE = 18.0
+
+
+class Layer:
+    """Waves of a layer between two depths, infinite at the ends of the stack: slopes, shapes and where each is one."""
+
+    def __init__(self, rock, constants, ends, k, w):
+        self.fluid, self.ends = rock.vs == 0, ends
+        self.slopes, self.shapes, self.anchors = [], [], []
+        for slope, shape in (fluid if self.fluid else solid)(rock.rho, constants, k, w):
+            # A wave that decays downwards is one at the top, the other one at the bottom
+            for sign, anchor in ((-1, ends[0]), (1, ends[1])):
+                self.slopes.append(sign * slope)
+                self.shapes.append(shape(sign * slope))
+                self.anchors.append(anchor)
+
+    def kept(self):
+        """The waves that end somewhere: of a half-space those that leave."""
+        return [j for j, anchor in enumerate(self.anchors) if math.isfinite(anchor)]
+
+    def at(self, z):
+        """Columns y of the kept waves at a depth: [k, row, wave]."""
+        kept = self.kept()
+        columns = [self.shapes[j] * np.exp(self.slopes[j] * (z - self.anchors[j]))[:, None] for j in kept]
+        return np.stack(columns, axis=-1)
+
+    def spread(self, jump, k, bell):
+        """What a jump [row] becomes, [k, row], where the source is a Gaussian of the variance `bell` along x and z."""
+        shapes = np.stack(self.shapes, axis=-1)
+        parts = np.linalg.solve(shapes, np.broadcast_to(jump, shapes.shape[:1] + (len(jump),))[..., None])[..., 0]
+        weights = np.stack([np.exp(-0.5 * bell * (k**2 - slope**2)) for slope in self.slopes], axis=-1)
+        return np.einsum("krj,kj->kr", shapes, parts * weights)
+
+
+def fluid(rho, constants, k, w):
+    """The slope of sound and the shape (u_z, t_zz) by the slope with its sign."""
+    bulk = constants[1]
+    slope = np.sqrt(k**2 - rho * w**2 / bulk)
+    # u = grad phi, t_zz = -p = -rho w^2 phi
+    return [(slope, lambda n: np.stack([n, np.full_like(n, -rho * w**2)], axis=-1))]
+
+
+def solid(rho, constants, k, w):
+    """Slopes of qP and qS, and their shapes (u_x, u_z, t_xz, t_zz) by the slope with its sign."""
+    c11, c33, c55, c13 = constants
+    a, b, mixed = rho * w**2 - c11 * k**2, rho * w**2 - c55 * k**2, c13 + c55
+    # c33 c55 n^4 + half n^2 + a b = 0
+    half = c33 * a + c55 * b + (mixed * k) ** 2
+    root = np.sqrt(half**2 - 4 * c33 * c55 * a * b)
+    root = np.where((root / w**2).real < 0, -root, root)
+
+    def traction(x, z, n):
+        return np.stack([x, z, c55 * (n * x + 1j * k * z), c13 * 1j * k * x + c33 * n * z], axis=-1)
+
+    def scaled(x, z, n):
+        size = np.sqrt(abs(x) ** 2 + abs(z) ** 2)
+        return traction(x / size, z / size, n)
+
+    slopes = [np.sqrt((sign * root - half) / (2 * c33 * c55)) for sign in (1, -1)]
+    return [
+        (slopes[0], lambda n: scaled(1j * mixed * k * n, -(a + c55 * n**2), n)),
+        (slopes[1], lambda n: scaled(b + c33 * n**2, -1j * mixed * k * n, n)),
+    ]
+
+
+class Stack:
+    """Layers from the top down at wavenumbers k and a frequency w, cut at the depth of the source."""
+
+    def __init__(self, rocks, depths, surface, k, w):
+        ends = [0.0 if surface else -math.inf, *depths, math.inf]
+        self.surface, self.k = surface, k
+        self.layers = [Layer(rock, constants, pair, k, w) for (rock, constants), pair in zip(rocks, zip(ends, ends[1:]))]
+
+    def amplitudes(self, jumps):
+        """Amplitudes [k, wave, source] of the waves of all layers; jumps: {number of the interface: [k, row, source]}."""
+        starts = np.cumsum([0] + [len(layer.kept()) for layer in self.layers])
+        rows, right = [], []
+        sources = next(iter(jumps.values())).shape[-1]
+
+        def row(parts, value=None):
+            line = np.zeros((len(self.k), starts[-1]), complex)
+            for number, columns in parts:
+                line[:, starts[number] : starts[number + 1]] = columns
+            # Rows of displacement and of traction have different units
+            size = abs(line).max(axis=1)
+            rows.append(line / size[:, None])
+            right.append(np.zeros((len(self.k), sources)) if value is None else value / size[:, None])
+
+        if self.surface:
+            top = self.layers[0].at(0.0)
+            for r in range(1, 2) if self.layers[0].fluid else range(2, 4):
+                row([(0, top[:, r])])
+        for i, (above, below) in enumerate(zip(self.layers, self.layers[1:])):
+            depth = above.ends[1]
+            up, down, jump = above.at(depth), below.at(depth), jumps.get(i)
+            pairs, alone = matched(above.fluid, below.fluid)
+            for r, s in pairs:
+                row([(i, -up[:, r]), (i + 1, down[:, s])], None if jump is None else jump[:, s])
+            for number, columns in ((i, up), (i + 1, down)):
+                if alone is not None and not self.layers[number].fluid:
+                    row([(number, columns[:, alone])])
+        found = np.linalg.solve(np.stack(rows, axis=1), np.stack(right, axis=1))
+        return [found[:, a:b] for a, b in zip(starts, starts[1:])]
+
+
+def matched(above, below):
+    """Rows of y above and below that are equal across an interface, and the row that vanishes in the solid at a fluid."""
+    if above and below:
+        return [(0, 0), (1, 1)], None
+    if above or below:
+        inside, outside = (0, 1), (1, 3)
+        return list(zip(inside, outside) if above else zip(outside, inside)), 2
+    return [(r, r) for r in range(4)], None
+
+
+def turned(case):
+    """Source, receivers, depths and the directions of z and x of a case in the frame of its interfaces: (along, across)."""
+    angle = math.radians(case.dip)
+    along, across = np.array([math.cos(angle), math.sin(angle)]), np.array([-math.sin(angle), math.cos(angle)])
+    place = lambda point: (float(along @ point), float(across @ point))
+    depths = [depth * math.cos(angle) for depth in case.interfaces]
+    return place(np.array(case.source)), [place(np.array(r)) for r in case.receivers], depths, (along, across)
+
+
+def wavenumbers(case, source, receivers, w):
+    """Wavenumbers half a step apart from zero that a frequency needs: images of the source are too far away to be felt."""
+    reach = max(abs(x - source[0]) for x, _ in receivers)
+    step = 2 * math.pi / (2 * reach + 1.2 * case.fastest * 1.5 * case.duration)
+    apart = min(abs(z - source[1]) for _, z in receivers)
+    slowest = 0.8 * min(rock.vs or rock.vp for rock in case.rocks)
+    return step * (np.arange(math.ceil(math.hypot(abs(w) / slowest, GONE / apart) / step)) + 0.5)
+
+
+def at_frequency(case, geometry, k, w, spread):
+    """u_x, u_z [receiver] in the frame of the interfaces for sources along x and along z (or for an explosion): [source, receiver, 2]."""
+    (x0, z0), receivers, depths, _ = geometry
+    bell, elements = spread
+    rocks = [(rock, attenuation.constants(rock, case, w, elements)) for rock in case.rocks]
+    number = sum(z0 > depth for depth in depths)
+    cut = [*depths[:number], z0, *depths[number:]]
+    stack = Stack([*rocks[: number + 1], *rocks[number:]], cut, case.surface, k, w)
+    home = stack.layers[number]
+    if case.explosion:
+        forces = [np.array([1 / rocks[number][1][1], 0.0])]
+    else:
+        forces = [np.array([0, 0, -1.0, 0]), np.array([0, 0, 0, -1.0])]
+    jump = np.stack([home.spread(force, k, bell) for force in forces], axis=-1)
+    amplitudes = stack.amplitudes({number: jump})
+    out = np.zeros((len(forces), len(receivers), 2), complex)
+    weight = (k[1] - k[0]) / math.pi
+    for j, (x, z) in enumerate(receivers):
+        place = sum(z > depth for depth in cut)
+        layer = stack.layers[place]
+        y = np.einsum("krj,kjs->krs", layer.at(z), amplitudes[place])
+        if layer.fluid:
+            # u = grad phi, and t_zz = -rho w^2 phi
+            y = np.stack([1j * k[:, None] * y[:, 1] / (-case.rocks[place - (place > number)].rho * w**2), y[:, 0]], axis=1)
+        even, odd = np.cos(k * (x - x0)), 1j * np.sin(k * (x - x0))
+        for s in range(len(forces)):
+            # A force along x makes an even u_x and an odd u_z, one along z and an explosion the other way round
+            sideways = s == 0 and not case.explosion
+            out[s, j] = [weight * ((even if sideways == (c == 0) else odd) * y[:, c, s]).sum() for c in (0, 1)]
+    return out
+
+
+def answer(case, frequencies, bell=0.0, elements=False):
+    """Spectra [receiver, component z, x, frequency] of a unit impulse of a case's source along z (an explosion as it is).
+
+    `bell` is the variance of the source, and `elements` says whose law of attenuation holds.
+    """
+    geometry = turned(case)
+    source, receivers, _, (along, across) = geometry
+    values = np.zeros((len(receivers), 2, len(frequencies)), complex)
+    for i, w in enumerate(frequencies):
+        found = at_frequency(case, geometry, wavenumbers(case, source, receivers, w), w, (bell, elements))
+        # The force along z has the parts along[1] and across[1] in the frame of the interfaces
+        whole = found[0] if case.explosion else along[1] * found[0] + across[1] * found[1]
+        values[:, 0, i] = whole @ [along[1], across[1]]
+        values[:, 1, i] = whole @ [along[0], across[0]]
+    return values
