@@ -56,8 +56,8 @@ class Case:
     reference: float = 0.0
     # Points a wavelength of the runs, by method
     points: dict = field(default_factory=dict)
-    # The seconds of a run on one core that are expected at most; runs beyond them are for GPUs
-    fine: float = math.inf
+    # A case for GPUs: processors run it only where it is asked for
+    large: bool = False
 
     @property
     def ndim(self):
@@ -97,16 +97,22 @@ ROCK = Rock(2000.0, 1732.0, 1000.0)
 # Layer and half-space of the problems LOH (Day et al. 2001), and their quality factors
 LAYER, BELOW = Rock(2600.0, 4000.0, 2000.0), Rock(2700.0, 6000.0, 3464.0)
 LOSSY, LOSSY_BELOW = replace(LAYER, qp=120.0, qs=40.0), replace(BELOW, qp=155.9, qs=69.3)
-COARSE_TO_FINE = {"fd": (3, 4, 5, 6, 8, 10, 13, 17, 22), "elements": (3, 4, 5, 6, 8, 10)}
+COARSE_TO_FINE = {"fd": (2, 2.5, 3, 4, 5, 6, 8, 10, 13, 17, 22), "elements": (2, 3, 4, 5, 6, 8, 10)}
 
 
-def homogeneous(length):
-    """A plane of rock, in which waves travel so many wavelengths."""
-    case = Case(f"homogeneous{length}", f"homogeneous, {length} wavelengths", (ROCK,), points=COARSE_TO_FINE)
-    # Whole wavelengths, so that whole points a wavelength have nodes there
-    directions = {10: ((9, 4), (8, 6), (7, 7), (6, 8), (4, 9)), 100: ((96, 28), (80, 60), (70, 71), (60, 80), (28, 96))}
-    receivers = tuple((x * case.wavelength, z * case.wavelength) for x, z in directions[length])
-    return replace(case, receivers=receivers, duration=length * case.wavelength / ROCK.vs + 2.4 / case.frequency)
+# Receivers at about 10 wavelengths, in even ones, so that the points of most resolutions lie there
+AROUND = {2: ((10, 2), (8, 6), (6, 6), (6, 8), (2, 10)), 3: ((8, 4, 4), (4, 8, 4), (4, 4, 8), (6, 6, 6))}
+
+
+def homogeneous(length, ndim=2):
+    """Rock in which waves travel so many wavelengths; along longer ways the frame is farther away, for they pass it at small angles."""
+    name = f"homogeneous{length}" + "-3d" * (ndim == 3)
+    case = Case(name, f"homogeneous, {length} wavelengths", (ROCK,), source=(0.0,) * ndim, points=COARSE_TO_FINE)
+    step = 0.1 * length * case.wavelength
+    receivers = tuple(tuple(n * step for n in direction) for direction in AROUND[ndim])
+    far = max(math.hypot(*receiver) for receiver in receivers)
+    return replace(case, receivers=receivers, duration=far / ROCK.vs + 2.2 / case.frequency, margin=4.0 if length < 50 else 10.0,
+                   large=ndim == 3 and length > 50)
 
 
 def lamb():
@@ -155,6 +161,21 @@ def floor():
     return replace(case, source=(0.0, -3 * step), receivers=receivers, duration=1.0)
 
 
+def in_volume(case, receivers):
+    """A case with a point source in the place of the line source."""
+    title = case.title.replace("line source", "point force")
+    return replace(case, name=case.name + "-3d", title=title, source=(case.source[0], 0.0, case.source[1]), receivers=receivers)
+
+
+# Receivers of the problems LOH, and some nearer ones
+LOH = tuple((600.0 * k, 800.0 * k, 0.0) for k in (2, 5, 8, 10))
+
+
+def along(case):
+    """Receivers of a line at another azimuth than that of an axis."""
+    return tuple((x, 0.25 * x, z) for x, z in case.receivers)
+
+
 CASES = {
     case.name: case
     for case in (
@@ -166,5 +187,10 @@ CASES = {
         transverse(),
         dipping(),
         floor(),
+        homogeneous(10, 3),
+        homogeneous(100, 3),
+        in_volume(lamb(), along(lamb())),
+        in_volume(layer("loh1", "layer over a half-space (LOH.1, line source)", (LAYER, BELOW)), LOH),
+        in_volume(layer("loh3", "the same with attenuation (LOH.3, line source)", (LOSSY, LOSSY_BELOW)), LOH),
     )
 }

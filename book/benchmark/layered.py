@@ -1,4 +1,4 @@
-"""Waves of a line source in plane layers of solids and fluids, as sums over horizontal wavenumbers (Bouchon & Aki 1977).
+"""Waves of a line or point source in plane layers of solids and fluids, as sums over horizontal wavenumbers (Bouchon & Aki 1977).
 
 At a wavenumber k and a complex frequency w the waves of a layer are y exp(i k x + n z + i w t). Displacement and traction
 y = (u_x, u_z, t_xz, t_zz), in a fluid (u_z, t_zz), pass the interfaces; one linear system holds the amplitudes of all layers
@@ -126,31 +126,58 @@ def matched(above, below):
     return [(r, r) for r in range(4)], None
 
 
-def turned(case):
-    """Source, receivers, depths and the directions of z and x of a case in the frame of its interfaces: (along, across)."""
-    angle = math.radians(case.dip)
-    along, across = np.array([math.cos(angle), math.sin(angle)]), np.array([-math.sin(angle), math.cos(angle)])
-    place = lambda point: (float(along @ point), float(across @ point))
-    depths = [depth * math.cos(angle) for depth in case.interfaces]
-    return place(np.array(case.source)), [place(np.array(r)) for r in case.receivers], depths, (along, across)
+class Geometry:
+    """Source, receivers and depths of a case in the frame of its interfaces, and the sums over wavenumbers.
+
+    In a plane `directions` are those of x and z of that frame; in the volume receivers have the distance from the axis as x.
+    """
+
+    def __init__(self, case, highest):
+        self.case, angle = case, math.radians(case.dip)
+        along, across = np.array([math.cos(angle), math.sin(angle)]), np.array([-math.sin(angle), math.cos(angle)])
+        points = [case.source, *case.receivers]
+        if case.ndim == 3:
+            away = [[x - x0 for x, x0 in zip(point, case.source)] for point in points]
+            points = [(math.hypot(*one[:2]), point[2]) for one, point in zip(away, points)]
+            self.azimuths = [(one[0] / max(r, 1e-30), one[1] / max(r, 1e-30)) for one, (r, _) in zip(away[1:], points[1:])]
+        places = [(float(along @ point), float(across @ point)) for point in map(np.array, points)]
+        self.source, self.receivers, self.directions = places[0], places[1:], (along, across)
+        self.depths = [depth * math.cos(angle) for depth in case.interfaces]
+        k = self.wavenumbers(highest)
+        self.tables = [self.sums(k, x - self.source[0]) for x, _ in self.receivers]
+
+    def wavenumbers(self, w):
+        """Those that a frequency needs, half a step apart from zero: images of the source are too far away to be felt."""
+        reach = max(abs(x - self.source[0]) for x, _ in self.receivers)
+        step = 2 * math.pi / (2 * reach + 1.2 * self.case.fastest * 1.5 * self.case.duration)
+        apart = min(abs(z - self.source[1]) for _, z in self.receivers)
+        slowest = 0.8 * min(rock.vs or rock.vp for rock in self.case.rocks)
+        return step * (np.arange(math.ceil(math.hypot(abs(w) / slowest, GONE / apart) / step)) + 0.5)
+
+    def sums(self, k, x):
+        """Weights of all k at a distance, of what is even in x and of what is odd."""
+        step = k[1] - k[0]
+        if self.case.ndim == 2:
+            return step / math.pi * np.cos(k * x), step / math.pi * 1j * np.sin(k * x)
+        weights = step / (2 * math.pi) * k * bessel(0, k * x)
+        # The rule of midpoints errs by step^2/24 of the slope at k = 0 where the integrand is odd (Euler and Maclaurin)
+        weights[0] -= step**2 / 24 / (2 * math.pi)
+        return weights, step / (2 * math.pi) * 1j * k * bessel(1, k * x)
 
 
-def wavenumbers(case, source, receivers, w):
-    """Wavenumbers half a step apart from zero that a frequency needs: images of the source are too far away to be felt."""
-    reach = max(abs(x - source[0]) for x, _ in receivers)
-    step = 2 * math.pi / (2 * reach + 1.2 * case.fastest * 1.5 * case.duration)
-    apart = min(abs(z - source[1]) for _, z in receivers)
-    slowest = 0.8 * min(rock.vs or rock.vp for rock in case.rocks)
-    return step * (np.arange(math.ceil(math.hypot(abs(w) / slowest, GONE / apart) / step)) + 0.5)
+def bessel(n, x):
+    """The Bessel function J of order n of real numbers: the mean of cos(n t - x sin t), by as many t as that needs."""
+    t = (np.arange(int(abs(x).max()) + 40) + 0.5) * math.pi / (int(abs(x).max()) + 40)
+    return np.cos(n * t - np.multiply.outer(x, np.sin(t))).mean(axis=-1)
 
 
-def at_frequency(case, geometry, k, w, spread):
-    """u_x, u_z [receiver] in the frame of the interfaces for sources along x and along z (or for an explosion): [source, receiver, 2]."""
-    (x0, z0), receivers, depths, _ = geometry
-    bell, elements = spread
+def at_frequency(geometry, w, spread):
+    """u_x, u_z in the frame of the interfaces for sources along x and along z (or for an explosion): [source, receiver, 2]."""
+    case, (bell, elements), (_, z0) = geometry.case, spread, geometry.source
     rocks = [(rock, attenuation.constants(rock, case, w, elements)) for rock in case.rocks]
-    number = sum(z0 > depth for depth in depths)
-    cut = [*depths[:number], z0, *depths[number:]]
+    number = sum(z0 > depth for depth in geometry.depths)
+    cut = [*geometry.depths[:number], z0, *geometry.depths[number:]]
+    k = geometry.wavenumbers(w)
     stack = Stack([*rocks[: number + 1], *rocks[number:]], cut, case.surface, k, w)
     home = stack.layers[number]
     if case.explosion:
@@ -159,35 +186,37 @@ def at_frequency(case, geometry, k, w, spread):
         forces = [np.array([0, 0, -1.0, 0]), np.array([0, 0, 0, -1.0])]
     jump = np.stack([home.spread(force, k, bell) for force in forces], axis=-1)
     amplitudes = stack.amplitudes({number: jump})
-    out = np.zeros((len(forces), len(receivers), 2), complex)
-    weight = (k[1] - k[0]) / math.pi
-    for j, (x, z) in enumerate(receivers):
+    out = np.zeros((len(forces), len(geometry.receivers), 2), complex)
+    for j, (_, z) in enumerate(geometry.receivers):
         place = sum(z > depth for depth in cut)
         layer = stack.layers[place]
         y = np.einsum("krj,kjs->krs", layer.at(z), amplitudes[place])
         if layer.fluid:
             # u = grad phi, and t_zz = -rho w^2 phi
             y = np.stack([1j * k[:, None] * y[:, 1] / (-case.rocks[place - (place > number)].rho * w**2), y[:, 0]], axis=1)
-        even, odd = np.cos(k * (x - x0)), 1j * np.sin(k * (x - x0))
+        even, odd = (table[: len(k)] for table in geometry.tables[j])
         for s in range(len(forces)):
             # A force along x makes an even u_x and an odd u_z, one along z and an explosion the other way round
             sideways = s == 0 and not case.explosion
-            out[s, j] = [weight * ((even if sideways == (c == 0) else odd) * y[:, c, s]).sum() for c in (0, 1)]
+            out[s, j] = [((even if sideways == (c == 0) else odd) * y[:, c, s]).sum() for c in (0, 1)]
     return out
 
 
 def answer(case, frequencies, bell=0.0, elements=False):
-    """Spectra [receiver, component z, x, frequency] of a unit impulse of a case's source along z (an explosion as it is).
+    """Spectra [receiver, component z, x[, y], frequency] of a unit impulse of a case's source along z (an explosion as it is).
 
     `bell` is the variance of the source, and `elements` says whose law of attenuation holds.
     """
-    geometry = turned(case)
-    source, receivers, _, (along, across) = geometry
-    values = np.zeros((len(receivers), 2, len(frequencies)), complex)
+    geometry = Geometry(case, frequencies[-1])
+    along, across = geometry.directions
+    values = np.zeros((len(case.receivers), case.ndim, len(frequencies)), complex)
     for i, w in enumerate(frequencies):
-        found = at_frequency(case, geometry, wavenumbers(case, source, receivers, w), w, (bell, elements))
+        found = at_frequency(geometry, w, (bell, elements))
         # The force along z has the parts along[1] and across[1] in the frame of the interfaces
         whole = found[0] if case.explosion else along[1] * found[0] + across[1] * found[1]
         values[:, 0, i] = whole @ [along[1], across[1]]
-        values[:, 1, i] = whole @ [along[0], across[0]]
+        if case.ndim == 2:
+            values[:, 1, i] = whole @ [along[0], across[0]]
+        else:
+            values[:, 1:, i] = whole[:, :1] * geometry.azimuths
     return values

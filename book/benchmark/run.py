@@ -4,7 +4,7 @@
     python3 book/benchmark/run.py [case=lamb,dip] [method=vs8,elements4] [device=cpu] [threads=1] [minutes=30] [quick=y]
                                   [points=4,6] [repeat=2] [bin=FOLDER] [out=FOLDER] [keep=FOLDER]
 
-Without words all cases and methods run on one core, from coarse to fine. minutes= is the time for a method and a case (10): runs that would
+Without words all cases (but those for GPUs) and all methods run on one core, from coarse to fine. minutes= is the time for a method and a case (10): runs that would
 not end in it are left out, and so are those finer than one that is right within 0.02 %. quick=y takes two coarse resolutions of the small cases, and ends within a minute. device=gpu takes a GPU.
 bin= holds the programs (build/bin). Rows go into results-DEVICE.txt beside this file or in out=; rows of the same case, method and
 device are replaced. points= are other resolutions, and keep= is a folder in which records and answers stay. Then `python3 table.py
@@ -201,7 +201,8 @@ def main(arguments):
         stop(f"device={device} with {folder}: devices are cpu and gpu, and bin= must hold the programs")
     cases = chosen(words, "case", CASES)
     if "case" not in words:
-        cases = [name for name in cases if name in QUICK] if words.get("quick") == "y" else cases
+        quick, gpu = words.get("quick") == "y", device == "gpu"
+        cases = [name for name in cases if (name in QUICK if quick else gpu or not CASES[name].large)]
     version = subprocess.run([os.path.join(folder, "sfvsfd2d-gpu"), "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
     told = " ".join(shlex.quote(word) for word in arguments if word.split("=")[0] not in ("bin", "keep", "out"))
     head = f"# by run.py {told}".rstrip() + f"; {machine(device)}; {version}; {time.strftime('%Y-%m-%d')}"
