@@ -38,9 +38,9 @@ class Layer:
         return np.stack(columns, axis=-1)
 
     def spread(self, jump, k, bell):
-        """What a jump [row] becomes, [k, row], where the source is a Gaussian of the variance `bell` along x and z."""
+        """What a jump [k, row] becomes where the source is a Gaussian of the variance `bell` along x and z."""
         shapes = np.stack(self.shapes, axis=-1)
-        parts = np.linalg.solve(shapes, np.broadcast_to(jump, shapes.shape[:1] + (len(jump),))[..., None])[..., 0]
+        parts = np.linalg.solve(shapes, jump[..., None])[..., 0]
         weights = np.stack([np.exp(-0.5 * bell * (k**2 - slope**2)) for slope in self.slopes], axis=-1)
         return np.einsum("krj,kj->kr", shapes, parts * weights)
 
@@ -171,6 +171,18 @@ def bessel(n, x):
     return np.cos(n * t - np.multiply.outer(x, np.sin(t))).mean(axis=-1)
 
 
+def jumps(explosion, fluid_there, constants, k):
+    """Jumps [k, row] of y across the depth of the source: of an explosion, or of forces along x and along z."""
+    rows, none = np.eye(4, dtype=complex), np.ones((len(k), 1))
+    if not explosion:
+        return [none * -rows[2], none * -rows[3]]
+    _, c33, _, c13 = constants
+    if fluid_there:
+        return [none * np.array([1 / c33, 0])]
+    # The moment along z moves the sides apart, and what of the moment along x that leaves acts as a force
+    return [none * rows[1] / c33 + 1j * k[:, None] * (1 - c13 / c33) * rows[2]]
+
+
 def at_frequency(geometry, w, spread):
     """u_x, u_z in the frame of the interfaces for sources along x and along z (or for an explosion): [source, receiver, 2]."""
     case, (bell, elements), (_, z0) = geometry.case, spread, geometry.source
@@ -180,10 +192,7 @@ def at_frequency(geometry, w, spread):
     k = geometry.wavenumbers(w)
     stack = Stack([*rocks[: number + 1], *rocks[number:]], cut, case.surface, k, w)
     home = stack.layers[number]
-    if case.explosion:
-        forces = [np.array([1 / rocks[number][1][1], 0.0])]
-    else:
-        forces = [np.array([0, 0, -1.0, 0]), np.array([0, 0, 0, -1.0])]
+    forces = jumps(case.explosion, home.fluid, rocks[number][1], k)
     jump = np.stack([home.spread(force, k, bell) for force in forces], axis=-1)
     amplitudes = stack.amplitudes({number: jump})
     out = np.zeros((len(forces), len(geometry.receivers), 2), complex)
