@@ -165,7 +165,8 @@ def chosen(place, case, error, words):
 def displacement(place, case, points, words):
     """sfewefd2d-gpu or sfewefd3d-gpu with a frame that is wider and farther away than that of other methods, for it sends more back."""
     h = case.wavelength / points
-    frame, case = round(12 * points), replace(case, margin=case.margin + 6)
+    path = max(math.dist(case.source, receiver) for receiver in case.receivers) / case.wavelength
+    frame, case = round(max(12, 0.3 * path) * points), replace(case, margin=case.margin + 6)
     ndim = case.ndim
     amplitude = 1 / (sum(math.exp(-(k**2) / (0.5 * BELL)) for k in range(-BELL, BELL + 1)) * h) ** ndim
     components = [1.0] * ndim if case.explosion else [-1.0, *[0.0] * (ndim - 1)]

@@ -11,7 +11,7 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), os.pardir, "flows", "pages"))
 import page_table
 
-METHODS = ("vs4", "vs8", "vs8-half", "vs-error", "displacement", "elements4", "elements8")
+METHODS = ("vs4", "vs8", "vs8-half", "vs-error", "displacement", "elements4", "elements8", "deepwave8", "devito8")
 GOALS = (0.01, 0.001)
 HEAD = "| machine | case | " + " | ".join(METHODS) + " |"
 
