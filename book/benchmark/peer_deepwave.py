@@ -6,6 +6,7 @@ steps of 0.75, its own correction of time dispersion, and points between nodes b
 """
 import math
 import sys
+from dataclasses import replace
 
 import peers
 
@@ -25,6 +26,9 @@ def prepare(case, points, accuracy, courant, corrected):
     torch.set_num_threads(int(WORDS["threads"]))
     where = torch.device("cuda" if WORDS.get("device") == "gpu" else "cpu")
     rock, h, ndim = case.rocks[0], case.wavelength / points, case.ndim
+    if corrected and case.margin >= 10:
+        # Waves that pass the frame at small angles come back; a wider frame is of less help than a farther one
+        case = replace(case, margin=2.5 * case.margin)
     shape, first = peers.box(case, h, 0)
     source, *receivers = (torch.tensor([place], dtype=torch.float64) for place in peers.places(case, first, h))
     full = lambda value: torch.full(shape, value, dtype=torch.float32, device=where)

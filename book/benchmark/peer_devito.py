@@ -46,8 +46,8 @@ def prepare(case, points, order, share, wide):
     frame = round(12 * points) if wide else 20
     case = replace(case, margin=case.margin + 8 * wide)
     shape, first = peers.box(case, h, frame)
-    # Points a quarter of a cell beside nodes: exactly on them rounding would take one cell or its neighbour
-    grid = Grid(shape=shape, extent=[(n - 1) * h for n in shape], origin=[o - 0.25 * h for o in first])
+    # Points a hundredth of a cell beside nodes: exactly on them rounding would take one cell or its neighbour
+    grid = Grid(shape=shape, extent=[(n - 1) * h for n in shape], origin=[o - 0.01 * h for o in first])
     v = VectorTimeFunction(name="v", grid=grid, space_order=order, time_order=1)
     tau = TensorTimeFunction(name="tau", grid=grid, space_order=order, time_order=1)
     damp = damping(grid, shape, frame)

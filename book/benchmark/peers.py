@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WORDS = ("case", "device", "minutes", "out", "points", "repeat", "threads")
+WORDS = ("case", "device", "method", "minutes", "out", "points", "repeat", "threads")
 CASES_OF_PEERS = ("homogeneous10", "homogeneous100", "homogeneous10-3d", "homogeneous100-3d")
 POINTS = (2.5, 3, 4, 5, 6, 8, 10, 13, 17, 22)
 
@@ -102,9 +102,9 @@ def measure(peer, version, methods, words):
     print(head)
     table = Table(os.path.join(words.get("out", HERE), f"results-{device}.txt"), head)
     for name in names:
-        for method, prepare in methods.items():
+        for method in words["method"].split(",") if "method" in words else methods:
             found = []
-            for row in rows(CASES[name], method, prepare, words):
+            for row in rows(CASES[name], method, methods[method], words):
                 print(row, flush=True)
                 found.append(row)
             table.put((name, method, device), found)

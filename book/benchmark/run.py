@@ -171,7 +171,7 @@ class Table:
         if os.path.exists(path):
             with open(path, encoding="utf-8") as table:
                 lines = table.read().splitlines()
-            self.heads = [line for line in lines if line.startswith("# by ")] + [head]
+            self.heads = [line for line in lines if line.startswith("# by ") and line != head] + [head]
             self.rows = [line for line in lines if line and line[0] != "#"]
 
     def put(self, key, rows):
