@@ -152,6 +152,25 @@ fn recipes<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Parameters)> {
             },
             Parameters::Constants,
         ),
+        (
+            Recipe {
+                rocks: DRY,
+                loses: true,
+                ..plain
+            },
+            Parameters::Constants,
+        ),
+        (
+            Recipe {
+                rocks: DRY,
+                loses: true,
+                grain: Grain::Coarse,
+                order: Order::Quadratic,
+                soaks: true,
+                ..plain
+            },
+            Parameters::Constants,
+        ),
         (lossy, Parameters::Speeds),
         (
             Recipe {
@@ -338,7 +357,7 @@ pub fn the_next_shot_of_elements_has_its_own_gradient<A: Accelerator>(machines: 
 pub fn every_kernel_of_element_gradients<A: Accelerator>(machines: &Machines<A>) {
     let plane = Recipe {
         steps: 14,
-        ..Recipe::plain([4, 4])
+        ..Recipe::plain([5, 5])
     };
     for (recipe, parameters) in recipes(plane) {
         let world = World::new(recipe);
@@ -347,7 +366,7 @@ pub fn every_kernel_of_element_gradients<A: Accelerator>(machines: &Machines<A>)
     }
     let volume = Recipe {
         steps: 10,
-        ..Recipe::plain([3, 3, 3])
+        ..Recipe::plain([4, 3, 4])
     };
     for (recipe, parameters) in recipes(volume) {
         let world = World::new(recipe);

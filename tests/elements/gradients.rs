@@ -205,7 +205,6 @@ fn what_has_no_gradient_is_refused() {
             "data=pressure",
             "this program takes data of this survey: n1=4 receivers, n2=1 components",
         ),
-        ("sponge=0 cpml=100", "leave out cpml="),
         ("lumping=specfem", "give lumping=matrix"),
         ("on=model", "the model is not on a grid"),
         ("nt=300", "has n3=420 records and this run has 300"),

@@ -7,7 +7,7 @@
 
 use kernels::mesh::Locator;
 use kernels::mesh::step::{Law, Medium};
-use kernels::methods::spectral_elements::Quantity;
+use kernels::methods::spectral_elements::{Quantity, Source, Strength};
 
 use crate::blocks::{Body, block};
 use crate::shots::{largest, relative_difference};
@@ -107,5 +107,55 @@ fn misfits<const D: usize>() -> [f64; 2] {
 fn a_plane_wave_meets_a_fluid() {
     for shares in [misfits::<2>(), misfits::<3>()] {
         assert!(largest(shares) < 0.02, "{shares:?}");
+    }
+}
+
+/// The largest motion of rock below water, in each of some spans of steps behind a push, at a share of the step that is surely stable.
+fn motion<const D: usize>(water: [f64; 2], rock: [f64; 3], share: f64) -> Vec<f64> {
+    let counts = std::array::from_fn(|c| if c + 1 == D { 5 } else { 3 });
+    let bent =
+        |u: [f64; D]| std::array::from_fn(|c| 24.0 * (u[c] + 0.06 * (1.3 * u[(c + 1) % D] + u[c]).sin()));
+    let mesh = block::<D>(counts, bent, |k| i32::from(k[D - 1] > 1), |_, _| false);
+    let [density, speed] = water;
+    let fluid = Medium {
+        density,
+        law: Law::Fluid(density * speed * speed),
+    };
+    let [heavy, vp, vs] = rock;
+    let media = vec![fluid, Medium::isotropic(heavy, vp, vs)];
+    let body = Body::new(mesh, media, vec![[speed, 0.0], [vp, vs]], share);
+    let source = Source {
+        at: std::array::from_fn(|c| if c + 1 == D { 60.0 } else { 35.0 }),
+        strength: Strength::Force(std::array::from_fn(|c| 1e9 * (1.0 + c as f64))),
+        history: vec![1.0, -2.0, 1.0],
+    };
+    let mut engine = body.engine(&[source]);
+    let spans = (0..4).map(|_| {
+        (0..600).for_each(|_| engine.step());
+        let all = engine.displacement().as_flattened().iter();
+        // What is not a number says that it grows.
+        let most = all.map(|x| f64::from(x.abs())).max_by(f64::total_cmp);
+        most.unwrap_or(f64::NAN)
+    });
+    spans.collect()
+}
+
+/// A fluid and a solid that meet need a smaller step than either: the bound counts that, and is no more than a quarter below the truth.
+#[test]
+fn the_stable_step_counts_what_meets() {
+    for (water, rock) in [
+        // Soft sediment, softer sediment, and brine of another density below a stiff lid.
+        ([1000.0, 1500.0], [2000.0, 2200.0, 1000.0]),
+        ([1000.0, 1500.0], [1800.0, 1800.0, 700.0]),
+        ([1200.0, 2600.0], [2400.0, 3000.0, 1700.0]),
+    ] {
+        for share in [0.99, 1.35] {
+            let found = [motion::<2>(water, rock, share), motion::<3>(water, rock, share)];
+            println!("{water:?} {rock:?} {share}: {found:?}");
+            for spans in found {
+                let grows = spans.iter().any(|x| !x.is_finite()) || spans[3] > 20.0 * spans[0];
+                assert_eq!(grows, share > 1.0, "{water:?} {rock:?} {share}: {spans:?}");
+            }
+        }
     }
 }

@@ -50,8 +50,7 @@ fn trials() -> impl Strategy<Value = (bool, Trial)> {
             let case = Case {
                 sponge: border == 1,
                 layers: border == 2,
-                // Media that attenuate have no derivatives by constants.
-                loss: loss.filter(|_| parameters != Parameters::Constants),
+                loss,
                 jdata,
                 quantity: match (water, quantity) {
                     // In water pressure is what is mostly recorded.
@@ -398,5 +397,9 @@ fn linearised_runs_are_the_derivative_of_the_records() {
         ..SOLID
     };
     by_constants::<2>(&of_velocity, 0.2);
+    for grain in [Grain::Fine, Grain::Coarse] {
+        let loss = Some(grain);
+        by_constants::<2>(&Case { loss, ..of_velocity }, 0.2);
+    }
     by_constants::<3>(&SOLID, 1.0);
 }

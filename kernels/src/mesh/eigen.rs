@@ -4,10 +4,12 @@
 //! its displacement, a fluid by a potential.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use pulp::{Simd, WithSimd};
 
 use super::Basis;
+use super::contact::Matrix;
 use super::geometry::Element;
 use super::medium::{Law, Medium, VOIGT};
 use crate::device::simd::{Lane, Real, WIDEST};
@@ -34,6 +36,8 @@ pub(super) struct Piece<'a> {
     pub(super) media: Cow<'a, [Medium]>,
     /// Mass of every point.
     pub(super) mass: Vec<f64>,
+    /// Points of solids on contacts with a fluid, and the additional stiffness over their mass.
+    pub(super) contacts: Vec<(usize, Matrix)>,
 }
 
 impl<'a> Piece<'a> {
@@ -44,6 +48,7 @@ impl<'a> Piece<'a> {
             determinant: element.determinant,
             media,
             mass,
+            contacts: Vec::new(),
         }
     }
 
@@ -154,6 +159,8 @@ struct Cell<S: Simd, const D: usize> {
     root: Vec<Number<S>>,
     /// Weight times Jacobian of a lane's point, without the medium.
     volume: Vec<[f64; WIDEST]>,
+    /// Points on contacts of any lane, and the additional stiffness over their mass.
+    contacts: Vec<(usize, [[Number<S>; 3]; 3])>,
 }
 
 impl<S: Simd, const D: usize> Cell<S, D> {
@@ -180,8 +187,25 @@ impl<S: Simd, const D: usize> Cell<S, D> {
             volume: points
                 .map(|point| std::array::from_fn(|lane| weights[point] * of(lane).determinant[point]))
                 .collect(),
+            contacts: contacts(simd, pieces),
         }
     }
+}
+
+/// The points on contacts of the elements of a lot.
+fn contacts<S: Simd>(simd: S, pieces: &[&Piece]) -> Vec<(usize, [[Number<S>; 3]; 3])> {
+    let all = pieces.iter().flat_map(|piece| &piece.contacts);
+    let points: BTreeSet<usize> = all.map(|(point, _)| *point).collect();
+    let last = pieces.len() - 1;
+    let of = |lane: usize, point: usize, [i, k]: [usize; 2]| {
+        let own = &pieces[lane.min(last)].contacts;
+        let found = own.binary_search_by_key(&point, |entry| entry.0);
+        found.map_or(0.0, |at| own[at].1[i][k])
+    };
+    let matrix = |point: usize| {
+        std::array::from_fn(|i| std::array::from_fn(|k| Lane::from_fn(simd, |lane| of(lane, point, [i, k]))))
+    };
+    points.into_iter().map(|point| (point, matrix(point))).collect()
 }
 
 /// What a medium makes of the gradient of a field: `NUMBERS` of a point, and the flux.
@@ -399,6 +423,13 @@ fn apply<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: usi
             }
         }
         (0..F).for_each(|i| force[i] = sum[i] * cell.root[point]);
+    }
+    for (point, stiff) in &cell.contacts {
+        for (i, row) in stiff.iter().enumerate().take(F) {
+            for (k, entry) in row.iter().enumerate().take(F) {
+                force[*point][i] = entry.mul_add(field[*point][k], force[*point][i]);
+            }
+        }
     }
 }
 

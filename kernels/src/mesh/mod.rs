@@ -21,6 +21,7 @@
 pub mod basis;
 pub mod cell;
 mod checks;
+mod contact;
 mod eigen;
 mod fault;
 pub mod geometry;
@@ -30,6 +31,7 @@ mod neighbours;
 mod numbering;
 pub mod quality;
 mod search;
+mod shares;
 pub mod step;
 
 pub use basis::Basis;

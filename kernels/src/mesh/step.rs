@@ -3,7 +3,8 @@
 //! The mass and the stiffness of a mesh are sums over elements, so no eigenvalue of the whole is above the largest
 //! one of a single element (Irons & Treharne 1971), in whatever shares the mass of a point is given to its elements. With
 //! explicit Newmark steps dt <= 2 / omega is stable, hence a dt below the bound of every element is. The bound holds for
-//! any medium and any shape; on regular meshes it is some 15 % below the true limit.
+//! any medium and any shape; on regular meshes it is some 15 % below the true limit. Where fluids and solids meet, `contact.rs` adds what they do to
+//! each other.
 //!
 //! Shares change the eigenvalue of an element by no more than the masses of its points, so many eigenvalues are nearly known
 //! without a look, or known to be far from the largest one (`Rule`).
@@ -13,8 +14,10 @@ use std::hash::{Hash, Hasher};
 
 use rayon::prelude::*;
 
+use super::contact::{Contacts, Matrix};
 use super::eigen::{self, Piece, RESIDUAL, at};
 use super::geometry::{Element, Tabulated, difference, length};
+use super::shares::Masses;
 use super::{Basis, Mesh, Numbering};
 
 pub use super::medium::{Law, Media, Medium};
@@ -46,7 +49,8 @@ pub(super) fn bound_with<const D: usize>(
     media: Media<D>,
     rule: Rule,
 ) -> Bound {
-    let filled = Filled::new(mesh, basis, media);
+    let mut filled = Filled::new(mesh, basis, media);
+    filled.choose_share();
     bound_of(&Whole::new(&filled, basis), rule)
 }
 
@@ -127,13 +131,15 @@ fn most(values: &[f64]) -> f64 {
 }
 
 /// The elements of a mesh of two dimensions or three with what fills them. What is done with them is compiled once, for both.
-trait Elements: Sync {
+pub(super) trait Elements: Sync {
     fn count(&self) -> usize;
     /// Products of the weights of the basis, one a point.
     fn weights(&self) -> &[f64];
     fn piece(&self, element: usize) -> Piece<'_>;
     /// A number that equal elements have in common.
     fn likeness(&self, element: usize) -> u128;
+    /// Whether a fluid and a solid meet at a point of the element.
+    fn is_on_contact(&self, element: usize) -> bool;
     /// None where there are too many points.
     fn numbering(&self) -> Option<Numbering>;
 }
@@ -144,17 +150,72 @@ struct Filled<'a, 'b, const D: usize> {
     basis: &'a Basis,
     media: Media<'b, D>,
     table: Tabulated<D>,
+    contacts: Contacts,
+    /// The share of a fluid's mass on contacts that bears the motion of the solid.
+    share: f64,
 }
+
+/// Shares that are tried.
+const SHARES: [f64; 6] = [0.08, 0.16, 0.28, 0.42, 0.58, 0.75];
 
 impl<'a, 'b, const D: usize> Filled<'a, 'b, D> {
     fn new(mesh: &'a Mesh<D>, basis: &'a Basis, media: Media<'b, D>) -> Self {
-        let table = Tabulated::new(mesh.order(), basis);
-        Self {
+        let mut filled = Self {
+            table: Tabulated::new(mesh.order(), basis),
             mesh,
             basis,
             media,
-            table,
+            contacts: Contacts::default(),
+            share: 0.5,
+        };
+        let fluids = filled.fluids();
+        let meets = fluids.contains(&Some(true)) && fluids.contains(&Some(false));
+        if let Some(numbering) = filled.numbering().filter(|_| meets) {
+            let is_fluid = |element: usize| fluids[mesh.regions()[element] as usize] == Some(true);
+            let masses = |element: usize| filled.piece(element).mass;
+            filled.contacts = Contacts::of(mesh, (&filled.table, &numbering), is_fluid, masses);
         }
+        filled
+    }
+
+    /// Whether regions are fluids, none of regions without elements.
+    fn fluids(&self) -> Vec<Option<bool>> {
+        let regions = self.mesh.regions();
+        let count = regions.iter().map(|region| *region as usize + 1).max();
+        let mut fluids = vec![None; count.unwrap_or(0)];
+        for (element, region) in regions.iter().enumerate() {
+            let known = &mut fluids[*region as usize];
+            if known.is_none() {
+                let media = self.media.of(self.mesh, &self.table, element);
+                *known = Some(matches!(media[0].law, Law::Fluid(_)));
+            }
+        }
+        fluids
+    }
+
+    /// Takes the share that leaves the largest step to the elements on contacts.
+    fn choose_share(&mut self) {
+        if self.contacts.is_empty() {
+            return;
+        }
+        let mut own: Vec<(u128, u32)> = self
+            .contacts
+            .elements()
+            .into_iter()
+            .map(|element| (self.likeness(element as usize), element))
+            .collect();
+        own.sort_unstable();
+        own.dedup_by_key(|entry| entry.0);
+        let own: Vec<u32> = own.into_iter().map(|(_, element)| element).collect();
+        let mut best = (f64::INFINITY, self.share);
+        for share in SHARES {
+            self.share = share;
+            let top = most(&Whole::new(self, self.basis).look(&own, |_, _| {}));
+            if top < best.0 {
+                best = (top, share);
+            }
+        }
+        self.share = best.1;
     }
 }
 
@@ -167,19 +228,31 @@ impl<const D: usize> Elements for Filled<'_, '_, D> {
         self.table.weights()
     }
 
-    fn piece(&self, element: usize) -> Piece<'_> {
-        let media = self.media.of(self.mesh, &self.table, element);
-        let element = self.table.element(&self.mesh.coordinates(element));
+    fn piece(&self, number: usize) -> Piece<'_> {
+        let media = self.media.of(self.mesh, &self.table, number);
+        let element = self.table.element(&self.mesh.coordinates(number));
         let mass = masses(&self.table, &element, &media);
-        Piece::new(element, media, mass)
+        let mut piece = Piece::new(element, media, mass);
+        let contacts = self.contacts.points(number);
+        if matches!(piece.media[0].law, Law::Fluid(_)) {
+            contacts
+                .iter()
+                .for_each(|(point, _)| piece.mass[*point] *= 1.0 - self.share);
+        } else {
+            let stiff =
+                |(point, matrix): &(usize, Matrix)| (*point, matrix.map(|row| row.map(|x| x / self.share)));
+            piece.contacts = contacts.iter().map(stiff).collect();
+        }
+        piece
     }
 
     fn likeness(&self, element: usize) -> u128 {
-        likeness(
-            self.mesh,
-            element,
-            &self.media.of(self.mesh, &self.table, element),
-        )
+        let media = self.media.of(self.mesh, &self.table, element);
+        likeness((self.mesh, element), &media, self.contacts.points(element))
+    }
+
+    fn is_on_contact(&self, element: usize) -> bool {
+        !self.contacts.points(element).is_empty()
     }
 
     fn numbering(&self) -> Option<Numbering> {
@@ -292,9 +365,12 @@ impl<'a> Whole<'a> {
             .into_par_iter()
             .map(|element| {
                 let own = shares.of(element);
-                let ends = own.fold([f64::INFINITY, 0.0], |[low, high]: [f64; 2], s| {
-                    [low.min(s), high.max(s)]
-                });
+                // Shares do not change what contacts add.
+                let start = match self.elements.is_on_contact(element) {
+                    true => [1.0, 1.0],
+                    false => [f64::INFINITY, 0.0],
+                };
+                let ends = own.fold(start, |[low, high]: [f64; 2], s| [low.min(s), high.max(s)]);
                 ends.map(|s| alone[element] / s)
             })
             .collect();
@@ -330,103 +406,13 @@ const AT_ONCE: usize = if cfg!(test) { 8 } else { 512 };
 /// How often the masses are shared out anew: what an element lacks shows in its eigenvalue.
 const ROUNDS_OF_SHARING: usize = 6;
 
-/// The masses of all points. A fluid and a solid that meet have each their own.
-struct Masses<'a> {
-    numbering: &'a Numbering,
-    /// What every element adds, `[element][point]`.
-    own: Vec<f64>,
-    /// 1 for fluids, where there are any beside solids.
-    fluid: Vec<bool>,
-    /// `[point]`, then, where there are fluids, those of fluids.
-    all: Vec<f64>,
-}
-
-impl<'a> Masses<'a> {
-    fn of(elements: &dyn Elements, numbering: &'a Numbering) -> Self {
-        let points = numbering.per_element();
-        let mut own = vec![0.0; elements.count() * points];
-        let fill = |(element, own): (usize, &mut [f64])| {
-            let piece = elements.piece(element);
-            own.copy_from_slice(&piece.mass);
-            matches!(piece.media[0].law, Law::Fluid(_))
-        };
-        let fluid: Vec<bool> = own.par_chunks_exact_mut(points).enumerate().map(fill).collect();
-        let kinds = if fluid.contains(&true) { 2 } else { 1 };
-        let mut masses = Self {
-            numbering,
-            own,
-            fluid,
-            all: vec![0.0; kinds * numbering.points()],
-        };
-        masses.all = masses.sums(|_| 1.0);
-        masses
-    }
-
-    /// Where the sums of an element's points stand.
-    fn places(&self, element: usize) -> impl Iterator<Item = usize> + '_ {
-        let first = if self.fluid[element] {
-            self.numbering.points()
-        } else {
-            0
-        };
-        let points = self.numbering.element(element).iter();
-        points.map(move |point| first + *point as usize)
-    }
-
-    fn own(&self, element: usize) -> &[f64] {
-        let points = self.numbering.per_element();
-        &self.own[element * points..(element + 1) * points]
-    }
-
-    /// The sums at all points of masses times a factor of their element.
-    fn sums(&self, factor: impl Fn(usize) -> f64) -> Vec<f64> {
-        let mut sums = vec![0.0; self.all.len()];
-        for element in 0..self.fluid.len() {
-            let factor = factor(element);
-            let own = self.own(element);
-            self.places(element)
-                .zip(own)
-                .for_each(|(place, mass)| sums[place] += factor * mass);
-        }
-        sums
-    }
-
-    /// Shares by what elements need.
-    fn shares<'b>(&'b self, needs: &'b [f64]) -> Shares<'b> {
-        let sums = self.sums(|element| needs[element]);
-        Shares {
-            masses: self,
-            needs,
-            mean: sums.iter().zip(&self.all).map(|(sum, all)| sum / all).collect(),
-        }
-    }
-}
-
-/// How the mass of every point is shared out.
-struct Shares<'a> {
-    masses: &'a Masses<'a>,
-    needs: &'a [f64],
-    /// The mean need at a point.
-    mean: Vec<f64>,
-}
-
-impl Shares<'_> {
-    /// What the masses of an element are multiplied by, point by point.
-    fn of(&self, element: usize) -> impl Iterator<Item = f64> + '_ {
-        let need = self.needs[element];
-        self.masses
-            .places(element)
-            .map(move |place| need / self.mean[place])
-    }
-
-    fn apply(&self, element: usize, mass: &mut [f64]) {
-        mass.iter_mut().zip(self.of(element)).for_each(|(m, s)| *m *= s);
-    }
-}
-
 /// A number that elements of the same shape and media have in common: coordinates relative to the first node, in
 /// parts of a millionth of a diagonal. At 128 bits two others meet once in 10^25 meshes.
-fn likeness<const D: usize>(mesh: &Mesh<D>, element: usize, media: &[Medium]) -> u128 {
+fn likeness<const D: usize>(
+    (mesh, element): (&Mesh<D>, usize),
+    media: &[Medium],
+    contacts: &[(usize, Matrix)],
+) -> u128 {
     let nodes = mesh.coordinates(element);
     let size = length(difference(nodes[0], nodes[(1 << D) - 1]));
     // The size keeps 20 bits of its fraction, as the shape does.
@@ -434,6 +420,15 @@ fn likeness<const D: usize>(mesh: &Mesh<D>, element: usize, media: &[Medium]) ->
         let mut hasher = DefaultHasher::new();
         (salt, (size.to_bits() + (1 << 31)) >> 32).hash(&mut hasher);
         media.iter().for_each(|medium| medium.hash(&mut hasher));
+        for (point, matrix) in contacts {
+            point.hash(&mut hasher);
+            // As many bits of the fraction as the size has.
+            let own = matrix
+                .as_flattened()
+                .iter()
+                .map(|x| (x.to_bits() + (1 << 31)) >> 32);
+            own.for_each(|bits| bits.hash(&mut hasher));
+        }
         for x in &nodes {
             difference(*x, nodes[0])
                 .map(|c| (c / size * 1e6).round() as i64)

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
-use super::correlate::PRODUCTS;
+use super::correlate::{CONSTANTS, PRODUCTS};
 use super::machine::Machine;
-use super::parameters::{LossChain, Parameters, impedances, means, media_of, medium_of};
+use super::parameters::{LossChain, LossMeans, Parameters, impedances, means, media_of, medium_of};
 use super::{Adjoint, Setup};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
@@ -55,6 +55,10 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
                     (_, Parameters::Constants) => {
                         let impedances = impedances::<D>(setup.points.is_some(), medium);
                         of_constants(&impedances[0], strength, &sums, own);
+                        if let Some(taken) = sums.get(CONSTANTS..) {
+                            let means = LossMeans::of::<D>(setup, (&contents, local));
+                            means.add_transposed(taken, own);
+                        }
                         continue;
                     }
                     _ => of_solid(
@@ -154,7 +158,7 @@ fn add<const D: usize>(parameters: Parameters, (by_speeds, medium): ([f64; 3], [
 fn of_constants(impedance: &[f64; 22], strength: f64, products: &[f64], own: &mut [f64]) {
     own[21] -= products[0];
     own.iter_mut()
-        .zip(&products[2..])
+        .zip(&products[2..CONSTANTS])
         .for_each(|(own, product)| *own -= product);
     for (own, slope) in own.iter_mut().zip(impedance) {
         *own -= products[1] * strength * slope;

@@ -4,7 +4,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::super::assembly::{Block, Stiffness, triangle};
-use super::super::attenuation::Memory;
+use super::super::attenuation::{Lost, Memory};
 use super::super::element::{gradient, voigt};
 use super::super::lanes::{LANES, Lanes, Part, Register};
 use super::super::shape::{Layer, Row, Tables};
@@ -24,6 +24,10 @@ pub(super) const LOSSY: usize = 6;
 /// Products of a point of a solid for derivatives by the constants of Voigt's matrix: behind the first two those of strains, whose shears
 /// are twice those of the tensor, in the order of the upper triangle; off the diagonal the sum of both orders.
 pub(in super::super) const CONSTANTS: usize = 2 + 21;
+
+/// The same where the solid attenuates: behind them the divergence by what memory variables take from each normal stress, and twice the
+/// strain by what they take from the deviator.
+pub(in super::super) const LOSSY_CONSTANTS: usize = CONSTANTS + 2;
 
 /// Sums of products at all points of some blocks.
 pub(super) struct Products {
@@ -152,6 +156,9 @@ macro_rules! each_point {
     };
 }
 
+/// The place of a point in its element, its number, and the cofactors and one over the determinant there.
+type Where<'a, S, const D: usize> = ([usize; 3], usize, (&'a [[Register<S>; D]; D], Register<S>));
+
 /// Adds a product of a point.
 #[inline(always)]
 fn add<S: Simd>(part: Part<S>, to: &mut Lanes, x: Register<S>) {
@@ -191,14 +198,14 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
         for (local, sums) in sums.chunks_exact_mut(width).enumerate() {
             accumulate(sums, room.fill((block, local), forward, &back));
         }
-        if width == CONSTANTS {
+        let by_constants = matches!(width, CONSTANTS | LOSSY_CONSTANTS);
+        if by_constants {
             for part in Part::all(simd) {
-                pairs::<S, D, N>(part, block, tables, room, sums);
+                pairs::<S, D, N>(part, block, tables, room, (sums, width));
             }
-            return;
         }
         let Some((memory, before, square)) = memory else {
-            for part in Part::all(simd) {
+            for part in Part::all(simd).filter(|_| !by_constants) {
                 strains::<S, D, N>(part, block, tables, room, sums);
             }
             return;
@@ -213,7 +220,10 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
             }
         }
         for part in Part::all(simd) {
-            relaxing::<S, D, N>((part, tables), block, memory, room, sums);
+            match by_constants {
+                true => taken::<S, D, N>((part, tables), block, memory, room, sums),
+                false => relaxing::<S, D, N>((part, tables), block, memory, room, sums),
+            }
         }
     }
 }
@@ -267,13 +277,13 @@ fn pairs<S: Simd, const D: usize, const N: usize>(
     block: &Block<D>,
     tables: &Tables<N>,
     room: &Room<D>,
-    sums: &mut [Lanes],
+    (sums, width): (&mut [Lanes], usize),
 ) {
     each_point!((part, tables), block, |place, point, turn| {
         let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
         let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
         let (one, other) = (in_voigts_order(part, &one), in_voigts_order(part, &other));
-        let sums = &mut sums[point * CONSTANTS + 2..];
+        let sums = &mut sums[point * width + 2..];
         let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
         for (count, row) in met.iter().copied().enumerate() {
             for column in met[count..].iter().copied() {
@@ -284,6 +294,52 @@ fn pairs<S: Simd, const D: usize, const N: usize>(
                 add(part, &mut sums[triangle(row, column)], product);
             }
         }
+    });
+}
+
+/// What memory variables took from the adjoint stress of a point.
+#[inline(always)]
+fn lost_of<S: Simd, const D: usize, const N: usize>(
+    (part, tables): (Part<S>, &Tables<N>),
+    (memory, room): (&Memory, &Room<D>),
+    (place, point, turn): Where<'_, S, D>,
+    back: &[[Register<S>; D]; D],
+) -> Lost<S, D> {
+    match memory.follows_now() {
+        true => memory.lost(part, point, back),
+        false => {
+            let followed = gradient::<S, D, D, N>(part, tables, &room.followed, place, turn);
+            memory.lost(part, point, &followed)
+        }
+    }
+}
+
+/// The products of strains with what memory variables took from the adjoint stress.
+#[inline(always)]
+fn taken<S: Simd, const D: usize, const N: usize>(
+    (part, tables): (Part<S>, &Tables<N>),
+    block: &Block<D>,
+    memory: &Memory,
+    room: &Room<D>,
+    sums: &mut [Lanes],
+) {
+    each_point!((part, tables), block, |place, point, turn| {
+        let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
+        let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
+        let lost = lost_of((part, tables), (memory, room), (place, point, turn), &other);
+        let (mut trace, mut sum) = (part.zero(), part.zero());
+        for i in 0..D {
+            trace = trace + one[i][i];
+            for c in i..D {
+                // Off the diagonal there are two of each.
+                let pair = one[i][c] + one[c][i];
+                let weight = if i == c { pair } else { pair + pair };
+                sum = weight.mul_add(lost.deviator[i][c], sum);
+            }
+        }
+        let sums = &mut sums[point * LOSSY_CONSTANTS + CONSTANTS..];
+        add(part, &mut sums[0], trace * lost.bulk);
+        add(part, &mut sums[1], sum);
     });
 }
 
@@ -303,13 +359,7 @@ fn relaxing<S: Simd, const D: usize, const N: usize>(
     each_point!((part, tables), block, |place, point, turn| {
         let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
         let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
-        let lost = match memory.follows_now() {
-            true => memory.lost(part, point, &other),
-            false => {
-                let followed = gradient::<S, D, D, N>(part, tables, &room.followed, place, turn);
-                memory.lost(part, point, &followed)
-            }
-        };
+        let lost = lost_of((part, tables), (memory, room), (place, point, turn), &other);
         let [lambda, mu] = moduli[if moduli.len() == 1 { 0 } else { point }];
         let (lambda, twice_mu) = (part.load(&lambda), part.load(&mu) + part.load(&mu));
         let (of_bulk, of_shear) = (

@@ -20,7 +20,7 @@ use super::super::scratch::Scratch;
 use super::super::shape::Tables;
 use super::super::sponge::Damping;
 use super::machine::Machine;
-use super::parameters::{LossChain, Parameters, impedances, means, media};
+use super::parameters::{LossChain, LossMeans, Parameters, impedances, means, media};
 use super::scattering::{InSolid, inertia};
 use super::state::{Sources, State};
 use super::{Adjoint, Engine, Setup, Shot};
@@ -213,6 +213,11 @@ impl<const D: usize> Scattering<D> {
                     *masses = [by_constants[21], damping].map(|x| (volume * x) as f32);
                     for (lanes, x) in constants[local].iter_mut().zip(by_constants) {
                         lanes.0[home.1] = *x as f32;
+                    }
+                    if setup.relaxations.is_some() {
+                        let logarithms = LossMeans::of::<D>(setup, (&contents, local)).changes(by_constants);
+                        let own = &mut own.shares[home.0][local];
+                        (0..2).for_each(|k| own[k].0[home.1] = logarithms[k] as f32);
                     }
                     continue;
                 }

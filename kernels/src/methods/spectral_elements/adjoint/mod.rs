@@ -60,7 +60,7 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Locator, Place};
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 pub use chain::{Gradient, covers};
-use correlate::{CONSTANTS, LOSSY, PRODUCTS};
+use correlate::{CONSTANTS, LOSSY, LOSSY_CONSTANTS, PRODUCTS};
 pub use linearised::Change;
 use machine::Machine;
 pub use parameters::Parameters;
@@ -83,6 +83,7 @@ impl Widths {
     fn of<const D: usize>(setup: &Setup<D>, parameters: Parameters) -> Self {
         Self {
             solid: match parameters {
+                Parameters::Constants if setup.relaxations.is_some() => LOSSY_CONSTANTS,
                 Parameters::Constants => CONSTANTS,
                 _ if setup.relaxations.is_some() => LOSSY,
                 _ => PRODUCTS,

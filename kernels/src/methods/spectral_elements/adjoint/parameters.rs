@@ -2,8 +2,9 @@
 
 use super::super::Setup;
 use super::super::assembly::triangle;
-use super::super::media::{Contents, Loss, LossSlopes};
+use super::super::media::{Contents, Loss, LossSlopes, moduli};
 use crate::mesh::geometry::Tabulated;
+use crate::mesh::step::Law;
 
 /// The parameters by which a gradient is taken, or which a linearised run changes. Each is varied while the others of its set are held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +113,47 @@ pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3])
         (slopes[0][21], slopes[1][21]) = (vp / 2.0, vs / 2.0);
     }
     slopes
+}
+
+/// How what memory variables take from a stress follows the constants of a point: the moduli that they have as factors are Voigt's means.
+/// Constants are those of the unrelaxed medium, as a table has them.
+pub(super) struct LossMeans {
+    /// Derivatives of the logarithms of the bulk and of the shear modulus by the constants.
+    slopes: [[f64; 21]; 2],
+}
+
+impl LossMeans {
+    /// Of a point of an element.
+    pub(super) fn of<const D: usize>(setup: &Setup<D>, (contents, point): (&Contents, usize)) -> Self {
+        let law = &contents.medium(point).law;
+        let [shear, bulk] = match law {
+            // Tables are not scaled.
+            Law::Anisotropic(_) => moduli(law),
+            _ => contents.moduli(point),
+        };
+        // A table of a region has all constants, also in two dimensions.
+        let mut slopes = match setup.points {
+            Some(_) => means::<D>(),
+            None => means::<3>(),
+        };
+        slopes[0].iter_mut().for_each(|slope| *slope /= bulk);
+        slopes[1].iter_mut().for_each(|slope| *slope /= shear);
+        Self { slopes }
+    }
+
+    /// The changes of both logarithms for a change of the constants.
+    pub(super) fn changes(&self, by_constants: &[f64]) -> [f64; 2] {
+        self.slopes
+            .map(|slopes| slopes.iter().zip(by_constants).map(|(slope, x)| slope * x).sum())
+    }
+
+    /// Adds the derivatives by constants of what is taken, from those by both logarithms: the products of what memory variables take from each
+    /// normal stress, and twice of what they take from the deviator.
+    pub(super) fn add_transposed(&self, taken: &[f64], own: &mut [f64]) {
+        for (k, own) in own.iter_mut().enumerate().take(21) {
+            *own += taken[0] * self.slopes[0][k] + 0.5 * taken[1] * self.slopes[1][k];
+        }
+    }
 }
 
 /// How the quality factors of the shear and of the bulk modulus follow those of P and S and the speeds: derivatives of one over the former

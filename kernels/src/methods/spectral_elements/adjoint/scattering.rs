@@ -46,15 +46,15 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
     fn with_simd<S: Simd>(self, simd: S) {
         let (block, tables, scratch) = (self.block, self.tables, self.scratch);
         gather(block, &mut scratch.field, |point| self.displacement[point]);
+        if let Some((_, before, square)) = self.memory.filter(|(memory, ..)| !memory.follows_now()) {
+            gather(block, &mut scratch.strained, |point| {
+                let mut u = self.displacement[point];
+                (0..D).for_each(|c| u[c] -= square * before[point][c]);
+                u
+            });
+        }
         match (self.change, self.memory, &block.stiffness) {
-            (Stiffness::Isotropic(change), Some((memory, before, square)), Stiffness::Isotropic(moduli)) => {
-                if !memory.follows_now() {
-                    gather(block, &mut scratch.strained, |point| {
-                        let mut u = self.displacement[point];
-                        (0..D).for_each(|c| u[c] -= square * before[point][c]);
-                        u
-                    });
-                }
+            (Stiffness::Isotropic(change), Some((memory, ..)), Stiffness::Isotropic(moduli)) => {
                 for part in Part::all(simd) {
                     let mut law = Relaxing {
                         moduli,
@@ -70,6 +70,16 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
                     forces::<S, _, D, D, N>(part, block, tables, scratch, &mut Isotropic(change));
                 }
             }
+            (Stiffness::Anisotropic(change), Some((memory, ..)), _) => {
+                for part in Part::all(simd) {
+                    let mut law = RelaxingConstants {
+                        change,
+                        logarithms: self.shares,
+                        memory,
+                    };
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
+                }
+            }
             (Stiffness::Anisotropic(change), ..) => {
                 for part in Part::all(simd) {
                     forces::<S, _, D, D, N>(part, block, tables, scratch, &mut Anisotropic(change));
@@ -78,6 +88,42 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
             (Stiffness::Fluid(_), ..) => {}
         }
         scatter(block, &scratch.force, self.out);
+    }
+}
+
+/// The change of a stress that loses what memory variables hold, by changes of constants, and by those of the logarithms of the bulk and
+/// shear modulus that memory variables have as factors.
+struct RelaxingConstants<'a> {
+    change: &'a [[Lanes; 21]],
+    logarithms: &'a [[Lanes; 2]],
+    memory: &'a Memory,
+}
+
+impl<S: Simd, const D: usize> Law<S, D, D> for RelaxingConstants<'_> {
+    #[inline(always)]
+    fn flux(
+        &mut self,
+        part: Part<S>,
+        point: usize,
+        gradient: &Tensor<S, D, D>,
+        strained: impl FnOnce() -> Tensor<S, D, D>,
+    ) -> Tensor<S, D, D> {
+        let lost = match self.memory.follows_now() {
+            true => self.memory.lost(part, point, gradient),
+            false => self.memory.lost(part, point, &strained()),
+        };
+        let mut elastic = Anisotropic(self.change);
+        let mut stress = elastic.flux(part, point, gradient, || *gradient);
+        let [bulk, shear] = &self.logarithms[point];
+        let (bulk, shear) = (part.load(bulk) * lost.bulk, part.load(shear));
+        for i in 0..D {
+            for c in i..D {
+                let gone = shear * lost.deviator[i][c];
+                stress[i][c] = stress[i][c] - if i == c { gone + bulk } else { gone };
+                stress[c][i] = stress[i][c];
+            }
+        }
+        stress
     }
 }
 

@@ -12,8 +12,6 @@ use crate::mesh::step::{Law, Medium};
 pub enum Unsupported {
     /// This region has a table of constants, and the parameters are others.
     Constants(usize),
-    /// Derivatives by constants of a medium that attenuates.
-    LossyConstants,
     /// The mass of absorbing faces is that of row sums, and the damping in the forces is not.
     RowSums,
     /// Records are of a quantity other than displacement, velocity, acceleration and pressure.
@@ -27,9 +25,6 @@ impl fmt::Display for Unsupported {
                 f,
                 "region {region} has a table of constants, which has no derivative by speeds, impedances or Lame's constants"
             ),
-            Self::LossyConstants => {
-                f.write_str("the medium attenuates, and there are no derivatives by its constants")
-            }
             Self::RowSums => {
                 f.write_str("row sums of the damping of absorbing faces in the mass have no exact adjoint")
             }
@@ -60,10 +55,6 @@ pub fn unsupported<const D: usize>(
         Quantity::Pressure,
     ];
     let others = [
-        (
-            by_constants && setup.relaxations.is_some(),
-            Unsupported::LossyConstants,
-        ),
         (setup.lumping != Lumping::Matrix, Unsupported::RowSums),
         (!known.contains(&quantity), Unsupported::Quantity(quantity)),
     ];

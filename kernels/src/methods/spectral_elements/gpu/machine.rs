@@ -285,10 +285,10 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
         sums.resize(CONSTANTS, 0.0);
         // Voigt's indices that are met.
         let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
-        let pairs = (0..met.len()).flat_map(|i| (i..met.len()).map(move |j| (met[i], met[j])));
-        pairs
-            .zip(own)
-            .for_each(|((i, j), sum)| sums[2 + triangle(i, j)] = sum);
+        for (i, j) in (0..met.len()).flat_map(|i| (i..met.len()).map(move |j| (met[i], met[j]))) {
+            sums[2 + triangle(i, j)] = own.next().unwrap_or(0.0);
+        }
+        sums.extend(own);
     }
 
     fn face_sums(&self) -> &[[f64; 2]] {

@@ -42,7 +42,8 @@ impl Pairing {
         let strains = self.elements.dimension * (self.elements.dimension + 1) / 2;
         let of_slopes = match (self.elements.kind, self.constants, self.elements.loss) {
             (Kind::Fluid, ..) => 1,
-            (_, true, _) => strains * (strains + 1) / 2,
+            (_, true, None) => strains * (strains + 1) / 2,
+            (_, true, Some(_)) => strains * (strains + 1) / 2 + 2,
             (_, _, Some(_)) => 4,
             _ => 2,
         };

@@ -13,7 +13,8 @@
 #if LAW == 2
 #define PRODUCTS (FIRST + 1)
 #elif CONSTANTS
-#define PRODUCTS (FIRST + STRAINS * (STRAINS + 1) / 2)
+#define PAIRS (STRAINS * (STRAINS + 1) / 2)
+#define PRODUCTS (FIRST + PAIRS + (LOSS ? 2 : 0))
 #else
 #define PRODUCTS (FIRST + (LOSS ? 4 : 2))
 #endif
@@ -43,6 +44,20 @@ INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][N
         add_product(sums, FIRST + r * STRAINS - r * (r + 1) / 2 + s, r == s ? product : FMA(a[s], b[r], product));
     }
 }
+
+#if LOSS
+// With what memory variables take from the adjoint stress: the mean of it, and twice of its deviator.
+INLINE void multiply_losses(REAL one[COMPONENTS][NDIM], REAL bulk, const REAL lost[STRAINS], REAL *sums) {
+    REAL trace = 0, taken = 0;
+    UNROLL for (int i = 0; i < NDIM; i++) trace += one[i][i];
+    UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = i; k < NDIM; k++) {
+        const REAL pair = one[i][k] + one[k][i];
+        taken = FMA(i == k ? pair : pair + pair, lost[VOIGT(i, k)], taken);
+    }
+    add_product(sums, FIRST + PAIRS, trace * bulk);
+    add_product(sums, FIRST + PAIRS + 1, taken);
+}
+#endif
 #elif LAW < 2 && !LOSS
 INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL *sums) {
     REAL trace = 0, beside = 0, twice = 0;
@@ -106,7 +121,9 @@ KERNEL(products)(const struct Products a) {
     t.slopes = slopes;
     struct Relaxing relaxing;
     take_relaxing(&relaxing, &a.e, element, t.at);
+#if !CONSTANTS
     const REAL *law = law_of(&a.e, element, t.at);
+#endif
 #endif
     const int *points = a.e.points + element * POINTS + t.at;
     REAL *sums = a.sums + element * (PRODUCTS * POINTS) + t.at;
@@ -163,8 +180,13 @@ KERNEL(products)(const struct Products a) {
 #else
         const REAL bulk = relax_all(&relaxing, k, kept, back, lost);
 #endif
+#if CONSTANTS
+        multiply_slopes(slope, back, sums + k * SHEET);
+        multiply_losses(slope, bulk, lost, sums + k * SHEET);
+#else
         const REAL lambda = LAW_AT(LAW_OF_LEVEL(k), 0), mu = LAW_AT(LAW_OF_LEVEL(k), 1);
         multiply_slopes(slope, back, bulk, lost, lambda, mu, sums + k * SHEET);
+#endif
 #else
         multiply_slopes(slope, back, sums + k * SHEET);
 #endif

@@ -379,7 +379,7 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                     if loss.is_none() || kind != Kind::Fluid {
                         found.push(variant.source(&basis));
                         if kind != Kind::Table && (loss.is_some() || !varies) {
-                            let constants = stored && loss.is_none();
+                            let constants = stored != varies;
                             found.push(Pairing::new(variant, !stored, constants).source(&basis));
                         }
                         if degree == 4 {

@@ -146,7 +146,6 @@ fn refuse<const D: usize>(run: &Run<D>, parameters: Parameters) -> anyhow::Resul
     };
     let advice = match why {
         Unsupported::Constants(_) => "give wrt=ccc,rho",
-        Unsupported::LossyConstants => "give attenuation=n or, for isotropic rock, another wrt=",
         Unsupported::RowSums => "give lumping=matrix",
         Unsupported::Quantity(_) => "give data=velocity, displacement, acceleration or pressure",
     };

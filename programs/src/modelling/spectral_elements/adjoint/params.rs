@@ -23,7 +23,7 @@ regions, nodes on interfaces or outside of the mesh have the gradient zero: thei
 beside them. The last axis counts the parameters that wrt= names, in SI units: speeds, Lame's constants or \
 impedances (ip=rho*vp, is=rho*vs), each with the density while the other two do not change. wrt=ccc,rho: the planes of ccc= in the order of \
 their file, then the density; where the model is not on a grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the only choice for rock \
-that ccc= describes, and attenuation is refused with it. Absorbing sides and the sponge follow the speeds, for wrt=ccc,rho those of Voigt's means of a grid of \
+that ccc= describes; where that attenuates, its constants are unrelaxed. Absorbing sides and the sponge follow the speeds, for wrt=ccc,rho those of Voigt's means of a grid of \
 constants, and are held where there is none.
 
 The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. \
@@ -89,7 +89,7 @@ on= says where the perturbation is, and with adj=y the result, and wrt= of which
 vs=, den= or ccc=, from which elements take it as they take the model; on=regions: one value for each region, with n1 counting regions; on=grid: at the \
 nodes of a grid of its own (nqz=, oqz=, dqz= and so on). The last axis counts the parameters, in SI units. wrt=ccc,rho: the planes of ccc= in the \
 order of their file, then the density; where the model is not on a grid of constants, c11 c12 ... c66 (in 2-D on a grid c11 c13 c15 c33 c35 c55). It is the \
-only choice for rock that ccc= describes, and attenuation is refused with it. \
+only choice for rock that ccc= describes; where that attenuates, its constants are unrelaxed. \
 Absorbing sides and the sponge follow the speeds; where constants change they follow Voigt's means of a grid of constants, and are held where there is none.
 
 The data have the axes of the modelling program: receivers, components, times and, with several shots, a last axis of shots. With adj=n they \
