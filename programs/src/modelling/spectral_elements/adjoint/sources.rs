@@ -89,7 +89,7 @@ impl BySources {
 
     /// What is written of a shot: the parameters of all sources, then their histories. Whether single precision does not have some of it, too.
     pub fn of_shot<const D: usize>(&self, run: &Run<D>, gradients: &[SourceGradient<D>]) -> (Vec<f32>, bool) {
-        let (mut all, mut histories) = (Vec::new(), Vec::new());
+        let (mut all, mut histories, mut lost) = (Vec::new(), Vec::new(), false);
         for (gradient, source) in gradients.iter().zip(&run.sources) {
             let (mut by_samples, mut history) = (gradient.history.clone(), source.history.clone());
             if let Some(exact) = &run.timing.exact {
@@ -102,19 +102,26 @@ impl BySources {
                 .zip(&by_samples)
                 .map(|(slope, by)| -slope * by)
                 .sum();
-            all.extend(strength(&gradient.strength));
+            by_samples.resize(run.timing.steps, 0.0);
+            let by_strength = strength(&gradient.strength);
+            // Numbers of one unit.
+            let of_one_unit: [&[f64]; 4] = [&by_strength, &gradient.place, &[late], &by_samples];
+            lost |= of_one_unit.into_iter().any(is_lost);
+            all.extend(by_strength);
             // z is the first coordinate of files and the last of meshes.
             all.extend((0..D).map(|k| gradient.place[(k + D - 1) % D]));
             all.push(late);
-            by_samples.resize(run.timing.steps, 0.0);
             histories.extend(by_samples);
         }
         all.extend(histories);
-        let single =
-            |x: &f64| *x == 0.0 || (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x.abs());
-        let lost = !all.iter().all(single);
         (all.iter().map(|x| *x as f32).collect(), lost)
     }
+}
+
+/// Whether single precision does not have numbers of one unit: one of them is too large, or even the largest too small.
+fn is_lost(numbers: &[f64]) -> bool {
+    let largest = numbers.iter().map(|x| x.abs()).max_by(f64::total_cmp);
+    largest.is_some_and(|x| x != 0.0 && !(f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x))
 }
 
 impl SourceFiles {
@@ -189,7 +196,7 @@ fn slopes(history: &[f32], dt: f64) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::slopes;
+    use super::{is_lost, slopes};
 
     #[test]
     fn slopes_of_a_pulse_are_those_of_its_formula() {
@@ -202,5 +209,13 @@ mod tests {
             assert!((slope - truth).abs() < 5e-5, "{k}: {slope} {truth}");
         }
         assert!(slopes(&[0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], dt)[6].abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_tail_of_a_history_may_be_next_to_nothing() {
+        assert!(!is_lost(&[1e-14, 1e-60, 0.0]) && !is_lost(&[0.0; 3]));
+        for lost in [[1e-60, 0.0], [1.0, 1e39], [1.0, f64::NAN]] {
+            assert!(is_lost(&lost), "{lost:?}");
+        }
     }
 }
