@@ -304,7 +304,8 @@ fn taylor<const D: usize>(
         "{D}-D {case:?} {parameters:?}: {far:.2e} and {near:.2e} from differences, order {:.2}",
         (far / near).log2()
     );
-    assert!(largest([near]) < 2e-3 && near < 0.3 * far, "{near:e} {far:e}");
+    // A quarter, and 2e-5 of rounding.
+    assert!(largest([near]) < 2e-3 && near < 0.27 * far + 2e-5, "{near:e} {far:e}");
 }
 
 /// By the speeds and densities of the regions.

@@ -55,9 +55,9 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
                     (_, Parameters::Constants) => {
                         let impedances = impedances::<D>(setup.points.is_some(), medium);
                         of_constants(&impedances[0], strength, &sums, own);
-                        if let Some(taken) = sums.get(CONSTANTS..) {
+                        if let Some(&[of_bulk, of_shear]) = sums.get(CONSTANTS..) {
                             let means = LossMeans::of::<D>(setup, (&contents, local));
-                            means.add_transposed(taken, own);
+                            means.add_transposed([of_bulk, of_shear], own);
                         }
                         continue;
                     }

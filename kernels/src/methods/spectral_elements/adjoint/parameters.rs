@@ -149,7 +149,7 @@ impl LossMeans {
 
     /// Adds the derivatives by constants of what is taken, from those by both logarithms: the products of what memory variables take from each
     /// normal stress, and twice of what they take from the deviator.
-    pub(super) fn add_transposed(&self, taken: &[f64], own: &mut [f64]) {
+    pub(super) fn add_transposed(&self, taken: [f64; 2], own: &mut [f64]) {
         for (k, own) in own.iter_mut().enumerate().take(21) {
             *own += taken[0] * self.slopes[0][k] + 0.5 * taken[1] * self.slopes[1][k];
         }
