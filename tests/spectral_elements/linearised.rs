@@ -305,7 +305,10 @@ fn taylor<const D: usize>(
         (far / near).log2()
     );
     // A quarter, and 2e-5 of rounding.
-    assert!(largest([near]) < 2e-3 && near < 0.27 * far + 2e-5, "{near:e} {far:e}");
+    assert!(
+        largest([near]) < 2e-3 && near < 0.27 * far + 2e-5,
+        "{near:e} {far:e}"
+    );
 }
 
 /// By the speeds and densities of the regions.

@@ -9,6 +9,7 @@ mod divide;
 mod exact_time;
 mod fibre;
 mod finished;
+mod growth;
 #[cfg(feature = "velocity-stress")]
 mod linearised;
 #[cfg(feature = "velocity-stress")]

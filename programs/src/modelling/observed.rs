@@ -117,6 +117,12 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<D
         d > 0.0 && d.is_finite() && o.is_finite(),
         "{name} has o3={o} d3={d}: its third axis is time in s, and d3 is above 0"
     );
+    ensure!(
+        o >= run.begin - 0.5 * d.max(run.dt),
+        "{name} begins at {o} s and this run at {} s: if its times count from something else, as the middle of a wavelet or the origin of an earthquake, sfput o3= sets them to those of the run; otherwise sfwindow min3={} leaves out what was recorded before",
+        run.begin as f32,
+        run.begin as f32
+    );
     let (last, whole) = (o + (n as f64 - 1.0) * d, run.begin + run.steps as f64 * run.dt);
     ensure!(
         last <= whole + 1e-3 * run.dt,
@@ -166,7 +172,7 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
             format!(". shots= names the shots that the data hold, as in shots={example}")
         }
         None if found[0] == receivers && found[1] < components => format!(
-            ". The components are z, x and, in 3-D, y: those that were not recorded are added as zeros, as sfpad n2={components} adds them behind the vertical one; data=pressure has one component"
+            ". The components are z, x and, in 3-D, y: those that were not recorded are added as zeros, as sfpad n2={components} adds them behind the vertical one (where data are compared, weight= is then 0 for them, as sfmath output=1-x2 makes it of the data, or what is modelled there counts as misfit); data=pressure has one component"
         ),
         None => String::new(),
     };

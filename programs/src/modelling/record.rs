@@ -3,9 +3,10 @@
 use super::checkpoint::{Marks, Resumed};
 use super::divide::{Divide, ended, put_quantity};
 use super::exact_time::{CLOCK, Timing};
+use super::growth::Growth;
 use super::part::Part;
 use super::turn::Turn;
-use super::words::tell_all_zero;
+use super::words::{tell_all_zero, tell_growth};
 use super::world::World;
 use anyhow::{Context, bail};
 use kernels::grid::points::Snapshots;
@@ -350,6 +351,7 @@ pub struct Writer {
     outputs: Outputs,
     components: usize,
     silent: bool,
+    growth: Growth,
     /// What a state is to know of the files, where states are saved.
     marks: Option<Arc<Mutex<Marks>>>,
 }
@@ -381,6 +383,7 @@ impl Writer {
             outputs,
             components,
             silent,
+            growth: Growth::default(),
             marks,
         }
     }
@@ -451,6 +454,9 @@ impl Writer {
             if self.silent && !(records == 1 && job.int("jdata")? > 1) {
                 tell_all_zero(job);
             }
+            if let Some(factor) = self.growth.factor() {
+                tell_growth(job, factor);
+            }
         }
         Ok(())
     }
@@ -463,6 +469,7 @@ fn failed(error: rsf_io::Error) -> kernels::Error {
 impl Recorder<f32> for Writer {
     fn traces(&mut self, it: usize, traces: &[f32]) -> Result<(), kernels::Error> {
         self.silent &= traces.iter().all(|&x| x == 0.0);
+        self.growth.take(traces);
         let Some(data) = &mut self.outputs.data else {
             return Ok(());
         };

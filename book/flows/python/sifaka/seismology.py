@@ -313,7 +313,8 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
 
     Components are the last letters of the channels, N, E and Z as recorded, Z upwards. Programs with points of receivers model z (downwards),
     x and y, and refuse others: orient=seismology.EAST_NORTH makes these of Z, E and N, and orient=seismology.GRID of Z, 1 and 2 that
-    to_stream has written. Time 0 is `origin_time`, else the first sample.
+    to_stream has written. Time 0 is `origin_time`, a time or an event of ObsPy, as in the data of runs with such an event; without it time 0 is
+    the first sample.
     """
     kinds = {(trace.stats.npts, round(trace.stats.delta, 7), trace.stats.starttime.ns // 1000) for trace in stream}
     if len(kinds) != 1:
@@ -328,6 +329,8 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
         values[names.index(name), letters.index(trace.stats.channel[-1:])] = np.ma.filled(np.ma.asarray(trace.data).astype("f4"), np.nan)
     if np.isnan(values).any():
         raise ValueError("a station has not all components, or samples are missing: select() of ObsPy leaves out what is not whole")
+    if isinstance(origin_time, obspy.core.event.Event):
+        origin_time = (origin_time.preferred_origin() or origin_time.origins[0]).time
     zero = start if origin_time is None else obspy.UTCDateTime(origin_time)
     coords = {"t": ("t", (start - zero) + step * np.arange(count), {"units": "s"}), "component": letters, "station": ("r", names)}
     data = xarray.DataArray(values, coords, ("r", "component", "t"), attrs={"origin_time": str(zero)}).transpose("t", "component", "r")

@@ -33,7 +33,8 @@ is 4.25 elements. The sides must be flat and perpendicular to the axes; at the o
 is zero, and the stable step is a few percent smaller. The absorbing_cpml_file of specfem= is obeyed unless cpml= is given; \
 cpml=0 ignores it. With fcpml=, a dominant frequency, the layers have the weaker damping profile of SPECFEM3D. No source may \
 lie in a layer, and contacts of a fluid and a solid must be perpendicular to it. An anisotropic solid in which waves would \
-grow there (Becache et al. 2003) is refused; sponge= takes it. lumping=specfem adds the row sums of the damping to the \
+grow there (Becache et al. 2003) is refused; sponge= takes it. In layered rock guided waves can grow in the layers in long runs: a run of one \
+shot that ends with growing records says so, and sponge= or fcpml= takes them. lumping=specfem adds the row sums of the damping to the \
 mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \

@@ -5,7 +5,8 @@ use super::quality::{self, Fit};
 use super::tomography;
 use crate::meshing::RawMesh;
 use crate::modelling::exact_time::Timing;
-use anyhow::bail;
+use crate::modelling::model::{IN_PLACE, SHEARS};
+use anyhow::{bail, ensure};
 use kernels::mesh::step::{Law, Medium};
 use kernels::mesh::{Basis, Material, Mesh};
 use kernels::methods::spectral_elements::{
@@ -58,7 +59,13 @@ pub fn read<const D: usize>(
     if job.has_input("ccc") {
         let file = job.input("ccc")?;
         match grids::constants_on_a_grid(&file, regions) {
-            true => planes = Some(file),
+            true => {
+                ensure!(
+                    file.header().text(SHEARS).as_deref() != Some(IN_PLACE),
+                    "ccc= has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes, for sfvsfd2d-gpu and sfvsfd3d-gpu; make the model for meshes (sflayers or sfupscale with scheme=collocated)"
+                );
+                planes = Some(file);
+            }
             false => tables = Some(rows("ccc", file, 21, regions)?),
         }
     }

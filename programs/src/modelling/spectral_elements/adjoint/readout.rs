@@ -1,6 +1,7 @@
 //! The linear map from the records of the steps to data: it turns them to the axes of stations, corrects them to exact time and resamples them. Its transpose is here, too.
 
 use super::super::{Run, outputs};
+use crate::earth::times;
 use crate::modelling::components::{Modelled, same_kind};
 use crate::modelling::exact_time::Operator;
 use crate::modelling::observed::{self, DataTimes, Recorded, of_another_survey};
@@ -36,6 +37,8 @@ impl Readout {
     /// Data of another survey or of another quantity; times that do not fit the run.
     pub fn of_data<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Self> {
         check(run, data)?;
+        check_names(run, data)?;
+        check_origin(job, data)?;
         observed::tell_clock(job, data, run.timing.exact.is_some());
         Ok(Self {
             samples: samples(job, run, data)?,
@@ -79,6 +82,49 @@ impl Readout {
         }
         data
     }
+}
+
+/// Refuses data of other stations, or of the same ones in another order; data without names are taken.
+fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
+    let Some(names) = data
+        .header()
+        .text("stations")
+        .filter(|_| !run.stations.is_empty())
+    else {
+        return Ok(());
+    };
+    let found: Vec<&str> = names.split(',').collect();
+    if found == run.stations {
+        return Ok(());
+    }
+    let mut sorted = [found.clone(), run.stations.iter().map(String::as_str).collect()];
+    sorted.iter_mut().for_each(|names| names.sort_unstable());
+    let what = match sorted[0] == sorted[1] {
+        true => "the same ones in another order: give the lines of stations= the order of the data",
+        false => "others: name in stations= those that the data have",
+    };
+    bail!(
+        "{} has the stations {names}, and this run {}: {what}. If the header is wrong, sfput stations={} corrects it",
+        data.name(),
+        run.stations.join(","),
+        run.stations.join(",")
+    )
+}
+
+/// Refuses data whose times count from another origin than those of the run, where both say which.
+fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
+    let key = "origin_time";
+    let own = times(job)?.into_iter().find(|(name, _)| *name == key);
+    let (Some(found), Some((_, own))) = (data.header().text(key), own) else {
+        return Ok(());
+    };
+    if found.trim_end_matches(['Z', '0', '.']) == own.trim_end_matches(['Z', '0', '.']) {
+        return Ok(());
+    }
+    bail!(
+        "{} counts its times from {found} (origin_time), and this run from {own}: sfput o3= sets the time of its first sample after {own}, and origin_time={own} goes with that (in Python from_stream(stream, origin_time=\"{own}\") does both)",
+        data.name()
+    )
 }
 
 /// Refuses data of another survey.
