@@ -143,3 +143,74 @@ fn other_quantities_are_refused() {
         desk.ran(&format!("{line} data=displacement < data.rsf > out.rsf"));
     }
 }
+
+const EARTHQUAKE: &str = " PDE 2026  3  4  5  6  7.50 42.7 13.2 0.3 3.0 3.0 TEST
+event name:     test
+time shift:     0
+half duration:  0.1
+latorUTM:       1000
+longorUTM:      900
+depth:          0.8
+Mrr:       3.0e+20
+Mtt:      -1.0e+20
+Mpp:      -2.0e+20
+Mrt:       0.4e+20
+Mrp:       0.5e+20
+Mtp:       0.6e+20
+";
+
+/// Where data and run both say the names of stations, or when an earthquake was, they must be the same; data must not begin before the run.
+#[test]
+fn stations_and_clocks_are_compared() {
+    let desk = stations();
+    desk.put("CMT", EARTHQUAKE);
+    desk.ran("sfhexmesh surfaces=1500,0 layers=5 nx=6 ny=6 xmin=0 xmax=1900 ymin=0 ymax=2100 rho=2200 vp=3000 vs=1700 judge=n > mesh.rsf");
+    let shot = "mesh=mesh.rsf cmt=CMT stations=STATIONS nt=60 dt=0.01 device=cpu";
+    desk.ran(&format!("sfsem3d-gpu {shot} > data.rsf"));
+    desk.ran(&format!("sfsemgrad3d-gpu {shot} < data.rsf > out.rsf"));
+    let header = std::fs::read_to_string(desk.path("data.rsf")).expect("a header");
+    assert!(
+        header.contains("stations=\"XX.A,XX.B\"") && header.contains("origin_time="),
+        "{header}"
+    );
+    for (change, told) in [
+        (
+            "stations=XX.B,XX.A",
+            "has the stations XX.B,XX.A, and this run XX.A,XX.B: the same ones in another order",
+        ),
+        (
+            "stations=YY.A,XX.B",
+            "others: name in stations= those that the data have",
+        ),
+        (
+            "origin_time=2026-03-04T05:06:09.5",
+            "counts its times from 2026-03-04T05:06:09.5 (origin_time), and this run from 2026-03-04T05:06:07.5",
+        ),
+        ("o3=-5", "standard input begins at -5 s and this run at -"),
+    ] {
+        desk.ran(&format!("sfbasics put {change} < data.rsf > changed.rsf"));
+        let run = desk.sh(&format!("sfsemgrad3d-gpu {shot} < changed.rsf > out.rsf"));
+        assert!(run.code == 1 && run.err.contains(told), "{change}: {run:?}");
+    }
+    // What says nothing is taken.
+    desk.ran("sfbasics put stations= origin_time= < data.rsf > plain.rsf");
+    desk.ran(&format!("sfsemgrad3d-gpu {shot} < plain.rsf > out.rsf"));
+}
+
+/// Constants at the points of staggered stresses are no model of a mesh.
+#[test]
+fn meshes_refuse_staggered_shears() {
+    let desk = stations();
+    desk.ran("sfhexmesh surfaces=1500,0 layers=5 nx=6 xmin=0 xmax=1900 rho=2200 vp=3000 vs=1700 judge=n > plane.rsf");
+    desk.ran("sflayers horizons=700 rho=2000,2300 vp=2500,3000 vs=1300,1700 n1=17 n2=21 d1=100 d2=100 scheme=staggered den=rho.rsf > ccc.rsf");
+    desk.dataset("point.rsf", "n1=2 n2=1", &[900.0, 800.0]);
+    let line = "sfsem2d-gpu mesh=plane.rsf ccc=ccc.rsf den=rho.rsf sou=point.rsf rec=point.rsf nt=9 dt=0.004 m0=1e9 stf=ricker freq=2 device=cpu > out.rsf";
+    let run = desk.sh(line);
+    assert!(
+        run.code == 1
+            && run
+                .err
+                .contains("make the model for meshes (sflayers or sfupscale with scheme=collocated)"),
+        "{run:?}"
+    );
+}

@@ -3,15 +3,15 @@
 /// Windows of time whose largest records are kept.
 const WINDOWS: usize = 64;
 
-/// The windows at the end in which records must rise, and by what factor.
-const RISING: usize = WINDOWS / 4;
+/// The share of all windows in which records must rise until the end without a pause, and by what factor.
+const RISING: f32 = 0.25;
 const FACTOR: f32 = 30.0;
 
-/// The share of the rise, in logarithms, that either half of these windows must have: a wave that arrives rises less and less.
+/// The share of the rise, in logarithms, that either half of that time must have: a wave that arrives rises less and less.
 const EVEN: f32 = 0.35;
 
-/// By how much the waves before must have been above where the rise begins.
-const PASSED: f32 = 10.0;
+/// By how much waves before must have been above where the rise begins.
+const PASSED: f32 = 1.3;
 
 /// The largest magnitudes of the records so far.
 #[derive(Debug)]
@@ -62,15 +62,18 @@ impl Growth {
         // The last window may be short.
         let whole = self.largest.len() - usize::from(self.last < self.records);
         let all = self.largest.get(..whole).filter(|all| all.len() >= WINDOWS)?;
-        let begin = all.len() - RISING * all.len() / WINDOWS;
-        let rising = &all[begin..];
-        let passed = all[..begin].iter().copied().max_by(f32::total_cmp)?;
-        let factor = rising[rising.len() - 1] / rising[0];
-        let rises = rising.windows(2).all(|pair| pair[1] >= pair[0]);
-        let first_half = (rising[rising.len() / 2] / rising[0]).ln() / factor.ln();
-        let even = (EVEN..=1.0 - EVEN).contains(&first_half);
-        (rises && even && rising[0] > 0.0 && factor >= FACTOR && passed >= PASSED * rising[0])
-            .then_some(factor)
+        let rising = all.windows(2).rev().take_while(|pair| pair[1] >= pair[0]);
+        let begin = all.len() - 1 - rising.count();
+        let (before, rising) = all.split_at(begin);
+        let (first, last) = (rising[0], rising[rising.len() - 1]);
+        let passed = before.iter().copied().max_by(f32::total_cmp)?;
+        let factor = last / first;
+        let first_half = (rising[rising.len() / 2] / first).ln() / factor.ln();
+        let grows = rising.len() as f32 >= RISING * all.len() as f32
+            && (FACTOR..).contains(&factor)
+            && (EVEN..=1.0 - EVEN).contains(&first_half)
+            && passed >= PASSED * first;
+        grows.then_some(factor)
     }
 }
 
@@ -107,8 +110,10 @@ mod tests {
     fn what_grows_behind_waves_is_told() {
         for count in [100, 3000, 70_001] {
             let factor = found(count, |t| pulse(t, 0.1, 0.05) + 1e-9 * (30.0 * t).exp());
-            // e^(30/4).
-            assert!(factor.is_some_and(|x| (1e3..3e3).contains(&x)), "{factor:?}");
+            // The pulse has passed at 0.3: e^(30 * 0.7).
+            assert!(factor.is_some_and(|x| (1e7..1e10).contains(&x)), "{factor:?}");
+            let slow = found(count, |t| 1e-3 * pulse(t, 0.1, 0.03) + 1e-4 * (12.0 * t).exp());
+            assert!(slow.is_some_and(|x| x > 1e3), "{slow:?}");
         }
     }
 }

@@ -54,7 +54,7 @@ pub fn explain(error: anyhow::Error) -> anyhow::Error {
 /// Warns of records that grow by such a factor.
 pub fn tell_growth(job: &Job, factor: f32) {
     job.warn(&format!(
-        "the records grow by a factor of {factor:.0} over the last quarter of the run, behind waves that had passed: this is an instability. CPML does that in long runs of layered rock: absorb=sponge (on meshes sponge= in place of cpml=, or fcpml=) or a narrower frame (nb=) takes it away; without CPML take a smaller dt="
+        "the records grow by a factor of {factor:.0} until the end of the run, behind waves that had passed: this is an instability. CPML does that in long runs of layered rock: absorb=sponge (on meshes sponge= in place of cpml=, or fcpml=) or a narrower frame (nb=) takes it away; without CPML take a smaller dt="
     ));
 }
 
