@@ -122,12 +122,7 @@ const ROCK: [Rock; 2] = [Rock::Isotropic, Rock::Isotropic];
 fn recipes<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Parameters)> {
     let rock = Recipe { rocks: ROCK, ..plain };
     let lossy = Recipe { loses: true, ..rock };
-    let wet = Recipe {
-        rocks: WET,
-        quantity: Quantity::Pressure,
-        ..plain
-    };
-    vec![
+    let mut all = vec![
         (
             Recipe {
                 quantity: Quantity::Displacement,
@@ -189,6 +184,24 @@ fn recipes<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Parameters)> {
             },
             Parameters::Speeds,
         ),
+    ];
+    all.extend(bordered_or_wet(plain));
+    all
+}
+
+/// Those with perfectly matched layers or a fluid.
+fn bordered_or_wet<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Parameters)> {
+    let lossy = Recipe {
+        rocks: ROCK,
+        loses: true,
+        ..plain
+    };
+    let wet = Recipe {
+        rocks: WET,
+        quantity: Quantity::Pressure,
+        ..plain
+    };
+    vec![
         (
             Recipe {
                 matched: true,

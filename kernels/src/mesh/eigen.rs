@@ -12,18 +12,13 @@ use super::Basis;
 use super::contact::Matrix;
 use super::geometry::Element;
 use super::medium::{Law, Medium, VOIGT};
+use super::tridiagonal::Search;
 use crate::device::simd::{Lane, Real, WIDEST};
 
 /// Steps of Lanczos' method at most.
-const MOST_ROUNDS: usize = 80;
+pub(super) const MOST_ROUNDS: usize = 80;
 /// What is accepted as the residual, as a part of the eigenvalue.
 pub(super) const RESIDUAL: f64 = 2e-3;
-/// The residual is looked at after so many steps, and after each further `EVERY`: in fewer steps a value close to the
-/// largest one can seem to be it.
-const FIRST: usize = 24;
-const EVERY: usize = 8;
-/// What is left of a vector that has no new direction, as a part of the eigenvalue.
-const EXHAUSTED: f64 = 1e-12;
 
 /// An element by itself, of two dimensions or three.
 #[derive(Debug)]
@@ -440,79 +435,3 @@ fn line(point: usize, axis: usize, n: usize) -> (usize, usize, usize) {
     let at = point / stride % n;
     (point - at * stride, stride, at)
 }
-
-/// The tridiagonal matrices of a lot, and what is known of their eigenvalues.
-struct Search {
-    /// Diagonal and side of every lane; `side[k]` couples rows k-1 and k, its last entry goes beyond the matrix.
-    rows: Vec<[Vec<f64>; 2]>,
-    open: Vec<bool>,
-    values: [f64; WIDEST],
-}
-
-impl Search {
-    fn new(lanes: usize) -> Self {
-        Self {
-            rows: vec![[Vec::with_capacity(MOST_ROUNDS), vec![0.0]]; lanes],
-            open: vec![true; lanes],
-            values: [0.0; WIDEST],
-        }
-    }
-
-    /// Takes the rows of a step, and says whether all lanes have their value.
-    fn ends(&mut self, round: usize, alpha: &[f64], left: &[f64]) -> bool {
-        let looks = round == MOST_ROUNDS || (round >= FIRST && (round - FIRST).is_multiple_of(EVERY));
-        for lane in 0..self.open.len() {
-            if !self.open[lane] {
-                continue;
-            }
-            let [diagonal, side] = &mut self.rows[lane];
-            diagonal.push(alpha[lane]);
-            side.push(left[lane]);
-            if !looks && left[lane] > EXHAUSTED * diagonal[0] {
-                continue;
-            }
-            let (value, residual) = largest_of_tridiagonal(diagonal, side);
-            self.values[lane] = value + residual;
-            self.open[lane] = left[lane] > EXHAUSTED * value && residual > RESIDUAL * value;
-        }
-        !self.open.contains(&true)
-    }
-}
-
-/// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection, and the residual of its vector in Lanczos'
-/// method.
-fn largest_of_tridiagonal(diagonal: &[f64], side: &[f64]) -> (f64, f64) {
-    let n = diagonal.len();
-    let radius = |k: usize| if k + 1 < n { side[k] + side[k + 1] } else { side[k] };
-    let mut low = diagonal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut high = (0..n).map(|k| diagonal[k] + radius(k)).fold(low, f64::max);
-    // Sturm: no pivot of (x - T) is below zero exactly when x is above all eigenvalues.
-    let above = |x: f64| {
-        let mut pivot = 1.0;
-        (0..n).all(|k| {
-            let coupling = if k == 0 { 0.0 } else { side[k] * side[k] / pivot };
-            pivot = x - diagonal[k] - coupling;
-            pivot > 0.0
-        })
-    };
-    while high - low > CLOSE * high {
-        let middle = (low + high) / 2.0;
-        *(if above(middle) { &mut high } else { &mut low }) = middle;
-    }
-    // The vector by its recurrence from the first row on, where it is stable for the largest eigenvalue.
-    let mut vector = vec![0.0; n];
-    vector[0] = 1.0;
-    if n > 1 {
-        vector[1] = (high - diagonal[0]) / side[1].max(f64::MIN_POSITIVE);
-    }
-    for k in 1..n.saturating_sub(1) {
-        vector[k + 1] =
-            ((high - diagonal[k]) * vector[k] - side[k] * vector[k - 1]) / side[k + 1].max(f64::MIN_POSITIVE);
-    }
-    let size = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let last = vector[n - 1] / size;
-    (high, side[n] * if last.is_finite() { last.abs() } else { 1.0 })
-}
-
-/// Bisection ends where the ends are so close, as a part of them.
-const CLOSE: f64 = 1e-12;

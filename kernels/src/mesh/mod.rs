@@ -33,6 +33,7 @@ pub mod quality;
 mod search;
 mod shares;
 pub mod step;
+mod tridiagonal;
 
 pub use basis::Basis;
 pub use cell::Order;

@@ -6,6 +6,7 @@ use super::exact_time::{CLOCK, Timing};
 use super::growth::Growth;
 use super::part::Part;
 use super::turn::Turn;
+pub use super::words::steps_between;
 use super::words::{tell_all_zero, tell_growth};
 use super::world::World;
 use anyhow::{Context, bail};
@@ -57,21 +58,6 @@ pub fn window(
     }
     let every = steps_between(job, "jsnap", nt)?;
     Ok((Some(Snapshots { every, window: cells }), axes))
-}
-
-/// Steps from one record (`jdata`) or snapshot (`jsnap`) to the next of a run of `nt` steps, with a warning where only that of
-/// the first step is left.
-pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
-    let given = job.int_opt(key)?.map(usize::try_from).transpose()?;
-    let every = given.unwrap_or(nt.max(1));
-    if every >= nt && nt > 1 {
-        let what = if key == "jsnap" { "snapshot" } else { "record" };
-        job.warn(&match given {
-            Some(_) => format!("{key}={every} leaves the {what} of the first step alone: the run has {nt} steps; give a smaller {key}="),
-            None => format!("{key}= is not given, so the only {what} is that of the first step: the run has {nt} steps; give {key}=, the steps from one to the next"),
-        });
-    }
-    Ok(every)
 }
 
 /// Gives an axis of the snapshots the label and the unit that the `model` has there, else the label `name`.

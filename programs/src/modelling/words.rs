@@ -51,6 +51,21 @@ pub fn explain(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
+/// Steps from one record (`jdata`) or snapshot (`jsnap`) to the next of a run of `nt` steps, with a warning where only that of
+/// the first step is left.
+pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
+    let given = job.int_opt(key)?.map(usize::try_from).transpose()?;
+    let every = given.unwrap_or(nt.max(1));
+    if every >= nt && nt > 1 {
+        let what = if key == "jsnap" { "snapshot" } else { "record" };
+        job.warn(&match given {
+            Some(_) => format!("{key}={every} leaves the {what} of the first step alone: the run has {nt} steps; give a smaller {key}="),
+            None => format!("{key}= is not given, so the only {what} is that of the first step: the run has {nt} steps; give {key}=, the steps from one to the next"),
+        });
+    }
+    Ok(every)
+}
+
 /// Warns of records that grow by such a factor.
 pub fn tell_growth(job: &Job, factor: f32) {
     job.warn(&format!(

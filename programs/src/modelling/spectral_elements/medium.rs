@@ -46,6 +46,15 @@ pub struct Rocks<const D: usize> {
 /// The largest share of a modulus that one coarse-grained mechanism may take at its point.
 const MOST_COARSE: f64 = 0.15;
 
+/// Constants on a grid, whose shear stiffnesses must stand at the nodes, too.
+fn on_nodes(file: Input) -> anyhow::Result<Input> {
+    ensure!(
+        file.header().text(SHEARS).as_deref() != Some(IN_PLACE),
+        "ccc= has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes, for sfvsfd2d-gpu and sfvsfd3d-gpu; make the model for meshes (sflayers or sfupscale with scheme=collocated)"
+    );
+    Ok(file)
+}
+
 /// Reads what the mesh is filled with: its materials, ccc=, sls=, and models on grids; relaxation times are those of the clock of the
 /// steps.
 pub fn read<const D: usize>(
@@ -59,13 +68,7 @@ pub fn read<const D: usize>(
     if job.has_input("ccc") {
         let file = job.input("ccc")?;
         match grids::constants_on_a_grid(&file, regions) {
-            true => {
-                ensure!(
-                    file.header().text(SHEARS).as_deref() != Some(IN_PLACE),
-                    "ccc= has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes, for sfvsfd2d-gpu and sfvsfd3d-gpu; make the model for meshes (sflayers or sfupscale with scheme=collocated)"
-                );
-                planes = Some(file);
-            }
+            true => planes = Some(on_nodes(file)?),
             false => tables = Some(rows("ccc", file, 21, regions)?),
         }
     }

@@ -4,7 +4,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::super::assembly::{Block, Stiffness, triangle};
-use super::super::attenuation::{Lost, Memory};
+use super::super::attenuation::Memory;
 use super::super::element::{gradient, voigt};
 use super::super::lanes::{LANES, Lanes, Part, Register};
 use super::super::shape::{Layer, Row, Tables};
@@ -156,9 +156,6 @@ macro_rules! each_point {
     };
 }
 
-/// The place of a point in its element, its number, and the cofactors and one over the determinant there.
-type Where<'a, S, const D: usize> = ([usize; 3], usize, (&'a [[Register<S>; D]; D], Register<S>));
-
 /// Adds a product of a point.
 #[inline(always)]
 fn add<S: Simd>(part: Part<S>, to: &mut Lanes, x: Register<S>) {
@@ -297,23 +294,6 @@ fn pairs<S: Simd, const D: usize, const N: usize>(
     });
 }
 
-/// What memory variables took from the adjoint stress of a point.
-#[inline(always)]
-fn lost_of<S: Simd, const D: usize, const N: usize>(
-    (part, tables): (Part<S>, &Tables<N>),
-    (memory, room): (&Memory, &Room<D>),
-    (place, point, turn): Where<'_, S, D>,
-    back: &[[Register<S>; D]; D],
-) -> Lost<S, D> {
-    match memory.follows_now() {
-        true => memory.lost(part, point, back),
-        false => {
-            let followed = gradient::<S, D, D, N>(part, tables, &room.followed, place, turn);
-            memory.lost(part, point, &followed)
-        }
-    }
-}
-
 /// The products of strains with what memory variables took from the adjoint stress.
 #[inline(always)]
 fn taken<S: Simd, const D: usize, const N: usize>(
@@ -326,7 +306,11 @@ fn taken<S: Simd, const D: usize, const N: usize>(
     each_point!((part, tables), block, |place, point, turn| {
         let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
         let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
-        let lost = lost_of((part, tables), (memory, room), (place, point, turn), &other);
+        let followed = match memory.follows_now() {
+            true => other,
+            false => gradient::<S, D, D, N>(part, tables, &room.followed, place, turn),
+        };
+        let lost = memory.lost(part, point, &followed);
         let (mut trace, mut sum) = (part.zero(), part.zero());
         for i in 0..D {
             trace = trace + one[i][i];
@@ -359,7 +343,11 @@ fn relaxing<S: Simd, const D: usize, const N: usize>(
     each_point!((part, tables), block, |place, point, turn| {
         let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
         let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
-        let lost = lost_of((part, tables), (memory, room), (place, point, turn), &other);
+        let followed = match memory.follows_now() {
+            true => other,
+            false => gradient::<S, D, D, N>(part, tables, &room.followed, place, turn),
+        };
+        let lost = memory.lost(part, point, &followed);
         let [lambda, mu] = moduli[if moduli.len() == 1 { 0 } else { point }];
         let (lambda, twice_mu) = (part.load(&lambda), part.load(&mu) + part.load(&mu));
         let (of_bulk, of_shear) = (

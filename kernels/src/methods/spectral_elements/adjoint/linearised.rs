@@ -20,7 +20,7 @@ use super::super::scratch::Scratch;
 use super::super::shape::Tables;
 use super::super::sponge::Damping;
 use super::machine::Machine;
-use super::parameters::{LossChain, LossMeans, Parameters, impedances, means, media};
+use super::parameters::{LossChain, LossMeans, Parameters, dot, impedances, means, media};
 use super::scattering::{InSolid, inertia};
 use super::state::{Sources, State};
 use super::{Adjoint, Engine, Setup, Shot};
@@ -288,10 +288,6 @@ fn faces<const D: usize>(
         })
     };
     of.faces.iter().filter_map(of_face).collect()
-}
-
-fn dot(slopes: &[f64; 22], change: &[f64]) -> f64 {
-    slopes.iter().zip(change).map(|(slope, x)| slope * x).sum()
 }
 
 /// Whether an element is a fluid, and its block and lane.

@@ -213,6 +213,11 @@ fn over(slope: f64, of: f64) -> f64 {
     if of > 0.0 { slope / of } else { 0.0 }
 }
 
+/// The change that changes of constants and density make, by slopes of [`impedances`].
+pub(super) fn dot(slopes: &[f64; 22], change: &[f64]) -> f64 {
+    slopes.iter().zip(change).map(|(slope, x)| slope * x).sum()
+}
+
 /// P speed, S speed (m/s) and density (kg/m3) of a point of an element.
 pub(super) fn medium_of(contents: &Contents, point: usize) -> [f64; 3] {
     let [vp, vs] = contents.speeds(point);
