@@ -68,8 +68,8 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
     let Some(run) = with("12000000", "") else {
         return;
     };
-    assert_refused(
-        &desk,
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_says(
         &run,
         &[
             "GPU 0 Fake 0 (90) has not enough memory for a gradient of 10000 elements: beside the run 0.0",
@@ -96,10 +96,14 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
     assert_eq!(run.code, 0, "{run:?}");
     assert_says(&run, &["the first of 2 groups"]);
     let run = with("400000000", "gpu=0 groups=2");
-    assert_refused(
-        &desk,
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_says(
         &run,
-        &["groups=2", "run there one at a time", "leave out groups="],
+        &[
+            "groups= asks for 2 shots",
+            "run there one at a time",
+            "leave out groups=",
+        ],
     );
 }
 
@@ -115,7 +119,8 @@ fn linearised_runs_on_meshes_say_that_they_take_no_gpu() {
     let Some(refused) = run("device=gpu") else {
         return;
     };
-    assert_refused(&desk, &refused, &["adj=n runs on processors", "leave them out"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert_says(&refused, &["adj=n runs on processors", "leave them out"]);
     let taken = run("").expect("the fake was there a moment ago");
     assert_eq!(taken.code, 0, "{taken:?}");
     magnitude(desk.read("born.rsf"));

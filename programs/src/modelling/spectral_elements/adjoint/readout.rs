@@ -89,11 +89,8 @@ impl Readout {
 
 /// Refuses data of other stations, or of the same ones in another order; data without names are taken.
 fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
-    let Some(names) = data
-        .header()
-        .text("stations")
-        .filter(|_| !run.stations.is_empty())
-    else {
+    let names = data.header().text("stations");
+    let Some(names) = names.filter(|names| !names.is_empty() && !run.stations.is_empty()) else {
         return Ok(());
     };
     let found: Vec<&str> = names.split(',').collect();
@@ -118,7 +115,8 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
 fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
     let key = "origin_time";
     let own = times(job)?.into_iter().find(|(name, _)| *name == key);
-    let (Some(found), Some((_, own))) = (data.header().text(key), own) else {
+    let found = data.header().text(key).filter(|time| !time.is_empty());
+    let (Some(found), Some((_, own))) = (found, own) else {
         return Ok(());
     };
     if found.trim_end_matches(['Z', '0', '.']) == own.trim_end_matches(['Z', '0', '.']) {
