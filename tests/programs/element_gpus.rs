@@ -35,7 +35,7 @@ fn meshes_run_on_gpus_that_hold_them() {
         &desk,
         &run,
         &[
-            "GPU 0 Fake 0 (90) has not the memory for 10000 elements: 0.0",
+            "GPU 0 Fake 0 (90) has too little memory for 10000 elements: 0.0",
             "GB are needed, 0.00 GB are free",
             "device=cpu",
         ],
@@ -72,7 +72,7 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
     assert_says(
         &run,
         &[
-            "GPU 0 Fake 0 (90) has not enough memory for a gradient of 10000 elements: beside the run 0.0",
+            "GPU 0 Fake 0 (90) has too little memory for the adjoint wavefield and the sums of 10000 elements, beside the forward run: 0.0",
             "device=cpu runs in the memory of the host",
         ],
     );

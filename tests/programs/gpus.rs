@@ -221,7 +221,7 @@ fn memory_is_looked_at_before_it_is_taken() {
         &desk,
         &run,
         &[
-            "GPU 0 Fake 0 (90) has not the memory for this run: 0.1",
+            "GPU 0 Fake 0 (90) has too little memory for this run: 0.1",
             "GB are needed with isotropic kernels, 0.10 GB are free",
             "2 such GPUs hold it (ngpu=2)",
             "with its frame fits this one",
@@ -249,7 +249,7 @@ fn memory_is_looked_at_before_it_is_taken() {
     assert_eq!(run.code, 0, "{run:?}");
     assert_says(
         &run,
-        &["warning: GPU 0 Fake 0 (90) has not the memory", "time about"],
+        &["warning: GPU 0 Fake 0 (90) has too little memory", "time about"],
     );
 }
 
@@ -400,6 +400,6 @@ fn real_gpus_are_given_up_for_a_file_that_is_too_large() {
     assert_refused(
         &desk,
         &run,
-        &["has not the memory for this run", "such GPUs hold it"],
+        &["has too little memory for this run", "such GPUs hold it"],
     );
 }

@@ -89,7 +89,7 @@ fn a_group_without_memory_ends_the_survey() {
         return;
     };
     assert_eq!(run.code, 1, "{run:?}");
-    assert_says(&run, &["has not the memory for this run"]);
+    assert_says(&run, &["has too little memory for this run"]);
     let line = format!("{line} plan=y");
     let run = on(&desk, Driver::Fake, &[MEMORY], &line).expect("the fake was there a moment ago");
     assert_says(&run, &["there are 3, 2 at a time, which takes about "]);

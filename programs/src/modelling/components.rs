@@ -84,10 +84,12 @@ fn words(label: &str) -> Option<Vec<&str>> {
 
 /// `Z N E (Z is up)`
 fn told(components: &[&str]) -> String {
-    let sign = match components {
-        _ if components.contains(&"Z") => " (Z is up)",
-        _ if components.contains(&"z") => " (z is down)",
-        _ => "",
+    let sign = if components.contains(&"Z") {
+        " (Z is up)"
+    } else if components.contains(&"z") {
+        " (z is down)"
+    } else {
+        ""
     };
     components.join(" ") + sign
 }

@@ -281,6 +281,12 @@ impl Memory {
         self.laws.coarse.is_some() || self.laws.followed == Followed::OfNow
     }
 
+    /// What the variables follow: the gradient of now, or the one that the step before has predicted.
+    #[inline(always)]
+    pub(super) fn followed<T>(&self, now: T, predicted: impl FnOnce() -> T) -> T {
+        if self.follows_now() { now } else { predicted() }
+    }
+
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         let strengths = self.laws.strengths.as_ref();

@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use super::assembly::Block;
-use super::element::{Law, add_layer, gradient};
+use super::element::{Law, add_layer, gradient, keep_fluxes};
 use super::lanes::{Lanes, Part};
 use super::pml::Damped;
 use super::scratch::Scratch;
@@ -101,10 +101,11 @@ pub(super) fn transposed_forces<S: Simd, L: Law<S, D, C>, const D: usize, const 
     (law, damped): (&mut L, &mut Damped),
 ) {
     let (layers, points) = (if D == 3 { N } else { 1 }, N.pow(D as u32));
-    // The field as derivatives along each axis of space see it.
+    let axes = damped.axes;
+    // The field as derivatives across each layer see it.
     scratch.along.resize((D + 1) * points, [Lanes::ZERO; C]);
     for point in 0..points {
-        for axis in 0..D {
+        for axis in (0..D).filter(|axis| axes >> axis & 1 == 1) {
             for c in 0..C {
                 let value = part.load(&scratch.field[point][c]);
                 let value = damped.filter(part, (axis, point), (c, 1), value);
@@ -125,7 +126,7 @@ pub(super) fn transposed_forces<S: Simd, L: Law<S, D, C>, const D: usize, const 
                 let turn = (&cofactors, part.splat(1.0) / determinant);
                 let point = (k * N + j) * N + i;
                 let mut slopes = gradient::<S, D, C, N>(part, tables, &scratch.field, [i, j, k], turn);
-                for axis in (0..D).filter(|axis| damped.axes >> axis & 1 == 1) {
+                for axis in (0..D).filter(|axis| axes >> axis & 1 == 1) {
                     let filtered = &scratch.along[axis * points..][..points];
                     let own = gradient::<S, D, C, N>(part, tables, filtered, [i, j, k], turn);
                     (0..C).for_each(|c| slopes[c][axis] = own[c][axis]);
@@ -137,13 +138,7 @@ pub(super) fn transposed_forces<S: Simd, L: Law<S, D, C>, const D: usize, const 
                     }
                 }
                 let weight = part.splat(-(tables.weight[i] * tables.weight[j]) * across);
-                for (a, cofactors) in cofactors.iter().enumerate() {
-                    for (c, flux) in flux.iter().enumerate() {
-                        let mut sum = part.zero();
-                        (0..D).for_each(|d| sum = cofactors[d].mul_add(flux[d], sum));
-                        part.store(&mut scratch.flux[a][j * N + i][c], weight * sum);
-                    }
-                }
+                keep_fluxes(part, (&cofactors, weight), &flux, &mut scratch.flux, j * N + i);
             }
         }
         add_layer::<S, D, C, N>(part, tables, (&scratch.flux, &mut scratch.force), k);

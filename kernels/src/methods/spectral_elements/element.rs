@@ -226,16 +226,28 @@ pub(super) fn forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, c
                     || gradient::<S, D, C, N>(part, tables, &scratch.strained, at, turn),
                 );
                 let weight = part.splat(-(tables.weight[i] * tables.weight[j]) * across);
-                for (a, cofactors) in cofactors.iter().enumerate() {
-                    for (c, flux) in flux.iter().enumerate() {
-                        let mut sum = part.zero();
-                        (0..D).for_each(|d| sum = cofactors[d].mul_add(flux[d], sum));
-                        part.store(&mut scratch.flux[a][j * N + i][c], weight * sum);
-                    }
-                }
+                keep_fluxes(part, (&cofactors, weight), &flux, &mut scratch.flux, j * N + i);
             }
         }
         add_layer::<S, D, C, N>(part, tables, (&scratch.flux, &mut scratch.force), k);
+    }
+}
+
+/// Stores the weighted fluxes of a point of a layer along the axes of the cell, which [`add_layer`] turns into forces.
+#[inline(always)]
+pub(super) fn keep_fluxes<S: Simd, const D: usize, const C: usize>(
+    part: Part<S>,
+    (cofactors, weight): (&[[Register<S>; D]; D], Register<S>),
+    flux: &Tensor<S, D, C>,
+    out: &mut [Vec<[Lanes; C]>; 3],
+    at: usize,
+) {
+    for (out, cofactors) in out.iter_mut().zip(cofactors) {
+        for (c, flux) in flux.iter().enumerate() {
+            let mut sum = part.zero();
+            (0..D).for_each(|d| sum = cofactors[d].mul_add(flux[d], sum));
+            part.store(&mut out[at][c], weight * sum);
+        }
     }
 }
 
@@ -314,7 +326,7 @@ pub(super) fn add_layer<S: Simd, const D: usize, const C: usize, const N: usize>
 
 /// Numbers of a point, where there is one set for all points or one each.
 #[inline(always)]
-fn at<const C: usize>(all: &[[Lanes; C]], point: usize) -> &[Lanes; C] {
+pub(super) fn at<const C: usize>(all: &[[Lanes; C]], point: usize) -> &[Lanes; C] {
     if all.len() == 1 { &all[0] } else { &all[point] }
 }
 
@@ -411,11 +423,7 @@ impl<S: Simd, L: Law<S, D, D>, const D: usize> Law<S, D, D> for Relaxing<'_, L> 
             #[inline(always)]
             || *gradient,
         );
-        let followed = if self.1.follows_now() {
-            *gradient
-        } else {
-            strained()
-        };
+        let followed = self.1.followed(*gradient, strained);
         self.1.advance(part, point, &followed, &mut stress);
         stress
     }
@@ -440,11 +448,7 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Any<'_> {
             Stiffness::Fluid(_) => [[part.zero(); D]; D],
         };
         if let Some(memory) = &mut self.1 {
-            let followed = if memory.follows_now() {
-                *gradient
-            } else {
-                strained()
-            };
+            let followed = memory.followed(*gradient, strained);
             memory.advance(part, point, &followed, &mut stress);
         }
         stress

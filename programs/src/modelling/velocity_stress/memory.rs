@@ -90,7 +90,7 @@ pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result
             None => String::new(),
         };
         return Ok(Some(format!(
-            "{name} has not the memory for {}: {:.2} GB are needed, {:.2} GB are free; {more}device=cpu runs in the memory of the host",
+            "{name} has too little memory for {}: {:.2} GB are needed, {:.2} GB are free; {more}device=cpu runs in the memory of the host",
             if gpus.len() > 1 {
                 "its part of this run"
             } else {

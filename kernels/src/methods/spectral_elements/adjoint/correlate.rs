@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::super::assembly::{Block, Stiffness, triangle};
 use super::super::attenuation::Memory;
-use super::super::element::{gradient, voigt};
+use super::super::element::{at, gradient, voigt};
 use super::super::lanes::{LANES, Lanes, Part, Register};
 use super::super::shape::{Layer, Row, Tables};
 
@@ -306,10 +306,8 @@ fn taken<S: Simd, const D: usize, const N: usize>(
     each_point!((part, tables), block, |place, point, turn| {
         let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
         let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
-        let followed = match memory.follows_now() {
-            true => other,
-            false => gradient::<S, D, D, N>(part, tables, &room.followed, place, turn),
-        };
+        let predicted = || gradient::<S, D, D, N>(part, tables, &room.followed, place, turn);
+        let followed = memory.followed(other, predicted);
         let lost = memory.lost(part, point, &followed);
         let (mut trace, mut sum) = (part.zero(), part.zero());
         for i in 0..D {
@@ -343,13 +341,11 @@ fn relaxing<S: Simd, const D: usize, const N: usize>(
     each_point!((part, tables), block, |place, point, turn| {
         let one = gradient::<S, D, D, N>(part, tables, &room.forward, place, turn);
         let other = gradient::<S, D, D, N>(part, tables, &room.back, place, turn);
-        let followed = match memory.follows_now() {
-            true => other,
-            false => gradient::<S, D, D, N>(part, tables, &room.followed, place, turn),
-        };
+        let predicted = || gradient::<S, D, D, N>(part, tables, &room.followed, place, turn);
+        let followed = memory.followed(other, predicted);
         let lost = memory.lost(part, point, &followed);
-        let [lambda, mu] = moduli[if moduli.len() == 1 { 0 } else { point }];
-        let (lambda, twice_mu) = (part.load(&lambda), part.load(&mu) + part.load(&mu));
+        let [lambda, mu] = at(moduli, point);
+        let (lambda, twice_mu) = (part.load(lambda), part.load(mu) + part.load(mu));
         let (of_bulk, of_shear) = (
             part.splat(1.0) / third.mul_add(twice_mu, lambda),
             part.splat(1.0) / twice_mu,

@@ -4,7 +4,7 @@ use pulp::{Simd, WithSimd};
 
 use super::super::assembly::{Block, Stiffness};
 use super::super::attenuation::Memory;
-use super::super::element::{Anisotropic, Isotropic, Law, Tensor, forces, gather, scatter};
+use super::super::element::{Anisotropic, Isotropic, Law, Tensor, at, forces, gather, scatter};
 use super::super::lanes::{Lanes, Part, Register};
 use super::super::scratch::Scratch;
 use super::super::shape::Tables;
@@ -108,10 +108,8 @@ impl<S: Simd, const D: usize> Law<S, D, D> for RelaxingConstants<'_> {
         gradient: &Tensor<S, D, D>,
         strained: impl FnOnce() -> Tensor<S, D, D>,
     ) -> Tensor<S, D, D> {
-        let lost = match self.memory.follows_now() {
-            true => self.memory.lost(part, point, gradient),
-            false => self.memory.lost(part, point, &strained()),
-        };
+        let followed = self.memory.followed(*gradient, strained);
+        let lost = self.memory.lost(part, point, &followed);
         let mut elastic = Anisotropic(self.change);
         let mut stress = elastic.flux(part, point, gradient, || *gradient);
         let [bulk, shear] = &self.logarithms[point];
@@ -145,12 +143,10 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Relaxing<'_> {
         gradient: &Tensor<S, D, D>,
         strained: impl FnOnce() -> Tensor<S, D, D>,
     ) -> Tensor<S, D, D> {
-        let lost = match self.memory.follows_now() {
-            true => self.memory.lost(part, point, gradient),
-            false => self.memory.lost(part, point, &strained()),
-        };
-        let [lambda, mu] = self.moduli[if self.moduli.len() == 1 { 0 } else { point }];
-        let (lambda, twice_mu) = (part.load(&lambda), part.load(&mu) + part.load(&mu));
+        let followed = self.memory.followed(*gradient, strained);
+        let lost = self.memory.lost(part, point, &followed);
+        let [lambda, mu] = at(self.moduli, point);
+        let (lambda, twice_mu) = (part.load(lambda), part.load(mu) + part.load(mu));
         let [bulk, shear] = self.change[point];
         let (bulk, shear) = (part.load(&bulk), part.load(&shear));
         let third: Register<S> = part.splat(1.0 / 3.0);

@@ -2,7 +2,7 @@
 
 use super::DevicePart;
 use super::field::{FieldMemory, Fields};
-use super::part::FluidPart;
+use super::part::{self, FluidPart};
 use super::products::{ProductMemory, Recorded};
 use super::sources::SourceMemory;
 use super::variant;
@@ -298,7 +298,7 @@ fn transposed<const D: usize, A: Accelerator>(
     field.variants.iter().map(kernel).collect()
 }
 
-/// Refuses an adjoint whose second wavefield and sums the device has not the memory for.
+/// Refuses an adjoint for whose second wavefield and sums the device has too little memory.
 fn fits<const D: usize, A: Accelerator>(
     a: &A,
     part: &DevicePart<D, A>,
@@ -307,17 +307,7 @@ fn fits<const D: usize, A: Accelerator>(
     let sums = |field| ProductMemory::bytes_of(field, kinds, part.per_element);
     let of_fluid = part.fluid.as_ref().map_or(0, |fluid| sums(&fluid.field));
     let needed = Wavefield::bytes_of(part) + sums(&part.solid) + of_fluid;
-    let free = a.free_bytes()?;
-    if needed <= free {
-        return Ok(());
-    }
-    let device = a.properties();
-    Err(Error::setup(format!(
-        "GPU {} {} ({}) has not enough memory for a gradient of {elements} elements: beside the run {:.2} GB are needed, {:.2} GB are free; run on the processors, or make the mesh smaller",
-        device.number,
-        device.name,
-        device.architecture,
-        needed as f64 / 1e9,
-        free as f64 / 1e9
-    )))
+    let what = format!("the adjoint wavefield and the sums of {elements} elements, beside the forward run");
+    let way = "run on the processors, or make the mesh smaller";
+    part::fits(a, needed, (&what, way))
 }

@@ -21,7 +21,7 @@ pub struct Pairing {
 impl Pairing {
     /// For the elements of a launch outside of perfectly matched layers.
     pub fn new(elements: Variant, soaked: bool, constants: bool) -> Self {
-        // What is not met would be compiled once more.
+        // Elements that differ in nothing that the sums need have one kernel.
         let elements = Variant {
             kind: match elements.kind {
                 Kind::Fluid => Kind::Fluid,

@@ -173,7 +173,10 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         fits(
             &*a,
             own + Records::<A>::bytes_of(&recording, setup),
-            share.elements.len(),
+            (
+                &format!("{} elements", share.elements.len()),
+                "take more GPUs, or run on the processors, which takes memory of the host",
+            ),
         )?;
         let kernels = Kernels::load(&*a, setup)?;
         let three = |bytes: usize| -> Result<[A::Memory; 3], Error> {
@@ -439,15 +442,15 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
     }
 }
 
-/// Refuses a subdomain that the device has not the memory for.
-fn fits<A: Accelerator>(a: &A, needed: usize, elements: usize) -> Result<(), Error> {
+/// Refuses what needs more memory (bytes) than is free on the device; `way` says what else can be done.
+pub(super) fn fits<A: Accelerator>(a: &A, needed: usize, (what, way): (&str, &str)) -> Result<(), Error> {
     let free = a.free_bytes()?;
     if needed <= free {
         return Ok(());
     }
     let device = a.properties();
     Err(Error::setup(format!(
-        "GPU {} {} ({}) has not the memory for {elements} elements: {:.2} GB are needed, {:.2} GB are free; take more GPUs, or run on the processors, which takes memory of the host",
+        "GPU {} {} ({}) has too little memory for {what}: {:.2} GB are needed, {:.2} GB are free; {way}",
         device.number,
         device.name,
         device.architecture,

@@ -1,0 +1,90 @@
+"""The module sifaka with other libraries: operators of SciPy and PyLops, and the page of the book from top to bottom."""
+import contextlib
+import io
+import os
+import re
+import sys
+import unittest
+import warnings
+
+from support import FLOWS, PACKAGES, TOP, Scratch, needs_packages
+
+sys.path.insert(1, PACKAGES)
+sys.path.append(os.path.join(FLOWS, "python"))
+try:
+    import numpy as np
+    import scipy.sparse.linalg
+    import xarray
+
+    import sifaka
+except ImportError:
+    sifaka = None
+
+
+@needs_packages(sifaka)
+class Operators(Scratch):
+    def test_scipy(self):
+        line = sifaka.run("spike", n1=6)
+        sums, values = sifaka.linop("causint", line), np.arange(1.0, 7.0)
+        self.assertIsInstance(sums, scipy.sparse.linalg.LinearOperator)
+        np.testing.assert_array_equal(sums @ values, np.cumsum(values))
+        np.testing.assert_array_equal(sums.H @ values, np.cumsum(values[::-1])[::-1])
+        # Products are of single precision: 2e-5 was measured.
+        solved = scipy.sparse.linalg.lsqr(sums, sums @ values, iter_lim=30)[0]
+        np.testing.assert_allclose(solved, values, rtol=1e-4)
+        self.assertEqual(sums.to_model(values).dims, line.dims)
+        with self.assertRaisesRegex(ValueError, "sfmath has no adj="):
+            sifaka.linop("math", line)
+
+    def test_pylops(self):
+        import pylops
+
+        vp = sifaka.grid(3000, x=(0, 10, 31), z=(0, 10, 21))
+        words = dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200, sou=sifaka.points(x=150, z=50), rec=sifaka.points(x=[100, 200], z=20))
+        words.update(nt=60, dt=0.001, stf="ricker", freq=25, m0=1e12, device="cpu", nb=8)
+        # Changes of vp, vs and density, on the axis after those of the grid.
+        change = xarray.concat([0 * vp] * 3, "component")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sifaka.ProgramWarning)
+            born = sifaka.linop("sfvsborn2d-gpu", change, **words)
+            operator = pylops.aslinearoperator(born)
+            # Products are rounded to single precision: 6e-7 was measured at most, with three seeds.
+            np.random.seed(0)
+            self.assertTrue(pylops.utils.dottest(operator, *operator.shape, rtol=5e-6))
+            data = operator @ np.ones(operator.shape[1])
+        self.assertEqual(born.to_data(data).dims[-1], "r")
+        self.assertGreater(np.abs(data).max(), 0)
+
+
+@needs_packages(sifaka)
+class Page(Scratch):
+    def test_its_code_runs_from_top_to_bottom(self):
+        import matplotlib
+
+        matplotlib.use("Agg")
+        with open(os.path.join(TOP, "book", "user", "18-python", "README.md"), encoding="utf-8") as text:
+            # What follows needs files of seismology: tests/flows/seismology_test.py.
+            page = text.read().split("## Earthquakes")[0]
+        blocks = re.findall(r"^```\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(blocks), 5)
+        before, told, names = os.getcwd(), io.StringIO(), {}
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.folder)
+        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore", sifaka.ProgramWarning)
+            os.environ["DATAPATH"] = self.folder + os.sep
+            self.addCleanup(os.environ.pop, "DATAPATH")
+            for block in blocks:
+                exec(compile(block, "18-python", "exec"), names)
+        self.assertIn("sfvsfd2d-gpu: time step 1 s is unstable", told.getvalue())
+        # Least squares has made the misfit smaller: solution[3] is its norm.
+        self.assertLess(names["solution"][3], float(np.linalg.norm(0.01 * names["data"])))
+        self.assertEqual(names["found"]["wfl"].dims, ("t", "component", "x", "z"))
+        back = xarray.load_dataarray("data.nc")
+        # RSF files do not hold the places of receivers: rec= has given them back.
+        xarray.testing.assert_allclose(back, names["data"], rtol=1e-8)
+        self.assertEqual((back.t.attrs["units"], back.attrs["units"], back.attrs["title"]), ("s", "m/s", "A shot"))
+
+
+if __name__ == "__main__":
+    unittest.main()
