@@ -11,7 +11,7 @@ use kernels::mesh::Order;
 use kernels::methods::spectral_elements::adjoint::machine::Machine;
 use kernels::methods::spectral_elements::adjoint::{Adjoint, Change, Gradient, Parameters, SourceGradient};
 use kernels::methods::spectral_elements::gpu::{self, OnDevice};
-use kernels::methods::spectral_elements::{Followed, Grain, Lattice, Quantity, Strength};
+use kernels::methods::spectral_elements::{Followed, Grain, Lattice, Profile, Quantity, Strength};
 use kernels::time_loop::reversal::CheckpointSchedule;
 use std::sync::Arc;
 
@@ -204,7 +204,7 @@ fn bordered_or_wet<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Paramete
     vec![
         (
             Recipe {
-                matched: true,
+                matched: Some(Profile::Strong),
                 rocks: DRY,
                 ..plain
             },
@@ -212,13 +212,19 @@ fn bordered_or_wet<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Paramete
         ),
         (
             Recipe {
-                matched: true,
+                matched: Some(Profile::Strong),
                 grain: Grain::Coarse,
                 ..lossy
             },
             Parameters::Speeds,
         ),
-        (Recipe { matched: true, ..wet }, Parameters::Speeds),
+        (
+            Recipe {
+                matched: Some(Profile::Strong),
+                ..wet
+            },
+            Parameters::Speeds,
+        ),
         (wet, Parameters::Speeds),
         (
             Recipe {

@@ -5,14 +5,22 @@ use crate::elements::{DRY, WET, close, goes_on, same_bits};
 use crate::runs::Machines;
 use kernels::device::accelerator::Accelerator;
 use kernels::mesh::Order;
-use kernels::methods::spectral_elements::{Followed, Grain};
+use kernels::methods::spectral_elements::{Followed, Grain, Profile};
 
 pub fn matched_layers_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
-    for (rocks, loses, varies, order) in [
-        (DRY, false, false, Order::Linear),
-        (WET, true, false, Order::Quadratic),
-        ([Rock::Fluid, Rock::Fluid], false, true, Order::Linear),
-        (DRY, true, true, Order::Linear),
+    let specfem = Profile::Specfem { frequency: 8.0 };
+    for (rocks, loses, varies, (order, profile)) in [
+        (DRY, false, false, (Order::Linear, Profile::Strong)),
+        (WET, true, false, (Order::Quadratic, Profile::Strong)),
+        (
+            [Rock::Fluid, Rock::Fluid],
+            false,
+            true,
+            (Order::Linear, Profile::Strong),
+        ),
+        (DRY, true, true, (Order::Linear, Profile::Strong)),
+        (WET, true, false, (Order::Linear, specfem)),
+        (DRY, true, true, (Order::Linear, specfem)),
     ] {
         let plane = Recipe {
             rocks,
@@ -20,7 +28,7 @@ pub fn matched_layers_agree_with_the_processor<A: Accelerator>(machines: &Machin
             varies,
             order,
             followed: Followed::OfNow,
-            matched: true,
+            matched: Some(profile),
             steps: 90,
             ..Recipe::plain([8, 6])
         };
@@ -32,7 +40,7 @@ pub fn matched_layers_agree_with_the_processor<A: Accelerator>(machines: &Machin
             loses,
             varies,
             order,
-            matched: true,
+            matched: Some(profile),
             ..Recipe::plain([5, 4, 4])
         };
         close(machines, volume);
@@ -41,13 +49,13 @@ pub fn matched_layers_agree_with_the_processor<A: Accelerator>(machines: &Machin
         rocks: WET,
         loses: true,
         grain: Grain::Coarse,
-        matched: true,
+        matched: Some(Profile::Strong),
         ..Recipe::plain([5, 4, 4])
     };
     goes_on(machines, &World::new(volume));
     same_bits(machines, &World::new(volume));
     for degree in [2, 3, 5, 8] {
-        let (matched, steps) = (true, 24);
+        let (matched, steps) = (Some(Profile::Strong), 24);
         close(
             machines,
             Recipe {

@@ -4,6 +4,7 @@ mod lddrk;
 mod maps;
 mod places;
 mod rays;
+mod regular;
 mod seismograms;
 mod specfem;
 mod still;

@@ -191,3 +191,34 @@ fn quality_factors_that_are_not_constant_are_told() {
         );
     }
 }
+
+/// Steps that are a thousandth too long: the records of both shots grow behind the waves, and are still numbers at the end.
+#[test]
+fn shots_whose_records_grow_are_named() {
+    let desk = Desk::new();
+    for (name, value) in [("vp", 1500.0), ("vs", 800.0), ("den", 2000.0)] {
+        desk.dataset(&format!("{name}.rsf"), "n1=60 n2=60 d1=10 d2=10", &[value; 3600]);
+    }
+    desk.dataset("sous.rsf", "n1=2 n2=1 n3=2", &[100.0, 120.0, 150.0, 170.0]);
+    desk.dataset(
+        "rec.rsf",
+        "n1=2 n2=3",
+        &[200.0, 200.0, 250.0, 250.0, 300.0, 300.0],
+    );
+    let line = "sfvsfd2d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sous.rsf rec=rec.rsf nt=800 cfl=warn stf=ricker freq=8 m0=1e9 nb=8 jcheck=800 device=cpu";
+    for (words, told) in [
+        (
+            "dt=0.004044",
+            Some("the records of 2 shots (1, 2) grow by a factor of "),
+        ),
+        ("dt=0.004044 shots=2", Some("the records grow by a factor of ")),
+        ("dt=0.0039", None),
+    ] {
+        let run = desk.ran(&format!("{line} {words} > data.rsf"));
+        assert_eq!(
+            run.err.contains(told.unwrap_or("this is an instability")),
+            told.is_some(),
+            "{words}: {run:?}"
+        );
+    }
+}

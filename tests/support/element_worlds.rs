@@ -5,8 +5,8 @@
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{
-    Attenuation, Followed, Grain, Loss, Lumping, Pml, PointMedia, PointMedium, Quantity, Relaxation, Setup,
-    Shot, Source, Sponge, Strength,
+    Attenuation, Followed, Grain, Loss, Lumping, Pml, PointMedia, PointMedium, Profile, Quantity, Relaxation,
+    Setup, Shot, Source, Sponge, Strength,
 };
 
 /// What fills a layer.
@@ -93,7 +93,7 @@ pub struct Recipe<const D: usize> {
     /// A sponge along the absorbing sides.
     pub soaks: bool,
     /// Perfectly matched layers along them, in a box that is not bent.
-    pub matched: bool,
+    pub matched: Option<Profile>,
     pub lumping: Lumping,
     pub quantity: Quantity,
     pub steps: usize,
@@ -112,7 +112,7 @@ impl<const D: usize> Recipe<D> {
             followed: Followed::Predicted,
             varies: false,
             soaks: false,
-            matched: false,
+            matched: None,
             lumping: Lumping::Matrix,
             quantity: Quantity::Velocity,
             steps: 40,
@@ -217,9 +217,10 @@ fn ricker(dt: f64, nt: usize) -> Vec<f32> {
 
 impl<const D: usize> World<D> {
     pub fn new(recipe: Recipe<D>) -> Self {
-        let mesh = bent(recipe.counts, recipe.order, recipe.matched);
+        let mesh = bent(recipe.counts, recipe.order, recipe.matched.is_some());
         let basis = Basis::new(recipe.degree).expect("a degree of 2 to 8");
-        let both = [(0, false), (1, true)].map(|(k, lower)| medium(recipe.rocks[k], lower, !recipe.matched));
+        let both = [(0, false), (1, true)]
+            .map(|(k, lower)| medium(recipe.rocks[k], lower, recipe.matched.is_none()));
         let media: Vec<Medium> = both.iter().map(|m| m.0.clone()).collect();
         let bound = steps(&mesh, &basis, &media)
             .into_iter()
@@ -277,9 +278,10 @@ impl<const D: usize> World<D> {
             followed: recipe.followed,
             lumping: recipe.lumping,
             speeds: both.iter().map(|m| m.1).collect(),
-            pml: recipe
-                .matched
-                .then(|| Pml::along_sides(&mesh, 95.0).expect("flat sides")),
+            pml: recipe.matched.map(|profile| Pml {
+                profile,
+                ..Pml::along_sides(&mesh, 95.0).expect("flat sides")
+            }),
             sponge: recipe.soaks.then_some(Sponge {
                 thickness: 170.0,
                 left: 0.05,

@@ -1,4 +1,4 @@
-//! A box between surfaces, cut into elements.
+//! A box between surfaces, cut into elements, with perfectly matched layers around it where they are asked for.
 
 use anyhow::{Result, bail};
 use kernels::mesh::Order;
@@ -17,8 +17,20 @@ const LONGEST: f64 = 1000.0;
 /// # Errors
 /// Parameters that do not fit together, surfaces that cross or end too early, more elements than can be counted.
 pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
-    let shape = Shape::of(job)?;
+    let mut shape = Shape::of(job)?;
     shape.refuse_needles()?;
+    let absorb = cut::absorbing(job)?;
+    let doubling: Vec<usize> = job.ints("doubling")?.into_iter().map(|n| n as usize).collect();
+    let thickness = job.double("cpml")?;
+    if thickness > 0.0 {
+        if !doubling.is_empty() {
+            bail!(
+                "cpml= and doubling= are given together, and elements that double are slanted, which perfectly matched layers do not take: leave out doubling=, or take sponge= of the modelling programs in place of cpml="
+            );
+        }
+        shape.add_frame(thickness, &absorb)?;
+    }
+    shape.rows = rows(&shape.layers, &doubling, shape.top)?;
     let total = shape.rows.iter().map(Row::elements).sum();
     let total = countable("the box", total)?;
     let ndim = if shape.top[1] == 0 { 2 } else { 3 };
@@ -29,14 +41,23 @@ pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
         rows: &shape.rows,
         top: shape.top,
         order: shape.order,
-        absorb: &cut::absorbing(job)?,
+        absorb: &absorb,
         mirrored: false,
     };
-    let mesh = match ndim {
+    let mut mesh = match ndim {
         2 => plan.cut(|place, layer| shape.coordinates::<2>(place, layer)),
         _ => plan.cut(|place, layer| shape.coordinates::<3>(place, layer)),
-    };
-    mesh.map(Some)
+    }?;
+    if thickness > 0.0 {
+        shape.mark_frame(&mut mesh)?;
+        job.say(&format!(
+            "{} of {} elements lie in perfectly matched layers: {}",
+            mesh.layers.len(),
+            mesh.len(),
+            shape.frame.shown()
+        ));
+    }
+    Ok(Some(mesh))
 }
 
 /// Everything that is known of a box before it is cut.
@@ -50,6 +71,33 @@ struct Shape {
     /// First and last coordinate along x and y.
     spans: [[f64; 2]; 2],
     order: Order,
+    frame: Frame,
+}
+
+/// Perfectly matched layers around a box.
+#[derive(Default)]
+struct Frame {
+    /// First and last coordinate of the box itself along x and y.
+    inner: [[f64; 2]; 2],
+    /// Side, elements and thickness (m) of every layer.
+    sides: Vec<(usize, usize, f64)>,
+}
+
+impl Frame {
+    /// The elements across a layer at a side, 0 without one.
+    fn elements(&self, side: usize) -> usize {
+        let own = self.sides.iter().find(|(own, ..)| *own == side);
+        own.map_or(0, |(_, elements, _)| *elements)
+    }
+
+    /// Its layers as a user reads them.
+    fn shown(&self) -> String {
+        let side = |(side, elements, thickness): &(usize, usize, f64)| {
+            format!("{elements} ({thickness} m) at {}", cut::SIDES[*side])
+        };
+        let all: Vec<String> = self.sides.iter().map(side).collect();
+        all.join(", ")
+    }
 }
 
 impl Shape {
@@ -72,8 +120,6 @@ impl Shape {
         if top[0] == 0 {
             bail!("nx= is missing: the elements along x at the top of the box");
         }
-        let doubling: Vec<usize> = job.ints("doubling")?.into_iter().map(|n| n as usize).collect();
-        let rows = rows(&layers, &doubling, top)?;
         let span = |axis: usize, low: &str, high: &str| -> Result<[f64; 2]> {
             let maps = surfaces.iter().find_map(|s| s.span(axis));
             let end = |word: &str, k: usize| -> Result<f64> {
@@ -101,10 +147,14 @@ impl Shape {
         ];
         Ok(Self {
             surfaces,
-            rows,
+            rows: Vec::new(),
             layers,
             top,
             spans,
+            frame: Frame {
+                inner: spans,
+                sides: Vec::new(),
+            },
             order: if job.flag("curved")? {
                 Order::Quadratic
             } else {
@@ -146,6 +196,95 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
         );
     }
 
+    /// Adds layers at least this thick (m) outside of sides that absorb, of elements as large as those of the box beside them.
+    ///
+    /// # Errors
+    /// No such side, and a bottom or a top that absorbs and is not flat.
+    fn add_frame(&mut self, thickness: f64, absorb: &[usize]) -> Result<()> {
+        let count = |length: f64| (thickness / length - 1e-6).ceil().max(1.0) as usize;
+        for (axis, [low, high]) in self.frame.inner.into_iter().enumerate() {
+            if self.top[axis] == 0 {
+                continue;
+            }
+            let width = (high - low) / self.top[axis] as f64;
+            let (more, thick) = (count(width), count(width) as f64 * width);
+            for end in (0..2).filter(|end| absorb.contains(&(2 * axis + end))) {
+                self.spans[axis][end] += [-thick, thick][end];
+                self.top[axis] = self.top[axis].saturating_add(more);
+                self.frame.sides.push((2 * axis + end, more, thick));
+            }
+        }
+        let middle = self.frame.inner.map(|[low, high]| 0.5 * (low + high));
+        for side in [cut::BOTTOM, cut::TOP]
+            .into_iter()
+            .filter(|side| absorb.contains(side))
+        {
+            let is_top = side == cut::TOP;
+            let (edge, next) = match (is_top, self.surfaces.len()) {
+                (true, n) => (n - 1, n - 2),
+                (false, _) => (0, 1),
+            };
+            if !self.surfaces[edge].is_flat() {
+                bail!(
+                    "the {} of the box absorbs and is a map that is not flat, and cpml= adds layers to flat sides alone: give a number in surfaces=, take {} out of absorb=, or take sponge= of the modelling programs in place of cpml=",
+                    cut::SIDES[side],
+                    cut::SIDES[side]
+                );
+            }
+            let [z, beside] = [edge, next].map(|k| self.surfaces[k].at(middle));
+            let (z, layer) = (z?, edge.min(self.layers.len() - 1));
+            let height = (z - beside?) / self.layers[layer] as f64;
+            let more = count(height.abs());
+            let beyond = Surface::Flat(z + height * more as f64);
+            let at = if is_top { self.surfaces.len() } else { 0 };
+            self.surfaces.insert(at, beyond);
+            self.layers.insert(at.min(self.layers.len()), more);
+            self.frame.sides.push((side, more, height.abs() * more as f64));
+        }
+        if self.frame.sides.is_empty() {
+            bail!(
+                "cpml= adds layers outside of sides that absorb, and absorb= has none: leave out cpml=, or name sides in absorb="
+            );
+        }
+        Ok(())
+    }
+
+    /// Gives elements of the layers below and above the regions that they go on with, and lists all elements of layers with their axes.
+    fn mark_frame(&self, mesh: &mut RawMesh) -> Result<()> {
+        let [below, above] = [cut::BOTTOM, cut::TOP].map(|side| usize::from(self.frame.elements(side) > 0));
+        let last = (self.layers.len() - 1 - below - above) as i32;
+        let count = mesh.len();
+        for element in 0..count {
+            let nodes = &mesh.elements[element * mesh.per_element..][..mesh.per_element];
+            let middle = |axis: usize| {
+                let own = nodes
+                    .iter()
+                    .map(|node| mesh.nodes[*node as usize * mesh.ndim + axis]);
+                own.sum::<f64>() / mesh.per_element as f64
+            };
+            let outside = |axis: usize| {
+                let [low, high] = self.frame.inner[axis];
+                !(low..=high).contains(&middle(axis))
+            };
+            let region = mesh.regions[element] - below as i32;
+            // Of x, y and z; SPECFEM3D counts x, y, z, xy, xz, yz, xyz.
+            let is_in = [
+                outside(0),
+                mesh.ndim == 3 && outside(1),
+                !(0..=last).contains(&region),
+            ];
+            let axes = (0..3)
+                .filter(|axis| is_in[*axis])
+                .map(|axis| 1 << axis)
+                .sum::<usize>();
+            mesh.regions[element] = region.clamp(0, last);
+            if axes > 0 {
+                mesh.layers.push([element as i32, [0, 1, 2, 4, 3, 5, 6, 7][axes]]);
+            }
+        }
+        Ok(())
+    }
+
     /// Coordinates of a place: x[, y], z.
     fn coordinates<const D: usize>(&self, place: Place, layer: usize) -> Result<[f64; D]> {
         let along = |axis: usize, at: i64| {
@@ -153,9 +292,12 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
             low + (high - low) * at as f64 / (UNIT * self.top[axis].max(1) as i64) as f64
         };
         let (x, y) = (along(0, place[0]), along(1, place[2]));
+        // In layers around the box maps go on with the values of their edges.
+        let inner = |axis: usize, x: f64| x.clamp(self.frame.inner[axis][0], self.frame.inner[axis][1]);
+        let within = [inner(0, x), inner(1, y)];
         let (low, high) = (
-            self.surfaces[layer].at([x, y])?,
-            self.surfaces[layer + 1].at([x, y])?,
+            self.surfaces[layer].at(within)?,
+            self.surfaces[layer + 1].at(within)?,
         );
         // z grows downwards.
         if low <= high {

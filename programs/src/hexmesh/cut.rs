@@ -10,10 +10,14 @@ use super::lattice::{self, Place, ROW, Row, UNIT};
 use crate::meshing::{RawMesh, stored};
 use rsf_io::memory::{self, gigabytes};
 
-const SIDES: [&str; 6] = ["xmin", "xmax", "ymin", "ymax", "bottom", "top"];
+/// The sides of a body as users name them.
+pub(super) const SIDES: [&str; 6] = ["xmin", "xmax", "ymin", "ymax", "bottom", "top"];
 
 /// The number of the bottom among the sides.
 pub(super) const BOTTOM: usize = 4;
+
+/// The number of the top among the sides.
+pub(super) const TOP: usize = 5;
 
 /// Sides that absorb, as numbers of `SIDES`.
 ///
@@ -141,7 +145,7 @@ impl Plan<'_> {
                         Some(side) if self.absorb.contains(&side) => {
                             mesh.absorbing.push([element, face as i32])
                         }
-                        Some(5) => mesh.free.push([element, face as i32]),
+                        Some(TOP) => mesh.free.push([element, face as i32]),
                         _ => {}
                     }
                 }

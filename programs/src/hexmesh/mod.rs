@@ -44,11 +44,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let names = if is_read { None } else { Some(Names::of(job)?) };
     let made = match way {
         "gmsh" => Some(from_gmsh(job)?),
-        "specfem" => {
-            let raw = specfem::open(job)?;
-            specfem::warn_of_layers(job, &raw);
-            Some(raw)
-        }
+        "specfem" => Some(specfem::open(job)?),
         "surfaces" => boxes::make(job)?,
         "sphere" => sphere::make(job)?,
         _ => Some(stored::read(job)?),
@@ -81,13 +77,16 @@ const OF_WAYS: [(&[&str], &[&str]); 7] = [
         &["layers", "nx", "ny", "doubling", "absorb"],
         &["surfaces", "sphere"],
     ),
-    (&["xmin", "xmax", "ymin", "ymax", "curved"], &["surfaces"]),
+    (&["xmin", "xmax", "ymin", "ymax", "curved", "cpml"], &["surfaces"]),
     (
         &["model", "lat", "lon", "turn", "width", "bottom", "skip", "q"],
         &["sphere"],
     ),
     (&["up"], &["gmsh"]),
-    (&["nodes", "regions", "materials", "free"], &["mesh", "elements"]),
+    (
+        &["nodes", "regions", "materials", "free", "pml"],
+        &["mesh", "elements"],
+    ),
     (&["absorbing"], &["mesh", "elements", "specfem"]),
     (&["base"], &["surfaces", "sphere", "gmsh", "specfem"]),
 ];

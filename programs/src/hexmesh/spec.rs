@@ -16,6 +16,7 @@ const PARAMS: &[Param] = &[
     Param::float("ymax").default_text("the maps").doc("last y of the box"),
     Param::bool("curved").default("n").doc("elements of 27 nodes (in 2-D 9) that are curved with the maps, instead of 8 (4)"),
     Param::string("absorb").default("xmin,xmax,ymin,ymax,bottom").doc("absorbing sides of the box or chunk: any of xmin, xmax, ymin, ymax, bottom, top, or none"),
+    Param::float("cpml").default("0").range(">= 0", Some(0.0), None).doc("thickness of perfectly matched layers (CPML) that are added outside of the absorbing sides of the box, m, rounded up to whole elements; 0: none"),
     Param::bool("sphere").default("n").doc("a chunk of the Earth instead of a box"),
     Param::string("model").default("prem").doc("model of the Earth: prem, prem-ti (transversely isotropic) or a text file with rows radius rho vp vs [qkappa qmu [vph vsh eta]]"),
     Param::float("lat").default("0").range("-90 to 90", Some(-90.0), Some(90.0)).doc("geocentric latitude of the chunk's centre, degrees"),
@@ -35,6 +36,7 @@ const PARAMS: &[Param] = &[
     Param::input("materials").doc("materials of that mesh, one for every region, n1=6: rho, vp, vs, Qkappa, Qmu, and 1 if the constants are in a table"),
     Param::input("absorbing").doc("absorbing faces of that mesh, int, n1=2: element and local face; none: no face of it or of specfem= absorbs"),
     Param::input("free").doc("faces of that mesh on the free surface"),
+    Param::input("pml").doc("elements of that mesh in perfectly matched layers, int, n1=2: element and axes"),
     Param::floats("rho").doc("density, kg/m3: one number, or one for every region"),
     Param::floats("vp").doc("P velocity of the regions, m/s"),
     Param::floats("vs").doc("S velocity of the regions, m/s; 0 in a fluid"),
@@ -61,7 +63,8 @@ The axes are x, y, z in metres, with z downwards. Elements, nodes, regions and f
 
 Output: the elements as integers, n1 nodes of an element in the order of Gmsh, n2 elements. The header names the other \
 files, which are written beside it: nodes= (float, n1=3), regions= (int), materials= (float, n1=6: rho, vp, vs, Qkappa, Qmu, \
-and 1 if the constants are in a table), absorbing= and free= (int, n1=2: element and local face). Their names begin with that of \
+and 1 if the constants are in a table), absorbing= and free= (int, n1=2: element and local face), and pml= where elements lie in perfectly matched layers (int, n1=2: element and the \
+axes that the layer absorbs across: 1 x, 2 y, 3 z, 4 x and y, 5 x and z, 6 y and z, 7 all). Their names begin with that of \
 the output, so that basin.rsf has basin-nodes.rsf and so on, or with base=; files of another mesh are not overwritten. The local faces are w-, \
 v-, u-, u+, v+, w+, and in 2-D v-, u+, v+, u-. Jacobians are positive in these axes.
 
@@ -70,6 +73,11 @@ linearly, and surfaces may not cross. Region k is layer k, counted from the bott
 2 (in 3-D the two lowest rows, one for each axis) into a transition with twice as many elements above as below; no node \
 hangs on a face or edge. nx= and ny= must be divisible by 2 to the power of one more than the number of doublings. The top \
 is free.
+
+cpml= adds perfectly matched layers outside of the absorbing sides of a box, which the modelling programs then use by themselves: \
+the box from xmin= to xmax= stays as it is, elements as large as its own are added around it until they are as thick as cpml=, and maps go \
+on with the values of their edges. Three elements are enough (see cpml= of sfsem3d-gpu). Regions keep their numbers. The bottom must be flat \
+where it absorbs, and cpml= does not go together with doubling=, whose elements are slanted.
 
 sphere=y makes a chunk of the cubed sphere, with equal angles along two great circles (90 degrees give a sixth of the globe) \
 and elements of 27 nodes. The axes are geocentric: x through 0 N 0 E, y through 0 N 90 E, z through the north pole. Rows of \
@@ -90,9 +98,8 @@ are ignored.
 
 specfem=: the folder holds mesh_file, nodes_coords_file, materials_file, nummaterial_velocity_file, \
 free_or_absorbing_surface_file_zmax and absorbing_surface_file_xmin, _xmax, _ymin, _ymax, _bottom. z is changed to point \
-downwards. Rows of nummaterial_velocity_file that no element has are left out. The mesh that is written does not keep \
-absorbing_cpml_file; a warning names the thickness for cpml= of sfsem3d-gpu, which itself obeys that file. absorbing=none leaves the absorbing \
-faces out.
+downwards. Rows of nummaterial_velocity_file that no element has are left out. Layers of absorbing_cpml_file become those of the mesh (pml=). \
+absorbing=none leaves the absorbing faces and these layers out.
 
 A mesh that is already in RSF files (mesh=, or elements= and nodes=) is only checked; the output is then the histograms: n1 \
 bins, n2 measures, with the ranges in label2. Values outside a range count in the last bin.

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use rsf_io::{Header, Job};
 
 /// Words that name the files of a mesh.
-pub const WORDS: [&str; 5] = ["nodes", "regions", "materials", "absorbing", "free"];
+pub const WORDS: [&str; 6] = ["nodes", "regions", "materials", "absorbing", "free", "pml"];
 
 /// So many bytes of a file are looked at for the header of a mesh.
 const LONGEST_HEADER: u64 = 1 << 20;

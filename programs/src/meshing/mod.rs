@@ -44,7 +44,7 @@ pub struct RawMesh {
     pub free: Vec<[i32; 2]>,
     /// Names of the regions, empty where the file has none.
     pub names: Vec<String>,
-    /// Elements of a layer of CPML, and along which axes it absorbs (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz).
+    /// Elements of a layer of CPML, and across which axes it absorbs (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz), as SPECFEM3D counts them.
     pub layers: Vec<[i32; 2]>,
     /// Models on grids that fill regions instead of their materials, one or none each; empty where the file has none.
     pub tomography: Vec<Option<Arc<Tomography>>>,

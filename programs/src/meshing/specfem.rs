@@ -57,40 +57,6 @@ pub fn open(job: &Job) -> Result<RawMesh> {
     Ok(mesh)
 }
 
-/// Warns that a mesh in RSF files does not keep the layers of CPML of the folder, and names the parameter that makes them again.
-pub fn warn_of_layers(job: &Job, mesh: &RawMesh) {
-    if mesh.layers.is_empty() {
-        return;
-    }
-    let thick = thickness(mesh).map_or(String::new(), |thick| {
-        format!("; cpml={thick} of sfsem3d-gpu makes them again along the sides that absorb")
-    });
-    job.warn(&format!(
-        "{LAYERS} makes CPML of {} elements, which the mesh in RSF files does not keep{thick}",
-        mesh.layers.len()
-    ));
-}
-
-/// The thickness of the thickest layer of CPML, m; none if all elements lie in layers.
-fn thickness(mesh: &RawMesh) -> Option<f64> {
-    let mut in_layer = vec![false; mesh.len()];
-    mesh.layers.iter().for_each(|[e, _]| in_layer[*e as usize] = true);
-    let reach = |c: usize, all: bool| {
-        let chosen = (0..mesh.len()).filter(|e| all || !in_layer[*e]);
-        let nodes = chosen.flat_map(|e| &mesh.elements[e * mesh.per_element..(e + 1) * mesh.per_element]);
-        let ends = [f64::INFINITY, f64::NEG_INFINITY];
-        nodes
-            .map(|n| mesh.nodes[3 * *n as usize + c])
-            .fold(ends, |[low, high], x| [low.min(x), high.max(x)])
-    };
-    let layer = |c: usize| {
-        let (all, inner) = (reach(c, true), reach(c, false));
-        (inner[0] - all[0]).max(all[1] - inner[1])
-    };
-    let thick = (0..3).map(layer).reduce(f64::max)?;
-    thick.is_finite().then_some(thick)
-}
-
 /// Reads the folder. Without files of faces no face is absorbing or free.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! `nodes=` float n1=3 (x, y, z; in 2-D 2: x, z), `elements=` int n1=8, 27, 4 or 9, `regions=` int, `materials=` float n1=6
 //! (rho, vp, vs, Q_kappa, Q_mu, 1 where a table of constants holds), `absorbing=` and `free=` int n1=2 (element, local
-//! face). Coordinates of nodes count from `nodes_origin` of their header, which has double precision, where that has one. A mesh under one
+//! face), `pml=` int n1=2 (element, axes: [`RawMesh::layers`]). Coordinates of nodes count from `nodes_origin` of their header, which has double precision, where that has one. A mesh under one
 //! name is its elements, in whose header the same words name the other files; `radius` there is that of
 //! the surface of a globe, whose axes are geocentric.
 
@@ -25,7 +25,7 @@ struct Files<'a> {
 impl Files<'_> {
     /// The dataset that a word names on the command line, else in the header of the mesh.
     fn open(&mut self, word: &str) -> Result<Option<Input>> {
-        if word == "absorbing" && absorbs_nowhere(self.job)? {
+        if ["absorbing", "pml"].contains(&word) && absorbs_nowhere(self.job)? {
             return Ok(None);
         }
         if self.job.given(word) {
@@ -75,6 +75,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     let materials = files.open("materials")?;
     let absorbing = files.open("absorbing")?;
     let free = files.open("free")?;
+    let layers = files.open("pml")?;
     let elements = match (files.open("elements")?, files.whole.take()) {
         (Some(elements), _) => elements,
         (None, Some((whole, _))) => whole,
@@ -110,6 +111,7 @@ different meshes. sfhexmesh names the files beside a mesh after it, or as base= 
         Some(input) => ints(input)?,
         None => vec![0; elements.len() / per_element.max(1)],
     };
+    let count = regions.len();
     Ok(RawMesh {
         ndim,
         nodes: coordinates(nodes)?,
@@ -120,7 +122,7 @@ different meshes. sfhexmesh names the files beside a mesh after it, or as base= 
         absorbing: absorbing.map_or(Ok(Vec::new()), pairs)?,
         free: free.map_or(Ok(Vec::new()), pairs)?,
         names: Vec::new(),
-        layers: Vec::new(),
+        layers: layers.map_or(Ok(Vec::new()), |input| of_layers(input, count, ndim))?,
         tomography: Vec::new(),
         radius: radius.and_then(|word| word.parse().ok()),
     })
@@ -205,6 +207,30 @@ fn origin(mesh: &RawMesh) -> Option<Vec<f64>> {
 fn pairs(input: Input) -> Result<Vec<[i32; 2]>> {
     let values = table(input, &[2])?;
     Ok(values.chunks_exact(2).map(|p| [p[0], p[1]]).collect())
+}
+
+/// Elements in layers and their axes, of a mesh of so many elements.
+fn of_layers(input: Input, count: usize, ndim: usize) -> Result<Vec<[i32; 2]>> {
+    let (name, layers) = (input.name(), pairs(input)?);
+    let axes: &[i32] = if ndim == 2 {
+        &[1, 3, 5]
+    } else {
+        &[1, 2, 3, 4, 5, 6, 7]
+    };
+    let strange = |[element, code]: &&[i32; 2]| {
+        usize::try_from(*element).map_or(true, |element| element >= count) || !axes.contains(code)
+    };
+    if let Some([element, code]) = layers.iter().find(strange) {
+        bail!(
+            "{name} has element {element} with axes {code}: elements are numbered from 0 to {}, and axes are {}",
+            count.saturating_sub(1),
+            match ndim {
+                2 => "1 (x), 3 (z) or 5 (both)",
+                _ => "1 (x), 2 (y), 3 (z), 4 (x, y), 5 (x, z), 6 (y, z) or 7 (all)",
+            }
+        );
+    }
+    Ok(layers)
 }
 
 /// Rows of materials: rho, vp, vs, Q_kappa, Q_mu, flag.
@@ -323,14 +349,13 @@ pub fn write(job: &mut Job, names: &Names, mesh: &RawMesh) -> Result<()> {
         )?;
         put("materials");
     }
-    for (word, list) in [("absorbing", &mesh.absorbing), ("free", &mesh.free)] {
+    for (word, list, label) in [
+        ("absorbing", &mesh.absorbing, "element face"),
+        ("free", &mesh.free, "element face"),
+        ("pml", &mesh.layers, "element axes"),
+    ] {
         if !list.is_empty() {
-            save(
-                job,
-                names,
-                (word, 2, "element face"),
-                Numbers::Whole(list.as_flattened()),
-            )?;
+            save(job, names, (word, 2, label), Numbers::Whole(list.as_flattened()))?;
             put(word);
         }
     }

@@ -57,6 +57,13 @@ impl Growth {
         self.last = 1;
     }
 
+    /// By what factor the records of a whole run rise, if they do.
+    pub fn of<'a>(records: impl Iterator<Item = &'a [f32]>) -> Option<f32> {
+        let mut growth = Self::default();
+        records.for_each(|record| growth.take(record));
+        growth.factor()
+    }
+
     /// By what factor the records rise until the end, behind waves that have passed, if they do.
     pub fn factor(&self) -> Option<f32> {
         // The last window may be short.

@@ -441,7 +441,7 @@ impl Writer {
                 tell_all_zero(job);
             }
             if let Some(factor) = self.growth.factor() {
-                tell_growth(job, factor);
+                tell_growth(job, factor, None);
             }
         }
         Ok(())

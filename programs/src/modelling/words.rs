@@ -1,7 +1,7 @@
 //! Words of the command line for what the engine advises: the engine knows no parameter, its errors speak of what can be
 //! done, and a program adds how its users say it. Also what is said of data that are all zero.
 
-use rsf_io::Job;
+use rsf_io::{Job, format_g};
 
 /// What the engine's errors advise or name, and the word of the command line for it.
 const WORDS: [(&str, &str); 18] = [
@@ -66,10 +66,12 @@ pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
     Ok(every)
 }
 
-/// Warns of records that grow by such a factor.
-pub fn tell_growth(job: &Job, factor: f32) {
+/// Warns of records, of these shots of a survey, that grow by such a factor.
+pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
+    let of = shots.map_or(String::new(), |shots| format!(" of {shots}"));
     job.warn(&format!(
-        "the records grow by a factor of {factor:.0} until the end of the run, behind waves that had passed: this is an instability. CPML does that in long runs of layered rock: absorb=sponge (on meshes sponge= in place of cpml=, or fcpml=) or a narrower frame (nb=) takes it away; without CPML take a smaller dt="
+        "the records{of} grow by a factor of {} until the end of the run, behind waves that had passed: this is an instability. CPML does that in long runs of layered rock: absorb=sponge (on meshes sponge= in place of cpml=, or fcpml=) or a narrower frame (nb=) takes it away; without CPML take a smaller dt=",
+        format_g(factor.into(), 2)
     ));
 }
 

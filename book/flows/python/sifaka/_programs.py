@@ -22,7 +22,7 @@ from ._arrays import dataset, one, with_places
 from ._messages import HERE, in_python, warn
 
 # Inputs of whole numbers; all other parameters that name datasets are real ones.
-WHOLE = frozenset(("absorbing", "elements", "free", "head", "known", "mask", "mesh", "regions", "tfile"))
+WHOLE = frozenset(("absorbing", "elements", "free", "head", "known", "mask", "mesh", "pml", "regions", "tfile"))
 # Models of the programs on grids.
 MODEL = frozenset(("vp", "vs", "den", "ccc", "qp", "qs"))
 # Single precision holds all whole numbers up to this one.

@@ -174,7 +174,10 @@ pub(super) fn memories<const D: usize>(
                 None => setup.moduli_of_region(region),
                 Some(_) => [1.0; 2],
             };
-            (&regions[region], moduli)
+            match setup.is_lossless(*e as usize) {
+                true => (regions[region].lossless(), moduli),
+                false => (regions[region], moduli),
+            }
         };
         let lanes: Vec<_> = block.elements.iter().map(lane).collect();
         let strengths = setup

@@ -66,6 +66,15 @@ impl Relaxation {
         self
     }
 
+    /// The same unrelaxed moduli, which keep their energy.
+    pub(super) fn lossless(&self) -> Self {
+        Self {
+            tau_shear: self.tau_stress,
+            tau_bulk: self.tau_stress,
+            ..*self
+        }
+    }
+
     /// The largest share of the unrelaxed modulus, of shear or of compression, that a mechanism of [`Grain::Coarse`] takes at its point:
     /// near one, waves of low frequency would find nothing left there.
     pub fn coarse_share<const D: usize>(&self, basis: &Basis) -> f64 {
@@ -219,7 +228,7 @@ impl Memory {
     /// and the strengths of points; the mechanisms of points that have one each.
     pub(super) fn new<const D: usize>(
         points: usize,
-        lanes: &[(&Relaxation, [f64; 2])],
+        lanes: &[(Relaxation, [f64; 2])],
         (strengths, coarse): (Option<Vec<[Lanes; 2]>>, Option<Coarse>),
         (dt, followed): (f64, Followed),
     ) -> Self {

@@ -298,6 +298,17 @@ impl<const D: usize> Setup<'_, D> {
         self.pml.map_or(0, axes)
     }
 
+    /// Whether elements in layers keep the energy that their regions lose, as in those of SPECFEM3D.
+    fn has_lossless_layers(&self) -> bool {
+        let specfem = |pml: &Pml<D>| matches!(pml.profile, Profile::Specfem { .. });
+        self.relaxations.is_some() && self.pml.is_some_and(specfem)
+    }
+
+    /// Whether an element keeps the energy that its region loses.
+    fn is_lossless(&self, element: usize) -> bool {
+        self.has_lossless_layers() && self.damped_axes(element) != 0
+    }
+
     /// [`Pml::kind`] of an element; 0 without layers.
     fn layer_kind(&self, element: usize) -> u8 {
         let kind = |pml: &Pml<D>| pml.kind(&self.mesh.coordinates(element));

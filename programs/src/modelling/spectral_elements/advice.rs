@@ -30,7 +30,7 @@ fn idle(job: &Job, models: bool) -> anyhow::Result<()> {
     if job.given("specfem") {
         idle::tell(
             job,
-            &["nodes", "regions", "free"],
+            &["nodes", "regions", "free", "pml"],
             "with specfem=, whose folder says it",
         );
     }

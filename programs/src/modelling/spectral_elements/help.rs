@@ -30,8 +30,8 @@ send back 0.8 %, 3 % and 9 %; the sides alone send back 11 %. The stable step st
 mesh along the absorbing sides, up to that depth, into perfectly matched layers instead (CPML; Kuzuoglu and Mittra 1996). \
 Three elements reflect less than a thousandth of P and S waves from 0 to 80 degrees if the S wavelength at the peak frequency \
 is 4.25 elements. The sides must be flat and perpendicular to the axes; at the outer ends displacement (in fluids pressure) \
-is zero, and the stable step is a few percent smaller. The absorbing_cpml_file of specfem= is obeyed unless cpml= is given; \
-cpml=0 ignores it. With fcpml=, a dominant frequency, the layers have the weaker damping profile of SPECFEM3D. No source may \
+is zero, and the stable step is a few percent smaller. The layers of the mesh (of cpml= of sfhexmesh, or the absorbing_cpml_file of specfem=) are obeyed unless cpml= is given; \
+cpml=0 ignores them. With fcpml=, which is f0_FOR_PML of SPECFEM3D, the layers are as its: with a weaker damping profile, and rock does not attenuate in them. No source may \
 lie in a layer, and contacts of a fluid and a solid must be perpendicular to it. An anisotropic solid in which waves would \
 grow there (Becache et al. 2003) is refused; sponge= takes it. In layered rock guided waves can grow in the layers in long runs: a run of one \
 shot that ends with growing records says so, and sponge= or fcpml= takes them. lumping=specfem adds the row sums of the damping to the \

@@ -10,7 +10,7 @@ use rsf_io::Job;
 
 use crate::meshing::RawMesh;
 
-/// The perfectly matched layers that cpml= asks for; without it those of a mesh folder. cpml=0 leaves these out as well.
+/// The perfectly matched layers that cpml= asks for; without it those of the mesh. cpml=0 leaves these out as well.
 pub(super) fn matched<const D: usize>(
     job: &Job,
     raw: &RawMesh,
@@ -21,7 +21,11 @@ pub(super) fn matched<const D: usize>(
         Some(_) => None,
         None if raw.layers.is_empty() => None,
         None => {
-            let axes = |code: i32| [0, 1, 2, 4, 3, 5, 6, 7][code.clamp(0, 7) as usize];
+            // Bits of x, y, z; in 2-D of x, z.
+            let axes = |code: i32| {
+                let bits = [0, 1, 2, 4, 3, 5, 6, 7][code.clamp(0, 7) as usize];
+                if D == 2 { bits & 1 | bits >> 1 & 2 } else { bits }
+            };
             let flags: Vec<(usize, u8)> = raw
                 .layers
                 .iter()
@@ -40,7 +44,7 @@ pub(super) fn matched<const D: usize>(
     });
     if pml.is_some() && job.double("sponge")? > 0.0 {
         bail!(
-            "a sponge and perfectly matched layers cannot be combined: give sponge= or cpml=, not both (cpml=0 leaves out the layers of a mesh folder)"
+            "a sponge and perfectly matched layers cannot be combined: give sponge= or cpml=, not both (cpml=0 leaves out the layers of the mesh)"
         );
     }
     Ok(pml)

@@ -4,12 +4,13 @@ use super::{Survey, taken_over};
 use crate::modelling::divide::Divide;
 use crate::modelling::exact_time::Timing;
 use crate::modelling::finished::Finished;
+use crate::modelling::growth::Growth;
 use crate::modelling::picks::Picks;
 use crate::modelling::plan::counted;
 use crate::modelling::shots::{Outcome, ShotResult};
 use crate::modelling::turn::Turn;
 use crate::modelling::words;
-use crate::modelling::words::tell_all_zero;
+use crate::modelling::words::{tell_all_zero, tell_growth};
 use anyhow::bail;
 use rsf_io::{Job, Output, Signal};
 
@@ -21,14 +22,17 @@ pub struct Ledger<'a> {
     shots: usize,
     /// Their numbers in the survey.
     picks: Picks,
-    /// Numbers of a shot.
+    /// Numbers of a shot, and of a record.
     numbers: usize,
+    record: usize,
     steps: usize,
     /// What the steps have done to the waves.
     timing: Timing,
     /// Shots that are written.
     written: usize,
     failed: Vec<String>,
+    /// Those whose records grow until the end, and by what factor.
+    growing: Vec<(String, f32)>,
     silent: bool,
     /// The signal that has ended the run.
     stopped: Option<Signal>,
@@ -55,10 +59,12 @@ impl<'a> Ledger<'a> {
             shots: shot.spreads().count(),
             picks: shot.spreads().picks.clone(),
             numbers: shot.records().iter().product(),
+            record: shot.records()[0].max(1),
             steps: shot.steps(),
             timing: *shot.timing(),
             written: 0,
             failed: Vec::new(),
+            growing: Vec::new(),
             stopped: None,
         }
     }
@@ -69,6 +75,9 @@ impl<'a> Ledger<'a> {
         match outcome {
             Outcome::Done(ShotResult { values, words, .. }) => {
                 self.silent &= values.iter().all(|&x| x == 0.0);
+                if let Some(factor) = Growth::of(values.chunks(self.record)) {
+                    self.growing.push((self.picks.number(number).to_string(), factor));
+                }
                 self.data.write(&values)?;
                 if self.job.flag("verb")? {
                     let seconds = words.first().map_or(0.0, |&bits| f64::from_bits(bits));
@@ -115,6 +124,16 @@ impl<'a> Ledger<'a> {
         }
         if job.flag("verb")? {
             self.timing.words().iter().for_each(|words| job.say(words));
+        }
+        if let Some((_, first)) = self.growing.first() {
+            let shots: Vec<&str> = self.growing.iter().map(|(shot, _)| shot.as_str()).collect();
+            let largest = self
+                .growing
+                .iter()
+                .map(|(_, factor)| *factor)
+                .fold(*first, f32::max);
+            let which = counted(shots.len(), "shot");
+            tell_growth(job, largest, Some(&format!("{which} ({})", shots.join(", "))));
         }
         match self.failed.len() {
             // A lone record of the first step lies before any wave, and a warning has said so already.

@@ -44,12 +44,9 @@ impl LayerPlan {
         let of_element = |element: &u32| -> OfElement {
             let axes = setup.damped_axes(*element as usize);
             let places = table.positions(&setup.mesh.coordinates(*element as usize));
-            let contents = setup.contents(*element as usize, table);
             let (mut own, mut smoothing) = (Vec::new(), Vec::new());
             for axis in (0..D).filter(|axis| axes >> axis & 1 == 1) {
-                let at =
-                    |(point, x): (usize, &[f64; D])| filters.at(axis, x[axis], contents.speeds(point)[0]);
-                let all: Vec<[f32; 3]> = places.iter().enumerate().map(at).collect();
+                let all: Vec<[f32; 3]> = places.iter().map(|x| filters.at(axis, x[axis])).collect();
                 (0..3).for_each(|k| own.extend(all.iter().map(|numbers| numbers[k])));
                 match smoothing.is_empty() && components == D {
                     true => smoothing.extend(filters.smoothed(setup, table, *element as usize)),

@@ -159,7 +159,8 @@ impl Elements {
                 let element = *element as usize;
                 let own = share.element(element).into_iter();
                 points.iter_mut().zip(own).for_each(|(p, own)| *p = own as i32);
-                *region = setup.mesh.regions()[element] as i32;
+                let lossless = usize::from(setup.is_lossless(element)) * setup.media.len();
+                *region = (setup.mesh.regions()[element] as usize + lossless) as i32;
                 let nodes = setup.mesh.coordinates(element);
                 if setup.mesh.order() == Order::Linear {
                     shape.copy_from_slice(&coefficients::<D>(&nodes));
@@ -200,11 +201,17 @@ fn numbers_of<const D: usize>(kind: Kind, medium: &Medium, [mu, kappa]: [f64; 2]
     }
 }
 
-/// Constants of every region for the kernels of a kind; zeros for regions of other kinds.
+/// The regions in the order of their tables, and whether elements of them keep their energy: those that do stand behind the others.
+fn regions<const D: usize>(setup: &Setup<D>) -> impl Iterator<Item = (usize, bool)> {
+    let kinds = if setup.has_lossless_layers() { 2 } else { 1 };
+    let count = setup.media.len();
+    (0..kinds * count).map(move |number| (number % count, number >= count))
+}
+
+/// Constants of every region for the kernels of a kind, in the order of [`regions`]; zeros for regions of other kinds.
 pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
-    let region =
-        |(number, medium): (usize, &Medium)| numbers_of::<D>(kind, medium, setup.moduli_of_region(number));
-    setup.media.iter().enumerate().flat_map(region).collect()
+    let region = |(number, _)| numbers_of::<D>(kind, &setup.media[number], setup.moduli_of_region(number));
+    regions(setup).flat_map(region).collect()
 }
 
 /// Where a constant of a point stands among those of its element: tables have four constants of a point beside each other, as far as
@@ -257,23 +264,23 @@ pub fn strengths<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, element
     all
 }
 
-/// Factors of the mechanisms of every region, as elements.cu has them, for moduli of one where points have their own; empty
-/// without attenuation.
+/// Factors of the mechanisms of every region in the order of [`regions`], as elements.cu has them, for moduli of one where points have their
+/// own; empty without attenuation.
 pub fn losses<const D: usize>(setup: &Setup<D>) -> Vec<f32> {
-    let region = |(number, law)| {
+    let Some(all) = setup.relaxations else {
+        return Vec::new();
+    };
+    let region = |(number, lossless): (usize, bool)| {
+        let own = &all.regions[number];
+        let law = if lossless { own.lossless() } else { *own };
         let moduli = match setup.points {
             None => setup.moduli_of_region(number),
             Some(_) => [1.0; 2],
         };
-        let f = Factors::new(law, moduli, setup.dt);
+        let f = Factors::new(&law, moduli, setup.dt);
         [f.decay, f.now[0], f.kept[0], f.now[1], f.kept[1]]
     };
-    let all = setup
-        .relaxations
-        .map_or(&[][..], |all| all.regions)
-        .iter()
-        .enumerate();
-    all.flat_map(region).flatten().collect()
+    regions(setup).flat_map(region).flatten().collect()
 }
 
 /// Numbers of an element's memory variables on the device; points have so many mechanisms.

@@ -22,7 +22,7 @@ const SMOOTHING: f64 = 0.12;
 /// Damping and frequency shift of the layers of a run.
 #[derive(Clone, Debug)]
 pub struct Filters<const D: usize> {
-    /// Every layer with the largest P speed in it, m/s.
+    /// Every layer with the P speed of its profile, m/s.
     zones: [[Option<(Zone, f64)>; 2]; D],
     profile: Profile,
     dt: f64,
@@ -45,9 +45,15 @@ impl<const D: usize> Filters<D> {
             let all = (0..setup.mesh.len()).into_par_iter().map(of_element);
             all.reduce(|| 0.0, f64::max)
         };
-        let zones = std::array::from_fn(|axis| {
+        let mut zones = std::array::from_fn(|axis| {
             pml.zones[axis].map(|zone| zone.map(|zone| (zone, fastest(axis, &zone))))
         });
+        if let Profile::Specfem { .. } = pml.profile {
+            let all = zones.iter().flatten().flatten();
+            let highest = all.map(|(_, speed)| *speed).fold(0.0, f64::max);
+            let all = zones.iter_mut().flatten().flatten();
+            all.for_each(|(_, speed)| *speed = highest);
+        }
         Some(Self {
             zones,
             profile: pml.profile,
@@ -55,13 +61,22 @@ impl<const D: usize> Filters<D> {
         })
     }
 
-    /// The damping (1/s) at the outer end of a layer with this P speed, m/s.
-    fn strongest(&self, zone: &Zone, speed: f64) -> f64 {
+    /// The damping (1/s) at the outer end of a layer across an axis with this P speed, m/s.
+    fn strongest(&self, axis: usize, zone: &Zone, speed: f64) -> f64 {
         let factor = match self.profile {
             Profile::Strong => 1.5 * (1.0 / LEFT).ln(),
             Profile::Specfem { .. } => 1000f64.ln(),
         };
-        factor * speed / zone.thickness()
+        factor * speed / self.thickness(axis, zone)
+    }
+
+    /// The thickness (m) of a layer across an axis, as its profile has it: for SPECFEM3D that of the thicker of the two across the axis.
+    fn thickness(&self, axis: usize, zone: &Zone) -> f64 {
+        let both = self.zones[axis].iter().flatten();
+        match self.profile {
+            Profile::Strong => zone.thickness(),
+            Profile::Specfem { .. } => both.map(|(zone, _)| zone.thickness()).fold(0.0, f64::max),
+        }
     }
 
     /// The rate (1/s) of the modal filter in an element.
@@ -69,7 +84,7 @@ impl<const D: usize> Filters<D> {
         let of = |axis: usize, (zone, speed): &(Zone, f64)| {
             let inside = nodes.iter().any(|x| zone.depth(x[axis]) > NOTHING);
             if inside {
-                SMOOTHING * self.strongest(zone, *speed)
+                SMOOTHING * self.strongest(axis, zone, *speed)
             } else {
                 0.0
             }
@@ -102,22 +117,23 @@ impl<const D: usize> Filters<D> {
     }
 
     /// The coefficients [a, b, c] of the recursive filter at a coordinate of an axis: with the input x and the memory variable w, the output
-    /// is `a x - w`, and w becomes `b w + c x`. `own` is the P speed of the element at the point, m/s.
-    pub fn at(&self, axis: usize, x: f64, own: f64) -> [f32; 3] {
+    /// is `a x - w`, and w becomes `b w + c x`.
+    pub fn at(&self, axis: usize, x: f64) -> [f32; 3] {
         let zones = self.zones[axis].iter().flatten();
         let Some((zone, speed)) = zones.into_iter().find(|(zone, _)| zone.depth(x) > 0.0) else {
             return [1.0, 0.0, 0.0];
         };
-        let (depth, thickness) = (zone.depth(x), zone.thickness());
+        let thickness = self.thickness(axis, zone);
+        let depth = zone.depth(x) * zone.thickness() / thickness;
         let (damping, shift) = match self.profile {
             Profile::Strong => (
-                self.strongest(zone, *speed) * depth * depth,
+                self.strongest(axis, zone, *speed) * depth * depth,
                 SHIFT * TAU * speed / thickness * (1.0 - depth),
             ),
             Profile::Specfem { frequency } => {
                 let share = [0.9, 1.0, 1.1][if axis + 1 == D { 2 } else { axis }];
                 (
-                    self.strongest(zone, own) * depth.powf(1.2),
+                    self.strongest(axis, zone, *speed) * depth.powf(1.2),
                     PI * frequency * share * (1.0 - depth),
                 )
             }
@@ -170,12 +186,10 @@ impl Damped {
         for lane in 0..LANES {
             let lane_or_last = lane.min(lanes.len() - 1);
             let places = table.positions(&lanes[lane_or_last]);
-            let contents = setup.contents(elements[lane_or_last] as usize, table);
             for (k, axis) in (0..D).filter(|axis| axes >> axis & 1 == 1).enumerate() {
                 for (point, x) in places.iter().enumerate() {
                     let filter = all[k * points + point].iter_mut();
-                    let speed = contents.speeds(point)[0];
-                    let numbers = filter.zip(filters.at(axis, x[axis], speed));
+                    let numbers = filter.zip(filters.at(axis, x[axis]));
                     numbers.for_each(|(lanes, number)| lanes.0[lane] = number);
                 }
             }
@@ -338,7 +352,7 @@ mod tests {
     /// 0.9, 1 and 1.1 pi f0 across x, y and z.
     #[test]
     fn filters_stretch_coordinates_by_their_profiles() {
-        let (dt, zone_speed, own) = (2e-4, 3000.0, 2000.0);
+        let (dt, speed) = (2e-4, 3000.0);
         let zone = Zone {
             begin: 200.0,
             end: 0.0,
@@ -346,37 +360,32 @@ mod tests {
         let near = |found: f64, wanted: f64| (found / wanted - 1.0).abs() < 1e-4;
         for profile in [Profile::Strong, Profile::Specfem { frequency: 30.0 }] {
             let filters = Filters::<3> {
-                zones: [[Some((zone, zone_speed)), None]; 3],
+                zones: [[Some((zone, speed)), None]; 3],
                 profile,
                 dt,
             };
             // exp(-2/c int d dx) of a P wave that crosses the layer twice, and the largest shift.
-            let crossed = |axis: usize, speed: f64| {
+            let crossed = |axis: usize| {
                 let n = 400;
                 let at = |k: usize| 200.0 * (k as f64 + 0.5) / f64::from(n);
-                let all = (0..n as usize).map(|k| measured(filters.at(axis, at(k), own), dt)[0]);
+                let all = (0..n as usize).map(|k| measured(filters.at(axis, at(k)), dt)[0]);
                 all.sum::<f64>() * 200.0 / f64::from(n) * 2.0 / speed
             };
             for axis in 0..3 {
-                let [low, high] = [150.0, 100.0].map(|x| measured(filters.at(axis, x, own), dt));
+                let [low, high] = [150.0, 100.0].map(|x| measured(filters.at(axis, x), dt));
                 let (left, rise, shift) = match profile {
-                    Profile::Strong => (1e-9f64.ln(), 4.0, 0.1 * TAU * zone_speed / 200.0),
+                    Profile::Strong => (1e-9f64.ln(), 4.0, 0.1 * TAU * speed / 200.0),
                     Profile::Specfem { .. } => {
                         // R = 0.001 for a linear profile: int (x/L)^1.2 is 1/2.2 and not 1/2.
                         let share = [0.9, 1.0, 1.1][axis];
                         (0.001f64.ln() * 2.0 / 2.2, 2f64.powf(1.2), PI * 30.0 * share)
                     }
                 };
-                let speed = if profile == Profile::Strong {
-                    zone_speed
-                } else {
-                    own
-                };
-                let found = crossed(axis, speed);
+                let found = crossed(axis);
                 assert!(near(found, -left), "{profile:?} {axis}: {found} {left}");
                 assert!(near(high[0] / low[0], rise), "{low:?} {high:?}");
                 assert!(near(high[1], 0.5 * shift), "{high:?} {shift}");
-                assert_eq!(filters.at(axis, 201.0, own), [1.0, 0.0, 0.0]);
+                assert_eq!(filters.at(axis, 201.0), [1.0, 0.0, 0.0]);
             }
         }
     }

@@ -78,8 +78,9 @@ pub enum Profile {
     /// Quadratic damping that leaves 1e-9 of a P wave, with a shift that follows from the thickness: see the head of this file.
     #[default]
     Strong,
-    /// The profile of SPECFEM3D 4.1, for comparisons: `d = vp ln(1000)/thickness * depth^1.2` with vp of the element, and a shift that falls
-    /// linearly to zero from pi times the frequency, and that times 0.9, 1 and 1.1 along x, y and z.
+    /// The profile of SPECFEM3D 4.1, for comparisons: `d = vp ln(1000)/thickness * depth^1.2` with the largest vp in all layers, and a shift
+    /// that falls linearly to zero from pi times the frequency, and that times 0.9, 1 and 1.1 along x, y and z. As there, rock in the layers
+    /// has no attenuation: it keeps its unrelaxed moduli.
     Specfem {
         /// The dominant frequency of the source, Hz.
         frequency: f64,

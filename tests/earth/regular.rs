@@ -1,0 +1,115 @@
+//! An example of SPECFEM3D Cartesian 4.1.1 in matched layers: water over rock with attenuation, CPML of two elements on all six sides with
+//! f0_FOR_PML = 12.7 Hz, and a source with a time function of its own. Of its seismograms (`tests/data/specfem/regular`) every fourth
+//! sample is kept; its mesh folder is that of a box of cubes of 100 m, which is written here.
+//!
+//! Behind the direct waves the layers send back another packet, of 0.7 % of the largest motion, which comes neither from the time step of
+//! this program (half of it changes 2e-4) nor from its modal filter. The convolutions of SPECFEM3D take the displacement 3/8 of a step
+//! ahead, so that its layers are matched to first order of the step only.
+
+use crate::desk::Desk;
+use crate::desk::built::checkout;
+use crate::largest::{largest, magnitude};
+use std::fmt::Write;
+use std::fs;
+
+/// Elements along x, y and z.
+const COUNTS: [usize; 3] = [10, 10, 20];
+/// Elements of a layer.
+const LAYER: usize = 2;
+/// Length of an element, m.
+const LENGTH: usize = 100;
+/// Samples of the reference, and steps of the run from one to the next.
+const SAMPLES: usize = 250;
+const EVERY: usize = 4;
+
+/// The mesh folder, from the bottom upwards: rock below, water above.
+fn folder(desk: &Desk) {
+    let [nx, ny, nz] = COUNTS;
+    let node = |x: usize, y: usize, z: usize| (x * (ny + 1) + y) * (nz + 1) + z + 1;
+    let mut nodes = format!("{}\n", (nx + 1) * (ny + 1) * (nz + 1));
+    for at in 0..(nx + 1) * (ny + 1) * (nz + 1) {
+        let (x, y, z) = (at / (nz + 1) / (ny + 1), at / (nz + 1) % (ny + 1), at % (nz + 1));
+        let up = (LENGTH * z) as f64 - (LENGTH * nz) as f64;
+        writeln!(nodes, "{} {}.0 {}.0 {up:.1}", at + 1, LENGTH * x, LENGTH * y).unwrap();
+    }
+    let count = nx * ny * nz;
+    let (mut mesh, mut materials, mut layers) = (format!("{count}\n"), String::new(), Vec::new());
+    let mut sides = [const { Vec::new() }; 5];
+    for element in 0..count {
+        let at @ [x, y, z] = [element % nx, element / nx % ny, element / nx / ny];
+        let corner = |k: usize| {
+            let [a, b] = [[0, 0], [1, 0], [1, 1], [0, 1]][k % 4];
+            node(x + a, y + b, z + k / 4)
+        };
+        let corners: Vec<String> = (0..8).map(|k| corner(k).to_string()).collect();
+        writeln!(mesh, "{} {}", element + 1, corners.join(" ")).unwrap();
+        writeln!(materials, "{} {}", element + 1, 1 + usize::from(2 * z >= nz)).unwrap();
+        let inside = |axis: usize| at[axis] >= LAYER && at[axis] < COUNTS[axis] - LAYER;
+        let axes = (0..3).filter(|axis| !inside(*axis)).map(|axis| 1 << axis);
+        // SPECFEM3D counts x, y, z, xy, xz, yz, xyz.
+        let kind = [0, 1, 2, 4, 3, 5, 6, 7][axes.sum::<usize>()];
+        if kind > 0 {
+            layers.push(format!("{} {kind}", element + 1));
+        }
+        let on = [x == 0, x + 1 == nx, y == 0, y + 1 == ny, z == 0];
+        let faces = [
+            [0, 3, 7, 4],
+            [1, 2, 6, 5],
+            [0, 1, 5, 4],
+            [3, 2, 6, 7],
+            [0, 1, 2, 3],
+        ];
+        for (side, _) in on.iter().enumerate().filter(|(_, on)| **on) {
+            let face = faces[side].map(|k| corners[k].clone()).join(" ");
+            sides[side].push(format!("{} {face}", element + 1));
+        }
+    }
+    let listed = |lines: &[String]| format!("{}\n{}\n", lines.len(), lines.join("\n"));
+    fs::create_dir(desk.path("MESH")).unwrap();
+    desk.put("MESH/nodes_coords_file", nodes);
+    desk.put("MESH/mesh_file", mesh);
+    desk.put("MESH/materials_file", materials);
+    desk.put(
+        "MESH/nummaterial_velocity_file",
+        "2 1 2400.0 3500.0 2000.0 100.0 70.0 0\n1 2 1021.0 1520.0 0.0 9999.0 9999.0 0\n",
+    );
+    desk.put("MESH/absorbing_cpml_file", listed(&layers));
+    for (name, lines) in ["xmin", "xmax", "ymin", "ymax", "bottom"].iter().zip(&sides) {
+        desk.put(&format!("MESH/absorbing_surface_file_{name}"), listed(lines));
+    }
+}
+
+#[test]
+fn layers_of_specfem3d_are_repeated() {
+    let (desk, data) = (Desk::new(), checkout("tests/data/specfem/regular"));
+    folder(&desk);
+    fs::create_dir(desk.path("DATA")).unwrap();
+    for name in [
+        "CMTSOLUTION",
+        "STATIONS",
+        "DATA/stf.dat",
+        "reference.rsf",
+        "reference.rsf@",
+    ] {
+        desk.put(name, fs::read(data.join(name)).unwrap());
+    }
+    desk.ran(
+        "sfsem3d-gpu specfem=MESH cmt=CMTSOLUTION stations=STATIONS data=displacement qref=1 nt=1000 dt=0.0025 fcpml=12.7 device=cpu > out.rsf",
+    );
+    let (found, reference) = (desk.read("out.rsf"), desk.read("reference.rsf"));
+    let top = magnitude(&reference);
+    // Stations in water and in rock; X, Y, Z of the reference are E, N, Z here.
+    for (stations, limit) in [(0..9, 7e-3), (9..19, 9e-3)] {
+        let off = stations.flat_map(|station| {
+            let (found, reference) = (&found, &reference);
+            (0..3 * SAMPLES).map(move |k| {
+                let (c, sample) = (k / SAMPLES, k % SAMPLES);
+                let own = found[(EVERY * sample * 3 + 2 - c) * 19 + station];
+                f64::from(own - reference[(3 * station + c) * SAMPLES + sample])
+            })
+        });
+        let misfit = largest(off) / f64::from(top);
+        println!("{misfit:.2e}");
+        assert!(misfit < limit, "{misfit:.2e} of {limit:.1e}");
+    }
+}
