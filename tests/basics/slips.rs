@@ -83,3 +83,33 @@ fn a_dry_run_of_any_size_writes_its_header() {
     let text = String::from_utf8_lossy(&bench.bytes("o.rsf")).into_owned();
     assert!(text.contains("n1=200000000000"), "{text}");
 }
+
+/// Records as the modelling programs write them have time on axis 3.
+#[test]
+fn traces_along_receivers_are_told() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=12 n2=2 n3=30 d1=1 d3=0.0015 label1=r unit1=m label2=component label3=t unit3=s > d.rsf");
+    for line in [
+        "sfmutter v0=1500",
+        "sfvscan v0=1000 dv=100 nv=3 half=n",
+        "sfnmostretch v0=1500",
+        "sfagc rect1=3",
+        "sftpow tpow=1",
+        "sftimedisp inv=y",
+    ] {
+        bench.run(&format!("{line} < d.rsf > o.rsf 2> said; grep -q 'axis 1 of the data is .r., and time is axis 3' said; ! grep -q CDPtype said"));
+    }
+}
+
+/// Names of stations that no longer belong to their receivers are told.
+#[test]
+fn names_of_stations_that_stay_are_told() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=3 n2=5 | sfput stations=A,B,C > d.rsf");
+    for line in ["sfreverse which=1", "sfrotate rot1=1"] {
+        bench.run(&format!(
+            "{line} < d.rsf > o.rsf 2> said; grep -q 'stations=A,B,C in the header stays in this order' said"
+        ));
+    }
+    bench.run("sfreverse which=2 < d.rsf > o.rsf 2> said; ! grep -q stations said");
+}

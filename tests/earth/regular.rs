@@ -2,7 +2,7 @@
 //! f0_FOR_PML = 12.7 Hz, and a source with a time function of its own. Of its seismograms (`tests/data/specfem/regular`) every fourth
 //! sample is kept; its mesh folder is that of a box of cubes of 100 m, which is written here.
 //!
-//! Behind the direct waves the layers send back another packet, of 0.7 % of the largest motion, which comes neither from the time step of
+//! Behind the direct waves the layers send back another packet, of 0.7 % of the largest motion (2.4 % of that in the water), which comes neither from the time step of
 //! this program (half of it changes 2e-4) nor from its modal filter. The convolutions of SPECFEM3D take the displacement 3/8 of a step
 //! ahead, so that its layers are matched to first order of the step only.
 
@@ -11,6 +11,7 @@ use crate::desk::built::checkout;
 use crate::largest::{largest, magnitude};
 use std::fmt::Write;
 use std::fs;
+use std::ops::Range;
 
 /// Elements along x, y and z.
 const COUNTS: [usize; 3] = [10, 10, 20];
@@ -97,9 +98,11 @@ fn layers_of_specfem3d_are_repeated() {
         "sfsem3d-gpu specfem=MESH cmt=CMTSOLUTION stations=STATIONS data=displacement qref=1 nt=1000 dt=0.0025 fcpml=12.7 device=cpu > out.rsf",
     );
     let (found, reference) = (desk.read("out.rsf"), desk.read("reference.rsf"));
-    let top = magnitude(&reference);
     // Stations in water and in rock; X, Y, Z of the reference are E, N, Z here.
-    for (stations, limit) in [(0..9, 7e-3), (9..19, 9e-3)] {
+    for (stations, limit) in [(0..9, 3.5e-2), (9..19, 9e-3)] {
+        let own =
+            |stations: Range<usize>| &reference[3 * SAMPLES * stations.start..3 * SAMPLES * stations.end];
+        let top = magnitude(own(stations.clone()));
         let off = stations.flat_map(|station| {
             let (found, reference) = (&found, &reference);
             (0..3 * SAMPLES).map(move |k| {

@@ -122,69 +122,6 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     );
 }
 
-/// Layers that `sfhexmesh` adds are those of a larger box; a mesh keeps them, and what a box is made of goes on in them.
-#[test]
-fn layers_around_a_box_are_those_of_a_larger_one() {
-    let desk = Desk::new();
-    desk.dataset("sou.rsf", "n1=2 n2=1", &[500.0, 420.0]);
-    desk.dataset("rec.rsf", "n1=2 n2=2", &[320.0, 150.0, 950.0, 320.0]);
-    let bits = |words: &str| -> Vec<u32> {
-        desk.ran(&format!(
-            "sfsem2d-gpu sou=sou.rsf rec=rec.rsf device=cpu src=force fz=1e9 fx=3e8 stf=ricker freq=5 nt=300 dt=0.002 {words} > d.rsf"
-        ));
-        desk.read("d.rsf").into_iter().map(f32::to_bits).collect()
-    };
-    let made = |words: &str, mesh: &str| {
-        desk.ran(&format!(
-            "sfhexmesh rho=2300 vp=3000 vs=1700 judge=n {words} > {mesh}.rsf"
-        ))
-    };
-    let told = made("surfaces=800,0 layers=8 nx=12 xmin=0 xmax=1200 cpml=180", "added").err;
-    assert!(
-        told.contains("64 of 160 elements lie in perfectly matched layers: 2 (200 m) at xmin, 2 (200 m) at xmax, 2 (200 m) at bottom"),
-        "{told}"
-    );
-    made("surfaces=1000,0 layers=10 nx=16 xmin=-200 xmax=1400", "larger");
-    let added = bits("mesh=added.rsf");
-    assert!(added == bits("mesh=larger.rsf cpml=200") && added != bits("mesh=larger.rsf"));
-    assert!(bits("mesh=added.rsf cpml=0") == bits("mesh=larger.rsf"));
-    // Two layers below a hill, in 3-D: regions and the hill go on outside, and elements below are of the lowest layer.
-    let hill: Vec<f32> = (0..5 * 5).map(|k| -10.0 * (k % 5 * (k / 5)) as f32).collect();
-    desk.dataset("hill.rsf", "n1=5 d1=100 n2=5 d2=100", &hill);
-    let told = desk.ran(
-        "sfhexmesh surfaces=600,300,hill.rsf layers=3,3 nx=4 ny=4 rho=2300,2000 vp=3000,2000 vs=1700,1000 absorb=xmax,ymin,ymax,bottom cpml=100 judge=n > hill-mesh.rsf",
-    );
-    assert!(told.err.contains("114 of 210 elements lie"), "{told:?}");
-    let whole = |name: &str| -> Vec<i32> { desk.open(name).read_all().unwrap() };
-    let (regions, layers) = (whole("hill-mesh-regions.rsf"), whole("hill-mesh-pml.rsf"));
-    assert_eq!(regions.iter().filter(|region| **region == 0).count(), 4 * 30);
-    let corners = layers.chunks(2).filter(|pair| pair[1] == 7).count();
-    assert_eq!((layers.len(), corners), (2 * 114, 2));
-    // Behind the corner of the hill the ground lies where the hill ends.
-    let nodes = desk.read("hill-mesh-nodes.rsf");
-    let farthest = nodes.chunks(3).filter(|x| x[0] == 500.0 && x[1] == 500.0);
-    let highest = farthest.map(|x| x[2]).fold(f32::INFINITY, f32::min);
-    assert!((highest + 160.0).abs() < 1e-3, "{highest}");
-    desk.dataset("dip.rsf", "n1=2 d1=1200", &[800.0, 900.0]);
-    for (words, told) in [
-        (
-            "surfaces=800,0 layers=8 doubling=1 cpml=100",
-            "elements that double are slanted",
-        ),
-        (
-            "surfaces=dip.rsf,0 layers=8 cpml=100",
-            "the bottom of the box absorbs and is a map that is not flat",
-        ),
-        ("surfaces=800,0 layers=8 cpml=100 absorb=none", "absorb= has none"),
-        ("surfaces=800,0 layers=8 cpml=1e30", "elements"),
-    ] {
-        let run = desk.sh(&format!(
-            "sfhexmesh nx=12 xmin=0 xmax=1200 rho=2300 vp=3000 vs=1700 judge=n {words} > no.rsf"
-        ));
-        assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
-    }
-}
-
 #[test]
 fn layers_that_cannot_be_are_sentences() {
     let desk = sea();

@@ -1,6 +1,7 @@
 //! `sfsem2d-gpu` and `sfsem3d-gpu` as their users meet them. The physics is in `tests/spectral_elements`.
 
 mod born;
+mod frames;
 mod golden;
 mod gradients;
 mod layers;

@@ -225,6 +225,35 @@ class Runs(Scratch):
         with self.assertRaisesRegex(ValueError, "rec= has not the receivers of these data"):
             sifaka.read(self.path("data.rsf"), rec=sifaka.points(x=[100, 200], z=20))
 
+    def test_data_of_other_receivers_are_refused(self):
+        data, earth = shot(), {name: sifaka.grid(value, x=(0, 10, 61), z=(0, 10, 41)) for name, value in (("vp", 3000), ("vs", 1700), ("den", 2200))}
+        words = dict(earth, sou=sifaka.points(x=300, z=100), nt=120, dt=0.001, stf="ricker", freq=20, m0=1e12, device="cpu")
+        rec = sifaka.points(x=range(100, 500, 100), z=20)
+        for given, points, told in (
+            (data.sortby("x", ascending=False), rec, "receiver 1 of the data lies at x=400 z=20, and that of rec= at x=100 z=20: the same points in another order"),
+            (data, rec + np.float32([50, 0]), "and that of rec= at x=150 z=20: give the data of these receivers"),
+        ):
+            with self.assertRaisesRegex(ValueError, told):
+                sifaka.run("sfvsgrad2d-gpu", given, rec=points, **words)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sifaka.ProgramWarning)
+            self.assertEqual(sifaka.run("sfvsgrad2d-gpu", data, rec=rec, **words).shape, sifaka.run("sfvsgrad2d-gpu", data.drop_vars(["x", "z"]), rec=rec, **words).shape)
+
+    def test_what_programs_say_is_printed_where_it_is_asked_for(self):
+        told, before = io.StringIO(), sys.stderr
+        sys.stderr = told
+        try:
+            shot(verb=True)
+            box = dict(surfaces=[800, 0], layers=8, nx=12, xmin=0, xmax=1200, rho=2300, vp=3000, vs=1700)
+            sifaka.run("sfhexmesh", **box, out=self.path("box.rsf"))
+            sifaka.run("sfhexmesh", **box, judge=False, out=self.path("again.rsf"))
+            shot()
+        finally:
+            sys.stderr = before
+        self.assertRegex(told.getvalue(), r"sfvsfd2d-gpu: time \d|sfvsfd2d-gpu: .*steps")
+        self.assertEqual(told.getvalue().count("sfhexmesh: largest stable step"), 1)
+        self.assertNotIn("step 120 of", told.getvalue())
+
     def test_help_says_where_the_book_is(self):
         self.assertTrue(os.path.exists(os.path.join(sifaka.book(), "user", "18-python", "README.md")))
         self.assertIn(sifaka.book(), sifaka.__doc__)

@@ -173,7 +173,9 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
         .unwrap();
     let back = match trial.nodes {
         0 => gradient.of_regions(&body.mesh, body.media.len()),
-        _ => gradient.on_grid((&body.mesh, &body.basis), (lattice, 1)).unwrap(),
+        _ => gradient
+            .on_grid((&body.mesh, &body.basis, None), (lattice, 1))
+            .unwrap(),
     };
     let of_records: f64 = records
         .iter()
@@ -223,7 +225,11 @@ fn by_threads<const D: usize>(case: &Case, threads: usize) -> (Vec<f32>, Vec<Vec
         d: [100.0; D],
     };
     let mut found = gradient.of_regions(&body.mesh, 2);
-    found.extend(gradient.on_grid((&body.mesh, &body.basis), (lattice, 1)).unwrap());
+    found.extend(
+        gradient
+            .on_grid((&body.mesh, &body.basis, None), (lattice, 1))
+            .unwrap(),
+    );
     (records, found)
 }
 

@@ -298,7 +298,7 @@ fn a_point_takes_nothing_from_beyond_an_interface_or_from_the_air() {
             count: 1,
             planes,
         },
-        &ROCKS,
+        (&ROCKS, None),
         None,
     )
     .unwrap();
@@ -335,7 +335,7 @@ fn a_linear_model_is_met_exactly_on_a_grid_for_each_region() {
             count: 2,
             planes,
         },
-        &ROCKS,
+        (&ROCKS, None),
         None,
     )
     .unwrap();
@@ -362,7 +362,7 @@ fn models_that_do_not_fit_are_sentences() {
                 count: 1,
                 planes,
             },
-            &ROCKS,
+            (&ROCKS, None),
             Some(band),
         )
         .expect_err("a fault")
@@ -450,7 +450,7 @@ fn quality_factors_of_a_grid_damp_as_those_of_regions() {
             count: 2,
             planes,
         },
-        &materials,
+        (&materials, None),
         Some(band),
     )
     .unwrap();

@@ -14,7 +14,9 @@ mod look;
 mod meshing;
 
 /// The words for the files, in the order in which their bytes follow.
-const WORDS: [&str; 6] = ["elements", "nodes", "regions", "materials", "absorbing", "free"];
+const WORDS: [&str; 7] = [
+    "elements", "nodes", "regions", "materials", "absorbing", "free", "pml",
+];
 
 /// What stands between two files.
 const BETWEEN: &[u8] = b"\n=== next file ===\n";
@@ -33,6 +35,7 @@ static PROGRAM: Program = Program {
         Param::input("materials").doc("materials"),
         Param::input("absorbing").doc("absorbing sides"),
         Param::input("free").doc("free sides"),
+        Param::input("pml").doc("perfectly matched layers"),
     ],
 };
 

@@ -12,6 +12,9 @@ use crate::surfaces::Surface;
 /// The longest upright edge for a level one of length 1 with which a box is cut. Elements of use have 10 at most.
 const LONGEST: f64 = 1000.0;
 
+/// Elements across a perfectly matched layer that send back less than a thousandth.
+const ENOUGH: usize = 3;
+
 /// The box that the parameters describe; none in a dry run.
 ///
 /// # Errors
@@ -50,12 +53,17 @@ pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
     }?;
     if thickness > 0.0 {
         shape.mark_frame(&mut mesh)?;
-        job.say(&format!(
-            "{} of {} elements lie in perfectly matched layers: {}",
-            mesh.layers.len(),
-            mesh.len(),
-            shape.frame.shown()
-        ));
+        job.say(&format!("perfectly matched layers: {}", shape.frame.shown()));
+        if shape
+            .frame
+            .sides
+            .iter()
+            .any(|(_, elements, _)| *elements < ENOUGH)
+        {
+            job.warn(&format!(
+                "cpml={thickness} m makes layers of fewer than {ENOUGH} elements, which send back up to a tenth of the waves: {ENOUGH} and more send back less than a thousandth"
+            ));
+        }
     }
     Ok(Some(mesh))
 }
@@ -93,7 +101,16 @@ impl Frame {
     /// Its layers as a user reads them.
     fn shown(&self) -> String {
         let side = |(side, elements, thickness): &(usize, usize, f64)| {
-            format!("{elements} ({thickness} m) at {}", cut::SIDES[*side])
+            let elements = if *elements == 1 {
+                "1 element".into()
+            } else {
+                format!("{elements} elements")
+            };
+            format!(
+                "{elements} ({} m) at {}",
+                format_g(*thickness, 6),
+                cut::SIDES[*side]
+            )
         };
         let all: Vec<String> = self.sides.iter().map(side).collect();
         all.join(", ")

@@ -185,7 +185,14 @@ fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, way: &str) -> Result<()> 
         "sphere" => Some(earth::open_model(&job.text("model")?.unwrap_or_default())?),
         _ => None,
     };
-    let report = report::Report::of(&mesh, &raw.materials, job.int("degree")? as usize, model.as_ref())?;
+    let pml = raw.matched_layers(&mesh).unwrap_or_else(|error| {
+        job.warn(&format!(
+            "{error}: the modelling programs refuse these layers, and with cpml=0 they leave them out"
+        ));
+        None
+    });
+    let looked_for = (model.as_ref(), pml.as_ref());
+    let report = report::Report::of(&mesh, &raw.materials, job.int("degree")? as usize, looked_for)?;
     if job.flag("judge")? {
         report.lines(&mesh).iter().for_each(|line| job.say(line));
     }

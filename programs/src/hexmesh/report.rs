@@ -5,6 +5,7 @@ use kernels::earth::Radial;
 use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH, Quality};
 use kernels::mesh::step::{Bound, Media, Medium, bound};
 use kernels::mesh::{Basis, Fault, Material, Mesh, Numbering, Place};
+use kernels::methods::spectral_elements::{Lumping, Pml, Setup};
 use rsf_io::{Axis, Kind, Output};
 
 /// Bins of a histogram.
@@ -19,6 +20,8 @@ pub(super) struct Report {
     steps: Option<Bound>,
     /// Resolved frequencies, Hz; empty without materials.
     frequencies: Vec<f64>,
+    /// Elements in perfectly matched layers.
+    in_layers: usize,
 }
 
 /// The first element whose value is the smallest but for rounding, and the value.
@@ -27,6 +30,30 @@ fn least(values: impl Iterator<Item = f64> + Clone) -> (usize, f64) {
     let close = |value: &f64| *value <= smallest + 1e-9 * smallest.abs();
     let mut all = values.enumerate();
     all.find(|(_, value)| close(value)).unwrap_or((0, f64::NAN))
+}
+
+/// The stable steps of a mesh with these materials and perfectly matched layers.
+fn stable<const D: usize>(
+    mesh: &Mesh<D>,
+    basis: &Basis,
+    (materials, media): (&[Material], &[Medium]),
+    pml: Option<&Pml<D>>,
+) -> Bound {
+    let speeds: Vec<[f64; 2]> = materials.iter().map(|m| [m.vp, m.vs]).collect();
+    let run = Setup {
+        mesh,
+        basis,
+        media,
+        speeds: &speeds,
+        points: None,
+        dt: 1.0,
+        relaxations: None,
+        lumping: Lumping::default(),
+        sponge: None,
+        pml,
+        sources: &[],
+    };
+    run.bound()
 }
 
 /// A step that programs on the mesh take: they find the eigenvalues, of which a thousandth is open, anew. Four digits, rounded down.
@@ -40,12 +67,12 @@ fn safe(limit: f64) -> f64 {
 const SEISMIC: f64 = 5e3;
 
 impl Report {
-    /// Looks at every element; steps are those of a `model` of the Earth, if there is one.
+    /// Looks at every element; steps are those of a `model` of the Earth, if there is one, and a little smaller in matched layers.
     pub(super) fn of<const D: usize>(
         mesh: &Mesh<D>,
         materials: &[Material],
         degree: usize,
-        model: Option<&Radial>,
+        (model, pml): (Option<&Radial>, Option<&Pml<D>>),
     ) -> Result<Self, Fault> {
         let basis = Basis::new(degree)?;
         let figures = quality::all(mesh, &basis);
@@ -72,11 +99,12 @@ impl Report {
                         |_: usize, x: &[[f64; D]]| model.media(x, false).into_iter().map(|m| m.0).collect();
                     Some(bound(mesh, &basis, Media::Points(&at)))
                 }
-                None if plain => Some(bound(mesh, &basis, &media)),
+                None if plain => Some(stable(mesh, &basis, (materials, &media), pml)),
                 None => None,
             },
             frequencies: if plain { frequencies.collect() } else { Vec::new() },
             figures,
+            in_layers: pml.map_or(0, |pml| pml.elements(mesh)),
         })
     }
 
@@ -84,7 +112,7 @@ impl Report {
     pub(super) fn lines<const D: usize>(&self, mesh: &Mesh<D>) -> Vec<String> {
         let at = |element: usize| format!("element {element} at {}", Place::from(mesh.centre(element)));
         let mut lines = vec![format!(
-            "{} elements of {} nodes, {} nodes, {} points at degree {}; {} absorbing and {} free faces of {} outer ones",
+            "{} elements of {} nodes, {} nodes, {} points at degree {}; {} absorbing and {} free faces of {} outer ones{}",
             mesh.len(),
             mesh.order().nodes::<D>(),
             mesh.nodes().len(),
@@ -92,7 +120,11 @@ impl Report {
             self.degree,
             mesh.absorbing().len(),
             mesh.free().len(),
-            mesh.outer().count()
+            mesh.outer().count(),
+            match self.in_layers {
+                0 => String::new(),
+                count => format!("; {count} elements in perfectly matched layers"),
+            }
         )];
         let (element, value) = least(self.figures.iter().map(|f| f.jacobian));
         lines.push(format!("smallest Jacobian {value:.4e} in {}", at(element)));

@@ -75,9 +75,8 @@ hangs on a face or edge. nx= and ny= must be divisible by 2 to the power of one 
 is free.
 
 cpml= adds perfectly matched layers outside of the absorbing sides of a box, which the modelling programs then use by themselves: \
-the box from xmin= to xmax= stays as it is, elements as large as its own are added around it until they are as thick as cpml=, and maps go \
-on with the values of their edges. Three elements are enough (see cpml= of sfsem3d-gpu). Regions keep their numbers. The bottom must be flat \
-where it absorbs, and cpml= does not go together with doubling=, whose elements are slanted.
+the box from xmin= to xmax= stays as it is, elements as large as its own are added outside of it until every layer is at least as thick as cpml=, and maps go \
+on with the values of their edges, as do models on grids in the modelling programs. Three elements are enough (see cpml= of sfsem3d-gpu). Regions keep their numbers. A bottom or a top that absorbs must be flat, and cpml= does not go together with doubling=, whose elements are slanted.
 
 sphere=y makes a chunk of the cubed sphere, with equal angles along two great circles (90 degrees give a sixth of the globe) \
 and elements of 27 nodes. The axes are geocentric: x through 0 N 0 E, y through 0 N 90 E, z through the north pole. Rows of \

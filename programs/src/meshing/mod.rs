@@ -15,7 +15,8 @@ mod tomography;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use kernels::mesh::{MOST_ELEMENTS, Material, Parts, cell};
+use kernels::mesh::{MOST_ELEMENTS, Material, Mesh, Parts, cell};
+use kernels::methods::spectral_elements::Pml;
 
 pub use faces::FaceFinder;
 pub use tomography::Tomography;
@@ -73,6 +74,27 @@ impl RawMesh {
             regions: self.regions.clone(),
             absorbing: self.absorbing.clone(),
             free: self.free.clone(),
+        }
+    }
+
+    /// The perfectly matched layers of the mesh that was made of it, if it has any.
+    ///
+    /// # Errors
+    /// Elements that do not make up layers of constant thickness along whole sides.
+    pub fn matched_layers<const D: usize>(&self, mesh: &Mesh<D>) -> Result<Option<Pml<D>>> {
+        // Bits of x, y, z; in 2-D of x, z.
+        let axes = |code: i32| {
+            let bits = [0, 1, 2, 4, 3, 5, 6, 7][code.clamp(0, 7) as usize];
+            if D == 2 { bits & 1 | bits >> 1 & 2 } else { bits }
+        };
+        let flags: Vec<(usize, u8)> = self
+            .layers
+            .iter()
+            .map(|[element, code]| (*element as usize, axes(*code)))
+            .collect();
+        match flags.is_empty() {
+            true => Ok(None),
+            false => Ok(Some(Pml::of_elements(mesh, &flags)?)),
         }
     }
 

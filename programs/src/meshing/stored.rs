@@ -220,6 +220,14 @@ fn of_layers(input: Input, count: usize, ndim: usize) -> Result<Vec<[i32; 2]>> {
     let strange = |[element, code]: &&[i32; 2]| {
         usize::try_from(*element).map_or(true, |element| element >= count) || !axes.contains(code)
     };
+    let mut elements: Vec<i32> = layers.iter().map(|[element, _]| *element).collect();
+    elements.sort_unstable();
+    if let Some(pair) = elements.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!(
+            "{name} has element {} twice: give each element once, with all axes that its layers absorb across",
+            pair[0]
+        );
+    }
     if let Some([element, code]) = layers.iter().find(strange) {
         bail!(
             "{name} has element {element} with axes {code}: elements are numbered from 0 to {}, and axes are {}",

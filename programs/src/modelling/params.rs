@@ -136,7 +136,7 @@ pub const OF_MESHES: [Param; 4] = [
     Param::elsewhere("sponge")
         .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge damps waves in a frame of nb= cells"),
     Param::elsewhere("cpml")
-        .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=cpml, the default, has nb= cells"),
+        .doc("sfsem2d-gpu, sfsem3d-gpu and sfhexmesh take it. Here absorb=cpml, the default, has nb= cells"),
     Param::elsewhere("degree")
         .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here order= is the order of the differences"),
     Param::elsewhere("mesh")

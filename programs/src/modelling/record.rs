@@ -343,11 +343,11 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer into these files; `components` of a snapshot; `silent`: all data before were zero.
+    /// A writer into these files; `components` of a snapshot; `silent`: all data before were zero; `growth` watches the records.
     pub fn new(
         mut outputs: Outputs,
         components: usize,
-        silent: bool,
+        (silent, growth): (bool, Growth),
         marks: Option<Arc<Mutex<Marks>>>,
     ) -> Self {
         if let Some(marks) = &marks {
@@ -369,7 +369,7 @@ impl Writer {
             outputs,
             components,
             silent,
-            growth: Growth::default(),
+            growth,
             marks,
         }
     }

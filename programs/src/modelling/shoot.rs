@@ -2,6 +2,7 @@
 
 use super::checkpoint::{Growing, Identity, Resumed, Store, Wishes};
 use super::exact_time::Timing;
+use super::growth::Growth;
 use super::machine::{Machine, Pieces};
 use super::model::{Fingerprint, Opened};
 use super::plan::gigabytes;
@@ -358,7 +359,10 @@ fn run<M: Method>(
         engine.run(world.ranks(), &mut watched, options, &mut checkpoints)
     };
     let silent = ready.resumed.as_ref().is_none_or(|resumed| resumed.silent);
-    let mut writer = Writer::new(ready.outputs, components, silent, ready.store.marks());
+    let records = steps.div_ceil(usize::try_from(job.int("jdata")?)?.max(1));
+    let growth = Growth::new(shot.timing(), [steps, records]);
+    let watched_for = (silent, growth);
+    let mut writer = Writer::new(ready.outputs, components, watched_for, ready.store.marks());
     let outcome;
     if machine.has_gpus() {
         (writer, outcome) = async_recorder(writer, watched);

@@ -70,8 +70,11 @@ pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
 pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
     let of = shots.map_or(String::new(), |shots| format!(" of {shots}"));
     job.warn(&format!(
-        "the records{of} grow by a factor of {} until the end of the run, behind waves that had passed: this is an instability. CPML does that in long runs of layered rock: absorb=sponge (on meshes sponge= in place of cpml=, or fcpml=) or a narrower frame (nb=) takes it away; without CPML take a smaller dt=",
-        format_g(factor.into(), 2)
+        "the records{of} grow by a factor of {} until the end of the run, behind waves that had passed: this is an instability. CPML does that in long runs of layered rock: absorb=sponge (on meshes sponge= in place of cpml=, cpml=0 where the mesh brings its layers, or fcpml=) or a narrower frame (nb=) takes it away; without CPML take a smaller dt=",
+        match factor {
+            factor if factor < 1e5 => format!("{factor:.0}"),
+            factor => format_g(factor.into(), 2),
+        }
     ));
 }
 

@@ -138,6 +138,8 @@ class Call:
         self.path, self.folder, self.outputs = find(program), folder, {}
         self.name, self.receivers = os.path.basename(self.path), parameters.get("rec")
         self.params = described(self.path)["params"]
+        # A mesh is judged in words, which no array holds.
+        self.told = bool(parameters.get("verb")) or "judge" in self.params and parameters.get("judge", True)
         if parameters.get("out") is True:
             raise ValueError("out=True: out= is the name of a file for standard output, which is returned as an array without it")
         # Pictures have an out= of their own.
@@ -204,6 +206,8 @@ class Call:
 
     def inputs(self, given: tuple) -> Optional[str]:
         """Takes what has no name: datasets of programs that list them, else standard input, whose file is returned."""
+        for value in given:
+            same_places(value, self.receivers)
         lists = any(one["type"] == "words" and one["name"].startswith("file") for one in self.params.values())
         files = [self.file(str(i), value) for i, value in enumerate(given)]
         self.words[:0] = files if lists else files[1:]
@@ -234,6 +238,8 @@ class Call:
         for line in messages:
             if line.startswith("warning: "):
                 warn(f"{self.name}: {line[9:]}")
+            elif self.told and not process.returncode and not STEP.match(line):
+                print(f"{self.name}: {line}", file=sys.stderr)
         if process.returncode:
             settle(before, out)
             raise ProgramError(self.name, process.returncode, messages)
@@ -250,6 +256,23 @@ def settle(before: Optional[str], out: str) -> None:
     """Puts a file back that was there before a program failed."""
     if before:
         os.replace(before, out)
+
+
+def same_places(data: Any, points: Any) -> None:
+    """Errors: data whose coordinates say that their receivers lie elsewhere, or in another order, than those of rec=."""
+    if points is None or not isinstance(data, xarray.DataArray) or "r" not in data.dims or not {"x", "z"} <= set(data.coords):
+        return
+    placed = with_places(data, points, {})
+    names = [name for name in ("x", "y", "z") if name in placed.coords and name in data.coords]
+    own, wanted = (np.stack([np.broadcast_to(array[name], array["z"].shape).astype("f4") for name in names], -1) for array in (data, placed))
+    if own.shape != wanted.shape or own.shape[-1] < 2 or np.allclose(own, wanted, rtol=1e-5, atol=1e-3):
+        return
+    rows = [places.reshape(-1, len(names)) for places in (own, wanted)]
+    first = int(np.argmax(~np.isclose(rows[0], rows[1], rtol=1e-5, atol=1e-3).all(-1)))
+    has, takes = (" ".join(f"{name}={value:g}" for name, value in zip(names, places[first])) for places in rows)
+    sort = [places[np.lexsort(places.T)] for places in rows]
+    cure = "the same points in another order: data.isel(r=...) puts them in that of rec=, or give rec= in the order of the data" if np.allclose(*sort, rtol=1e-5, atol=1e-3) else "give the data of these receivers, or rec= as in the run that made the data"
+    raise ValueError(f"receiver {first + 1} of the data lies at {has}, and that of rec= at {takes}: {cure}; data.drop_vars({names}) takes the coordinates away where they are wrong")
 
 
 def has_axes(name: str, value: Any) -> None:
@@ -338,7 +361,8 @@ def run(program: str, *inputs: Any, progress: Progress = None, **parameters: Any
     """Runs a program and returns what it wrote to standard output.
 
     inputs: standard input (or, of programs that take a list of datasets, all of them). parameters: those of the program; an input may be a file name or an
-    array, and an output a file name or True; out= names a file for standard output, which is returned instead of its array. progress: True shows steps and rate, a function gets the numbers of steps done and of all.
+    array, and an output a file name or True; out= names a file for standard output, which is returned instead of its array. What a program says beside
+    warnings is printed with verb=True, and the figures of a mesh unless judge=False; plan=True returns the plan. progress: True shows steps and rate, a function gets the numbers of steps done and of all.
 
     Returns a DataArray; a dict of them, "data" and the names of outputs that are True; a Picture; or text. Errors: ProgramError.
     """

@@ -316,6 +316,8 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
     to_stream has written. Time 0 is `origin_time`, a time or an event of ObsPy, as in the data of runs with such an event; without it time 0 is
     the first sample.
     """
+    if not len(stream):
+        raise ValueError("the stream has no traces: look at what was read or selected")
     kinds = {(trace.stats.npts, round(trace.stats.delta, 7), trace.stats.starttime.ns // 1000) for trace in stream}
     if len(kinds) != 1:
         raise ValueError(f"the traces have {len(kinds)} different lengths, samplings or starts: stream.interpolate(rate, starttime=time, npts=count) of ObsPy puts all on the same times")

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::Relaxation;
 use super::attenuation::MECHANISMS;
 use super::media::{Loss, LossSlopes, PointMedia, PointMedium, moduli};
 use super::sampling::{Corners, Lattice, Sampling};
+use super::{Pml, Relaxation};
 use crate::Error;
 use crate::medium::attenuation;
 use crate::mesh::geometry::Tabulated;
@@ -109,7 +109,8 @@ pub struct GridModel<const D: usize> {
 
 impl<const D: usize> GridModel<D> {
     /// A model on one grid for all regions, or on one a region. On one grid a point takes the nodes that lie in
-    /// its own region: what stands on an interface, beyond it or outside of the mesh does not count.
+    /// its own region: what stands on an interface, beyond it or outside of the mesh does not count. In perfectly matched layers the
+    /// values at the edge of the grid go on.
     ///
     /// # Errors
     /// A grid that does not cover the mesh, a region without nodes, numbers that no medium has, each with its place.
@@ -117,11 +118,11 @@ impl<const D: usize> GridModel<D> {
         mesh: &Mesh<D>,
         basis: &Basis,
         grids: Grids<D>,
-        materials: &[Material],
+        (materials, layers): (&[Material], Option<&Pml<D>>),
         band: Option<Band>,
     ) -> Result<Self, Error> {
         let mut model = Self {
-            sampling: Sampling::new(mesh, grids.lattice, grids.count),
+            sampling: Sampling::new(mesh, grids.lattice, grids.count, layers),
             planes: grids.planes,
             materials: materials.to_vec(),
             losses: None,

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
+use super::pml::Pml;
 use crate::Error;
 use crate::mesh::{Locator, Mesh, Place};
 
@@ -86,11 +87,13 @@ pub(super) struct Sampling<const D: usize> {
     pub(super) grids: usize,
     /// The region of every node; empty where every region has a grid of its own.
     owners: Vec<u32>,
+    /// Perfectly matched layers, in which the values at the edge of the grid go on.
+    layers: Option<Pml<D>>,
 }
 
 impl<const D: usize> Sampling<D> {
     /// Of a grid for all regions of a mesh, or of one for each of `regions`.
-    pub(super) fn new(mesh: &Mesh<D>, lattice: Lattice<D>, grids: usize) -> Self {
+    pub(super) fn new(mesh: &Mesh<D>, lattice: Lattice<D>, grids: usize, layers: Option<&Pml<D>>) -> Self {
         let owners = if grids == 1 {
             owners(mesh, &lattice)
         } else {
@@ -100,7 +103,23 @@ impl<const D: usize> Sampling<D> {
             lattice,
             grids,
             owners,
+            layers: layers.cloned(),
         }
+    }
+
+    /// A place in perfectly matched layers moves to the edge of a grid that ends before it.
+    fn within(&self, x: [f64; D]) -> [f64; D] {
+        let (lattice, Some(layers)) = (&self.lattice, &self.layers) else {
+            return x;
+        };
+        let axes = layers.axes(&[x]);
+        std::array::from_fn(|c| {
+            let last = lattice.o[c] + (lattice.n[c] - 1) as f64 * lattice.d[c];
+            match axes >> c & 1 == 1 && lattice.n[c] > 1 {
+                true => x[c].clamp(lattice.o[c], last.max(lattice.o[c])),
+                false => x[c],
+            }
+        })
     }
 
     /// What a place of a region takes, as numbers of nodes of all grids.
@@ -108,7 +127,7 @@ impl<const D: usize> Sampling<D> {
     /// # Errors
     /// A place beyond the grid, or without a node of the region near it.
     pub(super) fn corners(&self, region: usize, x: [f64; D]) -> Result<Corners, Error> {
-        let lattice = &self.lattice;
+        let (lattice, x) = (&self.lattice, self.within(x));
         let Some(cell) = lattice.cell(x) else {
             let ends = |c: usize| {
                 let last = lattice.o[c] + (lattice.n[c] - 1) as f64 * lattice.d[c];
@@ -117,7 +136,7 @@ impl<const D: usize> Sampling<D> {
             let names = if D == 2 { &["x", "z"][..] } else { &["x", "y", "z"] };
             let all: Vec<String> = (0..D).map(|c| format!("{} from {}", names[c], ends(c))).collect();
             return Err(Error::setup(format!(
-                "the mesh reaches {}, beyond the grid of the model, which has {} m; give a grid that covers the mesh",
+                "the mesh reaches {}, beyond the grid of the model, which has {} m; give a grid that covers the mesh (in perfectly matched layers the values at its edge go on)",
                 Place::from(x),
                 all.join(", ")
             )));

@@ -63,9 +63,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     let mut axes = cube::shape(&input)?;
-    if let Some(odd) = cube::across_time(&axes) {
-        job.warn(&odd);
-    }
+    cube::tell_across_time(job, &input)?;
     let axis = axes.swap_remove(0);
     let d = f64::from(axis.d);
     ensure!(

@@ -85,6 +85,13 @@ pub fn across_time(axes: &[Axis]) -> Option<String> {
     ))
 }
 
+/// Warns of traces that run along receivers ([`across_time`]).
+pub fn tell_across_time(job: &Job, input: &Input) -> Result<bool> {
+    let odd = across_time(&shape(input)?);
+    odd.iter().for_each(|odd| job.warn(odd));
+    Ok(odd.is_some())
+}
+
 /// Number of elements on some axes.
 pub fn count(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.n).product()

@@ -67,6 +67,7 @@ pub fn pow(job: &mut Job) -> Result<()> {
 /// Raises times.
 pub fn tpow(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
+    cube::tell_across_time(job, &input)?;
     multiply(job, input, "pow", |job, i, axis| {
         let power = job.float("tpow")?;
         let gain = |at: usize| (axis.o + (at + 1) as f32 * axis.d).powf(power);

@@ -119,6 +119,7 @@ impl Offsets {
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
+    cube::tell_across_time(job, &input)?;
     let axis = cube::shape(&input)?.swap_remove(0);
     let offsets = offsets(job, &input)?;
     let slope0 = match job.float_opt("slope0")? {
@@ -235,7 +236,8 @@ fn sets(job: &Job, input: &Input, d2: f32) -> Result<i64> {
         (1..=MOST_SETS).contains(&sets),
         "CDPtype={sets}: traces can alternate between 1 and {MOST_SETS} sets of offsets (d2={d2}, d3={d3})"
     );
-    if told.is_none() && input.axis(3).n > 1 {
+    let is_odd = cube::across_time(&cube::shape(input)?).is_some();
+    if told.is_none() && input.axis(3).n > 1 && !is_odd {
         let rule = if half { "d2/d3" } else { "d2/d3/2, for half=n" };
         job.warn(&format!(
             "CDPtype={sets} is assumed from d2={d2} and d3={d3} ({rule}): the offsets of each gather of axis 3 are shifted by {} from those of the one before, {sets} in turn; CDPtype=1 is right where every gather has the offsets of axis 2, or axis 3 counts midpoints",

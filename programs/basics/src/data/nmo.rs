@@ -58,6 +58,7 @@ static PARAMS: [Param; 9] = [
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
+    cube::tell_across_time(job, &input)?;
     let axes = cube::shape_to(&input, 2)?;
     let (axis, traces) = (axes[0].clone(), axes[1].n as u64);
     ensure!(axis.n >= 2, "n1={}: a trace needs two samples or more", axis.n);

@@ -103,7 +103,21 @@ pub fn reverse(job: &mut Job) -> Result<()> {
             job.say(&format!("axis {} is reversed", i + 1));
         }
     }
+    tell_names(job, &input, orders[0] == Order::Same);
     reorder(job, input, &old, &axes, &orders)
+}
+
+/// Warns that the names of stations stay in their order where those of axis 1 have another one.
+fn tell_names(job: &Job, input: &Input, same: bool) {
+    let names = input
+        .header()
+        .text("stations")
+        .filter(|names| !same && !names.is_empty());
+    if let Some(names) = names.filter(|names| names.split(',').count() == input.axis(1).n) {
+        job.warn(&format!(
+            "stations={names} in the header stays in this order, and the receivers of axis 1 have another one: sfput stations= writes the names in the new order, or takes them away"
+        ));
+    }
 }
 
 /// Rotates.
@@ -123,6 +137,7 @@ pub fn rotate(job: &mut Job) -> Result<()> {
             first => Order::From(first),
         });
     }
+    tell_names(job, &input, orders.first() == Some(&Order::Same));
     reorder(job, input, &axes, &axes, &orders)
 }
 

@@ -49,6 +49,7 @@ static PARAMS: [Param; 5] = [
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
+    cube::tell_across_time(job, &input)?;
     let axis = cube::shape(&input)?.swap_remove(0);
     let (adjoint, inverse, mean) = (job.flag("adj")?, job.flag("inv")?, job.flag("mean")?);
     ensure!(

@@ -7,7 +7,7 @@ use crate::modelling::units;
 use anyhow::bail;
 use kernels::medium::voigt::Coefficients;
 use kernels::mesh::{Basis, Material, Mesh};
-use kernels::methods::spectral_elements::{Band, GridModel, Grids, Lattice, Planes};
+use kernels::methods::spectral_elements::{Band, GridModel, Grids, Lattice, Planes, Pml};
 use rsf_io::{Input, Job, NumberOrFile};
 
 /// Words of grids with one number a node.
@@ -138,7 +138,8 @@ fn quality(
 /// A model, if any of its words is given: `table` is ccc= where that is a grid. Its checksum comes with it.
 pub fn read<const D: usize>(
     job: &mut Job,
-    (mesh, basis, materials): (&Mesh<D>, &Basis, &[Material]),
+    mesh: (&Mesh<D>, &Basis),
+    (materials, layers): (&[Material], Option<&Pml<D>>),
     table: Option<Input>,
     band: impl FnOnce(&Job) -> anyhow::Result<Band>,
 ) -> anyhow::Result<Option<(GridModel<D>, u64)>> {
@@ -203,14 +204,14 @@ pub fn read<const D: usize>(
     let numbers = planes.quality.iter().flatten().filter(|q| q.len() == 1);
     let sum = numbers.fold(files.sum, |sum, q| sum.with(q)).end();
     let model = GridModel::new(
-        mesh,
-        basis,
+        mesh.0,
+        mesh.1,
         Grids {
             lattice,
             count: grids,
             planes,
         },
-        materials,
+        (materials, layers),
         band,
     )?;
     Ok(Some((model, sum)))

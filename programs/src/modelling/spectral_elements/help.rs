@@ -7,7 +7,7 @@ interfaces, with order 2 in time. The medium may contain isotropic solids, solid
 attenuation; the sides of the mesh are free or absorbing. The program runs on GPUs if there are any, otherwise on the CPU.
 
 Mesh: mesh= is a file that sfhexmesh has written. It holds the elements, and its header names nodes=, regions=, materials=, \
-absorbing= and free=; the same parameters on the command line take precedence. specfem= is a folder with mesh files of \
+absorbing=, free= and pml=; the same parameters on the command line take precedence. specfem= is a folder with mesh files of \
 SPECFEM3D instead. The axes are x[, y], z, with z downwards. All units are SI: m, s, m/s, kg/m3, Pa, N, N m. Each region has \
 a row in materials=: rho, vp, vs (0 in a fluid), Qkappa, Qmu, and 1 if its constants are in ccc=. ccc= has n1=21 constants \
 for every region, c11 c12 c13 c14 c15 c16 c22 ... c66, with the axes 1=x 2=y 3=z (2-D runs use those of x and z).
@@ -31,10 +31,10 @@ mesh along the absorbing sides, up to that depth, into perfectly matched layers 
 Three elements reflect less than a thousandth of P and S waves from 0 to 80 degrees if the S wavelength at the peak frequency \
 is 4.25 elements. The sides must be flat and perpendicular to the axes; at the outer ends displacement (in fluids pressure) \
 is zero, and the stable step is a few percent smaller. The layers of the mesh (of cpml= of sfhexmesh, or the absorbing_cpml_file of specfem=) are obeyed unless cpml= is given; \
-cpml=0 ignores them. With fcpml=, which is f0_FOR_PML of SPECFEM3D, the layers are as its: with a weaker damping profile, and rock does not attenuate in them. No source may \
+cpml=0 ignores them. With fcpml=, which is f0_FOR_PML of SPECFEM3D, the layers are like those of that program: their damping profile is weaker, and rock does not attenuate in them. No source may \
 lie in a layer, and contacts of a fluid and a solid must be perpendicular to it. An anisotropic solid in which waves would \
-grow there (Becache et al. 2003) is refused; sponge= takes it. In layered rock guided waves can grow in the layers in long runs: a run of one \
-shot that ends with growing records says so, and sponge= or fcpml= takes them. lumping=specfem adds the row sums of the damping to the \
+grow there (Becache et al. 2003) is refused; sponge= takes it. In layered rock guided waves can grow in the layers in long runs: shots that \
+end with growing records are named, and sponge= or fcpml= takes them. lumping=specfem adds the row sums of the damping to the \
 mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \

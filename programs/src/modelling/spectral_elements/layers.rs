@@ -8,7 +8,7 @@ use kernels::methods::spectral_elements::{Lumping, Pml, Profile, Sponge};
 use kernels::stability::Band;
 use rsf_io::Job;
 
-use crate::meshing::RawMesh;
+use crate::meshing::{RawMesh, stored};
 
 /// The perfectly matched layers that cpml= asks for; without it those of the mesh. cpml=0 leaves these out as well.
 pub(super) fn matched<const D: usize>(
@@ -19,21 +19,15 @@ pub(super) fn matched<const D: usize>(
     let pml = match job.double_opt("cpml")? {
         Some(thickness) if thickness > 0.0 => Some(Pml::along_sides(mesh, thickness)?),
         Some(_) => None,
-        None if raw.layers.is_empty() => None,
-        None => {
-            // Bits of x, y, z; in 2-D of x, z.
-            let axes = |code: i32| {
-                let bits = [0, 1, 2, 4, 3, 5, 6, 7][code.clamp(0, 7) as usize];
-                if D == 2 { bits & 1 | bits >> 1 & 2 } else { bits }
-            };
-            let flags: Vec<(usize, u8)> = raw
-                .layers
-                .iter()
-                .map(|[e, code]| (*e as usize, axes(*code)))
-                .collect();
-            Some(Pml::of_elements(mesh, &flags)?)
-        }
+        None => raw.matched_layers(mesh)?,
     };
+    if job.given("pml") && stored::absorbs_nowhere(job)? {
+        job.warn(
+            "pml= has no effect with absorbing=none, which takes the layers away with the sides that absorb",
+        );
+    } else if job.given("pml") && job.given("cpml") {
+        job.warn("pml= has no effect beside cpml=, which says where the layers lie: leave one of them out");
+    }
     let frequency = job.double_opt("fcpml")?;
     if pml.is_none() && frequency.is_some() {
         job.warn("fcpml= has no effect without perfectly matched layers: give cpml= too");

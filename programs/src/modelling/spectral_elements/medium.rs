@@ -10,7 +10,7 @@ use anyhow::{bail, ensure};
 use kernels::mesh::step::{Law, Medium};
 use kernels::mesh::{Basis, Material, Mesh};
 use kernels::methods::spectral_elements::{
-    Attenuation, Followed, Grain, GridModel, Lattice, PointMedia, Relaxation, not_definite,
+    Attenuation, Followed, Grain, GridModel, Lattice, Pml, PointMedia, Relaxation, not_definite,
 };
 use rsf_io::{Input, Job};
 
@@ -60,7 +60,7 @@ fn on_nodes(file: Input) -> anyhow::Result<Input> {
 pub fn read<const D: usize>(
     job: &mut Job,
     raw: &RawMesh,
-    (mesh, basis): (&Mesh<D>, &Basis),
+    (mesh, basis, layers): (&Mesh<D>, &Basis, Option<&Pml<D>>),
     timing: &Timing,
 ) -> anyhow::Result<Rocks<D>> {
     let regions = raw.materials.len();
@@ -84,7 +84,7 @@ pub fn read<const D: usize>(
         bail!("sls= and qp=, qs= both say how the medium loses: leave out one of them");
     }
     let model = match raw.tomography.is_empty() {
-        true => grids::read(job, (mesh, basis, &raw.materials), planes, |job| {
+        true => grids::read(job, (mesh, basis), (&raw.materials, layers), planes, |job| {
             quality::band(job, timing)
         })?,
         false => Some(tomography::read(job, raw, mesh, basis)?),

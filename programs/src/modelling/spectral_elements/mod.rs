@@ -402,7 +402,8 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     };
     let exact = ExactTime::read(job, nt, dt)?;
     let timing = Timing::of(exact, (nt, dt), (&mut found.series, 0.0, found.band))?.beginning(found.begins);
-    let mut rocks = medium::read(job, raw, (&mesh, &basis), &timing)?;
+    let pml = layers::matched(job, raw, &mesh)?;
+    let mut rocks = medium::read(job, raw, (&mesh, &basis, pml.as_ref()), &timing)?;
     globe::fill(job, raw, &mesh, &mut rocks)?;
     let receivers = places
         .sites
@@ -422,7 +423,6 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     };
     spreads::check(&spreads, &mesh, extras.fibre.as_ref())?;
     let sponge = layers::sponge(job, &rocks.speeds, found.band, &mesh)?;
-    let pml = layers::matched(job, raw, &mesh)?;
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),

@@ -17,7 +17,7 @@ pub(super) const MESH: &[Param] = &[
     Param::input("materials").doc("n1=6 for every region: rho, vp, vs, Qkappa, Qmu, 1 if its constants are in ccc="),
     Param::input("absorbing").doc("absorbing sides, int, n1=2: element and local face; none: no side absorbs, also of mesh= and specfem="),
     Param::input("free").doc("free surface, int, n1=2: element and local face"),
-    Param::input("pml").default_text("the mesh's").doc("elements in perfectly matched layers, int, n1=2: element and axes, as sfhexmesh writes them"),
+    Param::input("pml").default_text("the mesh's").doc("elements in perfectly matched layers, int, n1=2: element and axes, as sfhexmesh writes them; cpml=0 leaves them out"),
     Param::string("specfem").doc("folder with mesh_file, nodes_coords_file and the other files of SPECFEM3D, instead of mesh="),
     Param::input("ccc").doc("21 constants for every region, or planes of constants on a grid, Pa"),
     Param::input("vp").default_text("from materials=").doc("P velocity on a grid, m/s"),
@@ -90,7 +90,7 @@ pub(super) const SIDES: &[Param] = &[
     Param::float("fcpml")
         .default_text("quadratic damping, stronger than that of SPECFEM3D")
         .range("> 0", Some(1e-30), None)
-        .doc("f0_FOR_PML of SPECFEM3D, Hz: perfectly matched layers are as its, with its damping profile and without attenuation"),
+        .doc("f0_FOR_PML of SPECFEM3D, Hz: perfectly matched layers are like those of that program, with its damping profile and without attenuation"),
     Param::float("left")
         .default("0.03")
         .range("above 0, below 1", Some(1e-6), Some(0.999_999))

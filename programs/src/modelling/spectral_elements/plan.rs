@@ -130,8 +130,11 @@ pub fn check_memory<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) 
 /// The lines of `verb=y`.
 pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
     let mesh = &run.mesh;
+    let layers = run.pml.as_ref().map_or(String::new(), |pml| {
+        format!("; {} elements in perfectly matched layers", pml.elements(mesh))
+    });
     job.say(&format!(
-        "{} elements of degree {}, {} points; {} absorbing and {} free faces",
+        "{} elements of degree {}, {} points; {} absorbing and {} free faces{layers}",
         mesh.len(),
         run.basis.degree(),
         run.points,

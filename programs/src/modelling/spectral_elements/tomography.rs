@@ -73,7 +73,7 @@ pub fn read<const D: usize>(
                 ..Planes::default()
             },
         },
-        &raw.materials,
+        (&raw.materials, None),
         None,
     )?;
     Ok((model, sum))

@@ -75,9 +75,7 @@ impl<'a> Ledger<'a> {
         match outcome {
             Outcome::Done(ShotResult { values, words, .. }) => {
                 self.silent &= values.iter().all(|&x| x == 0.0);
-                if let Some(factor) = Growth::of(values.chunks(self.record)) {
-                    self.growing.push((self.picks.number(number).to_string(), factor));
-                }
+                self.watch(number, &values);
                 self.data.write(&values)?;
                 if self.job.flag("verb")? {
                     let seconds = words.first().map_or(0.0, |&bits| f64::from_bits(bits));
@@ -104,10 +102,23 @@ impl<'a> Ledger<'a> {
         Ok(self.data.flush()?)
     }
 
+    /// Looks whether the records of a shot grow.
+    fn watch(&mut self, number: usize, values: &[f32]) {
+        let records = values.chunks_exact(self.record);
+        let mut growth = Growth::new(&self.timing, [self.steps, records.len()]);
+        records.for_each(|record| growth.take(record));
+        if let Some(factor) = growth.factor() {
+            self.growing.push((self.picks.number(number).to_string(), factor));
+        }
+    }
+
     /// Writes the shots before `number` that were finished earlier.
     fn write_finished(&mut self, number: usize) -> anyhow::Result<()> {
         while self.written < number {
             let values = self.finished.of(self.written)?;
+            if let Some(values) = values.first() {
+                self.watch(self.written, values);
+            }
             self.data.copy(&values)?;
             self.written += 1;
         }

@@ -136,7 +136,7 @@ impl Run {
         if files.coefficients(ndim) == Coefficients::All {
             bail!(
                 "ccc= has {} planes, all coefficients of a medium that may be tilted: on the staggered grid of this program they \
-                 do not lie where the formulas want them. sfewefd{ndim}d-gpu runs such models; here the planes are {}",
+                 do not lie where the formulas want them. sflayers and sfupscale make models for this program with scheme=staggered, and sfewefd{ndim}d-gpu runs this one; here the planes are {}",
                 Coefficients::All.count(ndim),
                 Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
             );

@@ -99,7 +99,7 @@ absorb=cpml surrounds the model with nb= cells in which waves are damped by conv
 (Komatitsch and Martin 2007); faces= sets the number of cells for each face. absorb=sponge damps the fields directly (Cerjan \
 1985) and needs about twice as many cells. A face without cells is rigid. In some anisotropic media CPML is unstable: if the \
 criterion of Becache et al. (2003) says so, the run uses the sponge and prints a warning. In layered rock guided waves can grow in long runs, \
-the sooner the wider the frame is: a run of one shot that ends with growing records says so, and absorb=sponge takes them.
+the sooner the wider the frame is: shots that end with growing records are named, and absorb=sponge takes them.
 
 qp= and qs= add attenuation. Q is constant within 2 % over a band whose ends have a ratio of 4 with two mechanisms, 12 with \
 three and 40 with four. qmech=coarse needs only the memory of one mechanism, but Q of at least 20 in 3-D and 50 in 2-D. With \

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::super::pml::Pml;
 use super::super::sampling::{Lattice, Sampling};
 use super::super::sponge::Damping;
 use super::correlate::{CONSTANTS, PRODUCTS};
@@ -233,10 +234,10 @@ impl<const D: usize> Gradient<D> {
     /// A grid that does not cover the mesh; a region without nodes.
     pub fn on_grid(
         &self,
-        (mesh, basis): (&Mesh<D>, &Basis),
+        (mesh, basis, layers): (&Mesh<D>, &Basis, Option<&Pml<D>>),
         (lattice, count): (Lattice<D>, usize),
     ) -> Result<Vec<Vec<f64>>, Error> {
-        let sampling = Sampling::new(mesh, lattice, count);
+        let sampling = Sampling::new(mesh, lattice, count, layers);
         let table = Tabulated::new(mesh.order(), basis);
         let parameters = self.parameters.count();
         let mut sums = vec![vec![0.0; lattice.nodes() * count]; parameters];
@@ -273,10 +274,10 @@ impl<const D: usize> Gradient<D> {
 /// # Errors
 /// A point beyond the grid, or without a node of its region near it.
 pub fn covers<const D: usize>(
-    (mesh, basis): (&Mesh<D>, &Basis),
+    (mesh, basis, layers): (&Mesh<D>, &Basis, Option<&Pml<D>>),
     (lattice, count): (Lattice<D>, usize),
 ) -> Result<(), Error> {
-    let sampling = Sampling::new(mesh, lattice, count);
+    let sampling = Sampling::new(mesh, lattice, count, layers);
     let table = Tabulated::new(mesh.order(), basis);
     for element in 0..mesh.len() {
         let region = mesh.regions()[element] as usize;

@@ -58,7 +58,7 @@ impl<const D: usize> Change<D> {
         nodes: &[Vec<f64>],
         parameters: Parameters,
     ) -> Result<Self, Error> {
-        let sampling = Sampling::new(setup.mesh, lattice, count);
+        let sampling = Sampling::new(setup.mesh, lattice, count, setup.pml);
         Self::of(setup, parameters, |region, x| {
             let corners = sampling.corners(region, x)?;
             let mean = |of: &Vec<f64>| corners.iter().map(|(node, weight)| weight * of[*node]).sum();

@@ -348,6 +348,28 @@ mod tests {
         [damping, -inverse[0] * damping - damping]
     }
 
+    /// In the profile of SPECFEM3D depth counts in the thickness of the thicker layer of an axis, in the other one in its own.
+    #[test]
+    fn layers_of_two_thicknesses_have_one_profile_or_two() {
+        let [low, high] = [[200.0, 0.0], [1000.0, 1300.0]].map(|[begin, end]| Zone { begin, end });
+        for (profile, same) in [
+            (Profile::Strong, false),
+            (Profile::Specfem { frequency: 30.0 }, true),
+        ] {
+            let filters = Filters::<2> {
+                zones: [[Some((low, 3000.0)), Some((high, 3000.0))], [None; 2]],
+                profile,
+                dt: 2e-4,
+            };
+            let [thin, thick] = [100.0, 1100.0].map(|x| measured(filters.at(0, x), 2e-4)[0]);
+            assert_eq!(
+                (thin / thick - 1.0).abs() < 1e-4,
+                same,
+                "{profile:?}: {thin} {thick}"
+            );
+        }
+    }
+
     /// The profiles of the head of this folder, and that of SPECFEM3D Cartesian 4.1.1, whose NPOWER is 1.2 and whose shifts are
     /// 0.9, 1 and 1.1 pi f0 across x, y and z.
     #[test]

@@ -78,8 +78,8 @@ pub enum Profile {
     /// Quadratic damping that leaves 1e-9 of a P wave, with a shift that follows from the thickness: see the head of this file.
     #[default]
     Strong,
-    /// The profile of SPECFEM3D 4.1, for comparisons: `d = vp ln(1000)/thickness * depth^1.2` with the largest vp in all layers, and a shift
-    /// that falls linearly to zero from pi times the frequency, and that times 0.9, 1 and 1.1 along x, y and z. As there, rock in the layers
+    /// The profile of SPECFEM3D 4.1, for comparisons: `d = vp ln(1000)/thickness * depth^1.2` with the largest vp in all layers and the
+    /// thickness of the thicker one of the two across an axis, in which depth counts for both, and a shift that falls linearly to zero from pi times the frequency, and that times 0.9, 1 and 1.1 along x, y and z. As there, rock in the layers
     /// has no attenuation: it keeps its unrelaxed moduli.
     Specfem {
         /// The dominant frequency of the source, Hz.
@@ -144,25 +144,33 @@ impl<const D: usize> Pml<D> {
     /// If the elements do not make up layers of constant thickness along whole sides of the mesh.
     pub fn of_elements(mesh: &Mesh<D>, flags: &[(usize, u8)]) -> Result<Self, Error> {
         let bounds = bounds(mesh);
-        let mut zones = [[None::<Zone>; 2]; D];
         let mut given = vec![0u8; mesh.len()];
-        for (element, axes) in flags {
-            given[*element] = *axes;
-            let (nodes, centre) = (mesh.coordinates(*element), mesh.centre(*element));
-            for axis in (0..D).filter(|axis| axes >> axis & 1 == 1) {
-                let [low, high] = bounds[axis];
-                let upper = usize::from(centre[axis] > 0.5 * (low + high));
-                let inner = nodes.iter().map(|x| x[axis]);
-                let (begin, end) = match upper {
-                    1 => (inner.fold(f64::INFINITY, f64::min), high),
-                    _ => (inner.fold(f64::NEG_INFINITY, f64::max), low),
-                };
-                let zone = zones[axis][upper].get_or_insert(Zone { begin, end });
-                if (begin - end).abs() > zone.thickness() {
-                    zone.begin = begin;
-                }
-            }
-        }
+        flags.iter().for_each(|(element, axes)| given[*element] = *axes);
+        let is_in = |element: usize, axis: usize| given[element] >> axis & 1 == 1;
+        // Across every axis the layers lie on both sides of the elements that are in none.
+        let zones = std::array::from_fn(|axis| {
+            let ends = [f64::INFINITY, f64::NEG_INFINITY];
+            let outside = (0..mesh.len()).filter(|element| !is_in(*element, axis));
+            let [first, last] = outside.fold(ends, |ends, element| {
+                let own = mesh.coordinates(element).into_iter().map(|x| x[axis]);
+                own.fold(ends, |[low, high], x| [low.min(x), high.max(x)])
+            });
+            let has = |beyond: &dyn Fn(f64) -> bool| {
+                let mut all = (0..mesh.len()).filter(|element| is_in(*element, axis));
+                all.any(|element| beyond(mesh.centre(element)[axis]))
+            };
+            let [low, high] = bounds[axis];
+            [
+                has(&|x| x < first).then_some(Zone {
+                    begin: first.min(high),
+                    end: low,
+                }),
+                has(&|x| x > last).then_some(Zone {
+                    begin: last.max(low),
+                    end: high,
+                }),
+            ]
+        });
         let profile = Profile::default();
         let pml = Self { zones, profile }.checked(bounds)?;
         for (element, given) in given.iter().enumerate() {
@@ -213,6 +221,12 @@ impl<const D: usize> Pml<D> {
             }
         }
         axes
+    }
+
+    /// Elements of a mesh that lie in layers.
+    pub fn elements(&self, mesh: &Mesh<D>) -> usize {
+        let in_layer = |element: &usize| self.axes(&mesh.coordinates(*element)) != 0;
+        (0..mesh.len()).filter(in_layer).count()
     }
 
     /// The axes of the reference cell of an element that run along its layers: bit a for axis a. For every layer the axis of the cell

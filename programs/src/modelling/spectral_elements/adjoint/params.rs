@@ -11,7 +11,7 @@ Models the shots of a survey on a mesh, compares them with the data on standard 
 with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of the misfit divided by \
 that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
 explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of \
-solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing, sponge= and cpml= sides; the rock in the layers of cpml= is held. Records are \
+solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing, sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held. Records are \
 displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they have no derivative, and the fit of the mechanisms to the lowest of them is held. The moment of explosions in fluids is held.
 
 on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
@@ -82,7 +82,7 @@ model. adj=y is the exact transpose of adj=n for every step of the discrete prog
 within rounding, and sfconjgrad can invert the operator.
 
 sfsem2d-gpu and sfsem3d-gpu explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists \
-of solids, with or without attenuation, and fluids, with free, absorbing, sponge= and cpml= sides; the rock in the layers of cpml= is held. Quality factors, of materials= or of qp= and qs=, are held \
+of solids, with or without attenuation, and fluids, with free, absorbing, sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held. Quality factors, of materials= or of qp= and qs=, are held \
 unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they do not change, and the fit of the mechanisms to the lowest of them is held. The moment of explosions in fluids is held.
 
 on= says where the perturbation is, and with adj=y the result, and wrt= of which parameters. on=model: at the nodes of the grid of vp=, \

@@ -45,7 +45,7 @@ impl<const D: usize> Target<D> {
             ),
             ("grid", _) => {
                 let lattice = grid(job, &run.mesh)?;
-                covers((&run.mesh, &run.basis), (lattice, 1))
+                covers((&run.mesh, &run.basis, run.pml.as_ref()), (lattice, 1))
                     .context("on=grid: the grid of nqz=, oqz=, dqz= and so on does not serve this mesh")?;
                 Place::Grids(lattice, 1)
             }
@@ -191,7 +191,9 @@ impl<const D: usize> Target<D> {
     pub fn values(&self, gradient: &Gradient<D>, run: &Run<D>) -> anyhow::Result<(Vec<f32>, bool)> {
         let all = match &self.place {
             Place::Regions(count) => gradient.of_regions(&run.mesh, *count),
-            Place::Grids(lattice, count) => gradient.on_grid((&run.mesh, &run.basis), (*lattice, *count))?,
+            Place::Grids(lattice, count) => {
+                gradient.on_grid((&run.mesh, &run.basis, run.pml.as_ref()), (*lattice, *count))?
+            }
         };
         let own =
             |number: usize, place: usize| self.by_quality(number, place).unwrap_or(1.0) * all[number][place];
