@@ -88,7 +88,9 @@ fn a_dry_run_of_any_size_writes_its_header() {
 #[test]
 fn traces_along_receivers_are_told() {
     let bench = Bench::new();
-    bench.run("sfspike n1=12 n2=2 n3=30 d1=1 d3=0.0015 label1=r unit1=m label2=component label3=t unit3=s > d.rsf");
+    bench.run(
+        "sfspike n1=12 n2=2 n3=30 d1=1 d3=0.0015 label1=r unit1=m label2=component label3=t unit3=s > d.rsf",
+    );
     for line in [
         "sfmutter v0=1500",
         "sfvscan v0=1000 dv=100 nv=3 half=n",
