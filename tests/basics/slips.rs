@@ -115,3 +115,14 @@ fn names_of_stations_that_stay_are_told() {
     }
     bench.run("sfreverse which=2 < d.rsf > o.rsf 2> said; ! grep -q stations said");
 }
+
+#[test]
+fn decimals_with_a_comma_are_told() {
+    let bench = Bench::new();
+    bench.put("t.csv", "1000,5;20,3\n2000,5;30,1\n");
+    let told = bench.refused("sfcsv2rsf < t.csv > o.rsf");
+    assert!(
+        told.contains("where decimals have a comma, write a point in its place"),
+        "{told}"
+    );
+}

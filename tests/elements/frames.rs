@@ -123,6 +123,29 @@ fn elements_in_layers_are_given_once() {
     }
 }
 
+#[test]
+fn receivers_in_layers_are_told() {
+    let desk = added();
+    assert!(
+        !desk
+            .ran(&format!("{RUN} mesh=added.rsf > d.rsf"))
+            .err
+            .contains("where waves are damped")
+    );
+    desk.dataset(
+        "rec.rsf",
+        "n1=2 n2=3",
+        &[320.0, 150.0, -50.0, 320.0, 600.0, 900.0],
+    );
+    let run = desk.ran(&format!("{RUN} mesh=added.rsf > d.rsf"));
+    assert!(
+        run.err.contains(
+            "2 receivers are in perfectly matched layers (the first is number 2), where waves are damped"
+        ),
+        "{run:?}"
+    );
+}
+
 /// A grid of the box serves a mesh with layers around it: they have the values of its edges.
 #[test]
 fn values_at_the_edge_of_a_grid_go_on_in_layers() {

@@ -256,13 +256,15 @@ class Seismology(Scratch):
         stream = seismology.to_stream(self.named())
         with self.assertRaisesRegex(ValueError, "different lengths, samplings or starts"):
             seismology.from_stream(stream + obspy.Stream([stream[0].copy().trim(endtime=stream[0].stats.endtime - 0.1)]))
-        with self.assertRaisesRegex(ValueError, "has not all components"):
+        with self.assertRaisesRegex(ValueError, "the stream has no traces"):
+            seismology.from_stream(obspy.Stream())
+        with self.assertRaisesRegex(ValueError, "has no component"):
             seismology.from_stream(stream[:-1])
         # Recorded data are whole numbers, and their gaps are masked.
         gaps = stream.copy()
         for trace in gaps:
             trace.data = np.ma.masked_array(np.arange(trace.stats.npts, dtype="i4"), mask=np.arange(trace.stats.npts) == 3)
-        with self.assertRaisesRegex(ValueError, "samples are missing"):
+        with self.assertRaisesRegex(ValueError, "samples of it are missing"):
             seismology.from_stream(gaps)
         with self.assertRaisesRegex(ValueError, "2 receivers .* 1 names"):
             seismology.named(data(), ["IV.AAA"])

@@ -222,3 +222,30 @@ fn shots_whose_records_grow_are_named() {
         );
     }
 }
+
+/// Models whose cut cells are for another grid run with a warning, and where they dip the refusal names the word that is missing.
+#[test]
+fn models_for_nodes_are_told_on_a_staggered_grid() {
+    let desk = Desk::new();
+    desk.dataset("point.rsf", "n1=2 n2=1", &[200.0, 150.0]);
+    desk.dataset("dip.rsf", "n1=2 d1=400", &[83.0, 133.0]);
+    let run = |horizon: &str, words: &str| {
+        desk.ran(&format!("sflayers horizons={horizon} rho=2000,2300 vp=2000,3000 vs=1000,1700 n1=41 n2=41 d1=10 d2=10 den=den.rsf {words} > ccc.rsf"));
+        desk.sh("sfvsfd2d-gpu ccc=ccc.rsf den=den.rsf sou=point.rsf rec=point.rsf nt=9 dt=0.001 m0=1e9 stf=ricker freq=8 nb=4 device=cpu > data.rsf")
+    };
+    let told = "ccc= has shears=collocated in its header";
+    let flat = run("103", "");
+    assert!(flat.code == 0 && flat.err.contains(told), "{flat:?}");
+    for words in ["scheme=staggered", "average=n"] {
+        let run = run("103", words);
+        assert!(run.code == 0 && !run.err.contains(told), "{words}: {run:?}");
+    }
+    let dipping = run("dip.rsf", "");
+    assert!(
+        dipping.code == 1
+            && dipping
+                .err
+                .contains("make models for this program with scheme=staggered"),
+        "{dipping:?}"
+    );
+}

@@ -77,9 +77,12 @@ pub fn run(job: &mut Job) -> Result<()> {
         return Ok(());
     }
     let planes = model.planes()?;
-    model
-        .grid
-        .write(job, "den", &planes, model.average && model.staggered)
+    model.grid.write(
+        job,
+        "den",
+        &planes,
+        model.average.then_some(shears::place(model.staggered)),
+    )
 }
 
 /// Warns of horizons that all lie in the first cell, as those of a grid in m do where they are in km.

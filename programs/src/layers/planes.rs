@@ -5,7 +5,7 @@ use kernels::medium::{Coefficients, Voigt, rotate};
 use rayon::prelude::*;
 use rsf_io::{Axis, Job, Output};
 
-use crate::modelling::model::{IN_PLACE, SHEARS};
+use crate::modelling::model::SHEARS;
 use rsf_io::memory;
 
 /// Density and stiffness of a node.
@@ -115,7 +115,8 @@ impl Grid {
         Ok(Planes { stiffness, density })
     }
 
-    /// Writes the density into the file of the parameter `density` and the planes to standard output.
+    /// Writes the density into the file of the parameter `density` and the planes to standard output, whose header says where the `shears` of
+    /// cut cells stand.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -124,7 +125,7 @@ impl Grid {
         job: &mut Job,
         density: &str,
         planes: &Planes,
-        shears_in_place: bool,
+        shears: Option<&str>,
     ) -> Result<()> {
         let mut density = job.tagged_output(density)?;
         let mut output = job.output()?;
@@ -145,8 +146,8 @@ impl Grid {
             &Axis::new(names.len(), 0.0, 1.0).label(&names.join(" ")),
         );
         output.set_rank(self.ndim + 1);
-        if shears_in_place {
-            output.put_text(SHEARS, IN_PLACE);
+        if let Some(shears) = shears {
+            output.put_text(SHEARS, shears);
         }
         for k in table.file_order() {
             output.write_f32(&planes.stiffness[k])?;

@@ -6,12 +6,18 @@ use kernels::medium::voigt::slot;
 use rayon::prelude::*;
 
 use super::planes::{Grid, Medium, Planes};
+use crate::modelling::model::{IN_PLACE, ON_NODES};
 
 /// Shear stiffnesses below this share of c33 are rounding errors, and the medium is a fluid.
 const NO_SHEAR: f64 = 1e-9;
 
 /// Voigt number of a shear stress and its axes (0 = z, 1 = x, 2 = y).
 const SHEARS: [(usize, [usize; 2]); 3] = [(5, [0, 1]), (4, [0, 2]), (6, [1, 2])];
+
+/// What the header says of where shear stiffnesses stand.
+pub(super) fn place(staggered: bool) -> &'static str {
+    if staggered { IN_PLACE } else { ON_NODES }
+}
 
 /// Replaces the shear stiffnesses of `planes` by those for a staggered grid; `line(place, beyond)` are the points half a cell
 /// beyond a line of nodes along z, x, y, `medium` is that of one of them, and `is_partly_fluid` says that its cell holds fluid and rock. There

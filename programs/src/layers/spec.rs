@@ -70,7 +70,8 @@ so the stable time step is shorter than that of the rocks. Where the result woul
 scheme=staggered writes four or nine planes. Of a tilted cell these are the nine of the effective medium as they are; the other \
 coefficients (c15, c35, ...), which are of second order in the contrast, are left out. The shear stiffnesses are those \
 of the effective medium at the shear stresses, half a cell beyond the nodes; shears=staggered in the header tells the modelling \
-programs (sfvsfd2d-gpu, sfvsfd3d-gpu) to take them as they are, and programs of the other kind refuse such a file. The outermost nodes, which \
+programs (sfvsfd2d-gpu, sfvsfd3d-gpu) to take them as they are, and programs of the other kind refuse such a file. They take files of the other \
+scheme (shears=collocated) with a warning. The outermost nodes, which \
 the frame of a run repeats, have the rock of their layer, because CPML may grow in cut cells.
 
 Where fluid meets solid, a node has the parts of its own cell only, and no shear stiffness across the interface if a part is fluid.";

@@ -87,7 +87,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             |line: &Line, k: usize| !coarse.is_outermost(line.place, k) && line.is_partly_fluid(k);
         shears::staggered(&coarse, &mut planes, line, node, is_partly_fluid)?;
     }
-    coarse.write(job, "denout", &planes, staggered)
+    coarse.write(job, "denout", &planes, Some(shears::place(staggered)))
 }
 
 /// Every `factor`th node.

@@ -23,6 +23,8 @@ const BLOCK_BYTES: usize = 32 << 20;
 pub const SHEARS: &str = "shears";
 /// See [`SHEARS`].
 pub const IN_PLACE: &str = "staggered";
+/// The value of [`SHEARS`] where those of cut cells stand on the nodes.
+pub const ON_NODES: &str = "collocated";
 
 /// The grid of the first file, after checking that the others have the same.
 pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
@@ -402,12 +404,9 @@ impl Files {
         found.unwrap_or(Coefficients::Orthorhombic)
     }
 
-    /// Whether the shear stiffnesses stand at the shear stresses of a staggered grid.
-    pub fn shears_in_place(&self) -> bool {
-        match self {
-            Self::Speeds(_) | Self::Layers(..) => false,
-            Self::Stiffness([ccc, _]) => ccc.header().text(SHEARS).as_deref() == Some(IN_PLACE),
-        }
+    /// Whether the header says that the shear stiffnesses of cut cells stand there ([`SHEARS`]).
+    pub fn shears_stand(&self, place: &str) -> bool {
+        matches!(self, Self::Stiffness([ccc, _]) if ccc.header().text(SHEARS).as_deref() == Some(place))
     }
 
     /// Makes ready what [`Volumes::read`] reads of a model of this dimension; it leaves the checksum of the model in

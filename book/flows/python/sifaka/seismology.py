@@ -113,7 +113,7 @@ def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
 def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict[str, Any]:
     """sou=, src= and the moment tensor of an event with a focal mechanism, for a grid with x east, y north and z down.
 
-    An event without a tensor is refused: give its mechanism by hand.
+    The depth of an event counts from sea level, which lies at z = `ground`. An event without a tensor is refused: give its mechanism by hand.
     """
     place, tensor = origin_and_tensor(event)
     x, y = local(place.latitude, place.longitude, origin)
@@ -330,7 +330,8 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
         name = ".".join(filter(None, trace.id.split(".")[:3]))
         values[names.index(name), letters.index(trace.stats.channel[-1:])] = np.ma.filled(np.ma.asarray(trace.data).astype("f4"), np.nan)
     if np.isnan(values).any():
-        raise ValueError("a station has not all components, or samples are missing: select() of ObsPy leaves out what is not whole")
+        station, letter = np.argwhere(np.isnan(values).any(-1))[0]
+        raise ValueError(f"{names[station]} has no component {letters[letter]}, or samples of it are missing: select() of ObsPy leaves out what is not whole")
     if isinstance(origin_time, obspy.core.event.Event):
         origin_time = (origin_time.preferred_origin() or origin_time.origins[0]).time
     zero = start if origin_time is None else obspy.UTCDateTime(origin_time)

@@ -145,8 +145,9 @@ fn numbers(line: &str, delimiter: Option<&str>) -> Result<Vec<f64>> {
     };
     let number = |word: &str| {
         let word = word.trim().trim_matches('"');
-        word.parse::<f64>().ok().with_context(|| {
-            format!("`{word}` is no number; header=y leaves the first line out, and # begins a comment")
+        word.parse::<f64>().ok().with_context(|| match word.contains(';') {
+            true => format!("`{word}` is no number: commas separate numbers here; where decimals have a comma, write a point in its place"),
+            false => format!("`{word}` is no number; header=y leaves the first line out, and # begins a comment"),
         })
     };
     words.into_iter().map(number).collect()

@@ -83,7 +83,7 @@ impl Method for Run {
             job.stdin()?
         };
         let files = Files::Stiffness([job.input("ccc")?, job.input("den")?]);
-        if files.shears_in_place() {
+        if files.shears_stand(model::IN_PLACE) {
             anyhow::bail!(
                 "{} has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes, for sfvsfd{ndim}d-gpu; make the model for this program (sflayers or sfupscale with scheme=collocated)",
                 files.inputs()[0].name()

@@ -7,7 +7,7 @@ use crate::meshing::RawMesh;
 use crate::modelling::units;
 use kernels::grid::points::Point;
 use kernels::mesh::{Locator, Mesh};
-use kernels::methods::spectral_elements::Source;
+use kernels::methods::spectral_elements::{Pml, Source};
 use rsf_io::Job;
 use std::collections::HashSet;
 
@@ -139,6 +139,23 @@ pub fn beside_sources<const D: usize>(
     job.warn(&format!(
         "{} in elements that hold a source (the first is number {}): as far as the sides of such an element records are wrong by 5 to 40 %, with any degree; smaller elements around the source bring the right ones nearer to it",
         match beside.len() {
+            1 => "1 receiver is".to_string(),
+            many => format!("{many} receivers are"),
+        },
+        first + 1
+    ));
+}
+
+/// Warns of receivers in perfectly matched layers, whose waves are damped.
+pub fn in_layers<const D: usize>(job: &Job, pml: Option<&Pml<D>>, receivers: &[[f64; D]]) {
+    let Some(pml) = pml else { return };
+    let damped: Vec<usize> = (0..receivers.len())
+        .filter(|r| pml.holds(receivers[*r]))
+        .collect();
+    let Some(first) = damped.first() else { return };
+    job.warn(&format!(
+        "{} in perfectly matched layers (the first is number {}), where waves are damped: move such receivers out of the layers, or make the mesh larger",
+        match damped.len() {
             1 => "1 receiver is".to_string(),
             many => format!("{many} receivers are"),
         },

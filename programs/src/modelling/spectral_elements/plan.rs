@@ -43,6 +43,7 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
         job.warn(&sentence);
     }
     advice::beside_sources(job, &run.mesh, &run.sources, &run.shot.receivers);
+    advice::in_layers(job, run.pml.as_ref(), &run.shot.receivers);
     let resolved = quality::resolved(&run.mesh, &run.setup().slowest(), run.basis.degree());
     if let Some((slow, frequency)) =
         resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)

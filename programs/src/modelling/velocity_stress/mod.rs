@@ -136,13 +136,16 @@ impl Run {
         if files.coefficients(ndim) == Coefficients::All {
             bail!(
                 "ccc= has {} planes, all coefficients of a medium that may be tilted: on the staggered grid of this program they \
-                 do not lie where the formulas want them. sflayers and sfupscale make models for this program with scheme=staggered, and sfewefd{ndim}d-gpu runs this one; here the planes are {}",
+                 do not lie where the formulas want them. sfewefd{ndim}d-gpu runs such models, and sflayers and sfupscale make models for this program with scheme=staggered; here the planes are {}",
                 Coefficients::All.count(ndim),
                 Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
             );
         }
+        if files.shears_stand(model::ON_NODES) {
+            job.warn("ccc= has shears=collocated in its header: sflayers and sfupscale make models for this program with scheme=staggered, whose interfaces are more accurate here");
+        }
         let mut run = prepare(job, &grid, films)?;
-        run.shot.shears_in_place = files.shears_in_place();
+        run.shot.shears_in_place = files.shears_stand(model::IN_PLACE);
         advice::acquisition(job, &run.padded, &run.shot);
         Ok((run, files))
     }

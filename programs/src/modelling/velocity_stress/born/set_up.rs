@@ -7,7 +7,7 @@ use super::sampling::Sampling;
 use super::stations::{Station, Ways};
 use crate::modelling::linearised::kept::Kept;
 use crate::modelling::machine::{Machine, at_the_same_time};
-use crate::modelling::model::{Files, Fingerprint, Opened, shared_grid};
+use crate::modelling::model::{Files, Fingerprint, IN_PLACE, Opened, shared_grid};
 use crate::modelling::plan::{Report, counted, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, sum_of_ranks};
 use crate::modelling::shots::sum::most_nodes;
@@ -370,7 +370,7 @@ fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
             "wrt={} with ccc=: a medium of stiffness planes is linearised by them, wrt=ccc,rho",
             job.choice("wrt")?
         ),
-        (_, Files::Stiffness(_)) if files.shears_in_place() => bail!(
+        (_, Files::Stiffness(_)) if files.shears_stand(IN_PLACE) => bail!(
             "ccc= has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes; this program is linear in stiffnesses on the nodes, so make the model with average=n or sfstiffness"
         ),
         (_, Files::Stiffness(_)) => Parameters::Stiffness,
