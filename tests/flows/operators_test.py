@@ -1,4 +1,4 @@
-"""The module sifaka with other libraries: operators of SciPy and PyLops, and the page of the book from top to bottom."""
+"""The module sifaka: what programs say, and other libraries: operators of SciPy and PyLops, and the page of the book from top to bottom."""
 import contextlib
 import io
 import os
@@ -7,6 +7,7 @@ import sys
 import unittest
 import warnings
 
+from python_test import shot
 from support import FLOWS, PACKAGES, TOP, Scratch, needs_packages
 
 sys.path.insert(1, PACKAGES)
@@ -19,6 +20,24 @@ try:
     import sifaka
 except ImportError:
     sifaka = None
+
+
+@needs_packages(sifaka)
+class Messages(Scratch):
+    def test_what_programs_say_is_printed_where_it_is_asked_for(self):
+        told, before = io.StringIO(), sys.stderr
+        sys.stderr = told
+        try:
+            shot(verb=True)
+            box = dict(surfaces=[800, 0], layers=8, nx=12, xmin=0, xmax=1200, rho=2300, vp=3000, vs=1700)
+            sifaka.run("sfhexmesh", **box, out=self.path("box.rsf"))
+            sifaka.run("sfhexmesh", **box, judge=False, out=self.path("again.rsf"))
+            shot()
+        finally:
+            sys.stderr = before
+        self.assertRegex(told.getvalue(), r"sfvsfd2d-gpu: time \d|sfvsfd2d-gpu: .*steps")
+        self.assertEqual(told.getvalue().count("sfhexmesh: largest stable step"), 1)
+        self.assertNotIn("step 120 of", told.getvalue())
 
 
 @needs_packages(sifaka)

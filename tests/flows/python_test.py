@@ -239,21 +239,6 @@ class Runs(Scratch):
             warnings.simplefilter("ignore", sifaka.ProgramWarning)
             self.assertEqual(sifaka.run("sfvsgrad2d-gpu", data, rec=rec, **words).shape, sifaka.run("sfvsgrad2d-gpu", data.drop_vars(["x", "z"]), rec=rec, **words).shape)
 
-    def test_what_programs_say_is_printed_where_it_is_asked_for(self):
-        told, before = io.StringIO(), sys.stderr
-        sys.stderr = told
-        try:
-            shot(verb=True)
-            box = dict(surfaces=[800, 0], layers=8, nx=12, xmin=0, xmax=1200, rho=2300, vp=3000, vs=1700)
-            sifaka.run("sfhexmesh", **box, out=self.path("box.rsf"))
-            sifaka.run("sfhexmesh", **box, judge=False, out=self.path("again.rsf"))
-            shot()
-        finally:
-            sys.stderr = before
-        self.assertRegex(told.getvalue(), r"sfvsfd2d-gpu: time \d|sfvsfd2d-gpu: .*steps")
-        self.assertEqual(told.getvalue().count("sfhexmesh: largest stable step"), 1)
-        self.assertNotIn("step 120 of", told.getvalue())
-
     def test_help_says_where_the_book_is(self):
         self.assertTrue(os.path.exists(os.path.join(sifaka.book(), "user", "18-python", "README.md")))
         self.assertIn(sifaka.book(), sifaka.__doc__)

@@ -52,7 +52,7 @@ pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
         _ => plan.cut(|place, layer| shape.coordinates::<3>(place, layer)),
     }?;
     if thickness > 0.0 {
-        shape.mark_frame(&mut mesh)?;
+        shape.mark_frame(&mut mesh);
         job.say(&format!("perfectly matched layers: {}", shape.frame.shown()));
         if shape
             .frame
@@ -267,7 +267,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
     }
 
     /// Gives elements of the layers below and above the regions that they go on with, and lists all elements of layers with their axes.
-    fn mark_frame(&self, mesh: &mut RawMesh) -> Result<()> {
+    fn mark_frame(&self, mesh: &mut RawMesh) {
         let [below, above] = [cut::BOTTOM, cut::TOP].map(|side| usize::from(self.frame.elements(side) > 0));
         let last = (self.layers.len() - 1 - below - above) as i32;
         let count = mesh.len();
@@ -299,7 +299,6 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
                 mesh.layers.push([element as i32, [0, 1, 2, 4, 3, 5, 6, 7][axes]]);
             }
         }
-        Ok(())
     }
 
     /// Coordinates of a place: x[, y], z.

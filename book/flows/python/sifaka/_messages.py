@@ -13,7 +13,7 @@ BETWEEN = tuple(os.sep + name + os.sep for name in ("scipy", "pylops"))
 SOURCES = ("sfhexmesh", "sfmath", "sfpoints", "sfspike")
 
 PROGRAM, INPUT, OUTPUT = r"\bsf[a-z]\w*", r"(?: < \S+)?", r"(?: > [^\s;]+)?"
-WORD = r""" [a-z]\w*=(?:"[^"]*"|'[^']*'|(?:[^\s`;|),.]|[,.](?=[^\s]))*)"""
+WORD = r""" [a-z]\w*=(?:"[^"]*"|'[^']*'|(?:[^\s`;|),.]|[,.](?=\S))*)"""
 FILES = r"(?: [\w-]+\.rsf)*"
 # What is a word of a command: blanks may stand between quotes.
 WHOLE = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")

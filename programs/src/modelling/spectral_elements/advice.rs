@@ -135,15 +135,22 @@ pub fn beside_sources<const D: usize>(
     let beside: Vec<usize> = (0..receivers.len())
         .filter(|r| is_beside(&receivers[*r]))
         .collect();
-    let Some(first) = beside.first() else { return };
+    let Some((count, first)) = told(&beside) else {
+        return;
+    };
     job.warn(&format!(
-        "{} in elements that hold a source (the first is number {}): as far as the sides of such an element records are wrong by 5 to 40 %, with any degree; smaller elements around the source bring the right ones nearer to it",
-        match beside.len() {
-            1 => "1 receiver is".to_string(),
-            many => format!("{many} receivers are"),
-        },
-        first + 1
+        "{} in elements that hold a source (the first is number {first}): as far as the sides of such an element records are wrong by 5 to 40 %, with any degree; smaller elements around the source bring the right ones nearer to it",
+        count
     ));
+}
+
+/// How many receivers these are, in words, and the number of the first of them, from 1.
+fn told(receivers: &[usize]) -> Option<(String, usize)> {
+    let count = match receivers.len() {
+        1 => "1 receiver is".to_string(),
+        many => format!("{many} receivers are"),
+    };
+    receivers.first().map(|first| (count, first + 1))
 }
 
 /// Warns of receivers in perfectly matched layers, whose waves are damped.
@@ -152,14 +159,12 @@ pub fn in_layers<const D: usize>(job: &Job, pml: Option<&Pml<D>>, receivers: &[[
     let damped: Vec<usize> = (0..receivers.len())
         .filter(|r| pml.holds(receivers[*r]))
         .collect();
-    let Some(first) = damped.first() else { return };
+    let Some((count, first)) = told(&damped) else {
+        return;
+    };
     job.warn(&format!(
-        "{} in perfectly matched layers (the first is number {}), where waves are damped: move such receivers out of the layers, or make the mesh larger",
-        match damped.len() {
-            1 => "1 receiver is".to_string(),
-            many => format!("{many} receivers are"),
-        },
-        first + 1
+        "{} in perfectly matched layers (the first is number {first}), where waves are damped: move such receivers out of the layers, or make the mesh larger",
+        count
     ));
 }
 

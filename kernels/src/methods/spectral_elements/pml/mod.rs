@@ -79,8 +79,9 @@ pub enum Profile {
     #[default]
     Strong,
     /// The profile of SPECFEM3D 4.1, for comparisons: `d = vp ln(1000)/thickness * depth^1.2` with the largest vp in all layers and the
-    /// thickness of the thicker one of the two across an axis, in which depth counts for both, and a shift that falls linearly to zero from pi times the frequency, and that times 0.9, 1 and 1.1 along x, y and z. As there, rock in the layers
-    /// has no attenuation: it keeps its unrelaxed moduli.
+    /// thickness of the thicker one of the two across an axis, in which depth counts for both, and a shift that falls linearly to zero from
+    /// pi times the frequency, and that times 0.9, 1 and 1.1 along x, y and z. As there, rock in the layers has no attenuation: it keeps its
+    /// unrelaxed moduli.
     Specfem {
         /// The dominant frequency of the source, Hz.
         frequency: f64,
