@@ -11,6 +11,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
+pub use self::found::{DataFile, data_file};
 use self::found::{near, open_data};
 use crate::ascii::{Scan, Scanner};
 use crate::data::{Complex, Element, Form, Format, Kind};
@@ -118,11 +119,12 @@ impl Input {
                 name.clone()
             }
             Some(data) => {
-                let found = open_data(&data, path, header.history()).map_err(at)?;
+                let found = open_data(&data, path, &header).map_err(at)?;
+                let shown = found.shown();
                 ids.extend(file_id(&found.file));
                 flaws.extend(found.doubt.map(|doubt| format!("{name}: {doubt}")));
                 reader = BufReader::with_capacity(PIECE, found.file);
-                found.shown
+                shown
             }
         };
         let mut input = Self {

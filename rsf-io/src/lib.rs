@@ -69,7 +69,7 @@ pub use banner::version;
 pub use data::{Complex, Element, Form, Format, Kind};
 pub use error::{Error, Result};
 pub use header::{Header, TERMINATOR};
-pub use input::{Input, NumberOrFile};
+pub use input::{DataFile, Input, NumberOrFile, data_file};
 pub use job::Job;
 pub use launcher::{Launched, launched};
 pub use number::format_g;

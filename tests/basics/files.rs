@@ -24,6 +24,45 @@ fn copies_moves_and_removals_take_the_data_along() {
     assert!(bench.refused("sfrm -q a.rsf").contains("-i, -f and -v"));
 }
 
+/// A dataset of another folder takes its own data along, also where the current folder has a dataset of the same name.
+#[test]
+fn removals_and_moves_spare_the_data_of_other_datasets() {
+    let bench = Bench::new();
+    bench.run("mkdir one; cd one; for n in a b c d; do sfspike n1=3 mag=1 nostdin=y > $n.rsf; done");
+    bench.run("for n in a b c; do sfspike n1=4 mag=7 nostdin=y > $n.rsf; done");
+    bench.run("sfrm one/a.rsf; sfmv one/b.rsf moved.rsf");
+    for gone in ["one/a.rsf", "one/a.rsf@", "one/b.rsf", "one/b.rsf@"] {
+        assert!(!bench.path(gone).exists(), "{gone}");
+    }
+    assert_eq!(bench.reals("moved.rsf"), [1.0; 3]);
+    for kept in ["a.rsf", "b.rsf"] {
+        assert_eq!(bench.reals(kept), [7.0; 4]);
+    }
+    // What is said of a file is said of its own data.
+    let told = bench.sh("sfin one/c.rsf");
+    assert!(told.code == 0 && told.err.is_empty(), "{}", told.err);
+    // Two files of the same length of which nobody knows whose they are: neither is removed.
+    bench.run(
+        "for f in one .; do cat one/c.rsf@ > n; rm $f/c.rsf@ && mv n $f/c.rsf@; cp one/c.rsf@ keep; done",
+    );
+    bench.run("mv keep one/c.rsf@; cp one/c.rsf n; mv n one/c.rsf");
+    let said = bench.refused("sfrm one/c.rsf");
+    assert!(
+        said.contains("nothing is removed") && said.contains("one/c.rsf@"),
+        "{said}"
+    );
+    assert!(bench.path("one/c.rsf@").exists() && bench.path("c.rsf@").exists());
+    // A second header of the same data leaves them to the first.
+    bench.run("sed s/n1=4/n1=2/ a.rsf > half.rsf");
+    let said = bench.sh("sfrm half.rsf");
+    assert!(
+        said.code == 0 && said.err.contains("a.rsf@ stays: these are the data of"),
+        "{}",
+        said.err
+    );
+    assert_eq!(bench.reals("a.rsf"), [7.0; 4]);
+}
+
 #[test]
 fn a_removal_asks_and_spares_what_is_no_dataset() {
     let bench = Bench::new();

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 import unittest
+import warnings
 
 from support import FLOWS, NAMES, PACKAGES, TOP, Scratch
 
@@ -32,6 +33,27 @@ class Reading(Scratch):
         os.chdir(DATA)
         with open("expected.json", encoding="utf-8") as text:
             self.expected = json.load(text)["files"]
+
+    def test_headers_of_another_folder_have_their_own_numbers(self):
+        """Also where the current folder has a file of the same name: as the programs read them."""
+        os.chdir(self.folder)
+        os.mkdir("one")
+        for folder, n, mag in (("one", 3, 1), (".", 3, 7)):
+            with open(os.path.join(folder, "a.rsf"), "wb") as out:
+                subprocess.run([os.path.join(NAMES, "sfspike"), f"n1={n}", f"mag={mag}"], cwd=folder, stdout=out, stdin=subprocess.DEVNULL, env=dict(os.environ, DATAPATH="./"), check=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(rsfdata.read("one/a.rsf").array.tolist(), [1, 1, 1])
+            self.assertEqual(rsfdata.read("a.rsf").array.tolist(), [7, 7, 7])
+            # Where nothing says whose they are, the length decides.
+            for folder, n in (("one", 2), (".", 4)):
+                with open(os.path.join(folder, "b.rsf"), "w", encoding="utf-8") as out:
+                    out.write(f'n1={n} esize=4 data_format="native_float" in="./b.rsf@"\n')
+                np.full(n, n, "f4").tofile(os.path.join(folder, "b.rsf@"))
+            self.assertEqual(rsfdata.read("one/b.rsf").array.tolist(), [2, 2])
+        np.full(2, 4, "f4").tofile("b.rsf@")
+        with self.assertWarnsRegex(UserWarning, r"./b.rsf@ is there and so is one/b.rsf@, .*: ./b.rsf@ is read"):
+            self.assertEqual(rsfdata.read("one/b.rsf").array.tolist(), [4, 4])
 
     def test_files_of_madagascar(self):
         self.assertGreater(len(self.expected), 45)

@@ -131,6 +131,37 @@ class Seismology(Scratch):
         self.assertLess(abs(stream[0].stats.starttime - obspy.UTCDateTime("2026-03-04T05:06:07.5") - float(found.t[0])), 1e-6)
         self.assertEqual(stream[0].id, "IV.AAA..HXZ")
 
+    def test_the_origin_of_the_tensor_is_the_source(self):
+        """A hypocentre that the event prefers, and a centroid 4 s later and 2 km deeper, from which the tensor was derived."""
+        quake = event()
+        centroid = quake.origins[0]
+        hypocentre = Origin(time=centroid.time - 4, latitude=42.69, longitude=13.2, depth=6000.0)
+        quake.origins.append(hypocentre)
+        quake.preferred_origin_id = hypocentre.resource_id
+        self.assertEqual(seismology.source(quake, origin=ORIGIN)["sou"][0, 2], 8000)
+        seismology.cmt_file(quake, self.path("CMT"))
+        text = self.read("CMT")
+        self.assertIn("5 6 3.500000 42.69 13.2 6.0 ", text.splitlines()[0])
+        for line in ("time shift: 4.0\n", "longitude: 13.22\n", "depth: 8.0\n"):
+            self.assertIn(line, text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            named = seismology.named(data(), ["IV.AAA", "IV.BBB.00"], quake, centre=0)
+        self.check(seismology.to_stream(named, inventory(), quake), True)
+
+    def test_time_zero_is_behind_the_origin_time(self):
+        """As programs write it: a number, or in quotes, and seconds that a catalogue has rounded to 60."""
+        for origin, shift, zero in (("05:06:07.500000", "12", "05:06:19.5"), ("05:06:07.500000", '"12.5"', "05:06:20"), ("05:06:60.000000", "0", "05:07:00")):
+            found = data()
+            found.attrs["history"] = f'origin_time="2026-03-04T{origin}" time_shift={shift}\n'
+            stream = seismology.to_stream(found)
+            self.assertLess(abs(stream[0].stats.starttime - 0.005 - obspy.UTCDateTime(f"2026-03-04T{zero}")), 1e-6)
+            # An array that says when its time 0 is, says so in a file, too.
+            found.attrs["origin_time"] = "2026-03-04T05:06:30"
+            rsfdata.write(self.path("a.rsf"), sifaka._arrays.dataset(found))
+            back = seismology.begin(rsfdata.read(self.path("a.rsf")).to_xarray())
+            self.assertEqual(str(back), "2026-03-04T05:06:30.000000Z")
+
     def test_names_stay_with_the_traces(self):
         found = self.named()
         rsfdata.write(self.path("a.rsf"), sifaka._arrays.dataset(found))

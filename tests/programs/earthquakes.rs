@@ -248,6 +248,31 @@ fn xml_of_data_centres_is_the_same() {
     }
 }
 
+/// Records of several sources count from the earliest centroid time, which the header tells, as a number.
+#[test]
+fn headers_tell_when_time_is_zero() {
+    let desk = desk();
+    let event = |shift: f64| cmt(4_727_150.0, 500_150.0, shift);
+    let run = format!("{RUN} layers=layers.txt {GRID} stations=STATIONS");
+    for (name, shifts) in [
+        ("one", vec![12.0]),
+        ("two", vec![0.01, 0.0, 0.02]),
+        ("early", vec![0.0]),
+    ] {
+        let events: String = shifts.iter().map(|shift| event(*shift)).collect();
+        desk.put("CMT", events);
+        desk.ran(&format!("{run} cmt=CMT > {name}.rsf"));
+    }
+    let shift = |name: &str| desk.open(name).header().float("time_shift");
+    assert_eq!(shift("one.rsf"), Some(12.0));
+    assert_eq!(shift("two.rsf"), Some(0.0));
+    // Until the second source acts, 10 ms later, the records are those of the earliest one alone.
+    let before = 8 * 3 * desk.axes("two.rsf", 3)[0].n;
+    let (two, early) = (desk.read("two.rsf"), desk.read("early.rsf"));
+    assert!(two[before..] != early[before..]);
+    assert_eq!(desk.axes("two.rsf", 3)[2].o, desk.axes("early.rsf", 3)[2].o);
+}
+
 /// A catalogue is one run of all its events: those that begin after its end are told.
 #[test]
 fn events_behind_the_end_of_a_run_are_told() {

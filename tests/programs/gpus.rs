@@ -59,16 +59,12 @@ fn without_a_gpu_the_processors_run_and_asking_for_one_is_an_error() {
         };
         assert_refused(&desk, &run, &[missing, "device=cpu"]);
     }
-    for (asked, told) in [
-        ("", false),
-        ("device=auto verb=y", true),
-        ("plan=y", true),
-        ("device=cpu verb=y", false),
-    ] {
+    // Nobody misses the GPU of a machine without a driver.
+    for asked in ["", "device=auto verb=y", "plan=y", "device=cpu verb=y"] {
         let run = on(&desk, Driver::None, &[], &small(2, asked)).unwrap();
         assert_eq!(run.code, 0, "{run:?}");
         assert_says(&run, &["CPU, "]);
-        assert_eq!(run.err.contains(missing), told, "{run:?}");
+        assert!(!run.err.contains(missing), "{run:?}");
     }
     let hidden = [("FAKE_INIT", "100"), ("CUDA_VISIBLE_DEVICES", "")];
     let run = on(&desk, Driver::Fake, &hidden, &small(2, "device=gpu")).unwrap();

@@ -243,7 +243,8 @@ fn shots_run_in_one_batch_where_two_do_not_fit() {
 /// Shots that a GPU runs side by side have records of their own, and where they cannot run together each of them runs by itself.
 #[test]
 fn shots_side_by_side_are_taken_apart_and_run_alone_where_they_fail() {
-    let (desk, line) = survey("gpu=0 verb=y");
+    // Three shots do not come out even for two workers.
+    let (desk, line) = survey("gpu=0 groups=3 verb=y");
     // A record has three receivers and two components.
     let own = |shot: usize| 6 * shot..6 * (shot + 1);
     let variables = [MEMORY, ("FAKE_RAMP", "72")];

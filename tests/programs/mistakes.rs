@@ -249,3 +249,20 @@ fn models_for_nodes_are_told_on_a_staggered_grid() {
         "{dipping:?}"
     );
 }
+
+/// Programs take z first: a model whose labels say x first is told how it is turned.
+#[test]
+fn models_whose_labels_say_x_first_are_told() {
+    let desk = velocity_stress::desk(2);
+    let line = velocity_stress::line(2);
+    let told = "warning: vp=turned.rsf has label1=x and label2=z, and its first axis is taken as z";
+    desk.ran("sfbasics put label1=X label2=Depth < vp.rsf > turned.rsf");
+    for (model, wanted) in [("vp.rsf", false), ("turned.rsf", true)] {
+        let run = desk.sh(&format!(
+            "{} > data.rsf",
+            line.replace("vp=vp.rsf", &format!("vp={model}"))
+        ));
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(run.err.contains(told), wanted, "{run:?}");
+    }
+}

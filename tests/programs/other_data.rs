@@ -184,7 +184,11 @@ fn stations_and_clocks_are_compared() {
         ),
         (
             "origin_time=2026-03-04T05:06:09.5",
-            "counts its times from 2026-03-04T05:06:09.5 (origin_time), and this run from 2026-03-04T05:06:07.5",
+            "counts its times from 2026-03-04T05:06:09.5 (origin_time, time_shift), and this run from 2026-03-04T05:06:07.5",
+        ),
+        (
+            "time_shift=2.5",
+            "counts its times from 2026-03-04T05:06:07.500000 + 2.5 s (origin_time, time_shift), and this run from",
         ),
         ("o3=-5", "standard input begins at -5 s and this run at -"),
     ] {

@@ -78,11 +78,22 @@ fn headers_of_another_folder_have_their_own_numbers() {
     assert_eq!(scratch.reals("b/read.rsf"), [0.0, 3.0]);
     let said = crate::support::err(&run);
     assert!(said.contains("the second is read"), "{said}");
-    // Where nothing says whose they are, those of the current folder are read, with a word.
-    succeeded(&scratch.shell("for f in a b; do cat $f/m.rsf@ > $f/n; mv $f/n $f/m.rsf@; cp $f/m.rsf $f/m2; mv $f/m2 $f/m.rsf; done"));
+    // Where nothing says whose they are, those are read that are as long as the header says.
+    let forget = "for f in a b; do cat $f/m.rsf@ > $f/n; mv $f/n $f/m.rsf@; cp $f/m.rsf $f/m2; mv $f/m2 $f/m.rsf; done";
+    succeeded(&scratch.shell(forget));
+    let run = scratch.shell("cd b; probe scale=3 < ../a/m.rsf > read.rsf");
+    assert_eq!(crate::support::err(&run), "");
+    assert_eq!(scratch.reals("b/read.rsf"), [0.0, 3.0]);
+    // Where both are, those of the current folder are read, with a word.
+    succeeded(&scratch.shell(&format!("cd b; probe mode=make n1=2 > m.rsf; cd ..; {forget}")));
     let run = scratch.shell("cd b; probe < ../a/m.rsf > read.rsf");
     let said = crate::support::err(&run);
-    assert!(said.contains("the first is read"), "{said}");
+    assert!(
+        said.contains("./m.rsf@ is there and so is ")
+            && said.contains("/a/m.rsf@, and neither")
+            && said.contains("the first is read. Rename one"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -13,8 +13,8 @@
     rsfdata.write("twice.rsf", shot.like(2 * shot.array))          # the same with the history of the shot
     rsfdata.write(sys.stdout.buffer, array, [Axis(501, 0, 0.004, "Time", "s")], form="xdr")
 
-Reading knows what Madagascar's library knows: one file or two (`in=` is looked for from the current folder, then beside the
-header), native, xdr and ascii numbers of all types, text with quotes, and of a key that is given twice the last value.
+Reading knows what Madagascar's library knows: one file or two (`in=` is looked for from the current folder and beside the
+header, and of two files the one is read that the programs read), native, xdr and ascii numbers of all types, text with quotes, and of a key that is given twice the last value.
 Writing puts header and numbers into one file, which every RSF program reads; data="NAME" puts the numbers into a file of
 their own. Errors are RsfError with a sentence. Needs Python 3.8 and numpy.
 """
@@ -22,6 +22,7 @@ import math
 import os
 import re
 import sys
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -226,6 +227,9 @@ def from_xarray(found):
     header = Header(str(found.attrs.get("history", "")).encode())
     told = {"label": found.attrs.get("long_name"), "unit": found.attrs.get("units"), "title": found.attrs.get("title")}
     told["origin_time"] = found.attrs.get("origin_time")
+    if told["origin_time"] and "time_shift" in header.keys:
+        # The time of the array is that of its time 0.
+        told["time_shift"] = "0"
     if "station" in found.coords:
         told["stations"] = ",".join(map(str, np.atleast_1d(found["station"].values)))
     if text := "".join(f"\t{key}={_word(value)}\n" for key, value in told.items() if value):
@@ -264,13 +268,52 @@ def _read(stream, name, folder, mmap):
                 raise RsfError('in="stdin" in the header, but no data follow it')
             values = _numbers(stream, form, kind, math.prod(lengths), mmap and folder is not None)
         else:
-            if folder and not os.path.isabs(path) and not os.path.exists(path):
-                path = os.path.join(folder, path)
+            size = 0 if form == "ascii" and np.dtype(TYPES[kind]).itemsize > 1 else np.dtype(TYPES[kind]).itemsize
+            path = _place(path, name, folder, math.prod(lengths) * size or None)
             with open(path, "rb") as data:
                 values = _numbers(data, form, kind, math.prod(lengths), mmap)
     except RsfError as fault:
         raise RsfError(f"{name}: {fault}") from None
     return Dataset(values.reshape(lengths[::-1]), axes, header)
+
+
+def _place(path, name, folder, length):
+    """The file of numbers of a header, which has so many bytes if that is known: by the rule of the programs.
+
+    Where one lies in the current folder and another beside the header, the attribute that the programs leave on their data says whose
+    they are; without it the one with the right length is taken, and in doubt the first one, with a warning.
+    """
+    if not folder or os.path.isabs(path):
+        return path
+    beside = os.path.join(folder, os.path.normpath(path))
+    if not os.path.exists(path) or not os.path.exists(beside):
+        return path if os.path.exists(path) else beside
+    if os.path.samefile(path, beside) or not os.path.isfile(beside):
+        return path
+    own = os.path.join(os.path.realpath(folder), os.path.basename(name))
+    owners = [_owner(path), _owner(beside)]
+    if own in owners:
+        return [path, beside][owners.index(own)]
+    if owners[0] is not None and owners[1] is None:
+        return beside
+    if owners[0] is None:
+        fits = [os.path.getsize(file) == length for file in (path, beside)]
+        if fits.count(True) == 1:
+            return [path, beside][fits.index(True)]
+    chosen = path if owners[0] is None else beside
+    warnings.warn(
+        f"{name}: {path} is there and so is {beside}, and neither is known to belong to the header: {chosen} is read. Rename one of them and set in= of its header",
+        stacklevel=4,
+    )
+    return chosen
+
+
+def _owner(path):
+    """The header that a file of numbers belongs to, where the file system keeps such words."""
+    try:
+        return os.fsdecode(os.getxattr(path, "user.sifaka.header"))
+    except (AttributeError, OSError):
+        return None
 
 
 def _header(stream):

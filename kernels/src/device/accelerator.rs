@@ -145,6 +145,18 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
         bytes: usize,
     ) -> Result<(), Error>;
 
+    /// Host to device from any memory, behind the work of the main stream; the bytes are there on return. This is for what is sent once.
+    ///
+    /// # Safety
+    /// `to` must be device memory of that size.
+    unsafe fn put(&self, bytes: &[u8], to: u64) -> Result<(), Error> {
+        let mut pinned = self.pin(bytes.len())?;
+        pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        // SAFETY: promised by the caller; the pinned memory lives until the copy is done, which is waited for.
+        unsafe { self.upload(Stream::Main, &pinned, 0, to, bytes.len())? };
+        self.finish()
+    }
+
     /// Device to host.
     ///
     /// # Safety
@@ -272,13 +284,11 @@ pub fn search(count: usize) -> Dims {
 /// Numbers of the host into new memory of the device.
 pub fn send<A: Accelerator, N: bytemuck::Pod>(accelerator: &A, numbers: &[N]) -> Result<A::Memory, Error> {
     let bytes: &[u8] = bytemuck::cast_slice(numbers);
-    let memory = accelerator.allocate(bytes.len().max(1))?;
-    if !bytes.is_empty() {
-        let mut pinned = accelerator.pin(bytes.len())?;
-        pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-        // SAFETY: both live until the copy is done, which is waited for.
-        unsafe { accelerator.upload(Stream::Main, &pinned, 0, memory.address(), bytes.len())? };
-        accelerator.finish()?;
+    if bytes.is_empty() {
+        return accelerator.allocate(1);
     }
+    let memory = accelerator.reserve(bytes.len())?;
+    // SAFETY: the memory is as long.
+    unsafe { accelerator.put(bytes, memory.address())? };
     Ok(memory)
 }

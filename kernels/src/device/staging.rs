@@ -3,10 +3,14 @@
 use super::accelerator::{Accelerator, Pinned, Stream};
 use crate::Error;
 
-/// Bytes of a half.
+/// Bytes of a half at most.
 const HALF: usize = 16 << 20;
 
-/// The two halves; they are taken with the first transfer and kept.
+/// Bytes of a half at least.
+const LEAST: usize = 1 << 20;
+
+/// The two halves. They are kept, and taken anew for a transfer that needs longer ones: taking a megabyte for transfers costs as long as
+/// copying ten.
 pub struct Staging<A: Accelerator> {
     halves: Vec<(A::Pinned, A::Event)>,
 }
@@ -18,11 +22,21 @@ impl<A: Accelerator> Default for Staging<A> {
 }
 
 impl<A: Accelerator> Staging<A> {
-    fn ready(&mut self, a: &A) -> Result<(), Error> {
-        while self.halves.len() < 2 {
-            self.halves.push((a.pin(HALF)?, a.event()?));
+    /// Makes both halves ready for a transfer of so many bytes; the bytes of one of them.
+    fn ready(&mut self, a: &A, bytes: usize) -> Result<usize, Error> {
+        let wanted = bytes.next_power_of_two().clamp(LEAST, HALF);
+        if self.half() < wanted {
+            self.halves.clear();
         }
-        Ok(())
+        while self.halves.len() < 2 {
+            self.halves.push((a.pin(wanted)?, a.event()?));
+        }
+        Ok(self.half())
+    }
+
+    /// Bytes of a half, 0 before the first transfer.
+    fn half(&self) -> usize {
+        self.halves.first().map_or(0, |(host, _)| host.bytes().len())
     }
 
     /// Returns when `out` holds the device's bytes from this address on, as all work before this call leaves them.
@@ -30,10 +44,10 @@ impl<A: Accelerator> Staging<A> {
     /// # Safety
     /// There must be so many bytes of device memory.
     pub unsafe fn download(&mut self, a: &A, from: u64, out: &mut [u8]) -> Result<(), Error> {
-        self.ready(a)?;
+        let half = self.ready(a, out.len())?;
         a.finish()?;
-        let pieces = out.len().div_ceil(HALF);
-        let bytes = |k: usize| k * HALF..out.len().min((k + 1) * HALF);
+        let pieces = out.len().div_ceil(half);
+        let bytes = |k: usize| k * half..out.len().min((k + 1) * half);
         let places: Vec<_> = (0..pieces).map(bytes).collect();
         for k in 0..=pieces {
             if let Some(place) = places.get(k) {
@@ -57,16 +71,16 @@ impl<A: Accelerator> Staging<A> {
     /// # Safety
     /// There must be so many bytes of device memory.
     pub unsafe fn upload(&mut self, a: &A, bytes: &[u8], to: u64) -> Result<(), Error> {
-        self.ready(a)?;
+        let half = self.ready(a, bytes.len())?;
         a.finish()?;
-        for (k, piece) in bytes.chunks(HALF).enumerate() {
+        for (k, piece) in bytes.chunks(half).enumerate() {
             let (host, done) = &mut self.halves[k % 2];
             if k > 1 {
                 a.synchronize(done)?;
             }
             host.bytes_mut()[..piece.len()].copy_from_slice(piece);
             // SAFETY: promised by the caller; the half is not written again before its copy is done.
-            unsafe { a.upload(Stream::Main, host, 0, to + (k * HALF) as u64, piece.len())? };
+            unsafe { a.upload(Stream::Main, host, 0, to + (k * half) as u64, piece.len())? };
             a.record(Stream::Main, done)?;
         }
         a.finish()

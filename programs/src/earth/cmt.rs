@@ -109,6 +109,34 @@ pub fn origin_time(text: &str) -> Result<Option<String>> {
     )))
 }
 
+/// Units of magnitude by which the moment of an event and the magnitudes of its first line may differ: a moment in N m and not in
+/// dyne cm differs by 4.7.
+const SIZES: f64 = 3.0;
+
+/// What is told of a file whose moments are far from the magnitudes of its first line; nothing of places in metres, whose magnitudes
+/// are mostly made up.
+pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
+    let first = text.lines().next().filter(|line| date(line).is_some())?;
+    let event = events.first().filter(|event| !event.is_local)?;
+    let Mechanism::Moment([rr, tt, pp, rt, rp, tp]) = event.mechanism else {
+        return None;
+    };
+    // Behind the date, whose year may touch the name of the catalogue, latitude, longitude, depth, mb and Ms.
+    let words = first.split_whitespace();
+    let numbers: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+    let date = if numbers.first()? > &1000.0 { 6 } else { 5 };
+    let told = numbers.get(date + 3..date + 5)?.iter().copied();
+    let told = told.fold(0.0, f64::max);
+    let moment = ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt();
+    let size = 2.0 / 3.0 * (moment.log10() - 9.1);
+    let is_far = told > 0.0 && told < 10.0 && (size - told).abs() > SIZES;
+    is_far.then(|| {
+        format!(
+            "the first source has a moment of {moment:.3e} N m, magnitude {size:.1}, and its first line says {told}: moments are in dyne cm, of which 1e7 are 1 N m"
+        )
+    })
+}
+
 /// Year, month, day, hour, minute and second of a line, if it has them.
 fn date(line: &str) -> Option<([u32; 5], f64)> {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -202,6 +230,27 @@ Mtp:      -2.480000D+27
         let moment = ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt();
         assert!((moment / 2.63e21 - 1.0).abs() < 0.01, "{moment}");
         assert!((2.0 / 3.0 * (moment.log10() - 9.1) - 8.2).abs() < 0.05);
+    }
+
+    /// Moments in N m are 4.7 units of magnitude too small where dyne cm are read.
+    #[test]
+    fn moments_in_other_units_are_told() {
+        let told = |text: &str| other_size(text, &read(text).unwrap());
+        assert_eq!(told(BOLIVIA), None);
+        let in_newtons = BOLIVIA
+            .replace("e+27", "e+20")
+            .replace("e+28", "e+21")
+            .replace("e+26", "e+19")
+            .replace("D+27", "D+20");
+        for text in [in_newtons.clone(), in_newtons.replace("PDE 1994", "PDEQ1994")] {
+            let told = told(&text).unwrap();
+            assert!(
+                told.contains("magnitude 3.5, and its first line says 6.9"),
+                "{told}"
+            );
+        }
+        assert_eq!(told(&in_newtons.replace("6.9 6.8", "0 0")), None);
+        assert_eq!(told(LOCAL), None);
     }
 
     /// As the Cartesian version of SPECFEM3D has it, with a time function of its own.

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use kernels::earth::Frame;
 use kernels::earth::globe::geocentric;
-use rsf_io::Job;
+use rsf_io::{Header, Job};
 use std::collections::HashSet;
 
 use super::cmt::{Mechanism, SourceTime};
@@ -241,10 +241,7 @@ impl Ground {
         if word == "quakeml" {
             self.wants_a_map(job, &format!("quakeml={name}"))?;
         }
-        let first = events
-            .iter()
-            .map(|event| event.shift)
-            .fold(f64::INFINITY, f64::min);
+        let first = earliest(&events);
         let mut places = Vec::new();
         for (k, event) in events.iter().enumerate() {
             let what = format!("{word}={name}: source {}", k + 1);
@@ -261,6 +258,11 @@ impl Ground {
             });
         }
         let placed = self.place(job, &places, terrain)?;
+        if word == "cmt"
+            && let Some(words) = cmt::other_size(&text, &events)
+        {
+            job.warn(&format!("cmt={name}: {words}"));
+        }
         if word != "quakeml" {
             self.tell_degrees(job, &places);
         }
@@ -410,12 +412,12 @@ fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
     Ok(None)
 }
 
-/// What the header of the data tells of cmt= and quakeml=: the origin time of the first event, and the seconds that the first source
-/// lies behind it, where time is 0.
+/// What the header of the data tells of cmt= and quakeml=: the origin time of the first event, and the seconds behind it at which time is 0,
+/// the earliest of all centroid times.
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn times(job: &Job) -> Result<Vec<(&'static str, String)>> {
+pub fn origin_time(job: &Job) -> Result<Option<OriginTime>> {
     let (time, events) = match listed(job)? {
         Some(("cmt", name, text)) => {
             let time = cmt::origin_time(&text).unwrap_or_else(|error| {
@@ -430,11 +432,56 @@ pub fn times(job: &Job) -> Result<Vec<(&'static str, String)>> {
         }
         _ => (None, Vec::new()),
     };
-    let Some(time) = time else {
-        return Ok(Vec::new());
-    };
-    Ok(vec![
-        ("origin_time", time),
-        ("time_shift", events[0].shift.to_string()),
-    ])
+    Ok(time.map(|origin| OriginTime {
+        origin,
+        shift: earliest(&events),
+    }))
+}
+
+/// When time is 0 in the data of earthquakes.
+pub struct OriginTime {
+    /// The origin time of the first event, as in `2026-03-04T05:06:07.500000`.
+    pub origin: String,
+    /// Seconds from it to the earliest centroid time, where time is 0.
+    pub shift: f64,
+}
+
+impl OriginTime {
+    /// That of a header, if it has one.
+    pub fn of_header(header: &Header) -> Option<Self> {
+        let shift = header
+            .text("time_shift")
+            .and_then(|shift| shift.trim().parse().ok());
+        Some(Self {
+            origin: header.text("origin_time").filter(|time| !time.is_empty())?,
+            shift: shift.unwrap_or(0.0),
+        })
+    }
+
+    /// When time is 0, in seconds since a day far back; `None` where the origin time is no time.
+    pub fn zero(&self) -> Option<f64> {
+        Some(xml::seconds(&self.origin)?.0 + self.shift)
+    }
+
+    /// When time is 0, for sentences.
+    pub fn words(&self) -> String {
+        match self.shift {
+            0.0 => self.origin.clone(),
+            shift => format!("{} + {shift} s", self.origin),
+        }
+    }
+
+    /// The keys of headers, with values as headers have them.
+    pub fn keys(&self) -> [(&'static str, String); 2] {
+        [
+            ("origin_time", format!("\"{}\"", self.origin)),
+            ("time_shift", self.shift.to_string()),
+        ]
+    }
+}
+
+/// The earliest centroid time, in seconds behind the origin time of the file.
+fn earliest(events: &[cmt::Event]) -> f64 {
+    let shifts = events.iter().map(|event| event.shift);
+    shifts.fold(f64::INFINITY, f64::min)
 }

@@ -16,7 +16,9 @@ use std::fs;
 use std::path::Path;
 
 pub use cmt::{Event, SourceTime};
-pub use ground::{Ground, Quakes, SOURCES, Sites, Terrain, TurnedMechanism, refuse_pairs, times};
+pub use ground::{
+    Ground, OriginTime, Quakes, SOURCES, Sites, Terrain, TurnedMechanism, origin_time, refuse_pairs,
+};
 pub use history::read as read_history;
 pub use model::open as open_model;
 pub use projection::Projection;

@@ -137,7 +137,7 @@ fn quake(event: Node, what: &str) -> Result<(Event, f64, String)> {
 }
 
 /// Seconds of a time since a day far back, and the time as headers have it. Times without a zone are UTC.
-fn seconds(word: &str) -> Option<(f64, String)> {
+pub fn seconds(word: &str) -> Option<(f64, String)> {
     let (date, clock) = word.strip_suffix('Z').unwrap_or(word).split_once('T')?;
     let date: Vec<i64> = date
         .split('-')

@@ -9,7 +9,7 @@ use super::world::{Places, World};
 use anyhow::{anyhow, bail, ensure};
 use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cpu::{Cpu, Tile};
-use kernels::device::gpu::{Gpu, probe};
+use kernels::device::gpu::{Absent, Gpu, probe};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
 use kernels::methods::displacement::{self, gpu};
@@ -188,6 +188,18 @@ impl Machine {
         )
     }
 
+    /// The same machine for other work at the same time.
+    pub fn another(&self) -> anyhow::Result<Self> {
+        Ok(Self {
+            cpu: self.cpu.another()?,
+            slabs: self.slabs.clone(),
+            ranges: self.ranges.clone(),
+            gpus: self.gpus.clone(),
+            options: self.options.clone(),
+            ..*self
+        })
+    }
+
     /// Opens the GPUs, if any.
     pub fn open(&self) -> anyhow::Result<Vec<Arc<Gpu>>> {
         at_the_same_time(&self.gpus, |found| Ok(Arc::new(Gpu::open(found.number)?)))
@@ -264,6 +276,8 @@ fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>
     match probe() {
         Ok(found) => return Ok(Some(found)),
         Err(absent) if device == "gpu" || listed => return Err(absent.into()),
+        // A machine without a driver has no GPU that anybody misses.
+        Err(Absent::NoDriver) => {}
         Err(absent) if job.flag("verb")? || job.flag("plan")? => {
             job.say(&words::explained(&format!("no GPU is taken: {absent}")));
         }

@@ -1,6 +1,7 @@
 //! RSF planes to a medium: axes checked against each other, then volumes in one pass of blocks.
 
 mod checksum;
+mod order;
 
 use anyhow::{Context, bail};
 use kernels::device::cpu::Cpu;
@@ -8,7 +9,7 @@ use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::stiffness::isotropic_plane;
 use kernels::medium::{Coefficients, Destination, Findings, Inspection, Symmetry, lines_of_plane, needed};
 use kernels::stability::BadCell;
-use rsf_io::Input;
+use rsf_io::{Input, Job};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
                 None
             };
             if let Some((key, one, two)) = differ {
-                let hint = swapped(first, file).unwrap_or_default();
+                let hint = order::swapped(first, file).unwrap_or_default();
                 bail!(
                     "{c} has {key}{number}={one} but {r} has {key}{number}={two}: both must lie on one grid{hint}"
                 );
@@ -62,13 +63,6 @@ pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     }
     grid.check().with_context(|| first.name())?;
     Ok(grid)
-}
-
-/// What is said of two files of which one has its first two axes exchanged.
-fn swapped(first: &Input, other: &Input) -> Option<&'static str> {
-    let [a, b] = [first, other].map(|file| [1, 2].map(|i| file.axis(i).n));
-    (a[0] != a[1] && a == [b[1], b[0]])
-        .then_some("; sftransp exchanges the first two axes of a file, and z comes first")
 }
 
 /// The model grid of files with one number a cell, after checking that they share it.
@@ -387,12 +381,14 @@ impl Files {
     }
 
     /// The grid, after checking that all files have the same.
-    pub fn grid(&self, ndim: usize) -> anyhow::Result<Grid> {
-        match self {
+    pub fn grid(&self, job: &Job, ndim: usize) -> anyhow::Result<Grid> {
+        let grid = match self {
             Self::Speeds([vp, vs, den]) => plain_grid(&[vp, vs, den], ndim),
             Self::Stiffness([ccc, den]) => grid(ccc, den, ndim),
             Self::Layers(grid, _) => Ok(grid.clone()),
-        }
+        }?;
+        order::tell(job, &self.inputs());
+        Ok(grid)
     }
 
     /// What the planes of a model of this dimension are; of speeds those of an orthorhombic medium.

@@ -192,14 +192,21 @@ impl Outputs {
 
     /// Puts a text into the headers.
     pub fn tell(&mut self, key: &str, text: &str) {
-        for data in self
-            .data
-            .iter_mut()
-            .chain(self.divide.iter_mut().flat_map(Divide::files))
-        {
-            data.put_text(key, text);
+        self.each(|file| file.put_text(key, text));
+    }
+
+    /// Puts a value into the headers, a number or a text between quotes.
+    pub fn tell_as_written(&mut self, key: &str, value: &str) {
+        self.each(|file| file.put_raw(key, value));
+    }
+
+    /// Changes the headers of all files.
+    fn each(&mut self, put: impl Fn(&mut Output)) {
+        let others = self.divide.iter_mut().flat_map(Divide::files);
+        self.data.iter_mut().chain(others).for_each(&put);
+        if let Wavefield::Stream(wfl) = &mut self.snapshots {
+            put(wfl);
         }
-        self.tell_snapshots(key, text);
     }
 
     /// Says what the numbers are, as in `velocity in m/s`: in a sentence for readers, and as label and unit for pictures.

@@ -15,10 +15,26 @@ use super::shots::{self, Workers};
 use super::spreads::Spreads;
 use super::world::{World, share_stdin};
 use anyhow::{anyhow, bail, ensure};
+use kernels::device::gpu::Gpu;
 use ledger::Ledger;
 use rsf_io::{Job, Watch};
 use station::Station;
+use std::sync::Arc;
 use std::time::Instant;
+
+/// How the shots of a survey share a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharing {
+    /// Workers, each with streams of its own: while one sets up shots and takes their records, the waves of the other go on.
+    pub workers: usize,
+    /// Shots that each of them runs side by side at most.
+    pub shots: usize,
+}
+
+impl Sharing {
+    /// One shot after the other.
+    pub const ONE_BY_ONE: Self = Self { workers: 1, shots: 1 };
+}
 
 /// A method whose programs run several shots.
 pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + Send {
@@ -39,16 +55,16 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     /// Tells what a shot needs and takes; the seconds of it.
     fn plan_shot(&mut self, job: &Job, volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<f64>;
 
-    /// Shots that a machine runs side by side at most: several where one does not fill a GPU and the memory is there.
+    /// How shots share a machine: several run side by side where one does not fill a GPU and the memory is there.
     ///
     /// # Errors
     /// `groups=` asks for more than fit.
-    fn most_side_by_side(&self, _volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<usize> {
+    fn side_by_side(&self, _volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<Sharing> {
         match on.machine.asked {
             Some(groups) if groups > 1 => bail!(
                 "groups= asks for {groups} shots at a time on one GPU, and this method runs one after the other there: ask for as many groups as there are GPUs, or let them share the CPU (device=cpu)"
             ),
-            _ => Ok(1),
+            _ => Ok(Sharing::ONE_BY_ONE),
         }
     }
 
@@ -141,19 +157,21 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     };
     if planning {
         let alone = World::alone();
-        let most = world.agree(shot.most_side_by_side(&volumes, on(&alone)))?;
+        let sharing = world.agree(shot.side_by_side(&volumes, on(&alone)))?;
         let seconds = world.agree(shot.plan_shot(job, &volumes, on(&alone)))?;
         let todo = finished(job, &shot, &made_of, world)?.1;
-        let batch = shots::batch(shots::of_rank(&todo, world).len(), machines.len(), most);
-        let words = shots::plan((shots, todo.len()), (machines.len(), batch, seconds), world)?;
+        let workers = machines.len() * sharing.workers;
+        let batch = shots::batch(shots::of_rank(&todo, world).len(), workers, sharing.shots);
+        let words = shots::plan((shots, todo.len()), (workers, batch, seconds), world)?;
         job.say(&format!("that is one shot: {words}"));
         return Ok(());
     }
     world.agree(Wishes::read(job, shot.steps()))?;
     let alone = World::alone();
-    let most = world.agree(shot.most_side_by_side(&volumes, on(&alone)))?;
+    let sharing = world.agree(shot.side_by_side(&volumes, on(&alone)))?;
     let (finished, todo) = finished(job, &shot, &made_of, world)?;
-    let batch = shots::batch(shots::of_rank(&todo, world).len(), machines.len(), most);
+    let own = shots::of_rank(&todo, world).len();
+    let batch = shots::batch(own, machines.len() * sharing.workers, sharing.shots);
     let mut outputs = shot.open(job, world)?;
     if let Some(made_of) = &made_of {
         made_of.tell(&mut outputs);
@@ -161,25 +179,61 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     let device = machines[0].describe(None);
     outputs.note(&device);
     job.say(&device);
-    if batch > 1 && job.flag("verb")? {
-        job.say(&format!("{batch} shots run side by side on each GPU"));
+    let together = (batch * sharing.workers).min(own);
+    if together > 1 && machines[0].has_gpus() && job.flag("verb")? {
+        let batches = match sharing.workers {
+            1 => String::new(),
+            count => format!(
+                ", in {count} batches: one computes while the processors work on the records of the other"
+            ),
+        };
+        job.say(&format!("{together} shots run side by side on each GPU{batches}"));
     }
     let opened = outputs.into_data();
     let mut ledger = opened.map(|files| Ledger::new(job, &shot, files, finished));
-    let groups = machines.len();
-    let stations = machines.into_iter().zip(gpus).enumerate();
-    let stations = stations.map(|(k, on)| {
-        let tells = world.leads() && k == 0;
-        Station::new(
-            job,
-            shot.clone(),
-            &volumes,
-            held,
-            on,
-            (tells, tells && groups == 1),
-        )
-    });
-    run((stations.collect(), batch), &todo, world, &mut ledger)
+    let all = Machines {
+        machines,
+        gpus,
+        sharing,
+    };
+    let stations = all.stations(job, (&shot, &volumes, held), world)?;
+    run((stations, batch), &todo, world, &mut ledger)
+}
+
+/// The machines of a survey with their GPUs, and how shots share each of them.
+struct Machines {
+    machines: Vec<Machine>,
+    gpus: Vec<Vec<Arc<Gpu>>>,
+    sharing: Sharing,
+}
+
+impl Machines {
+    /// A station for every worker of every machine, for this shot and this model; `held` bytes of the model's files lie in memory.
+    fn stations<'a, M: Survey>(
+        self,
+        job: &'a Job,
+        (shot, volumes, held): (&M, &'a Volumes<M>, u64),
+        world: &World,
+    ) -> anyhow::Result<Vec<Station<'a, M>>> {
+        let groups = self.machines.len();
+        let again = |machine: &Machine| Ok((machine.another()?, machine.open()?));
+        let further = (1..self.sharing.workers).map(|_| at_the_same_time(&self.machines, again));
+        let further = world.agree(further.collect::<anyhow::Result<Vec<_>>>())?;
+        let first = self.machines.into_iter().zip(self.gpus);
+        let all = first.chain(further.into_iter().flatten()).enumerate();
+        let station = |(k, on)| {
+            let tells = world.leads() && k == 0;
+            Station::new(
+                job,
+                shot.clone(),
+                volumes,
+                held,
+                on,
+                (tells, tells && groups == 1),
+            )
+        };
+        Ok(all.map(station).collect())
+    }
 }
 
 /// What the shots are made of, on rank 0.

@@ -1,42 +1,85 @@
 //! Where the numbers of a header lie.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::{file_id, open_file};
 use crate::banner;
+use crate::data::Form;
 use crate::files::owner;
-use crate::{Error, Result};
+use crate::{Error, Header, Result};
 
 /// The file of `in=`.
 pub(super) struct Found {
     pub file: File,
-    /// What messages call it.
-    pub shown: String,
+    /// Its path, from the current folder.
+    path: PathBuf,
     /// A sentence where another file of that name may be meant.
     pub doubt: Option<String>,
 }
 
-/// Opens the file of `in=`: as named, else beside the header, whose path is `header` where it has one and whose lines are `text`.
+impl Found {
+    /// What messages call it.
+    pub fn shown(&self) -> String {
+        shown(&self.path)
+    }
+}
+
+/// The file with the numbers of a header.
+pub struct DataFile {
+    /// Its path, from the current folder.
+    pub path: PathBuf,
+    /// A sentence where another file of that name may be meant.
+    pub doubt: Option<String>,
+    /// The path of another header to which it belongs, which is there.
+    pub of_other: Option<PathBuf>,
+}
+
+/// Where the numbers of a header lie that has this path; `None` where they follow it. It is the file that [`crate::Input`] reads.
 ///
-/// Where both are there, the attribute that outputs of this library leave on their data file says which one belongs to the header; without
-/// it the one that is named from the current directory is taken, as in Madagascar, with a warning. Where both belong to other headers, the
-/// one beside the header is taken, with a warning.
-pub(super) fn open_data(path: &Path, header: Option<&Path>, text: &[u8]) -> Result<Found> {
-    let shown = format!("data file {}", path.display());
-    let here = open_file(path, &shown, "a file of numbers");
+/// # Errors
+/// A file that is not there or cannot be opened, or a header without `in=`.
+pub fn data_file(path: &Path, header: &Header) -> Result<Option<DataFile>> {
+    let Some(data) = header.path("in") else {
+        return Err(Error::new("no in= in the header, so there are no data"));
+    };
+    if data.as_os_str() == "stdin" {
+        return Ok(None);
+    }
+    let found = open_data(&data, Some(path), header)?;
+    let of_other = owner(&found.file).map(|owner| PathBuf::from(OsString::from_vec(owner)));
+    Ok(Some(DataFile {
+        of_other: of_other.filter(|other| *other != own_path(path) && other.is_file()),
+        path: found.path,
+        doubt: found.doubt,
+    }))
+}
+
+/// What messages call a file of numbers.
+fn shown(path: &Path) -> String {
+    format!("data file {}", path.display())
+}
+
+/// Opens the file of `in=`: as named, else beside the header, whose path is `place` where it has one.
+///
+/// Where both are there, the attribute that outputs of this library leave on their data file says which one belongs to the header. Without
+/// it the one is taken that is as long as the header says, if only one of them is; else the one that is named from the current
+/// directory, as in Madagascar, with a warning. Where both belong to other headers, the one beside the header is taken, with a warning.
+pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> Result<Found> {
+    let here = open_file(path, &shown(path), "a file of numbers");
     let found = |file: File, doubt: Option<String>| Found {
         file,
-        shown: shown.clone(),
+        path: path.to_path_buf(),
         doubt,
     };
     if path.is_absolute() {
         return here.map(|file| found(file, None));
     }
-    let Some(header) = header else {
-        let doubt = made_elsewhere(text).map(|made| {
+    let Some(place) = place else {
+        let doubt = made_elsewhere(header.history()).map(|made| {
             format!(
                 "the header has come without its file, through a pipe, and was made in {made}: its data {} are read from the current folder; < FILE or the name of the file finds those beside it",
                 path.display()
@@ -44,7 +87,12 @@ pub(super) fn open_data(path: &Path, header: Option<&Path>, text: &[u8]) -> Resu
         });
         return here.map(|file| found(file, doubt));
     };
-    let beside = folder(header).join(path);
+    let beside = folder(place).join(path.strip_prefix(".").unwrap_or(path));
+    let second = |file: File, doubt: Option<String>| Found {
+        file,
+        path: beside.clone(),
+        doubt,
+    };
     match here {
         Ok(here) => {
             let Ok(other) = File::open(&beside) else {
@@ -53,31 +101,47 @@ pub(super) fn open_data(path: &Path, header: Option<&Path>, text: &[u8]) -> Resu
             if file_id(&here) == file_id(&other) || file_id(&other).is_none() {
                 return Ok(found(here, None));
             }
-            let own = own_path(header);
+            let own = own_path(place);
             let is_own = |file: &File| owner(file).map(|owner| owner == own.as_os_str().as_bytes());
+            let long = expected(header);
+            let fits = |file: &File| file.metadata().is_ok_and(|data| Some(data.len()) == long);
             let doubt = |which: &str| {
                 Some(format!(
-                    "{} is there and so is {}, and neither is known to belong to the header: the {which} is read",
+                    "{} is there and so is {}, and neither is known to belong to the header: the {which} is read. Rename one of them and set in= of its header (sfcp copies a dataset to a name of its own)",
                     path.display(),
                     beside.display()
                 ))
             };
             Ok(match (is_own(&here), is_own(&other)) {
                 (Some(true), _) => found(here, None),
-                (_, Some(true)) | (Some(false), None) => found(other, None),
+                (_, Some(true)) | (Some(false), None) => second(other, None),
                 // A header that was moved or copied with its data.
-                (Some(false), Some(false)) => found(other, doubt("second")),
-                (None, _) => found(here, doubt("first")),
+                (Some(false), Some(false)) => second(other, doubt("second")),
+                (None, _) => match [fits(&here), fits(&other)] {
+                    [true, false] => found(here, None),
+                    [false, true] => second(other, None),
+                    _ => found(here, doubt("first")),
+                },
             })
         }
         Err(Error::Os { cause, what }) if cause.kind() == io::ErrorKind::NotFound => {
-            match open_file(&beside, &shown, "a file of numbers") {
-                Ok(file) => Ok(found(file, None)),
+            match open_file(&beside, &shown(&beside), "a file of numbers") {
+                Ok(file) => Ok(second(file, None)),
                 Err(_) => Err(Error::Os { cause, what }),
             }
         }
         Err(error) => Err(error),
     }
+}
+
+/// Bytes that the file of the numbers has by the header; `None` where they are text, or the header does not say.
+fn expected(header: &Header) -> Option<u64> {
+    let format = header.format().ok()?;
+    let size = match format.form {
+        Form::Ascii if !format.is_binary() => return None,
+        _ => format.kind.size() as u64,
+    };
+    header.elements().ok()?.checked_mul(size)
 }
 
 /// The last folders of the place where the last program of a history ran, where these are not those of the current folder.

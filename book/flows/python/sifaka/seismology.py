@@ -12,7 +12,7 @@
     again = seismology.from_stream(obspy.read("data.mseed"))
 
 Names are NETWORK.STATION or NETWORK.STATION.LOCATION. In RSF headers they are the key stations=, with origin_time= and time_shift= (s), which
-sfsem3d-gpu writes by itself from stations= and cmt=; every program that keeps all receivers keeps them, and so do arrays in Python. Channels are named as in
+sfsem3d-gpu and sfvsfd3d-gpu write by themselves from stations=, cmt= and quakeml=: time 0 of the data is time_shift after origin_time; every program that keeps all receivers keeps them, and so do arrays in Python. Channels are named as in
 SEED: band by the sampling, X for synthetic, then the component. A component z, positive downwards, becomes Z, positive upwards; x and y become 1 and 2,
 or E and N with `orient=seismology.EAST_NORTH`. from_stream leaves components as they were recorded, Z upwards; with the same orient= it makes z, x and y of
 them, as gradients and images take them. Needs obspy.
@@ -20,6 +20,7 @@ them, as gradients and images take them. Needs obspy.
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
@@ -100,10 +101,24 @@ def moment_tensor(event: Any) -> Any:
     return found
 
 
-def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
-    """Those that the event prefers, else the first. Errors: an event without a moment tensor."""
+def origin_of(event: Any) -> Any:
+    """The origin that the moment tensor was derived for, the centroid, else the one that the event prefers, else the first: as quakeml= has it."""
     event = one_event(event)
-    place = event.preferred_origin() or (event.origins or [None])[0]
+    mechanism = event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
+    derived = getattr(getattr(mechanism, "moment_tensor", None), "derived_origin_id", None)
+    centroid = next((place for place in event.origins if derived is not None and place.resource_id.id == derived.id), None)
+    return centroid or hypocentre_of(event)
+
+
+def hypocentre_of(event: Any) -> Any:
+    """The origin that the event prefers, else the first."""
+    return event.preferred_origin() or (event.origins or [None])[0]
+
+
+def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
+    """The origin by the rule of `origin_of`, and the tensor. Errors: an event without a moment tensor."""
+    event = one_event(event)
+    place = origin_of(event)
     missing = [key for key in ("latitude", "longitude", "depth") if getattr(place, key, None) is None]
     if missing:
         raise ValueError(f"{event.resource_id}: the origin of the event has no {' and no '.join(missing)}: set event.preferred_origin() or event.origins[0], as in event.origins[0].depth = 8000.0 (m)")
@@ -113,7 +128,8 @@ def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
 def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict[str, Any]:
     """sou=, src= and the moment tensor of an event with a focal mechanism, for a grid with x east, y north and z down.
 
-    The depth of an event counts from sea level, which lies at z = `ground`. An event without a tensor is refused: give its mechanism by hand.
+    The place is the origin that the tensor was derived for (the centroid), else the one that the event prefers. Its depth counts from sea
+    level, which lies at z = `ground`. An event without a tensor is refused: give its mechanism by hand.
     """
     place, tensor = origin_and_tensor(event)
     x, y = local(place.latitude, place.longitude, origin)
@@ -138,18 +154,21 @@ def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> No
     """Writes an event as the CMTSOLUTION file that cmt= of sfsem3d-gpu and sfvsfd3d-gpu reads.
 
     half_duration: in s; without it that of the event, by the rule of quakeml=: half of the duration of its source time function, else
-    1.05e-8 times the cube root of its moment in dyne cm. The file has the body-wave and surface-wave magnitudes of the event, or 0.
+    1.05e-8 times the cube root of its moment in dyne cm. The file has the body-wave and surface-wave magnitudes of the event, or 0. Its first
+    line is the origin that the event prefers; latitude, longitude, depth and time shift are those of the origin that the tensor was derived for.
     """
     event = one_event(event)
     place, tensor = origin_and_tensor(event)
     half_duration = half_duration_of(event) if half_duration is None else half_duration
-    time, newton_metre = place.time, 1e7
+    begun, newton_metre = hypocentre_of(event), 1e7
+    time = begun.time
     first = f" PDE {time.year} {time.month} {time.day} {time.hour} {time.minute} {time.second + time.microsecond / 1e6:.6f}"
     sizes = {(found.magnitude_type or "").lower(): found.mag for found in event.magnitudes}
     body, surface = (next((sizes[kind] for kind in kinds if kind in sizes), 0) for kinds in (("mb", "mw", "mwc"), ("ms", "ms_20", "mw", "mwc")))
     name = str(event.resource_id).rsplit("/", 1)[-1]
-    lines = [f"{first} {place.latitude} {place.longitude} {place.depth / 1000} {body} {surface} {name}", f"event name: {name}"]
-    lines += ["time shift: 0", f"half duration: {half_duration}", f"latitude: {place.latitude}", f"longitude: {place.longitude}", f"depth: {place.depth / 1000}"]
+    deep = place.depth if begun.depth is None else begun.depth
+    lines = [f"{first} {begun.latitude} {begun.longitude} {deep / 1000} {body} {surface} {name}", f"event name: {name}"]
+    lines += [f"time shift: {place.time - begun.time}", f"half duration: {half_duration}", f"latitude: {place.latitude}", f"longitude: {place.longitude}", f"depth: {place.depth / 1000}"]
     lines += [f"M{key}: {newton_metre * getattr(tensor, 'm_' + key):.9e}" for key in ("rr", "tt", "pp", "rt", "rp", "tp")]
     with open(path, "w", encoding="utf-8") as text:
         text.write("\n".join(lines) + "\n")
@@ -175,7 +194,7 @@ def stations_file(inventory: Any, path: str) -> None:
 
 
 def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centre: Optional[float] = None) -> xarray.DataArray:
-    """The data with the names of their receivers, and with times that count from the origin of an event.
+    """The data with the names of their receivers, and with times that count from the origin of an event, which is the one of `source`.
 
     centre: the time of the run, in s, at which its source has the centre of its time function: 4 tau with stf=gauss. It is taken from the
     times t. Without it time 0 of the run is the origin time, with a warning where the run begins there.
@@ -193,14 +212,18 @@ def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centr
     if centre:
         found = found.assign_coords(t=("t", data.t.values - centre, data.t.attrs))
     if event is not None:
-        found.attrs["origin_time"] = str((event.preferred_origin() or event.origins[0]).time)
+        found.attrs["origin_time"] = str(origin_of(event).time)
     return found
 
 
 def begin(data: xarray.DataArray) -> Any:
     """Time 0 of the data: 1970 where nothing tells it."""
-    time = obspy.UTCDateTime(data.attrs.get("origin_time", data.sifaka.header.text("origin_time", "1970-01-01")))
-    return time + data.sifaka.header.number("time_shift", 0.0)
+    if "origin_time" in data.attrs:
+        return obspy.UTCDateTime(data.attrs["origin_time"])
+    text, shift = data.sifaka.header.text("origin_time", "1970-01-01"), float(data.sifaka.header.text("time_shift") or 0.0)
+    # A catalogue may have rounded the seconds to 60.
+    parts = re.fullmatch(r"(.*T\d\d:\d\d:)(\d\d(?:\.\d*)?)Z?", text)
+    return obspy.UTCDateTime(parts.group(1) + "00") + float(parts.group(2)) + shift if parts else obspy.UTCDateTime(text) + shift
 
 
 def numbers(data: xarray.DataArray) -> List[int]:
@@ -269,7 +292,7 @@ def sac(place: Optional[tuple], event: Any, first: float) -> Dict[str, float]:
     if place:
         found.update(stla=place[0], stlo=place[1], stel=place[2], stdp=place[3])
     if event is not None:
-        origin = event.preferred_origin() or event.origins[0]
+        origin = origin_of(event)
         found.update(evla=origin.latitude, evlo=origin.longitude, evdp=origin.depth / 1000)
         if place:
             distance, azimuth, back = gps2dist_azimuth(origin.latitude, origin.longitude, *place[:2])
@@ -333,7 +356,7 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
         station, letter = np.argwhere(np.isnan(values).any(-1))[0]
         raise ValueError(f"{names[station]} has no component {letters[letter]}, or samples of it are missing: select() of ObsPy leaves out what is not whole")
     if isinstance(origin_time, obspy.core.event.Event):
-        origin_time = (origin_time.preferred_origin() or origin_time.origins[0]).time
+        origin_time = origin_of(origin_time).time
     zero = start if origin_time is None else obspy.UTCDateTime(origin_time)
     coords = {"t": ("t", (start - zero) + step * np.arange(count), {"units": "s"}), "component": letters, "station": ("r", names)}
     data = xarray.DataArray(values, coords, ("r", "component", "t"), attrs={"origin_time": str(zero)}).transpose("t", "component", "r")

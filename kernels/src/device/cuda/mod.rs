@@ -168,6 +168,20 @@ impl Accelerator for Cuda {
             .check(code, || format!("copying {bytes} bytes from the host"))
     }
 
+    /// The driver has pinned memory of its own for such copies; taking some for each of them cost about 1.5 ms on an H200.
+    unsafe fn put(&self, bytes: &[u8], to: u64) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.context.bind()?;
+        let stream = self.streams.raw(Stream::Main);
+        // SAFETY: the caller promises memory of that size; memory that is not pinned has been read on return.
+        let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, bytes.as_ptr().cast(), bytes.len(), stream) };
+        self.context
+            .check(code, || format!("copying {} bytes from the host", bytes.len()))?;
+        self.finish()
+    }
+
     unsafe fn download(
         &self,
         stream: Stream,

@@ -90,9 +90,15 @@ fn major(version: &str) -> &str {
 
 /// The devices that can be used, with CUDA's numbers; at least one.
 pub fn probe() -> Result<Vec<Properties>, Absent> {
-    let driver = start()?;
-    let devices = devices()?;
-    let compiler = nvrtc::find()?;
+    whole()?;
+    // The library of the compiler is large: where it is not in memory, loading it takes as long as starting the driver.
+    let (found, compiler) = std::thread::scope(|scope| {
+        let compiler = scope.spawn(nvrtc::find);
+        let found = start().and_then(|driver| Ok((driver, devices()?)));
+        (found, compiler.join())
+    });
+    let (driver, devices) = found?;
+    let compiler = compiler.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     // Machine code of one major version runs under every driver of it.
     if compiler.version.0 > driver / 1000 {
         return Err(Absent::NewCompiler {
@@ -104,14 +110,19 @@ pub fn probe() -> Result<Vec<Properties>, Absent> {
     Ok(devices)
 }
 
+/// Looks whether the driver's library is there and has every function that is called.
+fn whole() -> Result<(), Absent> {
+    let missing = driver::missing().ok_or(Absent::NoDriver)?;
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(Absent::Incomplete {
+            missing: first_few(&missing),
+        }),
+    }
+}
+
 /// Starts the driver and returns the number of its version.
 fn start() -> Result<i32, Absent> {
-    let missing = driver::missing().ok_or(Absent::NoDriver)?;
-    if !missing.is_empty() {
-        return Err(Absent::Incomplete {
-            missing: first_few(&missing),
-        });
-    }
     // SAFETY: no arguments; the function exists.
     match unsafe { sys::cuInit(0) } {
         CUresult::CUDA_SUCCESS => {}

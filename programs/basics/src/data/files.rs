@@ -6,10 +6,10 @@ use std::io::{BufReader, stdin};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use rsf_io::{Header, Job, Param, Program};
+use rsf_io::{DataFile, Header, Job, Param, Program, data_file};
 
 use super::cube;
-use super::info::data_of;
+use super::info::check_header;
 
 /// What the user sees of a copy.
 pub static CP: Program = Program {
@@ -123,16 +123,34 @@ fn remove(job: &Job, file: &OsString, force: bool) -> Result<()> {
     let (name, path) = (file.to_string_lossy(), Path::new(file));
     let open = File::open(path).with_context(|| format!("cannot read {name}"))?;
     let header = Header::read(&mut BufReader::new(open)).with_context(|| name.to_string())?;
-    if let Some(data) = data_of(&name, path, &header)? {
-        match fs::symlink_metadata(&data) {
-            Ok(meta) if meta.is_file() || meta.is_symlink() => {
-                fs::remove_file(&data)
-                    .with_context(|| format!("cannot remove data file {} of {name}", data.display()))?;
-            }
-            Ok(_) => job.warn(&format!("{} stays: it is no regular file", data.display())),
-            Err(_) if force => {}
-            Err(error) => job.warn(&format!("data file {} of {name}: {error}", data.display())),
-        }
+    check_header(&name, path, &header)?;
+    match data_file(path, &header) {
+        Ok(Some(data)) => remove_data(job, &name, data)?,
+        Ok(None) => {}
+        Err(_) if force => {}
+        Err(error) => job.warn(&format!("{name}: {error}")),
     }
     fs::remove_file(path).with_context(|| format!("cannot remove {name}"))
+}
+
+/// Removes the file with the numbers of a dataset, if it is known to be its own.
+fn remove_data(job: &Job, name: &str, data: DataFile) -> Result<()> {
+    let shown = data.path.display();
+    if let Some(doubt) = data.doubt {
+        bail!("{name}: nothing is removed, for it is not known which data are its own: {doubt}");
+    }
+    if let Some(other) = data.of_other {
+        job.warn(&format!(
+            "{shown} stays: these are the data of {}, and the header {name} names them, too",
+            other.display()
+        ));
+        return Ok(());
+    }
+    match fs::symlink_metadata(&data.path) {
+        Ok(meta) if meta.is_file() || meta.is_symlink() => fs::remove_file(&data.path)
+            .with_context(|| format!("cannot remove data file {shown} of {name}"))?,
+        Ok(_) => job.warn(&format!("{shown} stays: it is no regular file")),
+        Err(error) => job.warn(&format!("data file {shown} of {name}: {error}")),
+    }
+    Ok(())
 }

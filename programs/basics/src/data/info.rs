@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
-use rsf_io::{Format, Header, Job, MAX_AXES, Param, Program, format_g};
+use anyhow::{Context, Result, bail, ensure};
+use rsf_io::{Format, Header, Job, MAX_AXES, Param, Program, data_file, format_g};
 
 use super::cube::Printer;
 
@@ -53,18 +53,21 @@ pub fn run(job: &mut Job) -> Result<()> {
         let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
         let mut reader = BufReader::new(file);
         let header = Header::read(&mut reader).with_context(|| name.clone())?;
-        let data = data_of(&name, path, &header)?;
+        check_header(&name, path, &header)?;
         if job.flag("info")? {
             describe(job, &mut out, &name, &header)?;
         } else {
             out.bytes(format!("{} ", header.text("in").unwrap_or_default()).as_bytes())?;
             continue;
         }
-        match data {
+        match data_file(path, &header).with_context(|| name.clone())? {
             Some(data) => {
-                let shown = data.display().to_string();
-                let file =
-                    File::open(data).with_context(|| format!("{name}: cannot read data file {shown}"))?;
+                let shown = data.path.display().to_string();
+                if let Some(doubt) = data.doubt {
+                    job.warn(&format!("{name}: {doubt}"));
+                }
+                let file = File::open(data.path)
+                    .with_context(|| format!("{name}: cannot read data file {shown}"))?;
                 look_at(job, &header, BufReader::new(file)).with_context(|| format!("{name}: {shown}"))?;
             }
             None => look_at(job, &header, reader).with_context(|| name.clone())?,
@@ -76,29 +79,18 @@ pub fn run(job: &mut Job) -> Result<()> {
     out.finish()
 }
 
-/// The data file that a header names: from here, else beside the header; `None` when the data follow the header.
-pub fn data_of(name: &str, header_file: &Path, header: &Header) -> Result<Option<PathBuf>> {
-    let Some(path) = header.path("in") else {
-        ensure!(
-            !header_file
-                .metadata()
-                .is_ok_and(|file| file.is_file() && file.len() == 0),
-            "{name}: is empty, an RSF header was expected (the program that should have written it failed or was ended)"
-        );
-        anyhow::bail!("{name}: no in= in it, so it is no header of a dataset");
-    };
-    if path.as_os_str() == "stdin" {
-        return Ok(None);
+/// Refuses what is no header of a dataset.
+pub fn check_header(name: &str, path: &Path, header: &Header) -> Result<()> {
+    if header.path("in").is_some() {
+        return Ok(());
     }
-    let beside = header_file
-        .parent()
-        .map(|dir| dir.join(&path))
-        .filter(|beside| beside.exists());
-    Ok(Some(if path.exists() {
-        path
-    } else {
-        beside.unwrap_or(path)
-    }))
+    ensure!(
+        !path
+            .metadata()
+            .is_ok_and(|file| file.is_file() && file.len() == 0),
+        "{name}: is empty, an RSF header was expected (the program that should have written it failed or was ended)"
+    );
+    bail!("{name}: no in= in it, so it is no header of a dataset")
 }
 
 /// The lines about one dataset.

@@ -89,7 +89,7 @@ impl Method for Run {
                 files.inputs()[0].name()
             );
         }
-        let padded = model::padded(&files.grid(ndim)?, usize::try_from(job.int("nb")?)?)?;
+        let padded = model::padded(&files.grid(job, ndim)?, usize::try_from(job.int("nb")?)?)?;
         let mut run = prepare(job, wavelet, (padded, files.coefficients(ndim)))?;
         let stiffness = files.inputs()[0];
         for (a, axis) in run.window.iter_mut().enumerate() {

@@ -70,6 +70,14 @@ pub struct Asked<'a> {
     pub files: String,
 }
 
+/// A number rounded down to tenths, or to one digit where it is small.
+fn floored(x: f64) -> String {
+    match x {
+        0.1.. => format!("{:.1}", (10.0 * x).floor() / 10.0),
+        _ => format!("{x:.0e}"),
+    }
+}
+
 /// What one look at the model found, with the limit of the scheme that runs; and points per shortest wavelength.
 ///
 /// Refuses a medium that no run can use and an unstable time step.
@@ -121,9 +129,9 @@ pub fn judge(
     let points = points_per_wavelength(extremes.slowest, asked.timing.band.max, f64::from(spacing));
     if points < asked.coarse {
         job.warn(&asked.timing.jump().unwrap_or_else(|| format!(
-            "only {:.1} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {} the waves disperse; refine the grid or lower the frequency",
+            "only {} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {} the waves disperse; refine the grid or lower the frequency",
             // Not rounded up to the number that they are fewer than.
-            (10.0 * points).floor() / 10.0, extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.timing.band.max, asked.coarse
+            floored(points), extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.timing.band.max, asked.coarse
         )));
     }
     if asked.si {

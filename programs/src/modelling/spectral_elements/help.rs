@@ -79,7 +79,7 @@ meshes latitude (latorUTM: in a CMTSOLUTION of SPECFEM3D Cartesian) is y, to the
 east, in metres; with utm= or epsg= they are degrees of WGS84, which that projection maps to x and y (as in SPECFEM3D, north and east are y \
 and x then). Depth and burial count from the top of the mesh above the point, and elevations have no \
 effect; with depth=z they count from z=0, and z is the depth of a source and burial minus elevation of a station. Moments grow as 1 + erf(1.628 t / half duration) about their centroid \
-times, and the first centroid time is the time zero of the records. A half duration is at least 5 steps. stf=, freq= and tau= \
+times, and the earliest centroid time is the time zero of the records. A half duration is at least 5 steps. stf=, freq= and tau= \
 replace this time function by another one about the same centroid times, and series= by samples that keep their own times. In a fluid SPECFEM3D lets the moment itself be the Gaussian; fluid=specfem does so. force= reads forces from a FORCESOLUTION file of SPECFEM3D in the same way, by east, north and up: \
 source time function 0 is a Gaussian exp(-(1.628 t / half duration)^2) of area one, so that the factor is an impulse in N s, 1 \
 a Ricker wavelet of the peak frequency f0, whose peak is at the time shift, 2 a step, the integral of 0, 3 a sine of the period hdurorf0 \

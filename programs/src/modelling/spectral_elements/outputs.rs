@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::several::Several;
-use crate::earth::times;
+use crate::earth::{OriginTime, origin_time};
 use crate::modelling::divide::{Divide, one_quantity, put_quantity};
 use crate::modelling::exact_time::{Correction, Timing};
 use crate::modelling::record::{Films, Outputs, Records, thinned};
@@ -189,8 +189,8 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
         if !run.stations.is_empty() {
             outputs.tell("stations", &run.stations.join(","));
         }
-        for (key, text) in times(job)? {
-            outputs.tell(key, &text);
+        for (key, value) in origin_time(job)?.iter().flat_map(OriginTime::keys) {
+            outputs.tell_as_written(key, &value);
         }
     }
     run.spreads.head(job, &mut outputs)?;

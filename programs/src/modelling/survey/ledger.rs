@@ -1,5 +1,6 @@
 //! What becomes of the shots of a survey: their data in order, and which of them failed.
 
+use super::station::seconds_and_growth;
 use super::{Survey, taken_over};
 use crate::modelling::divide::Divide;
 use crate::modelling::exact_time::Timing;
@@ -75,10 +76,10 @@ impl<'a> Ledger<'a> {
         match outcome {
             Outcome::Done(ShotResult { values, words, .. }) => {
                 self.silent &= values.iter().all(|&x| x == 0.0);
-                self.watch(number, &values);
+                let (seconds, grows) = seconds_and_growth(&words);
+                self.note_growth(number, grows);
                 self.data.write(&values)?;
                 if self.job.flag("verb")? {
-                    let seconds = words.first().map_or(0.0, |&bits| f64::from_bits(bits));
                     let name = self.picks.name(number);
                     self.job.say(&format!("shot {name}: {seconds:.2} s"));
                 }
@@ -102,14 +103,18 @@ impl<'a> Ledger<'a> {
         Ok(self.data.flush()?)
     }
 
-    /// Looks whether the records of a shot grow.
+    /// Looks whether the records of a shot grow that an earlier run has finished.
     fn watch(&mut self, number: usize, values: &[f32]) {
         let records = values.chunks_exact(self.record);
         let mut growth = Growth::new(&self.timing, [self.steps, records.len()]);
         records.for_each(|record| growth.take(record));
-        if let Some(factor) = growth.factor() {
-            self.growing.push((self.picks.number(number).to_string(), factor));
-        }
+        self.note_growth(number, growth.factor());
+    }
+
+    /// Notes by what factor the records of a shot grow, if they do.
+    fn note_growth(&mut self, number: usize, factor: Option<f32>) {
+        let number = self.picks.number(number).to_string();
+        self.growing.extend(factor.map(|factor| (number, factor)));
     }
 
     /// Writes the shots before `number` that were finished earlier.

@@ -2,16 +2,19 @@
 
 use super::{Survey, Volumes};
 use crate::modelling::checkpoint::Store;
+use crate::modelling::growth::Growth;
 use crate::modelling::machine::Machine;
 use crate::modelling::progress::{Progress, Watched};
 use crate::modelling::shoot::{Engine, Resources};
 use crate::modelling::shots::{All, ShotResult, Worker};
 use crate::modelling::world::World;
 use anyhow::{Context, anyhow, ensure};
+use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
 use kernels::parallel::options::ParallelOptions;
 use kernels::time_loop::Recorder;
 use kernels::time_loop::state::{Checkpoints, Every};
+use rayon::prelude::*;
 use rsf_io::{Job, interrupted};
 use std::sync::Arc;
 use std::time::Instant;
@@ -88,7 +91,7 @@ impl<'a, M: Survey> Station<'a, M> {
         Ok(report)
     }
 
-    /// The records of each shot, behind each other, and the bits of the seconds that it took. Where shots fail that run side by side,
+    /// The records of each shot, behind each other, with the words that [`words_of`] describes. Where shots fail that run side by side,
     /// each of them runs once more by itself, so that the others do not fail with it.
     fn make(&mut self, numbers: &[usize]) -> All {
         let begun = Instant::now();
@@ -100,9 +103,9 @@ impl<'a, M: Survey> Station<'a, M> {
         let seconds = begun.elapsed().as_secs_f64() / numbers.len() as f64;
         let error = match made {
             Ok(shots) => {
-                let made = |values| ShotResult {
+                let made = |Recorded { values, growth }: Recorded| ShotResult {
                     values,
-                    words: vec![seconds.to_bits()],
+                    words: words_of(seconds, growth.factor()),
                     ..ShotResult::default()
                 };
                 return shots.into_iter().map(|values| Ok(made(values))).collect();
@@ -122,7 +125,7 @@ impl<'a, M: Survey> Station<'a, M> {
     }
 
     /// Runs the shots that the engine is ready for, so many; what each of them has recorded.
-    fn model(&mut self, shots: usize) -> anyhow::Result<Vec<Vec<f32>>> {
+    fn model(&mut self, shots: usize) -> anyhow::Result<Vec<Recorded>> {
         let engine = self.engine.as_mut().context("no engine was made")?;
         let options = ParallelOptions {
             transport: self.shot.transport(),
@@ -133,7 +136,8 @@ impl<'a, M: Survey> Station<'a, M> {
         let store = Arc::new(Store::new(self.job, None, None));
         let mut checkpoints = Checkpoints::new(world.ranks(), store, Every::Never);
         let [record, count] = self.shot.records();
-        let mut records = Records::new(shots, [record, count])?;
+        let growth = Growth::new(self.shot.timing(), [self.shot.steps(), count]);
+        let mut records = Records::new((shots, [record, count]), &growth, &self.machine.cpu)?;
         let mut watched = Watched {
             recorder: &mut records,
             progress: &mut progress,
@@ -142,44 +146,83 @@ impl<'a, M: Survey> Station<'a, M> {
         drop(checkpoints);
         progress.end();
         outcome?;
-        for made in &records.of_shots {
-            let (made, wanted) = (made.len(), record * count);
-            ensure!(made == wanted, "the run made {made} numbers of {wanted}");
-        }
+        let made = records.made;
+        ensure!(made == count, "the run made {made} records of {count}");
         Ok(records.of_shots)
     }
 }
 
+/// What is told of a shot beside its records: the bits of the seconds that it took, and those of the factor by which its records grow until
+/// the end, if they do.
+fn words_of(seconds: f64, grows: Option<f32>) -> Vec<u64> {
+    let grows = grows.map(|factor| u64::from(factor.to_bits()));
+    std::iter::once(seconds.to_bits()).chain(grows).collect()
+}
+
+/// The seconds of a shot and the factor by which its records grow, of the words of [`words_of`].
+pub fn seconds_and_growth(words: &[u64]) -> (f64, Option<f32>) {
+    let seconds = words.first().map_or(0.0, |&bits| f64::from_bits(bits));
+    let grows = words.get(1).map(|&bits| f32::from_bits(bits as u32));
+    (seconds, grows)
+}
+
+/// The records of a shot.
+struct Recorded {
+    values: Vec<f32>,
+    growth: Growth,
+}
+
 /// The records of each of several shots, one behind the other. A record of all shots has the numbers of one of them behind those of another.
 struct Records {
-    of_shots: Vec<Vec<f32>>,
+    of_shots: Vec<Recorded>,
     /// Numbers of a record of a shot.
     numbers: usize,
+    /// Records so far.
+    made: usize,
 }
 
 impl Records {
-    /// For so many shots with so many numbers of a record and so many records.
+    /// For so many shots with so many numbers of a record and so many records. All threads fetch the memory from the system: what records
+    /// the shots would take as long for it as a GPU for some of the steps.
     ///
     /// # Errors
     /// Too little memory.
-    fn new(shots: usize, [numbers, count]: [usize; 2]) -> anyhow::Result<Self> {
-        let mut of_shots = Vec::new();
-        for _ in 0..shots {
-            let mut own = Vec::new();
-            own.try_reserve_exact(numbers * count)
+    fn new(
+        (shots, [numbers, count]): (usize, [usize; 2]),
+        growth: &Growth,
+        cpu: &Cpu,
+    ) -> anyhow::Result<Self> {
+        let of_shot = |_| -> anyhow::Result<Recorded> {
+            let mut values = Vec::new();
+            values
+                .try_reserve_exact(numbers * count)
                 .context("there is not enough memory for the records of the shots")?;
-            of_shots.push(own);
-        }
-        Ok(Self { of_shots, numbers })
+            values.resize(numbers * count, 0.0);
+            Ok(Recorded {
+                values,
+                growth: growth.clone(),
+            })
+        };
+        let all: anyhow::Result<_> = cpu.install(|| (0..shots).into_par_iter().map(of_shot).collect());
+        Ok(Self {
+            of_shots: all?,
+            numbers,
+            made: 0,
+        })
     }
 }
 
 impl Recorder<f32> for Records {
     fn traces(&mut self, _: usize, traces: &[f32]) -> Result<(), kernels::Error> {
+        let at = self.made * self.numbers;
         let of_shots = traces.chunks(self.numbers.max(1));
-        for (to, from) in self.of_shots.iter_mut().zip(of_shots) {
-            to.extend_from_slice(from);
+        for (Recorded { values, growth }, record) in self.of_shots.iter_mut().zip(of_shots) {
+            growth.take(record);
+            if let Some(to) = values.get_mut(at..at + record.len()) {
+                to.copy_from_slice(record);
+            }
         }
+        self.made += 1;
         Ok(())
     }
 

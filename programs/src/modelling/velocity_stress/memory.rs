@@ -4,6 +4,7 @@ use super::Run;
 use crate::modelling::machine::{free, outer};
 use crate::modelling::plan::{check_host, smaller_grid};
 use crate::modelling::shoot::Resources;
+use crate::modelling::survey::Sharing;
 use anyhow::ensure;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::{SLABS, bytes, gpu};
@@ -46,11 +47,11 @@ pub(super) const FILLED: usize = 8_000_000;
 /// Shots that one GPU runs side by side at most.
 const MOST_SIDE_BY_SIDE: usize = 64;
 
-/// Shots that the GPU of this machine runs side by side: as `groups=` asks, else so many that they fill it; no more than its memory
-/// holds with kernels of this class.
-pub fn most_side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<usize> {
+/// How shots share the GPU of this machine: as many run side by side as `groups=` asks, else so many that they fill it; no more than its
+/// memory holds with kernels of this class. Two workers share them where they come out even and both hold the medium.
+pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Sharing> {
     let ([gpu], [slab]) = (on.gpus, on.machine.slabs.as_slice()) else {
-        return Ok(1);
+        return Ok(Sharing::ONE_BY_ONE);
     };
     let (free, name) = free(gpu)?;
     let bytes = |shots: usize| gpu::bytes((&run.shot, shots), &run.padded, slab, (class, 0));
@@ -60,7 +61,7 @@ pub fn most_side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyho
             .last()
             .unwrap_or(1)
     };
-    match on.machine.asked {
+    let most = match on.machine.asked {
         Some(asked) => {
             let most = fit(asked);
             ensure!(
@@ -69,10 +70,22 @@ pub fn most_side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyho
                 bytes(asked) as f64 / 1e9,
                 free as f64 / 1e9
             );
-            Ok(asked)
+            asked
         }
-        None => Ok(fit((FILLED / run.padded.cells()).clamp(1, MOST_SIDE_BY_SIDE))),
-    }
+        None => fit((FILLED / run.padded.cells()).clamp(1, MOST_SIDE_BY_SIDE)),
+    };
+    let half = most.div_ceil(2);
+    let even = on.machine.asked.is_none_or(|asked| asked.is_multiple_of(2));
+    Ok(match most > 1 && even && 2 * bytes(half) <= free {
+        true => Sharing {
+            workers: 2,
+            shots: half,
+        },
+        false => Sharing {
+            workers: 1,
+            shots: most,
+        },
+    })
 }
 
 /// A sentence when a run of this class does not fit GPUs of this rank, before any of their memory is taken: what it

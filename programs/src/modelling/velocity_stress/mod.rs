@@ -27,7 +27,7 @@ use super::plan::Report;
 use super::record::{self, Outputs};
 use super::shoot::{Method, Resources};
 use super::spreads::Spreads;
-use super::survey::{self, Survey};
+use super::survey::{self, Sharing, Survey};
 use super::transport;
 use super::world::World;
 use accuracy::Accuracy;
@@ -132,7 +132,7 @@ impl Run {
     fn open(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
         advice::idle(job, films)?;
         let files = files::open(job, ndim)?;
-        let grid = files.grid(ndim)?;
+        let grid = files.grid(job, ndim)?;
         if files.coefficients(ndim) == Coefficients::All {
             bail!(
                 "ccc= has {} planes, all coefficients of a medium that may be tilted: on the staggered grid of this program they \
@@ -295,8 +295,8 @@ impl Survey for Run {
         plan::print(job, self, &report, on)
     }
 
-    fn most_side_by_side(&self, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<usize> {
-        memory::most_side_by_side(self, volumes.widest(), on)
+    fn side_by_side(&self, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<Sharing> {
+        memory::side_by_side(self, volumes.widest(), on)
     }
 
     fn turn_to(&mut self, numbers: &[usize]) {

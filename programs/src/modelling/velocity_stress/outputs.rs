@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::several::{Several, What};
-use crate::earth::{SOURCES, times};
+use crate::earth::{OriginTime, SOURCES, origin_time};
 use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::exact_time::CLOCK;
 use crate::modelling::finished;
@@ -123,8 +123,8 @@ fn names(job: &Job, run: &Run, outputs: &mut Outputs) -> anyhow::Result<()> {
     }
     // Other programs have no such parameters.
     if SOURCES.iter().any(|word| job.given(word)) {
-        for (key, text) in times(job)? {
-            outputs.tell(key, &text);
+        for (key, value) in origin_time(job)?.iter().flat_map(OriginTime::keys) {
+            outputs.tell_as_written(key, &value);
         }
     }
     Ok(())

@@ -36,7 +36,7 @@ cmt=, force=, quakeml= and stations= (3-D) take the sources from a CMTSOLUTION, 
 STATIONS or StationXML file. Latitude is y, to the north, and longitude is x, to the east, in metres; with utm= or epsg= they are \
 degrees of WGS84, which that projection maps to x and y (QuakeML and StationXML always have degrees). Depth and burial count from the \
 first row of the model, and elevations have no effect; with depth=z they count from z=0, and z is burial minus elevation. \
-Moments grow as 1 + erf(1.628 t / half duration) about their centroid times; the first centroid time is the time zero of the records, \
+Moments grow as 1 + erf(1.628 t / half duration) about their centroid times; the earliest centroid time is the time zero of the records, \
 and the run begins before it, so that o3 is negative. A half duration is at least 5 steps; where QuakeML has none it is that of the \
 Global CMT catalogue, 1.05e-8 times the cube root of the moment in dyne cm. stf=, freq= and tau= replace this time function by another one about the same \
 centroid times, and series= by samples that keep their own times. Records at stations have the components Z (up), N, E, and the header has their names and the origin time. sfsem3d-gpu tells more about \

@@ -188,6 +188,11 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     pub(super) fn take_traces(&mut self, out: &mut [T]) -> Result<(), Error> {
         let r = &mut self.records;
         let record: &[T] = bytemuck::cast_slice(r.ring.take(&self.accelerator)?);
+        if record.len() == out.len() {
+            // One slab reads all numbers, in their order.
+            out.copy_from_slice(record);
+            return Ok(());
+        }
         for (&number, &value) in r.receivers.own.iter().zip(record) {
             out[number] = value;
         }

@@ -1,7 +1,7 @@
 //! The linear map from the records of the steps to data: it turns them to the axes of stations, corrects them to exact time and resamples them. Its transpose is here, too.
 
 use super::super::{Run, outputs};
-use crate::earth::times;
+use crate::earth::{OriginTime, origin_time};
 use crate::modelling::components::{Modelled, same_kind};
 use crate::modelling::exact_time::Operator;
 use crate::modelling::observed::{self, DataTimes, Recorded, of_another_survey};
@@ -111,19 +111,23 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
     )
 }
 
-/// Refuses data whose times count from another origin than those of the run, where both say which.
+/// Refuses data whose times count from another origin than those of the run, where both say which. Times that differ by less than a
+/// hundredth of a step are the same.
 fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
-    let key = "origin_time";
-    let own = times(job)?.into_iter().find(|(name, _)| *name == key);
-    let found = data.header().text(key).filter(|time| !time.is_empty());
-    let (Some(found), Some((_, own))) = (found, own) else {
+    let (Some(found), Some(own)) = (OriginTime::of_header(data.header()), origin_time(job)?) else {
         return Ok(());
     };
-    if found.trim_end_matches(['Z', '0', '.']) == own.trim_end_matches(['Z', '0', '.']) {
+    let same = match (found.zero(), own.zero()) {
+        (Some(found), Some(own)) => (found - own).abs() < 0.01 * job.double("dt")?.max(1e-4),
+        _ => found.origin == own.origin,
+    };
+    if same {
         return Ok(());
     }
+    let (found, shown) = (found.words(), own.words());
+    let [(_, origin), (_, shift)] = own.keys();
     bail!(
-        "{} counts its times from {found} (origin_time), and this run from {own}: sfput o3= sets the time of its first sample after {own}, and origin_time={own} goes with that (in Python from_stream(stream, origin_time=\"{own}\") does both)",
+        "{} counts its times from {found} (origin_time, time_shift), and this run from {shown}: sfput o3= sets the time of its first sample after {shown}, and origin_time={origin} time_shift={shift} go with that (in Python from_stream(stream, origin_time=obspy.UTCDateTime({origin}) + {shift}) does both)",
         data.name()
     )
 }
