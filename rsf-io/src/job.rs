@@ -272,9 +272,12 @@ impl Job {
         let some = self.stdin.as_mut().map(pipe::holds_data).transpose()?;
         match some {
             Some(true) => self.stdin().map(Some),
-            Some(false) if self.stdin.as_ref().is_some_and(pipe::is_empty_file) => Err(Error::new(
-                "standard input is an empty file: the program that should have written it failed or was ended; look at its message and run it again",
-            )),
+            Some(false) if self.stdin.as_ref().is_some_and(pipe::is_empty_file) => {
+                Err(Error::new(match self.stdin.as_ref().is_some_and(pipe::is_output) {
+                    true => format!("standard input {}", pipe::EMPTIED),
+                    false => "standard input is an empty file: the program that should have written it failed or was ended; look at its message and run it again".to_string(),
+                }))
+            }
             _ => Ok(None),
         }
     }

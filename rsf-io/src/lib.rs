@@ -220,6 +220,9 @@ fn refuse_file(name: &str, stdin: &BufReader<File>) -> Result<()> {
     if !files::is_regular(&stdout) && (!empty || stdout.is_terminal()) {
         return Ok(());
     }
+    if empty && pipe::is_output(stdin) {
+        return Err(Error::new(format!("standard input {}", pipe::EMPTIED)));
+    }
     let input = match empty {
         true => "standard input is empty (did the program before it fail?) and there are no parameters",
         false => "there are neither parameters nor an RSF file on standard input",

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::input::file_id;
 use crate::{Error, Result};
 
 /// Buffer of standard input.
@@ -95,6 +96,15 @@ pub(crate) fn is_empty(reader: &BufReader<File>) -> bool {
 /// Whether standard input, of which nothing came, is a file.
 pub(crate) fn is_empty_file(reader: &BufReader<File>) -> bool {
     reader.get_ref().metadata().is_ok_and(|meta| meta.is_file())
+}
+
+/// What is said of an input that is the file of standard output.
+pub(crate) const EMPTIED: &str = "is empty: it is standard output, too, and the shell emptied it before the program started; make it anew, and give the output another name";
+
+/// Whether standard input is the file that standard output is.
+pub(crate) fn is_output(reader: &BufReader<File>) -> bool {
+    let output = stdout_file().ok().and_then(|file| file_id(&file));
+    output.is_some() && output == file_id(reader.get_ref())
 }
 
 /// Name of the regular file behind an open one, if it still has one.

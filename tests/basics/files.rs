@@ -52,6 +52,11 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
         "{said}"
     );
     assert!(bench.path("one/c.rsf@").exists() && bench.path("c.rsf@").exists());
+    // Where one of two was cut short, the length of the other is no reason to remove it.
+    bench.run("printf 1234 > one/c.rsf@");
+    let said = bench.refused("sfrm one/c.rsf");
+    assert!(said.contains("only its length tells that ./c.rsf@"), "{said}");
+    assert!(bench.path("c.rsf@").exists());
     // A second header of the same data leaves them to the first.
     bench.run("sed s/n1=4/n1=2/ a.rsf > half.rsf");
     let said = bench.sh("sfrm half.rsf");
@@ -61,6 +66,35 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
         said.err
     );
     assert_eq!(bench.reals("a.rsf"), [7.0; 4]);
+}
+
+/// The attribute of data that were moved with their folder, or copied with it, names a header that has data of its own by now.
+#[test]
+fn datasets_that_were_moved_or_copied_whole_are_removed_whole() {
+    let bench = Bench::new();
+    bench.run("mkdir run; cd run; sfspike n1=3 nostdin=y > a.rsf; sfspike n1=3 nostdin=y > b.rsf");
+    bench.run("cp -a run copy; mv run old; mkdir run; cd run; sfspike n1=3 nostdin=y > a.rsf; sfspike n1=3 nostdin=y > b.rsf");
+    for folder in ["old", "copy"] {
+        assert_eq!(
+            bench
+                .sh(&format!("cd {folder}; sfrm a.rsf; sfmv b.rsf c.rsf"))
+                .err,
+            ""
+        );
+        for gone in ["a.rsf", "a.rsf@", "b.rsf", "b.rsf@"] {
+            assert!(
+                !bench.path(&format!("{folder}/{gone}")).exists(),
+                "{folder}/{gone}"
+            );
+        }
+        assert!(bench.path(&format!("{folder}/c.rsf@")).exists());
+    }
+    assert!(bench.path("run/a.rsf@").exists() && bench.path("run/b.rsf@").exists());
+    // Data that are no file stay, and a link to nothing goes.
+    bench.run("cd run; rm a.rsf@; mkfifo a.rsf@; rm b.rsf@; ln -s nowhere b.rsf@");
+    let said = bench.sh("cd run; sfrm a.rsf b.rsf").err;
+    assert!(said.contains("a.rsf@ stays: it is no regular file"), "{said}");
+    assert!(!bench.path("run/b.rsf").exists() && bench.path("run/b.rsf@").symlink_metadata().is_err());
 }
 
 #[test]

@@ -301,6 +301,21 @@ fn an_empty_file_on_standard_input_is_not_nothing() {
     bench.run("sfspike n1=5 mag=3 > quake.rsf");
     let told = bench.refused("sfadd scale=1,-1 < killed.rsf quake.rsf > out.rsf");
     assert!(told.contains("standard input is an empty file"), "{told}");
+    // What the shell has emptied itself is told as that.
+    bench.run("sfspike n1=5 nostdin=y > own.rsf");
+    for line in [
+        "sfmath output='input*2'",
+        "sfadd scale=2",
+        "sftransp",
+        "sfscale dscale=2",
+    ] {
+        bench.run("sfspike n1=5 nostdin=y > own.rsf");
+        let told = bench.refused(&format!("{line} < own.rsf > own.rsf"));
+        assert!(
+            told.contains("it is standard output, too, and the shell emptied it"),
+            "{line}: {told}"
+        );
+    }
     bench.run("sfadd scale=1 < /dev/null quake.rsf > out.rsf");
     assert_eq!(bench.reals("out.rsf"), [3.0; 5]);
 }

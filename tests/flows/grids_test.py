@@ -43,6 +43,23 @@ class Grids(Scratch):
         rows = heights()[::-1] if values is None else values
         return self.write("dem.asc", head + "\n".join(" ".join(f"{x:g}" for x in row) for row in rows) + "\n")
 
+    def test_esri_grids_do_not_say_their_units(self):
+        """y beyond the poles and large cells are metres; where both are likely the file is asked about."""
+        size = "ncols 4\nnrows 3\n"
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for head, unit in (("xllcorner 0\nyllcorner 0\ncellsize 100\n", "m"), ("xllcorner 10\nyllcorner 100\ncellsize 2\n", "m"), ("xllcorner 13\nyllcorner 42\ncellsize 0.1\n", "degrees_east")):
+                self.assertEqual(grids.read(self.esri(size + head)).x.attrs["units"], unit, head)
+        site = self.esri(size + "xllcorner 0\nyllcorner 0\ncellsize 2\n")
+        with self.assertWarnsRegex(UserWarning, r'dem.asc does not say .* taken for degrees: units="m" or'):
+            self.assertEqual(grids.read(site).x.attrs["units"], "degrees_east")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            local = grids.local(grids.read(site, units="m"), (1, 1), x=(0, 2, 4), y=(0, 2, 3))
+        np.testing.assert_allclose(local.values, heights(), rtol=1e-6)
+        with self.assertRaisesRegex(ValueError, 'units=.km.: the axes of a map are in "degrees" or "m"'):
+            grids.read(site, units="km")
+
     def test_esri(self):
         size = "ncols 4\nnrows 3\n"
         found = grids.read(self.esri(size + "xllcorner 500000\nyllcorner 4.7e6\ncellsize 20\nNODATA_value -9999\n"))
@@ -114,8 +131,8 @@ class Grids(Scratch):
                 z.node_offset = np.int32(pixels)
                 z[:] = heights()[::-1].ravel()
             found = grids.read(self.path("map.nc"))
-            # Numbers below 360 may be degrees, and nothing in so old a file says more.
-            self.same(found, x, y, "degrees")
+            # Nothing in so old a file says it, and no latitude is 100 degrees.
+            self.same(found, x, y)
 
     def test_models_and_what_is_refused(self):
         axes = {"depth": [0.0, 5.0, 10.0], "latitude": [43.0, 42.0], "longitude": [13.0, 14.0]}

@@ -255,7 +255,7 @@ fn models_for_nodes_are_told_on_a_staggered_grid() {
 fn models_whose_labels_say_x_first_are_told() {
     let desk = velocity_stress::desk(2);
     let line = velocity_stress::line(2);
-    let told = "warning: vp=turned.rsf has label1=x and label2=z, and its first axis is taken as z";
+    let told = "warning: vp=turned.rsf has label1=X label2=Depth, and its axes are taken as z, x";
     desk.ran("sfbasics put label1=X label2=Depth < vp.rsf > turned.rsf");
     for (model, wanted) in [("vp.rsf", false), ("turned.rsf", true)] {
         let run = desk.sh(&format!(

@@ -244,7 +244,7 @@ def read(source, mmap=False):
     """
     if hasattr(source, "read"):
         return _read(source, "the stream", None, False)
-    name = os.fspath(source)
+    name = os.fsdecode(source)
     try:
         with open(name, "rb") as stream:
             return _read(stream, name, os.path.dirname(name), mmap)

@@ -51,6 +51,12 @@ SCons says of itself:
 
 HELP
 esac
+found=no
+for file in SConstruct Sconstruct sconstruct SConstruct.py Sconstruct.py sconstruct.py; do [ -f "$file" ] && found=yes; done
+if [ $# -eq 0 ] && [ -z "${SCONSFLAGS-}" ] && [ $found = no ]; then
+  echo "sifaka-scons: this folder has no SConstruct, the file with a flow: take a chapter ($copy), or write one (sifaka-scons --help)." >&2
+  exit 2
+fi
 if [ -x "$here/scons" ]; then exec "$here/scons" --site-dir="$start" "$@"; fi
 if command -v scons >/dev/null; then exec scons --site-dir="$start" "$@"; fi
 echo "sifaka-scons: no scons was found; install it (pip install scons, or your package manager) and run this again." >&2

@@ -8,7 +8,7 @@ import random
 import sys
 
 # Least and largest value, and by what share an answer may be off.
-RANGES = {"v1": (1900, 2300, 0.01), "h1": (400, 600, 0.03), "v2": (2600, 3200, 0.08), "h2": (400, 600, 0.08)}
+RANGES = {"v1": (1900, 2300, 0.01), "h1": (400, 600, 0.03), "v2": (2600, 3200, 0.15), "h2": (400, 600, 0.15)}
 UNITS = {"v": "m/s", "h": "m"}
 
 

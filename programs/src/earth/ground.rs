@@ -458,7 +458,7 @@ impl OriginTime {
         })
     }
 
-    /// When time is 0, in seconds since a day far back; `None` where the origin time is no time.
+    /// When time is 0, in seconds since the beginning of 1970; `None` where the origin time is no time.
     pub fn zero(&self) -> Option<f64> {
         Some(xml::seconds(&self.origin)?.0 + self.shift)
     }

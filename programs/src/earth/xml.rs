@@ -6,6 +6,9 @@ use roxmltree::{Document, Node};
 use super::cmt::{Event, Mechanism, SourceTime};
 use super::stations::Station;
 
+/// Days from the first of March of the year 0, counted from 1, to the beginning of 1970.
+const TO_1970: i64 = 719_469;
+
 /// Half duration in s over the cube root of the moment in N m, as the Global CMT catalogue assumes it: 1.05e-8 of dyne cm
 /// (Ekstrom, Nettles & Dziewonski 2012).
 const HALF_DURATION: f64 = 1.05e-8 * 215.443_469_003_188_4;
@@ -72,7 +75,7 @@ pub fn quakes(text_of_file: &str) -> Result<Catalogue> {
     }
     let (first, time) = (found[0].1, found[0].2.clone());
     let events = found.into_iter().map(|(mut event, begin, _)| {
-        event.shift += begin - first;
+        event.shift += whole_microseconds(begin - first);
         event
     });
     Ok(Catalogue {
@@ -124,7 +127,7 @@ fn quake(event: Node, what: &str) -> Result<(Event, f64, String)> {
         None => bail!("{what} has no depth/value"),
     };
     let source = Event {
-        shift: middle - begin,
+        shift: whole_microseconds(middle - begin),
         source_time: SourceTime::HalfDuration(half.max(0.0)),
         is_local: false,
         latitude: number(centroid, &["latitude", "value"], what)?,
@@ -136,7 +139,12 @@ fn quake(event: Node, what: &str) -> Result<(Event, f64, String)> {
     Ok((source, begin, shown))
 }
 
-/// Seconds of a time since a day far back, and the time as headers have it. Times without a zone are UTC.
+/// The difference of two times as files have them, without what rounding has left behind its microseconds.
+fn whole_microseconds(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}
+
+/// Seconds of a time since the beginning of 1970, and the time as headers have it. Times without a zone are UTC.
 pub fn seconds(word: &str) -> Option<(f64, String)> {
     let (date, clock) = word.strip_suffix('Z').unwrap_or(word).split_once('T')?;
     let date: Vec<i64> = date
@@ -165,7 +173,8 @@ pub fn seconds(word: &str) -> Option<(f64, String)> {
     let days = 365 * years + years.div_euclid(4) - years.div_euclid(100)
         + years.div_euclid(400)
         + (153 * months + 2) / 5
-        + day;
+        + day
+        - TO_1970;
     let shown = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:09.6}");
     Some((
         86400.0 * days as f64 + 3600.0 * hour + 60.0 * minute + second,

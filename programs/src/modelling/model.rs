@@ -387,7 +387,7 @@ impl Files {
             Self::Stiffness([ccc, den]) => grid(ccc, den, ndim),
             Self::Layers(grid, _) => Ok(grid.clone()),
         }?;
-        order::tell(job, &self.inputs());
+        order::tell(job, &self.inputs(), ndim);
         Ok(grid)
     }
 

@@ -162,7 +162,8 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
         let todo = finished(job, &shot, &made_of, world)?.1;
         let workers = machines.len() * sharing.workers;
         let batch = shots::batch(shots::of_rank(&todo, world).len(), workers, sharing.shots);
-        let words = shots::plan((shots, todo.len()), (workers, batch, seconds), world)?;
+        let together = (machines.len(), batch * sharing.workers, seconds);
+        let words = shots::plan((shots, todo.len()), together, world)?;
         job.say(&format!("that is one shot: {words}"));
         return Ok(());
     }
@@ -179,13 +180,14 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     let device = machines[0].describe(None);
     outputs.note(&device);
     job.say(&device);
-    let together = (batch * sharing.workers).min(own);
+    let together = (batch * sharing.workers).min(own.div_ceil(machines.len()));
     if together > 1 && machines[0].has_gpus() && job.flag("verb")? {
-        let batches = match sharing.workers {
-            1 => String::new(),
-            count => format!(
-                ", in {count} batches: one computes while the processors work on the records of the other"
+        let batches = match together > batch {
+            true => format!(
+                ", in {} batches: one computes while the processors work on the records of the other",
+                sharing.workers
             ),
+            false => String::new(),
         };
         job.say(&format!("{together} shots run side by side on each GPU{batches}"));
     }

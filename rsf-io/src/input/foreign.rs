@@ -97,7 +97,7 @@ fn table(text: &[u8]) -> Option<String> {
 pub(super) fn emptied(ids: &[FileId]) -> &'static str {
     let output = pipe::stdout_file().ok().and_then(|file| file_id(&file));
     if output.is_some_and(|output| ids.contains(&output)) {
-        "is empty: it is standard output, too, and the shell emptied it before the program started; make it anew, and give the output another name"
+        pipe::EMPTIED
     } else {
         "is empty, an RSF header was expected"
     }

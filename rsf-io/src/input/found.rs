@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, BufReader};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,8 @@ pub(super) struct Found {
     path: PathBuf,
     /// A sentence where another file of that name may be meant.
     pub doubt: Option<String>,
+    /// Whether its length alone has chosen it among two files of that name.
+    guessed: bool,
 }
 
 impl Found {
@@ -34,7 +36,9 @@ pub struct DataFile {
     pub path: PathBuf,
     /// A sentence where another file of that name may be meant.
     pub doubt: Option<String>,
-    /// The path of another header to which it belongs, which is there.
+    /// Whether it lies elsewhere than the header and its length alone has chosen it.
+    pub guessed: bool,
+    /// The path of another header that names it, too, and that has made it.
     pub of_other: Option<PathBuf>,
 }
 
@@ -52,10 +56,32 @@ pub fn data_file(path: &Path, header: &Header) -> Result<Option<DataFile>> {
     let found = open_data(&data, Some(path), header)?;
     let of_other = owner(&found.file).map(|owner| PathBuf::from(OsString::from_vec(owner)));
     Ok(Some(DataFile {
-        of_other: of_other.filter(|other| *other != own_path(path) && other.is_file()),
+        of_other: of_other.filter(|other| is_other(other, path) && names(other, &found.file)),
+        guessed: found.guessed && found.path == data,
         path: found.path,
         doubt: found.doubt,
     }))
+}
+
+/// Whether these are two files that are there.
+fn is_other(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| File::open(path).ok().and_then(|file| file_id(&file));
+    id(one).is_some_and(|one| id(other) != Some(one))
+}
+
+/// Whether the header of this path names these data: in its own folder, or where nothing is there, in the current one.
+fn names(header: &Path, data: &File) -> bool {
+    let read = |file: File| Header::read(&mut BufReader::new(file)).ok();
+    let Some(named) = File::open(header)
+        .ok()
+        .and_then(read)
+        .and_then(|header| header.path("in"))
+    else {
+        return false;
+    };
+    let same = |path: PathBuf| File::open(path).is_ok_and(|file| file_id(&file) == file_id(data));
+    let beside = folder(header).join(&named);
+    same(if beside.exists() { beside } else { named })
 }
 
 /// What messages call a file of numbers.
@@ -74,6 +100,7 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
         file,
         path: path.to_path_buf(),
         doubt,
+        guessed: false,
     };
     if path.is_absolute() {
         return here.map(|file| found(file, None));
@@ -92,6 +119,11 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
         file,
         path: beside.clone(),
         doubt,
+        guessed: false,
+    };
+    let by_length = |found: Found| Found {
+        guessed: true,
+        ..found
     };
     match here {
         Ok(here) => {
@@ -118,8 +150,8 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
                 // A header that was moved or copied with its data.
                 (Some(false), Some(false)) => second(other, doubt("second")),
                 (None, _) => match [fits(&here), fits(&other)] {
-                    [true, false] => found(here, None),
-                    [false, true] => second(other, None),
+                    [true, false] => by_length(found(here, None)),
+                    [false, true] => by_length(second(other, None)),
                     _ => found(here, doubt("first")),
                 },
             })

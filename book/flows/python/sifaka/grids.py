@@ -14,6 +14,7 @@ stations; a map in metres is only shifted. GeoTIFF needs Pillow and NetCDF one o
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
@@ -33,17 +34,23 @@ OTHERS = {"km/s": ("m/s", 1000), "kms-1": ("m/s", 1000), "km.s-1": ("m/s", 1000)
 LONG, FLAT = 6378137.0, 1 / 298.257223563
 
 
-def read(path: Path, name: Optional[str] = None) -> xarray.DataArray:
+def read(path: Path, name: Optional[str] = None, units: Optional[str] = None) -> xarray.DataArray:
     """A map or a model from a file, whose kind is known by its first bytes; `name` chooses one of several quantities of a NetCDF file, whose
-    depths in km and speeds and densities in km/s and g/cm3 become SI units."""
+    depths in km and speeds and densities in km/s and g/cm3 become SI units.
+
+    units: "degrees" or "m" of the axes x and y of a file that does not say it, as ESRI's grids do not. Without it they are degrees where they
+    can be (y within 90, x within 360 and cells smaller than 10), with a warning where cells of one unit and more may be metres as well.
+    """
+    if units not in (None, "degrees", "m"):
+        raise ValueError(f'units={units!r}: the axes of a map are in "degrees" or "m"')
     with open(path, "rb") as file:
         start = file.read(256)
     if start[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
-        return _tiff(path)
+        return _tiff(path, units)
     if start[:3] == b"CDF" or start[:4] == b"\x89HDF":
-        return _netcdf(path, name)
+        return _netcdf(path, name, units)
     if start.lstrip().lower().startswith(b"ncols"):
-        return _esri(path)
+        return _esri(path, units)
     raise ValueError(f"{os.fspath(path)} is no grid that can be read: these are GeoTIFF, NetCDF (CF, GMT) and ESRI's ASCII grids, which begin with ncols")
 
 
@@ -153,14 +160,17 @@ def _array(values: np.ndarray, axes: Dict[str, np.ndarray], units: Dict[str, str
     return made
 
 
-def _map(values: np.ndarray, x: np.ndarray, y: np.ndarray, told: str = "") -> xarray.DataArray:
+def _map(values: np.ndarray, x: np.ndarray, y: np.ndarray, told: Optional[str], path: Path) -> xarray.DataArray:
     # Where the file does not say it, the size of the numbers does.
-    degrees = told == "degrees" or (not told and max(np.abs(x).max(), np.abs(y).max()) <= 360)
+    cell = max((abs(axis[1] - axis[0]) for axis in (x, y) if len(axis) > 1), default=0.0)
+    degrees = told == "degrees" or (not told and np.abs(x).max() <= 360 and np.abs(y).max() <= 90 and cell < 10)
+    if degrees and not told and cell >= 1:
+        warnings.warn(f"{os.fspath(path)} does not say whether its axes are degrees or metres, and they are taken for degrees: units=\"m\" or units=\"degrees\" says it", stacklevel=4)
     units = {"x": "degrees_east", "y": "degrees_north"} if degrees else {"x": "m", "y": "m"}
     return _array(values.astype("f4"), {"y": y, "x": x}, units)
 
 
-def _esri(path: Path) -> xarray.DataArray:
+def _esri(path: Path, units: Optional[str]) -> xarray.DataArray:
     """ESRI's ASCII grid: the first row is the most northern one."""
     head: Dict[str, float] = {}
     with open(path, encoding="ascii", errors="replace") as file:
@@ -188,10 +198,10 @@ def _esri(path: Path) -> xarray.DataArray:
     for low, number, size in (("x", shape[1], head.get("dx", head.get("cellsize"))), ("y", shape[0], head.get("dy", head.get("cellsize")))):
         first = head.get(f"{low}llcenter", head.get(f"{low}llcorner", 0) + size / 2)
         axes.append(first + size * np.arange(number))
-    return _map(values, *axes)
+    return _map(values, *axes, units, path)
 
 
-def _tiff(path: Path) -> xarray.DataArray:
+def _tiff(path: Path, units: Optional[str]) -> xarray.DataArray:
     """GeoTIFF 1.1: scale and tie point of the pixels, or their matrix without a turn; the keys say whether pixels are areas and whether in degrees."""
     try:
         from PIL import Image
@@ -215,21 +225,21 @@ def _tiff(path: Path) -> xarray.DataArray:
     none = str(tags.get(42113, "")).strip("\0 ")
     if none:
         values[values == float(none)] = np.nan
-    return _map(values, x, y, {1: "metres", 2: "degrees"}.get(keys.get(1024), ""))
+    return _map(values, x, y, {1: "m", 2: "degrees"}.get(keys.get(1024), units), path)
 
 
-def _netcdf(path: Path, name: Optional[str]) -> xarray.DataArray:
+def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.DataArray:
     """NetCDF by the conventions of CF, COARDS or GMT, the oldest of GMT's included."""
     with xarray.open_dataset(path, decode_times=False) as file:
         if {"x_range", "y_range", "dimension", "z"} <= set(file.variables):
-            return _old_gmt(file)
+            return _old_gmt(file, units, path)
         grids = [str(key) for key, value in file.data_vars.items() if value.ndim >= 2]
         chosen = name or (grids[0] if len(grids) == 1 else None)
         if chosen not in grids:
             raise ValueError(f"{os.fspath(path)} has the grids {', '.join(grids) or 'none'}: name= chooses one of them")
         found = file[chosen].squeeze(drop=True).load()
     axes: Dict[str, np.ndarray] = {}
-    units: Dict[str, str] = {}
+    kinds: Dict[str, str] = {}
     for dim in found.dims:
         told = found[dim].attrs if dim in found.coords else {}
         own = NAMES.get(str(dim).lower()) or {"X": "x", "Y": "y", "Z": "z"}.get(str(told.get("axis", "")))
@@ -238,7 +248,8 @@ def _netcdf(path: Path, name: Optional[str]) -> xarray.DataArray:
         if own is None or own in axes:
             raise ValueError(f"{os.fspath(path)}: the dimensions of {chosen} are {', '.join(map(str, found.dims))}; x or lon, y or lat, and z or depth are known")
         axis = found[dim].values.astype(float)
-        if own != "z" and (unit.lower() in UNITS[own] or not unit and str(dim).lower() in ("lon", "lat", "longitude", "latitude")):
+        is_degrees = own != "z" and not unit and (units == "degrees" or not units and str(dim).lower() in ("lon", "lat", "longitude", "latitude"))
+        if own != "z" and (unit.lower() in UNITS[own] or is_degrees):
             unit = f"degrees_{'east' if own == 'x' else 'north'}"
         elif unit.lower() in ("km", "kilometer", "kilometers", "kilometre", "kilometres"):
             axis, unit = 1000 * axis, "m"
@@ -246,18 +257,18 @@ def _netcdf(path: Path, name: Optional[str]) -> xarray.DataArray:
             unit = "m"
         if own == "z" and str(told.get("positive", "down")) == "up":
             axis = -axis
-        axes[own], units[own] = axis, unit
+        axes[own], kinds[own] = axis, unit
     kept = {key: found.attrs[key] for key in ("units", "long_name") if key in found.attrs}
     values = found.values
     known = OTHERS.get(str(kept.get("units", "")).lower().replace(" ", ""))
     if known:
         kept["units"], values = known[0], known[1] * values
     order = [key for key in ("y", "x", "z") if key in axes]
-    made = _array(values.astype("f4"), axes, units, kept).transpose(*order)
+    made = _array(values.astype("f4"), axes, kinds, kept).transpose(*order)
     return made.rename(chosen)
 
 
-def _old_gmt(file: xarray.Dataset) -> xarray.DataArray:
+def _old_gmt(file: xarray.Dataset, units: Optional[str], path: Path) -> xarray.DataArray:
     """GMT before version 4: one list of values, row after row from the north."""
     columns, rows = (int(n) for n in file["dimension"].values)
     z = file["z"].load()
@@ -267,4 +278,4 @@ def _old_gmt(file: xarray.Dataset) -> xarray.DataArray:
         low, high = file[key].values.astype(float)
         step = (high - low) / (number if pixels else number - 1)
         axes.append(low + step * (0.5 * pixels + np.arange(number)))
-    return _map(z.values.reshape(rows, columns)[::-1], *axes)
+    return _map(z.values.reshape(rows, columns)[::-1], *axes, units, path)

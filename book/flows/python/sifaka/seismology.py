@@ -161,6 +161,8 @@ def cmt_file(event: Any, path: str, half_duration: Optional[float] = None) -> No
     place, tensor = origin_and_tensor(event)
     half_duration = half_duration_of(event) if half_duration is None else half_duration
     begun, newton_metre = hypocentre_of(event), 1e7
+    if begun.time is None or begun.latitude is None or begun.longitude is None:
+        begun = place
     time = begun.time
     first = f" PDE {time.year} {time.month} {time.day} {time.hour} {time.minute} {time.second + time.microsecond / 1e6:.6f}"
     sizes = {(found.magnitude_type or "").lower(): found.mag for found in event.magnitudes}

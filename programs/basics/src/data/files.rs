@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufReader, stdin};
+use std::io::{BufReader, ErrorKind, stdin};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -124,11 +124,32 @@ fn remove(job: &Job, file: &OsString, force: bool) -> Result<()> {
     let open = File::open(path).with_context(|| format!("cannot read {name}"))?;
     let header = Header::read(&mut BufReader::new(open)).with_context(|| name.to_string())?;
     check_header(&name, path, &header)?;
-    match data_file(path, &header) {
-        Ok(Some(data)) => remove_data(job, &name, data)?,
-        Ok(None) => {}
-        Err(_) if force => {}
-        Err(error) => job.warn(&format!("{name}: {error}")),
+    let named = header.path("in").unwrap_or_default();
+    let beside = path
+        .parent()
+        .map(|folder| folder.join(&named))
+        .unwrap_or_default();
+    let is_special = |path: &&PathBuf| fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+    match [&named, &beside].into_iter().find(is_special) {
+        // Opening a pipe would wait for ever.
+        Some(special) => job.warn(&format!("{} stays: it is no regular file", special.display())),
+        None => match data_file(path, &header) {
+            Ok(Some(data)) => remove_data(job, &name, data)?,
+            Ok(None) => {}
+            Err(rsf_io::Error::Os { cause, what }) if cause.kind() == ErrorKind::NotFound => {
+                // A link to what is gone goes, too.
+                if fs::symlink_metadata(&named).is_ok_and(|meta| meta.is_symlink()) {
+                    fs::remove_file(&named).with_context(|| format!("cannot remove {}", named.display()))?;
+                } else if !force {
+                    job.warn(&format!("{name}: {}", rsf_io::Error::Os { cause, what }));
+                }
+            }
+            Err(error) => {
+                return Err(error).with_context(|| {
+                    format!("{name}: nothing is removed, for its data cannot be looked at")
+                });
+            }
+        },
     }
     fs::remove_file(path).with_context(|| format!("cannot remove {name}"))
 }
@@ -139,6 +160,10 @@ fn remove_data(job: &Job, name: &str, data: DataFile) -> Result<()> {
     if let Some(doubt) = data.doubt {
         bail!("{name}: nothing is removed, for it is not known which data are its own: {doubt}");
     }
+    ensure!(
+        !data.guessed,
+        "{name}: nothing is removed, for only its length tells that {shown} of the current folder may belong to it: remove that file, or move it beside the header"
+    );
     if let Some(other) = data.of_other {
         job.warn(&format!(
             "{shown} stays: these are the data of {}, and the header {name} names them, too",

@@ -65,8 +65,13 @@ impl Ticks {
         }
     }
 
-    /// The label of an axis with its unit: `depth (km)`, `displacement (10⁻⁹ m)`.
+    /// The label of an axis with its unit: `depth (km)`, `displacement (10⁻⁹ m)`; a unit that stands there already is not repeated.
     pub fn label(&self, label: &str, unit: &str) -> String {
+        let own = match unit.trim() {
+            "" => None,
+            unit => label.trim().strip_suffix(&format!("({unit})")),
+        };
+        let label = own.unwrap_or(label);
         let power = match self.power {
             0 => String::new(),
             power => format!("10{}", raised(power)),
@@ -220,6 +225,19 @@ mod tests {
             ..TickRule::default()
         };
         assert!(Ticks::new(2.2, 2.8, 3, &rule).marks.is_empty());
+    }
+
+    #[test]
+    fn units_are_not_repeated() {
+        let ticks = Ticks::new(0.0, 4.0, 5, &TickRule::default());
+        for (label, unit, shown) in [
+            ("vz (m/s)", "m/s", "vz (m/s)"),
+            ("vz (m/s)", "", "vz (m/s)"),
+            ("vz (up)", "m/s", "vz (up) (m/s)"),
+            ("(m/s)", "m/s", "(m/s)"),
+        ] {
+            assert_eq!(ticks.label(label, unit), shown);
+        }
     }
 
     #[test]

@@ -2,6 +2,13 @@
 
 use rsf_io::{Input, Job};
 
+/// Words of labels for the axes z, x and y.
+const LABELS: [&[&str]; 3] = [
+    &["z", "depth"],
+    &["x", "distance", "lateral", "inline"],
+    &["y", "crossline"],
+];
+
 /// What is said of two files of which one has its first two axes exchanged.
 pub fn swapped(first: &Input, other: &Input) -> Option<&'static str> {
     let [a, b] = [first, other].map(|file| [1, 2].map(|i| file.axis(i).n));
@@ -9,18 +16,35 @@ pub fn swapped(first: &Input, other: &Input) -> Option<&'static str> {
         .then_some("; sftransp exchanges the first two axes of a file, and z comes first")
 }
 
-/// Warns of the first of these files whose labels say that x is its first axis and z its second one.
-pub fn tell(job: &Job, files: &[&Input]) {
-    let is = |file: &Input, number: usize, names: &[&str]| {
-        let label = file.axis(number).label.unwrap_or_default().to_lowercase();
-        names.contains(&label.as_str())
+/// Warns of the first of these files whose labels say that its axes stand in another order than z, x and y.
+pub fn tell(job: &Job, files: &[&Input], ndim: usize) {
+    let label = |file: &Input, number: usize| file.axis(number).label.unwrap_or_default();
+    let axis_of = |label: &str| {
+        let label = label.to_lowercase();
+        LABELS.iter().position(|words| words.contains(&label.as_str()))
     };
-    let is_turned =
-        |file: &&&Input| is(file, 1, &["x", "distance", "lateral"]) && is(file, 2, &["z", "depth"]);
-    if let Some(file) = files.iter().find(is_turned) {
-        job.warn(&format!(
-            "{} has label1=x and label2=z, and its first axis is taken as z, downwards: sftransp turns the model; if the labels are wrong, sfput label1=z label2=x sets them",
-            file.name()
-        ));
+    for file in files {
+        let labels: Vec<String> = (1..=ndim).map(|number| label(file, number)).collect();
+        let axes: Option<Vec<usize>> = labels.iter().map(|label| axis_of(label)).collect();
+        let is_turned =
+            axes.is_some_and(|axes| (0..ndim).all(|axis| axes.contains(&axis)) && !axes.is_sorted());
+        if is_turned {
+            let numbered = |labels: &[String]| {
+                let words = labels.iter().enumerate();
+                let words: Vec<String> = words
+                    .map(|(k, label)| format!("label{}={label}", k + 1))
+                    .collect();
+                words.join(" ")
+            };
+            let wanted = ["z", "x", "y"].map(String::from);
+            job.warn(&format!(
+                "{} has {}, and its axes are taken as {}, z downwards: sftransp turns the model; if the labels are wrong, sfput {} sets them",
+                file.name(),
+                numbered(&labels),
+                wanted[..ndim].join(", "),
+                numbered(&wanted[..ndim]),
+            ));
+            return;
+        }
     }
 }

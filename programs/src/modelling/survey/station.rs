@@ -182,8 +182,8 @@ struct Records {
 }
 
 impl Records {
-    /// For so many shots with so many numbers of a record and so many records. All threads fetch the memory from the system: what records
-    /// the shots would take as long for it as a GPU for some of the steps.
+    /// For so many shots with so many numbers of a record and so many records. The memory of each shot is touched by a thread of its own:
+    /// the thread of the recorder alone would need as long for that as a GPU for some of the steps.
     ///
     /// # Errors
     /// Too little memory.

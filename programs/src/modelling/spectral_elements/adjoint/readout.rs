@@ -112,13 +112,13 @@ fn check_names<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()>
 }
 
 /// Refuses data whose times count from another origin than those of the run, where both say which. Times that differ by less than a
-/// hundredth of a step are the same.
+/// hundredth of a step, or by less than 20 microseconds, are the same.
 fn check_origin(job: &Job, data: &Input) -> anyhow::Result<()> {
     let (Some(found), Some(own)) = (OriginTime::of_header(data.header()), origin_time(job)?) else {
         return Ok(());
     };
     let same = match (found.zero(), own.zero()) {
-        (Some(found), Some(own)) => (found - own).abs() < 0.01 * job.double("dt")?.max(1e-4),
+        (Some(found), Some(own)) => (found - own).abs() < 0.01 * job.double("dt")?.max(2e-3),
         _ => found.origin == own.origin,
     };
     if same {
