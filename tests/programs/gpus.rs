@@ -59,7 +59,7 @@ fn without_a_gpu_the_processors_run_and_asking_for_one_is_an_error() {
         };
         assert_refused(&desk, &run, &[missing, "device=cpu"]);
     }
-    // Nobody misses the GPU of a machine without a driver.
+    // On a machine without a driver the user expects the processors.
     for asked in ["", "device=auto verb=y", "plan=y", "device=cpu verb=y"] {
         let run = on(&desk, Driver::None, &[], &small(2, asked)).unwrap();
         assert_eq!(run.code, 0, "{run:?}");

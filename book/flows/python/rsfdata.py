@@ -268,8 +268,10 @@ def _read(stream, name, folder, mmap):
                 raise RsfError('in="stdin" in the header, but no data follow it')
             values = _numbers(stream, form, kind, math.prod(lengths), mmap and folder is not None)
         else:
-            size = 0 if form == "ascii" and np.dtype(TYPES[kind]).itemsize > 1 else np.dtype(TYPES[kind]).itemsize
-            path = _place(path, name, folder, math.prod(lengths) * size or None)
+            size = np.dtype(TYPES[kind]).itemsize
+            # Text has any length.
+            length = None if form == "ascii" and size > 1 else math.prod(lengths) * size
+            path = _place(path, name, folder, length)
             with open(path, "rb") as data:
                 values = _numbers(data, form, kind, math.prod(lengths), mmap)
     except RsfError as fault:

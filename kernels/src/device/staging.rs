@@ -9,8 +9,8 @@ const HALF: usize = 16 << 20;
 /// Bytes of a half at least.
 const LEAST: usize = 1 << 20;
 
-/// The two halves. They are kept, and taken anew for a transfer that needs longer ones: taking a megabyte for transfers costs as long as
-/// copying ten.
+/// The two halves. They are kept, and taken anew for a transfer that needs longer ones: small models pin little memory, for pinning 22 MB took
+/// 9 to 17 ms beside an H200.
 pub struct Staging<A: Accelerator> {
     halves: Vec<(A::Pinned, A::Event)>,
 }

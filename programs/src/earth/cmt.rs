@@ -109,6 +109,11 @@ pub fn origin_time(text: &str) -> Result<Option<String>> {
     )))
 }
 
+/// The scalar moment of a tensor rr tt pp rt rp tp, in its unit (Silver & Jordan 1982).
+pub fn scalar_moment([rr, tt, pp, rt, rp, tp]: [f64; 6]) -> f64 {
+    ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt()
+}
+
 /// Units of magnitude by which the moment of an event and the magnitudes of its first line may differ: a moment in N m and not in
 /// dyne cm differs by 4.7.
 const SIZES: f64 = 3.0;
@@ -118,7 +123,7 @@ const SIZES: f64 = 3.0;
 pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
     let first = text.lines().next().filter(|line| date(line).is_some())?;
     let event = events.first().filter(|event| !event.is_local)?;
-    let Mechanism::Moment([rr, tt, pp, rt, rp, tp]) = event.mechanism else {
+    let Mechanism::Moment(tensor) = event.mechanism else {
         return None;
     };
     // Behind the date, whose year may touch the name of the catalogue, latitude, longitude, depth, mb and Ms.
@@ -127,7 +132,7 @@ pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
     let date = if numbers.first()? > &1000.0 { 6 } else { 5 };
     let told = numbers.get(date + 3..date + 5)?.iter().copied();
     let told = told.fold(0.0, f64::max);
-    let moment = ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt();
+    let moment = scalar_moment(tensor);
     let size = 2.0 / 3.0 * (moment.log10() - 9.1);
     let is_far = told > 0.0 && told < 10.0 && (size - told).abs() > SIZES;
     is_far.then(|| {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use roxmltree::{Document, Node};
 
-use super::cmt::{Event, Mechanism, SourceTime};
+use super::cmt::{Event, Mechanism, SourceTime, scalar_moment};
 use super::stations::Station;
 
 /// Days from the first of March of the year 0, counted from 1, to the beginning of 1970.
@@ -116,11 +116,9 @@ fn quake(event: Node, what: &str) -> Result<(Event, f64, String)> {
     {
         *element = number(moment, &["tensor", name, "value"], what)?;
     }
-    let [rr, tt, pp, rt, rp, tp] = elements;
-    let scalar = ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt();
     let half = match text(moment, &["sourceTimeFunction", "duration"]) {
         Some(_) => number(moment, &["sourceTimeFunction", "duration"], what)? / 2.0,
-        None => HALF_DURATION * scalar.cbrt(),
+        None => HALF_DURATION * scalar_moment(elements).cbrt(),
     };
     let depth = match text(centroid, &["depth", "value"]) {
         Some(_) => number(centroid, &["depth", "value"], what)?,

@@ -276,7 +276,7 @@ fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>
     match probe() {
         Ok(found) => return Ok(Some(found)),
         Err(absent) if device == "gpu" || listed => return Err(absent.into()),
-        // A machine without a driver has no GPU that anybody misses.
+        // Without a driver the user expects the processors to run the shot.
         Err(Absent::NoDriver) => {}
         Err(absent) if job.flag("verb")? || job.flag("plan")? => {
             job.say(&words::explained(&format!("no GPU is taken: {absent}")));

@@ -193,49 +193,30 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     }
     let opened = outputs.into_data();
     let mut ledger = opened.map(|files| Ledger::new(job, &shot, files, finished));
-    let all = Machines {
-        machines,
-        gpus,
-        sharing,
-    };
-    let stations = all.stations(job, (&shot, &volumes, held), world)?;
-    run((stations, batch), &todo, world, &mut ledger)
+    let groups = machines.len();
+    let workers = workers((machines, gpus), sharing, world)?.into_iter().enumerate();
+    let stations = workers.map(|(k, on)| {
+        let tells = world.leads() && k == 0;
+        let shows = (tells, tells && groups == 1);
+        Station::new(job, shot.clone(), &volumes, held, on, shows)
+    });
+    run((stations.collect(), batch), &todo, world, &mut ledger)
 }
 
-/// The machines of a survey with their GPUs, and how shots share each of them.
-struct Machines {
-    machines: Vec<Machine>,
-    gpus: Vec<Vec<Arc<Gpu>>>,
+/// A machine with its GPUs.
+type Equipped = (Machine, Vec<Arc<Gpu>>);
+
+/// The machines of all workers: those that were chosen first, then each of them once more for every further worker that shares it.
+fn workers(
+    (machines, gpus): (Vec<Machine>, Vec<Vec<Arc<Gpu>>>),
     sharing: Sharing,
-}
-
-impl Machines {
-    /// A station for every worker of every machine, for this shot and this model; `held` bytes of the model's files lie in memory.
-    fn stations<'a, M: Survey>(
-        self,
-        job: &'a Job,
-        (shot, volumes, held): (&M, &'a Volumes<M>, u64),
-        world: &World,
-    ) -> anyhow::Result<Vec<Station<'a, M>>> {
-        let groups = self.machines.len();
-        let again = |machine: &Machine| Ok((machine.another()?, machine.open()?));
-        let further = (1..self.sharing.workers).map(|_| at_the_same_time(&self.machines, again));
-        let further = world.agree(further.collect::<anyhow::Result<Vec<_>>>())?;
-        let first = self.machines.into_iter().zip(self.gpus);
-        let all = first.chain(further.into_iter().flatten()).enumerate();
-        let station = |(k, on)| {
-            let tells = world.leads() && k == 0;
-            Station::new(
-                job,
-                shot.clone(),
-                volumes,
-                held,
-                on,
-                (tells, tells && groups == 1),
-            )
-        };
-        Ok(all.map(station).collect())
-    }
+    world: &World,
+) -> anyhow::Result<Vec<Equipped>> {
+    let again = |machine: &Machine| Ok((machine.another()?, machine.open()?));
+    let further = (1..sharing.workers).map(|_| at_the_same_time(&machines, again));
+    let further = world.agree(further.collect::<anyhow::Result<Vec<_>>>())?;
+    let first = machines.into_iter().zip(gpus);
+    Ok(first.chain(further.into_iter().flatten()).collect())
 }
 
 /// What the shots are made of, on rank 0.

@@ -91,11 +91,15 @@ def one_event(event: Any) -> Any:
     return events[0]
 
 
+def mechanism_of(event: Any) -> Any:
+    """The focal mechanism that the event prefers, else the first; None where it has none."""
+    return event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
+
+
 def moment_tensor(event: Any) -> Any:
     """That of the mechanism that the event prefers, else of its first one. Errors: an event without one."""
     event = one_event(event)
-    mechanism = event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
-    found = getattr(mechanism, "moment_tensor", None)
+    found = getattr(mechanism_of(event), "moment_tensor", None)
     if getattr(found, "tensor", None) is None:
         raise ValueError(f"{event.resource_id}: the event has no moment tensor, from which the source is made")
     return found
@@ -104,8 +108,7 @@ def moment_tensor(event: Any) -> Any:
 def origin_of(event: Any) -> Any:
     """The origin that the moment tensor was derived for, the centroid, else the one that the event prefers, else the first: as quakeml= has it."""
     event = one_event(event)
-    mechanism = event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
-    derived = getattr(getattr(mechanism, "moment_tensor", None), "derived_origin_id", None)
+    derived = getattr(getattr(mechanism_of(event), "moment_tensor", None), "derived_origin_id", None)
     centroid = next((place for place in event.origins if derived is not None and place.resource_id.id == derived.id), None)
     return centroid or hypocentre_of(event)
 

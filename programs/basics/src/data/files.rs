@@ -125,33 +125,43 @@ fn remove(job: &Job, file: &OsString, force: bool) -> Result<()> {
     let header = Header::read(&mut BufReader::new(open)).with_context(|| name.to_string())?;
     check_header(&name, path, &header)?;
     let named = header.path("in").unwrap_or_default();
-    let beside = path
-        .parent()
-        .map(|folder| folder.join(&named))
-        .unwrap_or_default();
-    let is_special = |path: &&PathBuf| fs::metadata(path).is_ok_and(|meta| !meta.is_file());
-    match [&named, &beside].into_iter().find(is_special) {
-        // Opening a pipe would wait for ever.
-        Some(special) => job.warn(&format!("{} stays: it is no regular file", special.display())),
-        None => match data_file(path, &header) {
-            Ok(Some(data)) => remove_data(job, &name, data)?,
-            Ok(None) => {}
-            Err(rsf_io::Error::Os { cause, what }) if cause.kind() == ErrorKind::NotFound => {
-                // A link to what is gone goes, too.
-                if fs::symlink_metadata(&named).is_ok_and(|meta| meta.is_symlink()) {
-                    fs::remove_file(&named).with_context(|| format!("cannot remove {}", named.display()))?;
-                } else if !force {
-                    job.warn(&format!("{name}: {}", rsf_io::Error::Os { cause, what }));
-                }
-            }
-            Err(error) => {
-                return Err(error).with_context(|| {
-                    format!("{name}: nothing is removed, for its data cannot be looked at")
-                });
-            }
-        },
+    if named.as_os_str() != "stdin" {
+        remove_named(job, (&name, path, force), &header, &named)?;
     }
     fs::remove_file(path).with_context(|| format!("cannot remove {name}"))
+}
+
+/// Removes the data that a header names; pipes and other special files stay, and are not opened, for that may wait for ever.
+fn remove_named(
+    job: &Job,
+    (name, path, force): (&str, &Path, bool),
+    header: &Header,
+    named: &Path,
+) -> Result<()> {
+    let beside = path.parent().map(|folder| folder.join(named));
+    let is_special = |path: &&Path| fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+    if let Some(special) = [Some(named), beside.as_deref()]
+        .into_iter()
+        .flatten()
+        .find(is_special)
+    {
+        job.warn(&format!("{} stays: it is no regular file", special.display()));
+        return Ok(());
+    }
+    match data_file(path, header) {
+        Ok(data) => data.map_or(Ok(()), |data| remove_data(job, name, data)),
+        // A link to a file that is gone.
+        Err(_) if fs::symlink_metadata(named).is_ok_and(|meta| meta.is_symlink()) && !named.exists() => {
+            fs::remove_file(named).with_context(|| format!("cannot remove {}", named.display()))
+        }
+        Err(rsf_io::Error::Os { cause, .. }) if force && cause.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error @ rsf_io::Error::Os { .. }) if !named.exists() => {
+            job.warn(&format!("{name}: {error}"));
+            Ok(())
+        }
+        Err(error) => Err(error)
+            .with_context(|| format!("{name}: nothing is removed, for its data cannot be looked at")),
+    }
 }
 
 /// Removes the file with the numbers of a dataset, if it is known to be its own.

@@ -17,9 +17,6 @@ use kernels::parallel::communicator::Communicator;
 pub use params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
 use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job, Output, format_g};
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::ScopedJoinHandle;
 
 /// Runs `sfvsgrad2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
@@ -54,12 +51,9 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let mut found = Found::new(&set_up, (parameters, estimates), kept.done());
     let records = world.agree(records_for(job, inputs, &set_up.run, &stations))?;
     kept.begin((job, set_up.model()), &records, &mut found, world)?;
-    let series = series(&set_up);
-    // Data are read during the waves of other shots; there are none of them during the first ones.
-    let is_first = AtomicBool::new(true);
+    let (series, every) = (series(&set_up), compared.every);
     let work = |numbers: &[usize], station: &Station, ranks: &dyn Communicator| {
-        let beside = is_first.swap(false, Ordering::Relaxed) && station.on_gpu();
-        compared.shots((numbers, station, ranks), (&records, beside), &series)
+        compared.shots((numbers, station, ranks), &records, (&series, every))
     };
     let (clock, shots) = (kept.clock, kept.todo().len());
     let drift = clock.shots(job, shots, || {
@@ -205,64 +199,48 @@ impl Compared {
     }
 
     /// Of shots, whose time functions are `series`, with data one in so many steps: of each the gradient, the time functions that are
-    /// estimated, the bits of the misfit, whether any of the data counts, and checksums of the data. `beside`: the data are read while the
-    /// waves run.
+    /// estimated, the bits of the misfit, whether any of the data counts, and checksums of the data.
     fn shots<'a>(
         &self,
         (numbers, station, ranks): (&[usize], &Station, &dyn Communicator),
-        (records, beside): (&Records, bool),
-        series: &[Vec<f32>],
+        records: &Records,
+        (series, every): (&[Vec<f32>], usize),
     ) -> anyhow::Result<Rest<'a>> {
-        let values = station.born.values();
-        let read = || -> anyhow::Result<Given> {
-            let mut all = Given::default();
-            for &number in numbers {
-                let (given, of_shot) = records.shot(number)?;
-                let mut given = given.into_iter();
-                let (records, weight) = (given.next().unwrap_or_default(), given.next());
-                let heard = observed::is_heard(&records, weight.as_deref());
-                all.compared.push(Observed::new(values, records, weight)?);
-                all.sums.push([vec![u64::from(heard)], of_shot].concat());
-            }
-            Ok(all)
-        };
+        let (mut compared, mut sums) = (Vec::new(), Vec::new());
+        for &number in numbers {
+            let (given, of_shot) = records.shot(number)?;
+            let mut given = given.into_iter();
+            let values = station.born.values();
+            let (records, weight) = (given.next().unwrap_or_default(), given.next());
+            let heard = observed::is_heard(&records, weight.as_deref());
+            compared.push(Observed::new(values, records, weight)?);
+            sums.push([vec![u64::from(heard)], of_shot].concat());
+        }
         let mut judged = Vec::new();
-        let (gradients, given) = std::thread::scope(|scope| {
-            let mut reading = match beside {
-                true => Reading::Begun(scope.spawn(read)),
-                false => Reading::Ended(read()),
+        let mut residuals = |modelled: Vec<Vec<f32>>| {
+            let sampling = &station.sampling;
+            let judge = |(modelled, observed): (Vec<f32>, &Observed<f32>)| {
+                let judged = self.judge(&sampling.data(modelled), observed, (series, every))?;
+                Ok(Judged {
+                    residual: sampling.records(judged.residual),
+                    ..judged
+                })
             };
-            let mut residuals = |modelled: Vec<Vec<f32>>| {
-                let Some(Given { compared, .. }) = reading.end() else {
-                    return Err(kernels::Error::setup("the data of the shots could not be read"));
-                };
-                let sampling = &station.sampling;
-                let judge = |(modelled, observed): (Vec<f32>, &Observed<f32>)| {
-                    let judged = self.judge(&sampling.data(modelled), observed, series)?;
-                    Ok(Judged {
-                        residual: sampling.records(judged.residual),
-                        ..judged
-                    })
-                };
-                let all = station
-                    .cpu
-                    .install(|| modelled.into_par_iter().zip(compared).map(judge).collect());
-                let all: Vec<Result<Judged, kernels::Error>> = all;
-                let mut residuals = Vec::new();
-                for one in all {
-                    let one = one?;
-                    residuals.push(one.residual);
-                    judged.push((one.misfit, one.sources));
-                }
-                Ok(residuals)
-            };
-            let schedule = station.schedule()?;
-            let gradients = station.born.gradients_among(ranks, &mut residuals, schedule);
-            // What went wrong with the data is the reason of what went wrong with the waves.
-            let given = reading.into_inner()?;
-            Ok::<_, anyhow::Error>((gradients?, given))
-        })?;
-        let sums = given.sums;
+            let all = station
+                .cpu
+                .install(|| modelled.into_par_iter().zip(&compared).map(judge).collect());
+            let all: Vec<Result<Judged, kernels::Error>> = all;
+            let mut residuals = Vec::new();
+            for one in all {
+                let one = one?;
+                residuals.push(one.residual);
+                judged.push((one.misfit, one.sources));
+            }
+            Ok(residuals)
+        };
+        let gradients = station
+            .born
+            .gradients_among(ranks, &mut residuals, station.schedule()?)?;
         Ok(Box::new(move || {
             let all = gradients.by_parameters().into_iter().zip(judged).zip(sums);
             let results = all.map(|((values, (misfit, own)), sums)| ShotResult {
@@ -279,7 +257,7 @@ impl Compared {
         &self,
         modelled: &[f32],
         observed: &Observed<f32>,
-        series: &[Vec<f32>],
+        (series, every): (&[Vec<f32>], usize),
     ) -> Result<Judged, kernels::Error> {
         let (misfit, residual, sources) = match self.estimate {
             None => {
@@ -288,7 +266,7 @@ impl Compared {
             }
             Some(damping) => {
                 let (misfit, residual, filter) = self.kind.of_filtered(modelled, observed, damping)?;
-                let sources = series.iter().flat_map(|series| filter.source(series, self.every));
+                let sources = series.iter().flat_map(|series| filter.source(series, every));
                 (misfit, residual, sources.collect())
             }
         };
@@ -297,43 +275,6 @@ impl Compared {
             residual,
             sources,
         })
-    }
-}
-
-/// The data of shots.
-#[derive(Default)]
-struct Given {
-    /// What records are compared with.
-    compared: Vec<Observed<f32>>,
-    /// Whether any of the data count, and checksums.
-    sums: Vec<Vec<u64>>,
-}
-
-/// Data that are read now or on a thread of their own.
-enum Reading<'s> {
-    Begun(ScopedJoinHandle<'s, anyhow::Result<Given>>),
-    Ended(anyhow::Result<Given>),
-}
-
-impl Reading<'_> {
-    /// The data, once they are read; `None` where they cannot be.
-    fn end(&mut self) -> Option<&Given> {
-        if let Self::Begun(_) = self {
-            let begun = std::mem::replace(self, Self::Ended(Ok(Given::default())));
-            *self = Self::Ended(begun.into_inner());
-        }
-        match self {
-            Self::Ended(given) => given.as_ref().ok(),
-            Self::Begun(_) => None,
-        }
-    }
-
-    /// The data, or why they cannot be read.
-    fn into_inner(self) -> anyhow::Result<Given> {
-        match self {
-            Self::Begun(handle) => handle.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            Self::Ended(given) => given,
-        }
     }
 }
 
