@@ -237,12 +237,13 @@ fn a_run_that_was_killed_early_begins_again() {
 #[test]
 fn finished_shots_survive_a_kill() {
     let desk = desk(2);
-    let line = with(2, "sous.rsf", "recs.rsf", "").replace("nt=60", "nt=20000");
+    let line = with(2, "sous.rsf", "recs.rsf", "").replace("nt=60", "nt=100000");
     let mut command = desk.command(&format!("exec {line} > data.rsf"));
     let mut child = command.spawn().unwrap();
     let begun = std::time::Instant::now();
     let size = || std::fs::metadata(desk.path("data.rsf@")).map_or(0, |meta| meta.len());
-    while size() == 0 && child.try_wait().unwrap().is_none() {
+    let shot = 4 * 3 * 2 * 100_000;
+    while size() < shot && child.try_wait().unwrap().is_none() {
         assert!(begun.elapsed().as_secs() < 600, "no shot is written");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -250,7 +251,6 @@ fn finished_shots_survive_a_kill() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(early, "the shots were written at the end of the run alone");
-    let shot = 4 * 3 * 2 * 20_000;
     assert!(size() >= shot, "{} of {shot} bytes of a shot", size());
 }
 
