@@ -60,6 +60,8 @@ pub struct Param {
     pub aliases: [Option<&'static str>; 3],
     /// Names that other programs have for it: not taken, but whoever types one is told this one.
     pub known_as: &'static [&'static str],
+    /// What makes such a file, for whoever gives a number in its place.
+    pub made_by: Option<&'static str>,
     /// The program cannot run without it.
     pub required: bool,
     /// Accepted without effect, for scripts written for the older programs.
@@ -99,6 +101,7 @@ impl Param {
             doc: "",
             aliases: [None; 3],
             known_as: &[],
+            made_by: None,
             required: false,
             ignored: false,
         }
@@ -209,6 +212,12 @@ impl Param {
     /// What other programs call it: whoever types one of `names`, in small letters, is told this one.
     pub const fn known_as(mut self, names: &'static [&'static str]) -> Self {
         self.known_as = names;
+        self
+    }
+
+    /// What makes such a file, as words behind a colon: whoever gives a number in place of a file is told them.
+    pub const fn made_by(mut self, words: &'static str) -> Self {
+        self.made_by = Some(words);
         self
     }
 

@@ -403,3 +403,23 @@ fn coordinates_in_degrees_are_told_with_lists_of_points() {
         assert!(said.contains(words) && said.contains("project them"), "{said}");
     }
 }
+
+#[test]
+fn coordinates_in_feet_are_told_with_lists_of_points() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=9 d1=0.004 n2=2 output=x1 > a.rsf; sfmath n1=2 n2=2 output='x1+7*x2+1' > rec.rsf; sfmath n1=2 output=5 > sou.rsf");
+    for (mfeet, told) in [(1, false), (2, true)] {
+        bench.run(&format!(
+            "sfsegywrite < a.rsf tape=a.sgy sou=sou.rsf rec=rec.rsf mfeet={mfeet}"
+        ));
+        let said = bench.said("sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf > d.rsf");
+        assert_eq!(
+            said.contains("lengths are in feet (mfeet=2)"),
+            told,
+            "{mfeet}: {said}"
+        );
+        assert_eq!(said.contains("0.3048*input"), told, "{mfeet}: {said}");
+        // Traces alone have no lengths.
+        assert_eq!(bench.said("sfsegyread tape=a.sgy > d.rsf"), "");
+    }
+}

@@ -77,6 +77,11 @@ class Runs(Scratch):
             with self.assertRaisesRegex(ValueError, told):
                 use()
 
+    def test_coordinates_by_their_names_are_no_results(self):
+        told = r"these are coordinates by their names: sifaka.points\(x=700, z=200\) makes an array of points"
+        with self.assertRaisesRegex(ValueError, told):
+            sifaka.run("sfvsfd2d-gpu", sou={"x": 700, "z": 200})
+
     def test_coordinates_that_four_bytes_round(self):
         with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5, for a coordinate has four bytes: subtract an origin") as caught:
             sifaka.points(x=[0, 10], y=4728900.3, z=0)

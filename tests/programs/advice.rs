@@ -205,6 +205,11 @@ fn histories_that_the_run_cuts_are_told() {
         ];
         refused(&desk, 2, &format!("{key}=-1"), &[&words[0], &words[1]]);
     }
+    for key in ["sou", "rec"] {
+        let told = format!("{key}=700 is a number, and {key}= takes an RSF file (");
+        let advice = "): sfpoints x= z= makes one of coordinates";
+        refused(&desk, 2, &format!("{key}=700"), &[&told, advice]);
+    }
     let listed = "onset=0.1,0.2 is a list of numbers, and onset= takes an RSF file";
     refused(
         &desk,

@@ -143,6 +143,14 @@ fn a_plan_tells_everything_and_writes_nothing() {
         ] {
             assert!(run.err.contains(words), "`{words}` is missing in {}", run.err);
         }
+        let auto = desk
+            .sh(&format!("{} plan=y device=auto < wav.rsf", line(ndim)))
+            .err;
+        let gpu = auto.contains("device GPU");
+        assert!(
+            gpu != auto.contains("no GPU is taken: ") && gpu != auto.contains("device CPU"),
+            "{auto}"
+        );
         // Two levels of displacement are in memory, and the density with at least two moduli.
         let line = run.err.lines().find(|line| line.contains("bytes a point"));
         let mut words = line.unwrap_or_default().split(' ').rev();

@@ -2,7 +2,7 @@
 //! cells that it crosses and no others, and the edge of a staggered grid is never mixed.
 
 use crate::desk::Desk;
-use crate::shots::{largest, records_of};
+use crate::shots::{largest, records_of, rms_difference};
 
 const N: [usize; 2] = [41, 41];
 const ROCKS: &str = "rho=2000,2300 vp=2000,3000 vs=1000,1700";
@@ -240,4 +240,28 @@ fn outermost_nodes_of_staggered_grids_have_the_shear_of_their_rock() {
     // Inside, the first node below the floor has none where its cell holds water.
     let first = shears(5).position(|(_, shear)| *shear > 0.0).expect("rock");
     assert_eq!(first, 24);
+}
+
+/// A flat sea floor between two rows of nodes, against spectral elements, whose mesh follows it: pressure of a source in the water, which
+/// is full of waves that run along the floor. Measured: 0.04, 0.03 to 0.14 of the records, 0.21 to 0.46 with steps in place of cut
+/// cells, and up to 1.5 where the cut cells were plates that slide on both sides.
+#[test]
+fn floors_between_nodes_guide_no_wave_of_their_own() {
+    let desk = Desk::new();
+    let run = "sou=s.rsf rec=r.rsf m0=1e9 stf=ricker freq=8 nt=1200 dt=0.001 data=pressure jdata=4";
+    desk.ran("sfbasics points x=300 z=10 > s.rsf && sfbasics points x=600:1200:150 z=20 > r.rsf");
+    let grid = "rho=1025,2200 vp=1500,2600 vs=0,1300 n1=181 n2=301 d1=5 d2=5 scheme=staggered den=den.rsf";
+    for floor in [200.5, 203.5] {
+        desk.ran(&format!(
+            "sfhexmesh surfaces=900,{floor},0 layers=18,8 xmin=0 xmax=1500 nx=60 rho=2200,1025 vp=2600,1500 vs=1300,0 cpml=120 > mesh.rsf"
+        ));
+        desk.ran(&format!("sfsem2d-gpu mesh=mesh.rsf {run} > mesh-data.rsf"));
+        desk.ran(&format!("sflayers horizons={floor} {grid} > ccc.rsf"));
+        desk.ran(&format!(
+            "sfvsfd2d-gpu ccc=ccc.rsf den=den.rsf {run} free=y nb=20 > data.rsf"
+        ));
+        let error = rms_difference(desk.read("data.rsf"), desk.read("mesh-data.rsf"));
+        println!("a floor at {floor} m: {error:.3}");
+        assert!(error < 0.3, "a floor at {floor} m: {error}");
+    }
 }

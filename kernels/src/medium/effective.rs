@@ -34,8 +34,7 @@ impl Layers {
         let part = |rows: [usize; 3], columns: [usize; 3]| -> Block {
             std::array::from_fn(|i| std::array::from_fn(|j| c[rows[i]][columns[j]]))
         };
-        let is_fluid = c[3][3].max(c[4][4]) <= FLUID * c[2][2];
-        let compliance = if is_fluid {
+        let compliance = if is_fluid(c) {
             self.slips |= share != 0.0;
             let mut only = Block::default();
             only[0][0] = 1.0 / c[2][2];
@@ -80,12 +79,58 @@ impl Layers {
 /// The stiffness of layers with these shares (their sum must be one) and stiffnesses, whose planes are normal to `normal` (x, y, z; of any length).
 pub fn effective(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Voigt {
     let frame = frame(normal);
-    let upright = transposed(&frame);
-    let mut layers = Layers::default();
-    for (share, c) in parts {
-        layers.add(*share, &rotate::rotated(c, &upright));
-    }
+    let layers = stack(parts.iter().map(|(share, c)| (*share, c)), &frame);
     rotate::rotated(&layers.medium(), &frame)
+}
+
+/// Whether a medium is a fluid.
+pub fn is_fluid(c: &Voigt) -> bool {
+    c[3][3].max(c[4][4]) <= FLUID * c[2][2]
+}
+
+/// The medium of a node of a staggered grid in whose cell fluids meet rocks, with shares and normal as in [`effective`]: in series for
+/// compression across the contact, and along it that of whatever fills the larger part of the cell.
+///
+/// The stack of both slides freely on its two sides, and as a medium of one row of nodes it would guide a wave of its own, near the speed of
+/// sound in water. Fluid and rock slide in one place only: so a node moves along the contact with the fluid or with the rock, and the
+/// contact of the shear stresses lies half way between nodes.
+pub fn contact(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Voigt {
+    let (fluids, rocks): (Vec<&(f64, Voigt)>, Vec<_>) = parts.iter().partition(|(_, c)| is_fluid(c));
+    if fluids.is_empty() || rocks.is_empty() {
+        return effective(parts, normal);
+    }
+    let share: f64 = fluids.iter().map(|(share, _)| share).sum();
+    let frame = frame(normal);
+    let mut layers = stack(rocks.iter().map(|(own, c)| (own / (1.0 - share), c)), &frame);
+    let of_fluids: f64 = fluids.iter().map(|(share, c)| share / c[2][2]).sum();
+    let compliance = of_fluids + (1.0 - share) * layers.compliance[0][0];
+    if share >= 0.5 {
+        let mut fluid = Voigt::default();
+        for (i, j) in (0..9).map(|k| (k / 3, k % 3)) {
+            fluid[i][j] = 1.0 / compliance;
+        }
+        return fluid;
+    }
+    layers.compliance[0][0] = compliance;
+    layers.slips = true;
+    rotate::rotated(&layers.medium(), &frame)
+}
+
+/// The medium of the rocks among these layers alone, with shares and normal as in [`effective`]; `None` where all are fluids.
+pub fn of_rocks(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Option<Voigt> {
+    let rocks: Vec<_> = parts.iter().filter(|(_, c)| !is_fluid(c)).collect();
+    let share: f64 = rocks.iter().map(|(share, _)| share).sum();
+    let frame = frame(normal);
+    let layers = stack(rocks.iter().map(|(own, c)| (own / share, c)), &frame);
+    (!rocks.is_empty()).then(|| rotate::rotated(&layers.medium(), &frame))
+}
+
+/// The sums over layers with these shares, in the frame of their stack.
+fn stack<'a>(parts: impl Iterator<Item = (f64, &'a Voigt)>, frame: &Block) -> Layers {
+    let upright = transposed(frame);
+    let mut layers = Layers::default();
+    parts.for_each(|(share, c)| layers.add(share, &rotate::rotated(c, &upright)));
+    layers
 }
 
 /// The rotation that turns the z axis into `normal`; the second axis stays horizontal, and in 2-D along y.
@@ -260,5 +305,38 @@ mod tests {
         assert_eq!([flat[3][3], flat[4][4]], [0.0; 2]);
         assert!((flat[5][5] - 0.6 * floor[5][5]).abs() < 1e-12);
         assert_same(&effective(&[(1.0, water)], [0.3, 0.2, 0.5]), &water, 1e-12);
+    }
+
+    /// Across a contact fluid and rock are in series; along it a node has the motion of one of them, so that no medium is a plate that
+    /// slides on both sides. Water is a fluid for any normal.
+    #[test]
+    fn nodes_at_a_contact_are_fluid_or_rock() {
+        let (water, floor) = (rock(1.5, 0.0, 1.0), rock(3.0, 1.6, 2.2));
+        let plate = |c: &Voigt| c[0][0] - c[0][2] * c[0][2] / c[2][2];
+        for share in [0.1, 0.4, 0.5, 0.9] {
+            let parts = [(share, water), (1.0 - share, floor)];
+            let series = 1.0 / (share / water[2][2] + (1.0 - share) / floor[2][2]);
+            for normal in [[0.0, 0.0, 1.0], [0.6, 0.0, 0.8]] {
+                let c = contact(&parts, normal);
+                assert!(is_sound(&c), "share {share}: {c:?}");
+                assert_eq!(plate(&c).abs() < 1e-12, share >= 0.5, "share {share}: {c:?}");
+                if share >= 0.5 {
+                    assert_same(&c, &rock(series.sqrt(), 0.0, 1.0), 1e-12);
+                }
+            }
+            let flat = contact(&parts, [0.0, 0.0, 1.0]);
+            assert!((flat[2][2] - series).abs() < 1e-12 && flat[3][3] == 0.0 && flat[4][4] == 0.0);
+            if share < 0.5 {
+                // The modulus of a plate is that of the rock.
+                assert!((plate(&flat) - plate(&floor)).abs() < 1e-12);
+                assert!((flat[5][5] - floor[5][5]).abs() < 1e-12);
+            }
+            let rocks = of_rocks(&parts, [0.3, 0.2, 0.5]).expect("one is rock");
+            assert_same(&rocks, &floor, 1e-12);
+        }
+        assert_eq!(of_rocks(&[(1.0, water)], [0.0, 0.0, 1.0]), None);
+        let solids = [(0.4, rock(2.0, 1.0, 2.0)), (0.6, floor)];
+        let normal = [0.1, 0.2, 0.7];
+        assert_eq!(contact(&solids, normal), effective(&solids, normal));
     }
 }

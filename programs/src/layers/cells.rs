@@ -30,6 +30,8 @@ pub(super) struct Line<'a> {
     spans: Vec<[f64; 2]>,
     /// The points stand half a cell below the nodes.
     lower: bool,
+    /// The points are those of shear stresses, half a cell beyond the nodes along two axes.
+    shears: bool,
 }
 
 impl<'a> Cells<'a> {
@@ -62,13 +64,14 @@ impl<'a> Cells<'a> {
             spans: (0..self.columns.horizons()).map(span).collect(),
             around,
             lower: beyond[0],
+            shears: beyond.contains(&true),
         }
     }
 }
 
 impl Line<'_> {
     /// Density and stiffness (Voigt, 6 by 6) of the node `k` of the line. Where the window gives no elastic medium, the shares are those
-    /// of the node's cell.
+    /// of the node's cell; where fluids meet rocks on a staggered grid, see [`mixed`].
     ///
     /// # Errors
     /// A rock that is no elastic medium at this depth.
@@ -109,6 +112,7 @@ impl Line<'_> {
             }
             let c = match parts[..] {
                 [(_, c)] => c,
+                _ if self.cells.window == Window::Staggered => mixed(&parts, normal, self.shears),
                 _ => effective::effective(&parts, normal),
             };
             let sound = density > 0.0 && is_sound(&c);
@@ -118,16 +122,6 @@ impl Line<'_> {
             }
         }
         Ok(made.expect("there is a window"))
-    }
-
-    /// Whether the cell of the node `k` of the line holds fluid and rock.
-    pub(super) fn is_partly_fluid(&self, k: usize) -> bool {
-        let z = self.depth(k);
-        let shares = self.shares_of(z, Window::Cell);
-        let held = (0..shares.len()).filter(|l| shares[*l].abs() > NOTHING);
-        let fluids = held.map(|l| self.cells.rocks[l].is_fluid(z));
-        let (fluids, rocks): (Vec<bool>, Vec<bool>) = fluids.partition(|fluid| *fluid);
-        !fluids.is_empty() && !rocks.is_empty()
     }
 
     fn depth(&self, k: usize) -> f64 {
@@ -189,6 +183,15 @@ impl Line<'_> {
             }
         }
         sum
+    }
+}
+
+/// The medium of these parts of a cell of a staggered grid. Where fluids meet rocks it is that of a [`effective::contact`] at nodes, and that of
+/// the rocks alone at the points of shear stresses between nodes of rock.
+pub(super) fn mixed(parts: &[(f64, Voigt)], normal: [f64; 3], shears: bool) -> Voigt {
+    match shears {
+        true => effective::of_rocks(parts, normal).unwrap_or_else(|| effective::effective(parts, normal)),
+        false => effective::contact(parts, normal),
     }
 }
 

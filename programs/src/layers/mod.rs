@@ -152,10 +152,7 @@ impl Model {
         };
         let mut planes = self.grid.filled(|place| line(place, [false; 3]), node)?;
         if self.staggered {
-            let is_partly_fluid = |(place, line): &([usize; 2], Line), k| {
-                !self.grid.is_outermost(*place, k) && line.is_partly_fluid(k)
-            };
-            shears::staggered(&self.grid, &mut planes, line, node, is_partly_fluid)?;
+            shears::staggered(&self.grid, &mut planes, line, node)?;
         }
         Ok(planes)
     }

@@ -8,8 +8,12 @@ use rayon::prelude::*;
 use super::planes::{Grid, Medium, Planes};
 use crate::modelling::model::{IN_PLACE, ON_NODES};
 
-/// Shear stiffnesses below this share of c33 are rounding errors, and the medium is a fluid.
+/// Shear stiffnesses below this share of c33 are rounding errors, and the medium is a fluid. In a fluid c11 c33 and the square of c13 differ
+/// by a smaller share, too.
 const NO_SHEAR: f64 = 1e-9;
+
+/// Rounding of planes, which are float32.
+const ROUNDING: f32 = 1e-5;
 
 /// Voigt number of a shear stress and its axes (0 = z, 1 = x, 2 = y).
 const SHEARS: [(usize, [usize; 2]); 3] = [(5, [0, 1]), (4, [0, 2]), (6, [1, 2])];
@@ -20,8 +24,8 @@ pub(super) fn place(staggered: bool) -> &'static str {
 }
 
 /// Replaces the shear stiffnesses of `planes` by those for a staggered grid; `line(place, beyond)` are the points half a cell
-/// beyond a line of nodes along z, x, y, `medium` is that of one of them, and `is_partly_fluid` says that its cell holds fluid and rock. There
-/// the stack of both has a shear stiffness where it is tilted, of second order in the tilt: no wave of the medium has its speed.
+/// beyond a line of nodes along z, x, y, and `medium` is that of one of them. Shear stresses act between nodes of rock alone: where one
+/// of the nodes around a point has the motion of a fluid, the point has no shear stiffness.
 ///
 /// # Errors
 /// A rock that is no elastic medium.
@@ -30,16 +34,28 @@ pub(super) fn staggered<L>(
     planes: &mut Planes,
     line: impl Fn([usize; 2], [bool; 3]) -> L + Sync,
     medium: impl Fn(&L, usize) -> Result<Medium> + Sync,
-    is_partly_fluid: impl Fn(&L, usize) -> bool + Sync,
 ) -> Result<()> {
-    let [nz, nx, _] = grid.n();
+    let [nz, nx, ny] = grid.n();
+    let fluids = fluids(grid, planes);
     for (number, axes) in &SHEARS[..if grid.ndim == 3 { 3 } else { 1 }] {
         let beyond = [0, 1, 2].map(|axis| axes.contains(&axis));
+        // The nodes around the point; the last ones repeat beyond the grid.
+        let slides = |[x, y]: [usize; 2], z: usize| {
+            let next = |at: usize, axis: usize, n: usize| [at, (at + usize::from(beyond[axis])).min(n - 1)];
+            let nodes = |y| next(x, 1, nx).map(|x| next(z, 0, nz).map(|z| z + nz * (x + nx * y)));
+            next(y, 2, ny)
+                .map(nodes)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .any(|node| fluids[node])
+        };
         let plane = &mut planes.stiffness[slot(grid.ndim, (*number, *number))];
         plane.par_chunks_mut(nz).enumerate().try_for_each(|(at, row)| {
-            let line = line([at % nx, at / nx], beyond);
+            let place = [at % nx, at / nx];
+            let line = line(place, beyond);
             for (k, value) in row.iter_mut().enumerate() {
-                if is_partly_fluid(&line, k) {
+                if !grid.is_outermost(place, k) && slides(place, k) {
                     *value = 0.0;
                     continue;
                 }
@@ -55,4 +71,11 @@ pub(super) fn staggered<L>(
         })?;
     }
     Ok(())
+}
+
+/// Whether each node is a fluid's: its stress does not depend on the direction of a compression.
+fn fluids(grid: &Grid, planes: &Planes) -> Vec<bool> {
+    let [c11, c33, c13] = [(1, 1), (3, 3), (1, 3)].map(|pair| &planes.stiffness[slot(grid.ndim, pair)]);
+    let node = |k: usize| c11[k] * c33[k] - c13[k] * c13[k] <= ROUNDING * c33[k] * c33[k];
+    (0..c33.len()).map(node).collect()
 }

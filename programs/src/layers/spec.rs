@@ -74,7 +74,9 @@ programs (sfvsfd2d-gpu, sfvsfd3d-gpu) to take them as they are, and programs of 
 scheme (shears=collocated) with a warning. The outermost nodes, which \
 the frame of a run repeats, have the rock of their layer, because CPML may grow in cut cells.
 
-Where fluid meets solid, a node has the parts of its own cell only, and no shear stiffness across the interface if a part is fluid.";
+Where fluid meets solid, a node has the parts of its own cell only. With scheme=staggered it moves along the interface with whatever fills the larger part of its cell, \
+and shear stresses act between nodes of rock alone: the place of the interface between nodes is right for waves that cross it, and for waves that run along it the grid has steps. \
+A flat sea floor is best half way between two rows of nodes; for one that dips a mesh (sfhexmesh) is better.";
 
 const EXAMPLE: &str = "\
 # a layer that thins over a slope of 8 degrees, for sfvsfd2d-gpu

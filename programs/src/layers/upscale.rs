@@ -40,6 +40,8 @@ struct Line<'a> {
     fine: &'a Fine,
     across: [Weights; 2],
     lower: bool,
+    /// The points are those of shear stresses, half a cell beyond the nodes along two axes.
+    shears: bool,
     place: [usize; 2],
 }
 
@@ -83,9 +85,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let mut planes = coarse.filled(|place| line(place, [false; 3]), node)?;
     if staggered {
-        let is_partly_fluid =
-            |line: &Line, k: usize| !coarse.is_outermost(line.place, k) && line.is_partly_fluid(k);
-        shears::staggered(&coarse, &mut planes, line, node, is_partly_fluid)?;
+        shears::staggered(&coarse, &mut planes, line, node)?;
     }
     coarse.write(job, "denout", &planes, Some(shears::place(staggered)))
 }
@@ -220,6 +220,7 @@ impl Fine {
             fine: self,
             across: [1, 2].map(|axis| self.weights(axis, place[axis - 1], beyond[axis])),
             lower: beyond[0],
+            shears: beyond.contains(&true),
             place,
         }
     }
@@ -289,14 +290,14 @@ impl Line<'_> {
         let fluids = runs.iter().filter(|run| self.fine.voigt(run.cell)[4][4] == 0.0);
         let fluids = fluids.count();
         let normal = self.normal(&along);
+        let coupled = fluids == 0 || fluids == runs.len();
+        if !coupled && self.fine.window == Window::Staggered {
+            return self.contact(&runs, normal);
+        }
         let frame = effective::frame(normal);
         let upright = std::array::from_fn(|i| std::array::from_fn(|j| frame[j][i]));
         let mut made = None;
-        let windows = if fluids == 0 || fluids == runs.len() {
-            0..2
-        } else {
-            1..2
-        };
+        let windows = if coupled { 0..2 } else { 1..2 };
         for which in windows {
             let mut layers = effective::Layers::default();
             let mut density = 0.0;
@@ -315,14 +316,15 @@ impl Line<'_> {
         made.expect("there is a window")
     }
 
-    /// Whether the cell of the coarse node holds fluid and rock.
-    fn is_partly_fluid(&self, k: usize) -> bool {
-        let along = self.fine.weights(0, k, self.lower);
-        let mut held = [false; 2];
-        self.each(&along, |cell, weights, _| {
-            held[usize::from(self.fine.voigt(cell)[4][4] == 0.0)] |= weights[1] != 0.0;
-        });
-        held[0] && held[1]
+    /// The same where fluids and rocks are within reach, of the cell alone.
+    fn contact(&self, runs: &[Run], normal: [f64; 3]) -> Medium {
+        let held = runs.iter().filter(|run| run.weights[1] != 0.0);
+        let parts: Vec<(f64, Voigt)> = held
+            .clone()
+            .map(|run| (run.weights[1], self.fine.voigt(run.cell)))
+            .collect();
+        let density = held.map(|run| run.weights[1] * f64::from(self.fine.density[run.cell]));
+        (density.sum(), super::cells::mixed(&parts, normal, self.shears))
     }
 
     /// Every fine node within reach, z fastest: its cell, its weights in the window and in the cell of the coarse node, and

@@ -276,9 +276,8 @@ fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>
     match probe() {
         Ok(found) => return Ok(Some(found)),
         Err(absent) if device == "gpu" || listed => return Err(absent.into()),
-        // Without a driver the user expects the processors to run the shot.
-        Err(Absent::NoDriver) => {}
-        Err(absent) if job.flag("verb")? || job.flag("plan")? => {
+        // Without a driver the user expects the processors to run the shot, and only a plan says why.
+        Err(absent) if job.flag("plan")? || job.flag("verb")? && absent != Absent::NoDriver => {
             job.say(&words::explained(&format!("no GPU is taken: {absent}")));
         }
         Err(_) => {}

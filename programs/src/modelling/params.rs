@@ -2,6 +2,9 @@
 
 use rsf_io::Param;
 
+/// What makes the points of `sou=` and `rec=`.
+pub const COORDINATES: &str = "sfpoints x= z= makes one of coordinates (in three dimensions with y=)";
+
 /// The way of ghosts between ranks.
 pub const EXCHANGE: Param = Param::choice("exchange", &["auto", "peer", "device", "host"])
     .default("auto")

@@ -52,15 +52,20 @@ impl Job {
         let Some(word) = path.to_str().filter(|_| !Path::new(path).exists()) else {
             return Ok(());
         };
-        let doc = self.declared(key).map(|param| param.doc).unwrap_or_default();
+        let declared = self.declared(key).ok();
+        let doc = declared.map(|param| param.doc).unwrap_or_default();
         if ANSWERS.contains(&word) {
             return Err(Error::new(format!(
                 "{key}={word}: {key}= names an RSF file ({doc}), and there is none called {word}"
             )));
         }
         if word.parse::<f64>().is_ok() {
+            let everywhere = format!(
+                "sfmath n1= output={word} makes one that has this number everywhere, with n2= and so on, or < FILE for the axes of another file"
+            );
+            let advice = declared.and_then(|param| param.made_by).unwrap_or(&everywhere);
             return Err(Error::new(format!(
-                "{key}={word} is a number, and {key}= takes an RSF file ({doc}): sfmath n1= output={word} makes one that has this number everywhere, with n2= and so on, or < FILE for the axes of another file"
+                "{key}={word} is a number, and {key}= takes an RSF file ({doc}): {advice}"
             )));
         }
         let numbers = word.split(',').map(str::parse::<f64>);

@@ -22,8 +22,10 @@ SPACE = ("y", "x", "z")
 
 
 def one(found: Any) -> None:
-    """Refuses several results in place of one."""
+    """Refuses several results, or coordinates by their names, in place of one array."""
     if isinstance(found, Mapping):
+        if found and set(map(str, found)) <= set(SPACE):
+            raise ValueError(f"these are coordinates by their names: sifaka.points({', '.join(f'{name}={value}' for name, value in found.items())}) makes an array of points of them")
         name = "data" if "data" in found else next(iter(found), "data")
         raise ValueError(f"these are several results ({', '.join(map(str, found))}): take one, as found[{str(name)!r}]")
 

@@ -1,6 +1,7 @@
 //! What a user may have meant otherwise: told before the run, which goes on.
 
 use super::Run;
+use crate::modelling::plan::counted;
 use kernels::boundary::one_way::Form;
 use kernels::methods::displacement::Shot;
 use rsf_io::Job;
@@ -23,6 +24,17 @@ pub fn growth(job: &Job, run: &Run, share: f64) {
         job.warn(&format!(
             "{} steps at {:.0} % of the stability limit with a frame of {} nodes: the published one-way condition can grow on such runs; oneway=upwind grows much later; nb=24 or more, better 48, keeps both quiet",
             run.time.n, 100.0 * share, run.padded.nb
+        ));
+    }
+}
+
+/// Fluid beside rock, whose contact this scheme does not model: all components stand on the same nodes, and its differences reach across.
+pub fn fluids(job: &Job, run: &Run, fluids: usize) {
+    let ndim = run.padded.ndim();
+    if fluids > 0 && fluids < run.padded.model.cells() {
+        job.warn(&format!(
+            "the model has a fluid in {}, the rest is solid: waves over such an interface are wrong by tens of percent here; sfvsfd{ndim}d-gpu, on a staggered grid, and sfsem{ndim}d-gpu, on a mesh, model them",
+            counted(fluids, "cell")
         ));
     }
 }

@@ -36,6 +36,7 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
     let (extremes, points) = judge(job, &asked, found)?;
     let class = class(job, extremes.symmetry, run.padded.ndim())?;
     advice::growth(job, run, f64::from(run.shot.dt) / extremes.dt_max);
+    advice::fluids(job, run, extremes.fluids);
     Ok(Report {
         extremes,
         class,

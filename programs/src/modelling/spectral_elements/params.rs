@@ -3,14 +3,14 @@
 use super::help::{COMMENTS, EXAMPLE_2D, EXAMPLE_3D, USAGE};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_GRIDS, PEAK_ELSEWHERE,
-    RESUME, SHOTS, SNAP, STEPS_ELSEWHERE, WFL,
+    CFL, CHECKPOINT, COORDINATES, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_GRIDS,
+    PEAK_ELSEWHERE, RESUME, SHOTS, SNAP, STEPS_ELSEWHERE, WFL,
 };
 use rsf_io::{Param, Program};
 
 /// Mesh, model, points and sources.
 pub(super) const MESH: &[Param] = &[
-    Param::input("mesh").doc("elements of the mesh; the header names the other files"),
+    Param::input("mesh").made_by("sfhexmesh writes meshes (its --help has examples)").doc("elements of the mesh; the header names the other files"),
     Param::input("elements").doc("elements, instead of mesh=: int, n1 nodes in the order of Gmsh, numbered from 0"),
     Param::input("nodes").doc("coordinates of the nodes, x[, y], z"),
     Param::input("regions").default_text("all 0").doc("regions of the elements, int"),
@@ -40,8 +40,8 @@ pub(super) const MESH: &[Param] = &[
     Param::choice("outside", &["move", "leave", "error"])
         .default("move")
         .doc("points outside of the mesh; move: to its nearest place, if that is less than half an element away; leave: those of cmt=, force= and stations= are left out; error: the run ends"),
-    Param::input("sou").doc("source points x[, y], z; n3 shots"),
-    Param::input("rec").doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
+    Param::input("sou").made_by(COORDINATES).doc("source points x[, y], z; n3 shots"),
+    Param::input("rec").made_by(COORDINATES).doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
     SHOTS,
     Param::int("nt").required().range(">= 1", Some(1.0), None).known_as(&STEPS_ELSEWHERE).doc("number of time steps"),
     Param::float("dt").required().doc("time step, s"),

@@ -187,6 +187,7 @@ pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyh
     let all = each * run.shot.nt as f64;
     if on.world.leads() {
         summary(job, run, &step);
+        job.say(&format!("device {}", on.machine.describe(None)));
         job.say(&format!("memory: about {}", gigabytes(bytes(run))));
         if on.machine.has_gpus() {
             let all = gpu::bytes(&run.setup(), run.points) as f64;

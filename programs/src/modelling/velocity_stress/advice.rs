@@ -99,7 +99,7 @@ pub fn cells(
             }
             if extremes.fluids > 0 && extremes.fluids < padded.model.cells() && job.choice("order")? != "2" {
                 job.warn(&format!(
-                    "the model has a fluid in {}, the rest is solid: waves along the interface are wrong by several percent with order={}, whose differences reach across it, and the error falls only in proportion to the spacing; order=2 is better for these waves from thirty points of their wavelength on (1.3 % wrong), but at ten points it makes records over a sea floor several times worse",
+                    "the model has a fluid in {}, the rest is solid: waves along the interface are wrong by several percent with order={}, whose differences reach across it, and where it dips, so that the grid has steps there, by ten percent and more (a mesh of sfhexmesh has none); the error falls only in proportion to the spacing; order=2 is better for these waves from thirty points of their wavelength on (1.3 % wrong), but at ten points it makes records over a sea floor several times worse",
                     counted(extremes.fluids, "cell"),
                     job.choice("order")?
                 ));

@@ -3,7 +3,7 @@
 use super::accuracy::{ERROR, PATH};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_MESHES,
+    CFL, CHECKPOINT, COORDINATES, EVERY, EXCHANGE, FINISHED, FLAT, GROUPS, JCHECK, JDATA, JSNAP, OF_MESHES,
     PEAK_ELSEWHERE, RESUME, SHOTS, SNAP, STEPS_ELSEWHERE, TILE, WFL,
 };
 use rsf_io::{Param, Program};
@@ -190,9 +190,12 @@ pub(super) use shared;
 
 /// The density, and the points of sources and receivers.
 pub(super) const DEN: Param = Param::input("den").known_as(&["rho", "ro"]).doc("density, kg/m3");
-pub(super) const SOU: Param = Param::input("sou").doc("source points x[, y], z; n3 shots");
-pub(super) const REC: Param =
-    Param::input("rec").doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same");
+pub(super) const SOU: Param = Param::input("sou")
+    .made_by(COORDINATES)
+    .doc("source points x[, y], z; n3 shots");
+pub(super) const REC: Param = Param::input("rec")
+    .made_by(COORDINATES)
+    .doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same");
 
 /// A parameter of the grid of layers=.
 const fn count(name: &'static str, doc: &'static str) -> Param {

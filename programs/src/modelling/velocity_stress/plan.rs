@@ -186,6 +186,7 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
     let slabs = &machine.slabs;
     let mine: Vec<String> = (0..slabs.len()).map(|k| machine.slab_words(k)).collect();
     let (p, class) = (&run.padded, report.class);
+    job.say(&format!("device {}", machine.describe(Some(class))));
     let speed = match on.gpus.first() {
         Some(gpu) => velocity_stress::calibrate_device(&run.shot, p, class, (gpu, &machine.cpu))
             .map(|rate| rate * on.gpus.len() as f64),

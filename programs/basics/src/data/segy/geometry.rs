@@ -223,6 +223,9 @@ each, receivers first; of several components sfwindow takes one",
                 "coordinates are {arc} (counit={unit} in the trace headers), and sou= and rec= hold them as they are: the modelling programs take metres, so project them (by pyproj or the like) and give the points by sfcsv2rsf"
             ));
         }
+        if layout.feet && arc.is_none() {
+            job.warn("the binary header says that lengths are in feet (mfeet=2), and sou= and rec= hold coordinates as they are: the modelling programs take metres, sfmath output=\"0.3048*input\" makes them");
+        }
         let spread = sizes[0];
         if let Some(odd) = sizes.iter().position(|size| *size != spread) {
             bail!(

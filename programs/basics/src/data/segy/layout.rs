@@ -14,7 +14,7 @@ use super::samples::{Coding, Order};
 use super::tape::Tape;
 use super::text::{self, TEXT_HEADER};
 use super::{
-    BINARY_HEADER, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, NS, ORDER_CONSTANT,
+    BINARY_HEADER, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, MFEET, NS, ORDER_CONSTANT,
     REAL_HDT, REVISION, TRAILERS,
 };
 
@@ -45,6 +45,8 @@ pub struct Layout {
     pub between: usize,
     /// Where the keys of trace headers lie, if not where the standard has them.
     pub map: Option<Map>,
+    /// The binary header says that lengths are in feet.
+    pub feet: bool,
 }
 
 impl Layout {
@@ -137,6 +139,7 @@ pub fn segy_layout(job: &mut Job, tape: &mut Tape) -> Result<Layout> {
         behind: 0,
         between: 0,
         map: None,
+        feet: order.int(&binary, MFEET, 2) == 2,
     };
     if major(order, &binary) == 2 {
         second_revision(&mut layout, &binary)?;
@@ -387,6 +390,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         behind: 0,
         between: 0,
         map: None,
+        feet: false,
     };
     if !told && mixed(&tape.ahead(layout.size())?[TRACE_HEADER..], order) {
         layout.samples_order = order.turned();

@@ -28,6 +28,7 @@ const HNS: usize = 20;
 const FORMAT: usize = 24;
 /// Places in the binary header of revision 1 and later: a constant that tells the order of bytes, the revision, the number
 /// of textual headers that follow.
+const MFEET: usize = 54;
 const ORDER_CONSTANT: usize = 96;
 const REVISION: usize = 300;
 const EXTENDED: usize = 304;

@@ -66,8 +66,8 @@ static PARAMS: [Param; 14] = [
     Param::input("tfile")
         .default_text("made")
         .doc("headers of the traces, as RSF"),
-    Param::input("sou").doc("points of the sources, one for each shot, instead of tfile="),
-    Param::input("rec").doc("points of the receivers, of one shot or of all"),
+    Param::input("sou").made_by("sfpoints x= z= makes one of coordinates (in three dimensions with y=)").doc("points of the sources, one for each shot, instead of tfile="),
+    Param::input("rec").made_by("sfpoints x= z= makes one of coordinates (in three dimensions with y=)").doc("points of the receivers, of one shot or of all"),
     Param::string("origin")
         .default_text("of the headers of sou= and rec=")
         .doc("x and y from which the points of sou= and rec= count, and which are added to them"),

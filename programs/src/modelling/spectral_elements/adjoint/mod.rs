@@ -92,10 +92,11 @@ impl<const D: usize> Opened<D> {
     fn tell(&self, job: &Job, stations: &[Station<D>]) {
         plan::summary(job, &self.run, &self.step);
         let machine = self.machine();
-        job.say(&match stations.first().is_some_and(Station::is_on_gpu) {
+        let device = match stations.first().is_some_and(Station::is_on_gpu) {
             true => machine.describe(None),
             false => machine.cpu.describe(),
-        });
+        };
+        job.say(&format!("device {device}"));
         if let Some(station) = stations.first() {
             station.tell(job);
         }

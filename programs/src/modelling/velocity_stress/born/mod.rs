@@ -78,6 +78,7 @@ fn plan(job: &Job, mut set_up: SetUp, adjoint: bool, world: &World) -> anyhow::R
     }
     let stations = set_up.stations(job, world, Ways::Forward)?;
     set_up.summary(job);
+    job.say(&format!("device {}", set_up.machine().describe(None)));
     let born = &stations[0].born;
     world.agree(born.fits_side_by_side().map_err(Into::into))?;
     job.say(&format!(

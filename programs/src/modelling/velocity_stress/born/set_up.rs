@@ -320,6 +320,7 @@ impl SetUp {
         let ways = Ways::Back(images);
         let stations = self.stations(job, world, ways)?;
         self.summary(job);
+        job.say(&format!("device {}", self.machine().describe(None)));
         stations[0].tell(job);
         self.tell_shots(job, &stations[0], ways, world)
     }
