@@ -149,6 +149,12 @@ class Grids(Scratch):
         fast = grids.read(self.path("model.nc"), "vp")
         np.testing.assert_array_equal(fast.values, 2000 * found.values)
         self.assertEqual(fast.attrs["units"], "m/s")
+        for unit, factor, si in (("GPa", 1e9, "Pa"), ("g/cm3", 1000, "kg/m3"), ("km.s-1", 1000, "m/s"), ("m/s", 1, "m/s")):
+            made.vp.attrs["units"] = unit
+            made.to_netcdf(self.path("other.nc"))
+            other = grids.read(self.path("other.nc"), "vp")
+            np.testing.assert_allclose(other.values, 2 * factor * found.values)
+            self.assertEqual(other.attrs["units"], si)
         middle = grids.local(found, (42.5, 13.5), x=(0, 1, 1), y=(0, 1, 1))
         np.testing.assert_allclose(middle.values[0, 0], values.mean((1, 2)), atol=1e-3)
         xarray.Dataset({"a": (("lat", "lon"), np.zeros((3, 3)))}, {"lat": [0, 1, 3], "lon": [0, 1, 2]}).to_netcdf(self.path("odd.nc"))

@@ -267,6 +267,7 @@ fn contours_lie_at_their_values() {
     close(rows("c=-10,10"), &[0.75]);
     // From c0= on in steps of a round number.
     close(rows("c0=-15 nc=4 allpos=n"), &[0.125, 0.375, 0.625, 0.875]);
+    close(rows("c0=5 nc=4 allpos=n"), &[0.625, 0.875]);
     desk.floats("levels", "n1=2", &[-10.0, 10.0]);
     close(rows("cfile=levels.rsf allpos=n"), &[0.25, 0.75]);
     let svg = desk.svg("contour dc=5 clabel=y scalebar=y", "slope");

@@ -217,12 +217,16 @@ fn xml_of_data_centres_is_the_same() {
             "<Station code=\"{code}\"><Latitude>{latitude}</Latitude><Longitude>15.001</Longitude><Elevation>900</Elevation>{channel}</Station>"
         )
     };
+    // Blanks are no location.
+    let blank = format!(
+        "<Channel code=\"HHZ\" locationCode=\"  \"><Latitude>{latitude}</Latitude><Longitude>15.001</Longitude><Elevation>900</Elevation><Depth>0</Depth></Channel>"
+    );
     let channel = "<Channel code=\"HHZ\" locationCode=\"10\"><Latitude>42.6967</Latitude><Longitude>15.0015</Longitude><Elevation>900</Elevation><Depth>30</Depth></Channel>";
     desk.put(
         "st.xml",
         format!(
             "<?xml version=\"1.0\"?>\n<FDSNStationXML xmlns=\"http://www.fdsn.org/xml/station/1\"><Network code=\"IV\">{}{}</Network></FDSNStationXML>",
-            station("AAA", ""),
+            station("AAA", &blank),
             station("BBB", channel)
         ),
     );

@@ -111,6 +111,10 @@ fn data_of_other_parameters_are_not_taken_over() {
         ));
         assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
     }
+    desk.ran(&format!("{} > shallow.rsf", line("free=y")));
+    let run = desk.sh(&format!("{} > again.rsf", line("finished=shallow.rsf")));
+    let told = "shallow.rsf is of a run with other parameters: free= is y there and not given here;";
+    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
     for words in ["threads=2 groups=2", "order=4 verb=y"] {
         let run = desk.ran(&format!(
             "{} > again.rsf",
@@ -224,11 +228,17 @@ fn a_run_that_was_killed_early_begins_again() {
     let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
     desk.ran(&format!("{} > data.rsf", line("")));
     let whole = desk.read("data.rsf");
-    for bytes in [0, 40] {
+    let shot = 4 * whole.len() / 3;
+    for (bytes, held) in [(0, 0), (40, 0), (shot, 1), (shot + 40, 1), (2 * shot + 4, 2)] {
         desk.ran("cp data.rsf killed.rsf; sed -i 's/data.rsf@/killed.rsf@/' killed.rsf");
         desk.ran(&format!("head -c {bytes} data.rsf@ > killed.rsf@"));
         let run = desk.ran(&format!("{} > again.rsf", line("finished=killed.rsf")));
-        assert!(run.err.contains("0 of the 3 records along axis 4"), "{run:?}");
+        assert!(
+            run.err.contains(&format!("{held} of the 3 records along axis 4")),
+            "{run:?}"
+        );
+        let taken = run.err.contains("taken over from finished=");
+        assert_eq!(taken, held > 0, "{bytes}: {run:?}");
         assert!(desk.read("again.rsf") == whole, "{bytes}");
     }
 }
@@ -237,7 +247,7 @@ fn a_run_that_was_killed_early_begins_again() {
 #[test]
 fn finished_shots_survive_a_kill() {
     let desk = desk(2);
-    let line = with(2, "sous.rsf", "recs.rsf", "").replace("nt=60", "nt=100000");
+    let line = with(2, "sous.rsf", "recs.rsf", "pressure=p.rsf").replace("nt=60", "nt=100000");
     let mut command = desk.command(&format!("exec {line} > data.rsf"));
     let mut child = command.spawn().unwrap();
     let begun = std::time::Instant::now();
@@ -252,6 +262,13 @@ fn finished_shots_survive_a_kill() {
     child.wait().unwrap();
     assert!(early, "the shots were written at the end of the run alone");
     assert!(size() >= shot, "{} of {shot} bytes of a shot", size());
+    // The files of other quantities have it before.
+    let pressure = std::fs::metadata(desk.path("p.rsf@")).unwrap().len();
+    assert!(
+        pressure >= shot / 2,
+        "{pressure} of {} bytes of pressure",
+        shot / 2
+    );
 }
 
 /// A plan counts the shots that are there already, and how many run at the same time.

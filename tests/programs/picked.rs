@@ -162,6 +162,14 @@ fn picked_shots_are_taken_over() {
     }
     desk.ran(&format!("{} > again.rsf", line("shots=2-3 finished=rest.rsf")));
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
+    // A lone shot has no distance to others; those of several must be those of the run.
+    desk.ran("sfbasics window n4=1 squeeze=n < whole.rsf | sfbasics put d4=7 > lone.rsf; sfbasics put d4=7 < whole.rsf > wide.rsf");
+    let run = desk.ran(&format!("{} > again.rsf", line("finished=lone.rsf")));
+    assert!(run.err.contains("1 shot of 3 taken over"), "{run:?}");
+    assert!(desk.read("again.rsf") == desk.read("whole.rsf"));
+    let run = desk.sh(&format!("{} > again.rsf", line("finished=wide.rsf")));
+    let told = "wide.rsf has o4=100 d4=7, and all shots have o4=100 d4=20";
+    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
     // Pieces that were joined are the survey.
     desk.ran(&format!("{} > first.rsf", line("shots=1")));
     desk.ran("sfbasics cat axis=4 first.rsf data.rsf > joined.rsf");

@@ -64,7 +64,8 @@ mod tests {
     #[test]
     fn stations_are_read_with_their_networks() {
         let stations =
-            read("# name\nOBN II  55.1146 36.5674 160.0 30.0\n\nST04 XX -18.82 -67.25 0 0 \n").unwrap();
+            read("# name\n! a remark\nOBN II  55.1146 36.5674 160.0 30.0\n\nST04 XX -18.82 -67.25 0 0 \n")
+                .unwrap();
         assert_eq!(stations.len(), 2);
         let station = Station {
             name: "II.OBN".into(),
@@ -87,6 +88,8 @@ mod tests {
             ("OBN", "name, network"),
             ("OBN II 55 36 160", "burial"),
             ("OBN II north 36 160 0", "latitude is north"),
+            ("OBN II nan 36 160 0", "latitude is nan, and must be a number"),
+            ("OBN II 55 36 160 inf", "burial is inf, and must be a number"),
         ] {
             let error = format!("{:#}", read(text).unwrap_err());
             assert!(error.contains(word), "{text}: {error}");
