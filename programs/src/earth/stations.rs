@@ -89,7 +89,7 @@ mod tests {
             ("OBN II 55 36 160", "burial"),
             ("OBN II north 36 160 0", "latitude is north"),
             ("OBN II nan 36 160 0", "latitude is nan, and must be a number"),
-            ("OBN II 55 36 160 inf", "burial is inf, and must be a number"),
+            ("OBN II 55 36 160 inf", "burial in m is inf, and must be a number"),
         ] {
             let error = format!("{:#}", read(text).unwrap_err());
             assert!(error.contains(word), "{text}: {error}");
