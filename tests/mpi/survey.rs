@@ -214,9 +214,9 @@ fn a_survey_that_is_ended_goes_on() {
         return;
     };
     let desk = desk(2);
-    // More than buffers hold: 6 MB a shot.
-    let many: Vec<f32> = (0..200).flat_map(|k| [k as f32, 80.0]).collect();
-    desk.dataset("many.rsf", "n1=2 n2=200", &many);
+    // More than buffers hold, and than one message between ranks (8 MiB): 10 MB a shot.
+    let many: Vec<f32> = (0..320).flat_map(|k| [(k % 200) as f32, 80.0]).collect();
+    desk.dataset("many.rsf", "n1=2 n2=320", &many);
     let words = words(2)
         .replace("nt=41", "nt=8001")
         .replace("rec=recs.rsf", "rec=many.rsf");
