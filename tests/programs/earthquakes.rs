@@ -476,3 +476,19 @@ fn what_cannot_be_gets_a_sentence() {
     let run = desk.sh("sfvsfd2d-gpu layers=layers.txt n1=20 n2=20 d1=10 d2=10 nt=5 dt=0.001 tau=0.01 cmt=CMT rec=rec.rsf > no.rsf");
     assert!(run.err.contains("cmt="), "{run:?}");
 }
+
+/// The model ends at its last nodes, not a cell behind them.
+#[test]
+fn stations_beyond_the_last_node_are_told_with_the_reach_of_the_model() {
+    let desk = desk();
+    desk.put("CMT", cmt(4_727_150.0, 500_150.0, 0.5));
+    let run = format!("{RUN} layers=layers.txt {GRID} cmt=CMT stations=OFF > data.rsf");
+    for [x, y] in [[500_305, 4_727_100], [500_100, 4_727_315], [499_995, 4_727_100]] {
+        desk.put("OFF", format!("AAA IV {y} {x} 0 0\n"));
+        let refused = desk.sh(&run);
+        let told = format!(
+            "IV.AAA is at x={x}, y={y}: the model has no ground there, it reaches from 500000 to 500300 along x and from 4727000 to 4727310 along y"
+        );
+        assert!(refused.code == 1 && refused.err.contains(&told), "{refused:?}");
+    }
+}
