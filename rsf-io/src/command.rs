@@ -281,30 +281,31 @@ fn unknown(program: &'static Program, key: &str) -> String {
         .flat_map(Param::names)
         .chain(COMMON.iter().map(|(key, _)| *key))
         .collect();
-    let near = known
-        .iter()
-        .map(|&name| {
-            (
-                strsim::damerau_levenshtein(&bare, name.trim_start_matches('-')),
-                name,
-            )
-        })
-        .min()
-        .filter(|(distance, name)| *distance <= 1 + name.len() / 4 && *distance < name.len())
-        .map(|(_, name)| name);
+    let distance = |name: &str| strsim::damerau_levenshtein(&bare, name.trim_start_matches('-'));
+    let least = known.iter().map(|name| distance(name)).min();
+    let is_near = |name: &&str| {
+        let distance = distance(name);
+        Some(distance) == least && distance <= 1 + name.len() / 4 && distance < name.len()
+    };
+    let mut all: Vec<&'static str> = known.iter().copied().filter(is_near).collect();
+    all.sort_unstable();
+    all.dedup();
     let begins = || {
         let short = known
             .iter()
             .filter(|name| name.len() > 2 && bare.starts_with(**name));
         short.max_by_key(|name| name.len()).copied()
     };
-    match near.or_else(begins) {
-        // A name with # stands for one with the number of an axis.
-        Some(name) => format!(
-            "unknown parameter {key}= (did you mean {}= ?)",
-            name.replace('#', "1")
+    all.extend(begins().filter(|_| all.is_empty()));
+    // A name with # stands for one with the number of an axis.
+    let all: Vec<String> = all.iter().map(|name| name.replace('#', "1") + "=").collect();
+    match all.as_slice() {
+        [] => format!("unknown parameter {key}="),
+        [name] => format!("unknown parameter {key}= (did you mean {name} ?)"),
+        [first @ .., last] => format!(
+            "unknown parameter {key}= (did you mean {} or {last} ?)",
+            first.join(", ")
         ),
-        None => format!("unknown parameter {key}="),
     }
 }
 

@@ -220,7 +220,8 @@ fn textual_headers_are_in_ebcdic() {
     let text = String::from_utf8(bench.bytes("back")).unwrap();
     assert!(text.starts_with("C1  WRITTEN BY "), "{text}");
     assert!(text[80..].starts_with("C2  1 TRACES OF 2 SAMPLES, ONE EVERY 2000 MICROSECONDS  "));
-    for i in 2..39 {
+    assert!(text[160..].starts_with("C3  THE FIRST SAMPLE IS TAKEN AT 0 MS  "));
+    for i in 3..39 {
         assert_eq!(text[80 * i..80 * i + 80].trim_end(), format!("C{}", i + 1));
     }
     assert_eq!(text[3120..].trim_end(), "C40 END TEXTUAL HEADER");

@@ -126,3 +126,27 @@ fn decimals_with_a_comma_are_told() {
         "{told}"
     );
 }
+
+/// Whole offsets where half-offsets are the rule, and series that begin in motion.
+#[test]
+fn what_a_program_takes_otherwise_is_told() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=50 n2=4 d1=0.004 d2=100 k1=20 label2=Offset unit2=m > d.rsf; sfmath n1=50 n2=1 d1=0.004 output=2000 > v.rsf");
+    for (words, told) in [("", true), ("half=n", false), ("half=y", false)] {
+        let told_of = "taken for half-offsets, for half= is not given";
+        let said = bench.sh(&format!("sfnmo < d.rsf velocity=v.rsf {words} > o.rsf"));
+        assert_eq!(
+            (said.code, said.err.contains(told_of)),
+            (0, told),
+            "{words}: {}",
+            said.err
+        );
+    }
+    let said = bench.sh("sfput < d.rsf label2=Half-Offset | sfnmo velocity=v.rsf > o.rsf");
+    assert!(!said.err.contains("half= is not given"), "{}", said.err);
+    for (place, told) in [(1, true), (20, false)] {
+        let said = bench.sh(&format!("sfspike n1=50 d1=0.004 k1={place} | sftimedisp > o.rsf"));
+        let found = said.err.contains("1 of 1 traces do not begin at rest");
+        assert_eq!((said.code, found), (0, told), "{place}: {}", said.err);
+    }
+}

@@ -138,7 +138,7 @@ fn removing_what_has_lost_its_data() {
     bench.run("sfspike n1=3 > b.rsf; sfspike n1=3 > c.rsf; rm b.rsf@ c.rsf@");
     let told = bench.said("sfrm b.rsf");
     assert!(
-        told.contains("warning: b.rsf: cannot read data file ./b.rsf@: No such file"),
+        told.contains("warning: b.rsf: cannot read data file ./b.rsf@ (the numbers of a header; sfcp and sfmv take them along): No such file"),
         "{told}"
     );
     assert_eq!(bench.said("sfrm -f c.rsf"), "");

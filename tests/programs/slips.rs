@@ -204,3 +204,39 @@ fn snapshots_keep_labels_units_and_the_quantity() {
         );
     }
 }
+
+/// A plan refuses what the run would: places that it cannot reach.
+#[test]
+fn plans_refuse_points_outside() {
+    let desk = velocity_stress::desk(2);
+    desk.dataset("far.rsf", "n1=2 n2=1", &[1e6, 10.0]);
+    for key in ["sou", "rec"] {
+        let line = velocity_stress::line(2).replace(&format!("{key}={key}.rsf"), &format!("{key}=far.rsf"));
+        for words in ["", "plan=y"] {
+            let run = desk.sh(&format!("{line} {words} > data.rsf"));
+            let said = run.err.lines().last().unwrap_or_default();
+            assert_eq!(run.code, 1, "{run:?}");
+            assert!(
+                said.contains("1 at z=10 x=1000000 is outside the grid"),
+                "{key}: {said}"
+            );
+        }
+    }
+}
+
+/// What a frame of no cells does, and what a receiver beside a source records.
+#[test]
+fn walls_and_receivers_beside_sources_are_told() {
+    let desk = velocity_stress::desk(2);
+    let line = velocity_stress::line(2);
+    let said = desk.sh(&format!("{line} nb=0 verb=y > data.rsf"));
+    assert_eq!(
+        (said.code, said.err.contains("rigid walls")),
+        (0, true),
+        "{said:?}"
+    );
+    let line = line.replace("rec=rec.rsf", "rec=sou.rsf");
+    let said = desk.sh(&format!("{line} verb=y > data.rsf"));
+    let told = said.err.contains("1 receiver lies within a cell of a source");
+    assert_eq!((said.code, told), (0, true), "{said:?}");
+}

@@ -44,7 +44,7 @@ fn inputs_that_cannot_be_read() {
         ),
         (
             "ccc=gone.rsf",
-            "ccc=gone.rsf: cannot read data file ./gone: No such file or directory",
+            "ccc=gone.rsf: cannot read data file ./gone (the numbers of a header; sfcp and sfmv take them along): No such file or directory",
         ),
         (
             "ccc=indir.rsf",

@@ -100,8 +100,11 @@ fn other_dimensions(file: &Input, ndim: usize) -> anyhow::Result<()> {
             of_dimensions(3)
         ),
         3 if axes == 2 => bail!(
-            "{name} has two axes ({lengths}), and a 3-D program takes z, x and y: {} runs models of z and x, and sfspray axis=3 n=100 o=0 d=10 repeats the plane along y",
-            of_dimensions(2)
+            "{name} has two axes ({lengths}), and a 3-D program takes z, x and y: {} runs models of z and x, and sfspray axis=3 n={} o={} d={} repeats every plane along y",
+            of_dimensions(2),
+            file.axis(2).n,
+            file.axis(2).o,
+            file.axis(2).d
         ),
         _ => Ok(()),
     }

@@ -118,7 +118,10 @@ const STATIONS: Param = Param::elsewhere("stations")
     .doc("sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers");
 
 /// The same of the displacement programs.
-pub const WAVELETS: [Param; 8] = [
+pub const WAVELETS: [Param; 9] = [
+    Param::elsewhere("vp")
+        .known_as(&["vs", "vel", "velocity"])
+        .doc(PLANES),
     Param::elsewhere("cmt").doc(WAVELETS_ONLY),
     Param::elsewhere("quakeml").doc(WAVELETS_ONLY),
     Param::elsewhere("force").doc(WAVELETS_ONLY),
@@ -128,6 +131,8 @@ pub const WAVELETS: [Param; 8] = [
     Param::elsewhere("freq").known_as(&PEAK_ELSEWHERE).doc(HISTORIES),
     Param::elsewhere("m0").doc(HISTORIES),
 ];
+const PLANES: &str = "sfvsfd2d-gpu and sfvsfd3d-gpu take vp= and vs=. Here ccc= has the planes of the stiffness: sfstiffness < vp.rsf vs=vs.rsf \
+ro=den.rsf sym=iso > ccc.rsf makes them";
 const HISTORIES: &str = "sfvsfd2d-gpu and sfvsfd3d-gpu have sources in absolute units. Here standard input has the wavelets of forces (or, with \
 ssou=y, of stresses), as sfricker1 makes them";
 const WAVELETS_ONLY: &str = "sfvsfd3d-gpu and sfsem3d-gpu take files of earthquakes. Here sou= names the points of sources, and standard input \

@@ -313,6 +313,12 @@ fn dimensions(job: &Job, grid: &Grid) -> Result<usize> {
             }
         );
     }
+    if ndim > own && own == 2 {
+        job.warn(&format!(
+            "dim=3 and {} has two axes: the planes are those of a model with n3=1, which 2-D programs do not take; without dim=3 they have three or more for them",
+            grid.name
+        ));
+    }
     let flat = |axis: &Axis| axis.n > 1 && !(axis.d != 0.0 && axis.d.is_finite());
     if let Some(i) = grid.axes.iter().position(flat) {
         bail!(

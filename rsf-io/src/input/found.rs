@@ -159,7 +159,10 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
         Err(Error::Os { cause, what }) if cause.kind() == io::ErrorKind::NotFound => {
             match open_file(&beside, &shown(&beside), "a file of numbers") {
                 Ok(file) => Ok(second(file, None)),
-                Err(_) => Err(Error::Os { cause, what }),
+                Err(_) => {
+                    let what = format!("{what} (the numbers of a header; sfcp and sfmv take them along)");
+                    Err(Error::Os { cause, what })
+                }
             }
         }
         Err(error) => Err(error),

@@ -95,6 +95,11 @@ def grid(values: Any, unit: str = "m", **axes: Any) -> xarray.DataArray:
     if values.ndim == 0:
         if any(len(axis) != 3 for axis in axes.values()):
             raise ValueError("a constant needs origin, spacing and number of every axis: z=(0, 10, 101)")
+        for name, (_, step, count) in axes.items():
+            if count != int(count) or count < 1 or step == 0:
+                raise ValueError(f"{name}={tuple(axes[name])}: {count} is no number of samples, or {step} no spacing: an axis is (origin, spacing, number)")
+            if step > 10 * count and count > 1:
+                warn(f"{name}={tuple(axes[name])} has {count} samples that are {step} {unit} apart: an axis is (origin, spacing, number), not (first, last, spacing)")
         values = np.full([axis[2] for axis in axes.values()], values)
     if values.ndim != len(axes):
         raise ValueError(f"the array has {values.ndim} dimensions and {len(axes)} axes are named: give one of each, as in z=(0, 10)")

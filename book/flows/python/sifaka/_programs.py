@@ -194,7 +194,11 @@ class Call:
             return os.fspath(value)
         if name in MODEL and self.name.endswith("-gpu") and "sem" not in self.name:
             has_axes(name, value)
-        path, found = os.path.join(self.folder, f"in-{name}.rsf"), dataset(value)
+        path = os.path.join(self.folder, f"in-{name}.rsf")
+        try:
+            found = dataset(value)
+        except rsfdata.RsfError as fault:
+            raise rsfdata.RsfError(f"{'standard input' if name.isdecimal() else name + '='}: {fault}") from None
         if found.array.dtype.kind in "iu" and self._takes_reals(name):
             found = found.like(whole(name, found.array))
         if found.array.dtype == np.float64:

@@ -210,6 +210,12 @@ pub(super) fn of_axis(job: &Job, input: &Input) -> Result<Offsets> {
             axis.o + axis.d
         ));
     }
+    let whole = label.to_lowercase();
+    if axis.n > 1 && whole.contains("offset") && !whole.contains("half") && !job.given("half") {
+        job.warn(&format!(
+            "axis 2 is `{label}` and is taken for half-offsets, for half= is not given: half=n where it holds whole ones, as those of sfintbin and of trace headers are; half=y is this without the warning"
+        ));
+    }
     let sets = sets(job, input, axis.d)?;
     let shift = axis.d / sets as f32;
     Ok(Offsets {

@@ -1,5 +1,7 @@
 //! `sftimedisp`: time dispersion put into series and taken out of records, along axis 1.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use ::fourier::time_dispersion::{Reading, Sampling, TimeDispersion};
 use anyhow::{Result, bail, ensure};
 use rsf_io::{Job, Kind, Param, Program, format_g};
@@ -76,6 +78,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         true => Reading::OfTwoTimes,
         false => Reading::OfOneTime,
     };
+    let moving = AtomicU64::new(0);
     let mut output = job.output()?;
     lines::each(
         &mut input,
@@ -84,6 +87,9 @@ pub fn run(job: &mut Job) -> Result<()> {
         || (),
         |(), _, line: &[f32], result: &mut [f32]| {
             let line: Vec<f64> = line.iter().map(|&x| f64::from(x)).collect();
+            if line[0].abs() > 0.01 * line.iter().fold(0.0, |most: f64, x| most.max(x.abs())) {
+                moving.fetch_add(1, Ordering::Relaxed);
+            }
             let made = match (inverse, adjoint) {
                 (false, false) => plan.to_steps(&line),
                 (false, true) => plan.to_steps_adjoint(&line),
@@ -95,5 +101,12 @@ pub fn run(job: &mut Job) -> Result<()> {
             Ok(())
         },
     )?;
+    let moving = moving.into_inner();
+    if moving > 0 && !adjoint {
+        job.warn(&format!(
+            "{moving} of {} traces do not begin at rest (their first samples are more than 1 % of their largest): what is cut off there is missing in the result; let them begin at zero, with sfpad beg1= and a taper where they have no samples before",
+            input.len() / axis.n as u64
+        ));
+    }
     Ok(output.finish()?)
 }

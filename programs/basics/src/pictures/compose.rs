@@ -33,6 +33,7 @@ static PARAMS: [Param; 12] = [
     Param::words("files").doc("pictures in their order"),
     Param::choice("mode", &["side", "over", "overlay", "movie"])
         .default("side")
+        .known_as(&["vertical", "stack"])
         .doc("side: in a row; over: in a column; overlay: each on top of those before it; movie: one after the other"),
     Param::int("columns").default_text("all").range("1 or more", Some(1.0), None).doc("with mode=side: number of \
 pictures in a row"),

@@ -121,6 +121,7 @@ macro_rules! params {
             WAVELETS[5],
             WAVELETS[6],
             WAVELETS[7],
+            WAVELETS[8],
             Param::int("ompchunk").ignored().doc("accepted for older flows"),
             Param::float("dt").ignored().doc("the time step is d3 of the wavelet; sfput d3= changes it"),
             Param::int("nt").ignored().doc("accepted for older flows: the number of steps is that of the wavelet"),

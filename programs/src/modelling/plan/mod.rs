@@ -276,11 +276,22 @@ pub fn print_memory(job: &Job, p: &Padded, whose: &str, bytes: usize) {
     ));
 }
 
+/// So many seconds, from some minutes on in minutes, hours or days, too.
+pub fn span(seconds: f64) -> String {
+    let (unit, name) = match seconds {
+        ..300.0 => return format!("{seconds:.1} s"),
+        ..7200.0 => (60.0, "minutes"),
+        ..172_800.0 => (3600.0, "hours"),
+        _ => (86_400.0, "days"),
+    };
+    format!("{seconds:.0} s ({:.1} {name})", seconds / unit)
+}
+
 /// The last line of `plan=y`: the time of `nt` steps of `step` seconds each.
 pub fn print_time(job: &Job, p: &Padded, step: f64, nt: usize) {
     job.say(&format!(
-        "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
-        step * nt as f64,
+        "time about {} at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
+        span(step * nt as f64),
         p.cells() as f64 / step / 1e6
     ));
 }

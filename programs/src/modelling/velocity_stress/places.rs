@@ -53,6 +53,14 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
         reach,
     };
     if let Some(list) = Ground::Box.quakes(job, &terrain)? {
+        let deepest = list.points.iter().map(|p| p[2]).fold(end(0), f64::max);
+        if deepest > end(0) {
+            bail!(
+                "{}= places a source at z={deepest} m, and the model ends at z={} m: in a CMTSOLUTION or a FORCESOLUTION depth is in km, in QuakeML in m",
+                quakes::word(job),
+                end(0)
+            );
+        }
         let mut placed = quakes::placed(job, &list, |_| Ok(vec![false; list.points.len()]))?;
         for (history, action) in placed.histories.iter_mut().zip(&placed.actions) {
             differentiate(history, action);

@@ -1,7 +1,7 @@
 //! What a velocity-stress run will be, before the first step.
 
 use super::memory::{self, bytes_of_gpu};
-use super::{Run, accuracy};
+use super::{Run, accuracy, spreads};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
     Asked, Report, band_words, counted, grid_lines, judge, named, print_memory, print_time, ranks,
@@ -11,6 +11,7 @@ use crate::modelling::shoot::Resources;
 use crate::modelling::world::World;
 use anyhow::Context;
 use kernels::grid::AXES;
+use kernels::grid::points::Point;
 use kernels::medium::Findings;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::{
@@ -25,6 +26,9 @@ const DOMINANT: f64 = 0.36;
 
 /// Share of the limit that contrasts of density leave, below which an error names them.
 const LOWERED: f64 = 0.95;
+
+/// Cells from a source within which what is recorded is the source's.
+const NEAR: f32 = 0.9;
 
 /// Points per shortest wavelength below which waves disperse visibly, by the order in space.
 fn coarse(order: usize) -> f64 {
@@ -156,6 +160,9 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         .flatten()
         .map(|n| n.to_string())
         .collect();
+    if shot.frame.cells[..p.ndim()].iter().flatten().all(|n| *n == 0) {
+        job.say("no frame: the faces of the model are rigid walls but for a free surface, and send all waves back");
+    }
     job.say(&format!(
         "{}{} of {} cells on the faces of z, x{}",
         if shot.surface { "free surface on top; " } else { "" },
@@ -166,6 +173,18 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         faces.join(","),
         if p.ndim() == 3 { ", y" } else { "" }
     ));
+    let d = p.d();
+    let near = |r: &&Point| {
+        let mut points = shot.sources.iter().map(|source| source.point);
+        points.any(|s| (0..p.ndim()).all(|a| (s[a] - r[a]).abs() < NEAR * d[a].abs()))
+    };
+    let beside = shot.receivers.iter().filter(near).count();
+    if beside > 0 {
+        job.say(&format!(
+            "{} within a cell of a source: there records depend on the spacing, for a point source is spread over its neighbours",
+            if beside == 1 { "1 receiver lies".into() } else { format!("{} lie", counted(beside, "receiver")) }
+        ));
+    }
     job.say(&format!(
         "{}, {} of {} every {}",
         counted(shot.sources.len(), "source"),
@@ -178,6 +197,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
 /// The answer of `plan=y`, and the seconds of the run; all ranks call it, rank 0 speaks.
 pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<f64> {
     let (machine, world) = (on.machine, on.world);
+    world.agree(spreads::check(&run.spreads, &run.padded))?;
     // Without GPUs this was looked at before the model was read.
     if !on.gpus.is_empty() {
         memory::check(job, run, on)?;

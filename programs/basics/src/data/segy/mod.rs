@@ -9,6 +9,7 @@ pub mod keys;
 mod layout;
 mod map;
 mod read;
+mod revision;
 mod samples;
 mod tape;
 mod text;

@@ -11,12 +11,10 @@ use rsf_io::{Input, Job, Kind, Param, Program, format_g};
 use super::super::cube;
 use super::geometry::Geometry;
 use super::keys::{Field, TRACE_HEADER, binary_fields, byte, extra_fields, trace_fields};
+use super::revision::second_revision;
 use super::samples::{Coding, Losses, Order};
 use super::text::{self, TEXT_HEADER};
-use super::{
-    BINARY_HEADER, BLOCK, DELRT, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, NS,
-    ORDER_CONSTANT, REAL_HDT, REVISION, TRAILERS, TSCALAR, factor,
-};
+use super::{BINARY_HEADER, BLOCK, DELRT, DT, FORMAT, HDT, HNS, NS, TSCALAR, factor};
 
 /// What the user sees.
 pub static SEGYWRITE: Program = Program {
@@ -388,13 +386,18 @@ fn textual(job: &mut Job, traces: u64, common: &Common) -> Result<Vec<u8>> {
     if let Some((name, text)) = part(job, "hfile", "header", TEXT_HEADER)? {
         return text::to_ebcdic(&text, &name);
     }
-    Ok(text::made_here(&[
+    let mut lines = vec![
         format!("WRITTEN BY {}", rsf_io::version()),
         format!(
             "{traces} TRACES OF {} SAMPLES, ONE EVERY {} MICROSECONDS",
             common.samples, common.interval
         ),
-    ]))
+        format!("THE FIRST SAMPLE IS TAKEN AT {} MS", common.delay),
+    ];
+    if job.given("sou") {
+        lines.push("COORDINATES ARE THOSE OF A MODEL IN METRES, DEPTHS POSITIVE DOWNWARDS".into());
+    }
+    Ok(text::made_here(&lines))
 }
 
 fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
@@ -415,6 +418,8 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
     for field in binary_fields() {
         let usual = match field.name.as_str() {
             "jobid" | "lino" | "reno" | "format" if made => Some(1),
+            // Points of the modelling programs are in metres.
+            "mfeet" if made && job.given("sou") => Some(1),
             _ => None,
         };
         let word = if field.name == "format" {
@@ -439,23 +444,9 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
     }
     let told = i64::from(order.int(&header, FORMAT, 2));
     if common.short() == 0 || Coding::of(told).is_ok_and(Coding::is_new) {
-        second_revision(&mut header, common);
+        second_revision(&mut header, order, common.samples, common.interval);
     }
     Ok(header)
-}
-
-/// Makes it a header of revision 2.1: order of bytes, samples and interval in more bytes, all traces of one length, and where they begin.
-fn second_revision(header: &mut [u8], common: &Common) {
-    const FIXED: usize = 302;
-    let order = common.order;
-    order.put_int(header, ORDER_CONSTANT, 4, 0x0102_0304);
-    header[REVISION..REVISION + 2].copy_from_slice(&[2, 1]);
-    for (at, size, value) in [(FIXED, 2, 1), (EXTENDED, 2, 0), (FURTHER, 4, 0), (TRAILERS, 4, 0)] {
-        order.put_int(header, at, size, value);
-    }
-    order.put_int(header, LONG_HNS, 4, common.samples as i32);
-    order.put_long(header, REAL_HDT, f64::from(common.interval).to_bits());
-    order.put_long(header, FIRST_TRACE, (TEXT_HEADER + BINARY_HEADER) as u64);
 }
 
 /// Words that mean nothing here are told.
