@@ -72,6 +72,8 @@ class Operators(Scratch):
             self.assertTrue(pylops.utils.dottest(operator, *operator.shape, rtol=5e-6))
             data = operator @ np.ones(operator.shape[1])
         self.assertEqual(born.to_data(data).dims[-1], "r")
+        gradient = born.to_model(born.H @ data)
+        self.assertEqual((gradient.dims, list(gradient["component"].values)), (("component", "x", "z"), ["vp", "vs", "rho"]))
         self.assertGreater(np.abs(data).max(), 0)
 
 

@@ -38,6 +38,8 @@ def linop(program: str, model: Any, data: Any = None, *, progress: Progress = No
             if "adj" not in self.call.params:
                 raise ValueError(f"{self.call.name} has no adj=, so it is no linear operator")
             self.model = template(model)
+            # Axes without names get those of what the program writes with adj=y.
+            self.named = self.model
             self.data = template(data) if data is not None else self.apply(np.zeros(self.model.array.size), self.model, "n")
             super().__init__(np.dtype("f4"), (self.data.array.size, self.model.array.size))
 
@@ -59,11 +61,15 @@ def linop(program: str, model: Any, data: Any = None, *, progress: Progress = No
             return self.fitting(self.apply(vector, self.model, "n"), self.data)
 
         def _rmatvec(self, vector: np.ndarray) -> np.ndarray:
-            return self.fitting(self.apply(vector, self.data, "y"), self.model)
+            found = self.apply(vector, self.data, "y")
+            values = self.fitting(found, self.model)
+            if found.array.shape == self.model.array.shape and not all(axis.label for axis in self.model.axes):
+                self.named = found.like(np.broadcast_to(np.float32(0), found.array.shape))
+            return values
 
         def to_model(self, vector: np.ndarray) -> xarray.DataArray:
             """A vector on the axes of the model."""
-            return self.model.like(np.reshape(vector, self.model.array.shape)).to_xarray()
+            return self.named.like(np.reshape(vector, self.model.array.shape)).to_xarray()
 
         def to_data(self, vector: np.ndarray) -> xarray.DataArray:
             """A vector on the axes of the data."""
