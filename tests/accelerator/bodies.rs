@@ -22,6 +22,7 @@ macro_rules! on {
             classes::orthorhombic_media_are_triclinic_media
             tiles::every_tile_gives_the_same_numbers
             graphs::replayed_steps_equal_steps
+            graphs::replayed_steps_begin_again
             records::a_ring_of_records_goes_round
             records::slabs_without_receivers
             records::a_simulation_runs_again
@@ -49,6 +50,7 @@ macro_rules! on {
             states::saved_staggered_runs_go_on_on_other_devices
             states::replayed_steps_go_on_behind_a_state
             states::states_move_between_processors_and_devices
+            states::records_go_round_between_states
             elements::elements_agree_with_the_processor
             elements::strain_and_rotation_agree_with_the_processor
             elements::constants_of_points_agree_with_the_processor

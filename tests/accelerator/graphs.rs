@@ -2,7 +2,8 @@
 //! forty; several slabs never do.
 
 use crate::cases::{World, difference, settings};
-use crate::runs::{Machines, world};
+use crate::runs::{Machines, on, prepare, world};
+use crate::shots::Tape;
 use kernels::device::accelerator::Accelerator;
 
 /// Steps, jdata, jsnap (0: none), jcheck: around multiples of twenty, and starts on odd steps.
@@ -41,5 +42,26 @@ pub fn replayed_steps_equal_steps<A: Accelerator>(machines: &Machines<A>) {
             let found = difference(&replayed, &world(machines, &tiny, &shot, &slabs));
             assert_eq!(found, None, "{n:?} {:?}", [steps, jdata, jsnap, jcheck]);
         }
+    }
+}
+
+/// The recorded steps of a simulation that runs again count from its beginning, as their sources do.
+pub fn replayed_steps_begin_again<A: Accelerator>(machines: &Machines<A>) {
+    let mut tiny = World::tiny(&[20, 13]);
+    tiny.steps = 119;
+    let mut shot = tiny.shot(settings()[1]);
+    (shot.nbell, shot.jdata, shot.jcheck, shot.snapshots) = (1, 3, 1000, None);
+    let [mut replayed, mut stepwise] = [&[][..], &[9, 12]].map(|slabs| {
+        let (simulation, _) =
+            prepare::<f32, _>(machines, &shot, &tiny.medium(), on(slabs)).expect("a sound shot");
+        simulation
+    });
+    for run in 0..3 {
+        let [one, other] = [&mut replayed, &mut stepwise].map(|simulation| {
+            let mut tape = Tape::default();
+            simulation.run(&mut tape).expect("the shot runs");
+            tape
+        });
+        assert_eq!(difference(&one, &other), None, "run {run}");
     }
 }

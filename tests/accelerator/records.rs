@@ -6,24 +6,16 @@ use crate::shots::{Tape, medium};
 use kernels::boundary::one_way::Form;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
+use kernels::device::device_to_host::HALF;
 use kernels::methods::displacement;
 use kernels::methods::displacement::SLABS;
 
-/// The ring holds twice 32 records.
+/// The ring holds two halves of records.
 pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {
     for (n, slabs) in [(&[12, 13][..], [9, 12]), (&[3, 2, 11], [10, 9])] {
         let mut tiny = World::tiny(n);
         // The ring knows no dimensions: every turn of it in 2-D, two of them in 3-D.
-        let turns = [
-            (33, 1),
-            (97, 3),
-            (31, 1),
-            (32, 1),
-            (64, 2),
-            (65, 1),
-            (128, 1),
-            (200, 1),
-        ];
+        let turns = [(HALF + 1, 1), (2 * HALF + 1, 2), (HALF, 1), (4 * HALF + 8, 1)];
         let count = if n.len() == 2 { turns.len() } else { 2 };
         for (records, jdata) in turns.into_iter().take(count) {
             tiny.steps = (records - 1) * jdata + 1;

@@ -8,8 +8,10 @@ use crate::shots::{Tape, lengths, medium, part};
 use crate::staggered::{Case, cases};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
+use kernels::boundary::one_way::Form;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
+use kernels::device::device_to_host::HALF;
 use kernels::medium::Symmetry;
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::gpu::from_medium;
@@ -329,4 +331,24 @@ fn to_and_fro<A: Accelerator>(machines: &Machines<A>, case: &Case, every: States
     let back = staggered(machines, case, &[vec![planes]], from);
     let far = misfit(&from_step(&tape, *step), &back.tape);
     assert!(far < CLOSE, "{} to a device: {far}", case.what);
+}
+
+/// Each state hands on the records before it, so that the ring goes round with a part of its half already sent.
+pub fn records_go_round_between_states<A: Accelerator>(machines: &Machines<A>) {
+    let mut tiny = World::tiny(&[8, 9]);
+    tiny.steps = 3 * HALF + 60;
+    let mut shot = tiny.shot(settings()[1]);
+    (shot.nbell, shot.jcheck, shot.jdata, shot.snapshots) = (1, 1000, 1, None);
+    // The published form grows in so thin a frame.
+    shot.one_way = Form::Upwind;
+    let parts = [vec![tiny.padded.planes()]];
+    let whole = displaced(machines, (&tiny, &shot), &parts, States::default());
+    for every in [HALF / 3, HALF - 28] {
+        let states = States {
+            from: None,
+            every: Some(every),
+        };
+        let given = displaced(machines, (&tiny, &shot), &parts, states);
+        assert_eq!(difference(&whole.tape, &given.tape), None, "every {every} steps");
+    }
 }
