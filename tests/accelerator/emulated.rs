@@ -44,6 +44,14 @@ fn blocks_and_threads_in_reverse_give_the_same_bits() {
             }
         }
     }
+    // Both faces of a grid that is thinner than two of them.
+    for n in [&[2, 30][..], &[30, 2], &[2, 2, 9]] {
+        let tiny = World::tiny(n);
+        let mut shot = tiny.shot(settings()[0]);
+        shot.nbell = 0;
+        let [one, other] = [&forth, &back].map(|machines| world(machines, &tiny, &shot, &[]));
+        assert_eq!(difference(&one, &other), None, "{n:?}");
+    }
 }
 
 #[test]

@@ -6,6 +6,8 @@ use crate::elements;
 use crate::emulator::Emulator;
 use crate::runs::{Machines, skip, world};
 use crate::staggered::{cases, record};
+use kernels::device::accelerator::{Accelerator, Memory};
+use kernels::device::staging::Staging;
 use std::sync::Arc;
 
 /// A late device whose queues take turns in one of many ways.
@@ -131,5 +133,31 @@ fn parts_of_meshes_need_their_marks_alone() {
         let cuts: &[usize] = [&[][..], &[11], &[5, 13], &[4, 9, 14, 19]][k];
         let tape = elements::record(&on_queues(open), &world, cuts);
         assert_eq!(difference(&one, &tape), None, "{cuts:?}");
+    }
+}
+
+/// More pieces than the two halves that carry them in turn.
+#[test]
+fn long_transfers_need_their_marks_alone() {
+    if prompt("long_transfers_need_their_marks_alone").is_none() {
+        return;
+    }
+    let bytes: Vec<u8> = (0..56 << 10)
+        .flat_map(|k| [(k * 31 % 251) as u8; 1 << 10])
+        .collect();
+    for open in LATE {
+        let (device, mut staging) = (open(0), Staging::default());
+        let memory = device.allocate(bytes.len()).expect("memory");
+        let mut back = vec![0; bytes.len()];
+        // SAFETY: the memory has so many bytes.
+        unsafe {
+            staging
+                .upload(&*device, &bytes, memory.address())
+                .expect("it is sent");
+            staging
+                .download(&*device, memory.address(), &mut back)
+                .expect("it comes back");
+        }
+        assert!(bytes == back);
     }
 }
