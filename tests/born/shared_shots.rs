@@ -4,6 +4,7 @@
 use crate::bench::{Case, Random, plain};
 use crate::devices::any;
 use kernels::device::accelerator::Accelerator;
+use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Wanted};
 use kernels::methods::velocity_stress::{Quantity, Shot};
 use kernels::parallel::communicator::{Alone, Communicator};
@@ -177,6 +178,16 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
             };
             compare(open, &case, 2, &mut random);
         }
+    }
+    // Mechanisms that alternate from plane to plane, with a middle that is even and one that is odd.
+    for more in [14, 16] {
+        let case = Case {
+            more,
+            nt: 16,
+            mechanisms: Some(Mechanisms::Coarse),
+            ..plain(2)
+        };
+        compare(open, &case, 2, &mut random);
     }
     // The first and the last device have planes of the frame alone.
     let case = Case {
