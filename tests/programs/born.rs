@@ -314,3 +314,20 @@ fn rungs_under_memory() {
         "{run:?}"
     );
 }
+
+/// What is taken once beside the boundaries is part of `memory=`.
+#[test]
+fn boundaries_stay_within_memory() {
+    let desk = desk(2);
+    let longer = linearised(2, "free=y device=cpu").replace("nt=60", "nt=400");
+    desk.ran(&format!("{longer} < dm.rsf > data.rsf"));
+    for memory in [0.0015, 0.002, 0.003] {
+        let run = desk.ran(&format!(
+            "{longer} adj=y plan=y keep=boundary memory={memory} < data.rsf"
+        ));
+        let words = run.err.split(" GB of memory").next().unwrap_or_default();
+        let told = words.split(' ').next_back().and_then(|word| word.parse().ok());
+        let told: f64 = told.unwrap_or_else(|| panic!("{run:?}"));
+        assert!(told <= memory + 5e-5, "{told} GB of memory={memory}: {run:?}");
+    }
+}
