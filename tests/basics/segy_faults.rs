@@ -458,3 +458,21 @@ fn headers_that_are_made_say_what_they_hold() {
     // The code of metres.
     assert_eq!(bench.bytes("a.sgy")[3254..3256], [0, 1]);
 }
+
+#[test]
+fn files_without_a_geometry_and_files_of_su_are_told() {
+    let bench = Bench::new();
+    bench.run(
+        "sfspike n1=10 d1=0.004 n2=3 > a.rsf; sfsegywrite < a.rsf tape=a.sgy; sfsuwrite < a.rsf tape=a.su",
+    );
+    let said = bench.sh("sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf > b.rsf");
+    assert!(
+        said.code == 0 && said.err.contains("all coordinates of the trace headers are 0"),
+        "{}",
+        said.err
+    );
+    // Whatever it takes the middle of a trace for.
+    bench.run("sfspike n1=2000 d1=0.004 n2=5 mag=-1e7 > a.rsf; sfsuwrite < a.rsf tape=a.su");
+    let said = bench.refused("sfsegyread tape=a.su > b.rsf");
+    assert!(said.contains("sfsuread"), "{said}");
+}

@@ -98,6 +98,7 @@ fn traces_along_receivers_are_told() {
         "sfagc rect1=3",
         "sftpow tpow=1",
         "sftimedisp inv=y",
+        "sfenvelope",
     ] {
         bench.run(&format!("{line} < d.rsf > o.rsf 2> said; grep -q 'axis 1 of the data is .r., and time is axis 3' said; ! grep -q CDPtype said"));
     }
@@ -148,5 +149,35 @@ fn what_a_program_takes_otherwise_is_told() {
         let said = bench.sh(&format!("sfspike n1=50 d1=0.004 k1={place} | sftimedisp > o.rsf"));
         let found = said.err.contains("1 of 1 traces do not begin at rest");
         assert_eq!((said.code, found), (0, told), "{place}: {}", said.err);
+    }
+}
+
+/// Parts that are joined in the order of their names, part10 before part2, and samples of another axis.
+#[test]
+fn orders_and_axes_that_disagree_are_told() {
+    let bench = Bench::new();
+    for k in [1, 2, 10] {
+        bench.run(&format!("sfspike n1=3 n2=1 | sfput o2={k} d2=1 > part{k}.rsf"));
+    }
+    for (files, told) in [
+        ("part1.rsf part10.rsf part2.rsf", true),
+        ("part1.rsf part2.rsf part10.rsf", false),
+        ("part10.rsf part2.rsf part1.rsf", false),
+        ("part1.rsf part1.rsf part1.rsf", false),
+        ("part1.rsf part10.rsf part2.rsf order=0,2,1", false),
+    ] {
+        let said = bench.sh(&format!("sfcat axis=2 {files} > o.rsf"));
+        let found = said
+            .err
+            .contains("part2.rsf begins at o2=2 and stands behind part10.rsf with o2=10");
+        assert_eq!((said.code, found), (0, told), "{files}: {}", said.err);
+    }
+    bench.run("sfspike n1=50 n2=4 d1=0.004 d2=100 k1=20 > d.rsf");
+    for (d1, told) in [(0.004, false), (0.008, true)] {
+        let said = bench.sh(&format!(
+            "sfmath n1=50 n2=1 d1={d1} output=2000 > v.rsf; sfnmo half=n < d.rsf velocity=v.rsf > o.rsf"
+        ));
+        let found = said.err.contains("its samples are taken for those of the data");
+        assert_eq!((said.code, found), (0, told), "{d1}: {}", said.err);
     }
 }

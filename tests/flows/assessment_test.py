@@ -35,6 +35,12 @@ class Assessment(unittest.TestCase):
         wrong = told("mine", "3", "v3=1")
         self.assertEqual((wrong.returncode, wrong.stderr), (1, "v3 is not asked for: the answers are v1, h1, v2, h2\n"))
 
+    def test_words_of_the_flow_and_numbers_with_zeros(self):
+        for words in (["word=mine", "number=3"], ["mine", "03"]):
+            self.assertEqual(told(*words).stdout, told("mine", "3").stdout)
+        for words in (["mine", "nummer=3"], ["mine", "three"], ["Word=mine", "3"]):
+            self.assertIn("give the word and then the number of a student", told(*words).stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -46,6 +46,15 @@ class Runs(Scratch):
         pressure = shot(data="pressure")
         self.assertEqual((pressure.dims, list(pressure.component.values)), (("t", "component", "r"), ["pressure"]))
 
+    def test_models_may_have_z_anywhere_and_other_names(self):
+        # An interface, so that a model on its side gives other records.
+        vp = sifaka.grid(3000, z=(0, 10, 61), x=(0, 10, 61))
+        vp = vp.where(vp.z < 250, 4000)
+        words = lambda vp: dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200)
+        wanted = shot(**words(vp))
+        for model in (vp.T, vp.rename(x="lon"), vp.rename(x="lon").T):
+            np.testing.assert_array_equal(shot(**words(model)), wanted)
+
     def test_displacements_have_components(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sifaka.ProgramWarning)

@@ -271,7 +271,7 @@ fn cubes() -> [(&'static str, String); 5] {
 }
 
 /// A file of the folder, words in it, what takes their place, and words of the sentence about that.
-const CHANGES: [[&str; 4]; 10] = [
+const CHANGES: [[&str; 4]; 11] = [
     [
         "mesh_file",
         "8 9 12 11",
@@ -319,6 +319,13 @@ const CHANGES: [[&str; 4]; 10] = [
         "\n",
         "\n\n# again\n1 1 1000 1500 0 9999 9999 0\n",
         "line 4: material 1 is given twice",
+    ],
+    // Speeds that have changed their places.
+    [
+        "nummaterial_velocity_file",
+        "3000 1700",
+        "1700 3000",
+        "material 1: rho=2500 vp=1700 vs=3000 is no medium; rho and vp must be above zero and vs from 0 to below 0.866 vp",
     ],
     [
         "free_or_absorbing_surface_file_zmax",

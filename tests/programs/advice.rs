@@ -228,7 +228,7 @@ fn histories_that_the_run_cuts_are_told() {
         );
         let run = desk.sh(&format!("{line} series=series.rsf > data.rsf"));
         assert_eq!(
-            (run.code, run.err.contains("series= begins at -0.005")),
+            (run.code, run.err.contains("series= begins at -0.01")),
             (0, cut),
             "{run:?}"
         );

@@ -1,6 +1,7 @@
 //! Slips of the hand that modelling programs tell as what they are, and what headers of snapshots say.
 
 use crate::desk::{Desk, Outcome};
+use crate::shots::{largest_difference, magnitude};
 use crate::{shot, velocity_stress};
 
 /// The one sentence of a run that is refused.
@@ -239,4 +240,85 @@ fn walls_and_receivers_beside_sources_are_told() {
     let said = desk.sh(&format!("{line} verb=y > data.rsf"));
     let told = said.err.contains("1 receiver lies within a cell of a source");
     assert_eq!((said.code, told), (0, true), "{said:?}");
+}
+
+/// What is told of one shot is told of a survey in which only a later one has it.
+#[test]
+fn points_of_later_shots_are_told() {
+    let desk = velocity_stress::desk(2);
+    let desk_line = velocity_stress::line(2);
+    // The second source lies in the frame.
+    desk.dataset("two.rsf", "n1=2 n2=1 n3=2", &[120.0, 113.0, 290.0, 113.0]);
+    for words in ["", "plan=y"] {
+        let said = desk.sh(&format!(
+            "{} {words} > data.rsf",
+            desk_line.replace("sou=sou.rsf", "sou=two.rsf")
+        ));
+        let told = said.err.contains(
+            "1 source lies in the frame around the model, where waves are damped (the first at z=113 x=290)",
+        );
+        assert_eq!((said.code, told), (0, true), "{said:?}");
+    }
+}
+
+/// A model whose labels have z on its second axis lies on its side, whatever the other axis is called.
+#[test]
+fn models_on_their_sides_are_told() {
+    let desk = velocity_stress::desk(2);
+    for (labels, told) in [
+        ("label1=y label2=z", true),
+        ("label1=lon label2=Depth", true),
+        ("label2=z", true),
+        ("label1=z label2=lon", false),
+        ("label1=depth label2=z", false),
+    ] {
+        desk.ran(&format!("sfbasics put {labels} < vp.rsf > other.rsf"));
+        let line = velocity_stress::line(2).replace("vp=vp.rsf", "vp=other.rsf");
+        let said = desk.sh(&format!("{line} plan=y > data.rsf"));
+        assert_eq!(
+            (said.code, said.err.contains("sftransp turns the model")),
+            (0, told),
+            "{labels}: {said:?}"
+        );
+    }
+    desk.ran("sfbasics put unit1=ft unit2=ft < vp.rsf > other.rsf");
+    let line = velocity_stress::line(2).replace("vp=vp.rsf", "vp=other.rsf");
+    let said = desk.sh(&format!("{line} plan=y > data.rsf"));
+    assert_eq!(
+        (said.code, said.err.contains("says unit1=ft")),
+        (0, true),
+        "{said:?}"
+    );
+}
+
+/// A wavelet of 25 Hz at 4 ms is the same as at the steps, and its band is its own.
+#[test]
+fn wavelets_at_another_sampling_are_those_at_the_steps() {
+    let desk = velocity_stress::desk(2);
+    let made = |d: f64, name: &str| {
+        let ricker = |t: f64| {
+            let a = (std::f64::consts::PI * 25.0 * (t - 0.06)).powi(2);
+            ((1.0 - 2.0 * a) * (-a).exp()) as f32
+        };
+        let count = (0.12 / d).round() as usize + 1;
+        let values: Vec<f32> = (0..count).map(|k| ricker(d * k as f64)).collect();
+        desk.dataset(name, &format!("n1={count} d1={d}"), &values);
+    };
+    made(0.004, "coarse.rsf");
+    made(0.0005, "fine.rsf");
+    let words =
+        "nt=400 dt=0.0005 src=force fz=1e9 nb=8 vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf";
+    let run = |series: &str| {
+        let said = desk.sh(&format!("sfvsfd2d-gpu {words} series={series} verb=y > data.rsf"));
+        assert_eq!(said.code, 0, "{said:?}");
+        let line = said.err.lines().find(|line| line.contains("sources peak"));
+        let highest = line.and_then(|line| line.split("highest ").nth(1)?.split(' ').next());
+        (desk.read("data.rsf"), highest.unwrap().parse::<f64>().unwrap())
+    };
+    let ((coarse, band), (fine, own)) = (run("coarse.rsf"), run("fine.rsf"));
+    // MEASURED
+    let apart = largest_difference(&coarse, &fine) / f64::from(magnitude(&fine));
+    println!("{apart:.1e}, {band} and {own} Hz");
+    assert!(apart < 0.01, "{apart}");
+    assert!((band / own - 1.0).abs() < 0.05, "{band} and {own} Hz");
 }

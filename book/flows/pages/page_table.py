@@ -1,6 +1,6 @@
 """Tables of measured numbers on the book's pages. A chapter has a table.py that makes the lines and calls `main`:
 
-    python3 table.py          prints the table, and says where the page beside it (README.md) has other numbers
+    python3 table.py          prints the table, and says where the page beside it (README.md), if there is one, has other numbers
     python3 table.py check    fails there
     python3 table.py write    puts it there
 
@@ -22,6 +22,9 @@ def lines_of(head, rows):
 
 def main(lines):
     """Prints the table; compares the page with it, or puts it there, as the command line says."""
+    if not os.path.exists(PAGE) and not sys.argv[1:]:
+        print("\n".join(lines))
+        return
     with open(PAGE, encoding="utf-8") as text:
         page = text.read().splitlines()
     if lines[0] not in page:

@@ -20,6 +20,14 @@ def rock(word, number):
     return {**drawn, "h1": drawn["h1"] + 5}
 
 
+def named(word, number):
+    """The word and the number as a lecturer writes them: MINE 7, or word=MINE number=7 as for the flow."""
+    word, number = word.removeprefix("word="), number.removeprefix("number=")
+    if "=" in word + number or not number.isdecimal():
+        sys.exit(f"{word} {number}: give the word and then the number of a student, a whole one, as in MINE 7")
+    return word, int(number)
+
+
 def marks(true, answers):
     """A line for each answer, and how many are right."""
     lines, right = [], 0
@@ -37,7 +45,7 @@ def marks(true, answers):
 def main(words):
     if len(words) < 2:
         sys.exit(__doc__)
-    true = rock(*words[:2])
+    true = rock(*named(*words[:2]))
     answers = {}
     for word in words[2:]:
         key, _, value = word.partition("=")

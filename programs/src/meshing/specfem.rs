@@ -151,6 +151,7 @@ fn fill(mesh: &mut RawMesh, name: &str, numbers: &[i64], table: Vec<Row>) -> Res
             _ => continue,
         };
         if region.is_some() {
+            stored::check(material).with_context(|| format!("{name}: material {}", row.number))?;
             mesh.materials.push(*material);
             mesh.names.push(format!("material {}", row.number));
             mesh.tomography.push(model);

@@ -17,7 +17,7 @@ const PASSED: f32 = 1.3;
 
 /// How many periods of the sources the rise lasts at least: what comes before the first wave, at the level of rounding, rises for a
 /// shorter time.
-const PERIODS: f64 = 3.0;
+const PERIODS: f64 = 6.0;
 
 /// The largest magnitudes of the records so far.
 #[derive(Clone, Debug)]

@@ -27,6 +27,7 @@ mod progress;
 mod quakes;
 mod record;
 mod resample;
+mod series;
 mod shoot;
 mod shots;
 #[cfg(feature = "spectral-elements")]

@@ -44,6 +44,17 @@ pub fn header(job: &Job, input: &Input) {
     }
 }
 
+/// Warns of a model whose axes are in feet by their header.
+pub fn lengths(job: &Job, input: &Input) {
+    let unit = input.axis(1).unit.unwrap_or_default();
+    if ["ft", "feet", "foot"].contains(&unit.to_lowercase().as_str()) {
+        job.warn(&format!(
+            "the header of {} says unit1={unit}, and lengths are taken for m: speeds, times and the shape of waves are right where speeds are in {unit}/s and points in {unit}, but amplitudes and densities are not; sfput d1= d2= unit1=m unit2=m with lengths times 0.3048 makes them right",
+            input.name()
+        ));
+    }
+}
+
 /// Warns of a time axis 1 whose header says that it is not in seconds.
 pub fn times(job: &Job, input: &Input) {
     let axis = input.axis(1);

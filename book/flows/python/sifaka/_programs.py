@@ -194,6 +194,7 @@ class Call:
             return os.fspath(value)
         if name in MODEL and self.name.endswith("-gpu") and "sem" not in self.name:
             has_axes(name, value)
+            value = upright(value)
         path = os.path.join(self.folder, f"in-{name}.rsf")
         try:
             found = dataset(value)
@@ -289,6 +290,13 @@ def has_axes(name: str, value: Any) -> None:
     if "z" not in value.dims:
         names = ", ".join(map(str, value.dims))
         raise ValueError(f"{name} has the dimensions {names}, and those of a model are z, x and in 3-D y: rename them, as in {name}.rename(depth='z', distance='x')")
+
+
+def upright(value: Any) -> Any:
+    """A model whose dimensions are in the order of an RSF file: those with other names as they are, then y, x and z."""
+    if not isinstance(value, xarray.DataArray):
+        return value
+    return value.transpose(*[name for name in value.dims if name not in SPACE], *[name for name in SPACE if name in value.dims])
 
 
 def whole(name: str, array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":

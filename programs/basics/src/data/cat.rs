@@ -142,6 +142,26 @@ fn arrange(job: &Job, sources: &mut Vec<(Source, usize)>) -> Result<()> {
     Ok(())
 }
 
+/// Warns of parts whose places on the axis say that they belong into another order, as names of files often do (part10 before part2).
+fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
+    let [first, .., last] = places else { return };
+    let forth = first.0.d >= 0.0;
+    let backward = |pair: &&[(Axis, String)]| match forth {
+        true => pair[1].0.o < pair[0].0.o,
+        false => pair[1].0.o > pair[0].0.o,
+    };
+    // Parts that all begin at the same place are no parts of one axis, and neither are those that go backwards as a whole.
+    let pairs = || places.windows(2).filter(|pair| pair[1].0.o != pair[0].0.o);
+    if let Some(pair) = pairs().find(backward)
+        && (pairs().any(|pair| !backward(&pair)) || first.0.o == last.0.o)
+    {
+        job.warn(&format!(
+            "{} begins at o{axis}={} and stands behind {} with o{axis}={}: in the result they follow each other as they are named, and its o{axis} and d{axis} are those of the first; order= or the order of the names changes that",
+            pair[1].1, pair[1].0.o, pair[0].1, pair[0].0.o
+        ));
+    }
+}
+
 /// The axis, the axes of the first dataset, every dataset with its length on the axis, the type.
 type Opened = (usize, Vec<Axis>, Vec<(Source, usize)>, rsf_io::Kind);
 
@@ -155,6 +175,7 @@ fn open(job: &mut Job) -> Result<Opened> {
     };
     let mut first = job.stdin_if_any()?;
     let mut sources = Vec::new();
+    let mut places = Vec::new();
     for path in job.words().to_vec() {
         let input = job.open_as(path.to_string_lossy().into_owned(), &path)?;
         let Some(first) = &first else {
@@ -165,6 +186,7 @@ fn open(job: &mut Job) -> Result<Opened> {
         let axis = axis_of(job, first)?;
         cube::agree(job, first, &input, Some(axis))?;
         let n = input.axis(axis).n;
+        places.push((input.axis(axis), input.name().to_string()));
         let inner = cube::shape_to(&input, axis)?.len() == axis;
         sources.push((
             if inner {
@@ -181,6 +203,10 @@ fn open(job: &mut Job) -> Result<Opened> {
     let axis = axis_of(job, &first)?;
     let axes = cube::shape_to(&first, axis)?;
     let (n, kind) = (first.axis(axis).n, first.format().kind);
+    if job.ints("order")?.is_empty() {
+        places.insert(0, (first.axis(axis), first.name().to_string()));
+        tell_order(job, axis, &places);
+    }
     sources.insert(0, (Source::Open(Box::new(first)), n));
     Ok((axis, axes, sources, kind))
 }

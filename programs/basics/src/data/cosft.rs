@@ -43,6 +43,9 @@ struct Cosine {
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
+    if job.int_opt("sign1")?.unwrap_or(0) != 0 {
+        cube::tell_across_time(job, &input)?;
+    }
     let axes = cube::shape_to(&input, cube::present(&input))?;
     lines::refuse_beyond(job, "sign", &axes)?;
     let mut output = job.output()?;

@@ -85,6 +85,17 @@ pub fn across_time(axes: &[Axis]) -> Option<String> {
     ))
 }
 
+/// What messages about the values of a plane say where there are further planes; nothing where it is the only one.
+pub fn of_planes(input: &Input) -> String {
+    let planes: usize = (3..=input.rank()).map(|number| input.axis(number).n).product();
+    match planes {
+        0 | 1 => String::new(),
+        _ => format!(
+            " in what is drawn, a part of {planes} planes: frame= takes others, and sfmovie axis= says along which axis they follow each other"
+        ),
+    }
+}
+
 /// Warns of traces that run along receivers ([`across_time`]).
 pub fn tell_across_time(job: &Job, input: &Input) -> Result<bool> {
     let odd = across_time(&shape(input)?);

@@ -46,6 +46,7 @@ static PARAMS: [Param; 6] = [
 /// Transforms.
 pub fn run(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
+    cube::tell_across_time(job, &input)?;
     if job.flag("inv")? {
         inverse(job, input)
     } else {

@@ -74,6 +74,14 @@ pub fn run(job: &mut Job) -> Result<()> {
         axis.n,
         axis.n as u64 * gathers
     );
+    let other = velocity.axis(1);
+    let apart = |a: f32, b: f32| (a - b).abs() > 0.01 * axis.d.abs();
+    if apart(other.d, axis.d) || apart(other.o, axis.o) {
+        job.warn(&format!(
+            "{} has o1={} d1={} and the data have o1={} d1={}: its samples are taken for those of the data, one by one (sfspline or sfremap1 takes it to their axis, sfput corrects a header)",
+            velocity.name(), other.o, other.d, axis.o, axis.d
+        ));
+    }
     let velocities = velocity.read_all_f32()?;
     let (slowness, squared) = (job.flag("slowness")?, job.flag("squared")?);
     // The factor of the squared offset.

@@ -12,6 +12,7 @@ use super::plane::step_of;
 use super::samples::quantile;
 use super::standard::{self, ScreenAxis, Turns};
 use super::words::{STANDARD, joined, real};
+use crate::data::cube;
 
 /// More samples than this cannot be told apart as wiggles (and would not fit into memory some day).
 const MOST_SAMPLES: u64 = 1 << 27;
@@ -176,7 +177,7 @@ fn positions(job: &mut Job, traces: usize, frame: u64) -> Result<Vec<f64>> {
 }
 
 /// Value that is drawn `zplot` distances wide; 0 when there are zeros only.
-fn clip(job: &Job, values: &[f32]) -> Result<f64> {
+fn clip(job: &Job, input: &Input, values: &[f32]) -> Result<f64> {
     if let Some(clip) = job.float_opt("clip")? {
         ensure!(
             clip > 0.0,
@@ -187,10 +188,17 @@ fn clip(job: &Job, values: &[f32]) -> Result<f64> {
     let clip = quantile(values.iter().map(|value| value.abs()), job.float("pclip")?);
     if clip == 0.0 {
         let numbers = || values.iter().filter(|value| value.is_finite());
-        job.warn(match numbers().next().is_some() {
-            true if numbers().all(|value| *value == 0.0) => "the traces are drawn as straight lines: all values are 0",
-            true => "the traces are drawn as straight lines: their values are 0 wherever pclip= looks; try pclip=100",
-            false => "the traces are not drawn: none of the values is a number (NaN)",
+        let straight = |why: &str| format!("the traces are drawn as straight lines: {why}");
+        job.warn(&match (
+            numbers().next().is_some(),
+            cube::across_time(&cube::shape(input)?),
+        ) {
+            (true, Some(odd)) => straight(&odd),
+            (true, None) if numbers().all(|value| *value == 0.0) => {
+                straight(&format!("all values are 0{}", cube::of_planes(input)))
+            }
+            (true, None) => straight("their values are 0 wherever pclip= looks; try pclip=100"),
+            (false, _) => "the traces are not drawn: none of the values is a number (NaN)".into(),
         });
     }
     Ok(f64::from(clip))
@@ -214,7 +222,7 @@ fn frame(job: &Job, input: &Input, traces: &mut Traces) -> Result<Frame> {
         count => (high - low) / (count - 1) as f64,
     };
     let room = job.double_opt("zplot")?.unwrap_or(0.75) * distance;
-    let clip = clip(job, &traces.values)?;
+    let clip = clip(job, input, &traces.values)?;
     if job.flag("verb")? {
         job.say(&format!("clip={clip}"));
     }

@@ -26,8 +26,10 @@ pub fn tell(job: &Job, files: &[&Input], ndim: usize) {
     for file in files {
         let labels: Vec<String> = (1..=ndim).map(|number| label(file, number)).collect();
         let axes: Option<Vec<usize>> = labels.iter().map(|label| axis_of(label)).collect();
-        let is_turned =
+        let all_known =
             axes.is_some_and(|axes| (0..ndim).all(|axis| axes.contains(&axis)) && !axes.is_sorted());
+        let is_z = |label: &String| axis_of(label) == Some(0);
+        let is_turned = all_known || !is_z(&labels[0]) && labels[1..].iter().any(is_z);
         if is_turned {
             let numbered = |labels: &[String]| {
                 let words = labels.iter().enumerate();

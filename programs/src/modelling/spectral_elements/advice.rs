@@ -7,7 +7,7 @@ use crate::meshing::RawMesh;
 use crate::modelling::units;
 use kernels::grid::points::Point;
 use kernels::mesh::{Locator, Mesh};
-use kernels::methods::spectral_elements::{Pml, Source};
+use kernels::methods::spectral_elements::Pml;
 use rsf_io::Job;
 use std::collections::HashSet;
 
@@ -121,51 +121,59 @@ pub fn received<const D: usize>(
     places
 }
 
-/// Warns of receivers in an element that holds a source: polynomials do not follow the field of a point near it.
-pub fn beside_sources<const D: usize>(
-    job: &Job,
-    mesh: &Mesh<D>,
-    sources: &[Source<D>],
-    receivers: &[[f64; D]],
-) {
+/// Warns of receivers in an element that holds a source of their shot: polynomials do not follow the field of a point near it.
+pub fn beside_sources<const D: usize>(job: &Job, mesh: &Mesh<D>, shots: &[[Vec<[f64; D]>; 2]]) {
     let locator = Locator::new(mesh);
     let holding = |x: [f64; D]| locator.sharing(x).into_iter().map(|found| found.element);
-    let elements: HashSet<usize> = sources.iter().flat_map(|source| holding(source.at)).collect();
-    let is_beside = |x: &[f64; D]| holding(*x).any(|element| elements.contains(&element));
-    let beside: Vec<usize> = (0..receivers.len())
-        .filter(|r| is_beside(&receivers[*r]))
-        .collect();
-    let Some((count, first)) = told(&beside) else {
-        return;
+    let mut first = None;
+    let mut count = 0;
+    for (shot, [sources, receivers]) in shots.iter().enumerate() {
+        let elements: HashSet<usize> = sources.iter().flat_map(|source| holding(*source)).collect();
+        let is_beside = |x: &[f64; D]| holding(*x).any(|element| elements.contains(&element));
+        for (number, _) in receivers.iter().enumerate().filter(|(_, x)| is_beside(x)) {
+            first = first.or(Some((shot, number)));
+            count += 1;
+        }
+    }
+    let Some((shot, number)) = first else { return };
+    let of_shot = if shots.len() > 1 {
+        format!(" of shot {}", shot + 1)
+    } else {
+        String::new()
     };
     job.warn(&format!(
-        "{} in elements that hold a source (the first is number {first}): as far as the sides of such an element records are wrong by 5 to 40 %, with any degree; smaller elements around the source bring the right ones nearer to it",
-        count
+        "{} in elements that hold a source (the first is number {}{of_shot}): as far as the sides of such an element records are wrong by 5 to 40 %, with any degree; smaller elements around the source bring the right ones nearer to it",
+        are(count),
+        number + 1
     ));
 }
 
-/// How many receivers these are, in words, and the number of the first of them, from 1.
-fn told(receivers: &[usize]) -> Option<(String, usize)> {
-    let count = match receivers.len() {
+/// So many receivers, with their verb.
+fn are(count: usize) -> String {
+    match count {
         1 => "1 receiver is".to_string(),
         many => format!("{many} receivers are"),
-    };
-    receivers.first().map(|first| (count, first + 1))
+    }
 }
 
-/// Warns of receivers in perfectly matched layers, whose waves are damped.
-pub fn in_layers<const D: usize>(job: &Job, pml: Option<&Pml<D>>, receivers: &[[f64; D]]) {
+/// Warns of receivers in perfectly matched layers, whose waves are damped; of the first shot that has some.
+pub fn in_layers<const D: usize>(job: &Job, pml: Option<&Pml<D>>, shots: &[[Vec<[f64; D]>; 2]]) {
     let Some(pml) = pml else { return };
-    let damped: Vec<usize> = (0..receivers.len())
-        .filter(|r| pml.holds(receivers[*r]))
-        .collect();
-    let Some((count, first)) = told(&damped) else {
+    for (shot, [_, receivers]) in shots.iter().enumerate() {
+        let held = || receivers.iter().enumerate().filter(|(_, x)| pml.holds(**x));
+        let Some((first, _)) = held().next() else { continue };
+        let of_shot = if shots.len() > 1 {
+            format!(" of shot {}", shot + 1)
+        } else {
+            String::new()
+        };
+        job.warn(&format!(
+            "{} in perfectly matched layers (the first is number {}{of_shot}), where waves are damped: move such receivers out of the layers, or make the mesh larger",
+            are(held().count()),
+            first + 1
+        ));
         return;
-    };
-    job.warn(&format!(
-        "{} in perfectly matched layers (the first is number {first}), where waves are damped: move such receivers out of the layers, or make the mesh larger",
-        count
-    ));
+    }
 }
 
 /// The sides of the box around places.

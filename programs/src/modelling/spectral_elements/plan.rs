@@ -1,6 +1,6 @@
 //! What a run on a mesh will be: the stable step and memory.
 
-use super::{Run, advice};
+use super::{Run, advice, spreads};
 use crate::modelling::plan::{check_host, gigabytes, of_step, span};
 use crate::modelling::shoot::Resources;
 use anyhow::bail;
@@ -42,8 +42,9 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
         }
         job.warn(&sentence);
     }
-    advice::beside_sources(job, &run.mesh, &run.sources, &run.shot.receivers);
-    advice::in_layers(job, run.pml.as_ref(), &run.shot.receivers);
+    let shots = spreads::places(run);
+    advice::beside_sources(job, &run.mesh, &shots);
+    advice::in_layers(job, run.pml.as_ref(), &shots);
     let resolved = quality::resolved(&run.mesh, &run.setup().slowest(), run.basis.degree());
     if let Some((slow, frequency)) =
         resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)

@@ -1,5 +1,6 @@
 //! The shots of a survey over a mesh: where their sources and receivers are.
 
+use super::Run;
 use super::fibre;
 use super::globe::Places;
 use super::outside::Outside;
@@ -84,6 +85,23 @@ pub fn check<const D: usize>(spreads: &Spreads, mesh: &Mesh<D>, fibre: Option<&F
         }
         Ok(())
     })
+}
+
+/// Where the sources and the receivers of every shot are.
+pub fn places<const D: usize>(run: &Run<D>) -> Vec<[Vec<[f64; D]>; 2]> {
+    if run.spreads.count() < 2 {
+        // Not rounded to single precision, as points of files are.
+        return vec![[
+            run.sources.iter().map(|source| source.at).collect(),
+            run.shot.receivers.clone(),
+        ]];
+    }
+    let of = |shot| {
+        run.spreads
+            .of(shot)
+            .map(|points| points.iter().map(|&point| place(point)).collect())
+    };
+    (0..run.spreads.count()).map(of).collect()
 }
 
 /// A point of a file (z, x, y) along the axes of a mesh.

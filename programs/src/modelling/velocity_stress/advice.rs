@@ -5,6 +5,7 @@ use crate::earth::SOURCES;
 use crate::idle;
 use crate::modelling::model::{Cell, Volumes, cell_words};
 use crate::modelling::plan::{counted, named};
+use crate::modelling::spreads::Spreads;
 use crate::modelling::units;
 use anyhow::bail;
 use kernels::grid::points::Point;
@@ -109,10 +110,10 @@ pub fn cells(
     }
 }
 
-/// Warns of points in the frame and of an array of receivers within one cell.
-pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot) {
-    let sources: Vec<Point> = shot.sources.iter().map(|source| source.point).collect();
-    for (points, what) in [(&sources, "source"), (&shot.receivers, "receiver")] {
+/// Warns of points of any shot in the frame and of an array of receivers within one cell.
+pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot, spreads: &Spreads) {
+    let [sources, receivers] = [&spreads.sources, &spreads.receivers].map(|all| all.concat());
+    for (points, what) in [(&sources, "source"), (&receivers, "receiver")] {
         let beyond = |p: &&Point| (0..padded.ndim()).any(|a| framed(padded, a, shot.frame.cells[a], p[a]));
         let count = points.iter().filter(beyond).count();
         if let Some(p) = points.iter().find(beyond) {

@@ -47,6 +47,9 @@ pub fn open(job: &mut Job, ndim: usize) -> anyhow::Result<Files> {
 fn si(job: &mut Job, key: &str) -> anyhow::Result<Input> {
     let input = job.input(key)?;
     units::header(job, &input);
+    if ["vp", "ccc"].contains(&key) {
+        units::lengths(job, &input);
+    }
     Ok(input)
 }
 

@@ -146,7 +146,7 @@ impl Run {
         }
         let mut run = prepare(job, &grid, films)?;
         run.shot.shears_in_place = files.shears_stand(model::IN_PLACE);
-        advice::acquisition(job, &run.padded, &run.shot);
+        advice::acquisition(job, &run.padded, &run.shot, &run.spreads);
         Ok((run, files))
     }
 }

@@ -4,6 +4,7 @@ use super::silent;
 use crate::modelling::exact_time::first_share;
 use crate::modelling::plan::counted;
 use crate::modelling::quakes::Placed;
+use crate::modelling::series::refined;
 use crate::modelling::units;
 use anyhow::{Context, bail};
 use kernels::grid::points::Point;
@@ -60,7 +61,7 @@ pub fn read_at(
     if ndim == 2 && job.choice("src")? == "dc" {
         out_of_plane(job, &actions);
     }
-    let histories = histories(job, count)?;
+    let histories = histories(job, count, time.1)?;
     let onsets = onsets(job, count)?;
     let begin = match what {
         Histories::Rates => 0.0,
@@ -85,7 +86,7 @@ pub fn read_placed(
     what: Histories,
 ) -> anyhow::Result<Sources> {
     let histories = match placed.histories.is_empty() {
-        true => histories(job, placed.points.len())?,
+        true => histories(job, placed.points.len(), time.1)?,
         false => std::mem::take(&mut placed.histories),
     };
     let onsets = Some(placed.onsets(&histories));
@@ -405,8 +406,8 @@ fn finite(file: &mut Input) -> anyhow::Result<Vec<f32>> {
     Ok(values)
 }
 
-/// One history for all sources, or one each.
-fn histories(job: &mut Job, count: usize) -> anyhow::Result<Vec<TimeFunction>> {
+/// One history for all sources, or one each; for steps of `dt` seconds.
+fn histories(job: &mut Job, count: usize, dt: f64) -> anyhow::Result<Vec<TimeFunction>> {
     if !job.has_input("series") {
         return Ok(vec![built_in(job)?]);
     }
@@ -432,7 +433,7 @@ fn histories(job: &mut Job, count: usize) -> anyhow::Result<Vec<TimeFunction>> {
         step: f64::from(time.d),
         values: v.to_vec(),
     });
-    Ok(series.collect())
+    Ok(series.map(|series| refined(series, dt)).collect())
 }
 
 /// The history of stf=.

@@ -223,6 +223,13 @@ each, receivers first; of several components sfwindow takes one",
                 "coordinates are {arc} (counit={unit} in the trace headers), and sou= and rec= hold them as they are: the modelling programs take metres, so project them (by pyproj or the like) and give the points by sfcsv2rsf"
             ));
         }
+        if sources
+            .iter()
+            .chain(&receivers)
+            .all(|place| place[..2] == [0.0; 2])
+        {
+            job.warn("all coordinates of the trace headers are 0, and so are x and y of sou= and rec=: the file has no geometry; headers of other keys or places are read by their names (sfsegyread tfile= sx=BYTE gx=BYTE), and points are made by sfpoints or sfcsv2rsf");
+        }
         if layout.feet && arc.is_none() {
             job.warn("the binary header says that lengths are in feet (mfeet=2), and sou= and rec= hold coordinates as they are: the modelling programs take metres, sfmath output=\"0.3048*input\" makes them");
         }

@@ -51,6 +51,7 @@ impl Coding {
         }
         let why = match number {
             4 => " (fixed point with a gain code, which the standard calls obsolete)",
+            _ if !(0..1000).contains(&number) => " (is this SU, which has no such header? sfsuread reads it)",
             _ => "",
         };
         bail!(
