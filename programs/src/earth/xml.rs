@@ -237,7 +237,7 @@ pub fn stations(text_of_file: &str) -> Result<Vec<Station>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SourceTime, quakes, seconds};
+    use super::{Mechanism, SourceTime, quakes, seconds};
 
     /// The half duration of an earthquake with this moment tensor and without a source time function.
     fn half_duration(tensor: [f64; 6]) -> f64 {
@@ -275,6 +275,40 @@ mod tests {
                 (found / half - 1.0).abs() < 1e-9,
                 "{tensor:?}: {found} and not {half}"
             );
+        }
+    }
+
+    /// Of several mechanisms the preferred one is taken, else the first; its elements must be numbers.
+    #[test]
+    fn the_preferred_mechanism_is_taken() {
+        let value = |name: &str, x: &str| format!("<{name}><value>{x}</value></{name}>");
+        let mechanism = |id: &str, x: &str| {
+            let tensor = ["Mrr", "Mtt", "Mpp", "Mrt", "Mrp", "Mtp"].map(|name| value(name, x));
+            format!(
+                "<focalMechanism publicID=\"{id}\"><momentTensor><tensor>{}</tensor></momentTensor></focalMechanism>",
+                tensor.concat()
+            )
+        };
+        let origin = value("time", "2026-03-04T05:06:07Z")
+            + &["latitude", "longitude", "depth"]
+                .map(|name| value(name, "1"))
+                .concat();
+        let of = |event: &str, x: &str| {
+            let (first, second) = (mechanism("first", "1e16"), mechanism("second", x));
+            let text =
+                format!("<quakeml><event>{event}<origin>{origin}</origin>{first}{second}</event></quakeml>");
+            quakes(&text).map(|catalogue| match catalogue.events[0].mechanism {
+                Mechanism::Moment(elements) => elements[0],
+                _ => panic!("no moment tensor"),
+            })
+        };
+        let preferred = "<preferredFocalMechanismID>second</preferredFocalMechanismID>";
+        assert_eq!(of("", "2e16").expect("QuakeML"), 1e16);
+        assert_eq!(of(preferred, "2e16").expect("QuakeML"), 2e16);
+        for word in ["NaN", "inf", "2e16?"] {
+            let said = of(preferred, word).expect_err("no number").to_string();
+            let wanted = format!("tensor/Mrr/value is {word}, and must be a number");
+            assert!(said.contains(&wanted), "{said}");
         }
     }
 
