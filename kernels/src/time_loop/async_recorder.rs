@@ -356,9 +356,11 @@ mod tests {
     fn behind_a_sync_all_pieces_are_written() {
         let written = std::sync::atomic::AtomicUsize::new(0);
         let (_, outcome) = async_recorder(Slow(&written), |recorder| {
-            (0..20).try_for_each(|it| recorder.snapshot(it, &[1.0]))?;
-            recorder.sync()?;
-            assert_eq!(written.load(std::sync::atomic::Ordering::SeqCst), 20);
+            for all in [20, 40] {
+                (0..20).try_for_each(|it| recorder.snapshot(it, &[1.0]))?;
+                recorder.sync()?;
+                assert_eq!(written.load(std::sync::atomic::Ordering::SeqCst), all);
+            }
             Ok(())
         });
         outcome.unwrap();
