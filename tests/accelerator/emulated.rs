@@ -4,6 +4,14 @@ use crate::cases::{World, difference, settings};
 use crate::emulator::Emulator;
 use crate::runs::{How, Machines, on, prepare, record, skip, world};
 use crate::shots::Tape;
+use crate::thread_ranks::{Capabilities, ThreadRank, thread_ranks};
+use kernels::Error;
+use kernels::device::accelerator::Accelerator;
+use kernels::medium::Symmetry;
+use kernels::methods::displacement::gpu::{Transport, from_medium};
+use kernels::methods::displacement::{ParallelOptions, SLABS};
+use kernels::parallel::communicator::{Channel, Communicator, Span, Topic};
+use std::cell::Cell;
 use std::sync::Arc;
 
 fn machines(test: &str) -> Option<Machines<Emulator>> {
@@ -99,4 +107,91 @@ fn any_number_of_multiprocessors_gives_the_same_bits() {
             assert_eq!(difference(&one, &record(&many, &shot, &medium, on(slabs))), None);
         }
     }
+}
+
+/// A rank that notes how much memory of its neighbours is open on its device, when all speak and when all wait without a word.
+struct Watched<'a> {
+    rank: &'a ThreadRank,
+    device: Arc<Emulator>,
+    open: [Cell<usize>; 2],
+}
+
+impl Communicator for Watched<'_> {
+    fn rank(&self) -> usize {
+        self.rank.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.rank.size()
+    }
+
+    fn host(&self) -> &str {
+        self.rank.host()
+    }
+
+    fn all_gather(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let most = &self.open[usize::from(words.is_empty())];
+        most.set(most.get().max(self.device.borrowed()));
+        self.rank.all_gather(words)
+    }
+
+    unsafe fn channel(
+        &self,
+        peer: (usize, usize),
+        leaving: &[Span],
+        arriving: &[Span],
+    ) -> Result<Box<dyn Channel>, Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.rank.channel(peer, leaving, arriving) }
+    }
+
+    fn send_to_root(&self, topic: Topic, message: Vec<u8>) -> Result<(), Error> {
+        self.rank.send_to_root(topic, message)
+    }
+
+    fn receive_from(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error> {
+        self.rank.receive_from(topic, from)
+    }
+}
+
+/// A rank that reaches one neighbour of two is refused, and closes what it has opened before the neighbour may free it.
+#[test]
+fn refused_ranks_close_the_memory_of_others() {
+    if machines("refused_ranks_close_the_memory_of_others").is_none() {
+        return;
+    }
+    let small = World::slender(2);
+    let shot = small.shot(settings()[0]);
+    let layouts = SLABS
+        .cut(small.padded.planes(), &[8, 15, 14, 9])
+        .expect("the slabs fit");
+    let open = thread_ranks(3, Capabilities::default(), |rank| {
+        let mine = [0..1, 1..3, 3..4][rank.rank()].clone();
+        let devices = mine.clone().map(|k| Emulator::new().numbered(k));
+        let devices = devices.map(|device| match rank.rank() {
+            1 if device.properties().number == 2 => device.closed(),
+            _ => device,
+        });
+        let devices: Vec<_> = devices.map(Arc::new).collect();
+        let placed = devices.iter().cloned().zip(layouts[mine].to_vec()).collect();
+        let class = Symmetry::Orthorhombic;
+        let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
+        let ranks = Watched {
+            rank,
+            device: devices[0].clone(),
+            open: Default::default(),
+        };
+        let options = ParallelOptions {
+            transport: Transport::Ipc,
+            ..ParallelOptions::default()
+        };
+        let refused = simulation.run_among(&ranks, &mut Tape::default(), options);
+        let said = refused.expect_err("no such way").to_string();
+        assert!(
+            said.contains("the GPU of a neighbour cannot be reached"),
+            "{said}"
+        );
+        ranks.open.map(|most| most.get() > 0)
+    });
+    assert_eq!(open[1], [true, false]);
 }

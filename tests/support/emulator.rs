@@ -132,6 +132,11 @@ impl Emulator {
         large.sum::<usize>() + small.iter().sum::<usize>().next_multiple_of(page)
     }
 
+    /// Pieces of memory of other processes that are open.
+    pub fn borrowed(&self) -> usize {
+        self.ledger.borrowed.lock().unwrap().len()
+    }
+
     /// How often recorded work was replayed.
     pub fn replays(&self) -> usize {
         self.replays.load(Ordering::Relaxed)
