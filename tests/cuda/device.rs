@@ -403,6 +403,9 @@ fn a_thread_binds_its_device_once() {
             scope.spawn(|| cuda.record(Stream::Out, &event).expect("set from elsewhere"));
         });
         assert_eq!(binds(), before + 1, "another thread binds for itself");
+        std::thread::scope(|scope| {
+            scope.spawn(|| cuda.capture(&mut || Ok(())).expect("work is recorded elsewhere"));
+        });
     });
 }
 

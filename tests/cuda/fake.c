@@ -205,7 +205,10 @@ int cuLaunchKernel(function *f, unsigned x, unsigned y, unsigned z, unsigned a, 
     return note("launch", (int)x, (int)a);
 }
 
-int cuStreamBeginCapture_v2(stream *s, int mode) { return s->record = calloc(1, sizeof(record)), live++, note("record", mode, 0); }
+int cuStreamBeginCapture_v2(stream *s, int mode) {
+    if (current < 0) return 201;
+    return s->record = calloc(1, sizeof(record)), live++, note("record", mode, 0);
+}
 int cuStreamEndCapture(stream *s, record **g) { return *g = s->record, s->record = 0, setting("FAKE_CAPTURE", 0); }
 int cuGraphInstantiateWithFlags(record **e, record *g, unsigned long long flags) {
     return (void)flags, *e = malloc(sizeof **e), **e = *g, live++, 0;
