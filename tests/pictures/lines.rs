@@ -182,11 +182,9 @@ fn traces(desk: &Desk) {
         .iter()
         .flat_map(|sign| (0..100).map(move |i| sign * bump(i)))
         .collect();
-    desk.floats(
-        "traces",
-        "n1=100 d1=0.01 label1=Time unit1=s n2=3 o2=1 d2=1 label2=Trace",
-        &values,
-    );
+    let header = "n1=100 d1=0.01 label1=Time unit1=s n2=3 o2=1 d2=1 label2=Trace";
+    desk.floats("traces", header, &values);
+    desk.floats("planes", &format!("{header} n3=2"), &values.repeat(2));
 }
 
 #[test]
@@ -230,6 +228,10 @@ fn wiggles_at_given_positions() {
             .any(|step| pixels.inside((at - 0.8) / 4.4 + f64::from(step) / pixels.frame[2], 0.1)[0] < DARK)
     };
     assert!(column(1.0) && column(1.5) && column(5.0) && !column(3.0));
+    // Traces of the second plane have positions of their own.
+    let lone = desk.svg("wiggle xpos=xpos.rsf", "traces").text;
+    desk.floats("xpos", "n1=3 n2=2", &[7.0, 8.0, 9.0, 1.0, 1.5, 5.0]);
+    assert_eq!(desk.svg("wiggle xpos=xpos.rsf frame=1", "planes").text, lone);
     desk.floats("xpos", "n1=2", &[1.0, 1.5]);
     let said = desk.complaint("wiggle xpos=xpos.rsf", "traces");
     assert!(said.contains("holds 2 positions"), "{said}");
