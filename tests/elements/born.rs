@@ -16,6 +16,24 @@ fn dottest(desk: &Desk, words: &str) {
     println!("{words}: {}", ended.err);
 }
 
+/// The same where random vectors nearly cancel each other: products of the other cases are 3e-3 to 3e-2, and rounding is measured against
+/// such a one. 2e-9 was measured on a processor and 5.5e-8 on a GPU, with a product of 5e-4.
+fn dottest_of_a_small_product(desk: &Desk, words: &str) {
+    let ended = desk.ran(&format!(
+        "sfbasics dottest sfsemborn2d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-3 {words}"
+    ));
+    let product = |name: &str| -> f64 {
+        let line = ended.err.lines().find_map(|line| line.split(name).nth(1));
+        line.expect(name).trim().parse().expect(name)
+    };
+    let [ahead, behind] = ["L[m]*d=", "L'[d]*m="].map(product);
+    println!("{words}: {ahead} and {behind}");
+    assert!(
+        ahead != 0.0 && (ahead - behind).abs() < 1e-5 * 1e-2,
+        "{ahead} and {behind}"
+    );
+}
+
 #[test]
 fn the_transpose_of_linearised_modelling_is_exact() {
     let desk = desk();
@@ -89,9 +107,8 @@ fn the_transpose_of_linearised_modelling_is_exact() {
         .collect();
     desk.dataset("ccc.rsf", &format!("{GRID} n3=4"), &constants);
     nodes(5);
-    for loss in ["", "qp=60 qs=40"] {
-        dottest(&desk, &format!("{RUN} ccc=ccc.rsf {loss} wrt=ccc,rho"));
-    }
+    dottest(&desk, &format!("{RUN} ccc=ccc.rsf wrt=ccc,rho"));
+    dottest_of_a_small_product(&desk, &format!("{RUN} ccc=ccc.rsf qp=60 qs=40 wrt=ccc,rho"));
 }
 
 /// The largest difference of a change of data from half the difference of data on both sides, as a share of the largest change.

@@ -137,7 +137,7 @@ fn gradients_on_meshes_agree_on_real_gpus_with_processors() {
     let model = line.replace("sfsemgrad2d-gpu < true.rsf", "sfsem2d-gpu");
     for command in [
         format!("{model} device=cpu > records.rsf"),
-        "sfscale < records.rsf rscale=0.9 > true.rsf".into(),
+        "sfbasics scale < records.rsf rscale=0.9 > true.rsf".into(),
         format!("{line} device=cpu misfit=a.rsf > cpu.rsf"),
         format!("{line} device=gpu misfit=b.rsf > gpu.rsf"),
         format!("{line} device=gpu memory=0.05 misfit=b.rsf > again.rsf"),

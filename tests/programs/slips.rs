@@ -316,7 +316,7 @@ fn wavelets_at_another_sampling_are_those_at_the_steps() {
         (desk.read("data.rsf"), highest.unwrap().parse::<f64>().unwrap())
     };
     let ((coarse, band), (fine, own)) = (run("coarse.rsf"), run("fine.rsf"));
-    // MEASURED
+    // 1.7e-3 was measured; straight lines between the samples are 0.06 away.
     let apart = largest_difference(&coarse, &fine) / f64::from(magnitude(&fine));
     println!("{apart:.1e}, {band} and {own} Hz");
     assert!(apart < 0.01, "{apart}");
