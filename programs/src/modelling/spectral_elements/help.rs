@@ -58,7 +58,7 @@ mech= gives every source its own strength: n2 sources with n1 = 6 (xx yy zz xy x
 stf= is the time function of the sources: gauss, a moment rate exp(-(t-4 tau)^2/(2 tau^2))/sqrt(2 pi tau^2); brune, a moment \
 rate t/tau^2 exp(-t/tau); cosine, a moment rate (1-cos(2 pi t/tau))/tau up to tau; ricker, a moment that is a Ricker wavelet \
 of freq= with its peak at 1.2/freq. A force has the same time functions, scaled to a maximum of one. series= gives samples \
-instead: n1 times with d1 and o1, and n2 = 1 or one series for every source. They are the moment rate divided by the moment, \
+instead: n1 times with d1 and o1 (a cubic spline goes through samples that are further apart than the steps), and n2 = 1 or one series for every source. They are the moment rate divided by the moment, \
 in 1/s (with rate=n the moment itself divided by its strength), or the force divided by its strength. If a series begins \
 before time zero, so does the run. onset= delays every source by a time in seconds; n1 is the number of sources.
 

@@ -77,7 +77,7 @@ or 3 (force x, y, z; in 2-D n1 = 2, x z).
 stf= is the time function of the sources: gauss, a moment rate exp(-(t-4 tau)^2/(2 tau^2))/sqrt(2 pi tau^2); brune, a moment \
 rate t/tau^2 exp(-t/tau); cosine, a moment rate (1-cos(2 pi t/tau))/tau up to tau; ricker, a moment (not a moment rate) that \
 is a Ricker wavelet of freq= with its peak at 1.2/freq. A force has the same time functions, scaled to a maximum of one. \
-series= gives samples instead: n1 times with d1 and o1, and n2 = 1 or one series for every source. They are the moment rate \
+series= gives samples instead: n1 times with d1 and o1 (a cubic spline goes through samples that are further apart than the steps), and n2 = 1 or one series for every source. They are the moment rate \
 divided by the moment, in 1/s, or the force divided by its strength. onset= delays every source by a time in seconds; n1 is \
 the number of sources.
 
