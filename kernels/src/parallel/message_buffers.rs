@@ -103,4 +103,17 @@ mod tests {
         assert_eq!(MessageBuffers::<f32>::new(&link).bytes(), 4 * (4 + 7));
         assert_eq!(MessageBuffers::<f64>::new(&link).bytes(), 8 * (4 + 7));
     }
+
+    /// The first and the last rank have one neighbour, others two, and a lone one none.
+    #[test]
+    fn messages_go_to_the_neighbours_there_are() {
+        let cutting = crate::parallel::slabs::Cutting {
+            least: 8,
+            face: 6,
+            frame_cost: 1.0,
+        };
+        let slabs = cutting.partition(100, 4).expect("the slabs fit");
+        let of = |mine: Range<usize>| numbers(&slabs[mine], 100, 7);
+        assert_eq!([of(0..2), of(1..3), of(2..4), of(0..4)], [14, 28, 14, 0]);
+    }
 }
