@@ -406,6 +406,11 @@ fn a_thread_binds_its_device_once() {
         std::thread::scope(|scope| {
             scope.spawn(|| cuda.capture(&mut || Ok(())).expect("work is recorded elsewhere"));
         });
+        drop(event);
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(cuda));
+        });
+        assert_eq!(live(), 0, "everything is given back elsewhere");
     });
 }
 
