@@ -199,7 +199,8 @@ fn shots_whose_records_grow_are_named() {
     for (name, value) in [("vp", 1500.0), ("vs", 800.0), ("den", 2000.0)] {
         desk.dataset(&format!("{name}.rsf"), "n1=60 n2=60 d1=10 d2=10", &[value; 3600]);
     }
-    desk.dataset("sous.rsf", "n1=2 n2=1 n3=2", &[100.0, 120.0, 150.0, 170.0]);
+    let sources = [100.0, 120.0, 150.0, 170.0, 180.0, 190.0];
+    desk.dataset("sous.rsf", "n1=2 n2=1 n3=3", &sources);
     desk.dataset(
         "rec.rsf",
         "n1=2 n2=3",
@@ -208,8 +209,8 @@ fn shots_whose_records_grow_are_named() {
     let line = "sfvsfd2d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sous.rsf rec=rec.rsf nt=800 cfl=warn stf=ricker freq=8 m0=1e9 nb=8 jcheck=800 device=cpu";
     for (words, told) in [
         (
-            "dt=0.004044",
-            Some("the records of 2 shots (1, 2) grow by a factor of "),
+            "dt=0.004044 shots=2-3",
+            Some("the records of 2 shots (2, 3) grow by a factor of "),
         ),
         ("dt=0.004044 shots=2", Some("the records grow by a factor of ")),
         ("dt=0.0039", None),
