@@ -170,6 +170,8 @@ fn bad_input_is_refused() {
     desk.dataset("turned.rsf", "n1=60 n2=2 n3=3 d1=0.001", &[1.0; 360]);
     desk.dataset("traces.rsf", "n1=60 n2=3 n3=2 d1=0.001", &[1.0; 360]);
     desk.dataset("plain.rsf", "n1=3 n2=2 n3=60", &[1.0; 360]);
+    // A third of a step late.
+    desk.dataset("between.rsf", "n1=3 n2=2 n3=15 o3=0.0008 d3=0.004", &[1.0; 90]);
     desk.dataset("vertical.rsf", "n1=3 n2=1 n3=60 o3=0.0005 d3=0.001", &[1.0; 180]);
     for (extra, input, wanted) in [
         ("adj=n", "data.rsf", "adj=n takes a perturbation of the model"),
@@ -184,6 +186,7 @@ fn bad_input_is_refused() {
             "has n3=60 records and this run has 61 at the same times",
         ),
         ("adj=y", "late.rsf", "ends at 0.159 s"),
+        ("adj=y jdata=4", "between.rsf", "0.004 s apart: leave jdata= out"),
         ("adj=y", "turned.rsf", "other axes: sftransp plane=13 turns them"),
         (
             "adj=y",
