@@ -178,6 +178,7 @@ fn tables_of_materials_are_read_as_they_are() {
     fs::write(&table, text).unwrap();
     let read = specfem::read(folder.path()).unwrap();
     assert_eq!(read.names, ["material 5", "material 4"]);
+    assert_eq!(read.unused, [-1, 7, 9]);
     assert_eq!((read.materials[0].vp, read.materials[1].vp), (3500.0, 1800.0));
     let turned: Vec<i32> = read.regions.iter().map(|region| 1 - region).collect();
     write(folder.path(), &mesh, 5);

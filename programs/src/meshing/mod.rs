@@ -49,6 +49,8 @@ pub struct RawMesh {
     pub layers: Vec<[i32; 2]>,
     /// Models on grids that fill regions instead of their materials, one or none each; empty where the file has none.
     pub tomography: Vec<Option<Arc<Tomography>>>,
+    /// Numbers of the materials that the file has and no element.
+    pub unused: Vec<i64>,
     /// Radius of the surface (m) where the mesh is a part of a globe: its axes are geocentric then.
     pub radius: Option<f64>,
 }

@@ -46,6 +46,21 @@ const LAYERS: &str = "absorbing_cpml_file";
 pub fn open(job: &Job) -> Result<RawMesh> {
     let folder = job.text("specfem")?.unwrap_or_default();
     let mut mesh = read(Path::new(&folder))?;
+    if !mesh.unused.is_empty() {
+        let numbers: Vec<String> = mesh.unused.iter().map(i64::to_string).collect();
+        job.say(&format!(
+            "no element has {} {} of {}: regions 0 to {} are {}",
+            if numbers.len() == 1 {
+                "material"
+            } else {
+                "materials"
+            },
+            numbers.join(", "),
+            NEEDED[3],
+            mesh.names.len().saturating_sub(1),
+            mesh.names.join(", ")
+        ));
+    }
     if stored::absorbs_nowhere(job)? {
         mesh.absorbing.clear();
         mesh.layers.clear();
@@ -145,17 +160,19 @@ fn fill(mesh: &mut RawMesh, name: &str, numbers: &[i64], table: Vec<Row>) -> Res
         rows.push(row);
     }
     for (row, region) in table.iter().zip(&region) {
+        if region.is_none() {
+            mesh.unused.push(row.number);
+            continue;
+        }
         let (material, model) = match &row.matter {
             Matter::Rock(material) => (material, None),
             Matter::Model(material, model) => (material, Some(model.clone())),
             _ => continue,
         };
-        if region.is_some() {
-            stored::check(material).with_context(|| format!("{name}: material {}", row.number))?;
-            mesh.materials.push(*material);
-            mesh.names.push(format!("material {}", row.number));
-            mesh.tomography.push(model);
-        }
+        stored::check(material).with_context(|| format!("{name}: material {}", row.number))?;
+        mesh.materials.push(*material);
+        mesh.names.push(format!("material {}", row.number));
+        mesh.tomography.push(model);
     }
     if mesh.tomography.iter().all(Option::is_none) {
         mesh.tomography.clear();

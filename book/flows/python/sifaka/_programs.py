@@ -18,7 +18,7 @@ import numpy as np
 import rsfdata
 import xarray
 
-from ._arrays import dataset, one, with_places
+from ._arrays import SPACE, dataset, one, with_places
 from ._messages import HERE, in_python, warn
 
 # Inputs of whole numbers; all other parameters that name datasets are real ones.
