@@ -236,6 +236,11 @@ fn walls_and_receivers_beside_sources_are_told() {
         (0, true),
         "{said:?}"
     );
+    for (nb, told) in [(8, true), (20, false)] {
+        let said = desk.sh(&format!("{line} absorb=sponge nb={nb} > data.rsf"));
+        let found = said.err.contains("sends waves back");
+        assert_eq!((said.code, found), (0, told), "{said:?}");
+    }
     let line = line.replace("rec=rec.rsf", "rec=sou.rsf");
     let said = desk.sh(&format!("{line} verb=y > data.rsf"));
     let told = said.err.contains("1 receiver lies within a cell of a source");

@@ -124,6 +124,7 @@ different meshes. sfhexmesh names the files beside a mesh after it, or as base= 
         names: Vec::new(),
         layers: layers.map_or(Ok(Vec::new()), |input| of_layers(input, count, ndim))?,
         tomography: Vec::new(),
+        unused: Vec::new(),
         radius: radius.and_then(|word| word.parse().ok()),
     })
 }

@@ -18,6 +18,8 @@ use rsf_io::Job;
 /// Speed in m/s above which no wave in the Earth runs, with room for models of diamonds and errors of reading.
 const FASTEST: f64 = 3e4;
 
+/// Cells of a sponge from which it absorbs.
+const THIN: i64 = 20;
 /// Receivers from which an array in one cell is no accident.
 const ARRAY: usize = 3;
 /// Nodes along an axis above which a source in the first cell of all axes is told.
@@ -33,6 +35,14 @@ pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
             &["cpmlr", "kappa", "fcpml"],
             &format!("with absorb={absorb}, only with absorb=cpml"),
         );
+    }
+    if absorb == "sponge" && !job.given("faces") {
+        let nb = job.int("nb")?;
+        if (1..THIN).contains(&nb) {
+            job.warn(&format!(
+                "absorb=sponge with nb={nb} sends waves back (up to 9 % of the largest at a receiver with 10 cells, 25 % with 5, 1 % with 20): give nb={THIN} or more"
+            ));
+        }
     }
     if absorb == "none" {
         tell(&["nb", "faces", "edge"], "with absorb=none");

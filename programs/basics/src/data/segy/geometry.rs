@@ -134,7 +134,8 @@ each, receivers first; of several components sfwindow takes one",
         let moved = sources.iter().chain(&receivers).flatten();
         let largest = moved.fold(0.0f64, |most, x| most.max(x.abs()));
         let (divisor, off) = divisor(&all, largest)?;
-        if off > 0.0 {
+        // Half a millimetre, or of whatever they are in, is nothing.
+        if off > 5e-4 {
             job.warn(&format!(
                 "coordinates are rounded by up to {off:.3}: four bytes of a header do not hold more digits of the largest one; give sou= and rec= from an origin nearby"
             ));
