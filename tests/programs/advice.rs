@@ -157,10 +157,7 @@ fn parameters_without_effect_are_told() {
         ),
         ("absorb=none", "nb= has no effect with absorb=none"),
         ("faces=8,8,8,8", "nb= has no effect beside faces="),
-        (
-            "absorb=sponge nb=20 kappa=2",
-            "kappa= has no effect with absorb=sponge",
-        ),
+        ("absorb=sponge nb=20 kappa=2", "kappa= has no effect with absorb"),
         (
             "sponge=100",
             "unknown parameter sponge=: sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge",

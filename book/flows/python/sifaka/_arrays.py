@@ -6,13 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, BinaryIO, Dict, Union
 
-import numpy as np
-import rsfdata
-
 try:
+    import numpy as np
+    import rsfdata
     import xarray
 except ImportError as fault:
-    raise ImportError("sifaka needs xarray: pip install xarray") from fault
+    raise ImportError(f"sifaka needs {fault.name}: pip install {fault.name}") from fault
 
 from ._messages import warn
 

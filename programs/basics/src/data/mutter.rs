@@ -182,6 +182,9 @@ pub(super) fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
     if !job.has_input("offset") {
         return of_axis(job, input);
     }
+    if !job.given("half") {
+        job.warn("the offsets of offset= are taken for half-offsets, for half= is not given: half=n where they are whole ones, as those of trace headers are; half=y is this without the warning");
+    }
     let gather = input.axis(2).n as u64;
     let mut file = job.input("offset")?;
     let traces = input.len() / input.axis(1).n as u64;

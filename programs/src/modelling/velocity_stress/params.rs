@@ -157,7 +157,7 @@ macro_rules! shared {
             Param::string("data")
                 .default("velocity")
                 .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, strain or rotation, where shots are modelled also das; snapshots hold velocities, or pressure with data=pressure"),
-            Param::bool("free").default("n").known_as(&["surface", "fs"]).doc("free surface at the first row of the model"),
+            Param::bool("free").default("n").known_as(&["surface", "fs", "freesurf"]).doc("free surface at the first row of the model"),
             Param::choice("absorb", &["cpml", "sponge", "none"]).default("cpml").known_as(&["dabc", "abc"]).doc("what absorbs waves in the frame"),
             Param::int("nb").known_as(&["npml", "pml", "nabs", "nbound"]).default("10").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on every face except a free surface, in cells"),
             Param::ints("faces").default_text("nb").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on top, bottom, low and high x[, low and high y], in cells"),
