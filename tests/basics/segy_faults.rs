@@ -424,24 +424,6 @@ fn coordinates_in_feet_are_told_with_lists_of_points() {
     }
 }
 
-/// IEEE reals under the number of IBM's are read with no word by most programs, a thousand times too large.
-#[test]
-fn reals_of_another_format_are_told() {
-    let bench = Bench::new();
-    bench.run("sfmath n1=100 n2=5 d1=0.004 output='1000*sin(0.37*(x1/0.004+31*x2+1))' > a.rsf");
-    for (format, told) in [(1, false), (5, true)] {
-        bench.run(&format!("sfsegywrite < a.rsf tape=a.sgy format={format}"));
-        let said = bench.sh("sfsegyread tape=a.sgy format=1 > b.rsf");
-        assert_eq!(said.code, 0, "{}", said.err);
-        assert_eq!(
-            said.err.contains("format=5 reads IEEE reals"),
-            told,
-            "{format}: {}",
-            said.err
-        );
-    }
-}
-
 #[test]
 fn headers_that_are_made_say_what_they_hold() {
     let bench = Bench::new();

@@ -186,7 +186,8 @@ class Markdown(unittest.TestCase):
         for chapter in chapters.find(os.path.join(TOP, "book")):
             parts = dict(re.findall(r"^## (Exercises|Answers)\n(.*?)(?=^## |\Z)", chapter.text(), re.MULTILINE | re.DOTALL))
             count = {name: re.findall(r"^(\d+)\. ", part, re.MULTILINE) for name, part in parts.items()}
-            self.assertEqual(count.get("Exercises"), count.get("Answers"), chapter.name)
+            # The answers of an assessment belong to no exercise.
+            self.assertEqual(count.get("Exercises"), count.get("Answers") or None, chapter.name)
             asked += len(count.get("Exercises", []))
         self.assertGreater(asked, 40)
 

@@ -8,6 +8,9 @@ const POLE: f64 = -0.267_949_192_431_122_7;
 /// A share of a step that float32 axes may miss it by.
 const ROUNDING: f64 = 1e-3;
 
+/// Samples that a series becomes at most; what would be longer has a step that is wrong, which other sentences tell.
+const MOST: f64 = 1e7;
+
 /// The series with samples at most `dt` apart, on a cubic spline through its own where these are further apart.
 ///
 /// The ends are mirrors, so that the integral of the spline is that of straight lines between the samples: a moment does not change.
@@ -16,7 +19,7 @@ pub fn refined(series: TimeFunction, dt: f64) -> TimeFunction {
         return series;
     };
     let parts = (step / dt - ROUNDING).ceil();
-    if !(parts > 1.0 && parts < 1e6) || values.len() < 2 {
+    if !(parts > 1.0 && parts * values.len() as f64 <= MOST) || values.len() < 2 {
         return TimeFunction::Series { start, step, values };
     }
     let parts = parts as usize;

@@ -336,8 +336,6 @@ struct Others {
     delays: Odd,
     /// Values that the whole numbers of keys do not hold as the map of the headers has them.
     changed: u64,
-    /// Samples called IBM reals that are not 0, and those that begin with a zero digit.
-    digits: [u64; 2],
 }
 
 /// Traces whose headers contradict what all are read with.
@@ -375,12 +373,6 @@ impl Others {
 
     /// Warns of what is odd; `in_place`: whether the samples stand where delays put them.
     fn tell(&self, job: &Job, layout: &Layout, in_place: bool) {
-        let [all, strange] = self.digits;
-        if all >= 200 && strange * 50 > all {
-            job.warn(&format!(
-                "{strange} of {all} samples begin with a zero digit, as IBM reals do not and IEEE reals read as such do: the binary header says format 1, and format=5 reads IEEE reals"
-            ));
-        }
         let Odd { count, first } = self.lengths;
         if count > 0 {
             job.warn(&format!(
@@ -451,21 +443,14 @@ impl Outputs {
             let long = aligned.map_or(layout.samples, |aligned| aligned.samples);
             let mut values = vec![0.0f32; traces * long];
             let rows = values.par_chunks_exact_mut(long);
-            let digits = rows
-                .zip(block.par_chunks_exact(size))
+            rows.zip(block.par_chunks_exact(size))
                 .enumerate()
-                .map(|(i, (row, trace))| {
+                .for_each(|(i, (row, trace))| {
                     let before = aligned.map_or(0, |aligned| aligned.before[first + i]);
                     let samples = &trace[TRACE_HEADER + layout.between..];
                     let row = &mut row[before..][..layout.samples];
                     layout.coding.decode(layout.samples_order, samples, row);
-                    layout.coding.strange(
-                        layout.samples_order,
-                        &samples[..layout.coding.size() * layout.samples],
-                    )
-                })
-                .reduce(|| [0; 2], |[a, b], [c, d]| [a + c, b + d]);
-            self.others.digits = [0, 1].map(|k| self.others.digits[k] + digits[k]);
+                });
             output.write_f32(&values)?;
         }
         if let Some(output) = &mut self.headers {

@@ -111,24 +111,6 @@ what the binary header says"
         }
     }
 
-    /// For samples that are called IBM reals: how many are not 0, and how many of these begin with a zero digit, as IBM reals
-    /// of a computer do not. Of IEEE reals a sixteenth looks like that.
-    pub fn strange(self, order: Order, bytes: &[u8]) -> [u64; 2] {
-        if self != Self::Ibm {
-            return [0; 2];
-        }
-        let words = || {
-            bytes
-                .chunks_exact(4)
-                .map(|b| order.word(b))
-                .filter(|word| word << 8 != 0)
-        };
-        [
-            words().count() as u64,
-            words().filter(|word| word << 8 >> 28 == 0).count() as u64,
-        ]
-    }
-
     /// Writes samples of `values` into `bytes`. Integers are rounded; what does not fit becomes the largest or smallest, and
     /// what is not a number becomes 0, except in IEEE reals.
     pub fn encode(self, order: Order, values: &[f32], bytes: &mut [u8]) {
