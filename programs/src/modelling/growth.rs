@@ -17,7 +17,10 @@ const PASSED: f32 = 1.3;
 
 /// How many periods of the sources the rise lasts at least: what comes before the first wave, at the level of rounding, rises for a
 /// shorter time.
-const PERIODS: f64 = 6.0;
+const PERIODS: f64 = 3.0;
+
+/// The frequency of sources without a peak, of pulses with one sign, as a share of their highest.
+const PULSE: f64 = 0.3;
 
 /// The largest magnitudes of the records so far.
 #[derive(Clone, Debug)]
@@ -33,7 +36,8 @@ pub struct Growth {
 impl Growth {
     /// Of no records yet; `steps` of a run with this timing have so many `records`.
     pub fn new(timing: &Timing, [steps, records]: [usize; 2]) -> Self {
-        let of_periods = PERIODS / (timing.band.peak * timing.dt) * records as f64 / steps.max(1) as f64;
+        let peak = timing.band.peak.max(PULSE * timing.band.max);
+        let of_periods = PERIODS / (peak * timing.dt) * records as f64 / steps.max(1) as f64;
         Self {
             least: if of_periods.is_finite() {
                 of_periods as usize
@@ -102,13 +106,15 @@ mod tests {
 
     /// The same with so many periods.
     fn found_with(periods: f64, count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
+        found_in_a_band([periods, 3.0 * periods], count, record)
+    }
+
+    /// The same with a peak and a highest frequency.
+    fn found_in_a_band([peak, max]: [f64; 2], count: usize, record: impl Fn(f32) -> f32) -> Option<f32> {
         let timing = Timing {
             steps: count,
             dt: 1.0 / count as f64,
-            band: Band {
-                peak: periods,
-                max: 3.0 * periods,
-            },
+            band: Band { peak, max },
             begins: 0.0,
             exact: None,
         };
@@ -136,6 +142,9 @@ mod tests {
             let first = |t: f32| 1e-12 * pulse(t, 0.2, 0.05) + 1e-16 * (25.0 * t).exp();
             assert_eq!(found_with(1.0, count, first), None);
             assert!(count < 100 || found(count, first).is_some());
+            // The same of pulses of one sign, which have no peak.
+            assert_eq!(found_in_a_band([0.0, 4.0], count, first), None);
+            assert!(count < 100 || found_in_a_band([0.0, 30.0], count, first).is_some());
         }
     }
 
