@@ -181,3 +181,23 @@ fn orders_and_axes_that_disagree_are_told() {
         assert_eq!((said.code, found), (0, told), "{d1}: {}", said.err);
     }
 }
+
+/// The first of several planes is zero, as the first snapshot of a run is.
+#[test]
+fn planes_that_are_zero_are_told_as_such() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=5 n2=4 n3=3 nsp=1 k1=2 k2=2 k3=2 > d.rsf; sfspike n1=5 n2=4 mag=0 > zero.rsf");
+    for program in ["sfgrey", "sfwiggle"] {
+        for (file, told) in [("d.rsf", true), ("zero.rsf", false)] {
+            let said = bench.sh(&format!("{program} < {file} > p.png"));
+            let words = "all values are 0 in what is drawn, a part of 3 planes";
+            assert_eq!(
+                (said.code, said.err.contains(words)),
+                (0, told),
+                "{program} {file}: {}",
+                said.err
+            );
+            assert!(said.err.contains("all values are 0"), "{}", said.err);
+        }
+    }
+}

@@ -327,3 +327,17 @@ fn wavelets_at_another_sampling_are_those_at_the_steps() {
     assert!(apart < 0.01, "{apart}");
     assert!((band / own - 1.0).abs() < 0.05, "{band} and {own} Hz");
 }
+
+/// The same on meshes: receivers in an element that holds the source of a later shot.
+#[test]
+fn receivers_beside_sources_of_later_shots_are_told() {
+    let desk = Desk::new();
+    desk.ran("sfhexmesh surfaces=500,0 layers=10 nx=10 xmin=0 xmax=500 rho=2000 vp=3000 vs=1500 > box.rsf");
+    desk.dataset("rec.rsf", "n1=2 n2=3", &[320.0, 12.0, 340.0, 12.0, 360.0, 12.0]);
+    for (second, told) in [(320.0, true), (120.0, false)] {
+        desk.dataset("sou.rsf", "n1=2 n2=1 n3=2", &[20.0, 12.0, second, 12.0]);
+        let said = desk.sh("sfsem2d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf m0=1e9 stf=ricker freq=6 nt=20 dt=0.001 > data.rsf");
+        let words = "2 receivers are in elements that hold a source (the first is number 1 of shot 2)";
+        assert_eq!((said.code, said.err.contains(words)), (0, told), "{said:?}");
+    }
+}
