@@ -169,7 +169,7 @@ fn orders_and_axes_that_disagree_are_told() {
         let said = bench.sh(&format!("sfcat axis=2 {files} > o.rsf"));
         let found = said
             .err
-            .contains("part2.rsf begins at o2=2 and stands behind part10.rsf with o2=10");
+            .contains("part2.rsf begins at o2=2 and follows part10.rsf, which begins at o2=10");
         assert_eq!((said.code, found), (0, told), "{files}: {}", said.err);
     }
     bench.run("sfspike n1=50 n2=4 d1=0.004 d2=100 k1=20 > d.rsf");
@@ -190,7 +190,7 @@ fn planes_that_are_zero_are_told_as_such() {
     for program in ["sfgrey", "sfwiggle"] {
         for (file, told) in [("d.rsf", true), ("zero.rsf", false)] {
             let said = bench.sh(&format!("{program} < {file} > p.png"));
-            let words = "all values are 0 in what is drawn, a part of 3 planes";
+            let words = "all values are 0 in what is drawn; the file has 3 planes";
             assert_eq!(
                 (said.code, said.err.contains(words)),
                 (0, told),

@@ -1,4 +1,4 @@
-"""The module sifaka: what programs say, and other libraries: operators of SciPy and PyLops, and the page of the book from top to bottom."""
+"""The module sifaka: names and order of axes, what programs say, and other libraries: operators of SciPy and PyLops, and the page of the book from top to bottom."""
 import contextlib
 import io
 import os
@@ -14,6 +14,7 @@ sys.path.insert(1, PACKAGES)
 sys.path.append(os.path.join(FLOWS, "python"))
 try:
     import numpy as np
+    import rsfdata
     import scipy.sparse.linalg
     import xarray
 
@@ -38,6 +39,26 @@ class Messages(Scratch):
         self.assertRegex(told.getvalue(), r"sfvsfd2d-gpu: time \d|sfvsfd2d-gpu: .*steps")
         self.assertEqual(told.getvalue().count("sfhexmesh: largest stable step"), 1)
         self.assertNotIn("step 120 of", told.getvalue())
+
+
+@needs_packages(sifaka)
+class Models(Scratch):
+    def test_axes_that_are_gone_leave_no_name(self):
+        rsfdata.write(self.path("s.rsf"), np.zeros((2, 3, 4, 5), "f4"), [rsfdata.Axis(5, 0, 1, "z"), rsfdata.Axis(4, 0, 1, "x"), rsfdata.Axis(3, 0, 1, "z x y"), rsfdata.Axis(2, 1, 0.1, "Time", "s")])
+        one = sifaka.read(self.path("s.rsf")).isel({"Time": 0, "component": 0}, drop=True)
+        sifaka.write(self.path("one.rsf"), one)
+        found = sifaka.read(self.path("one.rsf"))
+        self.assertEqual(found.dims, ("x", "z"))
+        self.assertEqual([found.sifaka.header.text(key) for key in ("n4", "label4", "unit4", "label3")], ["1", "", "", ""])
+
+    def test_models_may_have_z_anywhere_and_other_names(self):
+        # An interface, so that a model on its side gives other records.
+        vp = sifaka.grid(3000, z=(0, 10, 61), x=(0, 10, 61))
+        vp = vp.where(vp.z < 250, 4000)
+        words = lambda vp: dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200)
+        wanted = shot(**words(vp))
+        for model in (vp.T, vp.rename(x="lon"), vp.rename(x="lon").T):
+            np.testing.assert_array_equal(shot(**words(model)), wanted)
 
 
 @needs_packages(sifaka)

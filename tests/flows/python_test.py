@@ -46,15 +46,6 @@ class Runs(Scratch):
         pressure = shot(data="pressure")
         self.assertEqual((pressure.dims, list(pressure.component.values)), (("t", "component", "r"), ["pressure"]))
 
-    def test_models_may_have_z_anywhere_and_other_names(self):
-        # An interface, so that a model on its side gives other records.
-        vp = sifaka.grid(3000, z=(0, 10, 61), x=(0, 10, 61))
-        vp = vp.where(vp.z < 250, 4000)
-        words = lambda vp: dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200)
-        wanted = shot(**words(vp))
-        for model in (vp.T, vp.rename(x="lon"), vp.rename(x="lon").T):
-            np.testing.assert_array_equal(shot(**words(model)), wanted)
-
     def test_displacements_have_components(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sifaka.ProgramWarning)
@@ -65,14 +56,6 @@ class Runs(Scratch):
             den = sifaka.grid(2, x=(0, 0.01, 41), z=(0, 0.01, 41))
             data = sifaka.run("sfewefd2d-gpu", wave, ccc=self.path("ccc.rsf"), den=den, device="cpu", **points)
         self.assertEqual((data.dims, list(data.component.values)), (("t", "component", "r"), ["z", "x"]))
-
-    def test_axes_that_are_gone_leave_no_name(self):
-        rsfdata.write(self.path("s.rsf"), np.zeros((2, 3, 4, 5), "f4"), [rsfdata.Axis(5, 0, 1, "z"), rsfdata.Axis(4, 0, 1, "x"), rsfdata.Axis(3, 0, 1, "z x y"), rsfdata.Axis(2, 1, 0.1, "Time", "s")])
-        one = sifaka.read(self.path("s.rsf")).isel({"Time": 0, "component": 0}, drop=True)
-        sifaka.write(self.path("one.rsf"), one)
-        found = sifaka.read(self.path("one.rsf"))
-        self.assertEqual(found.dims, ("x", "z"))
-        self.assertEqual([found.sifaka.header.text(key) for key in ("n4", "label4", "unit4", "label3")], ["1", "", "", ""])
 
     def test_several_results_are_not_one(self):
         found = {"data": sifaka.grid(1, z=(0, 1, 3), x=(0, 1, 2)), "misfit": np.ones(1)}

@@ -315,7 +315,7 @@ fn dimensions(job: &Job, grid: &Grid) -> Result<usize> {
     }
     if ndim > own && own == 2 {
         job.warn(&format!(
-            "dim=3 and {} has two axes: the planes are those of a model with n3=1, which 2-D programs do not take; without dim=3 they have three or more for them",
+            "dim=3, but {} has two axes: the result is a 3-D model with n3=1, which 2-D programs refuse; leave out dim=3 for a 2-D model",
             grid.name
         ));
     }

@@ -64,7 +64,7 @@ def linop(program: str, model: Any, data: Any = None, *, progress: Progress = No
             found = self.apply(vector, self.data, "y")
             values = self.fitting(found, self.model)
             if found.array.shape == self.model.array.shape and not all(axis.label for axis in self.model.axes):
-                self.named = found.like(np.broadcast_to(np.float32(0), found.array.shape))
+                self.named = found
             return values
 
         def to_model(self, vector: np.ndarray) -> xarray.DataArray:

@@ -156,7 +156,7 @@ fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
         && (pairs().any(|pair| !backward(&pair)) || first.0.o == last.0.o)
     {
         job.warn(&format!(
-            "{} begins at o{axis}={} and stands behind {} with o{axis}={}: in the result they follow each other as they are named, and its o{axis} and d{axis} are those of the first; order= or the order of the names changes that",
+            "{} begins at o{axis}={} and follows {}, which begins at o{axis}={}: parts are joined as they are named, and the axis keeps o{axis} and d{axis} of the first; order= changes their order",
             pair[1].1, pair[1].0.o, pair[0].1, pair[0].0.o
         ));
     }

@@ -91,7 +91,7 @@ pub fn of_planes(input: &Input) -> String {
     match planes {
         0 | 1 => String::new(),
         _ => format!(
-            " in what is drawn, a part of {planes} planes: frame= takes others, and sfmovie axis= says along which axis they follow each other"
+            " in what is drawn; the file has {planes} planes, and frame= selects others (axis= of sfmovie is the axis along which it goes)"
         ),
     }
 }

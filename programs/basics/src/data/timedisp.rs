@@ -104,7 +104,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let moving = moving.into_inner();
     if moving > 0 && !adjoint {
         job.warn(&format!(
-            "{moving} of {} traces do not begin at rest (their first samples are more than 1 % of their largest): what is cut off there is missing in the result; let them begin at zero, with sfpad beg1= and a taper where they have no samples before",
+            "{moving} of {} traces do not begin at rest (the first sample is more than 1 % of the largest): the transform takes them for zero before, so that their beginnings are wrong; taper them, or add samples at rest by sfpad beg1=",
             input.len() / axis.n as u64
         ));
     }

@@ -125,27 +125,28 @@ pub fn received<const D: usize>(
 pub fn beside_sources<const D: usize>(job: &Job, mesh: &Mesh<D>, shots: &[[Vec<[f64; D]>; 2]]) {
     let locator = Locator::new(mesh);
     let holding = |x: [f64; D]| locator.sharing(x).into_iter().map(|found| found.element);
-    let mut first = None;
-    let mut count = 0;
+    let mut beside = Vec::new();
     for (shot, [sources, receivers]) in shots.iter().enumerate() {
         let elements: HashSet<usize> = sources.iter().flat_map(|source| holding(*source)).collect();
         let is_beside = |x: &[f64; D]| holding(*x).any(|element| elements.contains(&element));
-        for (number, _) in receivers.iter().enumerate().filter(|(_, x)| is_beside(x)) {
-            first = first.or(Some((shot, number)));
-            count += 1;
-        }
+        let numbers = (0..receivers.len()).filter(|number| is_beside(&receivers[*number]));
+        beside.extend(numbers.map(|number| (shot, number)));
     }
-    let Some((shot, number)) = first else { return };
-    let of_shot = if shots.len() > 1 {
-        format!(" of shot {}", shot + 1)
-    } else {
-        String::new()
-    };
-    job.warn(&format!(
-        "{} in elements that hold a source (the first is number {}{of_shot}): as far as the sides of such an element records are wrong by 5 to 40 %, with any degree; smaller elements around the source bring the right ones nearer to it",
-        are(count),
-        number + 1
-    ));
+    if let Some(first) = beside.first() {
+        job.warn(&format!(
+            "{} in elements that hold a source (the first is {}): as far as the sides of such an element records are wrong by 5 to 40 %, with any degree; smaller elements around the source bring the right ones nearer to it",
+            are(beside.len()),
+            number_of(*first, shots.len())
+        ));
+    }
+}
+
+/// `number 3`, or of several shots `number 3 of shot 2`.
+fn number_of((shot, number): (usize, usize), shots: usize) -> String {
+    match shots {
+        1 => format!("number {}", number + 1),
+        _ => format!("number {} of shot {}", number + 1, shot + 1),
+    }
 }
 
 /// So many receivers, with their verb.
@@ -162,15 +163,10 @@ pub fn in_layers<const D: usize>(job: &Job, pml: Option<&Pml<D>>, shots: &[[Vec<
     for (shot, [_, receivers]) in shots.iter().enumerate() {
         let held = || receivers.iter().enumerate().filter(|(_, x)| pml.holds(**x));
         let Some((first, _)) = held().next() else { continue };
-        let of_shot = if shots.len() > 1 {
-            format!(" of shot {}", shot + 1)
-        } else {
-            String::new()
-        };
         job.warn(&format!(
-            "{} in perfectly matched layers (the first is number {}{of_shot}), where waves are damped: move such receivers out of the layers, or make the mesh larger",
+            "{} in perfectly matched layers (the first is {}), where waves are damped: move such receivers out of the layers, or make the mesh larger",
             are(held().count()),
-            first + 1
+            number_of((shot, first), shots.len())
         ));
         return;
     }

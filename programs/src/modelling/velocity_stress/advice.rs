@@ -18,7 +18,7 @@ use rsf_io::Job;
 /// Speed in m/s above which no wave in the Earth runs, with room for models of diamonds and errors of reading.
 const FASTEST: f64 = 3e4;
 
-/// Cells of a sponge from which it absorbs.
+/// Cells that a sponge needs at least (chapter 9 of the book).
 const THIN: i64 = 20;
 /// Receivers from which an array in one cell is no accident.
 const ARRAY: usize = 3;
@@ -40,7 +40,7 @@ pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
         let nb = job.int("nb")?;
         if (1..THIN).contains(&nb) {
             job.warn(&format!(
-                "absorb=sponge with nb={nb} sends waves back (up to 9 % of the largest at a receiver with 10 cells, 25 % with 5, 1 % with 20): give nb={THIN} or more"
+                "absorb=sponge with nb={nb} sends waves back, for so thin a sponge hardly damps them: give nb={THIN} or more, or take absorb=cpml"
             ));
         }
     }
