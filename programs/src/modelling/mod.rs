@@ -27,6 +27,7 @@ mod progress;
 mod quakes;
 mod record;
 mod resample;
+#[cfg(feature = "velocity-stress")]
 mod series;
 mod shoot;
 mod shots;
