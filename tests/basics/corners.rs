@@ -134,6 +134,15 @@ fn bins_of_headers_have_limits() {
         "sfintbin < d.rsf {words} xmin=2 xmax=3 ymin=5 ymax=5 > o.rsf"
     ));
     assert_eq!(bench.reals("o.rsf"), [&[0.0; 2], &traces[2..4]].concat());
+    // Of two traces in a bin the last is taken, which is told; three in bins of their own are not.
+    for (keys, told) in [("xkey=1 ykey=1", true), ("xkey=0 ykey=1", false)] {
+        let said = bench.said(&format!(
+            "sfintbin < d.rsf head=h.rsf segy=n key1=a key2=b {keys} > o.rsf"
+        ));
+        let words =
+            "1 of 3 traces lie in a bin of which a later trace is taken, and are left out: xk=b and yk=b";
+        assert_eq!(said.contains(words), told, "{said}");
+    }
     for (line, word) in [
         (
             "sfdd < d.rsf form=ascii > t.rsf; sfintbin < t.rsf".to_string(),

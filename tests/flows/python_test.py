@@ -284,6 +284,11 @@ class Runs(Scratch):
             sifaka.grid(1, x=40, z=(0, 10, 11))
         with self.assertRaisesRegex(ValueError, "points have x, z"):
             sifaka.points(x=1)
+        with self.assertRaisesRegex(ValueError, "x='0:100:50': a coordinate is a number, a list or an array of numbers"):
+            sifaka.points(x="0:100:50", z=3)
+        with self.assertRaisesRegex(ValueError, r"z falls from 100 to 0, and axes of space rise: array.sortby\('z'\) turns it, and z points down here"):
+            sifaka.run("window", sifaka.grid(1.0, z=(0, 10, 11), x=(0, 10, 5)).isel(z=slice(None, None, -1)))
+        self.assertRegex(sifaka.__version__, r"^\d+\.\d+\.\d+$")
         with self.assertRaisesRegex(ValueError, "x has 2 numbers and z has 3 numbers"):
             sifaka.points(x=[1, 2], z=[1, 2, 3])
         with self.assertRaisesRegex(FileNotFoundError, "did you mean sfvsgrad2d-gpu or sfvsgrad3d-gpu"):

@@ -8,6 +8,7 @@ use programs::meshing::{RawMesh, gmsh, specfem};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
+use crate::desk::Desk;
 use crate::{close, fixture_bytes, volumes};
 
 /// Places of SPECFEM's nodes with z up: corners, edges below, upright and above, faces, centre.
@@ -243,6 +244,25 @@ fn a_folder_of_a_run_is_told_from_that_of_its_mesh() {
     );
     assert!(text.contains(&advice), "{text}");
     specfem::read(&below).unwrap();
+}
+
+/// Faces that no file lists send waves back, which only absorbing=none asks for.
+#[test]
+fn missing_files_of_absorbing_faces_are_told() {
+    let (mesh, desk) = (original("hex8.msh"), Desk::new());
+    let folder = desk.path("mesh");
+    fs::create_dir(&folder).unwrap();
+    write(&folder, &mesh, 5);
+    let told = |more: &str| {
+        let said = desk.sh(&format!("sfhexmesh specfem=mesh {more} > mesh.rsf"));
+        assert_eq!(said.code, 0, "{said:?}");
+        said.err.contains("waves come back").then_some(said.err)
+    };
+    assert!(told("").is_some_and(|said| said.contains("44 of 80 outer faces are in no file of mesh")));
+    fs::remove_file(folder.join("absorbing_surface_file_bottom")).unwrap();
+    let words = "68 of 80 outer faces are in no file of mesh (without absorbing_surface_file_xmin, absorbing_surface_file_xmax,";
+    assert!(told("").is_some_and(|said| said.contains(words)));
+    assert_eq!(told("absorbing=none"), None);
 }
 
 #[test]

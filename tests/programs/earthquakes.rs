@@ -238,7 +238,10 @@ fn xml_of_data_centres_is_the_same() {
     desk.put("q.xml", quakeml(42.696_9, 15.001_8));
     let run = format!("{RUN} layers=layers.txt {GRID} utm=33");
     desk.ran(&format!("{run} cmt=CMT stations=STATIONS > a.rsf"));
-    desk.ran(&format!("{run} quakeml=q.xml stations=st.xml > b.rsf"));
+    let said = desk.sh(&format!("{run} quakeml=q.xml stations=st.xml > b.rsf"));
+    let shallow =
+        "has an earthquake 150 m deep, as QuakeML's depths are metres: if these are km, write 150000";
+    assert_eq!((said.code, said.err.contains(shallow)), (0, true), "{said:?}");
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
     assert!(magnitude(&a) > 0.0);
     assert!(largest_difference(&a, &b) <= 1e-6 * f64::from(magnitude(&a)));

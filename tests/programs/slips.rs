@@ -341,3 +341,16 @@ fn receivers_beside_sources_of_later_shots_are_told() {
         assert_eq!((said.code, said.err.contains(words)), (0, told), "{said:?}");
     }
 }
+
+/// Records too far apart for the frequencies of the sources are told, with the largest jdata= that is not.
+#[test]
+fn aliased_records_are_told() {
+    let desk = velocity_stress::desk(2);
+    let words = "nt=400 dt=0.0005 stf=ricker freq=25 m0=1e9 nb=8 vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf";
+    // The band of the wavelet ends at 2.9 times its peak, whose records may be 6.8 ms apart.
+    for (more, told) in [("jdata=16", true), ("jdata=13", false), ("dtout=0.008", false)] {
+        let said = desk.sh(&format!("sfvsfd2d-gpu {words} {more} > data.rsf"));
+        let words = said.err.contains("(aliasing); take at most jdata=13");
+        assert_eq!((said.code, words), (0, told), "{more}: {said:?}");
+    }
+}

@@ -240,6 +240,14 @@ impl Ground {
         let events = events.with_context(|| format!("{word}={name}"))?;
         if word == "quakeml" {
             self.wants_a_map(job, &format!("quakeml={name}"))?;
+            let shallow = |event: &&cmt::Event| event.depth > 0.0 && event.depth < SHALLOW;
+            if let Some(event) = events.iter().find(shallow) {
+                job.warn(&format!(
+                    "quakeml={name} has an earthquake {} m deep, as QuakeML's depths are metres: if these are km, write {}",
+                    event.depth,
+                    event.depth * 1e3
+                ));
+            }
         }
         let first = earliest(&events);
         let mut places = Vec::new();
@@ -411,6 +419,9 @@ fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
     }
     Ok(None)
 }
+
+/// Depth in metres below which no catalogue has earthquakes, the deepest of which lie at 700 km.
+const SHALLOW: f64 = 700.0;
 
 /// What the header of the data tells of cmt= and quakeml=: the origin time of the first event, and the seconds behind it at which time is 0,
 /// the earliest of all centroid times.

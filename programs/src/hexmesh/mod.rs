@@ -174,6 +174,7 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
 /// Looks for faults and tells the figures; a mesh that is only read goes on as its histograms.
 fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, way: &str) -> Result<()> {
     let mesh = Mesh::<D>::new(raw.parts())?;
+    specfem::tell_of_open_faces(job, raw, &mesh)?;
     if !raw.materials.is_empty() {
         mesh.check_materials(&raw.materials)?;
     }

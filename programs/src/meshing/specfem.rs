@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use kernels::mesh::{MOST_ELEMENTS, Near, cell};
+use kernels::mesh::{MOST_ELEMENTS, Mesh, Near, cell};
 use rsf_io::Job;
 
 use super::materials::{Matter, Row, materials, open_tomography};
@@ -70,6 +70,36 @@ pub fn open(job: &Job) -> Result<RawMesh> {
         );
     }
     Ok(mesh)
+}
+
+/// Says how many outer faces of a mesh of `specfem=` no file lists, from which waves come back, and which files are missing.
+///
+/// # Errors
+/// As those of reading the words.
+pub fn tell_of_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> Result<()> {
+    let Some(folder) = job.text("specfem")? else {
+        return Ok(());
+    };
+    if stored::absorbs_nowhere(job)? || !raw.layers.is_empty() {
+        return Ok(());
+    }
+    let (all, listed) = (mesh.outer().count(), mesh.free().len() + mesh.absorbing().len());
+    if all > listed {
+        let absent: Vec<&str> = SURFACES
+            .iter()
+            .map(|(file, _)| *file)
+            .filter(|file| !Path::new(&folder).join(file).exists())
+            .collect();
+        let missing = match absent[..] {
+            [] => String::new(),
+            _ => format!(" (without {})", absent.join(", ")),
+        };
+        job.say(&format!(
+            "{} of {all} outer faces are in no file of {folder}{missing}: waves come back from them",
+            all - listed
+        ));
+    }
+    Ok(())
 }
 
 /// Reads the folder. Without files of faces no face is absorbing or free.

@@ -95,6 +95,23 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         })
     }
 
+    /// Warns of records that are further apart than the frequencies of the sources allow.
+    pub fn warn_of_aliases(&self, job: &Job, jdata: usize) {
+        if jdata < 2 || self.begins > AT_REST || self.band.max <= 0.0 {
+            return;
+        }
+        let most = 0.5 / (jdata as f64 * self.dt);
+        if most < self.band.max {
+            let fits = (0.5 / (self.band.max * self.dt)) as usize;
+            job.warn(&format!(
+                "jdata={jdata} leaves {} s between records, which tell frequencies below {most:.4} Hz apart, and the sources have some up to {:.4} Hz: those come back in the records as lower ones (aliasing); take at most jdata={}",
+                (jdata as f64 * self.dt) as f32,
+                self.band.max,
+                fits.max(1)
+            ));
+        }
+    }
+
     /// Steps that run.
     pub fn all_steps(&self) -> usize {
         self.exact.map_or(self.steps, |exact| exact.steps)

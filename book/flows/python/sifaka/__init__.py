@@ -22,7 +22,7 @@ and its warnings become Python's. Needs numpy and xarray; `linop` needs scipy an
 from ._arrays import grid, points, read, write
 from ._messages import ProgramWarning
 from ._operators import linop
-from ._programs import Picture, ProgramError, book, doc, run
+from ._programs import Picture, ProgramError, book, doc, release, run
 
 # Without Picture, which programs of pictures return: help() would list the methods of bytes before the functions.
 __all__ = ["ProgramError", "ProgramWarning", "book", "doc", "grid", "linop", "points", "read", "run", "write"]
@@ -31,3 +31,10 @@ if _folder := book():
     __doc__ += f"""
 The book, with the manual of this module in user/18-python, is in {_folder}
 """
+
+
+def __getattr__(name: str) -> str:
+    # Asking a program takes time, and few want to know.
+    if name == "__version__":
+        return release()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -39,6 +39,11 @@ def dataset(found: Any) -> rsfdata.Dataset:
         places = [i for i, name in enumerate(names) if name in SPACE]
         for place, name in zip(places, [name for name in SPACE if name in names]):
             names[place] = name
+        for name in [str(name) for name in names if name in SPACE and name in found.coords]:
+            axis = found[name].values
+            if axis.ndim == 1 and axis.size > 1 and axis.dtype.kind in "iuf" and (np.diff(axis) < 0).all():
+                up = ", and z points down here: where it is a height, array.assign_coords(z=top - array.z) makes depths of it" if name == "z" else ""
+                raise ValueError(f"{name} falls from {axis[0]:g} to {axis[-1]:g}, and axes of space rise: array.sortby({name!r}) turns it{up}")
         return rsfdata.from_xarray(found.transpose(*names))
     array = np.asarray(found)
     if array.dtype.kind not in "biufc":
@@ -114,6 +119,9 @@ def points(**coordinates: Any) -> np.ndarray:
     order = [name for name in ("x", "y", "z") if name in coordinates]
     if len(order) != len(coordinates) or order not in (["x", "z"], ["x", "y", "z"]):
         raise ValueError(f"points have x, z or x, y, z, and these are named: {', '.join(coordinates) or 'none'}")
+    for name in order:
+        if np.asarray(coordinates[name]).dtype.kind not in "biuf":
+            raise ValueError(f"{name}={coordinates[name]!r}: a coordinate is a number, a list or an array of numbers: range(0, 2000, 10), or numpy.arange(0, 2000, 2.5)")
     exact = [np.atleast_1d(np.asarray(coordinates[name], dtype="f8")) for name in order]
     _tell_rounding(order, exact)
     lists = [values.astype("f4") for values in exact]

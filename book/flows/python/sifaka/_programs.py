@@ -86,6 +86,12 @@ def version(path: str, written: float) -> str:
     return line if line.startswith("sifaka-") else ""
 
 
+def release() -> str:
+    """The version of the programs that run, as in 0.1.0."""
+    path = find("sfbasics")
+    return (version(path, os.path.getmtime(path)).split("-") + [""])[1]
+
+
 def find(program: str) -> str:
     """The path of a program, see `folders`. The letters sf may be left out."""
     said = lambda path: version(path, os.path.getmtime(path))

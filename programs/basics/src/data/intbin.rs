@@ -13,7 +13,7 @@ pub static SPEC: Program = Program {
     usage: "< traces.rsf head=headers.rsf xk=tracf yk=fldr [mask=mask.rsf] > cube.rsf",
     comments: "head= holds the headers of the traces, as sfsegyread writes them to tfile=. Axis 2 of the output counts the values of the key \
 xk=, axis 3 those of yk=, from the smallest to the largest, or between xmin=, xmax=, ymin= and ymax=. A bin without a trace holds zeros; of several \
-traces in a bin the last is taken. mask= gets 1 for bins with a trace and 0 for others, map= the number of the trace, counted from 0, or -1.\n\n\
+traces in a bin the last is taken, and a warning counts the others. mask= gets 1 for bins with a trace and 0 for others, map= the number of the trace, counted from 0, or -1.\n\n\
 A bin is one unit of its key wide: offsets that are 25 m apart are divided before, as by sfheadermath output=offset/25 key=offset. Axes 2 and 3 then \
 count, and sfput gives axis 2 its offsets back: sfput o2=100 d2=25 label2=Offset unit2=m, if 4 is its first number. The header gets CDPtype=1, which tells sfnmo, \
 sfnmostretch, sfvscan and sfmutter that all gathers have the offsets of axis 2 (chapter 8 makes a stack so). Where offsets are irregular, those programs take offset=.\n\n\
@@ -94,11 +94,20 @@ pub fn run(job: &mut Job) -> Result<()> {
         "{nx} values of xk= times {ny} of yk= are more than {MOST} bins: xmin=, xmax=, ymin= and ymax= take fewer"
     );
     let mut map = vec![-1i32; (nx * ny) as usize];
+    let mut replaced = 0;
     for (i, keys) in values.chunks_exact(keys).enumerate() {
         let (x, y) = (i64::from(keys[across.2]), i64::from(keys[along.2]));
         if (across.0..=across.1).contains(&x) && (along.0..=along.1).contains(&y) {
-            map[((y - along.0) * nx + x - across.0) as usize] = i as i32;
+            let bin = &mut map[((y - along.0) * nx + x - across.0) as usize];
+            replaced += usize::from(*bin >= 0);
+            *bin = i as i32;
         }
+    }
+    if replaced > 0 {
+        job.warn(&format!(
+            "{replaced} of {traces} traces lie in a bin of which a later trace is taken, and are left out: xk={} and yk={} together tell traces apart if each has a pair of its own",
+            names[across.2], names[along.2]
+        ));
     }
     let axes = [
         Axis::new(nx as usize, across.0 as f32, 1.0).label(&names[across.2]),

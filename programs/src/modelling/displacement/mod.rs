@@ -326,6 +326,7 @@ fn prepare(
     })?;
     sources::bell(&padded, shot.nbell)?;
     advice::silent(job, &shot);
+    timing.warn_of_aliases(job, jdata);
     let correction = timing.correction((1.0, Reading::OfOneTime), jdata);
     if let Some(correction) = correction {
         correction.check_states(job, shot.receivers.len() * shot.components(ndim))?;

@@ -389,6 +389,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     let basis = Basis::new(degree)?;
     let mesh = Mesh::<D>::new(raw.parts())?;
     mesh.check_materials(&raw.materials)?;
+    specfem::tell_of_open_faces(job, raw, &mesh)?;
     let mut outside = Outside::new(job, &mesh)?;
     let places = globe::places(job, raw, &mesh, &mut outside)?;
     let what = Histories::Moments(job.flag("rate")? && !places.have_samples());
@@ -402,6 +403,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     };
     let exact = ExactTime::read(job, nt, dt)?;
     let timing = Timing::of(exact, (nt, dt), (&mut found.series, 0.0, found.band))?.beginning(found.begins);
+    timing.warn_of_aliases(job, jdata);
     let pml = layers::matched(job, raw, &mesh)?;
     let mut rocks = medium::read(job, raw, (&mesh, &basis, pml.as_ref()), &timing)?;
     globe::fill(job, raw, &mesh, &mut rocks)?;

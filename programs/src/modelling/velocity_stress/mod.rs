@@ -406,6 +406,7 @@ fn recorded(
     clock: Clock,
     (padded, spreads): (&Padded, &mut Spreads),
 ) -> anyhow::Result<(Option<Several>, Quantity, &'static str, usize)> {
+    clock.timing.warn_of_aliases(job, clock.jdata);
     let (what, name) = several::of_data(job)?;
     let (ndim, receivers) = (padded.ndim(), spreads.of(0)[1].len());
     let several = match films {
