@@ -10,6 +10,8 @@ mod errors;
 mod kernels;
 #[path = "tidy/names.rs"]
 mod names;
+#[path = "tidy/rooms.rs"]
+mod rooms;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -19,12 +19,12 @@ use std::time::Instant;
 
 use case::elements::Case;
 use case::{Nothing, Words, copy_speed};
+use kernels::communicator::Communicator;
 use kernels::device::cpu::Cpu;
 use kernels::device::cuda::{Cuda, probe};
 use kernels::methods::spectral_elements::adjoint::machine::Machine;
 use kernels::methods::spectral_elements::adjoint::{Adjoint, Parameters};
 use kernels::methods::spectral_elements::{Engine, Quantity, Shot, gpu};
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::parallel::rank_halo::Overlap;
 use kernels::time_loop::reversal::CheckpointSchedule;

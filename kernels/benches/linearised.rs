@@ -11,9 +11,9 @@ mod runs;
 mod watched;
 
 use case::{Words, copy_speed};
+use kernels::communicator::Alone;
 use kernels::device::accelerator::Properties;
 use kernels::device::cuda::{Cuda, probe};
-use kernels::parallel::communicator::Alone;
 use runs::{Place, measure};
 use std::sync::Arc;
 use watched::Watched;

@@ -18,9 +18,8 @@ use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Parameters, Wanted};
-use kernels::methods::velocity_stress::{
-    Absorber, Action, Attenuation, Frame, Quantity, SLABS, Shot, Simulation, Source,
-};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, SLABS, Shot, Simulation};
+use kernels::source::{Action, Source};
 use std::time::Instant;
 
 /// What is measured.

@@ -17,7 +17,8 @@ use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::gpu::{Simulation, from_medium, tile::Tile};
-use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Source};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot};
+use kernels::source::{Action, Source};
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -12,15 +12,16 @@
 
 use kernels::Error;
 use kernels::boundary::{cpml::Layer, free_surface::Surface, one_way::Form};
+use kernels::communicator::Alone;
 use kernels::device::cpu::Cpu;
 use kernels::grid::stencil::Family;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Medium, Quantity, Symmetry, plane_names};
 use kernels::methods::displacement::SLABS;
-use kernels::methods::velocity_stress::{self, Absorber, Action, Frame, Source};
+use kernels::methods::velocity_stress::{self, Absorber, Frame};
 use kernels::methods::{displacement, displacement::SourceKind};
-use kernels::parallel::communicator::Alone;
 use kernels::parallel::options::ParallelOptions;
+use kernels::source::{Action, Source};
 use kernels::time_loop::Recorder;
 use kernels::time_loop::state::{Checkpoints, Every, StateSink, StateStore};
 use std::fs::File;

@@ -19,9 +19,8 @@ use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry, plane_names};
 use kernels::methods::velocity_stress::SLABS;
-use kernels::methods::velocity_stress::{
-    Absorber, Action, Attenuation, Frame, Quantity, Shot, Simulation, Source,
-};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot, Simulation};
+use kernels::source::{Action, Source};
 use kernels::time_loop::Recorder;
 use std::time::Instant;
 

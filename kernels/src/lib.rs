@@ -78,6 +78,7 @@ unsafe fn renamed<A, B>(value: A) -> B {
 }
 
 pub mod boundary;
+pub mod communicator;
 pub mod device;
 pub mod earth;
 pub mod error;
@@ -87,6 +88,7 @@ pub mod mesh;
 pub mod methods;
 pub mod misfit;
 pub mod parallel;
+pub mod source;
 pub mod stability;
 pub mod time_loop;
 mod timing;

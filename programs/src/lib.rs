@@ -6,7 +6,6 @@
     allow(dead_code, unused_imports)
 )]
 
-#[cfg(feature = "velocity-stress")]
 pub mod earth;
 #[cfg(feature = "spectral-elements")]
 pub mod hexmesh;

@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 
 use xattr::FileExt;
 
-use crate::input::{FileId, Input, file_id};
+use crate::file_id::{FileId, OWNER, file_id, owner};
+use crate::input::Input;
 use crate::place::{Name, Names};
 use crate::{Error, Result};
-
-/// The attribute of a data file that holds the path of its header.
-const OWNER: &str = "user.sifaka.header";
 
 /// Every regular file that the run has open, with the name that messages use.
 #[derive(Debug, Default)]
@@ -153,11 +151,6 @@ fn overwritten(output: &str, other: &str) -> Error {
     Error::new(format!(
         "{output} would overwrite the file of {other}: choose another name for the output"
     ))
-}
-
-/// The header that a data file belongs to, from the root, where something is written about it.
-pub(crate) fn owner(file: &File) -> Option<Vec<u8>> {
-    file.get_xattr(OWNER).ok().flatten()
 }
 
 pub(crate) fn is_regular(file: &File) -> bool {

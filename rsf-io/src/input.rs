@@ -7,7 +7,7 @@ mod spool;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ pub use self::found::{DataFile, data_file};
 use self::found::{near, open_data};
 use crate::ascii::{Scan, Scanner};
 use crate::data::{Complex, Element, Form, Format, Kind};
+use crate::file_id::{FileId, file_id};
 use crate::{Axis, Error, Header, Result};
 
 /// Bytes read (and turned, for xdr) at a time.
@@ -22,9 +23,6 @@ const PIECE: usize = 1 << 20;
 
 /// Requests from here on go straight into the caller's memory.
 const DIRECT: usize = 1 << 16;
-
-/// Device and inode: what tells two names of one file.
-pub(crate) type FileId = (u64, u64);
 
 /// Value of a parameter that is a number or a file.
 #[derive(Debug)]
@@ -441,14 +439,6 @@ fn peek(reader: &mut BufReader<File>) -> Result<&[u8]> {
             Ok(_) => return Ok(reader.buffer()),
         }
     }
-}
-
-/// Identity of a regular file.
-pub(crate) fn file_id(file: &File) -> Option<FileId> {
-    file.metadata()
-        .ok()
-        .filter(|meta| meta.is_file())
-        .map(|meta| (meta.dev(), meta.ino()))
 }
 
 /// Fills `out` from byte `at` on as far as the file goes; the bytes got.

@@ -20,7 +20,7 @@ use crate::output::{Output, Parts, Written};
 use crate::params::{Param, ParamKind, Program};
 use crate::pipe;
 use crate::place::{Layout, Place, Places};
-use crate::together::is_second;
+use crate::second::is_second;
 use crate::value::Value;
 use crate::{Error, Header, Result};
 

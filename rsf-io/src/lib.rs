@@ -41,6 +41,7 @@ mod banner;
 mod command;
 mod data;
 mod error;
+mod file_id;
 mod files;
 mod header;
 mod input;
@@ -52,6 +53,7 @@ mod output;
 mod params;
 mod pipe;
 mod place;
+mod second;
 mod selfdoc;
 mod signals;
 mod together;
@@ -75,8 +77,9 @@ pub use launcher::{Launched, launched};
 pub use number::format_g;
 pub use output::{Output, Written};
 pub use params::{Param, ParamKind, Program};
+pub use second::second;
 pub use signals::{Signal, Watch, interrupted};
-pub use together::{Places, SharedData, second};
+pub use together::{Places, SharedData};
 
 use command::{Action, Line};
 
@@ -113,7 +116,7 @@ pub fn attempt(
 ) -> anyhow::Result<()> {
     let name = name_of(program, &words);
     report_panics(name.clone());
-    signals::tell_of_signals(&name, together::is_second());
+    signals::tell_of_signals(&name, second::is_second());
     let arguments = words.into_iter().skip(1).collect();
     // What a panic leaves half done is dropped with the program.
     let whole = panic::AssertUnwindSafe(|| whole_run(program, &name, arguments, run));
@@ -234,7 +237,7 @@ fn refuse_file(name: &str, stdin: &BufReader<File>) -> Result<()> {
 
 /// Prints on standard output; a reader that leaves early (`| head`) is no error.
 fn show(text: &str) -> anyhow::Result<()> {
-    if together::is_second() {
+    if second::is_second() {
         return Ok(());
     }
     let mut stdout = io::stdout().lock();

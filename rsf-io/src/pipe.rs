@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::input::file_id;
+use crate::file_id::file_id;
 use crate::{Error, Result};
 
 /// Buffer of standard input.

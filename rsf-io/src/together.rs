@@ -6,7 +6,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::{Element, Form};
 use crate::job::Job;
@@ -16,19 +15,6 @@ use crate::{Error, Header, Result, TERMINATOR};
 
 /// Numbers turned at a time for xdr.
 const PIECE: usize = 1 << 18;
-
-/// This process is not the one that speaks.
-static SECOND: AtomicBool = AtomicBool::new(false);
-
-/// Says whether this process is one of several with the same command line another of which speaks: then it warns of
-/// nothing and shows no documentation. Call it before [`crate::attempt`].
-pub fn second(is_second: bool) {
-    SECOND.store(is_second, Ordering::Relaxed);
-}
-
-pub(crate) fn is_second() -> bool {
-    SECOND.load(Ordering::Relaxed)
-}
 
 /// Milliseconds without a byte that end a header whose data lie elsewhere: where its last line names them, as programs
 /// write it, and where another line does, as hands may.

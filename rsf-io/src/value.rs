@@ -67,7 +67,24 @@ impl Param {
                 let word = words.iter().find(|word| word.as_bytes() == trimmed);
                 Value::Text((*word.ok_or_else(|| self.wrong(raw))?).into())
             }
-            ParamKind::Ints => Value::Ints(self.list(bytes, raw, |item| whole(item).map(|v| v.0))?),
+            ParamKind::Ints => {
+                let any_cut = std::cell::Cell::new(false);
+                let values = self.list(bytes, raw, |item| {
+                    let (value, cut) = whole(item)?;
+                    any_cut.set(any_cut.get() || cut);
+                    Some(value)
+                })?;
+                if any_cut.get() {
+                    let words: Vec<String> = values.iter().map(i64::to_string).collect();
+                    remark = Some(format!(
+                        "{}={} is taken as {}",
+                        self.name,
+                        raw.to_string_lossy(),
+                        words.join(",")
+                    ));
+                }
+                Value::Ints(values)
+            }
             ParamKind::Floats => Value::Floats(self.list(bytes, raw, real)?),
             ParamKind::Input | ParamKind::Output => self.file(bytes, raw)?,
             ParamKind::NumberOrFile => match real(trimmed) {
@@ -231,6 +248,15 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn lists_of_whole_numbers() {
+        let layers = Param::ints("layers");
+        let cut = layers.parse(OsStr::new("10.7,2x5")).unwrap();
+        assert_eq!(cut.value, Value::Ints(vec![10, 5, 5]));
+        assert_eq!(cut.remark.as_deref(), Some("layers=10.7,2x5 is taken as 10,5,5"));
+        assert_eq!(layers.parse(OsStr::new("10,5")).unwrap().remark, None);
     }
 
     #[test]

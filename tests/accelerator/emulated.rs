@@ -6,11 +6,11 @@ use crate::runs::{How, Machines, on, prepare, record, skip, world};
 use crate::shots::Tape;
 use crate::thread_ranks::{Capabilities, ThreadRank, thread_ranks};
 use kernels::Error;
+use kernels::communicator::{Channel, Communicator, Span, Topic};
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::Symmetry;
 use kernels::methods::displacement::gpu::{Transport, from_medium};
 use kernels::methods::displacement::{ParallelOptions, SLABS};
-use kernels::parallel::communicator::{Channel, Communicator, Span, Topic};
 use std::cell::Cell;
 use std::sync::Arc;
 

@@ -3,13 +3,13 @@
 use crate::emulator::Emulator;
 use crate::shots::{Ricker, shot};
 use crate::thread_ranks::{Capabilities, thread_ranks};
+use kernels::communicator::Communicator;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Destination, Symmetry};
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::Transport;
 use kernels::methods::displacement::gpu::{Simulation, Upload, bytes, calibrate, host_bytes};
 use kernels::methods::displacement::{Shot, Snapshots};
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::slabs::Slab;
 use std::sync::Arc;
 

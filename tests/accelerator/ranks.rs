@@ -5,12 +5,12 @@ use crate::runs::{Machines, world};
 use crate::shots::{Tape, largest_difference};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
+use kernels::communicator::Communicator;
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::Symmetry;
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::gpu::{Transport, from_medium};
 use kernels::methods::displacement::{ParallelOptions, Shot};
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::rank_halo::Overlap;
 

@@ -16,7 +16,8 @@ use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
 use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::gpu::from_medium;
-use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Readings, Shot};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Readings, Shot};
+use kernels::source::Action;
 use std::sync::Arc;
 
 /// Rock, a fluid in a corner, a fast layer: no two directions are alike.

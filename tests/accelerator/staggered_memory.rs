@@ -11,9 +11,8 @@ use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::gpu::{Simulation, Upload, bytes, from_medium};
-use kernels::methods::velocity_stress::{
-    Absorber, Action, Attenuation, Quantity, Shot, calibrate, calibrate_device,
-};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Quantity, Shot, calibrate, calibrate_device};
+use kernels::source::Action;
 use std::sync::Arc;
 
 /// What the driver takes for itself, and the pages in which it gives memory out.

@@ -12,7 +12,8 @@ use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity};
+use kernels::source::Action;
 
 /// Cells along z, x, y.
 const MODELS: [[usize; 3]; 10] = [

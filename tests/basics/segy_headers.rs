@@ -226,3 +226,51 @@ fn textual_headers_are_in_ebcdic() {
     }
     assert_eq!(text[3120..].trim_end(), "C40 END TEXTUAL HEADER");
 }
+
+/// A binary header that is given again goes with what is written: no further textual headers, the samples of today, one order of bytes.
+#[test]
+fn binary_headers_of_other_files_fit_what_is_written() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=40 d1=0.004 n2=3 k1=7 > a.rsf; sfsegywrite < a.rsf tape=a.sgy format=5; sfsegyread tape=a.sgy bfile=b tfile=t.rsf > d.rsf; sfwindow < a.rsf n1=15 j1=2 > w.rsf");
+    let binary = bench.bytes("b");
+    // Revision and textual headers that follow; in revision 2 headers between those of traces and samples, and samples and interval.
+    for (changes, told) in [
+        (&[(300, &[1u8, 0][..]), (304, &[0, 2])][..], true),
+        (
+            &[
+                (300, &[2, 0]),
+                (306, &[0, 0, 0, 2]),
+                (68, &[0, 0, 0, 40]),
+                (72, &500.25f64.to_be_bytes()),
+            ],
+            false,
+        ),
+    ] {
+        let mut bytes = binary.clone();
+        for (at, value) in changes {
+            bytes[*at..at + value.len()].copy_from_slice(value);
+        }
+        bench.put("other", &bytes);
+        for data in ["a", "w"] {
+            let said = bench.said(&format!("sfsegywrite < {data}.rsf bfile=other tape=o.sgy"));
+            assert_eq!(
+                said.contains("counts 2 textual headers behind it, and none is written"),
+                told,
+                "{said}"
+            );
+            bench.run("sfsegyread tape=o.sgy > back.rsf");
+            assert_eq!(bench.reals("back.rsf"), bench.reals(&format!("{data}.rsf")));
+            assert_eq!(
+                bench.axes("back.rsf", 2)[0].d,
+                bench.axes(&format!("{data}.rsf"), 2)[0].d
+            );
+        }
+    }
+    bench.run("sfsegywrite < a.rsf tape=l.sgy format=5 endian=n; sfsegyread tape=l.sgy bfile=little tfile=t.rsf > d.rsf");
+    let said = bench.refused("sfsegywrite < a.rsf bfile=little tape=o.sgy");
+    assert!(
+        said.contains("little has the other order of bytes: endian=n writes it"),
+        "{said}"
+    );
+    bench.run("sfsegywrite < a.rsf bfile=little tape=o.sgy endian=n; cmp o.sgy l.sgy");
+}

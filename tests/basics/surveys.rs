@@ -82,6 +82,12 @@ fn geometry_goes_to_segy_and_comes_back() {
         assert_eq!(bench.reals("s.rsf"), bench.reals("sou.rsf"), "{receivers}");
         assert_eq!(bench.reals("r.rsf"), bench.reals("rec.rsf"), "{receivers}");
         assert_eq!(bench.axes("r.rsf", 3)[2].n, spreads);
+        // Runs with these points know the shots of the data by their numbers.
+        let shots = ["d.rsf", "s.rsf", "r.rsf"].map(|name| {
+            let axis = bench.axes(name, 3)[2].clone();
+            (axis.o, axis.d, axis.label)
+        });
+        assert_eq!(shots[1..], [shots[0].clone(), shots[0].clone()]);
     }
 }
 

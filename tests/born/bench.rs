@@ -8,7 +8,8 @@ use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Medium, Stiffness, Symmetry, needed};
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Number, Parameters};
-use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Quantity, Shot, Source};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Quantity, Shot};
+use kernels::source::{Action, Source};
 use std::ops::Range;
 
 /// A set-up.

@@ -6,8 +6,8 @@ use crate::devices::{Open, both, emulated, gpus};
 use crate::shots::{largest, medium};
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::{Medium, Stiffness};
-use kernels::methods::velocity_stress::Action;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Parameters};
+use kernels::source::Action;
 
 /// The drift on processors and on a device.
 fn drifts<A: Accelerator>(open: Open<A>, case: &Case) -> [f64; 2] {

@@ -6,7 +6,8 @@ use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::{Stiffness, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Wanted};
-use kernels::methods::velocity_stress::{Action, Quantity, Shot, Source};
+use kernels::methods::velocity_stress::{Quantity, Shot};
+use kernels::source::{Action, Source};
 use std::ops::Range;
 
 /// Nodes along z and x.

@@ -11,7 +11,8 @@ use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::{Speeds, Stiffness, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Picture, Wanted};
-use kernels::methods::velocity_stress::{Action, Frame, Shot, Source};
+use kernels::methods::velocity_stress::{Frame, Shot};
+use kernels::source::{Action, Source};
 
 /// Spacing along all axes.
 const D: f64 = 2.0;

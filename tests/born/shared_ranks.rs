@@ -6,9 +6,9 @@ use crate::emulator::Emulator;
 use crate::shared_shots::{all, all_of_one, assert_same_bits, data_and_schedules, shot};
 use crate::thread_ranks::{Capabilities, ThreadRank, thread_ranks};
 use kernels::Error;
+use kernels::communicator::Communicator;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, RankPlanes};
 use kernels::methods::velocity_stress::{Quantity, Shot};
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::Transport;
 use std::sync::Arc;
 

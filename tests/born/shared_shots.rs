@@ -3,11 +3,11 @@
 
 use crate::bench::{Case, Random, plain};
 use crate::devices::any;
+use kernels::communicator::{Alone, Communicator};
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Wanted};
 use kernels::methods::velocity_stress::{Quantity, Shot};
-use kernels::parallel::communicator::{Alone, Communicator};
 use std::sync::Arc;
 
 /// What opens so many devices.

@@ -2,7 +2,8 @@
 
 use crate::fake::{Driver, on_machine};
 use kernels::Error;
-use kernels::device::cuda::{Absent, Cuda, probe};
+use kernels::device::cuda::{Cuda, probe};
+use kernels::error::Absent;
 
 /// The sentence, after checking that it names a way out.
 fn absent() -> (Absent, String) {

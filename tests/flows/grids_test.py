@@ -70,6 +70,9 @@ class Grids(Scratch):
         holes[0, 1] = -9999
         found = grids.read(self.esri(size + "xllcorner 0\nyllcorner 0\ncellsize 400\nnodata_value -9999\n", holes))
         self.assertTrue(np.isnan(found.values[2, 1]) and np.isfinite(found.values[0]).all())
+        # The number that the format has for them where no line says it.
+        found = grids.read(self.esri(size + "xllcorner 0\nyllcorner 0\ncellsize 400\n", holes))
+        self.assertTrue(np.isnan(found.values[2, 1]))
         for head, words in (
             ("ncols 4\nxllcorner 0\ncellsize 1\n", "lacks nrows, yllcorner"),
             ("ncols 4\nnrows 4\nxllcorner 0\nyllcorner 0\ncellsize 1\n", "has 12 values, and its header says 4 rows of 4"),

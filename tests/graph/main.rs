@@ -16,7 +16,7 @@ mod wheel;
 
 use emulator::Emulator;
 use graph::Part;
-use kernels::parallel::communicator::{Alone, Communicator};
+use kernels::communicator::{Alone, Communicator};
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::group::{Group, Subdomain};
 use kernels::parallel::halo::Traffic;

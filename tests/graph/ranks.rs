@@ -8,7 +8,7 @@ mod shots;
 mod waves;
 mod wheel;
 
-use kernels::parallel::communicator::Communicator;
+use kernels::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
 use launcher::found;

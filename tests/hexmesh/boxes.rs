@@ -73,3 +73,16 @@ fn cells_of_a_map_without_data_have_a_place() {
         assert!(run.code == 1 && run.err.contains(words), "{words}: {run:?}");
     }
 }
+
+/// Heights in feet or kilometres are told.
+#[test]
+fn maps_in_other_units_are_told() {
+    let desk = Desk::new();
+    desk.dataset("m.rsf", "n1=3 d1=100 unit1=m unit=m", &[0.0, 10.0, 20.0]);
+    desk.dataset("ft.rsf", "n1=3 d1=100 unit1=m unit=ft", &[0.0, 30.0, 60.0]);
+    for (map, told) in [("m.rsf", false), ("ft.rsf", true)] {
+        let said = desk.sh(&format!("sfhexmesh surfaces=900,{map} layers=4 nx=4 > mesh.rsf"));
+        let words = "says unit=ft, and its z are taken for m: if they are ft, multiply them (sfscale dscale=0.3048 | sfput unit=m)";
+        assert_eq!((said.code, said.err.contains(words)), (0, told), "{said:?}");
+    }
+}

@@ -78,7 +78,11 @@ fn foreign_meshes_become_rsf() {
     ));
     assert_eq!(made.code, 0, "{}", made.err);
     assert!(
-        made.err.contains("region 0 is soil") && made.err.contains("group a side"),
+        made.err.contains("region 0 is soil")
+            && made.err.contains("group a side")
+            && made
+                .err
+                .contains("outer faces are in no group called top, free, bottom"),
         "{}",
         made.err
     );

@@ -7,12 +7,13 @@ use crate::shots::{Tape, lengths, part};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
 use kernels::boundary::one_way::Form;
+use kernels::communicator::{Alone, Communicator};
 use kernels::device::cpu::Cpu;
+use kernels::error::StateError;
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
-use kernels::parallel::communicator::{Alone, Communicator};
 use kernels::parallel::gather::SnapshotWriter;
-use kernels::time_loop::state::{Checkpoints, Every, StateError, read_header};
+use kernels::time_loop::state::{Checkpoints, Every, read_header};
 use std::sync::Arc;
 
 /// Where a run saves its states, and when.

@@ -4,7 +4,7 @@
 use crate::desk::Desk;
 use crate::full_space::{Rock, of_moment};
 use crate::shots::{Ricker, largest_difference, magnitude};
-use kernels::methods::velocity_stress::Action;
+use kernels::source::Action;
 
 const ROCK: Rock = Rock {
     a: 6000.0,

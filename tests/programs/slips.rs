@@ -354,3 +354,49 @@ fn aliased_records_are_told() {
         assert_eq!((said.code, words), (0, told), "{more}: {said:?}");
     }
 }
+
+/// Words of `sfewefd2d-gpu` that have no effect without others, and the smallest frame, in which a free surface is none.
+#[test]
+fn idle_words_of_displacement_are_told() {
+    let desk = Desk::new();
+    desk.ran("sfbasics spike n1=41 d1=10 n2=41 d2=10 mag=2000 | sfstiffness vs=1100 ro=2 sym=iso dim=2 > ccc.rsf; sfbasics spike n1=41 d1=10 n2=41 d2=10 mag=2 > den.rsf; sfbasics spike n1=60 d1=0.001 n2=1 n3=2 k1=20 | sfbasics transp plane=12 | sfbasics transp plane=23 > wave.rsf; sfbasics points x=200 z=200 > sou.rsf; sfbasics points x=100:300:50 z=0 > rec.rsf");
+    let run = "sfewefd2d-gpu < wave.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf ssou=y";
+    for (words, told) in [
+        ("surface=traction", "surface= has no effect without free=y"),
+        ("oneway=upwind", "oneway= has no effect without dabc=y"),
+        ("jsnap=10", "jsnap= has no effect without snap=y"),
+        (
+            "free=y",
+            "free=y has 4 rows above the surface, and what is recorded there is wrong by tens of percent: give nb=5 or more",
+        ),
+        ("free=y nb=5", ""),
+        ("dabc=y nb=20 oneway=upwind", ""),
+    ] {
+        let said = desk.sh(&format!("{run} {words} > data.rsf"));
+        assert_eq!(said.code, 0, "{said:?}");
+        match told {
+            "" => assert!(
+                !said.err.contains("no effect") && !said.err.contains("rows above"),
+                "{said:?}"
+            ),
+            told => assert!(said.err.contains(told), "{words}: {said:?}"),
+        }
+    }
+}
+
+/// Parameters of anisotropy in percent are told, as by `sfstiffness`.
+#[test]
+fn percents_are_told() {
+    let desk = Desk::new();
+    for (epsilon, told) in [("0.2", false), ("0.2,20", true)] {
+        let said = desk.sh(&format!(
+            "sflayers horizons=50 rho=2000 vp=2000,2600 vs=1000 epsilon={epsilon} delta=0.1 n1=21 n2=11 d1=10 d2=10 den=den.rsf > ccc.rsf"
+        ));
+        assert_eq!(
+            said.err
+                .contains("epsilon=20: parameters of anisotropy are fractions"),
+            told,
+            "{said:?}"
+        );
+    }
+}

@@ -4,13 +4,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use kernels::communicator::Communicator;
 use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Medium, steps};
 use kernels::mesh::{Basis, Mesh};
 use kernels::methods::spectral_elements::{
     Lumping, Quantity, Relaxation, Setup, Shot, Source, Strength, subdomains,
 };
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
 

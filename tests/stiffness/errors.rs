@@ -55,6 +55,14 @@ fn speeds_that_no_solid_has() {
         None,
         &["not positive definite", "(2-D: vp)"],
     );
+    // Anisotropic media in 2-D are none of rock, either.
+    for law in ["vti", "hti", "ort"] {
+        refused(
+            &format!("vp=2 vs=3 ro=2 sym={law} n1=3 n2=3"),
+            None,
+            &["vs = 3 is not below vp = 2", "are they exchanged"],
+        );
+    }
 }
 
 #[test]

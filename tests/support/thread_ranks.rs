@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use kernels::Error;
-use kernels::parallel::communicator::{Channel, Communicator, Span, Topic};
+use kernels::communicator::{Channel, Communicator, Span, Topic};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex};

@@ -1,138 +1,14 @@
-//! Rules inside `kernels`: which room may know which, and how long functions of kernel texts may grow.
+//! Rules inside `kernels`: how long functions of kernel texts may grow, and what a method needs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use proc_macro2::{TokenStream, TokenTree};
 
+use super::rooms::ends_item;
 use super::{files_ending, read, report};
 
 /// Longest function of a kernel text; half of it is the aim.
 const KERNEL_LINES: usize = 120;
-
-type Arrows = BTreeMap<String, BTreeSet<String>>;
-
-/// The room of a file or of a path below `crate`: a method is a room of its own.
-fn room<'a>(mut parts: impl Iterator<Item = &'a str>) -> Option<String> {
-    let first = parts.next()?.trim_end_matches(".rs");
-    match (first, parts.next()) {
-        ("lib" | "error" | "Error", _) => None,
-        ("methods", Some("mod.rs") | None) => None,
-        ("methods", Some(method)) => Some(method.to_string()),
-        _ => Some(first.to_string()),
-    }
-}
-
-/// The rooms behind every `crate::` of a text, nested braces of `use` included; items for tests are left out.
-fn known(tokens: TokenStream, found: &mut BTreeSet<String>) {
-    let all: Vec<TokenTree> = tokens.into_iter().collect();
-    let mut k = 0;
-    while k < all.len() {
-        match &all[k] {
-            TokenTree::Group(group) if group.stream().to_string().replace(' ', "") == "cfg(test)" => {
-                // The item behind the attribute ends with its braces or a semicolon.
-                while k < all.len() && !ends_item(&all[k]) {
-                    k += 1;
-                }
-            }
-            TokenTree::Group(group) => known(group.stream(), found),
-            TokenTree::Ident(ident) if ident == "crate" => {
-                let rest: TokenStream = all[k + 1..].iter().take(8).cloned().collect();
-                let rest = rest.to_string().replace(' ', "");
-                let path = rest.trim_start_matches("::");
-                match path.strip_prefix('{') {
-                    // Names stand at the beginning of the parts between commas.
-                    Some(inside) => {
-                        let parts = inside.trim_end_matches('}').split(',');
-                        found.extend(parts.filter_map(|part| room(part.split("::"))));
-                    }
-                    None => found.extend(room(path.split("::").map(first_word))),
-                }
-            }
-            _ => {}
-        }
-        k += 1;
-    }
-}
-
-fn ends_item(token: &TokenTree) -> bool {
-    match token {
-        TokenTree::Group(group) => group.delimiter() == proc_macro2::Delimiter::Brace,
-        TokenTree::Punct(punct) => punct.as_char() == ';',
-        _ => false,
-    }
-}
-
-/// The letters of a path's part, without what follows it in the text.
-fn first_word(part: &str) -> &str {
-    let end = part.find(|c: char| !(c.is_alphanumeric() || c == '_'));
-    &part[..end.unwrap_or(part.len())]
-}
-
-/// The arrows in the code.
-fn drawn_by_code() -> Arrows {
-    let mut arrows = Arrows::new();
-    let rooms: BTreeSet<String> = files_ending(".rs")
-        .iter()
-        .filter_map(|(name, _)| room(name.strip_prefix("kernels/src/")?.split('/')))
-        .collect();
-    for (name, text) in files_ending(".rs") {
-        let Some(path) = name.strip_prefix("kernels/src/") else {
-            continue;
-        };
-        let Some(own) = room(path.split('/')).filter(|_| !path.ends_with("tests.rs")) else {
-            continue;
-        };
-        let mut found = BTreeSet::new();
-        known(text.parse().unwrap_or_else(|e| panic!("{name}: {e}")), &mut found);
-        found.retain(|other| *other != own && rooms.contains(other));
-        arrows.entry(own).or_default().extend(found);
-    }
-    arrows
-}
-
-/// The arrows on the page: lines `room -> rooms` of its block.
-fn drawn_by_page() -> Arrows {
-    let page = read("ARCHITECTURE.md");
-    let (_, rest) = page
-        .split_once("## Rooms of kernels")
-        .expect("ARCHITECTURE.md draws the rooms of kernels");
-    let block = rest.split("```").nth(1).expect("the arrows stand in a block");
-    let lines = block.lines().filter_map(|line| line.split_once("->"));
-    let words = |text: &str| {
-        text.split([',', ' '])
-            .filter(|w| !w.is_empty())
-            .map(String::from)
-            .collect::<Vec<_>>()
-    };
-    let mut arrows = Arrows::new();
-    for (from, to) in lines {
-        for room in words(from) {
-            arrows.entry(room).or_default().extend(words(to));
-        }
-    }
-    arrows
-}
-
-#[test]
-fn rooms_of_kernels_know_each_other_only_along_the_arrows() {
-    let (code, page) = (drawn_by_code(), drawn_by_page());
-    assert!(code.len() > 8, "the rooms were not found: {code:?}");
-    let none = BTreeSet::new();
-    let mut offenders = Vec::new();
-    for (room, known) in &code {
-        let allowed = page.get(room).unwrap_or(&none);
-        let crossing = known.difference(allowed);
-        offenders.extend(crossing.map(|other| format!("{room} uses {other}: no such arrow on the page")));
-        let idle = allowed.difference(known);
-        offenders.extend(idle.map(|other| format!("{room} -> {other}: on the page, but nothing uses it")));
-    }
-    let strange = page.keys().filter(|room| !code.contains_key(*room));
-    offenders.extend(strange.map(|room| format!("{room}: on the page, but no such room")));
-    report(
-        "ARCHITECTURE.md, \"Rooms of kernels\", is not what the code does:",
-        &offenders,
-    );
-}
 
 #[test]
 fn functions_of_kernel_texts_stay_short() {

@@ -5,7 +5,8 @@ use crate::shots::{Ricker, Tape, largest, largest_difference, medium, relative_d
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Stiffness, Symmetry};
-use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Shot, Watch};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Shot, Watch};
+use kernels::source::Action;
 
 fn go(s: &Shot, grid: &Grid, medium: (Stiffness, f64)) -> Tape<f32> {
     run_on(s, grid, |_| medium, Symmetry::Orthorhombic, (1, &[])).expect("the shot runs")

@@ -7,7 +7,8 @@ use fourier::num_complex::Complex;
 use kernels::grid::Grid;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::{Law, Mechanisms};
-use kernels::methods::velocity_stress::{Action, Attenuation, Shot};
+use kernels::methods::velocity_stress::{Attenuation, Shot};
+use kernels::source::Action;
 
 const A: f64 = 3000.0;
 const B: f64 = 1800.0;

@@ -11,7 +11,8 @@ use crate::shots::relative_difference;
 use fourier::num_complex::Complex;
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::methods::velocity_stress::{Action, Attenuation};
+use kernels::methods::velocity_stress::Attenuation;
+use kernels::source::Action;
 use std::f64::consts::{PI, TAU};
 
 const RHO: f64 = 2.0;

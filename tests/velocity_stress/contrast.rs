@@ -6,7 +6,8 @@ use kernels::Error;
 use kernels::grid::Grid;
 use kernels::grid::stencil::{Family, WEIGHTS, staggered};
 use kernels::medium::Symmetry;
-use kernels::methods::velocity_stress::{Action, contrast_step, stable_step};
+use kernels::methods::velocity_stress::{contrast_step, stable_step};
+use kernels::source::Action;
 use kernels::stability::largest_symbol;
 
 const VP: f64 = 2000.0;

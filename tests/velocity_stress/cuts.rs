@@ -9,9 +9,8 @@ use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::{
-    Absorber, Action, Attenuation, Frame, Quantity, SLABS, Shot, Simulation,
-};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, SLABS, Shot, Simulation};
+use kernels::source::Action;
 
 pub fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     let step = f64::from(u8::from(at[0] + 0.3 * at[1] > 12.0)) + 0.5 * f64::from(u8::from(at[2] > 9.0));

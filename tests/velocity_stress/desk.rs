@@ -11,7 +11,8 @@ use kernels::grid::stencil::Family;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Symmetry};
 use kernels::methods::velocity_stress::SLABS;
-use kernels::methods::velocity_stress::{Absorber, Action, Frame, Quantity, Shot, Simulation, Source};
+use kernels::methods::velocity_stress::{Absorber, Frame, Quantity, Shot, Simulation};
+use kernels::source::{Action, Source};
 use std::ops::Range;
 
 /// A layer for waves up to this speed around this frequency.

@@ -3,7 +3,8 @@
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::shots::{Ricker, Tape, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::{Action, Shot};
+use kernels::methods::velocity_stress::Shot;
+use kernels::source::Action;
 
 const A: f64 = 2.0;
 const B: f64 = 1.15;

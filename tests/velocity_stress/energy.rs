@@ -7,7 +7,8 @@ use crate::shots::{Tape, records_of};
 use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::{Action, Frame};
+use kernels::methods::velocity_stress::Frame;
+use kernels::source::Action;
 
 fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     let [z, x, y] = at;

@@ -5,7 +5,8 @@ use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
 use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::{Action, Quantity, Source as MemorySink};
+use kernels::methods::velocity_stress::Quantity;
+use kernels::source::{Action, Source as MemorySink};
 
 const WATER: [f64; 3] = [1.5, 0.0, 1.0];
 /// Half way between two planes of nodes.

@@ -6,7 +6,8 @@ use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::full_space::{Rock, of_force, of_moment};
 use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::{Action, Quantity, Readings};
+use kernels::methods::velocity_stress::{Quantity, Readings};
+use kernels::source::Action;
 
 const A: f64 = 3200.0;
 const B: f64 = 2000.0;

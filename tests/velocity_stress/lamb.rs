@@ -6,7 +6,7 @@ use crate::layered::{self, Rock, Source, Stack, spectrum_of};
 use crate::pekeris;
 use crate::shots::{Ricker, largest, largest_difference, magnitude, relative_difference};
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::Action;
+use kernels::source::Action;
 
 /// The speed of S and the density; lengths are in cells.
 const B: f64 = 1.0;

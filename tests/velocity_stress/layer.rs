@@ -8,7 +8,8 @@ use crate::shots::{Tape, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::{Action, Attenuation, TimeFunction};
+use kernels::methods::velocity_stress::Attenuation;
+use kernels::source::{Action, TimeFunction};
 
 const FILE: &str = include_str!("../data/loh1/velocity.txt");
 /// Seven steps are one row of the file.

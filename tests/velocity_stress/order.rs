@@ -8,7 +8,7 @@ use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::shots::{Ricker, relative_difference};
 use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
-use kernels::methods::velocity_stress::Action;
+use kernels::source::Action;
 
 pub const A: f64 = 1.0;
 const S: f64 = 0.6;

@@ -8,7 +8,8 @@ use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
 use kernels::medium::{Stiffness, Symmetry};
 use kernels::methods::velocity_stress::SLABS;
-use kernels::methods::velocity_stress::{Action, Shot, Simulation};
+use kernels::methods::velocity_stress::{Shot, Simulation};
+use kernels::source::Action;
 use kernels::time_loop::Direction;
 
 const STEPS: usize = 500;

@@ -5,7 +5,7 @@ use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
 use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::Action;
+use kernels::source::Action;
 
 /// P speed, S speed, density from above: the contrasts of speed are those of LOH.1.
 const ROCKS: [[f64; 3]; 3] = [[2.0, 1.0, 1.3], [3.0, 1.732, 2.6], [2.0, 1.0, 1.3]];

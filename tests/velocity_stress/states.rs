@@ -7,15 +7,16 @@ use crate::saved_states::{Draw, MemorySource, MemoryStore, from_step};
 use crate::shots::{Tape, medium, part};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
+use kernels::communicator::{Alone, Communicator};
 use kernels::device::cpu::Cpu;
+use kernels::error::StateError;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot, Simulation};
-use kernels::parallel::communicator::{Alone, Communicator};
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
-use kernels::time_loop::state::{Checkpoints, Every, StateError};
+use kernels::time_loop::state::{Checkpoints, Every};
 use std::sync::Arc;
 
 const QUANTITIES: [Quantity; 5] = [

@@ -7,7 +7,8 @@ use crate::layered::{C, spectrum_of};
 use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::boundary::cpml::Layer;
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::{Absorber, Action};
+use kernels::methods::velocity_stress::Absorber;
+use kernels::source::Action;
 use std::f64::consts::{PI, TAU};
 
 const A: f64 = 1.8;

@@ -5,7 +5,7 @@ use crate::order;
 use crate::pekeris::exact;
 use crate::shots::{Ricker, relative_difference};
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::Action;
+use kernels::source::Action;
 
 const B: f64 = 1.0;
 const RHO: f64 = 1.0;

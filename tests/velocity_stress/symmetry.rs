@@ -4,7 +4,8 @@ use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::shots::{largest, magnitude, relative_difference};
 use kernels::grid::Grid;
 use kernels::medium::Stiffness;
-use kernels::methods::velocity_stress::{Action, Quantity};
+use kernels::methods::velocity_stress::Quantity;
+use kernels::source::Action;
 
 fn bell(t: f64) -> f64 {
     (-((t - 2.5) / 0.8).powi(2)).exp()

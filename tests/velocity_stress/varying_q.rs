@@ -6,7 +6,8 @@ use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::{Action, Attenuation};
+use kernels::methods::velocity_stress::Attenuation;
+use kernels::source::Action;
 use std::f64::consts::{PI, TAU};
 
 const SPEEDS: [f64; 2] = [1.9, 1.1];

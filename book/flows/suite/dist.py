@@ -116,7 +116,7 @@ class Tree:
             if chapter.name.startswith("user") and chapter.text():
                 name = os.path.join("share", "sifaka", "book", chapter.name, os.path.basename(chapter.name) + ".ipynb")
                 self.files[name] = (json.dumps(handouts.notebook(chapter), indent=1, ensure_ascii=False).encode(), False)
-        for name in ("CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"):
+        for name in ("CHANGELOG.md", "CITATION.cff", "LICENSE-MIT", "LICENSE-APACHE"):
             self._read(os.path.join(top, name), os.path.join("share", "sifaka", name))
         self.files[os.path.join("bin", "sifaka-scons")] = (install.RUNNER.encode(), True)
         built = {os.path.basename(program): program for program in programs}

@@ -119,11 +119,22 @@ def near_sources(model, path, reach):
 
 
 def main(words):
-    own = {"quiet": "80"}
+    own, lists = {"quiet": "80"}, ("bands", "iterations", "smooth")
+    known = ["quiet", *lists, "data", "series", *NAMES, "out", "curve"]
     while words and "=" in words[0]:
         key, value = words.pop(0).split("=", 1)
+        if key not in known:
+            sys.exit(f"{key}= is no word of this script, which knows {'=, '.join(known)}=; those of the program stand behind its name")
         own[key] = value
-    bands = zip(*([float(x) for x in own[key].split(",")] for key in ("bands", "iterations", "smooth")))
+    missing = [key for key in known if key not in own]
+    if missing:
+        sys.exit(f"missing: {'=, '.join(missing)}=; the head of this script says what they are")
+    numbers = [[float(x) for x in own[key].split(",")] for key in lists]
+    if len(set(map(len, numbers))) > 1:
+        sys.exit(f"bands=, iterations= and smooth= have {', '.join(str(len(values)) for values in numbers)} numbers: give one of each for every band")
+    if len(own["out"].split(",")) != len(NAMES):
+        sys.exit(f"out={own['out']}: give a name for each of {' and '.join(NAMES)}, with a comma between them")
+    bands = zip(*numbers)
     data, wavelet, *start = (rsfdata.read(own[key]) for key in ("data", "series", *NAMES))
     sources = next(word[4:] for word in words if word.startswith("sou="))
     quiet, models, curve = near_sources(start[0], sources, float(own["quiet"])), start, []

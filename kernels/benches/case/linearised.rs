@@ -4,6 +4,7 @@ use crate::case::Words;
 use crate::watched::{Watched, tell};
 use kernels::Error;
 use kernels::boundary::cpml::Layer;
+use kernels::communicator::Communicator;
 use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
@@ -12,11 +13,9 @@ use kernels::medium::{Destination, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{
     Born, CheckpointSchedule, Kind, Parameters, RankPlanes, Wanted,
 };
-use kernels::methods::velocity_stress::{
-    Absorber, Action, Attenuation, Frame, GHOST, Quantity, Shot, Source,
-};
-use kernels::parallel::communicator::Communicator;
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, GHOST, Quantity, Shot};
 use kernels::parallel::options::Transport;
+use kernels::source::{Action, Source};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;

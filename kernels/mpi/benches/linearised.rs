@@ -11,8 +11,8 @@ mod watched;
 
 use case::Words;
 use kernels::Error;
+use kernels::communicator::Communicator;
 use kernels::device::cuda::{Cuda, probe};
-use kernels::parallel::communicator::Communicator;
 use ranks::World;
 use runs::{Place, measure};
 use std::sync::Arc;

@@ -9,11 +9,11 @@ mod case;
 
 use case::{Nothing, Words};
 use kernels::Error;
+use kernels::communicator::Communicator;
 use kernels::device::cuda::{Cuda, probe};
 use kernels::methods::displacement::ParallelOptions;
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::gpu::Transport;
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::rank_halo::Overlap;
 use ranks::World;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 #![cfg(feature = "mpi")]
 
 use kernels::Error;
-use kernels::parallel::communicator::{Channel, Communicator, Span, Topic};
+use kernels::communicator::{Channel, Communicator, Span, Topic};
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
 use mpi::topology::Communicator as _;

@@ -15,5 +15,5 @@ pub mod host {
 
 /// The GPUs that programs run on, by names that do not tell who makes them.
 pub mod gpu {
-    pub use super::cuda::{Absent, Cuda as Gpu, probe};
+    pub use super::cuda::{Cuda as Gpu, probe};
 }

@@ -10,7 +10,6 @@ pub mod attenuation;
 pub mod destination;
 pub mod effective;
 pub mod eigen;
-pub mod inspection;
 pub mod periods;
 pub mod rotate;
 pub mod stiffness;
@@ -20,7 +19,6 @@ pub mod voigt;
 pub mod window;
 
 pub use destination::{Destination, Discard, Filler};
-pub use inspection::{Findings, Inspection};
 pub use rotate::{Lost, Voigt};
 pub use stiffness::{Fault, Stiffness, Symmetry};
 pub use thomsen::{Speeds, Thomsen, Tsvankin, Unreal};

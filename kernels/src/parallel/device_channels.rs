@@ -1,12 +1,12 @@
 //! How the ends of links to other ranks are made: memory of messages on the device or the host, memory that neighbours
 //! export, and what all ranks agree on. [`super::device_halo`] says how they are used.
 
-use super::communicator::Communicator;
 use super::device_halo::DeviceHalo;
 use super::halo::{Linked, Peer};
 use super::ipc::{IpcExport, IpcImport};
 use super::options::{LEAVE_TRANSPORT, Transport};
 use crate::Error;
+use crate::communicator::Communicator;
 use crate::device::accelerator::{Accelerator, Memory};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -12,7 +12,6 @@
 //! moves them on, in its boundary stream. That move is behind all uses of the halo, and it has ended before the
 //! neighbour's message of the next stage, without which nobody writes that part again.
 
-use super::communicator::{Communicator, Span, agree};
 use super::device_channels::{
     Connecting, HaloChannel, Making, Place, Store, Way, address, leaving, message, parts, pieces, places,
     size, tell, told,
@@ -23,6 +22,7 @@ use super::ipc::IpcImport;
 use super::options::Transport;
 use super::ordered_sum::DeviceSums;
 use crate::Error;
+use crate::communicator::{Communicator, Span, agree};
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
 use crate::device::simd::Real;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Records of all ranks to rank 0, in batches that nobody waits for.
 
-use super::communicator::{Communicator, Topic};
 use crate::Error;
+use crate::communicator::{Communicator, Topic};
 use crate::time_loop::{Recorder, Schedule, is_in_order};
 use std::ops::Range;
 

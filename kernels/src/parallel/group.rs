@@ -1,11 +1,11 @@
 //! The subdomains of this process, on processors or on devices: their run, alone or together with other ranks.
 
-use super::communicator::Communicator;
 use super::gather::Gather;
 use super::halo::{End, Linked, Local, Network, Peer};
 use super::options::{ParallelOptions, Transport};
 use super::rank_halo::{MessagePassing, outer_ends};
 use crate::Error;
+use crate::communicator::Communicator;
 use crate::time_loop::state::{self as saved, Checkpoints, State, StateHeader, StateSource};
 use crate::time_loop::{self, Feed, Halo, Hooks, Recorder, Sampler, Schedule, Stepper, merge};
 

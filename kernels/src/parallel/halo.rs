@@ -10,10 +10,10 @@
 //! [`super::device_halo::DeviceNetwork`] for those on devices. [`Local`] runs a network inside one process,
 //! [`super::rank_halo::MessagePassing`] among several.
 
-use super::communicator::{Communicator, Span};
 use super::message_buffers::MessageBuffers;
 use super::options::Transport;
 use crate::Error;
+use crate::communicator::{Communicator, Span};
 use crate::device::simd::Real;
 use crate::time_loop::{Halo, Stepper};
 use std::collections::BTreeMap;

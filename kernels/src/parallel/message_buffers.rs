@@ -1,8 +1,8 @@
 //! Buffers of the messages between a subdomain in the memory of this process and a neighbour on another rank.
 
-use super::communicator::Span;
 use super::halo::{Link, Traffic};
 use super::slabs::Slab;
+use crate::communicator::Span;
 use crate::device::simd::Real;
 use std::ops::Range;
 

@@ -1,7 +1,6 @@
 //! Subdomains that work together: how grids are cut into slabs, what subdomains send each other, and how ranks, devices
 //! and threads run one schedule.
 
-pub mod communicator;
 mod device_channels;
 pub mod device_halo;
 pub mod gather;

@@ -1,8 +1,8 @@
 //! Messages between ranks, beside the exchange inside each of them.
 
-use super::communicator::{Channel, Communicator, Span};
 use super::halo::{End, Linked, Network, Peer};
 use crate::Error;
+use crate::communicator::{Channel, Communicator, Span};
 use crate::time_loop::Halo;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;

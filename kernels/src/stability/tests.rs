@@ -426,7 +426,7 @@ fn largest_eigenvalue(cells: &[[f64; 2]]) -> f64 {
     length
 }
 
-/// The numbers in the head of `stability.rs`: what a jump of density leaves of the limit of single cells.
+/// The numbers in the head of `stability/mod.rs`: what a jump of density leaves of the limit of single cells.
 #[test]
 fn jumps_of_density_lower_the_limit_and_jumps_of_speed_do_not() {
     let left = |low: [f64; 2], high: [f64; 2]| {

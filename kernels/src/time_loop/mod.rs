@@ -13,8 +13,9 @@ pub use async_recorder::async_recorder;
 pub use outputs::{is_in_order, merge};
 
 use crate::Error;
+use crate::error::StateError;
 use outputs::OutputQueue;
-use state::{Checkpoints, State, StateError, StateHeader};
+use state::{Checkpoints, State, StateHeader};
 use std::ops::Range;
 
 /// The two parts of a subdomain in a stage.

@@ -26,7 +26,7 @@ pub struct Table {
 impl Table {
     /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, if any, Qp and Qs (0: no loss), from the
     /// top down. Commas count as spaces; empty lines and those that begin with # are passed over, and the first other line may be a
-    /// heading, which begins with a letter.
+    /// heading, which begins with a letter: where it names the columns, they may have another order.
     ///
     /// # Errors
     /// A file that cannot be read, or a row that is no layer.
@@ -42,9 +42,11 @@ impl Table {
         };
         let lines = text.lines().enumerate().map(|(k, line)| (k + 1, line.trim()));
         let rows = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let mut places = None;
         for (k, (number, line)) in rows.enumerate() {
             if line.starts_with(char::is_alphabetic) {
                 if k == 0 {
+                    places = places_of(line).with_context(|| format!("line {number} is `{line}`"))?;
                     continue;
                 }
                 bail!(
@@ -56,8 +58,12 @@ impl Table {
             let Some(row) = numbers.filter(|row| row.iter().all(|x| x.is_finite())) else {
                 bail!("line {number} is `{line}`; rows are numbers: depth vp vs rho [qp qs]");
             };
+            let ordered = match &places {
+                Some(places) if places.len() == row.len() => places.iter().map(|k| row[*k]).collect(),
+                _ => row,
+            };
             table
-                .add(&row)
+                .add(&ordered)
                 .with_context(|| format!("line {number} is `{line}`"))?;
         }
         if table.rocks.is_empty() {
@@ -124,9 +130,77 @@ impl Table {
     }
 }
 
+/// Names of the columns in headings, in the order of [`Table::open`].
+const COLUMNS: [&[&str]; 6] = [
+    &["depth", "top", "z"],
+    &["vp", "alpha"],
+    &["vs", "beta"],
+    &["rho", "density", "den", "ro"],
+    &["qp", "qkappa", "qalpha"],
+    &["qs", "qmu", "qbeta"],
+];
+
+/// Where a heading has the columns; none of one in which a word is no name of a column, which is a remark.
+///
+/// # Errors
+/// A column twice or missing, and thicknesses.
+fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
+    let words: Vec<String> = heading
+        .split([',', ' ', '\t', ';'])
+        .map(|word| {
+            word.split(['(', '[', '/', '_'])
+                .next()
+                .unwrap_or_default()
+                .to_lowercase()
+        })
+        .filter(|word| !word.is_empty())
+        .collect();
+    if words
+        .iter()
+        .any(|word| ["thickness", "thick"].contains(&word.as_str()))
+    {
+        bail!("rows have the depth of the top of a layer, not its thickness: add the thicknesses above it");
+    }
+    let column = |word: &String| COLUMNS.iter().position(|names| names.contains(&word.as_str()));
+    let found: Vec<Option<usize>> = words.iter().map(column).collect();
+    let Some(columns) = found.iter().copied().collect::<Option<Vec<_>>>() else {
+        // Of a heading that is not read as a whole, what is read must be where it belongs.
+        if let Some(k) = (0..found.len()).find(|k| found[*k].is_some_and(|column| column != *k)) {
+            bail!(
+                "column {} is called {} and would be read as {}: name all columns depth, vp, vs, rho, qp and qs, which may then have any order",
+                k + 1,
+                words[k],
+                COLUMNS.get(k).map_or("nothing", |names| names[0])
+            );
+        }
+        return Ok(None);
+    };
+    let places: Option<Vec<usize>> = (0..columns.len())
+        .map(|k| columns.iter().position(|column| *column == k))
+        .collect();
+    match places {
+        Some(places) if [4, 6].contains(&places.len()) => Ok(Some(places)),
+        _ => bail!("a heading names the columns depth, vp, vs, rho and, if any, qp and qs, in any order"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Columns go where the heading says, and a heading that names none of them is a remark.
+    #[test]
+    fn headings_name_the_columns() {
+        let rock = |text: &str| Table::read(text).unwrap().rocks[0];
+        let usual = rock("0 5000 2900 2700 100 50");
+        for heading in [
+            "Depth(m) Vp(m/s) rho(kg/m3) vs qs qp\n0 5000 2700 2900 50 100",
+            "vs,vp,top,qmu,qkappa,density\n2900,5000,0,50,100,2700",
+            "a crust after Somebody (1999)\n0 5000 2900 2700 100 50",
+        ] {
+            assert_eq!(rock(heading), usual, "{heading}");
+        }
+    }
 
     #[test]
     fn nodes_have_the_rock_of_their_layer() {
@@ -159,6 +233,12 @@ mod tests {
                 "line 2 is `basement`",
             ),
             ("0 5000 4900 2700", "no rock"),
+            ("thickness vp vs rho\n400 5000 2900 2700", "not its thickness"),
+            (
+                "top vp density vs q1 q2\n0 5000 2700 2900 80 40",
+                "column 3 is called density and would be read as vs",
+            ),
+            ("depth vp vs vs\n0 5000 2900 2700", "a heading names the columns"),
             ("10 5000 2900 2700\n0 6000 3000 2800", "from the top down"),
             ("0 5000 2900 2700 100 50\n10 6000 3000 2800", "all rows have Qp"),
         ] {

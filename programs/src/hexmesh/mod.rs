@@ -175,6 +175,13 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
 fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, way: &str) -> Result<()> {
     let mesh = Mesh::<D>::new(raw.parts())?;
     specfem::tell_of_open_faces(job, raw, &mesh)?;
+    let (all, listed) = (mesh.outer().count(), mesh.free().len() + mesh.absorbing().len());
+    if way == "gmsh" && all > listed {
+        job.say(&format!(
+            "{} of {all} outer faces are in no group called top, free, bottom, xmin, xmax, ymin, ymax or absorbing: waves come back from them",
+            all - listed
+        ));
+    }
     if !raw.materials.is_empty() {
         mesh.check_materials(&raw.materials)?;
     }

@@ -6,6 +6,9 @@ use rsf_io::Job;
 
 use super::planes::Medium;
 
+/// The largest parameter of anisotropy that no warning tells: rocks have less.
+const LARGEST: f64 = 2.0;
+
 /// One layer: constant, or linear in depth.
 pub(super) struct Rock {
     /// Density, P and S velocity at `datum`, and how much they grow with a unit of depth.
@@ -43,6 +46,13 @@ impl Rock {
         let mut columns = Vec::with_capacity(lists.len());
         for column in lists {
             columns.push(column?);
+        }
+        for (key, column) in ["epsilon", "delta", "gamma"].iter().zip(&columns[7..10]) {
+            if let Some(v) = column.iter().find(|v| v.abs() > LARGEST) {
+                job.warn(&format!(
+                    "{key}={v}: parameters of anisotropy are fractions, and no rock has one beyond {LARGEST}: is it in percent?"
+                ));
+            }
         }
         let rock = |k: usize| {
             let v: Vec<f64> = columns.iter().map(|column| column[k]).collect();

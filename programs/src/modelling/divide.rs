@@ -115,6 +115,19 @@ struct Way {
 pub struct Divide(Vec<Way>);
 
 impl Divide {
+    /// The file of the data alone, whose records of so many numbers are corrected.
+    pub fn of_corrected(correction: Correction, numbers: usize) -> Self {
+        let made = Made {
+            numbers: 0..numbers,
+            pick: Pick::All,
+            how: How::AsRead,
+            dt: correction.dt(),
+            when: When::Every(1),
+            exact: Some(correction),
+        };
+        Self::new(vec![(made, None)])
+    }
+
     /// Quantities with their files; the first one has none.
     pub fn new(all: Vec<(Made, Option<Output>)>) -> Self {
         let way = |(made, file): (Made, Option<Output>)| Way {

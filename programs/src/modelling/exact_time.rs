@@ -5,12 +5,11 @@ mod held;
 pub use held::{Held, Operator};
 
 use super::checkpoint::MOST_KEPT;
-use super::divide::{Divide, How, Made, Pick, When};
-use super::plan::gigabytes;
 use anyhow::{bail, ensure};
 use fourier::time_dispersion::{Reading, Sampling, TimeDispersion, early, run_on};
 use kernels::stability::Band;
 use rayon::prelude::*;
+use rsf_io::memory::gigabytes;
 use rsf_io::{Job, Param};
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -334,6 +333,11 @@ pub struct Correction {
 }
 
 impl Correction {
+    /// The time step, s.
+    pub fn dt(&self) -> f64 {
+        self.time.dt
+    }
+
     /// Steps from one record that is kept to the next.
     pub fn every(&self) -> usize {
         self.every
@@ -375,19 +379,6 @@ impl Correction {
             );
         }
         Ok(())
-    }
-
-    /// The file of the data alone, whose records of so many numbers are corrected.
-    pub fn of_data(self, numbers: usize) -> Divide {
-        let made = Made {
-            numbers: 0..numbers,
-            pick: Pick::All,
-            how: How::AsRead,
-            dt: self.time.dt,
-            when: When::Every(1),
-            exact: Some(self),
-        };
-        Divide::new(vec![(made, None)])
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is said of quality factors, whatever the method.
 
-use super::plan::counted;
+use super::words::counted;
 use anyhow::bail;
 use kernels::medium::attenuation::Law;
 use rsf_io::Job;

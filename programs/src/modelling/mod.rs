@@ -2,41 +2,33 @@
 
 mod acquisition;
 mod checkpoint;
-#[cfg(feature = "velocity-stress")]
+mod checksum;
 mod components;
 pub mod displacement;
 mod divide;
 mod exact_time;
 mod fibre;
-mod finished;
 mod growth;
-#[cfg(feature = "velocity-stress")]
 mod linearised;
-#[cfg(feature = "velocity-stress")]
 mod losses;
 mod machine;
 pub(crate) mod model;
-#[cfg(feature = "velocity-stress")]
 mod observed;
 mod params;
 mod part;
 mod picks;
 mod plan;
 mod progress;
-#[cfg(feature = "velocity-stress")]
-mod quakes;
 mod record;
 mod resample;
-#[cfg(feature = "velocity-stress")]
-mod series;
-mod shoot;
+mod settings;
 mod shots;
+mod sources;
 #[cfg(feature = "spectral-elements")]
 pub mod spectral_elements;
 mod spreads;
 mod survey;
 mod turn;
-#[cfg(feature = "velocity-stress")]
 pub(crate) mod units;
 #[cfg(feature = "velocity-stress")]
 pub mod velocity_stress;

@@ -11,7 +11,6 @@ pub const EXCHANGE: Param = Param::choice("exchange", &["auto", "peer", "device"
     .doc("how GPUs of different ranks exchange data: peer copies into the other GPU's memory (on one host), device sends messages from GPU to GPU (if MPI supports it), host sends them from host to host; auto: the first of these that works");
 
 /// What other programs call the number of steps.
-#[cfg(feature = "velocity-stress")]
 pub const STEPS_ELSEWHERE: [&str; 4] = ["nstep", "nsteps", "steps", "ntime"];
 /// And the peak frequency of a wavelet.
 pub const PEAK_ELSEWHERE: [&str; 6] = ["frequency", "frq", "f0", "fm", "fpeak", "peak"];
@@ -83,7 +82,6 @@ pub const GROUPS: Param = Param::int("groups")
     .doc("with several shots: number of shots that each process computes at the same time, each on ngpu= GPUs or on its share of the threads; in sfvsfd2d-gpu and sfvsfd3d-gpu shots of a small grid share a GPU, by default as many as fill it; linearised shots of a small grid run on one thread of the CPU each, by default as many as there are threads; results do not depend on it");
 
 /// Files of earthquakes and stations that programs in a plane do not take, and what they take.
-#[cfg(feature = "velocity-stress")]
 pub const FLAT: [Param; 4] = [
     Param::elsewhere("cmt").doc(FLAT_TENSOR),
     Param::elsewhere("quakeml").doc(FLAT_TENSOR),
@@ -95,12 +93,10 @@ with fx= and fz= gives the force",
         "files of stations have three dimensions, and sfvsfd3d-gpu and sfsem3d-gpu take them. In 2-D rec= names the points (x, z)",
     ),
 ];
-#[cfg(feature = "velocity-stress")]
 const FLAT_TENSOR: &str = "a moment tensor needs three dimensions, and sfvsfd3d-gpu and sfsem3d-gpu take such files. In 2-D sou= names the \
 points (x, z), and src=moment with mxx=, mzz= and mxz= (or mech=) gives the components in the plane";
 
 /// The same of programs in three dimensions that take points only.
-#[cfg(feature = "velocity-stress")]
 pub const POINTS: [Param; 4] = [
     Param::elsewhere("cmt").doc(POINTS_TENSOR),
     Param::elsewhere("quakeml").doc(POINTS_TENSOR),
@@ -111,7 +107,6 @@ pub const POINTS: [Param; 4] = [
         "sfvsfd3d-gpu and sfsem3d-gpu take files of stations. Here rec= names the points of receivers, which record z x y: data along Z N E, as stations= gives them, are refused with the commands that turn them",
     ),
 ];
-#[cfg(feature = "velocity-stress")]
 const POINTS_TENSOR: &str = "sfvsfd3d-gpu and sfsem3d-gpu take such files. Here sou= names the points of sources, and src=moment with mxx=, \
 myy=, mzz=, mxy=, mxz= and myz= (or mech=) gives the moment tensor";
 const STATIONS: Param = Param::elsewhere("stations")
@@ -139,7 +134,6 @@ const WAVELETS_ONLY: &str = "sfvsfd3d-gpu and sfsem3d-gpu take files of earthqua
 has the wavelets of their forces (or, with ssou=y, stresses)";
 
 /// Words of programs on meshes that programs on grids do not take, and what they take.
-#[cfg(feature = "velocity-stress")]
 pub const OF_MESHES: [Param; 4] = [
     Param::elsewhere("sponge")
         .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge damps waves in a frame of nb= cells"),
@@ -152,7 +146,6 @@ pub const OF_MESHES: [Param; 4] = [
 ];
 
 /// Words of programs on grids that programs on meshes do not take.
-#[cfg(feature = "spectral-elements")]
 pub const OF_GRIDS: [Param; 6] = [
     Param::elsewhere("nb").doc(LAYERS_OF_MESHES),
     Param::elsewhere("absorb").doc(LAYERS_OF_MESHES),
@@ -165,6 +158,5 @@ pub const OF_GRIDS: [Param; 6] = [
         "sides of a mesh that do not absorb are free already; absorb= of sfhexmesh says which sides absorb, by default all but the top",
     ),
 ];
-#[cfg(feature = "spectral-elements")]
 const LAYERS_OF_MESHES: &str = "sfvsfd2d-gpu and sfvsfd3d-gpu take it. Here sides that the mesh calls absorbing (absorb= of sfhexmesh) absorb, and \
 sponge= or cpml= give them a layer with a thickness in m";

@@ -1,6 +1,6 @@
 //! The shots of a survey that a run models: `shots=`.
 
-use super::plan::counted;
+use super::words::counted;
 use anyhow::{Context, bail, ensure};
 use rsf_io::{Axis, Job};
 

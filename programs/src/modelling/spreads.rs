@@ -1,10 +1,10 @@
 //! Where the sources and receivers of all shots of a survey are.
 
 use super::acquisition;
-use super::checkpoint::Checksum;
-use super::finished::tell_settings;
+use super::checksum::Checksum;
 use super::picks::Picks;
 use super::record::Outputs;
+use super::settings;
 use anyhow::{Context, bail};
 use kernels::grid::points::Point;
 use rsf_io::{Axis, Input, Job};
@@ -140,7 +140,7 @@ Madagascar (shots=2 takes the second)"
     pub fn head(&self, job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
         if self.count() > 1 || self.picks.listed().is_some() {
             outputs.count_shots(&self.axis);
-            tell_settings(job, outputs)?;
+            settings::tell(job, outputs)?;
         }
         if let Some(list) = self.picks.listed() {
             outputs.tell("shots", list);

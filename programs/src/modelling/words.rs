@@ -94,6 +94,11 @@ pub fn tell_all_zero(job: &Job) {
     ));
 }
 
+/// `1 source`, `2 sources`
+pub fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

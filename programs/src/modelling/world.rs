@@ -2,9 +2,8 @@
 
 use super::words::explained;
 use anyhow::anyhow;
-use kernels::medium::Findings;
-use kernels::parallel::communicator::{Alone, Communicator};
-use kernels::stability::BadCell;
+use kernels::communicator::{Alone, Communicator};
+use kernels::stability::{BadCell, Findings};
 use rsf_io::{Job, launched};
 
 /// An error that all ranks know of; this one tells it.

@@ -124,6 +124,10 @@ pub(super) enum CellError {
         value: f64,
         need: &'static str,
     },
+    #[error(
+        "vs = {vs} is not below vp = {vp}, as it is in every rock: are they exchanged, or in different units?"
+    )]
+    Exchanged { vp: f64, vs: f64 },
     #[error(transparent)]
     Unreal(#[from] Unreal),
     #[error(transparent)]
@@ -136,7 +140,7 @@ impl CellError {
     /// What to do, as the end of a sentence.
     pub(super) fn advice(&self) -> &'static str {
         match self {
-            Self::NotFinite { .. } | Self::Sign { .. } | Self::Unreal(_) => "",
+            Self::NotFinite { .. } | Self::Sign { .. } | Self::Exchanged { .. } | Self::Unreal(_) => "",
             Self::Lost(lost) if lost.planes == 6 => {
                 ". Six planes hold a medium only if x-z is a symmetry plane: leave out alpha=, model in 3-D, or write what \
                  the planes hold (another medium) with drop=y"
@@ -189,6 +193,9 @@ impl Recipe {
     /// Why there is no such medium.
     pub(super) fn cell(&self, v: &Values) -> Result<(Cell, Option<Lost>), CellError> {
         check(v)?;
+        if self.law != Law::Isotropic && v[VS] >= v[VP] {
+            return Err(CellError::Exchanged { vp: v[VP], vs: v[VS] });
+        }
         let s = self.law.build(v)?;
         let mut loss = None;
         let mut c = s.voigt();

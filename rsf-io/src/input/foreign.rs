@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{FileId, file_id};
+use crate::file_id::{FileId, file_id};
 use crate::header::TERMINATOR;
 use crate::pipe;
 

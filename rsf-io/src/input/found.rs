@@ -6,10 +6,10 @@ use std::io::{self, BufReader};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::{file_id, open_file};
+use super::open_file;
 use crate::banner;
 use crate::data::Form;
-use crate::files::owner;
+use crate::file_id::{file_id, owner};
 use crate::{Error, Header, Result};
 
 /// The file of `in=`.

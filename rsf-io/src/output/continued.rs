@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::Output;
 use crate::data::Format;
+use crate::file_id::file_id;
 use crate::files::is_regular;
-use crate::input::file_id;
 use crate::pipe::{is_null, name_of};
 use crate::place::Layout;
 use crate::{Error, Result};

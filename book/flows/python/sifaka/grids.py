@@ -193,7 +193,8 @@ def _esri(path: Path, units: Optional[str]) -> xarray.DataArray:
     if len(words) != shape[0] * shape[1]:
         raise ValueError(f"{os.fspath(path)} has {len(words)} values, and its header says {shape[0]} rows of {shape[1]}")
     values = np.array(words, dtype=float).reshape(shape)[::-1]
-    values[values == head.get("nodata_value", np.nan)] = np.nan
+    # -9999 is what the format means where the line is missing.
+    values[values == head.get("nodata_value", -9999.0)] = np.nan
     axes: List[np.ndarray] = []
     for low, number, size in (("x", shape[1], head.get("dx", head.get("cellsize"))), ("y", shape[0], head.get("dy", head.get("cellsize")))):
         first = head.get(f"{low}llcenter", head.get(f"{low}llcorner", 0) + size / 2)

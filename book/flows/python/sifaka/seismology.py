@@ -342,7 +342,7 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
     Components are the last letters of the channels, N, E and Z as recorded, Z upwards. Programs with points of receivers model z (downwards),
     x and y, and refuse others: orient=seismology.EAST_NORTH makes these of Z, E and N, and orient=seismology.GRID of Z, 1 and 2 that
     to_stream has written. Time 0 is `origin_time`, a time or an event of ObsPy, as in the data of runs with such an event; without it time 0 is
-    the first sample.
+    the first sample, or the beginning of 1970 for traces of its first day, which to_stream makes of data without an origin time.
     """
     if not len(stream):
         raise ValueError("the stream has no traces: look at what was read or selected")
@@ -362,7 +362,9 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
         raise ValueError(f"{names[station]} has no component {letters[letter]}, or samples of it are missing: select() of ObsPy leaves out what is not whole")
     if isinstance(origin_time, obspy.core.event.Event):
         origin_time = origin_of(origin_time).time
-    zero = start if origin_time is None else obspy.UTCDateTime(origin_time)
+    if origin_time is None:
+        origin_time = 0 if abs(start.timestamp) < 86400 else start
+    zero = obspy.UTCDateTime(origin_time)
     coords = {"t": ("t", (start - zero) + step * np.arange(count), {"units": "s"}), "component": letters, "station": ("r", names)}
     data = xarray.DataArray(values, coords, ("r", "component", "t"), attrs={"origin_time": str(zero)}).transpose("t", "component", "r")
     return data if orient is None else on_grid(data, orient)

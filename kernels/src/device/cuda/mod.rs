@@ -22,7 +22,7 @@ mod probe;
 pub use cache::{Cache, Key};
 pub use launch::{Graph, Kernel};
 pub use memory::{DeviceMemory, Event, PinnedMemory};
-pub use probe::{Absent, OLDEST_ARCHITECTURE, probe};
+pub use probe::{OLDEST_ARCHITECTURE, probe};
 
 use super::accelerator::{Accelerator, Boxes, Dims, Memory, Pinned, Properties, Source, Stream};
 use crate::Error;

@@ -2,12 +2,13 @@
 
 use super::SLABS;
 use super::born::{Born, CheckpointSchedule, Parameters, Wanted};
-use super::{Action, Attenuation, Frame, Shot, Simulation, Source, gpu};
+use super::{Attenuation, Frame, Shot, Simulation, gpu};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::device::cpu::Cpu;
 use crate::grid::{Grid, Padded};
 use crate::medium::{Filler, Medium, Symmetry};
+use crate::source::{Action, Source};
 use crate::timing::{Nothing, cut, noise, rock, speed};
 use std::sync::Arc;
 

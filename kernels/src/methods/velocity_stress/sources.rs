@@ -7,89 +7,29 @@ use super::layout::{fields, tensor, velocity};
 use super::points::{Placer, Weights};
 use crate::Error;
 use crate::device::simd::Real;
-use crate::grid::points::Point;
+use crate::source::{Action, Source};
 use std::ops::Range;
 
-/// What a source does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Action {
-    /// Moment tensor xx, yy, zz, xy, xz, yz in N m (2-D: N m per metre, components with y are not used).
-    Moment([f64; 6]),
-    /// Force along x, y, z in N (2-D: N per metre; y is not used).
-    Force([f64; 3]),
-}
-
-impl Action {
-    /// The moment tensor of a slip on a fault (Aki & Richards 2002, box 4.4, their x north, y east, z down): angles in
-    /// degrees, `m0` in N m. `azimuth` is that of the grid's x axis, clockwise from north; its y axis is 90 degrees
-    /// further.
-    pub fn double_couple(strike: f64, dip: f64, rake: f64, m0: f64, azimuth: f64) -> Self {
-        let (phi, delta, lambda) = (
-            (strike - azimuth).to_radians(),
-            dip.to_radians(),
-            rake.to_radians(),
-        );
-        let (along, up) = (delta.sin() * lambda.cos(), (2.0 * delta).sin() * lambda.sin());
-        let (flat, steep) = (delta.cos() * lambda.cos(), (2.0 * delta).cos() * lambda.sin());
-        let (s, c) = phi.sin_cos();
-        Self::Moment(
-            [
-                -(along * (2.0 * phi).sin() + up * s * s),
-                along * (2.0 * phi).sin() - up * c * c,
-                up,
-                along * (2.0 * phi).cos() + 0.5 * up * (2.0 * phi).sin(),
-                -(flat * c + steep * s),
-                -(flat * s - steep * c),
-            ]
-            .map(|m| m0 * m),
-        )
-    }
-
-    /// An explosion of this moment in N m.
-    pub fn explosion(m0: f64) -> Self {
-        Self::Moment([m0, m0, m0, 0.0, 0.0, 0.0])
-    }
-
-    /// When, in steps, sample `it` of the series acts: moments between two levels of velocity, forces of stress.
-    pub fn time(&self, it: usize) -> f64 {
-        match self {
-            Self::Moment(_) => it as f64 + 0.5,
-            Self::Force(_) => it as f64,
-        }
-    }
-
-    /// The stage of a step in which it acts.
-    fn stage(&self) -> usize {
-        match self {
-            Self::Moment(_) => 1,
-            Self::Force(_) => 0,
-        }
-    }
-
-    /// Fields and strengths.
-    fn parts(&self, ndim: usize) -> Vec<(usize, f64)> {
-        match self {
-            Self::Moment(m) => {
-                let fields = tensor(ndim).into_iter().zip(m);
-                fields.filter_map(|(field, &m)| Some((field?, -m))).collect()
-            }
-            Self::Force([x, y, z]) => match ndim {
-                3 => vec![(0, *z), (1, *x), (2, *y)],
-                _ => vec![(velocity(2, 0), *z), (velocity(2, 2), *x)],
-            },
-        }
+/// The stage of a step in which it acts.
+fn stage(action: &Action) -> usize {
+    match action {
+        Action::Moment(_) => 1,
+        Action::Force(_) => 0,
     }
 }
 
-/// A point source.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    /// Where.
-    pub point: Point,
-    /// What, at strength one of its series.
-    pub action: Action,
-    /// Number of its series among those of the shot.
-    pub series: usize,
+/// Fields and strengths.
+fn parts(action: &Action, ndim: usize) -> Vec<(usize, f64)> {
+    match action {
+        Action::Moment(m) => {
+            let fields = tensor(ndim).into_iter().zip(m);
+            fields.filter_map(|(field, &m)| Some((field?, -m))).collect()
+        }
+        Action::Force([x, y, z]) => match ndim {
+            3 => vec![(0, *z), (1, *x), (2, *y)],
+            _ => vec![(velocity(2, 0), *z), (velocity(2, 2), *x)],
+        },
+    }
 }
 
 /// One cell that a source acts on.
@@ -127,7 +67,10 @@ impl<T: Real> SourceNodes<T> {
         let volume: f64 = p.d()[..ndim].iter().map(|&d| f64::from(d)).product();
         for (number, source) in sources.iter().enumerate() {
             placer.check(source.point, "source", number + 1)?;
-            for (field, strength) in source.action.parts(ndim).into_iter().filter(|part| part.1 != 0.0) {
+            for (field, strength) in parts(&source.action, ndim)
+                .into_iter()
+                .filter(|part| part.1 != 0.0)
+            {
                 let weights = [0, 1, 2].map(|a| placer.spread(source.point, a, field));
                 for_each(&weights, ndim, |plane, row, z, weight| {
                     if !held.contains(&plane) {
@@ -137,7 +80,7 @@ impl<T: Real> SourceNodes<T> {
                         Action::Moment(_) => dt,
                         Action::Force(_) => buoyancy(field, plane, row, z),
                     };
-                    planes[source.action.stage()][plane].push(Spot {
+                    planes[stage(&source.action)][plane].push(Spot {
                         field: u8::try_from(field).unwrap_or(fields(3) as u8),
                         row: row as u32,
                         z: z as u32,

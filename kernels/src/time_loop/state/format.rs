@@ -1,6 +1,7 @@
 //! The bytes of a state: header, places of the arrays, checksums.
 
-use super::{StateArray, StateError};
+use super::StateArray;
+use crate::error::StateError;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The first line, without its version.

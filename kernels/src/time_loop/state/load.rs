@@ -1,9 +1,10 @@
 //! Reading a state into subdomains.
 
 use super::format::{LEAD, Places, TRAILER, block_sum, checked_sum, text_bytes};
-use super::{State, StateArray, StateError, StateHeader, StateSource};
+use super::{State, StateArray, StateHeader, StateSource};
 use crate::Error;
-use crate::parallel::communicator::{Communicator, agree};
+use crate::communicator::{Communicator, agree};
+use crate::error::StateError;
 use std::ops::Range;
 
 /// Bytes that are read at a time, at least a block.

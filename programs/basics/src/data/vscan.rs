@@ -16,7 +16,7 @@ pub static SPEC: Program = Program {
     usage: "< gathers.rsf v0= dv= nv= semblance=y half=n weight=n > scan.rsf",
     comments: "For each velocity v of the new axis 2, traces are corrected as by sfnmo, sample t from sqrt(t^2 + x^2/v^2), and averaged, divided by n1; with weight=y each is \
 multiplied by |x/v| before. semblance=y gives the energy of the sum divided by the sum of energies and by the number of traces, both over 2 nb+1 samples: with \
-weight=n 1 where all traces are equal; with weight=y, as in Madagascar by itself, no more than about 0.75, and its maximum may lie beside the velocity. avosemblance=y takes the best straight line of amplitude over offset instead of the mean (Fomel, 2009, AB semblance); diffsemblance=y sums the squared differences of \
+weight=n 1 where all traces are equal; with weight=y, as in Madagascar by itself, mostly below 1, and its maximum may lie beside the velocity. avosemblance=y takes the best straight line of amplitude over offset instead of the mean (Fomel, 2009, AB semblance); diffsemblance=y sums the squared differences of \
 neighbours. squared=y scans squares of velocity (or slowness). v1= is a velocity that the gathers were corrected with before. With ns= above 1, axis 3 holds \
 heterogeneities s from 1 to smax of the shifted hyperbola t (1-1/s) + sqrt(t^2 + s x^2/v^2)/s.\n\n\
 v0=, dv= and nv= may also stand in the header.\n\n\

@@ -1,9 +1,8 @@
 //! By what a run is known again: program, grid, parameters, acquisition, model.
 
-use crate::modelling::shoot::Method;
 use kernels::time_loop::state::StateHeader;
 use rsf_io::Job;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Parameters that change no number of what is written. `nt` may be larger when the run goes on.
 pub const FREE: [&str; 15] = [
@@ -46,33 +45,6 @@ const FREE_OF_SUMS: [&str; 15] = [
 /// Differences that are told at most.
 const TOLD: usize = 3;
 
-/// A checksum of numbers.
-pub struct Checksum(Xxh3);
-
-impl Checksum {
-    /// Of no numbers.
-    pub fn new() -> Self {
-        Self(Xxh3::new())
-    }
-
-    /// With these numbers, too.
-    pub fn with<T: bytemuck::NoUninit>(mut self, numbers: &[T]) -> Self {
-        self.0.update(bytemuck::cast_slice(numbers));
-        self
-    }
-
-    /// With this text, too.
-    pub fn with_text(mut self, text: &str) -> Self {
-        self.0.update(text.as_bytes());
-        self
-    }
-
-    /// The sum.
-    pub fn end(self) -> u64 {
-        self.0.digest()
-    }
-}
-
 /// What decides about the numbers of a run.
 pub struct Identity {
     program: &'static str,
@@ -98,39 +70,37 @@ fn listed(free: &[&str]) -> String {
 }
 
 impl Identity {
-    /// Of a shot whose model is not read yet.
-    pub fn of<M: Method>(job: &Job, shot: &M) -> anyhow::Result<Self> {
+    /// Of a run whose model is not read yet: its grid in words, checksums of its small inputs by the words for them, and of what the
+    /// sources do in each step.
+    pub fn of(
+        job: &Job,
+        grid: String,
+        contents: Vec<(&'static str, u64)>,
+        sources_by_step: Vec<u64>,
+    ) -> anyhow::Result<Self> {
         let mut sources = vec![0];
-        for step in shot.sources_by_step() {
+        for step in sources_by_step {
             let before = sources[sources.len() - 1];
             sources.push(xxh3_64(bytemuck::bytes_of(&[before, step])));
         }
         Ok(Self {
             program: job.declared_name(),
-            grid: shot.layout(),
+            grid,
             settings: job.settings(&FREE)?,
-            contents: shot.contents(),
+            contents,
             sources,
             model: 0,
             free: listed(&FREE),
         })
     }
 
-    /// Of sums over the shots of a survey, which has these contents, too; what a state counts are shots.
-    pub fn of_sums<M: Method>(
-        job: &Job,
-        shot: &M,
-        contents: Vec<(&'static str, u64)>,
-    ) -> anyhow::Result<Self> {
-        let histories = Checksum::new().with(&shot.sources_by_step()).end();
-        let mut all = shot.contents();
-        all.push(("the time functions of the sources", histories));
-        all.extend(contents);
+    /// Of sums over the shots of a survey with this grid and these contents; what a state counts are shots.
+    pub fn of_sums(job: &Job, grid: String, contents: Vec<(&'static str, u64)>) -> anyhow::Result<Self> {
         Ok(Self {
             program: job.declared_name(),
-            grid: shot.layout(),
+            grid,
             settings: job.settings(&FREE_OF_SUMS)?,
-            contents: all,
+            contents,
             sources: Vec::new(),
             model: 0,
             free: listed(&FREE_OF_SUMS),

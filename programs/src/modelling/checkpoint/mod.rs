@@ -5,7 +5,7 @@ mod resume;
 mod store;
 mod sums;
 
-pub use identity::{Checksum, FREE, Identity};
+pub use identity::{FREE, Identity};
 pub use resume::Resumed;
 pub use store::{Growing, MOST_KEPT, MOST_PLACES, Marks, Store};
 pub use sums::Sums;

@@ -1,13 +1,45 @@
 //! What a user may have meant otherwise: told before the run, which goes on.
 
 use super::Run;
-use crate::modelling::plan::counted;
+use crate::idle;
+use crate::modelling::words::counted;
+use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
 use kernels::methods::displacement::Shot;
 use rsf_io::Job;
 
+/// Rows of a frame from which on a free surface is one.
+const LEAST: usize = 5;
+
 /// Steps from which growth of the published one-way condition can be seen.
 const LONG: usize = 2000;
+
+/// Warns of words that have no effect without others.
+///
+/// # Errors
+/// A program without these words.
+pub fn idle(job: &Job) -> anyhow::Result<()> {
+    if !job.flag("free")? {
+        idle::tell(job, &["surface"], "without free=y");
+    }
+    if !job.flag("dabc")? {
+        idle::tell(job, &["oneway"], "without dabc=y");
+    }
+    if !job.flag("snap")? {
+        let window = ["jsnap", "nqz", "nqx", "oqz", "oqx", "dqz", "dqx"];
+        idle::tell(job, &window, "without snap=y");
+    }
+    Ok(())
+}
+
+/// Warns of a free surface in the smallest frame, whose rows above the model have no stress anyway and take no part in it.
+pub fn narrow(job: &Job, shot: &Shot, nb: usize) {
+    if shot.surface != Surface::None && nb < LEAST {
+        job.warn(&format!(
+            "free=y has {nb} rows above the surface, and what is recorded there is wrong by tens of percent: give nb={LEAST} or more, or nb=48 dabc=y"
+        ));
+    }
+}
 
 /// Warns of a wavelet without a single number that is not zero.
 pub fn silent(job: &Job, shot: &Shot) {

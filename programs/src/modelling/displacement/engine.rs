@@ -5,15 +5,15 @@ use super::memory::MemoryCheck;
 use super::plan;
 use crate::modelling::model::Volumes;
 use crate::modelling::plan::Report;
-use crate::modelling::shoot::{self, Resources};
+use crate::modelling::survey::shot::{self, Resources};
 use crate::modelling::world::World;
 use anyhow::bail;
+use kernels::communicator::Communicator;
 use kernels::device::gpu::Gpu;
-use kernels::medium::{Discard, Filler, Findings, Medium, Symmetry, needed};
+use kernels::medium::{Discard, Filler, Medium, Symmetry, needed};
 use kernels::methods::displacement::{Simulation, gpu};
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::ParallelOptions;
-use kernels::stability::BadCell;
+use kernels::stability::{BadCell, Findings};
 use kernels::time_loop::Recorder;
 use kernels::time_loop::state::{Checkpoints, StateSource};
 use rsf_io::Job;
@@ -84,7 +84,7 @@ impl Engine {
     }
 }
 
-impl shoot::Engine for Engine {
+impl shot::Engine for Engine {
     fn steps(&self) -> usize {
         match self {
             Self::Cpu(engine) => engine.steps(),

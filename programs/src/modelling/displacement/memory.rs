@@ -4,7 +4,7 @@ use super::{Run, plan};
 use crate::modelling::machine::{free, outer};
 use crate::modelling::model;
 use crate::modelling::plan::{check_host, smaller_grid};
-use crate::modelling::shoot::Resources;
+use crate::modelling::survey::shot::Resources;
 use anyhow::anyhow;
 use kernels::device::gpu::Gpu;
 use kernels::grid::{Grid, Padded};

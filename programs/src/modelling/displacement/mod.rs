@@ -9,15 +9,16 @@ mod sources;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
-use super::checkpoint::Checksum;
+use super::checksum::Checksum;
+use super::divide::Divide;
 use super::exact_time::{Correction, Timing};
-use super::finished::Quantity;
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Films, Outputs, Records, thinned};
-use super::shoot::{Method, Resources};
 use super::spreads::Spreads;
+use super::survey::finished::Quantity;
+use super::survey::shot::{Method, Resources};
 use super::survey::{self, Survey};
 use super::world::World;
 use super::{acquisition, transport};
@@ -59,12 +60,12 @@ struct Run {
 
 /// Runs `sfewefd2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    survey::shoot::<Run>(job, 2, world)
+    survey::main::<Run>(job, 2, world)
 }
 
 /// Runs `sfewefd3d-gpu`.
 pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    survey::shoot::<Run>(job, 3, world)
+    survey::main::<Run>(job, 3, world)
 }
 
 impl Method for Run {
@@ -156,7 +157,7 @@ impl Method for Run {
         let mut outputs = Outputs::open(job, &self.axes(), world)?;
         outputs.tell_quantity(self.quantity());
         if let Some(correction) = self.correction() {
-            outputs.divide(correction.of_data(Survey::records(self)[0]));
+            outputs.divide(Divide::of_corrected(correction, Survey::records(self)[0]));
         }
         outputs.tell_clock(&self.timing);
         self.spreads.head(job, &mut outputs)?;
@@ -325,6 +326,8 @@ fn prepare(
         acquisition::inside(&padded, receivers, &names[1])
     })?;
     sources::bell(&padded, shot.nbell)?;
+    advice::idle(job)?;
+    advice::narrow(job, &shot, padded.nb);
     advice::silent(job, &shot);
     timing.warn_of_aliases(job, jdata);
     let correction = timing.correction((1.0, Reading::OfOneTime), jdata);

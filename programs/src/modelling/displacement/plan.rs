@@ -5,15 +5,15 @@ use super::{Run, advice};
 use crate::modelling::machine::{Machine, free};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
-    Asked, Report, band_words, counted, grid_lines, judge, named, print_memory, print_time, ranks,
-    speed_words,
+    Asked, Report, band_words, grid_lines, judge, named, print_memory, print_time, ranks, speed_words,
 };
-use crate::modelling::shoot::Resources;
+use crate::modelling::survey::shot::Resources;
+use crate::modelling::words::counted;
 use anyhow::bail;
-use kernels::medium::{Coefficients, Findings, Symmetry};
+use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::displacement::GHOST;
 use kernels::methods::displacement::{self, SourceKind};
-use kernels::stability::BadCell;
+use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
 /// Points per shortest wavelength below which a warning is due.

@@ -2,13 +2,15 @@
 
 use super::Clock;
 use super::records::Records;
-use crate::modelling::checkpoint::{Checksum, Identity, Resumed, Store, Sums, Wishes};
-use crate::modelling::plan::{counted, gigabytes};
+use crate::modelling::checkpoint::{Identity, Resumed, Store, Sums, Wishes};
+use crate::modelling::checksum::Checksum;
+use crate::modelling::plan::gigabytes;
 use crate::modelling::shots::sum::TreeSum;
 use crate::modelling::survey::Survey;
+use crate::modelling::words::counted;
 use crate::modelling::world::World;
 use anyhow::{Context, ensure};
-use kernels::parallel::communicator::Alone;
+use kernels::communicator::Alone;
 use kernels::time_loop::state::{Every, load, owned_bytes, save};
 use rsf_io::{Job, Output};
 use std::ops::Range;
@@ -112,7 +114,13 @@ impl Kept {
         if wishes.any() {
             let mut all = vec![("sou= and rec= of all shots", run.spreads().checksum())];
             all.extend(contents);
-            let known = world.agree(Identity::of_sums(job, run, all))?;
+            let histories = Checksum::new().with(&run.sources_by_step()).end();
+            let shared = [
+                run.contents(),
+                vec![("the time functions of the sources", histories)],
+            ];
+            let contents = [shared.concat(), all].concat();
+            let known = world.agree(Identity::of_sums(job, run.layout(), contents))?;
             if let Some(file) = &wishes.resume {
                 // A state behind the last shot is one, too: the outputs may be missing.
                 resumed = Some(Resumed::open(job, file, &known, (shots + 1, world))?);

@@ -7,7 +7,7 @@ pub mod records;
 pub mod survey;
 
 use super::world::{World, share_stdin};
-use crate::modelling::plan::counted;
+use crate::modelling::words::counted;
 use rsf_io::Job;
 use std::time::Instant;
 

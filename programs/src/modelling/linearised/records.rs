@@ -1,6 +1,6 @@
 //! The data that linearised shots are compared with or made of.
 
-use crate::modelling::checkpoint::Checksum;
+use crate::modelling::checksum::Checksum;
 use crate::modelling::observed::of_shot;
 use crate::modelling::picks::Picks;
 use rsf_io::{Input, Job};

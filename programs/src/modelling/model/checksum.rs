@@ -1,7 +1,7 @@
 //! The checksum of a model that is read for it alone.
 
 use super::{Planes, Source, Volumes};
-use crate::modelling::checkpoint::Checksum;
+use crate::modelling::checksum::Checksum;
 
 /// Numbers that are read together.
 const BLOCK: usize = 1 << 20;

@@ -5,10 +5,11 @@ pub mod ranks;
 use super::exact_time::Timing;
 use super::model::{cell_words, words};
 use super::world::World;
+use crate::modelling::words::counted;
 use anyhow::bail;
 use kernels::grid::Padded;
-use kernels::medium::{Findings, Symmetry};
-use kernels::stability::{BadCell, Band, Extremes, points_per_wavelength};
+use kernels::medium::Symmetry;
+use kernels::stability::{BadCell, Band, Extremes, Findings, points_per_wavelength};
 use rsf_io::Job;
 pub use rsf_io::memory::{free as free_memory, gigabytes};
 
@@ -195,11 +196,6 @@ pub fn speed_words(e: &Extremes) -> String {
         count => format!(", {count} fluid cells"),
     };
     format!("wave speeds {:.4} to {:.4}{fluids}", e.slowest, e.fastest)
-}
-
-/// `1 source`, `2 sources`
-pub fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Refuses a run that the memory of a host does not hold, all ranks there together; with `plan=y` that is a warning, and so is

@@ -3,7 +3,7 @@
 use super::{Outcome, ShotResult};
 use crate::modelling::world::{World, of_another};
 use anyhow::{bail, ensure};
-use kernels::parallel::communicator::{PIECE, Topic};
+use kernels::communicator::{PIECE, Topic};
 use rsf_io::Signal;
 
 /// Sends what became of a shot to rank 0: a message that says what comes, and its values in further ones.

@@ -5,11 +5,11 @@ use super::changing::Changing;
 use super::maps::Peaks;
 use crate::modelling::checkpoint::Growing;
 use crate::modelling::fibre::Fibre;
-use crate::modelling::shoot::{self, Resources};
+use crate::modelling::survey::shot::{self, Resources};
+use kernels::communicator::Communicator;
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
 use kernels::methods::spectral_elements::{self, gpu};
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::group::Group;
 use kernels::parallel::options::ParallelOptions;
 use kernels::time_loop::Recorder;
@@ -76,7 +76,7 @@ pub fn again<const D: usize>(
     Ok(true)
 }
 
-impl<const D: usize> shoot::Engine for Engine<D> {
+impl<const D: usize> shot::Engine for Engine<D> {
     fn steps(&self) -> usize {
         match &self.machine {
             Machine::Cpu(engines) => engines.steps(),

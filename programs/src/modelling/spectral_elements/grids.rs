@@ -1,7 +1,7 @@
 //! A model on regular grids beside the mesh: vp=, vs=, den=, qp=, qs= and ccc= as planes.
 
 use super::advice;
-use crate::modelling::checkpoint::Checksum;
+use crate::modelling::checksum::Checksum;
 use crate::modelling::losses::refuse_low_quality;
 use crate::modelling::units;
 use anyhow::bail;

@@ -1,7 +1,8 @@
 //! Regular grids of places that a run writes: snapshots of a window of the mesh or of its ground, and maps of the largest
 //! values on the ground.
 
-use crate::modelling::checkpoint::{Checksum, MOST_PLACES};
+use crate::modelling::checkpoint::MOST_PLACES;
+use crate::modelling::checksum::Checksum;
 use crate::modelling::exact_time::{CLOCK, Timing};
 use crate::modelling::record::steps_between;
 use anyhow::bail;

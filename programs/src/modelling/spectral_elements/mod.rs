@@ -23,18 +23,18 @@ mod tomography;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
-use super::checkpoint::Checksum;
+use super::checksum::Checksum;
 use super::exact_time::{ExactTime, Timing};
 use super::fibre::Fibre;
-use super::finished;
 use super::machine::Pieces;
 use super::model::{Fingerprint, Opened};
 use super::record::{self, Outputs, thinned};
-use super::shoot::{Method, Resources};
+use super::sources::{self, Histories};
 use super::spreads::Spreads;
+use super::survey::finished;
+use super::survey::shot::{Method, Resources};
 use super::survey::{self, Survey};
 use super::transport;
-use super::velocity_stress::sources::{self, Histories};
 use super::world::World;
 use crate::meshing::{LOSSLESS, RawMesh, specfem, stored};
 use anyhow::bail;
@@ -45,8 +45,8 @@ use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
 use kernels::mesh::{Basis, Mesh};
 use kernels::methods::spectral_elements::{Lumping, Pml, Setup, Shot, Source, Sponge, Strength};
-use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
+use kernels::source::Action;
 use maps::Peaks;
 use medium::Rocks;
 use outside::Outside;
@@ -131,12 +131,12 @@ impl Opened for InTheMesh {
 
 /// Runs `sfsem2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    survey::shoot::<Run<2>>(job, 2, world)
+    survey::main::<Run<2>>(job, 2, world)
 }
 
 /// Runs `sfsem3d-gpu`.
 pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    survey::shoot::<Run<3>>(job, 3, world)
+    survey::main::<Run<3>>(job, 3, world)
 }
 
 impl<const D: usize> Method for Run<D> {
@@ -459,7 +459,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
 
 /// The sources as the method takes them, at places in double precision where a file has given them.
 fn found_sources<const D: usize>(found: &sources::Sources, centres: &[[f64; D]]) -> Vec<Source<D>> {
-    let source = |(k, source): (usize, &kernels::methods::velocity_stress::Source)| Source {
+    let source = |(k, source): (usize, &kernels::source::Source)| Source {
         at: centres.get(k).copied().unwrap_or(place(source.point)),
         strength: strength(source.action),
         history: found.series[source.series].clone(),

@@ -170,7 +170,7 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
             outputs.divide(divide);
         }
     } else if let Some(correction) = run.timing.correction(taken(shot), run.jdata) {
-        outputs.divide(correction.of_data(Survey::records(run)[0]));
+        outputs.divide(Divide::of_corrected(correction, Survey::records(run)[0]));
     }
     outputs.tell_clock(&run.timing);
     outputs.tell_quantity(run.quantity);

@@ -2,7 +2,7 @@
 
 use super::{Run, advice, spreads};
 use crate::modelling::plan::{check_host, gigabytes, of_step, span};
-use crate::modelling::shoot::Resources;
+use crate::modelling::survey::shot::Resources;
 use anyhow::bail;
 use kernels::mesh::Place;
 use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH};

@@ -5,7 +5,7 @@ use super::fibre;
 use super::globe::Places;
 use super::outside::Outside;
 use crate::modelling::fibre::Fibre;
-use crate::modelling::quakes;
+use crate::modelling::sources::quakes;
 use crate::modelling::spreads::Spreads;
 use anyhow::bail;
 use kernels::grid::points::Point;

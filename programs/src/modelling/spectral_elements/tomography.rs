@@ -1,7 +1,7 @@
 //! The regions of a mesh of SPECFEM3D that files of tomography fill.
 
 use crate::meshing::{RawMesh, Tomography};
-use crate::modelling::checkpoint::Checksum;
+use crate::modelling::checksum::Checksum;
 use anyhow::bail;
 use kernels::mesh::{Basis, Mesh};
 use kernels::methods::spectral_elements::{GridModel, Grids, Lattice, Planes};

@@ -8,9 +8,8 @@ use anyhow::{Context, anyhow, ensure};
 use fourier::time_dispersion::early;
 use kernels::grid::minimax::{largest_error, minimax};
 use kernels::grid::stencil::{Family, StaggeredWeights, staggered};
-use kernels::medium::Findings;
 use kernels::methods::velocity_stress::Shot;
-use kernels::stability::points_per_wavelength;
+use kernels::stability::{Findings, points_per_wavelength};
 use rsf_io::{Job, Param};
 use std::f64::consts::PI;
 

@@ -4,15 +4,15 @@ use super::Films;
 use crate::earth::SOURCES;
 use crate::idle;
 use crate::modelling::model::{Cell, Volumes, cell_words};
-use crate::modelling::plan::{counted, named};
+use crate::modelling::plan::named;
 use crate::modelling::spreads::Spreads;
 use crate::modelling::units;
+use crate::modelling::words::counted;
 use anyhow::bail;
 use kernels::grid::points::Point;
 use kernels::grid::{AXES, Padded};
-use kernels::medium::Findings;
 use kernels::methods::velocity_stress::Shot;
-use kernels::stability::BadCell;
+use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
 /// Speed in m/s above which no wave in the Earth runs, with room for models of diamonds and errors of reading.

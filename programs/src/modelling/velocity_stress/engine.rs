@@ -4,15 +4,15 @@ use super::memory::shortage;
 use super::{Run, advice, plan};
 use crate::modelling::model::Volumes;
 use crate::modelling::plan::Report;
-use crate::modelling::shoot::{self, Resources};
+use crate::modelling::survey::shot::{self, Resources};
 use anyhow::bail;
+use kernels::communicator::Communicator;
 use kernels::device::gpu::Gpu;
 use kernels::grid::Padded;
-use kernels::medium::{Destination, Filler, Findings, Medium, needed};
+use kernels::medium::{Destination, Filler, Medium, needed};
 use kernels::methods::velocity_stress::{Simulation, Watch, gpu};
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::ParallelOptions;
-use kernels::stability::BadCell;
+use kernels::stability::{BadCell, Findings};
 use kernels::time_loop::Recorder;
 use kernels::time_loop::state::{Checkpoints, StateSource};
 use rsf_io::Job;
@@ -108,7 +108,7 @@ impl Engine {
     }
 }
 
-impl shoot::Engine for Engine {
+impl shot::Engine for Engine {
     fn steps(&self) -> usize {
         match self {
             Self::Cpu(engine) => engine.steps(),

@@ -3,8 +3,8 @@
 use super::Run;
 use crate::modelling::machine::{free, outer};
 use crate::modelling::plan::{check_host, smaller_grid};
-use crate::modelling::shoot::Resources;
 use crate::modelling::survey::Sharing;
+use crate::modelling::survey::shot::Resources;
 use anyhow::ensure;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::{SLABS, bytes, gpu};

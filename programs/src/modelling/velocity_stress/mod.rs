@@ -12,21 +12,19 @@ mod params;
 mod places;
 mod plan;
 mod several;
-mod silent;
-pub(super) mod sources;
 mod spreads;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
-use super::checkpoint::Checksum;
+use super::checksum::Checksum;
 use super::exact_time::{Correction, Timing};
-use super::finished;
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Outputs};
-use super::shoot::{Method, Resources};
 use super::spreads::Spreads;
+use super::survey::finished;
+use super::survey::shot::{Method, Resources};
 use super::survey::{self, Sharing, Survey};
 use super::transport;
 use super::world::World;
@@ -87,12 +85,12 @@ enum Films {
 
 /// Runs `sfvsfd2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    survey::shoot::<Run>(job, 2, world)
+    survey::main::<Run>(job, 2, world)
 }
 
 /// Runs `sfvsfd3d-gpu`.
 pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    survey::shoot::<Run>(job, 3, world)
+    survey::main::<Run>(job, 3, world)
 }
 
 impl Run {

@@ -5,9 +5,9 @@ use super::several::{Several, What};
 use crate::earth::{OriginTime, SOURCES, origin_time};
 use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::exact_time::CLOCK;
-use crate::modelling::finished;
 use crate::modelling::record::{Films, Outputs, Records};
 use crate::modelling::survey::Survey;
+use crate::modelling::survey::finished;
 use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
 use kernels::grid::points::Snapshots;
@@ -202,7 +202,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
         }
     }
     if let Some(correction) = run.correction() {
-        outputs.divide(correction.of_data(Survey::records(run)[0]));
+        outputs.divide(Divide::of_corrected(correction, Survey::records(run)[0]));
     }
     outputs.tell_clock(&run.timing);
     let (quantity, nodes) = match shot.quantity.filmed() {

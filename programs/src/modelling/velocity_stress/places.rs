@@ -1,15 +1,15 @@
 //! Where the sources and receivers of a run are: points, or the earthquakes and stations of files in 3-D.
 
 use super::Films;
-use super::sources::{self, Histories, Sources};
 use crate::earth::{self, Ground, Terrain};
-use crate::modelling::quakes::{self, Placed};
+use crate::modelling::sources::quakes::{self, Placed};
+use crate::modelling::sources::{self, Histories, Sources};
 use crate::modelling::spreads::Spreads;
 use anyhow::bail;
 use kernels::earth::Frame;
 use kernels::grid::Padded;
 use kernels::grid::points::Point;
-use kernels::methods::velocity_stress::{Action, TimeFunction};
+use kernels::source::{Action, TimeFunction};
 use rsf_io::{Input, Job};
 use std::path::Path;
 

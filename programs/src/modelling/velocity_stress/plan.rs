@@ -4,20 +4,19 @@ use super::memory::{self, bytes_of_gpu};
 use super::{Run, accuracy, spreads};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
-    Asked, Report, band_words, counted, grid_lines, judge, named, print_memory, print_time, ranks,
-    speed_words,
+    Asked, Report, band_words, grid_lines, judge, named, print_memory, print_time, ranks, speed_words,
 };
-use crate::modelling::shoot::Resources;
+use crate::modelling::survey::shot::Resources;
+use crate::modelling::words::counted;
 use crate::modelling::world::World;
 use anyhow::Context;
 use kernels::grid::AXES;
 use kernels::grid::points::Point;
-use kernels::medium::Findings;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::{
     self, Absorber, Frame, GHOST, Growing, bytes, contrast_step, stable_step,
 };
-use kernels::stability::BadCell;
+use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
 /// The dominant frequency as a share of the highest one: what it is for a Ricker wavelet. The largest amplitude of a

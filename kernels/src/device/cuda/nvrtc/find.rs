@@ -1,7 +1,7 @@
 //! Where NVIDIA's compiler library is. cudarc would take the first of any version that the loader finds; here the
 //! user's word comes first, and what was taken can be named.
 
-use crate::device::cuda::Absent;
+use crate::error::Absent;
 use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::ffi::{c_char, c_int};

@@ -3,8 +3,8 @@
 use super::program::{Changes, Discrete};
 use super::{Number, Picture, Take, Wanted};
 use crate::Error;
+use crate::communicator::Communicator;
 use crate::methods::velocity_stress::Shot;
-use crate::parallel::communicator::Communicator;
 use crate::time_loop::reversal::CheckpointSchedule;
 
 /// How long a shot runs, and at which steps something is done.
@@ -42,7 +42,7 @@ pub enum Source<'a, T> {
 }
 
 /// A device with a program; shots of a survey may run on threads of their own. Where ranks share a shot, all of them run it at the same time,
-/// and rank 0 gets what comes of it; a process that is alone is [`crate::parallel::communicator::Alone`].
+/// and rank 0 gets what comes of it; a process that is alone is [`crate::communicator::Alone`].
 pub trait Engine<T: Number>: Send {
     /// Turns to other shots over the same medium, which run side by side; the program becomes that of the last of them.
     ///

@@ -27,8 +27,8 @@ use super::forward::Waves;
 use super::program::Discrete;
 use super::{Born, Number, gpu};
 use crate::Error;
+use crate::communicator::{Alone, Communicator};
 use crate::methods::velocity_stress::layout::velocity;
-use crate::parallel::communicator::{Alone, Communicator};
 use crate::time_loop::reversal::CheckpointSchedule;
 use std::ops::Range;
 

@@ -48,10 +48,10 @@ pub use placement::RankPlanes;
 
 use super::Shot;
 use crate::Error;
+use crate::communicator::{Alone, Communicator};
 use crate::device::cpu::{Cpu, first_bad};
 use crate::device::simd::Real;
 use crate::medium::{Medium, Symmetry, needed};
-use crate::parallel::communicator::{Alone, Communicator};
 use boundary::{Backwards, Core};
 use coefficients::Background;
 use derivatives::Spare;

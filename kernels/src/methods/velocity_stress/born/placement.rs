@@ -3,11 +3,11 @@
 use super::engine::Steps;
 use super::{Born, Number, Wanted, gpu};
 use crate::Error;
+use crate::communicator::{Alone, Communicator, agree};
 use crate::device::accelerator::Accelerator;
 use crate::grid::{Padded, stencil};
 use crate::methods::velocity_stress::Shot;
 use crate::methods::velocity_stress::layout::RIM;
-use crate::parallel::communicator::{Alone, Communicator, agree};
 use crate::parallel::options::Transport;
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use gpu::{LocalProgram, Planes, Shares};

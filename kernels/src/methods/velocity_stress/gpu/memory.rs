@@ -9,8 +9,9 @@ use crate::medium::{Symmetry, lines_of_plane, needed};
 use crate::methods::velocity_stress::absorbing_frame::Edges;
 use crate::methods::velocity_stress::layout::fields;
 use crate::methods::velocity_stress::points::NODES;
-use crate::methods::velocity_stress::{Action, GHOST, Shot, Source};
+use crate::methods::velocity_stress::{GHOST, Shot};
 use crate::parallel::slabs::Slab as Layout;
+use crate::source::{Action, Source};
 
 /// What the driver takes for itself: the code of the kernels and their local memory.
 const OWN: usize = 32 << 20;

@@ -324,9 +324,18 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
             });
             let values: Vec<f32> = values.collect();
             let lengths = [if plane { 2 } else { 3 }, each, places.len() / each];
-            for (i, n) in (1..).zip(lengths) {
+            for (i, n) in (1..3).zip(lengths) {
                 output.set_axis(i, &Axis::new(n, 0.0, 1.0));
             }
+            // Shots have the numbers of the data, so that runs with these points know them.
+            let shots = self.axes()[1].clone();
+            output.set_axis(
+                3,
+                &Axis {
+                    n: lengths[2],
+                    ..shots
+                },
+            );
             if let Some([x, y]) = self.origin {
                 output.put_text(ORIGIN, &format!("{x},{y}"));
             }

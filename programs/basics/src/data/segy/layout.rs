@@ -241,7 +241,7 @@ fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) 
 }
 
 /// The major number of the revision: a byte of its own, or the upper one of two, which other orders of bytes turn.
-fn major(order: Order, binary: &[u8]) -> usize {
+pub fn major(order: Order, binary: &[u8]) -> usize {
     match binary[REVISION] {
         0 => order.count(binary, REVISION) >> 8,
         major => major.into(),
@@ -253,16 +253,22 @@ fn order(job: &Job, binary: &[u8]) -> Result<Order> {
     if !job.flag("endian")? {
         return Ok(Order::Little);
     }
+    Ok(order_of(binary).unwrap_or(Order::Big))
+}
+
+/// The order of bytes of a binary header, where it has the constant that tells it or a format in one order alone.
+pub fn order_of(binary: &[u8]) -> Option<Order> {
     match &binary[ORDER_CONSTANT..ORDER_CONSTANT + 4] {
-        [1, 2, 3, 4] => return Ok(Order::Big),
-        [4, 3, 2, 1] => return Ok(Order::Little),
+        [1, 2, 3, 4] => return Some(Order::Big),
+        [4, 3, 2, 1] => return Some(Order::Little),
         _ => {}
     }
     let sane = |order: Order| (1..=16).contains(&order.int(binary, FORMAT, 2));
-    Ok(match (sane(Order::Big), sane(Order::Little)) {
-        (false, true) => Order::Little,
-        _ => Order::Big,
-    })
+    match (sane(Order::Big), sane(Order::Little)) {
+        (true, false) => Some(Order::Big),
+        (false, true) => Some(Order::Little),
+        _ => None,
+    }
 }
 
 /// Reads the textual headers that revision 1 allows behind the binary one, and gives them in ASCII. The number in the binary header

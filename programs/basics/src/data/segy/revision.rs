@@ -1,5 +1,9 @@
-//! What a binary header of SEG-Y has since revision 2.
+//! What a binary header of SEG-Y has since revisions 1 and 2.
 
+use anyhow::{Result, ensure};
+use rsf_io::Job;
+
+use super::layout::order_of;
 use super::samples::Order;
 use super::text::TEXT_HEADER;
 use super::{
@@ -17,4 +21,29 @@ pub(super) fn second_revision(header: &mut [u8], order: Order, samples: usize, i
     order.put_int(header, LONG_HNS, 4, samples as i32);
     order.put_long(header, REAL_HDT, f64::from(interval).to_bits());
     order.put_long(header, FIRST_TRACE, (TEXT_HEADER + BINARY_HEADER) as u64);
+}
+
+/// Refuses a binary header, called `name`, of another order of bytes.
+pub(super) fn check_order(name: &str, header: &[u8], order: Order) -> Result<()> {
+    ensure!(
+        order_of(header).is_none_or(|own| own == order),
+        "{name} has the other order of bytes: {} writes it",
+        if order == Order::Big {
+            "endian=n"
+        } else {
+            "endian=y"
+        }
+    );
+    Ok(())
+}
+
+/// Takes out of it the number of textual headers behind it, which are not written, with a warning.
+pub(super) fn count_no_texts(job: &Job, header: &mut [u8], order: Order) {
+    let texts = order.int(header, EXTENDED, 2);
+    if texts != 0 && header[REVISION] > 0 {
+        job.warn(&format!(
+            "the binary header counts {texts} textual headers behind it, and none is written: it says 0 now"
+        ));
+        order.put_int(header, EXTENDED, 2, 0);
+    }
 }

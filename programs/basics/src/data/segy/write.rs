@@ -11,7 +11,8 @@ use rsf_io::{Input, Job, Kind, Param, Program, format_g};
 use super::super::cube;
 use super::geometry::Geometry;
 use super::keys::{Field, TRACE_HEADER, binary_fields, byte, extra_fields, trace_fields};
-use super::revision::second_revision;
+use super::layout::major;
+use super::revision::{self, second_revision};
 use super::samples::{Coding, Losses, Order};
 use super::text::{self, TEXT_HEADER};
 use super::{BINARY_HEADER, BLOCK, DELRT, DT, FORMAT, HDT, HNS, NS, TSCALAR, factor};
@@ -411,6 +412,7 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
                 "{name} has {} bytes, a binary header has {BINARY_HEADER}",
                 bytes.len()
             );
+            revision::check_order(&name, &bytes, order)?;
             bytes
         }
         None => vec![0; BINARY_HEADER],
@@ -442,8 +444,9 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
     if common.interval > 0 && byte(job, "hdt")?.is_none() {
         order.put_int(&mut header, HDT, 2, common.interval);
     }
+    revision::count_no_texts(job, &mut header, order);
     let told = i64::from(order.int(&header, FORMAT, 2));
-    if common.short() == 0 || Coding::of(told).is_ok_and(Coding::is_new) {
+    if common.short() == 0 || Coding::of(told).is_ok_and(Coding::is_new) || major(order, &header) == 2 {
         second_revision(&mut header, order, common.samples, common.interval);
     }
     Ok(header)

@@ -12,7 +12,7 @@ mod target;
 use super::{Run, plan, prepare, raw_mesh};
 use crate::modelling::linearised::kept::Kept;
 use crate::modelling::machine::{Machine, Pieces};
-use crate::modelling::plan::counted;
+use crate::modelling::words::counted;
 use crate::modelling::world::World;
 use anyhow::bail;
 use kernels::methods::spectral_elements::adjoint::{Parameters, Unsupported, unsupported};

@@ -10,9 +10,9 @@ use crate::modelling::observed;
 use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
 use anyhow::{bail, ensure};
+use kernels::communicator::Communicator;
 use kernels::grid::Grid;
 use kernels::methods::velocity_stress::born::{Kind, Wanted};
-use kernels::parallel::communicator::Communicator;
 pub use params::{IMAGE_2D as PROGRAM_2D, IMAGE_3D as PROGRAM_3D};
 use rsf_io::{Axis, Job, Output};
 

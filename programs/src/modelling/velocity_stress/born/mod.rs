@@ -15,14 +15,15 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::outputs;
 use crate::modelling::acquisition::finite;
-use crate::modelling::checkpoint::{Checksum, Sums};
+use crate::modelling::checkpoint::Sums;
+use crate::modelling::checksum::Checksum;
 use crate::modelling::linearised::kept::{Kept, Stack, Summed};
 use crate::modelling::linearised::{meet, survey};
 use crate::modelling::observed;
 use crate::modelling::plan::gigabytes;
 use crate::modelling::shots::ShotResult;
 use crate::modelling::world::World;
-use kernels::parallel::communicator::Communicator;
+use kernels::communicator::Communicator;
 use rsf_io::{Input, Job, Output};
 use sampling::Sampling;
 use set_up::SetUp;

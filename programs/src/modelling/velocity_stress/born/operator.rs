@@ -4,7 +4,7 @@ use super::super::{Run, engine, plan};
 use crate::modelling::machine::Machine;
 use crate::modelling::model::Volumes;
 use crate::modelling::plan::Report;
-use crate::modelling::shoot::Resources;
+use crate::modelling::survey::shot::Resources;
 use crate::modelling::world::World;
 use kernels::grid::Padded;
 use kernels::medium::{Filler, Medium, Symmetry};

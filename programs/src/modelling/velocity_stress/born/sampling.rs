@@ -2,7 +2,7 @@
 
 use super::super::{Run, outputs};
 use super::set_up::SetUp;
-use crate::modelling::checkpoint::Checksum;
+use crate::modelling::checksum::Checksum;
 use crate::modelling::components::{Modelled, same_kind};
 use crate::modelling::exact_time::Operator;
 use crate::modelling::observed::{self, DataTimes, Recorded};

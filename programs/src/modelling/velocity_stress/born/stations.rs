@@ -10,11 +10,11 @@ use crate::modelling::machine::Machine;
 use crate::modelling::shots::{All, Begun, ShotResult, Worker};
 use crate::modelling::world::World;
 use anyhow::Context;
+use kernels::communicator::{Alone, Communicator};
 use kernels::device::cpu::Cpu;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Wanted};
 use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
-use kernels::parallel::communicator::{Alone, Communicator};
 use rsf_io::{Input, Job};
 
 /// What shots are run for.

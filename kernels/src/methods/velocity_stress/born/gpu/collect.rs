@@ -4,7 +4,7 @@ use super::super::Picture;
 use super::super::program::Changes;
 use super::ranks::Shares;
 use crate::Error;
-use crate::parallel::communicator::{Communicator, PIECE, Topic};
+use crate::communicator::{Communicator, PIECE, Topic};
 use bytemuck::{cast_slice, pod_collect_to_vec};
 
 /// Sends numbers to rank 0.

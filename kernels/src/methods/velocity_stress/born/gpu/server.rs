@@ -3,8 +3,8 @@
 use super::halo::{ExchangeStep, Outer};
 use super::ranks::{RankEnd, RankExchange};
 use crate::Error;
+use crate::communicator::Communicator;
 use crate::device::accelerator::Accelerator;
-use crate::parallel::communicator::Communicator;
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 //! What the shots of a survey are made of, as checksums in the headers of its data.
 
 use super::TAKES;
-use crate::modelling::checkpoint::Checksum;
+use crate::modelling::checksum::Checksum;
 use crate::modelling::model::Opened;
 use crate::modelling::picks::Picks;
 use crate::modelling::record::Outputs;

@@ -1,5 +1,11 @@
 //! What can go wrong in the engine, in sentences that a user can act on.
 
+mod absent;
+mod state;
+
+pub use absent::Absent;
+pub use state::StateError;
+
 /// An engine error. Positions are indices of the model grid unless the text says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -34,7 +40,7 @@ pub enum Error {
     },
     /// No GPU can be used.
     #[error(transparent)]
-    NoDevice(#[from] crate::device::cuda::Absent),
+    NoDevice(#[from] Absent),
     /// A call of a device failed, or work that it had been given.
     #[error("{device}: {doing} failed: {problem}. What was written so far stays readable")]
     Device {
@@ -91,7 +97,7 @@ pub enum Error {
     },
     /// A saved state cannot be used.
     #[error(transparent)]
-    State(#[from] crate::time_loop::state::StateError),
+    State(#[from] StateError),
     /// The program has asked the run to stop, and its state was saved.
     #[error("the run was stopped after {done} steps")]
     Stopped {

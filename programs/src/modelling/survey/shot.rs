@@ -1,21 +1,21 @@
 //! One shot of any method, from its command line to the line that tells its speed.
 
-use super::checkpoint::{Growing, Identity, Resumed, Store, Wishes};
-use super::exact_time::Timing;
-use super::growth::Growth;
-use super::machine::{Machine, Pieces};
-use super::model::{Fingerprint, Opened};
-use super::plan::gigabytes;
-use super::progress::{Progress, Watched};
-use super::record::{Outputs, Writer};
-use super::survey::{self, Survey};
-use super::world::World;
+use super::Survey;
+use crate::modelling::checkpoint::{Growing, Identity, Resumed, Store, Wishes};
+use crate::modelling::exact_time::Timing;
+use crate::modelling::growth::Growth;
+use crate::modelling::machine::{Machine, Pieces};
+use crate::modelling::model::{Fingerprint, Opened};
+use crate::modelling::plan::gigabytes;
+use crate::modelling::progress::{Progress, Watched};
+use crate::modelling::record::{Outputs, Writer};
+use crate::modelling::world::World;
 use anyhow::Context;
+use kernels::communicator::Communicator;
 use kernels::device::cpu::Tile;
 use kernels::device::gpu::Gpu;
 use kernels::grid::points::Snapshots;
 use kernels::medium::Symmetry;
-use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::{LEAVE_TRANSPORT, ParallelOptions, Transport};
 use kernels::time_loop::state::{Checkpoints, Every, StateSource};
@@ -247,7 +247,7 @@ fn set_up<M: Survey>(
 ) -> anyhow::Result<(M::Engine, Ready)> {
     let (machine, world) = (on.machine, on.world);
     shot.check_memory(job, on)?;
-    let identity = wishes.any().then(|| Identity::of(job, shot));
+    let identity = wishes.any().then(|| identity_of(job, shot));
     let identity = world.agree(identity.transpose())?;
     let resumed = match (&wishes.resume, &identity) {
         (Some(file), Some(identity)) => Some(Resumed::open(job, file, identity, (shot.steps(), world))?),
@@ -273,7 +273,7 @@ fn set_up<M: Survey>(
     let ndim = shot.pieces().ndim();
     let fingerprint = identity.as_ref().map(|_| Arc::<Fingerprint>::default());
     let volumes = world.agree(files.volumes(ndim, fingerprint.clone()))?;
-    survey::tell_of_picked(shot, &volumes, &mut outputs, world)?;
+    super::tell_of_picked(shot, &volumes, &mut outputs, world)?;
     let (mut engine, report) = shot.engine(job, volumes, on)?;
     let device = machine.describe(M::class(&report));
     outputs.note(&device);
@@ -317,6 +317,11 @@ fn set_up<M: Survey>(
         resumed,
     };
     Ok((engine, ready))
+}
+
+/// By what states know the run.
+fn identity_of<M: Method>(job: &Job, shot: &M) -> anyhow::Result<Identity> {
+    Identity::of(job, shot.layout(), shot.contents(), shot.sources_by_step())
 }
 
 /// The model's checksum over all ranks.

@@ -1,6 +1,5 @@
 //! Time functions in samples that are further apart than the steps of a run: cubic splines through them.
-
-use kernels::methods::velocity_stress::TimeFunction;
+use kernels::source::TimeFunction;
 
 /// The pole of the filter that makes coefficients of samples (Unser, Aldroubi and Eden 1993, equation 2.5).
 const POLE: f64 = -0.267_949_192_431_122_7;
@@ -75,7 +74,7 @@ fn between(c: &[f64], k: usize, t: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::refined;
-    use kernels::methods::velocity_stress::TimeFunction;
+    use kernels::source::TimeFunction;
 
     fn fine(values: &[f32], step: f64, dt: f64) -> (f64, Vec<f32>) {
         let series = TimeFunction::Series {

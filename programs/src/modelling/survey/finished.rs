@@ -2,10 +2,9 @@
 
 mod made_of;
 
-use super::checkpoint::FREE;
-use super::exact_time::CLOCK;
-use super::record::Outputs;
-use super::spreads::Spreads;
+use crate::modelling::exact_time::CLOCK;
+use crate::modelling::settings::{self, SETTINGS};
+use crate::modelling::spreads::Spreads;
 use anyhow::{Context, bail, ensure};
 use rsf_io::{Axis, Input, Job};
 use std::ffi::OsStr;
@@ -19,12 +18,6 @@ const LOOK: usize = 1 << 16;
 
 /// The axis of the shots.
 const SHOTS: usize = 4;
-
-/// The key of headers under which the parameters of a survey stand.
-const SETTINGS: &str = "settings";
-
-/// Parameters that may differ from those of the earlier run, beside those of a resumed one; `tdc=` has a sentence of its own.
-const ALSO_FREE: [&str; 4] = ["tdc", "shots", "finished", "out"];
 
 /// Differences that are told at most.
 const TOLD: usize = 3;
@@ -230,29 +223,13 @@ fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result
     Ok(places)
 }
 
-/// Says in the headers of a survey by which parameters it is made.
-pub fn tell_settings(job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
-    let words: Vec<String> = settings(job)?
-        .into_iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    outputs.tell(SETTINGS, &words.join(" "));
-    Ok(())
-}
-
-/// The parameters that decide about the numbers of a survey, where they are not those by default, as one word each.
-fn settings(job: &Job) -> anyhow::Result<Vec<(&'static str, String)>> {
-    let all = job.chosen(&[&FREE[..], &ALSO_FREE].concat())?.into_iter();
-    Ok(all.map(|(name, value)| (name, value.replace(' ', "_"))).collect())
-}
-
 /// Refuses data of a run with other parameters, where their header has these.
 fn same_settings(job: &Job, input: &Input) -> anyhow::Result<()> {
     let Some(text) = input.header().text(SETTINGS) else {
         return Ok(());
     };
     let there: Vec<(&str, &str)> = text.split(' ').filter_map(|word| word.split_once('=')).collect();
-    let here = settings(job)?;
+    let here = settings::of(job)?;
     let mut told = Vec::new();
     for (name, value) in &here {
         match there.iter().find(|(other, _)| other == name) {

@@ -1,23 +1,25 @@
 //! Several shots in one run: a shot that fails is told and leaves zeros, the others go on. Each of several ranks, and each group of GPUs or
 //! threads in it, computes whole shots; rank 0 writes them.
 
+pub mod finished;
 mod ledger;
+pub mod shot;
 mod station;
 
-use super::checkpoint::Wishes;
-use super::finished::{Finished, MadeOf, Quantity};
-use super::machine::{Machine, at_the_same_time};
-use super::model::Opened;
-use super::plan::counted;
-use super::record::Outputs;
-use super::shoot::{self, Method, Resources};
-use super::shots::{self, Workers};
-use super::spreads::Spreads;
-use super::world::{World, share_stdin};
+use crate::modelling::checkpoint::Wishes;
+use crate::modelling::machine::{Machine, at_the_same_time};
+use crate::modelling::model::Opened;
+use crate::modelling::record::Outputs;
+use crate::modelling::shots::{self, Workers};
+use crate::modelling::spreads::Spreads;
+use crate::modelling::words::counted;
+use crate::modelling::world::{World, share_stdin};
 use anyhow::{anyhow, bail, ensure};
+use finished::{Finished, MadeOf, Quantity};
 use kernels::device::gpu::Gpu;
 use ledger::Ledger;
 use rsf_io::{Job, Watch};
+use shot::{Method, Resources};
 use station::Station;
 use std::sync::Arc;
 use std::time::Instant;
@@ -85,7 +87,7 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
 type Volumes<M> = <<M as Method>::Files as Opened>::Volumes;
 
 /// Runs a program of the method `M` in `ndim` dimensions, one shot or several.
-pub fn shoot<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
+pub fn main<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let started = Instant::now();
     world.same_shot(job)?;
     if M::reads_stdin(job) {
@@ -98,9 +100,9 @@ pub fn shoot<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
         ))),
         1 if job.given("groups") => {
             job.warn("groups= is not used: each group models shots of its own, and there is one shot");
-            shoot::one(job, (shot, files), (world, started))
+            shot::one(job, (shot, files), (world, started))
         }
-        1 => shoot::one(job, (shot, files), (world, started)),
+        1 => shot::one(job, (shot, files), (world, started)),
         _ => several(job, (shot, files), world),
     }
 }

@@ -1,16 +1,19 @@
 //! Sources in absolute units: mechanisms and histories from parameters and files. The programs on meshes read them here, too.
 
-use super::silent;
+pub mod quakes;
+mod series;
+mod silent;
+
 use crate::modelling::exact_time::first_share;
-use crate::modelling::plan::counted;
-use crate::modelling::quakes::Placed;
-use crate::modelling::series::refined;
 use crate::modelling::units;
+use crate::modelling::words::counted;
 use anyhow::{Context, bail};
 use kernels::grid::points::Point;
-use kernels::methods::velocity_stress::{Action, Source, TimeFunction};
+use kernels::source::{Action, Source, TimeFunction};
 use kernels::stability::{Band, dominant_frequency};
+use quakes::Placed;
 use rsf_io::{Input, Job};
+use series::refined;
 
 /// Histories whose bands are looked at, evenly spread over all.
 const LOOKED_AT: usize = 64;

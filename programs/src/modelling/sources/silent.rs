@@ -1,8 +1,8 @@
 //! Sources that do nothing, or not yet.
 
-use super::sources::Sources;
+use super::Sources;
 use anyhow::bail;
-use kernels::methods::velocity_stress::{Action, Source};
+use kernels::source::{Action, Source};
 use rsf_io::Job;
 
 /// A history whose largest value is no larger a share of that of all is silent.

@@ -16,11 +16,13 @@
 
 mod band;
 mod gate;
+pub mod inspection;
 mod scan;
 #[cfg(test)]
 mod tests;
 
 pub use band::{Band, dominant_frequency, points_per_wavelength};
+pub use inspection::{Findings, Inspection};
 pub use scan::{BadCell, Extremes, Scan};
 
 use crate::grid::stencil::WEIGHTS;

@@ -1,9 +1,9 @@
 //! The one look at every cell of a model while it is read: stability, speeds, symmetry, faults, density jumps.
 
+use super::{BadCell, Extremes, Scan};
 use crate::device::cpu::Cpu;
 use crate::grid::Padded;
 use crate::medium::{Coefficients, Symmetry, lines_of_plane};
-use crate::stability::{BadCell, Extremes, Scan};
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use crate::earth::{self, Quakes, SourceTime, TurnedMechanism};
 use anyhow::bail;
 use kernels::grid::points::Point;
-use kernels::methods::velocity_stress::{Action, TimeFunction};
+use kernels::source::{Action, TimeFunction};
 use rsf_io::Job;
 
 /// Half duration over the spread of a Gaussian moment rate: SPECFEM3D's exp(-(1.628 t / half duration)^2).

@@ -1,0 +1,272 @@
+//! Which room may know which: no crate has a circle of rooms, and the arrows of `kernels` are those of ARCHITECTURE.md.
+//!
+//! `cargo test --release -p programs --test tidy rooms -- --nocapture` prints the arrows of all crates as Graphviz reads them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use super::{files_ending, read, report};
+
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+/// The sources of a crate. A room is a file or a folder of them; in the folders of `opened` each file or folder is one.
+struct Sources {
+    folder: &'static str,
+    opened: &'static [&'static str],
+}
+
+const KERNELS: Sources = Sources {
+    folder: "kernels/src/",
+    opened: &["methods"],
+};
+
+const ALL: [Sources; 4] = [
+    KERNELS,
+    Sources {
+        folder: "programs/src/",
+        opened: &["modelling"],
+    },
+    Sources {
+        folder: "programs/basics/src/",
+        opened: &[],
+    },
+    Sources {
+        folder: "rsf-io/src/",
+        opened: &[],
+    },
+];
+
+impl Sources {
+    /// The room of a path of modules below the crate.
+    fn room(&self, path: &[String]) -> Option<String> {
+        let first = match path.first()?.as_str() {
+            // The crate hands it on by this name.
+            "Error" => "error",
+            first => first,
+        };
+        match self.opened.contains(&first) {
+            true => path.get(1).cloned(),
+            false => Some(first.to_string()),
+        }
+    }
+
+    /// The rooms that each room imports from, but for tests.
+    fn arrows(&self) -> Arrows {
+        let files: Vec<(Vec<String>, String)> = files_ending(".rs")
+            .into_iter()
+            .filter_map(|(name, text)| Some((modules(name.strip_prefix(self.folder)?), text)))
+            .filter(|(path, _)| path.last().is_none_or(|name| name != "tests"))
+            .collect();
+        let rooms: BTreeSet<String> = files.iter().filter_map(|(path, _)| self.room(path)).collect();
+        let mut arrows = Arrows::new();
+        for (path, text) in &files {
+            let Some(own) = self.room(path) else { continue };
+            let tokens = text
+                .parse()
+                .unwrap_or_else(|e| panic!("{}{}: {e}", self.folder, path.join("/")));
+            let mut found = Vec::new();
+            imports(tokens, path, &mut found);
+            let known = found.iter().filter_map(|path| self.room(path));
+            let others = known.filter(|other| *other != own && rooms.contains(other));
+            arrows.entry(own.clone()).or_default().extend(others);
+        }
+        arrows
+    }
+}
+
+/// The modules of a file below the sources of its crate.
+fn modules(name: &str) -> Vec<String> {
+    let mut path: Vec<String> = name
+        .trim_end_matches(".rs")
+        .split('/')
+        .map(String::from)
+        .collect();
+    path.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+    path
+}
+
+/// The paths behind every `crate::` and `super::` of a text from the crate on, nested braces of `use` included; items for tests are left
+/// out.
+fn imports(tokens: TokenStream, own: &[String], found: &mut Vec<Vec<String>>) {
+    let all: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut k = 0;
+    while k < all.len() {
+        match &all[k] {
+            TokenTree::Group(group) if group.stream().to_string().replace(' ', "") == "cfg(test)" => {
+                // The item behind the attribute ends with its braces or a semicolon.
+                while k < all.len() && !ends_item(&all[k]) {
+                    k += 1;
+                }
+            }
+            TokenTree::Group(group) => imports(group.stream(), own, found),
+            TokenTree::Ident(ident) if ident == "crate" || ident == "super" => {
+                let rest: TokenStream = all[k + 1..].iter().take(12).cloned().collect();
+                let text = rest.to_string().replace(' ', "");
+                let mut path = text.trim_start_matches("::");
+                let mut from = match ident == "crate" {
+                    true => Vec::new(),
+                    false => own[..own.len().saturating_sub(1)].to_vec(),
+                };
+                while let Some(above) = path.strip_prefix("super::") {
+                    path = above;
+                    from.pop();
+                    // The identifier and its two colons.
+                    k += 3;
+                }
+                let joined = |part: &str| {
+                    let names = part
+                        .split("::")
+                        .map(|name| first_word(name).to_string())
+                        .filter(|name| !name.is_empty());
+                    from.iter().cloned().chain(names).collect::<Vec<_>>()
+                };
+                match path.strip_prefix('{') {
+                    Some(inside) => found.extend(inside.trim_end_matches('}').split(',').map(joined)),
+                    None => found.push(joined(path)),
+                }
+            }
+            _ => {}
+        }
+        k += 1;
+    }
+}
+
+pub fn ends_item(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        _ => false,
+    }
+}
+
+/// The letters of a path's part, without what follows it in the text.
+fn first_word(part: &str) -> &str {
+    let end = part.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+    &part[..end.unwrap_or(part.len())]
+}
+
+/// The arrows on the page: lines `room -> rooms` of its block.
+fn drawn_by_page() -> Arrows {
+    let page = read("ARCHITECTURE.md");
+    let (_, rest) = page
+        .split_once("## Rooms of kernels")
+        .expect("ARCHITECTURE.md draws the rooms of kernels");
+    let block = rest.split("```").nth(1).expect("the arrows stand in a block");
+    let lines = block.lines().filter_map(|line| line.split_once("->"));
+    let words = |text: &str| {
+        text.split([',', ' '])
+            .filter(|w| !w.is_empty())
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
+    let mut arrows = Arrows::new();
+    for (from, to) in lines {
+        for room in words(from) {
+            arrows.entry(room).or_default().extend(words(to));
+        }
+    }
+    arrows
+}
+
+/// Rooms that import each other in a circle: what is left when rooms that import none of the others are taken away, again and again,
+/// and so are rooms that none of the others imports.
+fn circles(arrows: &Arrows) -> BTreeSet<String> {
+    let mut left: BTreeSet<String> = arrows.keys().cloned().collect();
+    loop {
+        let ties = |room: &String, back: bool| {
+            left.iter().any(|other| {
+                let (from, to) = if back { (other, room) } else { (room, other) };
+                arrows[from].contains(to)
+            })
+        };
+        let kept: BTreeSet<String> = left
+            .iter()
+            .filter(|room| ties(room, false) && ties(room, true))
+            .cloned()
+            .collect();
+        if kept.len() == left.len() {
+            return left;
+        }
+        left = kept;
+    }
+}
+
+#[test]
+fn rooms_of_kernels_know_each_other_only_along_the_arrows() {
+    let (mut code, page) = (KERNELS.arrows(), drawn_by_page());
+    assert!(code.len() > 8, "the rooms were not found: {code:?}");
+    // Every room may return errors.
+    code.remove("error");
+    code.values_mut().for_each(|known| {
+        known.remove("error");
+    });
+    let none = BTreeSet::new();
+    let mut offenders = Vec::new();
+    for (room, known) in &code {
+        let allowed = page.get(room).unwrap_or(&none);
+        let crossing = known.difference(allowed);
+        offenders.extend(crossing.map(|other| format!("{room} uses {other}: no such arrow on the page")));
+        let idle = allowed.difference(known);
+        offenders.extend(idle.map(|other| format!("{room} -> {other}: on the page, but nothing uses it")));
+    }
+    let strange = page.keys().filter(|room| !code.contains_key(*room));
+    offenders.extend(strange.map(|room| format!("{room}: on the page, but no such room")));
+    report(
+        "ARCHITECTURE.md, \"Rooms of kernels\", is not what the code does:",
+        &offenders,
+    );
+}
+
+#[test]
+fn no_rooms_import_each_other_in_a_circle() {
+    let mut offenders = Vec::new();
+    for sources in &ALL {
+        let arrows = sources.arrows();
+        assert!(arrows.len() > 1, "{} has no rooms", sources.folder);
+        println!("digraph \"{}\" {{", sources.folder);
+        for (room, known) in &arrows {
+            known
+                .iter()
+                .for_each(|other| println!("  \"{room}\" -> \"{other}\";"));
+        }
+        println!("}}");
+        let round = circles(&arrows);
+        for room in &round {
+            let ties: Vec<&str> = arrows[room].intersection(&round).map(String::as_str).collect();
+            offenders.push(format!("{}{room} -> {}", sources.folder, ties.join(", ")));
+        }
+    }
+    report(
+        "these rooms import each other in a circle; give what both need to a room of its own:",
+        &offenders,
+    );
+}
+
+/// A circle of three is found, and rooms that lead to it or come from it are none of it.
+#[test]
+fn circles_are_found() {
+    let arrows = |list: &[(&str, &[&str])]| -> Arrows {
+        let set = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        list.iter()
+            .map(|(room, known)| (room.to_string(), set(known)))
+            .collect()
+    };
+    let straight = arrows(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])]);
+    assert!(circles(&straight).is_empty());
+    let round = arrows(&[
+        ("a", &["b"]),
+        ("b", &["c"]),
+        ("c", &["d"]),
+        ("d", &["b", "e"]),
+        ("e", &[]),
+    ]);
+    assert_eq!(circles(&round), ["b", "c", "d"].map(String::from).into());
+    let mut found = Vec::new();
+    let text = "use super::super::grid::{self, points}; fn f() { super::one(); crate::medium::two() }";
+    let own = ["methods", "displacement", "rows"].map(String::from);
+    imports(text.parse().unwrap(), &own, &mut found);
+    let found: Vec<String> = found.iter().map(|path| path.join("::")).collect();
+    assert_eq!(found[0], "methods::grid");
+    assert!(found[1].starts_with("methods::displacement::one") && found[2].starts_with("medium::two"));
+}
