@@ -67,12 +67,15 @@ fn compare(case: &Case, counts: &[usize], ways: &[Way], seed: u64) {
             born.run_on_ranks(devices(rank, counts, way.closed), rank, way.transport)
                 .expect("devices that can share the grid");
             let found = all(&born, (rank, case), [&model, &data], &schedules);
-            (found, born.drift())
+            (found, born.drift(), rank.channels())
         });
         let what = format!("ranks of {counts:?} devices, {way:?}, {schedules:?}: {case:?}");
         assert_same_bits(&wanted, &of_ranks[0].0, &what);
-        for (_, drift) in &of_ranks {
+        for (_, drift, channels) in &of_ranks {
             assert_eq!(*drift, one.drift(), "{what}");
+            // Devices of one host reach each other, unless the user wants messages.
+            let by_messages = way.talents.apart || way.transport == Transport::HostStaged;
+            assert!(way.closed.is_some() || (*channels > 0) == by_messages, "{what}");
         }
     }
 }

@@ -53,6 +53,14 @@ pub struct ThreadRank {
     reaches_devices: bool,
     post: Arc<Post>,
     shared: Cell<usize>,
+    channels: Cell<usize>,
+}
+
+impl ThreadRank {
+    /// Channels that have been made so far.
+    pub fn channels(&self) -> usize {
+        self.channels.get()
+    }
 }
 
 /// What the ranks of a test can do.
@@ -97,6 +105,7 @@ fn on_post<R: Send>(
                     reaches_devices: talents.reach_devices,
                     post,
                     shared: Cell::new(0),
+                    channels: Cell::new(0),
                 })
             };
             let named = std::thread::Builder::new().name(test.clone());
@@ -157,6 +166,7 @@ impl Communicator for ThreadRank {
         arriving: &[Span],
     ) -> Result<Box<dyn Channel>, Error> {
         assert!(peer != self.rank, "halos inside a rank need no message");
+        self.channels.set(self.channels.get() + 1);
         Ok(Box::new(Wire {
             post: self.post.clone(),
             ranks: (self.rank, peer),
