@@ -465,15 +465,15 @@ fn the_binary_lists_its_programs() {
     }
 }
 
-/// Half of the values have the first colour and half the last one: so has the bar, the larger half at its top.
+/// Half of the values of the second plane have the first colour and half the last one: so has its bar, the larger half at its top.
 #[test]
 fn the_bar_of_bytes_shows_the_colours_of_their_file() {
     let desk = Desk::new();
-    desk.bytes("bytes", "n1=5 n2=4", &[128; 20]);
+    desk.bytes("bytes", "n1=5 n2=4 n3=2", &[128; 40]);
     let ends = [(-3.0f32).to_ne_bytes(), 5.0f32.to_ne_bytes()].concat();
-    let table: Vec<u8> = (0..256).map(|value| if value < 128 { 0 } else { 255 }).collect();
-    desk.bytes("bar", "n1=264 n2=1", &[ends, table].concat());
-    let pixels = desk.pixels("grey scalebar=y bar=bar.rsf color=bluered", "bytes");
+    let bars = [&ends[..], &[128; 256], &ends, &[0; 128], &[255; 128]].concat();
+    desk.bytes("bar", "n1=264 n2=1 n3=2", &bars);
+    let pixels = desk.pixels("grey scalebar=y bar=bar.rsf color=bluered frame=1", "bytes");
     let [left, top, width, height] = pixels.frame;
     let beside = (left + width) as usize + 3..pixels.width;
     let count = |is: fn(Rgb) -> bool, rows: [f64; 2]| {
