@@ -284,3 +284,47 @@ fn a_plan_counts_what_is_left() {
         assert!(run.out.is_empty() && run.err.contains(wanted), "{run:?}");
     }
 }
+
+/// A record is looked at up to its end: waves may come late, behind more zeros than are looked at together.
+#[test]
+fn shots_whose_records_begin_with_zeros_are_finished() {
+    let desk = desk(2);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra).replace("nt=60", "nt=12000");
+    desk.ran(&format!("{} > data.rsf", line("")));
+    let mut late = desk.read("data.rsf");
+    let zeros = late.len() / 3 - 1;
+    assert!(zeros > 1 << 16);
+    late[..zeros].fill(0.0);
+    late[zeros] = 1.0;
+    let header = std::fs::read_to_string(desk.path("data.rsf")).unwrap();
+    desk.put("late.rsf", header.replace("data.rsf@", "late.rsf@"));
+    let bytes: Vec<u8> = late.iter().flat_map(|number| number.to_ne_bytes()).collect();
+    desk.put("late.rsf@", bytes);
+    let run = desk.ran(&format!("{} > again.rsf", line("finished=late.rsf")));
+    assert!(run.err.contains("3 shots of 3 taken over"), "{run:?}");
+    assert!(desk.read("again.rsf") == late);
+}
+
+/// Three differences say enough, and a file with more shots than the survey is of another one.
+#[test]
+fn other_surveys_are_refused_in_short_sentences() {
+    let desk = desk(2);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
+    desk.ran(&format!("{} > data.rsf", line("")));
+    desk.ran("sfbasics put made_of=another < data.rsf > other.rsf");
+    desk.ran("sfbasics cat axis=4 data.rsf data.rsf > twice.rsf");
+    change(&desk, "sous.rsf", 2);
+    for (finished, told) in [
+        (
+            "other",
+            "other inputs (qp=, qs=, the band of the sources): finished=",
+        ),
+        ("twice", "twice.rsf has 6 shots and this survey 3: finished="),
+    ] {
+        let run = desk.sh(&format!(
+            "{} > again.rsf",
+            line(&format!("finished={finished}.rsf"))
+        ));
+        assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+    }
+}
