@@ -4,7 +4,7 @@ use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude, relative_difference};
 
 /// A tensor of 6 numbers as CMTSOLUTION has it, r up, t south, p east, dyne cm.
-fn cmt(latitude: f64, longitude: f64, shift: f64) -> String {
+pub fn cmt(latitude: f64, longitude: f64, shift: f64) -> String {
     format!(
         " PDE 2026  3  4  5  6  7.50 42.7 13.2 0.3 3.0 3.0 TEST
 event name:     test
@@ -52,11 +52,11 @@ fn quakeml(latitude: f64, longitude: f64) -> String {
 }
 
 const LAYERS: &str = "depth vp vs rho qp qs\n0 2500 1400 2200 60 30\n105 4000 2300 2600 0 0\n";
-const GRID: &str = "n1=30 d1=10 n2=31 d2=10 o2=500000 n3=32 d3=10 o3=4727000";
-const RUN: &str = "sfvsfd3d-gpu nt=60 dt=0.001 nb=6 device=cpu free=y";
+pub const GRID: &str = "n1=30 d1=10 n2=31 d2=10 o2=500000 n3=32 d3=10 o3=4727000";
+pub const RUN: &str = "sfvsfd3d-gpu nt=60 dt=0.001 nb=6 device=cpu free=y";
 
 /// Layers, stations in metres and two points as RSF at the same places.
-fn desk() -> Desk {
+pub fn desk() -> Desk {
     let desk = Desk::new();
     desk.put("layers.txt", LAYERS);
     desk.put(

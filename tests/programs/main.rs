@@ -15,6 +15,7 @@ mod fault;
 mod finished;
 mod gpus;
 mod grouped_gpus;
+mod histories;
 mod image_norm;
 mod kill;
 mod layers;

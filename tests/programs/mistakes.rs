@@ -1,7 +1,7 @@
 //! What is wrong in the input and shows elsewhere is told where it is: wavelets that begin with a jump, speeds that no solid has.
 
 use crate::desk::Desk;
-use crate::{shot, velocity_stress};
+use crate::{earthquakes, shot, velocity_stress};
 
 /// A Ricker wavelet of 10 Hz whose middle comes after so many seconds, 1 ms apart.
 fn ricker(desk: &Desk, middle: f32) {
@@ -266,4 +266,19 @@ fn models_whose_labels_say_x_first_are_told() {
         assert_eq!(run.code, 0, "{run:?}");
         assert_eq!(run.err.contains(told), wanted, "{run:?}");
     }
+}
+
+/// An earthquake is one shot: receivers of several shots beside it are refused, with what to do.
+#[test]
+fn receivers_of_several_shots_beside_one_earthquake_are_refused() {
+    let desk = earthquakes::desk();
+    desk.put("CMT", earthquakes::cmt(4_727_150.0, 500_150.0, 0.5));
+    let place = [500_120.0f32, 4_727_100.0, 0.0];
+    desk.dataset("recs.rsf", "n1=3 n2=1 n3=2", &place.repeat(2));
+    let (run, grid) = (earthquakes::RUN, earthquakes::GRID);
+    let run = desk.sh(&format!(
+        "{run} layers=layers.txt {grid} cmt=CMT rec=recs.rsf > no.rsf"
+    ));
+    let told = "rec= has 2 shots (n3=) and cmt= is one: give the receivers of one shot, or";
+    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
