@@ -282,3 +282,20 @@ fn receivers_of_several_shots_beside_one_earthquake_are_refused() {
     let told = "rec= has 2 shots (n3=) and cmt= is one: give the receivers of one shot, or";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
+
+/// What a data centre answers that has no station there is told as it is.
+#[test]
+fn station_xml_without_stations_is_told() {
+    let desk = earthquakes::desk();
+    desk.put("CMT", earthquakes::cmt(42.696_9, 15.001_8, 0.5));
+    desk.put(
+        "none.xml",
+        "<FDSNStationXML><Source>a data centre</Source></FDSNStationXML>",
+    );
+    let (run, grid) = (earthquakes::RUN, earthquakes::GRID);
+    let run = desk.sh(&format!(
+        "{run} layers=layers.txt {grid} utm=33 cmt=CMT stations=none.xml > no.rsf"
+    ));
+    let told = "it has no <Network> with a <Station>: it is no StationXML file with stations";
+    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+}

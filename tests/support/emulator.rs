@@ -30,6 +30,7 @@ pub struct Emulator {
     ledger: Arc<Ledger>,
     late: Option<Late>,
     opens_memory: bool,
+    synchronous: bool,
     recording: Mutex<Option<Vec<Work>>>,
     replays: AtomicUsize,
 }
@@ -75,6 +76,7 @@ impl Emulator {
             ledger: Arc::default(),
             late: None,
             opens_memory: true,
+            synchronous: false,
             recording: Mutex::default(),
             replays: AtomicUsize::new(0),
         }
@@ -96,6 +98,12 @@ impl Emulator {
     /// It opens no memory of other processes.
     pub fn closed(mut self) -> Self {
         self.opens_memory = false;
+        self
+    }
+
+    /// It is asked to wait for every launch.
+    pub fn synchronous(mut self) -> Self {
+        self.synchronous = true;
         self
     }
 
@@ -197,6 +205,10 @@ impl Accelerator for Emulator {
 
     fn properties(&self) -> &Properties {
         &self.properties
+    }
+
+    fn is_synchronous(&self) -> bool {
+        self.synchronous
     }
 
     fn free_bytes(&self) -> Result<usize, Error> {
