@@ -365,6 +365,9 @@ mod tests {
             assert_eq!(columns(third), p.rows().div_ceil(width), "{width}");
             assert_eq!(columns(third - 2), p.rows().div_ceil(width - 1), "{width}");
         }
+        // More threads than there are columns of the narrowest tiles leave these as they are.
+        let columns = Choice::wide(&p, 4, 4 * LARGE, 1000).columns;
+        assert_eq!(columns, p.rows() / NARROWEST);
     }
 
     #[test]

@@ -154,6 +154,9 @@ mod tests {
             [256, 512, 2048].map(|kib| choice(&tall, 2, kib)),
             [(8, 291), (8, 407), (8, 2032)]
         );
+        // Where z is cut in two, tiles have room for twice the rows.
+        let middle = Padded::new(&Grid::new_3d([488, 50, 50], [0.0; 3], [1.0; 3]), 10);
+        assert_eq!((middle.pitch(), choice(&middle, 2, 512)), (512, (13, 256)));
         let flat = Padded::new(&Grid::new_2d([4000, 100], [0.0; 2], [1.0; 2]), 10);
         assert_eq!(
             [256, 512, 2048].map(|kib| choice(&flat, 2, kib)),

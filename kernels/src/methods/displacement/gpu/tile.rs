@@ -301,6 +301,31 @@ mod tests {
         }
     }
 
+    /// Warps have parts of their own where media have many coefficients.
+    #[test]
+    fn tiles_of_volumes_follow_the_number_of_coefficients() {
+        let form = |symmetry: Symmetry| {
+            let tile = Tile::choose(&Terms {
+                ndim: 3,
+                double: false,
+                symmetry,
+                cells: 1 << 27,
+                shortest: 512,
+                rows: 516,
+                architecture: 90,
+                clusters: true,
+                shared_bytes: 227 << 10,
+            });
+            tile.expect("a tile fits").form
+        };
+        for few in [Symmetry::Isotropic, Symmetry::Vti, Symmetry::Hti] {
+            assert_eq!(form(few), Form::Sweep, "{few:?}");
+        }
+        for many in [Symmetry::Orthorhombic, Symmetry::Triclinic] {
+            assert_eq!(form(many), Form::Relay, "{many:?}");
+        }
+    }
+
     /// A block has its own few bytes beside the tile.
     #[test]
     fn tiles_leave_room_for_what_kernels_keep() {
