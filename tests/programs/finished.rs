@@ -202,6 +202,22 @@ fn data_of_other_inputs_are_not_taken_over() {
     );
 }
 
+/// Moments in files are a part of what shots are made of.
+#[test]
+fn data_of_other_moments_are_not_taken_over() {
+    let desk = desk(2);
+    desk.dataset("mech.rsf", "n1=1 n2=1", &[1e12]);
+    let line = |extra: &str| {
+        let words = format!("mech=mech.rsf {extra}");
+        with(2, "sous.rsf", "recs.rsf", &words).replace(" m0=1e12", "")
+    };
+    other_inputs(
+        &desk,
+        &line,
+        &[("mech.rsf", 0, "the moments and forces of the sources")],
+    );
+}
+
 /// Data with other axes are those of another survey, down to what rounding makes of a header.
 #[test]
 fn data_on_other_axes_are_not_taken_over() {
@@ -243,27 +259,31 @@ fn a_run_that_was_killed_early_begins_again() {
     }
 }
 
-/// Every shot that is made is in the file before the next one is.
+/// Every shot that is made is in the file before the next one is, also one of few numbers.
 #[test]
 fn finished_shots_survive_a_kill() {
-    let desk = desk(2);
-    let line = with(2, "sous.rsf", "recs.rsf", "pressure=p.rsf").replace("nt=60", "nt=100000");
-    let mut command = desk.command(&format!("exec {line} > data.rsf"));
-    let mut child = command.spawn().unwrap();
-    let begun = std::time::Instant::now();
-    let size = |name: &str| std::fs::metadata(desk.path(name)).map_or(0, |meta| meta.len());
-    let shot = 4 * 3 * 2 * 100_000;
-    // Of one pressure for two velocities, in a file of its own.
-    let is_written = || size("data.rsf@") >= shot && size("p.rsf@") >= shot / 2;
-    while !is_written() && child.try_wait().unwrap().is_none() {
-        assert!(begun.elapsed().as_secs() < 600, "no shot is written");
-        std::thread::sleep(std::time::Duration::from_millis(5));
+    for (steps, every) in [(100_000, 1), (30_000, 1000)] {
+        let desk = desk(2);
+        let words = format!("pressure=p.rsf jdata={every}");
+        let line = with(2, "sous.rsf", "recs.rsf", &words).replace("nt=60", &format!("nt={steps}"));
+        let mut command = desk.command(&format!("exec {line} > data.rsf"));
+        let mut child = command.spawn().unwrap();
+        let begun = std::time::Instant::now();
+        let size = |name: &str| std::fs::metadata(desk.path(name)).map_or(0, |meta| meta.len());
+        let shot = 4 * 3 * 2 * steps / every;
+        // Of one pressure for two velocities, in a file of its own.
+        let is_written = || size("data.rsf@") >= shot && size("p.rsf@") >= shot / 2;
+        while !is_written() && child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed().as_secs() < 600, "no shot is written");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // At its end a run writes what is left at once, and lives on for a moment.
+        let early = size("data.rsf@") < 3 * shot && child.try_wait().unwrap().is_none();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(early, "the shots were written at the end of the run alone");
+        assert!(is_written(), "a shot is gone again");
     }
-    let early = child.try_wait().unwrap().is_none();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(early, "the shots were written at the end of the run alone");
-    assert!(is_written(), "a shot is gone again");
 }
 
 /// A plan counts the shots that are there already, and how many run at the same time.

@@ -266,6 +266,18 @@ fn operators_take_picked_shots() {
             run.code == 1 && run.err.contains("takes data of this survey"),
             "{run:?}"
         );
+        // There are too many shots, and no component is missing.
+        assert!(!run.err.contains("The components are"), "{run:?}");
+    }
+    // Their axis tells which shots data hold, up to a thousandth of the distance of these.
+    for (o4, code) in [(100.03, 0), (100.06, 1)] {
+        desk.ran(&format!("sfbasics put o4={o4} < some.rsf > near.rsf"));
+        let run = desk.sh(&format!(
+            "{} < near.rsf > out.rsf",
+            line("sfvsborn2d-gpu", "adj=y shots=1,3")
+        ));
+        let refused = run.err.contains("take the data of a run with the same shots");
+        assert_eq!((run.code, refused), (code, code == 1), "{o4}: {run:?}");
     }
     // The data of a change of the model.
     let change: Vec<f32> = (0..3 * slow.len()).map(|k| (k * 7919 % 100) as f32).collect();
