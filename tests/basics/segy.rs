@@ -406,6 +406,7 @@ fn what_is_refused() {
         ),
         ("sfsuread tape=text.sgy", "has no trace"),
         ("sfsuread tape=ieee.su format=1", "format= is for SEG-Y"),
+        ("sfsuwrite < d.rsf tape=x format=5", "format= is for SEG-Y"),
         ("sfsuwrite < long.rsf tape=x", "hold 65535 samples at most"),
         ("sfsegywrite < slow.rsf tape=x", "is 500000 microseconds"),
         (

@@ -185,6 +185,8 @@ fn textual_headers_are_found_by_their_stanzas() {
         (-1, 0x200, &[&end]),
         (0, 0, &[&first, &end]),
         (1, 0x100, &[&second]),
+        // A number says where they end, whatever stands in them.
+        (2, 0x100, &[&end, &second]),
     ] {
         with(told, revision, texts);
         assert_eq!(same(&bench, "text.sgy", ""), "", "{told} {revision}");
