@@ -108,3 +108,14 @@ fn wide_numbers_behind_narrow_ones_do_not_touch() {
         svg.check_texts(&format!("width={width}"));
     }
 }
+
+/// A colour bar may stand alone, without its numbers and its label.
+#[test]
+fn of_bars_without_words() {
+    let desk = Desk::new();
+    waves(&desk);
+    let line = "grey wantaxis=n wanttitle=n wantframenum=n scalebar=y clip=4";
+    assert!(!desk.svg(line, "waves").words.is_empty());
+    let bare = desk.svg(&format!("{line} wantbaraxis=n"), "waves");
+    assert!(bare.words.is_empty(), "{:?}", bare.texts());
+}
