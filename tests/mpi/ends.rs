@@ -42,20 +42,20 @@ fn a_cell_that_no_run_can_use_is_told_by_its_rank() {
     let desk = desk(3);
     let mut density = desk.read("den.rsf");
     let last = density.len() - 1;
-    density[last] = -1.0;
-    desk.dataset("den.rsf", &crate::shot::grid(3), &density);
-    let done = launch(
-        &desk,
-        mpirun,
-        &format!("-n 3 {} threads=1 wav=wav.rsf >d.rsf", words(3)),
-    );
-    let said = said(&done.err);
-    assert!(
-        said.len() == 1 && said[0].contains("rank 2 on ") && said[0].contains("density"),
-        "{}",
-        done.err
-    );
-    assert_ne!(done.code, 0);
+    // Of several cells the first one is told.
+    for (cell, rank) in [(last, "rank 2 on "), (0, "rank 0 on ")] {
+        density[cell] = -1.0;
+        desk.dataset("den.rsf", &crate::shot::grid(3), &density);
+        let line = format!("-n 3 {} threads=1 wav=wav.rsf >d.rsf", words(3));
+        let done = launch(&desk, mpirun, &line);
+        let said = said(&done.err);
+        assert!(
+            said.len() == 1 && said[0].contains(rank) && said[0].contains("density"),
+            "{}",
+            done.err
+        );
+        assert_ne!(done.code, 0);
+    }
 }
 
 #[test]
@@ -115,6 +115,38 @@ fn a_rank_that_is_killed_ends_the_others() {
     };
     assert!(when("ended") - when("killed") <= SOON.as_secs(), "{}", done.err);
     assert!(!done.err.trim().is_empty(), "the launcher says what happened");
+}
+
+/// Ranks that a signal ends have a header that says how many snapshots they hold, as many as were due by then.
+#[test]
+fn ranks_that_a_signal_ends_tell_their_snapshots() {
+    let Some(mpirun) = launcher("ranks_that_a_signal_ends_tell_their_snapshots") else {
+        return;
+    };
+    let desk = desk(2);
+    let header = wavelet_header(2).replace("n3=23", "n3=400000");
+    desk.dataset("wav.rsf", &header, &vec![0.5f32; 2 * 400_000]);
+    let words = format!("{} threads=1 wav=wav.rsf wfl=w.rsf snap=y jsnap=997", words(2));
+    let line = format!(
+        "-n 1 {words} : -n 1 sh -c 'echo $$ >pid; exec {words}' : -n 1 {words} >d.rsf &
+        while [ ! -s w.rsf@ ] || [ ! -s pid ]; do sleep 0.1; done
+        kill -TERM $(cat pid); wait $!"
+    );
+    let done = launch(&desk, mpirun, &line);
+    assert_ne!(done.code, 0);
+    let number = |before: &str| -> usize {
+        let rest = done
+            .err
+            .split_once(before)
+            .unwrap_or_else(|| panic!("{}", done.err))
+            .1;
+        let word = rest.split(' ').next().expect("a word");
+        word.parse().unwrap_or_else(|_| panic!("{word}: {}", done.err))
+    };
+    let steps = number("step ");
+    assert!(steps > 0 && steps < 400_000, "{}", done.err);
+    assert_eq!(number("wfl=w.rsf holds "), steps.div_ceil(997), "{}", done.err);
+    assert_eq!(desk.axes("w.rsf", 4)[3].n, steps.div_ceil(997));
 }
 
 #[test]
