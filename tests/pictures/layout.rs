@@ -114,8 +114,10 @@ fn wide_numbers_behind_narrow_ones_do_not_touch() {
 fn of_bars_without_words() {
     let desk = Desk::new();
     waves(&desk);
-    let line = "grey wantaxis=n wanttitle=n wantframenum=n scalebar=y clip=4";
-    assert!(!desk.svg(line, "waves").words.is_empty());
-    let bare = desk.svg(&format!("{line} wantbaraxis=n"), "waves");
-    assert!(bare.words.is_empty(), "{:?}", bare.texts());
+    for clip in ["4", "4e-10"] {
+        let line = format!("grey wantaxis=n wanttitle=n wantframenum=n scalebar=y clip={clip}");
+        assert!(!desk.svg(&line, "waves").words.is_empty());
+        let bare = desk.svg(&format!("{line} wantbaraxis=n"), "waves");
+        assert!(bare.words.is_empty(), "{:?}", bare.texts());
+    }
 }

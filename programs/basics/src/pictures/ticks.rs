@@ -48,7 +48,11 @@ impl Ticks {
             .map(|number| origin + (first + number as f64) * step)
             .filter(|value| !rule.silent && *value <= high + 1e-6 * step)
             .collect();
-        let power = rule.format.as_ref().map_or_else(|| power_of(low, high), |_| 0);
+        let power = match rule.format {
+            // Where no number is written, none needs a power.
+            None if !rule.silent => power_of(low, high),
+            _ => 0,
+        };
         let unit = 10f64.powi(power);
         let write = |value: f64| match &rule.format {
             Some(format) => format.write(value),
