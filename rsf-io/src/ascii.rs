@@ -46,7 +46,7 @@ impl Scanner {
         Ok(Scan::Value(value))
     }
 
-    /// What was taken from the stream and not yet read.
+    /// The bytes that were taken from the stream but belong to no number yet.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let rest = self.text.split_off(self.at);
         self.text.clear();
@@ -54,7 +54,7 @@ impl Scanner {
         rest
     }
 
-    /// Makes sure that `words` whole words (or all that are left) lie behind `at`.
+    /// Makes sure that `words` whole words (or all that are left) follow `at`.
     fn gather(&mut self, reader: &mut impl BufRead, words: usize) -> io::Result<()> {
         if self.at > 0 {
             self.text.drain(..self.at);
@@ -93,8 +93,8 @@ fn complete_words(text: &[u8]) -> usize {
 /// Items on a line of text data.
 const PER_LINE: u64 = 8;
 
-/// Appends `data` as text: a blank after each item, a newline after each eighth of the dataset;
-/// `written` counts the items before. Bytes are written as they are.
+/// Appends `data` as text: a blank after each item, a newline after every eighth item, counted from
+/// the start of the dataset; `written` is the number of items before. Bytes are written as they are.
 pub(crate) fn print<T: Element>(data: &[T], written: u64, text: &mut Vec<u8>) {
     if T::KIND == crate::Kind::Uchar {
         text.extend_from_slice(bytemuck::cast_slice(data));

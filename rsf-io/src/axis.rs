@@ -147,8 +147,8 @@ impl Header {
         present.count()
     }
 
-    /// The records that the first `elements` elements complete, when these are not all: along the last axis longer than 1,
-    /// or, where not even one record is whole, along the one before. `None` without a whole record.
+    /// The complete records in data that end after `elements` elements: along the last axis longer than 1 or, where not even
+    /// one of its records is complete, along an axis before it. `None` without a complete record.
     pub fn whole_records(&self, elements: u64) -> Option<WholeRecords> {
         let mut inside = self.elements().ok()?;
         for axis in (1..=self.present()).rev() {

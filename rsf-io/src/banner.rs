@@ -1,4 +1,4 @@
-//! The line that every program leaves in the history of what it writes: version, program, place, user,
+//! The line that every program leaves in the history of what it writes: version, program, directory, user,
 //! host and time. The time makes a rewritten header differ, which is what SCons looks at.
 
 use std::env;

@@ -69,7 +69,7 @@ impl Error {
     }
 }
 
-/// The system's words without Rust's "(os error 2)".
+/// The system's error message without the "(os error 2)" that Rust appends.
 pub(crate) fn os_text(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

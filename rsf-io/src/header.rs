@@ -65,7 +65,7 @@ impl Header {
         Self::read(&mut bytes)
     }
 
-    /// Reads the lines of a par= file.
+    /// Adds the keys of a line, and the line itself to the history.
     fn add_line(&mut self, line: &[u8]) -> std::result::Result<(), &'static str> {
         for token in tokens(line)? {
             if let Some(at) = token.iter().position(|b| *b == b'=') {
@@ -205,8 +205,8 @@ fn unreadable(cause: io::Error) -> Error {
     Error::os("cannot read the header", cause)
 }
 
-/// Consumes the terminator if the stream stands at one. The bytes that agreed with its beginning and
-/// then did not are put into `line`.
+/// Consumes the terminator if the stream stands at one. Where only its first bytes
+/// match, these are consumed, too, and appended to `line`.
 fn at_terminator(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     for wanted in TERMINATOR {
         let next = loop {

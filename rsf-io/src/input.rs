@@ -265,8 +265,8 @@ impl Input {
         self.read(out)
     }
 
-    /// All remaining elements. Memory grows with what is really there, so that a false header on a pipe
-    /// ends in a sentence and not in the exhaustion of the machine.
+    /// All remaining elements. Memory grows with what is really there, so that a wrong header on a pipe
+    /// leads to an error and does not exhaust the memory of the machine.
     pub fn read_all<T: Element>(&mut self) -> Result<Vec<T>> {
         let ahead = if self.is_seekable() {
             u64::MAX
@@ -441,7 +441,7 @@ fn peek(reader: &mut BufReader<File>) -> Result<&[u8]> {
     }
 }
 
-/// Fills `out` from byte `at` on as far as the file goes; the bytes got.
+/// Fills `out` from byte `at` on as far as the file goes; returns the number of bytes read.
 fn fill_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
     let mut got = 0;
     while got < out.len() {

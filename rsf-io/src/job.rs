@@ -417,7 +417,7 @@ impl Job {
     }
 
     /// The dataset of tag `name`; without the parameter, a file named like the tag. The files are made at
-    /// once, so that a path that cannot be written fails before the work; they go again if the
+    /// once, so that a path that cannot be written fails before the work; they are removed if the
     /// run fails before the first element.
     pub fn tagged_output(&mut self, name: &str) -> Result<Output> {
         let path = match self.value(name)? {

@@ -85,9 +85,9 @@ use command::{Action, Line};
 
 /// Runs a program: reads the command line, prints the documentation when asked (or when called bare with
 /// nothing on standard input), calls `run`, prints an error as one line `prog: message`.
-/// The exit code is 0, 1 after an error, that of a signal that ended the run, and that of a program ended by a closed pipe when the reader
-/// of its output left. Then nothing is printed, as by every program that SIGPIPE ends: the reader has seen enough, or has told its own
-/// error, under which a second sentence would hide the cause.
+/// The exit code is 0; 1 after an error; that of the signal, if one ended the run; and [`CLOSED_PIPE`] when the reader of the output has
+/// closed the pipe. In that case nothing is printed, as for every program that SIGPIPE ends: the reader has seen enough, or has reported
+/// an error of its own, which a second message would only obscure.
 pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
     start_with(program, run, std::env::args_os().collect())
 }

@@ -32,7 +32,7 @@ pub(crate) struct Parts {
     pub history: Vec<u8>,
     pub format: Format,
     pub layout: Layout,
-    /// Header file of two, else the stream.
+    /// The header file, or the stream that holds both header and data.
     pub first: File,
     /// Data file of two.
     pub second: Option<File>,
@@ -68,7 +68,7 @@ pub struct Output {
     late: Option<String>,
     declared: u64,
     written: u64,
-    /// The lines of text are the program's own.
+    /// The program breaks the lines of text data itself.
     own_lines: bool,
     before: Option<Written>,
     /// Bytes of the data file before the first element.
@@ -142,7 +142,7 @@ impl Output {
         }
     }
 
-    /// Sets the number of axes as [`Output::set_rank`] does, and forgets where further ones of the history began and what they were.
+    /// Sets the number of axes as [`Output::set_rank`] does, and resets o, d, label and unit of the further axes of the history.
     pub fn end_axes(&mut self, rank: usize) {
         for i in rank + 1..=MAX_AXES {
             if self.history.raw(&format!("n{i}")).is_some() {

@@ -215,7 +215,7 @@ impl Param {
         self
     }
 
-    /// What makes such a file, as words behind a colon: whoever gives a number in place of a file is told them.
+    /// What makes such a file, worded to follow a colon in the message to whoever gives a number in place of a file.
     pub const fn made_by(mut self, words: &'static str) -> Self {
         self.made_by = Some(words);
         self
@@ -322,7 +322,7 @@ impl Param {
     }
 }
 
-/// Keys that every program understands, with their sentence.
+/// Keys that every program understands, with their descriptions.
 pub(crate) const COMMON: &[(&str, &str)] = &[
     (
         "par",

@@ -47,7 +47,7 @@ pub(crate) struct Names {
     pub header: Option<PathBuf>,
 }
 
-/// A name that may be taken.
+/// A candidate for the name of a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     pub path: PathBuf,
@@ -140,8 +140,8 @@ impl Places {
     }
 
     /// Names for the data of the header file `header`: data path + name + `@` when the header lies in the current
-    /// directory. Elsewhere, and where that name belongs to another header, a mark of the header's directory is added,
-    /// because `a/x.rsf` and `b/x.rsf` may share one data path, and the name begins at the root.
+    /// directory. Elsewhere, and where that name belongs to another header, a hash of the header's directory is added,
+    /// because `a/x.rsf` and `b/x.rsf` may share one data path, and the path is made absolute.
     pub(crate) fn beside(&self, header: &Path) -> Result<Names> {
         let name = header.file_name().unwrap_or(OsStr::new("data"));
         let folder = folder_of(header);
@@ -149,7 +149,7 @@ impl Places {
         let here = env::current_dir().ok();
         let (plain, stem) = (here.as_ref() == Some(&folder), self.stem(name)?);
         Ok(Names {
-            // A header that is read in its own folder would look there for what a path from here names.
+            // Absolute: a program that reads the header in its own folder would look for a relative path there.
             stem: match here.filter(|_| !plain && stem.is_relative()) {
                 Some(here) => here.join(stem.strip_prefix(".").unwrap_or(&stem)),
                 None => stem,
@@ -189,7 +189,8 @@ impl Places {
         Ok(PathBuf::from(path))
     }
 
-    /// What the user should hear about the data path: it is a plain prefix, which is seldom meant without a slash.
+    /// A remark for the user where the data path does not end in a slash: it names a folder all the same, or it is a plain
+    /// prefix, which is seldom meant.
     pub(crate) fn remark(&self) -> Option<String> {
         let Prefix { text, source } = self.prefix().ok()?;
         let shown = text.to_string_lossy();

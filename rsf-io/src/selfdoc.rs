@@ -77,7 +77,8 @@ fn default_of(param: &Param) -> &'static str {
     param.default.or(param.default_text).unwrap_or_default()
 }
 
-/// Type, name=default of each, range on the first line, the sentence below; for parameters that are alike.
+/// The documentation of parameters that differ in name and default only: their type, each name=default and the range on the first
+/// line, and the description below.
 fn parameters(params: &[Param]) -> Vec<String> {
     let param = &params[0];
     let sign = if param.kind == ParamKind::Words { "" } else { "=" };

@@ -35,7 +35,7 @@ impl Signal {
             .then_some(Self(number))
     }
 
-    /// Lets the signal do what it does where nobody watches: it ends the process.
+    /// Does what the signal does without a handler: ends the process.
     pub(crate) fn end_process(self) {
         // A signal that cannot be raised leaves the exit code to tell.
         let _ = low_level::emulate_default_handler(self.0);
@@ -60,7 +60,7 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 pub struct Watch(());
 
 impl Watch {
-    /// Begins to watch; one at a time.
+    /// Begins to watch for signals; only one watch may exist at a time.
     pub fn begin() -> Self {
         WATCHED.store(true, Ordering::SeqCst);
         Self(())

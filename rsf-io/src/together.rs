@@ -1,4 +1,4 @@
-//! What a program needs that runs as several processes: one reads standard input for all, one speaks, all write.
+//! What a program that runs as several processes needs: one reads standard input for all, one prints messages, all write.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, IsTerminal, Read, Seek, Write};
@@ -20,7 +20,7 @@ const PIECE: usize = 1 << 18;
 /// write it, and where another line does, as hands may.
 const SILENCE: [i32; 2] = [300, 3000];
 
-/// Where a dataset ends that has come so far.
+/// Whether the bytes of a dataset received so far reach its end.
 enum End {
     Here,
     Perhaps(i32),
@@ -219,7 +219,10 @@ impl Places {
         self.file.try_clone().ok()
     }
 
-    /// Closes the file and tells what closing says.
+    /// Closes the file.
+    ///
+    /// # Errors
+    /// Those of the system when it closes the file, such as a full disk.
     pub fn finish(self) -> Result<()> {
         let name = format!("data file {}", self.shared.path.display());
         crate::files::close(self.file).map_err(|e| Error::writing(&name, e))

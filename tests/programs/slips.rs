@@ -370,6 +370,7 @@ fn idle_words_of_displacement_are_told() {
             "free=y has 4 rows above the surface, and what is recorded there is wrong by tens of percent: give nb=5 or more",
         ),
         ("free=y nb=5", ""),
+        ("snap=n jsnap=10", ""),
         ("dabc=y nb=20 oneway=upwind", ""),
     ] {
         let said = desk.sh(&format!("{run} {words} > data.rsf"));

@@ -108,7 +108,7 @@ pub(super) fn regions<const D: usize>(parts: &Parts<D>) -> Result<Vec<u32>, Faul
     checked.collect()
 }
 
-/// Every Jacobian at the points of a basis is above zero.
+/// Checks that the Jacobian determinant is positive at all points of the basis in every element.
 pub(super) fn jacobians<const D: usize>(mesh: &Mesh<D>, basis: &Basis) -> Result<(), Fault> {
     let table = Tabulated::<D>::new(mesh.order(), basis);
     let fault = |element| {

@@ -327,7 +327,7 @@ fn lanczos<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: u
         })
         .collect();
     let zero = Lane::splat(simd, 0.0);
-    // A start that no symmetry of the element is orthogonal to.
+    // A start that is orthogonal to no mode, whatever the symmetry of the element.
     let scatter = |k: usize| ((k as f64 + 1.0) * 0.618_033_988_749_894_9).fract() - 0.5;
     let size = (0..points * F)
         .map(|k| scatter(k) * scatter(k))

@@ -9,7 +9,7 @@ use super::{Fault, Mesh, Order};
 /// A place this far beyond the faces of an element, in local coordinates, still belongs to it: coordinates come in
 /// single precision.
 pub(super) const TOUCHES: f64 = 1e-3;
-/// Places so close to a face are on it, and belong to the first of the elements that share it.
+/// Places within this distance of a face, in local coordinates, count as on it, and belong to the first of the elements that share it.
 const ON_FACE: f64 = 1e-6;
 
 /// Where a place lies.

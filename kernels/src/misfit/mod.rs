@@ -184,7 +184,7 @@ fn correlation(a: &[f64], b: &[f64]) -> (f64, Vec<f64>) {
 mod tests {
     use super::*;
 
-    /// Traces of a few waves, other ones for every seed.
+    /// Traces of a few waves, different for every seed.
     fn records(traces: usize, samples: usize, seed: f64) -> Vec<f64> {
         let at = |k: usize| {
             let (sample, trace) = ((k / traces) as f64, (k % traces) as f64);

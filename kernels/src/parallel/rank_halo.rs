@@ -99,7 +99,7 @@ pub struct MessagePassing<'a, N, S> {
 }
 
 impl<'a, S: Linked, N: Network<S>> MessagePassing<'a, N, S> {
-    /// For the subdomains of this rank, whose network is connected at these ends.
+    /// For the subdomains of this rank, which are linked to subdomains of other ranks at the ends `outer`.
     ///
     /// # Safety
     /// The memory that the network names in [`Network::spans`] must outlive the exchange.

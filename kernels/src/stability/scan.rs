@@ -312,7 +312,7 @@ impl Scan {
         self.gate.close(self.rate.value, self.slow.value, self.fast.value);
     }
 
-    /// The result.
+    /// The extremes over all cells that were looked at.
     ///
     /// # Errors
     /// The first cell (in file order) that is not finite, has no positive density or an indefinite stiffness.

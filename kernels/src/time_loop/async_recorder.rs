@@ -208,7 +208,7 @@ impl<T: Copy> Drop for Ends<'_, T> {
     }
 }
 
-/// The time loop's end of the line.
+/// The sending end of a [`Line`], which the time loop holds.
 struct Sender<'a, T: Copy> {
     line: &'a Line<T>,
     /// Records that do not travel yet.

@@ -227,7 +227,7 @@ fn shared_out(count: usize, speeds: &[f64]) -> anyhow::Result<Vec<Range<usize>>>
     let (mut start, mut wanted, mut ranges) = (0, 0.0, Vec::new());
     for (k, speed) in speeds.iter().enumerate() {
         wanted += count as f64 * speed / all;
-        // Those behind need an element, too.
+        // Each of the later subdomains needs at least one element, too.
         let last = count - (speeds.len() - 1 - k);
         let end = (wanted.round() as usize).clamp(start + 1, last);
         ranges.push(start..end);

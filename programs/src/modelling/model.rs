@@ -24,7 +24,7 @@ const BLOCK_BYTES: usize = 32 << 20;
 pub const SHEARS: &str = "shears";
 /// See [`SHEARS`].
 pub const IN_PLACE: &str = "staggered";
-/// The value of [`SHEARS`] where those of cut cells stand on the nodes.
+/// The value of the key [`SHEARS`] where the shear stiffnesses of cut cells stand on the nodes.
 pub const ON_NODES: &str = "collocated";
 
 /// The grid of the first file, after checking that the others have the same.

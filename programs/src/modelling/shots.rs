@@ -202,7 +202,7 @@ pub fn plan(
     Ok(words + &format!(", which takes about {longest:.1} s"))
 }
 
-/// Lets a worker make shots, unless a signal has come, which [`outcomes`] tells.
+/// Lets a worker make shots, unless a signal has come, which [`outcomes`] reports.
 fn attempt<'a>(worker: &mut Worker<'a>, numbers: &[usize]) -> Begun<'a> {
     match rsf_io::interrupted() {
         Some(signal) => Begun::Ended(numbers.iter().map(|_| Err(anyhow!("{signal}"))).collect()),

@@ -160,7 +160,7 @@ impl CellError {
 /// The coefficients of a cell in memory order; those that are not written are zero.
 pub(super) type Cell = [f32; Coefficients::All.count(3)];
 
-/// Coefficients below this share of the largest are what float64 leaves of zero.
+/// Coefficients below this share of the largest are rounding errors of float64 and count as zero.
 const NOTHING: f64 = 1e-13;
 
 /// How every cell of a run is made.
@@ -210,7 +210,7 @@ impl Recipe {
         let cell = self.planes(&c);
         let wide = cell.map(f64::from);
         let fault = match self.kind {
-            // In 3-D all nine are asked; of a 2-D medium its own alone.
+            // In 3-D all nine coefficients are checked, in 2-D only those of the plane.
             Coefficients::Orthorhombic if self.ndim == 3 => {
                 Stiffness::from_planes(std::array::from_fn(|k| wide[k])).fault(3)
             }

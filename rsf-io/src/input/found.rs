@@ -12,12 +12,12 @@ use crate::data::Form;
 use crate::file_id::{file_id, owner};
 use crate::{Error, Header, Result};
 
-/// The file of `in=`.
+/// The data file that `in=` of a header names.
 pub(super) struct Found {
     pub file: File,
     /// Its path, from the current folder.
     path: PathBuf,
-    /// A sentence where another file of that name may be meant.
+    /// A warning, where another file of that name may be meant.
     pub doubt: Option<String>,
     /// Whether its length alone has chosen it among two files of that name.
     guessed: bool,
@@ -169,7 +169,7 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
     }
 }
 
-/// Bytes that the file of the numbers has by the header; `None` where they are text, or the header does not say.
+/// The size in bytes that the header implies for its data file; `None` where the data are text, or the header does not say.
 fn expected(header: &Header) -> Option<u64> {
     let format = header.format().ok()?;
     let size = match format.form {

@@ -23,7 +23,7 @@ impl Input {
         Ok(text)
     }
 
-    /// The remaining elements, as native numbers in `file`; `self` is done with. The result counts them from 0.
+    /// Writes the remaining elements to `file` as native numbers. The input returned reads them from there, counted from 0.
     pub(crate) fn spooled(mut self, file: File) -> Result<Self> {
         let mut sink = BufWriter::with_capacity(PIECE, &file);
         let len = self.remaining();

@@ -19,7 +19,7 @@ const TAIL: u64 = 4096;
 /// The first elements of a dataset, and where they lie: a run that goes on behind them begins with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The file from the root; none for elements that went into a pipe.
+    /// The absolute path of the file; none for elements that went into a pipe.
     path: Option<PathBuf>,
     /// Bytes of the file before the first element.
     start: u64,
@@ -75,7 +75,7 @@ impl Written {
         written
     }
 
-    /// A mark of the last bytes, where the file can be read.
+    /// A checksum of the last bytes; 0 without a file.
     fn mark(&self) -> io::Result<u64> {
         let Some(path) = &self.path else {
             return Ok(0);
@@ -159,7 +159,7 @@ impl Output {
         Ok(written)
     }
 
-    /// Whether what is written goes away at once: into a pipe or a terminal.
+    /// Whether what is written cannot be read again: it goes into a pipe or a terminal.
     pub fn is_piped(&self) -> bool {
         let file = self.data.as_ref().map(|data| data.get_ref());
         file.is_some_and(|file| !is_regular(file) && !is_null(file))

@@ -6,7 +6,7 @@ use super::PIECE;
 use crate::ascii;
 use crate::data::Element;
 
-/// Big-endian numbers.
+/// Writes elements as big-endian numbers.
 pub(super) fn write_xdr<T: Element>(sink: &mut impl Write, data: &[T]) -> std::io::Result<()> {
     let mut turned: Vec<T> = Vec::with_capacity(data.len().min(PIECE / size_of::<T>()));
     for piece in data.chunks(PIECE / size_of::<T>()) {

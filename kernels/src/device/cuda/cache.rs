@@ -21,7 +21,7 @@ const GROUP_AND_OTHERS_WRITE: u32 = 0o022;
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The key of anything, by its parts; the same bytes cut elsewhere are another key.
+    /// The key of a list of parts; the same bytes divided differently have another key.
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut sum = Sha256::new();
         for part in parts {

@@ -193,7 +193,7 @@ pub(super) fn scatter<const D: usize, const C: usize>(
     }
 }
 
-/// The forces of a block by a law, layer by layer of its points, so that the fluxes stay in the cache.
+/// The forces of a block under a constitutive law, one layer of points after the other, so that the fluxes stay in the cache.
 #[inline(always)]
 pub(super) fn forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,

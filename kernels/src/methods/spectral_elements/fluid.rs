@@ -143,7 +143,7 @@ impl<const D: usize> Coupling<D> {
 pub(super) struct Fluid<const D: usize> {
     pub(super) blocks: Vec<Block<D>>,
     pub(super) homes: Homes,
-    /// How many of the blocks neighbours wait for.
+    /// The number of blocks, the first ones, whose results neighbours wait for.
     boundary: usize,
     pub(super) exchange: Exchange,
     /// Where the contributions that leave stand.

@@ -255,7 +255,7 @@ impl<T: Real> Edges<T> {
         &self.faces
     }
 
-    /// Along `z`: frame, none, frame.
+    /// Where the parts along `z` begin and end: the frame, the interior, the frame.
     pub fn z(&self) -> [usize; 4] {
         self.z
     }

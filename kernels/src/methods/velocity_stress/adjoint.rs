@@ -31,7 +31,7 @@ pub(super) enum Acts {
     Shear,
 }
 
-/// A field of the reversed problem that goes over into a power of the depth.
+/// A field of the reversed problem that is a power of the depth, except near the surface.
 struct Mode {
     power: usize,
     /// Depth of the first node in cells.

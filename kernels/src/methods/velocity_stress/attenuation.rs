@@ -274,7 +274,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Of a cell, by quality factors of every cell or one for all.
+    /// The loss of a cell; `q` has the quality factor of every cell, or one for all.
     fn loss(&mut self, q: &[f32], cell: usize) -> Loss {
         let q = if q.len() == 1 { q[0] } else { q[cell] };
         match self.last {

@@ -31,8 +31,8 @@ pub(super) struct Hooks<T> {
     pub sources: bool,
     /// Where velocities are recorded, `[component][own plane][row][z]`.
     pub velocity: *mut T,
-    /// Where the surface is recorded, `[..][own plane][row]`: by horizontal axis the derivative of its velocity along it, then `szz`
-    /// before it is set to zero.
+    /// Where the surface is recorded, `[..][own plane][row]`: for each horizontal axis the derivative along it of the velocity along it,
+    /// then `szz` before it is set to zero.
     pub surface: *mut T,
     /// What was recorded there of the background, in a run of what changes of the medium scatter.
     pub background: *const T,

@@ -20,7 +20,7 @@ use crate::grid::solve::solved;
 /// Degree of the polynomials that continue the velocities above the surface.
 pub(super) const DEGREE: usize = 2;
 
-/// The same of the stresses at most.
+/// The highest degree of those that continue the stresses.
 pub(super) const STRESS_DEGREE: usize = 3;
 
 /// Degree of those that continue the stresses, for a derivative of half order `half`.

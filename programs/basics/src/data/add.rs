@@ -20,7 +20,7 @@ All datasets must have the same shape and the same type: float, complex or int."
     params: &PARAMS,
 };
 
-/// What the user sees of the product.
+/// What the user sees of `sfmul`.
 pub static MUL: Program = Program {
     name: "sfmul",
     about: "Multiply datasets.",

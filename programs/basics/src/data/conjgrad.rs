@@ -43,7 +43,7 @@ static PARAMS: [Param; 7] = [
         .doc("iterations"),
 ];
 
-/// The operator with its weight and what is known, between vectors.
+/// The operator on vectors, with the weight of the model and the mask of its known values.
 struct Problem<'a> {
     job: &'a mut Job,
     operator: Operator,

@@ -37,8 +37,8 @@ pub fn unit(unit: Option<&str>) -> Option<String> {
     })
 }
 
-/// The sampling that an axis had before it became frequencies of a transform of `length` samples at the distance `step`: the one that the
-/// forward transform kept as `key`, if it belongs to them, for a header holds six digits of `step` only.
+/// The sampling of an axis before a transform of `length` samples turned it into frequencies spaced by `step`: computed from these, or,
+/// where it agrees, the value that the forward transform kept as `key`, because a header holds only six digits of `step`.
 pub fn sampling(header: &Header, key: &str, length: usize, step: f32) -> f64 {
     let computed = 1.0 / (length as f64 * f64::from(step));
     let kept = header.float(key).map(f64::from);

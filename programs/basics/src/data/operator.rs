@@ -71,7 +71,7 @@ impl Operator {
                 Ok(input) => match expect(&input, to.len(), &to.name()) {
                     Ok(()) => take(input),
                     Err(error) => {
-                        // Before its output closes: it would complain of that, and hide the reason.
+                        // The program is killed before its output closes, or its complaint about that would hide the reason.
                         fits = child.kill().is_err();
                         Err(error)
                     }

@@ -127,7 +127,7 @@ fn traces(job: &mut Job) -> Result<Input> {
     Ok(input)
 }
 
-/// Fills traces with what was at `from` of their number and the time; the header keeps their length as `kept`.
+/// Fills every trace with its values at the times `from(trace, time)`; the header keeps the length before as `kept`, for inv=y.
 fn each(
     job: &Job,
     mut input: Input,

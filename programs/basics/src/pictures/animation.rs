@@ -98,7 +98,7 @@ impl Animation {
         Ok(bytes)
     }
 
-    /// The rectangle of picture `number` that is not what the picture before shows; all of the first one.
+    /// The rectangle of picture `number` that differs from the picture before it; the whole of the first picture.
     fn part(&self, number: usize) -> Part {
         let (width, height) = self.frames[number].size;
         if number == 0 {

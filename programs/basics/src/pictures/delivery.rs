@@ -129,7 +129,7 @@ fn kind_of(path: &Path) -> Option<Kind> {
     name.split('.').skip(1).filter_map(named).last()
 }
 
-/// The last ending in a name, if it stands for what is not made.
+/// The extension of a file name, if it is that of a format which cannot be written.
 fn strange_ending(path: &Path) -> Option<String> {
     let ending = path.extension()?.to_string_lossy().to_lowercase();
     STRANGE.contains(&ending.as_str()).then_some(ending)

@@ -227,7 +227,7 @@ fn frame(job: &Job, input: &Input, traces: &Traces) -> Result<Frame> {
         unit: String::new(),
     };
     let mut frame = turns.frame(job, input.header(), one, two)?;
-    // Heights of traces have no numbers of their own.
+    // The axis along which amplitudes are drawn has no ticks: each trace has its own zero.
     if traces.transp {
         frame.across_edge = None;
     } else {

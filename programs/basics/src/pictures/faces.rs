@@ -93,7 +93,7 @@ pub struct Views {
 }
 
 impl Views {
-    /// Faces in `rect`; the front takes the parts `point` (of its height, of its width).
+    /// Faces in `rect`; the front takes the fractions `point` of its height and of its width.
     pub fn new(rect: Rect, point: (f64, f64), flat: bool) -> Self {
         let (height, width) = ((rect.height * point.0).round(), (rect.width * point.1).round());
         Self {

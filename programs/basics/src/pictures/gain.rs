@@ -199,7 +199,7 @@ impl Scale {
                 "{odd} of {all} values are not finite, and NaN is drawn in magenta"
             ));
         }
-        // The colours need a length that float32 can tell from bias.
+        // The range of the colours must not vanish beside bias in float32.
         let clip = if clip > 0.0 {
             clip.max(bias.abs() * 1e-6)
         } else {

@@ -14,20 +14,20 @@ const LEAST: usize = 5;
 /// Steps from which growth of the published one-way condition can be seen.
 const LONG: usize = 2000;
 
-/// Warns of words that have no effect without others.
+/// Warns of words that have no effect without others. Where these are given as `n` the words are those of a flow that switches.
 ///
 /// # Errors
 /// A program without these words.
 pub fn idle(job: &Job) -> anyhow::Result<()> {
-    if !job.flag("free")? {
-        idle::tell(job, &["surface"], "without free=y");
-    }
-    if !job.flag("dabc")? {
-        idle::tell(job, &["oneway"], "without dabc=y");
-    }
-    if !job.flag("snap")? {
-        let window = ["jsnap", "nqz", "nqx", "oqz", "oqx", "dqz", "dqx"];
-        idle::tell(job, &window, "without snap=y");
+    let window = ["jsnap", "nqz", "nqx", "oqz", "oqx", "dqz", "dqx"];
+    for (switch, words) in [
+        ("free", &["surface"][..]),
+        ("dabc", &["oneway"]),
+        ("snap", &window),
+    ] {
+        if !job.flag(switch)? && !job.given(switch) {
+            idle::tell(job, words, &format!("without {switch}=y"));
+        }
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub struct Wavelet {
 }
 
 impl Wavelet {
-    /// Gives exact time to a run with it; `name` is that of messages.
+    /// Filters the wavelet for a run that is corrected for time dispersion (`tdc=y`); messages call it `name`.
     pub fn correct(&mut self, exact: &ExactTime, name: &str) -> anyhow::Result<()> {
         let together = self.values.len() / self.time.n;
         let series = |k: usize| self.values.iter().skip(k).step_by(together).copied().collect();

@@ -31,7 +31,7 @@ pub fn at_the_same_time<T: Send, R: Send>(
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
         });
-        // All of them are waited for, whatever the first of them has met.
+        // All threads are joined, even if one of the first has failed.
         let done: Vec<_> = std::iter::once(first).chain(others).collect();
         done.into_iter().collect()
     })

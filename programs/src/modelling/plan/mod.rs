@@ -263,7 +263,8 @@ pub fn smaller_grid(p: &Padded, share: f64) -> String {
     )
 }
 
-/// `memory 1.20 GB, 60.0 bytes a point of the padded grid`: of all ranks, with a word on `whose` it is.
+/// Prints `memory 1.20 GB, 60.0 bytes a point of the padded grid`, from the `bytes` of all ranks; `whose` (such as ` of GPUs`) follows
+/// the first word.
 pub fn print_memory(job: &Job, p: &Padded, whose: &str, bytes: usize) {
     job.say(&format!(
         "memory{whose} {}, {:.1} bytes a point of the padded grid",

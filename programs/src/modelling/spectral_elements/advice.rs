@@ -14,8 +14,8 @@ use std::collections::HashSet;
 /// Receivers from which an array in one cell is no accident.
 const ARRAY: usize = 3;
 
-/// Warns before a mesh is set up: of parameters without effect, with `models` those of modelling alone, too, and of materials in
-/// other units.
+/// Warns, before a mesh is set up, of parameters without effect and of materials in other units. `models` tells modelling, with its
+/// snapshots and maps, from gradients.
 pub fn before(job: &Job, raw: &RawMesh, models: bool) -> anyhow::Result<()> {
     materials(job, raw);
     idle(job, models)

@@ -15,7 +15,7 @@ use rsf_io::{Axis, Job, Output};
 /// Points along an axis where nothing is said.
 const USUAL: usize = 101;
 
-/// Most points of a component of the snapshots: each keeps the weights of its element, a kilobyte in 3-D.
+/// Limit on the points of a component of the snapshots: each keeps the weights of its element, a kilobyte in 3-D.
 const MOST: usize = 1 << 24;
 
 /// Words for maps of the largest horizontal values, what data= must record for them, and their unit.

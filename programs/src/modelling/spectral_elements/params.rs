@@ -236,7 +236,7 @@ pub(super) const fn joined<const N: usize>(lists: &[&[Param]]) -> [Param; N] {
     all
 }
 
-/// Parameters in all lists.
+/// The number of parameters in all lists.
 pub(super) const fn counted(lists: &[&[Param]]) -> usize {
     let (mut list, mut all) = (0, 0);
     while list < lists.len() {

@@ -27,7 +27,7 @@ pub struct Ledger<'a> {
     numbers: usize,
     record: usize,
     steps: usize,
-    /// What the steps have done to the waves.
+    /// The time steps and their dispersion.
     timing: Timing,
     /// Shots that are written.
     written: usize,
@@ -208,7 +208,7 @@ impl Data {
         divide.map_or(Ok(()), |divide| divide.end_shot(&mut self.file))
     }
 
-    /// Writes what an earlier run has made of a shot, by file.
+    /// Writes the records of a shot from an earlier run; `values` has one list for each file.
     fn copy(&mut self, values: &[Vec<f32>]) -> rsf_io::Result<()> {
         let others = self.divide.iter_mut().flat_map(Divide::files);
         let mut files = std::iter::once(&mut self.file).chain(others);

@@ -226,7 +226,7 @@ struct Ready {
     store: Arc<Store>,
     /// When states are saved.
     every: Every,
-    /// The state behind which the run goes on.
+    /// The state from which the run resumes.
     resumed: Option<Resumed>,
 }
 

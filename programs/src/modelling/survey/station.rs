@@ -124,7 +124,7 @@ impl<'a, M: Survey> Station<'a, M> {
         }
     }
 
-    /// Runs the shots that the engine is ready for, so many; what each of them has recorded.
+    /// Runs the `shots` shots for which the engine is ready, and returns what each of them has recorded.
     fn model(&mut self, shots: usize) -> anyhow::Result<Vec<Recorded>> {
         let engine = self.engine.as_mut().context("no engine was made")?;
         let options = ParallelOptions {

@@ -86,7 +86,7 @@ impl Engine {
             .collect();
         let upload = gpu::Upload::new(&run.shot, &run.padded, devices, class, &machine.cpu);
         let upload = upload.and_then(|mut upload| {
-            // Its medium stays while further shots take its place.
+            // The medium is uploaded once for all shots: what the sources of each need of it is kept beforehand.
             let shots = 0..run.spreads.count();
             let mut further = shots
                 .filter(|_| run.spreads.count() > 1)

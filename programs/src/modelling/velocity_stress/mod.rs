@@ -1,4 +1,4 @@
-//! Elastic modelling by velocity and stress: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
+//! Elastic modelling with velocity-stress finite differences: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
 
 mod accuracy;
 mod advice;

@@ -1,15 +1,15 @@
 // Two blocks that share halos of stress (CLUSTER 2, float32, VEC 2; compute capability 9.0 and later). They follow each other
-// along rows, and what a block makes in the four rows next to the other one is that one's halo. It writes these rows to the
-// other's shared memory, too, so that nobody computes them twice; only the first block computes the halo before its rows, only
-// the second one that behind them.
+// along rows, and what a block computes in the four rows next to the other block is that block's halo. It writes these rows to the
+// other's shared memory, too, so that nobody computes them twice; only the first block computes the halo before its rows, and
+// only the second one the halo after its rows.
 //
 // Both blocks walk along the same planes and have the same barriers. For a buffer of stress:
 //   FULL   counts the stress threads of its own block and the bytes that the other block pushes: its first thread says how many,
-//          before it arrives. They may come earlier, for the turn cannot end while a thread is missing.
+//          before it arrives. The bytes may come earlier, for the phase cannot end while a thread is missing.
 //   EMPTY  counts the force threads of its own block and one arrival of each force warp of the other block.
-// Stress threads wait for their own EMPTY before they write their own buffer and push to the other one of the same number, so
-// neither is written before both were read; and a push always falls into the turn of its plane, for the force threads that
-// arrive at EMPTY have seen the end of the turn before.
+// Stress threads wait for their own EMPTY before they write a buffer and push to the other block's buffer of the same number, so
+// neither is overwritten before it has been read; and a push always falls into the phase of its plane, for the force threads that
+// arrive at EMPTY have seen the end of the phase before.
 
 #define SHARES (CLUSTER > 1)
 

@@ -5,7 +5,7 @@
 //! changes the sources, too. Both runs advance together in one engine. What the memory variables take from
 //! the stress is proportional to its modulus, so their share of dK follows from the memory variables of the run of u.
 //!
-//! [`Adjoint::gradient`] with any numbers as derivatives by the records is the exact transpose.
+//! [`Adjoint::gradient`] is the exact transpose, with any numbers as derivatives with respect to the records.
 
 use rayon::prelude::*;
 

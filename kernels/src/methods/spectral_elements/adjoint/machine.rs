@@ -57,7 +57,7 @@ pub trait Machine<const D: usize>: Sync {
     /// Looks for the largest displacement and the largest pressure.
     fn note_largest(&mut self) -> Result<(), Error>;
 
-    /// The largest displacement (m) and pressure (Pa) of all looks since the beginning.
+    /// The largest displacement (m) and pressure (Pa) that [`Self::note_largest`] has found since the beginning of the run.
     fn largest(&mut self) -> Result<[f32; 2], Error>;
 
     /// A point of the forward wavefield that is not finite.

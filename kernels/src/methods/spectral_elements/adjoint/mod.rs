@@ -291,7 +291,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         Ok(self.chained(setup))
     }
 
-    /// The same with the derivatives by the sources.
+    /// [`Adjoint::gradient`], and the derivatives with respect to the sources.
     ///
     /// # Errors
     /// Those of [`Adjoint::gradient`].

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use std::mem::take;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Memory of sums by coefficient, which the sweeps of a device take in turn: a set holds those of all shots that run side by side.
+/// Reusable memory for sums by coefficient, shared by the sweeps of a device: each entry has the sums of all shots that run together.
 pub type Spare<T> = Arc<Mutex<Vec<Vec<Changes<T>>>>>;
 
 /// What a reverse sweep has found of every shot, before it is put in terms of the parameters.

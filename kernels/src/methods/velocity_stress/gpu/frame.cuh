@@ -92,7 +92,8 @@ INLINE REAL row_weight(const struct Frame *f, int plane, int row) {
 #endif
 }
 
-// What it leaves of cells of a row with that weight; most keep all, which is known without weights of their own.
+// Damps cells of a row with the sponge, whose weight for the row is `outer`. Most cells lie outside the sponge, and no weights are
+// read for them.
 INLINE void damp(const struct Frame *f, REAL outer, int z, REAL *x) {
     REAL w[VEC];
     if (outer == 1 && z >= f->low && z < f->high) return;

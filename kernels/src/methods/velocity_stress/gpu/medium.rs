@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// Blocks under way at once.
 const DEPTH: usize = 2;
-/// Bytes of a block, all arrays together: they hide the cost of a transfer.
+/// Bytes of a block, all arrays together: enough to make the latency of a transfer negligible.
 const BLOCK_BYTES: usize = 32 << 20;
 /// Numbers that are worth another thread.
 const PIECE: usize = 1 << 14;

@@ -185,7 +185,8 @@ INLINE WIDE relaxing_at(const struct Stage *a, WIDE row) {
     return row - (WIDE)GHOST * a->s.rows * a->s.pitch + OF_SHOT(MECHANISMS * a->loss.mechanism - a->s.shot);
 }
 
-// Adds a rate to a stress of a row with a weight, and what its relaxing part leaves of it.
+// Adds a rate to a stress, and the mean of its memory variables before and after the step, which `relaxing` drives; the sponge then
+// damps it, with the weight `outer` for the row.
 INLINE void add(const struct Stage *a, const struct Cell *c, REAL outer, int pair, const REAL *rate, const REAL *relaxing) {
     const struct Slab *s = &a->s;
     WIDE row = row_at(s, c->plane, c->row) + c->z;

@@ -109,7 +109,7 @@ pub trait Number:
     const WORD: &'static str;
     /// Names of the functions of one argument.
     const FUNCTIONS: &'static [&'static str];
-    /// Whether `&` means something.
+    /// Whether the operator `&` (the angle of a point, atan2) is defined.
     const KNOWS_ANGLES: bool;
     /// A real number.
     fn from_real(value: f64) -> Self;

@@ -256,7 +256,7 @@ fn order(job: &Job, binary: &[u8]) -> Result<Order> {
     Ok(order_of(binary).unwrap_or(Order::Big))
 }
 
-/// The order of bytes of a binary header, where it has the constant that tells it or a format in one order alone.
+/// The byte order of a binary header, where its byte-order constant tells it, or its format code is valid in only one order.
 pub fn order_of(binary: &[u8]) -> Option<Order> {
     match &binary[ORDER_CONSTANT..ORDER_CONSTANT + 4] {
         [1, 2, 3, 4] => return Some(Order::Big),

@@ -252,7 +252,7 @@ impl Order {
         }
     }
 
-    /// A whole number of up to 8 bytes without a sign.
+    /// An unsigned integer of up to 8 bytes.
     fn whole(self, bytes: &[u8]) -> u64 {
         let join = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
         match self {

@@ -115,7 +115,7 @@ impl<const D: usize> Opened<D> {
     }
 }
 
-/// The lines of `verb=y` behind the shots of a survey.
+/// Prints the line of `verb=y` after each shot of a survey.
 struct Progress<'a> {
     job: &'a Job,
     shots: usize,

@@ -15,7 +15,7 @@ pub struct BySources {
     histories: bool,
 }
 
-/// Their files.
+/// The files of sougrad= and stfgrad=, where they are given.
 pub struct SourceFiles {
     parameters: Option<Output>,
     histories: Option<Output>,

@@ -366,7 +366,7 @@ KERNEL(buoyancies_back)(const struct Args a) {
 }
 
 // What an image of pressures is made of in a step, born/imaging.rs: the rate of the normal strains of the run, and the adjoint
-// pressure, summed over the steps so far, of which this one counts by half where it meets the rate.
+// pressure, summed over the steps so far, in `middle` with half of this one, for the time of the rate.
 KERNEL(pressures)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;

@@ -30,7 +30,7 @@ fn receive(ranks: &dyn Communicator, from: usize, numbers: &mut [f32]) -> Result
     Ok(())
 }
 
-/// Sums by coefficient of planes of a grid, of which every rank has made its own: rank 0 gets all of them, the others keep theirs.
+/// Collects on rank 0 the sums by coefficient of all planes of a grid, of which every rank has made its own; the others keep theirs.
 /// Collective. `a_plane` holds the numbers of a plane and its rows; stiffnesses whose number is not `summed` have no sums.
 ///
 /// # Errors
