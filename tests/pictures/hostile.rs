@@ -257,3 +257,18 @@ fn one_sample_alone_fills_the_box() {
         assert!(other[0].abs_diff(other[2]) < 30, "{line}: {other:?}");
     }
 }
+
+/// A page may be wider than high: lines of a wide plane have all waves that its pixels can show.
+#[test]
+fn contours_keep_the_waves_of_wide_planes() {
+    let desk = Desk::new();
+    // Five samples a wave, between 0.2 and 0.8 of the height of the box.
+    let wave = |x: u16| 0.3 * (std::f32::consts::TAU * f32::from(x) / 5.0).cos();
+    let values: Vec<f32> = (0..1000).flat_map(|x| [wave(x) - 0.5, wave(x) + 0.5]).collect();
+    desk.floats("wide", "n1=2 n2=1000", &values);
+    let pixels = desk.pixels("contour c=0 allpos=n width=1400 height=300", "wide");
+    assert!(pixels.frame[2] > 1000.0 && pixels.frame[3] < 300.0);
+    let places = (0..1000).map(|x| (f64::from(x) + 0.5) / 1000.0);
+    let crossed = places.filter(|&across| pixels.inside(across, 0.3)[0] < 200);
+    assert!(crossed.count() > 200);
+}
