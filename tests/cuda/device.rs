@@ -193,6 +193,26 @@ fn failures_name_the_kernel() {
 }
 
 #[test]
+fn blocks_are_counted_along_their_axes() {
+    on_fake("blocks_are_counted_along_their_axes", &[], || {
+        let cuda = open(0);
+        let wide = cuda.load(&source("__global__ void wide();"), &["wide"]);
+        let grid = [5, 3, 2];
+        // SAFETY: it takes no arguments and does nothing.
+        unsafe {
+            cuda.launch(
+                Stream::Main,
+                &wide.expect("it is there")[0],
+                Dims { grid, ..FIVE },
+                &[],
+            )
+        }
+        .expect("it is small enough");
+        assert_says(&journal(), &["grid 3 2\nlaunch 5 64\n"]);
+    });
+}
+
+#[test]
 fn a_fault_surfaces_late_and_says_how_to_find_it() {
     on_fake("a_fault_surfaces_late_and_says_how_to_find_it", &[], || {
         let cuda = open(0);

@@ -191,12 +191,13 @@ static void run(fill node) {
 }
 int cuLaunchKernel(function *f, unsigned x, unsigned y, unsigned z, unsigned a, unsigned b, unsigned c, unsigned shared,
                    stream *s, void **args, void **extra) {
-    (void)y, (void)z, (void)b, (void)c, (void)extra;
+    (void)b, (void)c, (void)extra;
     if (!x || a > 1024 || shared > (unsigned)f->shared) return 1;
     if (s->device != current) return current < 0 ? 201 : 400;
     if (!strcmp(f->name, "fault")) return fault = s->record ? fault : 700, 0;
     if (!s->record && lost()) return fault = 700;
     if (setting("FAKE_REFUSED", 0) && ++asked == setting("FAKE_REFUSED", 0)) return 701; /* this launch alone */
+    if (y * z > 1) note("grid", (int)y, (int)z);
     /* Kernels of the engine do nothing: fields stay zero. */
     if (strcmp(f->name, "add")) return note("launch", (int)x, (int)a);
     fill node = {*(address *)args[0], *(unsigned *)args[1], *(float *)args[2]};
