@@ -189,14 +189,17 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
         };
         compare(open, &case, 2, &mut random);
     }
-    // The first and the last device have planes of the frame alone.
-    let case = Case {
-        sponge: true,
-        frame: 16,
-        nt: 20,
-        ..plain(2)
-    };
-    compare(open, &case, 4, &mut random);
+    // The first and the last device have planes of the frame alone, where no waves run backwards.
+    for surface in [false, true] {
+        let case = Case {
+            surface,
+            sponge: true,
+            frame: 16,
+            nt: 20,
+            ..plain(2)
+        };
+        compare(open, &case, 4, &mut random);
+    }
 }
 
 /// A device whose waves are not finite stops the others with its error, and nothing stays behind for the next shot.
