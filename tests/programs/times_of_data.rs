@@ -131,6 +131,9 @@ fn times_that_do_not_fit_are_refused() {
     // Half a step behind the end of a run of 60 ms.
     let first = 0.0605 - 0.0023 * (long - 1) as f64;
     named("behind.rsf", &format!("o3={first:.6} d3=0.0023"));
+    // Rounding is no time behind it.
+    named("end.rsf", &format!("o3={:.7} d3=0.0023", first - 0.0005 + 1e-7));
+    desk.ran(&format!("{} < end.rsf > out.rsf", of("sfvsgrad2d-gpu", "")));
     for (program, input, extra, wanted) in [
         ("sfvsrtm2d-gpu", "late.rsf", "", "give nt="),
         ("sfvsgrad2d-gpu", "behind.rsf", "", "give nt=61"),
