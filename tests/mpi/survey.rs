@@ -1,5 +1,6 @@
 //! Several shots as several ranks: each rank models whole shots, and the data are those of one process.
 
+use crate::desk::outcome;
 use crate::{Desk, command, launch, launcher, said, shot, started, velocity_stress};
 use std::process::Stdio;
 use std::thread::sleep;
@@ -389,6 +390,25 @@ fn ranks_make_the_same_sums_on_meshes() {
         "{}",
         done.err
     );
+}
+
+/// Sums that nobody reads end all ranks without a word, as they end one process.
+#[test]
+fn operators_that_nobody_reads_say_nothing() {
+    let Some(mpirun) = launcher("survey::operators_that_nobody_reads_say_nothing") else {
+        return;
+    };
+    let desk = stacked();
+    desk.sh("mkfifo pipe");
+    let line = operator("sfvsborn2d-gpu adj=y");
+    let ranks = format!("-n 1 sh -c 'exec {line} >pipe' : -n 1 {line} <data.rsf");
+    let line = format!("true <pipe & {}", command(mpirun, &ranks));
+    let done = outcome(started(&desk, &line).output().expect("a shell starts"));
+    let errors = said(&done.err)
+        .iter()
+        .filter(|line| line.contains("pipe"))
+        .count();
+    assert_eq!((done.code, errors), (141, 0), "{}", done.err);
 }
 
 /// What is wrong with a shot of another rank, or with all of them, is told once.
