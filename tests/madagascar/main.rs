@@ -22,8 +22,8 @@ use std::path::PathBuf;
 /// Largest difference, in units of the largest amplitude of the reference: a few float32 roundings per step.
 const TOLERANCE: f64 = 1e-5;
 
-/// What the runs say on stderr: the device, and that their wavelets have a coarse grid.
-const EXPECTED: [&str; 3] = [": CPU, ", ": GPU", ": warning: only "];
+/// What the runs say on stderr: the device, and that their wavelets have a coarse grid and their records are far apart.
+const EXPECTED: [&str; 4] = [": CPU, ", ": GPU", ": warning: only ", ": warning: jdata="];
 
 fn stored(name: &str) -> PathBuf {
     desk::built::checkout("tests/data/model").join(name)
