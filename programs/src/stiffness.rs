@@ -18,7 +18,7 @@ mod model;
 mod recipe;
 mod spec;
 
-pub(crate) use model::grid_of;
+pub(crate) use model::{grid_of, warn_of_percent};
 pub use spec::PROGRAM;
 
 use anyhow::{Result, bail};

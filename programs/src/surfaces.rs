@@ -1,7 +1,9 @@
 //! Surfaces in depth: the bottom, the interfaces and the top of a box, the horizons of a model.
 
 use anyhow::{Result, bail};
-use rsf_io::{Axis, Input, Job};
+use rsf_io::{Axis, Job};
+
+use crate::modelling::units;
 
 /// z over a box or a model.
 pub(crate) enum Surface {
@@ -12,21 +14,6 @@ pub(crate) enum Surface {
         y: Axis,
         values: Vec<f32>,
     },
-}
-
-/// Warns of a map whose header says that z has another unit than m, and than the axes.
-fn tell_unit(job: &Job, input: &Input, name: &str, axes: Option<&str>) {
-    let unit = input.header().text("unit").unwrap_or_default();
-    let factor = match unit.to_lowercase().as_str() {
-        "km" => 1000.0,
-        "ft" | "feet" | "foot" => 0.3048,
-        _ => return,
-    };
-    if axes != Some(unit.as_str()) {
-        job.warn(&format!(
-            "the header of {name} says unit={unit}, and its z are taken for m: if they are {unit}, multiply them (sfscale dscale={factor} | sfput unit=m); if they are m already, correct the header (sfput unit=m)"
-        ));
-    }
 }
 
 impl Surface {
@@ -58,7 +45,10 @@ impl Surface {
                 input.header().sizes()
             );
         }
-        tell_unit(job, &input, &name, x.unit.as_deref());
+        // A model may be in km as a whole.
+        if input.header().text("unit") != x.unit {
+            units::header(job, &input);
+        }
         let values = input.read_all_f32()?;
         if let Some(bad) = values.iter().position(|z| !z.is_finite()) {
             let (column, row) = (bad % x.n, bad / x.n);

@@ -169,8 +169,8 @@ fn drawn_by_page() -> Arrows {
     arrows
 }
 
-/// Rooms that import each other in a circle: what is left when rooms that import none of the others are taken away, again and again,
-/// and so are rooms that none of the others imports.
+/// Rooms on a circle of imports, or on a way from one circle to another: what is left when rooms that import none of the others, and
+/// rooms that none of the others imports, are taken away again and again.
 fn circles(arrows: &Arrows) -> BTreeSet<String> {
     let mut left: BTreeSet<String> = arrows.keys().cloned().collect();
     loop {

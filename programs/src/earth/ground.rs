@@ -420,7 +420,7 @@ fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
     Ok(None)
 }
 
-/// Depth in metres below which no catalogue has earthquakes, the deepest of which lie at 700 km.
+/// Depths below this are more likely km than m: the deepest earthquakes lie at about 700 km.
 const SHALLOW: f64 = 700.0;
 
 /// What the header of the data tells of cmt= and quakeml=: the origin time of the first event, and the seconds behind it at which time is 0,

@@ -60,7 +60,12 @@ impl Table {
             };
             let ordered = match &places {
                 Some(places) if places.len() == row.len() => places.iter().map(|k| row[*k]).collect(),
-                _ => row,
+                Some(places) => bail!(
+                    "line {number} has {} numbers, and the heading names {} columns",
+                    row.len(),
+                    places.len()
+                ),
+                None => row,
             };
             table
                 .add(&ordered)
@@ -167,7 +172,7 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
         // Of a heading that is not read as a whole, what is read must be where it belongs.
         if let Some(k) = (0..found.len()).find(|k| found[*k].is_some_and(|column| column != *k)) {
             bail!(
-                "column {} is called {} and would be read as {}: name all columns depth, vp, vs, rho, qp and qs, which may then have any order",
+                "column {} is called {} and would be read as {}: name all columns depth, vp, vs, rho, qp and qs, which may then have any order, or begin a remark with #",
                 k + 1,
                 words[k],
                 COLUMNS.get(k).map_or("nothing", |names| names[0])
@@ -237,6 +242,10 @@ mod tests {
             (
                 "top vp density vs q1 q2\n0 5000 2700 2900 80 40",
                 "column 3 is called density and would be read as vs",
+            ),
+            (
+                "depth vp rho vs\n0 5000 2700 2900 80 40",
+                "line 2 has 6 numbers, and the heading names 4 columns",
             ),
             ("depth vp vs vs\n0 5000 2900 2700", "a heading names the columns"),
             ("10 5000 2900 2700\n0 6000 3000 2800", "from the top down"),

@@ -21,7 +21,7 @@ use rsf_io::Job;
 use crate::earth;
 use crate::idle;
 use crate::meshing::beside::Names;
-use crate::meshing::{LOSSLESS, RawMesh, gmsh, specfem, stored};
+use crate::meshing::{LOSSLESS, RawMesh, gmsh, specfem, stored, tell_of_unlisted_faces};
 use crate::modelling::units;
 
 /// Runs the program.
@@ -175,12 +175,9 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
 fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, way: &str) -> Result<()> {
     let mesh = Mesh::<D>::new(raw.parts())?;
     specfem::tell_of_open_faces(job, raw, &mesh)?;
-    let (all, listed) = (mesh.outer().count(), mesh.free().len() + mesh.absorbing().len());
-    if way == "gmsh" && all > listed {
-        job.say(&format!(
-            "{} of {all} outer faces are in no group called top, free, bottom, xmin, xmax, ymin, ymax or absorbing: waves come back from them",
-            all - listed
-        ));
+    if way == "gmsh" {
+        let groups = "group called top, free, bottom, xmin, xmax, ymin, ymax or absorbing";
+        tell_of_unlisted_faces(job, &mesh, groups);
     }
     if !raw.materials.is_empty() {
         mesh.check_materials(&raw.materials)?;

@@ -5,9 +5,7 @@ use kernels::medium::{Coefficients, Speeds, Stiffness, Thomsen, rotate, triclini
 use rsf_io::Job;
 
 use super::planes::Medium;
-
-/// The largest parameter of anisotropy that no warning tells: rocks have less.
-const LARGEST: f64 = 2.0;
+use crate::stiffness::warn_of_percent;
 
 /// One layer: constant, or linear in depth.
 pub(super) struct Rock {
@@ -48,11 +46,7 @@ impl Rock {
             columns.push(column?);
         }
         for (key, column) in ["epsilon", "delta", "gamma"].iter().zip(&columns[7..10]) {
-            if let Some(v) = column.iter().find(|v| v.abs() > LARGEST) {
-                job.warn(&format!(
-                    "{key}={v}: parameters of anisotropy are fractions, and no rock has one beyond {LARGEST}: is it in percent?"
-                ));
-            }
+            column.iter().for_each(|v| warn_of_percent(job, key, *v as f32));
         }
         let rock = |k: usize| {
             let v: Vec<f64> = columns.iter().map(|column| column[k]).collect();

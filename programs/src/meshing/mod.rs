@@ -17,12 +17,24 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use kernels::mesh::{MOST_ELEMENTS, Material, Mesh, Parts, cell};
 use kernels::methods::spectral_elements::Pml;
+use rsf_io::Job;
 
 pub use faces::FaceFinder;
 pub use tomography::Tomography;
 
 /// A quality factor that means no attenuation.
 pub const LOSSLESS: f64 = 9999.0;
+
+/// Says how many outer faces are in no list of free or absorbing ones: waves are reflected there. `list` is what would have named them.
+pub fn tell_of_unlisted_faces<const D: usize>(job: &Job, mesh: &Mesh<D>, list: &str) {
+    let (all, listed) = (mesh.outer().count(), mesh.free().len() + mesh.absorbing().len());
+    if all > listed {
+        job.say(&format!(
+            "{} of {all} outer faces are in no {list}: waves come back from them",
+            all - listed
+        ));
+    }
+}
 
 /// A mesh as a file gives it.
 #[derive(Clone, Debug, Default)]

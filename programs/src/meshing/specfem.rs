@@ -16,7 +16,7 @@ use rsf_io::Job;
 
 use super::materials::{Matter, Row, materials, open_tomography};
 use super::scanner::Scanner;
-use super::{FaceFinder, RawMesh, stored};
+use super::{FaceFinder, RawMesh, stored, tell_of_unlisted_faces};
 
 /// Files of faces, and whether the surface is free there.
 const SURFACES: [(&str, bool); 6] = [
@@ -83,22 +83,16 @@ pub fn tell_of_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<
     if stored::absorbs_nowhere(job)? || !raw.layers.is_empty() {
         return Ok(());
     }
-    let (all, listed) = (mesh.outer().count(), mesh.free().len() + mesh.absorbing().len());
-    if all > listed {
-        let absent: Vec<&str> = SURFACES
-            .iter()
-            .map(|(file, _)| *file)
-            .filter(|file| !Path::new(&folder).join(file).exists())
-            .collect();
-        let missing = match absent[..] {
-            [] => String::new(),
-            _ => format!(" (without {})", absent.join(", ")),
-        };
-        job.say(&format!(
-            "{} of {all} outer faces are in no file of {folder}{missing}: waves come back from them",
-            all - listed
-        ));
-    }
+    let absent: Vec<&str> = SURFACES
+        .iter()
+        .map(|(file, _)| *file)
+        .filter(|file| !Path::new(&folder).join(file).exists())
+        .collect();
+    let missing = match absent[..] {
+        [] => String::new(),
+        _ => format!(" (without {})", absent.join(", ")),
+    };
+    tell_of_unlisted_faces(job, mesh, &format!("file of {folder}{missing}"));
     Ok(())
 }
 

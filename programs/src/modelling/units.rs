@@ -10,7 +10,7 @@ const LIGHT: f64 = 50.0;
 /// No ground is slower for S waves, in m/s: one in km/s is.
 const SOFT: f64 = 20.0;
 /// Units of headers that are not SI, in small letters and without blanks, with the SI unit and what makes numbers of it.
-const OTHERS: [(&[&str], &str, &str); 7] = [
+const OTHERS: [(&[&str], &str, &str); 9] = [
     (&["km/s", "kms-1", "km.s-1", "km*s^-1", "kms^-1"], "m/s", "1000"),
     (&["ft/s", "feet/s"], "m/s", "0.3048"),
     (&["kft/s"], "m/s", "304.8"),
@@ -22,6 +22,8 @@ const OTHERS: [(&[&str], &str, &str); 7] = [
         "1000",
     ),
     (&["gpa"], "Pa", "1e9"),
+    (&["km"], "m", "1000"),
+    (&["ft", "feet", "foot"], "m", "0.3048"),
     (&["ms", "msec"], "s", "0.001"),
     (&["us", "usec", "\u{b5}s", "\u{3bc}s"], "s", "1e-6"),
 ];
@@ -33,7 +35,7 @@ fn other(unit: &str) -> Option<(&'static str, &'static str)> {
     known.map(|(_, si, factor)| (*si, *factor))
 }
 
-/// Warns of a volume of the model whose header says that its numbers are not SI.
+/// Warns of a volume or a map of the model whose header says that its numbers are not SI.
 pub fn header(job: &Job, input: &Input) {
     let unit = input.header().text("unit").unwrap_or_default();
     if let Some((si, factor)) = other(&unit) {
@@ -58,7 +60,7 @@ pub fn lengths(job: &Job, input: &Input) {
 /// Warns of a time axis 1 whose header says that it is not in seconds.
 pub fn times(job: &Job, input: &Input) {
     let axis = input.axis(1);
-    if let Some((_, factor)) = axis.unit.as_deref().and_then(other) {
+    if let Some(("s", factor)) = axis.unit.as_deref().and_then(other) {
         job.warn(&format!(
             "the header of {} says unit1={}, and its times are taken for s: d1={} is {} s (sfput d1= o1= unit1=s)",
             input.name(),

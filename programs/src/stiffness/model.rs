@@ -10,6 +10,15 @@ const LARGEST: f32 = 2.0;
 /// Four terabytes a plane.
 const MOST_CELLS: f64 = 1e12;
 
+/// Warns of a parameter of anisotropy that is larger than any rock has.
+pub(crate) fn warn_of_percent(job: &Job, name: &str, value: f32) {
+    if value.abs() > LARGEST {
+        job.warn(&format!(
+            "{name}={value}: parameters of anisotropy are fractions, and no rock has one beyond {LARGEST}: is it in percent?"
+        ));
+    }
+}
+
 /// Where the values of one parameter come from.
 enum Source {
     Number(f64),
@@ -63,10 +72,8 @@ impl Model {
             };
             sources.push(match value {
                 NumberOrFile::Number(v) => {
-                    if (EPSILON..NU).contains(&slot) && v.abs() > LARGEST {
-                        job.warn(&format!(
-                            "{name}={v}: parameters of anisotropy are fractions, and no rock has one beyond {LARGEST}: is it in percent?"
-                        ));
+                    if (EPSILON..NU).contains(&slot) {
+                        warn_of_percent(job, name, v);
                     }
                     Source::Number(f64::from(v))
                 }

@@ -20,7 +20,7 @@ All datasets must have the same shape and the same type: float, complex or int."
     params: &PARAMS,
 };
 
-/// What the user sees of `sfmul`.
+/// Parameters and documentation of `sfmul`.
 pub static MUL: Program = Program {
     name: "sfmul",
     about: "Multiply datasets.",

@@ -80,7 +80,7 @@ pub static PROD: Program = Program {
     ..NAMED
 };
 
-/// What the user sees of `sfrms`.
+/// Parameters and documentation of `sfrms`.
 pub static RMS: Program = Program {
     name: "sfrms",
     about: "Take the root of the mean square over an axis, of the samples that are not 0.",

@@ -14,7 +14,8 @@ const LEAST: usize = 5;
 /// Steps from which growth of the published one-way condition can be seen.
 const LONG: usize = 2000;
 
-/// Warns of words that have no effect without others. Where these are given as `n` the words are those of a flow that switches.
+/// Warns of words that have no effect because what they belong to is off by default. A flow that gives `free=n`, `dabc=n` or `snap=n`
+/// has chosen so, and hears nothing.
 ///
 /// # Errors
 /// A program without these words.
@@ -32,7 +33,7 @@ pub fn idle(job: &Job) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Warns of a free surface in the smallest frame, whose rows above the model have no stress anyway and take no part in it.
+/// Warns of a free surface in the smallest frame, in which the rows above the model have no stress with `free=n` either.
 pub fn narrow(job: &Job, shot: &Shot, nb: usize) {
     if shot.surface != Surface::None && nb < LEAST {
         job.warn(&format!(
