@@ -74,7 +74,8 @@ fn found<const D: usize, M: Machine<D>>(
 /// At the nodes of a grid for each of the two regions.
 fn at_nodes<const D: usize>(gradient: &Gradient<D>, world: &World<D>) -> Vec<Vec<f64>> {
     let grids = (lattice(world), 2);
-    let all = gradient.on_grid((&world.mesh, &world.basis, None), grids);
+    let cpu = Cpu::new(1).expect("one thread");
+    let all = gradient.on_grid(&cpu, (&world.mesh, &world.basis, None), grids);
     all.expect("the grid covers the mesh")
 }
 

@@ -174,7 +174,11 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
     let back = match trial.nodes {
         0 => gradient.of_regions(&body.mesh, body.media.len()),
         _ => gradient
-            .on_grid((&body.mesh, &body.basis, None), (lattice, 1))
+            .on_grid(
+                &Cpu::new(2).unwrap(),
+                (&body.mesh, &body.basis, None),
+                (lattice, 1),
+            )
             .unwrap(),
     };
     let of_records: f64 = records
@@ -227,7 +231,11 @@ fn by_threads<const D: usize>(case: &Case, threads: usize) -> (Vec<f32>, Vec<Vec
     let mut found = gradient.of_regions(&body.mesh, 2);
     found.extend(
         gradient
-            .on_grid((&body.mesh, &body.basis, None), (lattice, 1))
+            .on_grid(
+                &Cpu::new(2).unwrap(),
+                (&body.mesh, &body.basis, None),
+                (lattice, 1),
+            )
             .unwrap(),
     );
     (records, found)

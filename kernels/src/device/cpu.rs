@@ -209,6 +209,14 @@ impl<T: Real> Buffer<T> {
     }
 }
 
+impl<T> std::fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buffer")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<T: Real> Deref for Buffer<T> {
     type Target = [T];
 

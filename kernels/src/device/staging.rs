@@ -44,6 +44,21 @@ impl<A: Accelerator> Staging<A> {
     /// # Safety
     /// There must be so many bytes of device memory.
     pub unsafe fn download(&mut self, a: &A, from: u64, out: &mut [u8]) -> Result<(), Error> {
+        // SAFETY: promised by the caller.
+        unsafe { self.download_by(a, from, out, |from, to| to.copy_from_slice(from)) }
+    }
+
+    /// The same, where another function than that of one thread copies bytes to as many others.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn download_by(
+        &mut self,
+        a: &A,
+        from: u64,
+        out: &mut [u8],
+        copy: impl Fn(&[u8], &mut [u8]),
+    ) -> Result<(), Error> {
         let half = self.ready(a, out.len())?;
         a.finish()?;
         let pieces = out.len().div_ceil(half);
@@ -60,7 +75,7 @@ impl<A: Accelerator> Staging<A> {
                 let (host, done) = &self.halves[(k - 1) % 2];
                 a.synchronize(done)?;
                 let len = place.len();
-                out[place].copy_from_slice(&host.bytes()[..len]);
+                copy(&host.bytes()[..len], &mut out[place]);
             }
         }
         Ok(())

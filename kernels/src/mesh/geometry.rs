@@ -138,6 +138,13 @@ impl<const D: usize> Tabulated<D> {
         std::array::from_fn(|c| std::array::from_fn(|a| terms().map(|((_, d), x)| d[a] * x[c]).sum()))
     }
 
+    /// The determinants at all points of an element.
+    pub fn determinants(&self, nodes: &[[f64; D]]) -> Vec<f64> {
+        (0..self.points())
+            .map(|p| determinant(&self.jacobian(nodes, p)))
+            .collect()
+    }
+
     /// The smallest determinant of an element and the point where it is met.
     pub fn smallest_determinant(&self, nodes: &[[f64; D]]) -> (f64, usize) {
         let all = (0..self.points()).map(|p| (determinant(&self.jacobian(nodes, p)), p));

@@ -10,32 +10,36 @@ use super::machine::Machine;
 use super::parameters::{LossChain, LossMeans, Parameters, impedances, means, media_of, medium_of};
 use super::{Adjoint, Setup};
 use crate::Error;
+use crate::device::cpu::{Buffer, Cpu};
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 use crate::mesh::{Basis, Mesh};
 
+/// Elements whose points are looked up in a grid together.
+const TOGETHER: usize = 1024;
+
 /// A gradient by the parameters of every point of every element.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Gradient<const D: usize> {
     /// `[element][point][parameter]`, the misfit's unit over that of the parameter.
-    values: Vec<f64>,
+    values: Buffer<f64>,
     parameters: Parameters,
     points: usize,
 }
 
 impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     /// The derivatives by the parameters of all points, of the sums of all steps.
-    pub(super) fn chained(&self, setup: &Setup<D>) -> Gradient<D> {
+    pub(super) fn chained(&self, setup: &Setup<D>) -> Result<Gradient<D>, Error> {
         let (table, points) = (&self.table, self.table.points());
         let (parameters, sponge) = (self.parameters, Damping::new(setup, table));
-        let mut values = vec![0.0; setup.mesh.len() * points * parameters.count()];
+        let mut values = Buffer::zeroed(setup.mesh.len() * points * parameters.count())?;
         let of_element = |(element, values): (usize, &mut [f64])| {
             if setup.damped_axes(element) != 0 {
                 return;
             }
             let mut sums = Vec::new();
             let nodes = setup.mesh.coordinates(element);
-            let (own, contents) = (table.element(&nodes), setup.contents(element, table));
+            let (determinants, contents) = (table.determinants(&nodes), setup.contents(element, table));
             let media = media_of(&contents, points);
             let in_sponge = sponge
                 .as_ref()
@@ -45,7 +49,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
                     (Some(sponge), Some(shares)) => shares[local] * sponge.strength(1.0),
                     _ => 0.0,
                 };
-                let volume = weight * own.determinant[local] / self.scale;
+                let volume = weight * determinants[local] / self.scale;
                 let medium = media[local];
                 self.machine.products(element, local, &mut sums);
                 sums.iter_mut().for_each(|sum| *sum *= volume);
@@ -85,11 +89,11 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         self.machine.cpu().install(|| elements.for_each(of_element));
         self.add_faces(&mut values, setup);
         self.add_sources(&mut values, setup);
-        Gradient {
+        Ok(Gradient {
             values,
             parameters,
             points,
-        }
+        })
     }
 
     /// Adds what absorbing faces give.
@@ -234,6 +238,7 @@ impl<const D: usize> Gradient<D> {
     /// A grid that does not cover the mesh; a region without nodes.
     pub fn on_grid(
         &self,
+        cpu: &Cpu,
         (mesh, basis, layers): (&Mesh<D>, &Basis, Option<&Pml<D>>),
         (lattice, count): (Lattice<D>, usize),
     ) -> Result<Vec<Vec<f64>>, Error> {
@@ -241,24 +246,33 @@ impl<const D: usize> Gradient<D> {
         let table = Tabulated::new(mesh.order(), basis);
         let parameters = self.parameters.count();
         let mut sums = vec![vec![0.0; lattice.nodes() * count]; parameters];
-        let mut all = self.values.chunks_exact(parameters);
-        for element in 0..mesh.len() {
+        let corners = |element: usize| -> Result<Vec<_>, Error> {
             let region = mesh.regions()[element] as usize;
-            for x in table.positions(&mesh.coordinates(element)) {
-                let own = all.next().unwrap_or_default();
-                for (node, weight) in sampling.corners(region, x)? {
-                    own.iter()
-                        .zip(&mut sums)
-                        .for_each(|(own, sums)| sums[node] += weight * own);
-                }
-            }
+            let places = table.positions(&mesh.coordinates(element)).into_iter();
+            places.map(|x| sampling.corners(region, x)).collect()
+        };
+        // Threads look up the corners of points, then each adds up a parameter in the order of elements.
+        for first in (0..mesh.len()).step_by(TOGETHER) {
+            let elements = first..mesh.len().min(first + TOGETHER);
+            let values = &self.values[elements.start * self.points * parameters..];
+            cpu.install(|| {
+                let all: Vec<Vec<_>> = elements.into_par_iter().map(corners).collect::<Result<_, _>>()?;
+                sums.par_iter_mut().enumerate().for_each(|(k, sums)| {
+                    for (corners, own) in all.iter().flatten().zip(values.chunks_exact(parameters)) {
+                        for (node, weight) in corners {
+                            sums[*node] += weight * own[k];
+                        }
+                    }
+                });
+                Ok::<_, Error>(())
+            })?;
         }
         Ok(sums)
     }
 
     /// Adds the gradient of another shot over the same mesh and medium; of others the result has no meaning.
     pub fn add(&mut self, other: &Self) {
-        for (sum, more) in self.values.iter_mut().zip(&other.values) {
+        for (sum, more) in self.values.iter_mut().zip(other.values.iter()) {
             *sum += more;
         }
     }

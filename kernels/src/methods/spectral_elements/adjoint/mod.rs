@@ -288,7 +288,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
             }
         }
         self.machine.finish()?;
-        Ok(self.chained(setup))
+        self.chained(setup)
     }
 
     /// [`Adjoint::gradient`], and the derivatives with respect to the sources.

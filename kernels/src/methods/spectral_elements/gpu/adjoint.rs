@@ -2,11 +2,12 @@
 
 use super::DevicePart;
 use super::field::{FieldMemory, Fields};
-use super::part::{self, FluidPart};
-use super::products::{ProductMemory, Recorded};
+use super::paired::PairedKernels;
+use super::part;
+use super::products::{Extent, ProductMemory};
 use super::sources::SourceMemory;
 use super::variant;
-use super::watched::{FaceMemory, Watched};
+use super::watched::{FaceMemory, Rates, Watched};
 use super::wavefield::Wavefield;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
@@ -17,7 +18,7 @@ use crate::methods::spectral_elements::adjoint::machine::Seen;
 use crate::methods::spectral_elements::adjoint::{Adjoint, Parameters};
 use crate::methods::spectral_elements::boundary::FacePoint;
 use crate::methods::spectral_elements::cut::Cut;
-use crate::methods::spectral_elements::{Followed, Grain, Setup, Shot};
+use crate::methods::spectral_elements::{Setup, Shot};
 use crate::time_loop::{Part, Sampler, Stepper};
 use std::mem::swap;
 use std::sync::Arc;
@@ -63,10 +64,17 @@ impl<A: Accelerator> Kernels<A> {
     }
 }
 
-/// A recorded step: the displacement, and the second derivative of the potential.
+/// A recorded step: the displacement of solids, and the second derivative of the potential of fluids.
 pub(super) struct Step<A: Accelerator> {
-    pub solid: A::Memory,
+    pub solid: Option<A::Memory>,
     pub fluid: Option<A::Memory>,
+}
+
+impl<A: Accelerator> Step<A> {
+    /// Addresses of both, or zeros.
+    fn addresses(&self) -> [u64; 2] {
+        [&self.solid, &self.fluid].map(|field| field.as_ref().map_or(0, Memory::address))
+    }
 }
 
 /// The sources of solids and of fluids.
@@ -80,8 +88,7 @@ pub struct OnDevice<const D: usize, A: Accelerator> {
     pub(super) solid: ProductMemory<A>,
     pub(super) fluid: Option<ProductMemory<A>>,
     pub(super) faces: FaceMemory<A>,
-    pub(super) soaked: bool,
-    pub(super) constants: bool,
+    pub(super) extent: Extent,
     /// Steps of the wavefield in the subdomain, and records that have not been taken.
     pub(super) step: usize,
     pub(super) outstanding: usize,
@@ -93,8 +100,6 @@ pub struct OnDevice<const D: usize, A: Accelerator> {
     pub(super) driving: Option<Driving<A>>,
     /// The kernels of elements for the adjoint wavefield while the forward run has the subdomain: of solids and of fluids.
     pub(super) transposed: [Vec<A::Kernel>; 2],
-    /// The acceleration of the step before, where memory variables need it.
-    pub(super) before: Option<A::Memory>,
     pub(super) watched: Option<Watched<A>>,
     pub(super) largest: [A::Memory; 2],
     pub(super) staging: Staging<A>,
@@ -114,12 +119,15 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         let mut part = DevicePart::new(a.clone(), setup, shot, (&cut, &locator, 0))?;
         // Fields are looked at behind every step.
         part.expect_look(true);
-        let kinds = (setup.sponge.is_some(), constants);
-        let follows = setup
-            .relaxations
-            .filter(|all| all.grain == Grain::Fine && all.followed == Followed::Predicted);
-        fits(&*a, &part, (kinds, setup.mesh.len()))?;
-        let products = |field| ProductMemory::new(&*a, field, setup.basis, kinds);
+        part.paired_kernels = Some(PairedKernels::load(&*a, D)?);
+        let extent = Extent {
+            points: part.points,
+            per_element: part.per_element,
+            soaked: setup.sponge.is_some(),
+            constants,
+        };
+        fits(&*a, &part, (extent, setup.mesh.len()))?;
+        let products = |field| ProductMemory::new(&*a, field, setup.basis, extent);
         Ok(Self {
             kernels: Kernels::load(&*a, D)?,
             solid: products(&part.solid)?,
@@ -129,10 +137,6 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
             },
             faces: FaceMemory::new(&*a, setup, faces)?,
             reversed: Wavefield::rest(&part)?,
-            before: match follows {
-                Some(_) => Some(a.allocate(part.levels[2].bytes())?),
-                None => None,
-            },
             transposed: [
                 transposed(&*a, &part.solid, setup)?,
                 match &part.fluid {
@@ -141,8 +145,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
                 },
             ],
             largest: [a.allocate(4)?, a.allocate(4)?],
-            soaked: kinds.0,
-            constants,
+            extent,
             step: 0,
             outstanding: 0,
             marks: Vec::new(),
@@ -158,6 +161,14 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
 
     pub(super) fn a(&self) -> Arc<A> {
         self.part.accelerator.clone()
+    }
+
+    /// Bytes of the displacement of a step; none without solids.
+    pub(super) fn solid_bytes(&self) -> usize {
+        match self.part.solid.listing.elements.is_empty() {
+            true => 0,
+            false => self.part.levels[0].bytes(),
+        }
     }
 
     /// The addresses of the levels of the wavefield in the subdomain: of the solid, of the fluid or zeros.
@@ -196,34 +207,56 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         Ok(())
     }
 
-    /// Adds the products of a recorded step with the adjoint wavefield in the subdomain, at the end of a step.
-    pub(super) fn correlate(&self, slot: usize) -> Result<(), Error> {
-        let (a, recorded) = (&*self.part.accelerator, &self.recorded[slot]);
-        let [solid, fluid] = self.levels();
-        let fields = |[field, rate, second]: [u64; 3]| Fields {
+    /// The fields of the adjoint wavefield in the subdomain, as kernels of products take them.
+    fn fields(&self, [field, rate, second]: [u64; 3]) -> Fields {
+        Fields {
             field,
             rate,
             second,
             dt: self.part.dt,
             inside: 0,
-        };
-        let of_solid = Recorded {
-            forward: recorded.solid.address(),
-            // Where it is not needed its factor is zero.
-            before: self.before.as_ref().map_or(solid[2], Memory::address),
-        };
-        self.solid.add(a, &self.part.solid, fields(solid), of_solid)?;
-        let second = recorded.fluid.as_ref().map_or(0, Memory::address);
-        if let (Some(products), Some(FluidPart { field, .. })) = (&self.fluid, &self.part.fluid) {
-            let of_fluid = Recorded {
-                forward: second,
-                before: 0,
-            };
-            products.add(a, field, fields(fluid), of_fluid)?;
         }
-        let forward = [recorded.solid.address(), second];
-        self.faces
-            .add(a, &self.kernels.faces, (forward, [solid[1], fluid[1]]))
+    }
+
+    /// One step of the adjoint wavefield, which `goes_on` behind it, with its products with a recorded step.
+    pub(super) fn correlate(
+        &mut self,
+        (step, slot): (usize, usize),
+        goes_on: bool,
+        seen: &mut Seen<'_>,
+    ) -> Result<(), Error> {
+        let (a, forward) = (self.a(), self.recorded[slot].addresses());
+        let of_fluid = self.fluid.as_ref().map(|fluid| fluid.paired(forward[1]));
+        let of_solid = self.solid.paired(forward[0]);
+        self.part.pair([of_solid, of_fluid.unwrap_or(of_solid)]);
+        self.advance()?;
+        let [solid, fluid] = self.levels().map(|levels| self.fields(levels));
+        self.solid.add(&a, &self.part.solid, solid, forward[0])?;
+        self.look(step, seen)?;
+        self.part.end_paired(goes_on)?;
+        let rates = Rates {
+            velocity: solid.rate,
+            acceleration: solid.second,
+            rate: fluid.rate,
+            ahead: if goes_on { self.part.dt / 2.0 } else { 0.0 },
+        };
+        self.faces.add(&a, &self.kernels.faces, (forward, rates))?;
+        self.solid.ended(&a, &self.part.solid, solid, forward[0])?;
+        match (&mut self.fluid, &self.part.fluid) {
+            (Some(products), Some(part)) => products.ended(&a, &part.field, fluid, forward[1]),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the products of all steps that are kept for one launch.
+    pub(super) fn correlate_kept(&mut self) -> Result<(), Error> {
+        let (a, levels) = (self.a(), self.levels());
+        let [solid, fluid] = levels.map(|levels| self.fields(levels));
+        self.solid.add_kept(&a, &self.part.solid, solid)?;
+        match (&mut self.fluid, &self.part.fluid) {
+            (Some(products), Some(part)) => products.add_kept(&a, &part.field, fluid),
+            _ => Ok(()),
+        }
     }
 
     /// Keeps what is watched of a step, and shows what is kept where there is no more room.
@@ -248,7 +281,8 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
     }
 
     /// Adds sums in single precision to those in double.
-    pub(super) fn flush(&self) -> Result<(), Error> {
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        self.correlate_kept()?;
         let (a, kernel) = (&*self.part.accelerator, &self.kernels.flush);
         self.solid.flush(a, kernel)?;
         match &self.fluid {
@@ -302,9 +336,9 @@ fn transposed<const D: usize, A: Accelerator>(
 fn fits<const D: usize, A: Accelerator>(
     a: &A,
     part: &DevicePart<D, A>,
-    (kinds, elements): ((bool, bool), usize),
+    (extent, elements): (Extent, usize),
 ) -> Result<(), Error> {
-    let sums = |field| ProductMemory::bytes_of(field, kinds, part.per_element);
+    let sums = |field| ProductMemory::bytes_of(field, extent);
     let of_fluid = part.fluid.as_ref().map_or(0, |fluid| sums(&fluid.field));
     let needed = Wavefield::bytes_of(part) + sums(&part.solid) + of_fluid;
     let what = format!("the adjoint wavefield and the sums of {elements} elements, beside the forward run");

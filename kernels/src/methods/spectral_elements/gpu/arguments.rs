@@ -96,6 +96,25 @@ pub struct Inside {
     pub along: i32,
 }
 
+/// `struct Paired` of nodes.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Paired {
+    pub forward: u64,
+    pub sums: u64,
+    pub kept: u64,
+    pub points: i64,
+    pub soaked: i32,
+}
+
+/// `struct AdvancePaired`, `struct InsidePaired` and `struct CorrectPaired` of nodes.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<T> {
+    pub a: T,
+    pub b: Paired,
+}
+
 /// `struct Predict` of nodes.cu.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -182,10 +201,14 @@ pub struct Look {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Products {
     pub e: Elements,
-    pub forward: u64,
-    pub before: u64,
+    pub forward: [u64; STEPS],
+    pub adjoint: [u64; STEPS],
     pub sums: u64,
+    pub count: i32,
 }
+
+/// Steps whose products a launch adds up at most, as products.cu has it.
+pub const STEPS: usize = 8;
 
 /// `struct Flush` of gradient.cu.
 #[repr(C)]
@@ -206,8 +229,10 @@ pub struct FaceProducts {
     pub displacement: u64,
     pub second: u64,
     pub velocity: u64,
+    pub acceleration: u64,
     pub rate: u64,
     pub sums: u64,
+    pub ahead: f32,
     pub count: i32,
 }
 

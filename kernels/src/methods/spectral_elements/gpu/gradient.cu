@@ -21,8 +21,10 @@ struct FaceProducts {
     const REAL *displacement;  // of the forward wavefield, and the second derivative of its potential
     const REAL *second;
     const REAL *velocity;      // of the adjoint wavefield, and the first derivative of its potential
+    const REAL *acceleration;  // of it, of the step that is looked at
     const REAL *rate;
     double *sums;              // [point of a face]: along the normal and across it; of a fluid the first alone
+    REAL ahead;                // how far behind that step its velocity is, s
     int count;
 };
 
@@ -37,7 +39,8 @@ KERNEL(faces)(const struct FaceProducts a) {
         const double *normal = a.normal + k * NDIM;
         double forward = 0, back = 0, whole = 0;
         for (int c = 0; c < NDIM; c++) {
-            const double u = a.displacement[(WIDE)p * NDIM + c], v = a.velocity[(WIDE)p * NDIM + c];
+            const WIDE at = (WIDE)p * NDIM + c;
+            const double u = a.displacement[at], v = FMA(-a.ahead, a.acceleration[at], a.velocity[at]);
             forward += u * normal[c], back += v * normal[c], whole += u * v;
         }
         sums[0] += forward * back;

@@ -33,10 +33,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
             .fluid
             .as_ref()
             .map_or(0, |fluid| fluid.levels[2].bytes());
-        [
-            Wavefield::bytes_of(&self.part),
-            self.part.levels[0].bytes() + fluid,
-        ]
+        [Wavefield::bytes_of(&self.part), self.solid_bytes() + fluid]
     }
 
     fn bytes(&self) -> usize {
@@ -45,7 +42,6 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
             + self.solid.bytes()
             + self.fluid.as_ref().map_or(0, ProductMemory::bytes)
             + self.faces.bytes()
-            + self.before.as_ref().map_or(0, Memory::bytes)
     }
 
     fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
@@ -96,7 +92,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
     fn begin(&mut self) -> Result<(), Error> {
         let a = self.a();
         self.solid.clear(&*a)?;
-        if let Some(fluid) = &self.fluid {
+        if let Some(fluid) = &mut self.fluid {
             fluid.clear(&*a)?;
         }
         a.clear(&self.faces.sums)?;
@@ -137,7 +133,10 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
         let a = self.a();
         while self.recorded.len() <= slot {
             self.recorded.push(Step {
-                solid: a.reserve(self.part.levels[0].bytes())?,
+                solid: match self.solid_bytes() {
+                    0 => None,
+                    bytes => Some(a.reserve(bytes)?),
+                },
                 fluid: match &self.part.fluid {
                     Some(fluid) => Some(a.reserve(fluid.levels[2].bytes())?),
                     None => None,
@@ -145,7 +144,9 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
             });
         }
         let step = &self.recorded[slot];
-        copy(&*a, &self.part.levels[0], &step.solid)?;
+        if let Some(solid) = &step.solid {
+            copy(&*a, &self.part.levels[0], solid)?;
+        }
         match (&self.part.fluid, &step.fluid) {
             (Some(fluid), Some(to)) => copy(&*a, &fluid.levels[2], to),
             _ => Ok(()),
@@ -231,20 +232,15 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
     }
 
     fn back(&mut self, steps: Range<usize>, first: usize, seen: &mut Seen<'_>) -> Result<bool, Error> {
-        let a = self.a();
         self.swap()?;
-        for step in steps.rev() {
-            if let Some(before) = &self.before {
-                copy(&*a, &self.part.levels[2], before)?;
-            }
-            self.advance()?;
-            self.part.settle()?;
-            self.correlate(step - first)?;
-            self.look(step, seen)?;
+        for step in steps.clone().rev() {
+            self.correlate((step, step - first), step > steps.start, seen)?;
             if step.is_multiple_of(TOGETHER) {
                 self.flush()?;
             }
         }
+        // The next steps are recorded in the places of these.
+        self.correlate_kept()?;
         self.show(seen)?;
         let finite = Machine::first_non_finite(self)?.is_none();
         self.swap()?;
@@ -254,9 +250,10 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
     fn finish(&mut self) -> Result<(), Error> {
         let a = self.a();
         self.flush()?;
-        self.solid.fetch(&*a)?;
+        let on = (&*a, &self.cpu);
+        self.solid.fetch(on, &mut self.staging)?;
         if let Some(fluid) = &mut self.fluid {
-            fluid.fetch(&*a)?;
+            fluid.fetch(on, &mut self.staging)?;
         }
         self.faces.fetch(&*a, &mut self.staging)?;
         self.spare.append(&mut self.marks);
@@ -275,10 +272,11 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
         let Some((products, home, is_fluid)) = of_solid.or_else(of_fluid) else {
             return;
         };
-        let mut own = products.at(home, local);
-        sums.extend(own.next());
-        sums.extend(if self.soaked { own.next() } else { Some(0.0) });
-        if !self.constants || is_fluid {
+        sums.extend(products.of_fields(home, local));
+        // Without a sponge there are no products by the first derivative.
+        sums.resize(2, 0.0);
+        let mut own = products.of_slopes(home, local);
+        if !self.extent.constants || is_fluid {
             sums.extend(own);
             return;
         }

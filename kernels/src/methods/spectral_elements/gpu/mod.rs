@@ -16,7 +16,7 @@
 //! | tables for the kernels | `tables.rs`, `dressed.rs` |
 //! | their memory and launches | `field.rs`, `sources.rs`, `part.rs` |
 //! | other shots over the same mesh | `next_shot.rs` |
-//! | gradients: both wavefields, their products, derivatives of sums | `adjoint.rs`, `machine.rs`, `wavefield.rs`, `watched.rs`, `products.rs`, `pairing.rs`, `products.cu`, `gradient.cu` |
+//! | gradients: both wavefields, their products, derivatives of sums | `adjoint.rs`, `machine.rs`, `wavefield.rs`, `watched.rs`, `products.rs`, `pairing.rs`, `paired.rs`, `products.cu`, `gradient.cu` |
 
 mod adjoint;
 mod arguments;
@@ -26,6 +26,7 @@ mod halo;
 mod layers;
 mod machine;
 mod next_shot;
+mod paired;
 mod pairing;
 mod part;
 mod plan;

@@ -1,6 +1,9 @@
 // A step at the points that elements share. Bytes of memory that an element of degree 4 in 3-D moves here, for its 37.75 such
 // points and 98 of them with those of its neighbours: 1176 of forces, 392 of their places, 302 of targets and where they begin,
 // 151 of masses, 1812 of displacements and velocities: 3833. With attenuation 453 of accelerations more.
+//
+// The adjoint wavefield ends its steps by kernels that also add up its products with the forward wavefield, for which 453 bytes of the
+// forward field and 302 of sums are moved, and keep its field for the products of slopes (products.cu), 453 more.
 
 struct Advance {
     struct Solid s;
@@ -40,44 +43,95 @@ INLINE void advance_point(const struct Advance *a, int p, const struct Motion *m
     }
 }
 
-KERNEL(advance)(const struct Advance a) {
-    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += gridDim.x * blockDim.x) {
-        const int sum = a.list ? a.list[k] : k, p = a.s.targets[sum];
-        const struct Motion motion = motion_of(&a.s, p);
-        if (!a.list && a.s.inverse_mass[p] == 0) continue;
-        REAL force[NDIM], acceleration[NDIM];
-        add_up(&a.s, sum, force);
-        accelerate(&a.s, p, a.list ? k : -1, force, acceleration);
-        advance_point(&a, p, &motion, acceleration);
+// What the end of a step of the adjoint wavefield adds up at every point.
+struct Paired {
+    const REAL *forward;  // displacement, in fluids second derivative of the potential, of the forward wavefield, [point][component]
+    REAL *sums;           // [product][point]: by the second derivative of the adjoint field and, in a sponge, by the first one
+    REAL *kept;           // takes the adjoint field of the step, [point][component]; null where nobody needs it
+    WIDE points;
+    int soaked;           // there is a sponge
+};
+
+// Adds the products of a point of a solid, whose velocity is that of half a step before.
+INLINE void pair_point(const struct Paired *b, int p, const struct Motion *m, REAL half, const REAL *acceleration) {
+    REAL mass = 0, damping = 0;
+    UNROLL for (int c = 0; c < NDIM; c++) {
+        const WIDE at = (WIDE)p * NDIM + c;
+        const REAL forward = b->forward[at];
+        mass = FMA(forward, acceleration[c], mass);
+        damping = FMA(forward, FMA(half, acceleration[c], m->velocity[c]), damping);
+        if (b->kept) b->kept[at] = m->displacement[c];
     }
+    b->sums[p] += mass;
+    if (b->soaked) b->sums[b->points + p] += damping;
+}
+
+// A step ends at a point that elements share. `b` is null but for the adjoint wavefield.
+INLINE void advance_sum(const struct Advance *a, int k, const struct Paired *b) {
+    const int sum = a->list ? a->list[k] : k, p = a->s.targets[sum];
+    const struct Motion motion = motion_of(&a->s, p);
+    if (!a->list && a->s.inverse_mass[p] == 0) return;
+    REAL force[NDIM], acceleration[NDIM];
+    add_up(&a->s, sum, force);
+    accelerate(&a->s, p, a->list ? k : -1, force, acceleration);
+    if (b) pair_point(b, p, &motion, a->s.half, acceleration);
+    advance_point(a, p, &motion, acceleration);
+}
+
+KERNEL(advance)(const struct Advance a) {
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += gridDim.x * blockDim.x) advance_sum(&a, k, 0);
+}
+
+struct AdvancePaired {
+    struct Advance a;
+    struct Paired b;
+};
+
+KERNEL(advance_paired)(const struct AdvancePaired a) {
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.a.count; k += gridDim.x * blockDim.x) advance_sum(&a.a, k, &a.b);
 }
 
 struct Inside {
     struct Advance a;
     const int *points;  // [element][point of it]
-    WIDE count;         // points of all elements
-    int along;          // points along an axis
+    WIDE count;         // points inside of all elements
+    int along;          // points of an element along an axis
 };
 
-// The same for the points inside of elements, where somebody looks at the step.
-KERNEL(advance_inside)(const struct Inside a) {
-    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
-        int inside = 1, stride = 1;
-        for (int c = 0; c < NDIM; c++) stride *= a.along;
-        int place = k % stride;
-        for (int c = 0; c < NDIM; c++) {
-            const int at = place % a.along;
-            inside = inside && at > 0 && at < a.along - 1;
-            place /= a.along;
-        }
-        if (!inside) continue;
-        const int p = a.points[k];
-        REAL force[NDIM], acceleration[NDIM];
-        UNROLL for (int c = 0; c < NDIM; c++) force[c] = a.a.s.forces[k * NDIM + c];
-        const struct Motion motion = motion_of(&a.a.s, p);
-        accelerate(&a.a.s, p, -1, force, acceleration);
-        advance_point(&a.a, p, &motion, acceleration);
+// The same for number k of the points inside of elements, where the kernel of elements does not do it.
+INLINE void advance_inside_point(const struct Inside *a, WIDE k, const struct Paired *b) {
+    const int inner = a->along - 2;
+    int stride = 1, all = 1, here = 0;
+    for (int c = 0; c < NDIM; c++) all *= inner;
+    const WIDE element = k / all;
+    int place = (int)(k % all);
+    for (int c = 0; c < NDIM; c++) {
+        here += (place % inner + 1) * stride;
+        place /= inner, stride *= a->along;
     }
+    const WIDE at = element * stride + here;
+    const int p = a->points[at];
+    REAL force[NDIM], acceleration[NDIM];
+    UNROLL for (int c = 0; c < NDIM; c++) force[c] = a->a.s.forces[at * NDIM + c];
+    const struct Motion motion = motion_of(&a->a.s, p);
+    accelerate(&a->a.s, p, -1, force, acceleration);
+    if (b) pair_point(b, p, &motion, a->a.s.half, acceleration);
+    advance_point(&a->a, p, &motion, acceleration);
+}
+
+KERNEL(advance_inside)(const struct Inside a) {
+    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x)
+        advance_inside_point(&a, k, 0);
+}
+
+struct InsidePaired {
+    struct Inside a;
+    struct Paired b;
+};
+
+KERNEL(advance_inside_paired)(const struct InsidePaired a) {
+    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.a.count; k += (WIDE)gridDim.x * blockDim.x)
+        advance_inside_point(&a.a, k, &a.b);
 }
 
 struct Predict {
@@ -102,25 +156,41 @@ struct Correct {
     int count;
 };
 
-// The second derivative of the potential, and half a step of it in its rate.
-KERNEL(correct_fluid)(const struct Correct a) {
-    const struct Fluid *f = &a.f;
-    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += gridDim.x * blockDim.x) {
-        const int target = a.list ? a.list[k] : k, p = f->targets[target];
-        if (f->inverse_mass[p] == 0 && !a.list) continue;
-        REAL sum = 0, inverse = f->inverse_mass[p];
-        for (int j = f->starts[target]; j < f->starts[target + 1]; j++) sum += f->forces[f->places[j]];
-        if (a.list) {
-            const REAL *dress = f->dress + k * FLUID_DRESS;
-            inverse = dress[0];
-            sum = FMA(-dress[1], f->rate[p], sum);
-            UNROLL for (int c = 0; c < NDIM; c++) sum = FMA(dress[2 + c], f->displacement[(WIDE)p * NDIM + c], sum);
-        }
-        REAL second = sum * inverse;
-        if (f->sponge && !a.list) second = FMA(-f->sponge[p], f->rate[p], second);
-        f->second[p] = second;
-        f->rate[p] = FMA(f->half, f->second[p], f->rate[p]);
+// The second derivative of the potential at a point, and half a step of it in its rate. `b` is null but for the adjoint wavefield.
+INLINE void correct_sum(const struct Correct *a, int k, const struct Paired *b) {
+    const struct Fluid *f = &a->f;
+    const int target = a->list ? a->list[k] : k, p = f->targets[target];
+    if (f->inverse_mass[p] == 0 && !a->list) return;
+    REAL sum = 0, inverse = f->inverse_mass[p];
+    for (int j = f->starts[target]; j < f->starts[target + 1]; j++) sum += f->forces[f->places[j]];
+    if (a->list) {
+        const REAL *dress = f->dress + k * FLUID_DRESS;
+        inverse = dress[0];
+        sum = FMA(-dress[1], f->rate[p], sum);
+        UNROLL for (int c = 0; c < NDIM; c++) sum = FMA(dress[2 + c], f->displacement[(WIDE)p * NDIM + c], sum);
     }
+    REAL second = sum * inverse;
+    if (f->sponge && !a->list) second = FMA(-f->sponge[p], f->rate[p], second);
+    const REAL rate = FMA(f->half, second, f->rate[p]);
+    f->second[p] = second;
+    f->rate[p] = rate;
+    if (!b) return;
+    b->sums[p] = FMA(b->forward[p], second, b->sums[p]);
+    if (b->soaked) b->sums[b->points + p] = FMA(b->forward[p], rate, b->sums[b->points + p]);
+    if (b->kept) b->kept[p] = f->potential[p];
+}
+
+KERNEL(correct_fluid)(const struct Correct a) {
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += gridDim.x * blockDim.x) correct_sum(&a, k, 0);
+}
+
+struct CorrectPaired {
+    struct Correct a;
+    struct Paired b;
+};
+
+KERNEL(correct_fluid_paired)(const struct CorrectPaired a) {
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.a.count; k += gridDim.x * blockDim.x) correct_sum(&a.a, k, &a.b);
 }
 
 struct Pack {

@@ -1,6 +1,7 @@
 //! Which kernel text sums the products of a gradient.
 
-use super::variant::{ATTENUATION, COMMON, ELEMENTS, Kind, Variant, numbers, source};
+use super::arguments::STEPS;
+use super::variant::{ATTENUATION, BANKS, COMMON, ELEMENTS, Kind, MOST_SHARED, Variant, numbers, source};
 use crate::device::accelerator::Source;
 use crate::mesh::Basis;
 use crate::methods::spectral_elements::Grain;
@@ -12,15 +13,13 @@ const PRODUCTS: &str = include_str!("products.cu");
 pub struct Pairing {
     /// The elements.
     pub elements: Variant,
-    /// There is a sponge.
-    pub soaked: bool,
     /// Derivatives are by the constants of solids.
     pub constants: bool,
 }
 
 impl Pairing {
     /// For the elements of a launch outside of perfectly matched layers.
-    pub fn new(elements: Variant, soaked: bool, constants: bool) -> Self {
+    pub fn new(elements: Variant, constants: bool) -> Self {
         // Elements that differ in nothing that the sums need have one kernel.
         let elements = Variant {
             kind: match elements.kind {
@@ -32,27 +31,53 @@ impl Pairing {
         };
         Self {
             elements,
-            soaked,
             constants: constants && elements.kind != Kind::Fluid,
         }
     }
 
-    /// Sums of a point.
+    /// Sums of a point of an element.
     pub fn width(&self) -> usize {
         let strains = self.elements.dimension * (self.elements.dimension + 1) / 2;
-        let of_slopes = match (self.elements.kind, self.constants, self.elements.loss) {
+        match (self.elements.kind, self.constants, self.elements.loss) {
             (Kind::Fluid, ..) => 1,
             (_, true, None) => strains * (strains + 1) / 2,
             (_, true, Some(_)) => strains * (strains + 1) / 2 + 2,
             (_, _, Some(_)) => 4,
             _ => 2,
-        };
-        1 + usize::from(self.soaked) + of_slopes
+        }
+    }
+
+    /// Numbers of shared memory of an element for one field and the slopes of both (`PAIR` of products.cu).
+    fn seat(&self) -> usize {
+        let e = &self.elements;
+        let filled = (2 * e.dimension - 1) * e.components() * e.sheet() * (e.degree + 1);
+        filled + (2 * BANKS + e.sheet() % BANKS - filled % BANKS) % BANKS
+    }
+
+    /// Whether a launch takes a step after the other (`IN_TURN` of products.cu): where sums of all levels fit registers, and geometry is
+    /// computed.
+    fn in_turn(&self) -> bool {
+        let e = &self.elements;
+        let fits = e.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED;
+        e.loss.is_none() && !e.stored && !self.constants && e.degree >= 4 && fits
+    }
+
+    /// Steps whose products a launch adds up at most: memory variables are those of one step, and columns of more than two need too many
+    /// registers.
+    pub fn batch(&self) -> usize {
+        match (self.elements.loss, self.in_turn()) {
+            (Some(_), _) => 1,
+            (None, true) => STEPS,
+            (None, false) => 2,
+        }
     }
 
     /// Bytes of shared memory of a block.
     pub fn shared(&self) -> usize {
         let e = &self.elements;
+        if self.in_turn() {
+            return e.block().elements * self.seat() * size_of::<f32>();
+        }
         let fields = 2 + usize::from(e.loss == Some(Grain::Fine));
         let slopes = if e.loss.is_some() {
             (e.degree + 1).pow(2)
@@ -67,10 +92,10 @@ impl Pairing {
         let e = &self.elements;
         let mut defines = e.defines(e.block());
         defines.extend([
-            ("LINES", 0),
+            ("LINES", usize::from(self.in_turn())),
             ("AT_ONCE", 0),
             ("DAMPED", 0),
-            ("SOAKED", usize::from(self.soaked)),
+            ("BATCH", self.batch()),
             ("CONSTANTS", usize::from(self.constants)),
             ("ADVANCED", 1),
         ]);

@@ -1,8 +1,9 @@
 //! A subdomain on a device: its memory and its part of a step.
 
-use super::arguments::{Advance, Correct, Fluid, Inside, Predict, Solid, int};
+use super::arguments::{Advance, Correct, Fluid, Inside, Paired, Predict, Solid, int};
 use super::dressed::{of_fluids, of_solids};
 use super::field::{FieldMemory, Fields, Parts, Plan, Turn};
+use super::paired::PairedKernels;
 use super::record::Records;
 use super::tables::{Listing, Spots};
 use super::variant::{self, AT_ONCE, IN_HELD, IN_OTHERS};
@@ -75,6 +76,8 @@ pub(super) enum Standing {
     Ended,
     /// All that elements add is there, and nobody has looked at the step: velocities are those of half a step before.
     Pending,
+    /// The next step has begun in solids.
+    Begun,
 }
 
 /// The potential, its rate and its second derivative.
@@ -103,6 +106,9 @@ pub struct DevicePart<const D: usize, A: Accelerator> {
     pub(super) inside: i32,
     /// Somebody may look at the fields behind this step.
     looked_at: bool,
+    /// Of a subdomain of adjoints, and what the end of the step of the adjoint wavefield adds up in solids and in fluids.
+    pub(super) paired_kernels: Option<PairedKernels<A>>,
+    pub(super) paired: Option<[Paired; 2]>,
     /// The main stream behind its last use of what arrived, and the stream of the edges behind what arrives.
     pub(super) advanced: A::Event,
     pub(super) arrived: A::Event,
@@ -203,6 +209,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             standing: Standing::Ended,
             inside: 0,
             looked_at: true,
+            paired_kernels: None,
+            paired: None,
             advanced: a.event()?,
             arrived: a.event()?,
             forced: a.event()?,
@@ -291,16 +299,17 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         }
     }
 
-    /// Ends the step that is pending at the points that elements share; `goes_on` begins the next one at once, else (and
-    /// where there is a sponge) the points inside of elements end it, too.
-    fn advance(&self, goes_on: bool) -> Result<(), Error> {
+    /// Ends the step that is pending at the points that elements share; `goes_on` begins the next one at once. Else, and where there is a
+    /// sponge or products are added up, the points inside of elements end it, too.
+    pub(super) fn advance(&self, goes_on: bool) -> Result<(), Error> {
         let a = &self.accelerator;
         let args = |list: u64, count: usize| Advance {
             s: self.solid_args(),
             list,
             count: int(count),
             goes_on: i32::from(goes_on),
-            keeps: i32::from(!goes_on || self.recording.mechanisms > 1),
+            // Products on absorbing faces, whose points are dressed, need it.
+            keeps: i32::from(!goes_on || self.recording.mechanisms > 1 || self.paired.is_some() && list != 0),
         };
         // Both have points of their own; the few dressed ones run beside the others.
         let apart = self.solid.dressed > 0;
@@ -311,28 +320,26 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         let dressed = (Stream::Beside, self.solid.list.address(), self.solid.dressed);
         let lists = [dressed, (Stream::Main, 0, self.solid.sums)].into_iter();
         for (stream, list, count) in lists.filter(|list| list.2 > 0) {
-            let kernel = &self.kernels.advance;
-            // SAFETY: the structure of the kernel; places and points are those of the tables.
-            unsafe { a.launch(stream, kernel, walk(count), &argument(&args(list, count)))? };
+            let plain = (&self.kernels.advance, args(list, count));
+            self.launch_paired((stream, count), |all| &all.advance, plain, 0)?;
         }
         if apart {
             a.record(Stream::Beside, &self.dressed)?;
             a.wait(Stream::Main, &self.dressed)?;
         }
-        let count = self.solid.listing.elements.len() * self.per_element;
-        // The kernel of elements knows no sponge.
-        if (!goes_on || self.soaks()) && count > 0 {
-            let args = Inside {
-                a: args(0, 0),
-                points: self.solid.points.address(),
-                count: count as i64,
-                along: int(self.along),
-            };
-            let kernel = &self.kernels.advance_inside;
-            // SAFETY: as above.
-            unsafe { a.launch(Stream::Main, kernel, walk(count), &argument(&args))? };
+        let count = self.solid.listing.elements.len() * (self.along - 2).pow(D as u32);
+        // The kernel of elements knows neither sponges nor products.
+        if (goes_on && !self.soaks() && self.paired.is_none()) || count == 0 {
+            return Ok(());
         }
-        Ok(())
+        let args = Inside {
+            a: args(0, 0),
+            points: self.solid.points.address(),
+            count: count as i64,
+            along: int(self.along),
+        };
+        let plain = (&self.kernels.advance_inside, args);
+        self.launch_paired((Stream::Main, count), |all| &all.advance_inside, plain, 0)
     }
 
     /// The first half of a step of a field whose levels are these.
@@ -361,7 +368,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         self.inside = match self.standing {
             Standing::Pending if began => IN_HELD,
             Standing::Pending => IN_HELD | IN_OTHERS,
-            Standing::Ended => 0,
+            Standing::Ended | Standing::Begun => 0,
         };
         if !self.looked_at && !self.soaks() && self.recording.mechanisms == 0 {
             self.inside |= AT_ONCE;
@@ -369,6 +376,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         match self.standing {
             Standing::Pending => self.advance(true)?,
             Standing::Ended => self.predict(&self.levels)?,
+            Standing::Begun => {}
         }
         if let Some(fluid) = &self.fluid {
             self.predict(&fluid.levels)?;
@@ -389,12 +397,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
                 list,
                 count: int(count),
             };
-            let kernel = &self.kernels.correct_fluid;
-            // SAFETY: as in `advance`.
-            unsafe {
-                self.accelerator
-                    .launch(Stream::Main, kernel, walk(count), &argument(&args))?;
-            }
+            let plain = (&self.kernels.correct_fluid, args);
+            self.launch_paired((Stream::Main, count), |all| &all.correct_fluid, plain, 1)?;
         }
         self.accelerator.record(Stream::Main, &self.advanced)
     }

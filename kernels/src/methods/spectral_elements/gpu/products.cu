@@ -1,34 +1,48 @@
-// What a gradient needs of a step: the products of a recorded step of the forward wavefield with the adjoint wavefield, added to
-// sums at every point of every element (the table in adjoint/mod.rs, in the order of adjoint/correlate.rs). The threads of an element
-// march along its last axis with both fields of their column in registers, as elements.cu has it.
+// What a gradient needs of the slopes of both wavefields: the products of recorded steps of the forward wavefield with the adjoint
+// wavefield, added to sums at every point of every element (the table in adjoint/mod.rs, in the order of adjoint/correlate.rs). Products of
+// the fields themselves are added up where the adjoint wavefield ends its steps (nodes.cu). The threads of an element march along its last
+// axis with both fields of their column in registers, as elements.cu has it.
 //
-// Beside the defines of elements.cuh (LINES, AT_ONCE and DAMPED are 0 here):
-//   SOAKED 0|1 there is a sponge, CONSTANTS 0|1 derivatives are by the constants of solids
+// A launch takes up to BATCH steps, so that sums, numbers of points and geometry are moved once for all of them:
+//   IN_TURN: a step after the other, with slopes from whole lines and the sums of all levels in registers;
+//   else a level after the other, with the columns of all steps in registers.
 //
-// Bytes of memory that an element of degree 4 in 3-D moves at least, where it reads the fields of 64.75 points that no other
-// element has read before: 1554 of both displacements, 777 of accelerations, 500 of point numbers, 84 of corners (stored geometry: 5000),
-// 1000 a product for its sum: 5915 with the three of an isotropic solid. With attenuation 9000 of memory variables more.
+// Beside the defines of elements.cuh (LINES is IN_TURN, AT_ONCE and DAMPED are 0 here):
+//   BATCH 1 with memory variables, which are those of one step, CONSTANTS 0|1 derivatives are by the constants of solids
+//
+// Bytes of memory that an element of degree 4 in 3-D moves at least for a step, where it reads the fields of 64.75 points that no other
+// element has read before: 1554 of both displacements; for a launch 500 of point numbers, 84 of corners (stored geometry: 5000), 1000 a
+// product for its sum: 2 products of an isotropic solid, 21 with CONSTANTS. With attenuation 777 of accelerations and 9000 of memory
+// variables more.
 
-#define FIRST (1 + SOAKED)
+#define IN_TURN LINES
 #if LAW == 2
-#define PRODUCTS (FIRST + 1)
+#define PRODUCTS 1
 #elif CONSTANTS
 #define PAIRS (STRAINS * (STRAINS + 1) / 2)
-#define PRODUCTS (FIRST + PAIRS + (LOSS ? 2 : 0))
+#define PRODUCTS (PAIRS + (LOSS ? 2 : 0))
 #else
-#define PRODUCTS (FIRST + (LOSS ? 4 : 2))
+#define PRODUCTS (LOSS ? 4 : 2)
 #endif
+#if IN_TURN
+// Shared memory of an element: a field, and the slopes of both.
+#define FIELDS ((1 + 2 * ACROSS) * COMPONENTS * POINTS)
+#define PAIR (FIELDS + (64 + SHEET % 32 - FIELDS % 32) % 32)
+#else
 // Shared memory of an element: a sheet of each field.
 #define PAIR ((2 + PREDICTED) * COMPONENTS * SHEET)
+#endif
+// Steps of a launch at most, whatever the variant.
+#define STEPS 8
 
 struct Products {
-    struct Elements e;    // of the adjoint wavefield, at the end of a step
-    const REAL *forward;  // displacement, in fluids second derivative of the potential, of the forward wavefield: [point][component]
-    const REAL *before;   // acceleration of the adjoint wavefield a step earlier; PREDICTED only
-    REAL *sums;           // [element][product][point of it]
+    struct Elements e;           // of the adjoint wavefield; PREDICTED takes its acceleration of the step before
+    // Displacement, in fluids second derivative of the potential, of the forward wavefield, and displacement or potential of the adjoint
+    // wavefield in the same steps: [point][component].
+    const REAL *forward[STEPS], *adjoint[STEPS];
+    REAL *sums;                  // [element][product][point of it]
+    int count;                   // steps, at most BATCH
 };
-
-INLINE void add_product(REAL *sums, int product, REAL x) { sums[product * POINTS] += x; }
 
 #if LAW < 2 && CONSTANTS
 INLINE void strains_of(REAL g[COMPONENTS][NDIM], REAL strain[STRAINS]) {
@@ -36,43 +50,43 @@ INLINE void strains_of(REAL g[COMPONENTS][NDIM], REAL strain[STRAINS]) {
         strain[VOIGT(i, k)] = i == k ? g[i][i] : g[i][k] + g[k][i];
 }
 
-INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL *sums) {
+INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL sum[PRODUCTS]) {
     REAL a[STRAINS], b[STRAINS];
     strains_of(one, a), strains_of(other, b);
     UNROLL for (int r = 0; r < STRAINS; r++) UNROLL for (int s = r; s < STRAINS; s++) {
         const REAL product = a[r] * b[s];
-        add_product(sums, FIRST + r * STRAINS - r * (r + 1) / 2 + s, r == s ? product : FMA(a[s], b[r], product));
+        sum[r * STRAINS - r * (r + 1) / 2 + s] += r == s ? product : FMA(a[s], b[r], product);
     }
 }
 
 #if LOSS
 // With what memory variables take from the adjoint stress: the mean of it, and twice of its deviator.
-INLINE void multiply_losses(REAL one[COMPONENTS][NDIM], REAL bulk, const REAL lost[STRAINS], REAL *sums) {
+INLINE void multiply_losses(REAL one[COMPONENTS][NDIM], REAL bulk, const REAL lost[STRAINS], REAL sum[PRODUCTS]) {
     REAL trace = 0, taken = 0;
     UNROLL for (int i = 0; i < NDIM; i++) trace += one[i][i];
     UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = i; k < NDIM; k++) {
         const REAL pair = one[i][k] + one[k][i];
         taken = FMA(i == k ? pair : pair + pair, lost[VOIGT(i, k)], taken);
     }
-    add_product(sums, FIRST + PAIRS, trace * bulk);
-    add_product(sums, FIRST + PAIRS + 1, taken);
+    sum[PAIRS] += trace * bulk;
+    sum[PAIRS + 1] += taken;
 }
 #endif
 #elif LAW < 2 && !LOSS
-INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL *sums) {
+INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL sum[PRODUCTS]) {
     REAL trace = 0, beside = 0, twice = 0;
     UNROLL for (int i = 0; i < NDIM; i++) {
         trace += one[i][i], beside += other[i][i];
         twice = FMA(2 * one[i][i], other[i][i], twice);
         UNROLL for (int k = i + 1; k < NDIM; k++) twice = FMA(one[i][k] + one[k][i], other[i][k] + other[k][i], twice);
     }
-    add_product(sums, FIRST, trace * beside);
-    add_product(sums, FIRST + 1, twice);
+    sum[0] = FMA(trace, beside, sum[0]);
+    sum[1] += twice;
 }
 #elif LAW < 2
 // With what memory variables take from the adjoint stress, over the unrelaxed moduli.
 INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL bulk, const REAL lost[STRAINS],
-                            REAL lambda, REAL mu, REAL *sums) {
+                            REAL lambda, REAL mu, REAL sum[PRODUCTS]) {
     const REAL of_shear = (REAL)1 / (2 * mu), gone = bulk / FMA((REAL)(2.0 / 3.0), mu, lambda);
     REAL trace = 0, beside = 0, twice = 0, taken = 0;
     UNROLL for (int i = 0; i < NDIM; i++) trace += one[i][i], beside += other[i][i];
@@ -85,25 +99,67 @@ INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][N
         twice = FMA(weight, deviator - own, twice);
         taken = FMA(weight, own, taken);
     }
-    add_product(sums, FIRST, trace * (beside - gone));
-    add_product(sums, FIRST + 1, twice);
-    add_product(sums, FIRST + 2, trace * gone);
-    add_product(sums, FIRST + 3, taken);
+    sum[0] += trace * (beside - gone);
+    sum[1] += twice;
+    sum[2] += trace * gone;
+    sum[3] += taken;
+}
+#else
+INLINE void multiply_slopes(REAL one[1][NDIM], REAL other[1][NDIM], REAL sum[PRODUCTS]) {
+    UNROLL for (int c = 0; c < NDIM; c++) sum[0] = FMA(one[0][c], other[0][c], sum[0]);
 }
 #endif
 
-// The forward field by the second derivative of the other and, in a sponge, by its first one.
-INLINE void multiply_rates(const struct Products *a, int p, const REAL *forward, REAL *sums) {
-    REAL mass = 0;
-    UNROLL for (int i = 0; i < COMPONENTS; i++) mass = FMA(forward[i], a->e.acceleration[(WIDE)p * COMPONENTS + i], mass);
-    add_product(sums, 0, mass);
-#if SOAKED
-    REAL damping = 0;
-    UNROLL for (int i = 0; i < COMPONENTS; i++) damping = FMA(forward[i], a->e.velocity[(WIDE)p * COMPONENTS + i], damping);
-    add_product(sums, 1, damping);
-#endif
+// The columns of both fields of a step.
+INLINE void take_columns(const struct Products *a, int step, const int *points, REAL one[N][COMPONENTS], REAL other[N][COMPONENTS]) {
+    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
+        const WIDE at = (WIDE)points[k * SHEET] * COMPONENTS + i;
+        one[k][i] = a->forward[step][at];
+        other[k][i] = a->adjoint[step][at];
+    }
 }
 
+// The sums of a point of level k so far, to which products are added in the order of steps: launches of more or fewer steps give the same
+// bits.
+INLINE void take_sums(const REAL *sums, int k, REAL sum[PRODUCTS]) {
+    UNROLL for (int q = 0; q < PRODUCTS; q++) sum[q] = sums[q * POINTS + k * SHEET];
+}
+
+INLINE void leave_sums(REAL *sums, int k, const REAL sum[PRODUCTS]) {
+    UNROLL for (int q = 0; q < PRODUCTS; q++) sums[q * POINTS + k * SHEET] = sum[q];
+}
+
+#if IN_TURN
+KERNEL(products)(const struct Products a) {
+    DYNAMIC_SHARED(REAL, room);
+    const int seat = threadIdx.x / SHEET, number = a.e.first + (int)blockIdx.x * ELEMENTS + seat;
+    // Threads that have ended count as waiting at every barrier.
+    if (seat >= ELEMENTS || number >= a.e.end) return;
+    const WIDE element = number;
+    struct Place t;
+    take_place(&t, threadIdx.x % SHEET);
+    REAL *field = room + seat * PAIR, *slopes = field + COMPONENTS * POINTS, *beside = slopes + ACROSS * COMPONENTS * POINTS;
+    const int *points = a.e.points + element * POINTS + t.at;
+    struct Column s;
+    take_column(&s, &t, a.e.shape + element * SHAPE_NUMBERS);
+    REAL *sums = a.sums + element * (PRODUCTS * POINTS) + t.at, sum[N][PRODUCTS];
+    UNROLL for (int k = 0; k < N; k++) take_sums(sums, k, sum[k]);
+    for (int step = 0; step < a.count; step++) {
+        REAL one[N][COMPONENTS], other[N][COMPONENTS];
+        take_columns(&a, step, points, one, other);
+        share_field(&t, one, field, slopes);
+        share_field(&t, other, field, beside);
+        UNROLL for (int k = 0; k < N; k++) {
+            REAL inverse[NDIM][NDIM], slope[COMPONENTS][NDIM], back[COMPONENTS][NDIM];
+            metric(&s, &t, k, inverse);
+            gradient_at(&t, slopes, one, k, inverse, slope);
+            gradient_at(&t, beside, other, k, inverse, back);
+            multiply_slopes(slope, back, sum[k]);
+        }
+    }
+    UNROLL for (int k = 0; k < N; k++) leave_sums(sums, k, sum[k]);
+}
+#else
 KERNEL(products)(const struct Products a) {
     DYNAMIC_SHARED(REAL, room);
 #if LOSS
@@ -127,22 +183,13 @@ KERNEL(products)(const struct Products a) {
 #endif
     const int *points = a.e.points + element * POINTS + t.at;
     REAL *sums = a.sums + element * (PRODUCTS * POINTS) + t.at;
-    REAL one[N][COMPONENTS], other[N][COMPONENTS];
+    REAL one[BATCH][N][COMPONENTS], other[BATCH][N][COMPONENTS];
+    UNROLL for (int step = 0; step < BATCH; step++) if (step < a.count) take_columns(&a, step, points, one[step], other[step]);
 #if PREDICTED
     REAL followed[N][COMPONENTS];
+    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
+        followed[k][i] = FMA(-a.e.square, a.e.acceleration[(WIDE)points[k * SHEET] * COMPONENTS + i], other[0][k][i]);
 #endif
-    UNROLL for (int k = 0; k < N; k++) {
-        const int p = points[k * SHEET];
-        UNROLL for (int i = 0; i < COMPONENTS; i++) {
-            const WIDE at = (WIDE)p * COMPONENTS + i;
-            one[k][i] = a.forward[at];
-            other[k][i] = a.e.field[at];
-#if PREDICTED
-            followed[k][i] = FMA(-a.e.square, a.before[at], other[k][i]);
-#endif
-        }
-        multiply_rates(&a, p, one[k], sums + k * SHEET);
-    }
 #if STORED
     const REAL *shape = a.e.shape + element * (METRIC_NUMBERS * POINTS) + t.at;
 #else
@@ -150,46 +197,48 @@ KERNEL(products)(const struct Products a) {
     take_column(&s, &t, a.e.shape + element * SHAPE_NUMBERS);
 #endif
     UNROLL for (int k = 0; k < N; k++) {
-        REAL inverse[NDIM][NDIM], slope[COMPONENTS][NDIM], back[COMPONENTS][NDIM];
-        UNROLL for (int i = 0; i < COMPONENTS; i++) {
-            sheet[i * SHEET + t.at] = one[k][i];
-            beside[i * SHEET + t.at] = other[k][i];
-#if PREDICTED
-            beside[(COMPONENTS + i) * SHEET + t.at] = followed[k][i];
-#endif
-        }
-        __syncthreads();
+        REAL inverse[NDIM][NDIM], sum[PRODUCTS];
+        take_sums(sums, k, sum);
 #if STORED
         stored_metric(shape + k * SHEET, inverse);
 #else
         metric(&s, &t, k, inverse);
 #endif
-        gradient_at(&t, sheet, one, k, inverse, slope);
-        gradient_at(&t, beside, other, k, inverse, back);
-#if LAW == 2
-        REAL sum = 0;
-        UNROLL for (int c = 0; c < NDIM; c++) sum = FMA(slope[0][c], back[0][c], sum);
-        add_product(sums + k * SHEET, FIRST, sum);
-#elif LOSS
-        REAL kept[VARIABLES], lost[STRAINS];
-        take_kept(&relaxing, k, kept);
+        UNROLL for (int step = 0; step < BATCH; step++) if (step < a.count) {
+            REAL slope[COMPONENTS][NDIM], back[COMPONENTS][NDIM];
+            UNROLL for (int i = 0; i < COMPONENTS; i++) {
+                sheet[i * SHEET + t.at] = one[step][k][i];
+                beside[i * SHEET + t.at] = other[step][k][i];
 #if PREDICTED
-        REAL strained[COMPONENTS][NDIM];
-        gradient_at(&t, beside + COMPONENTS * SHEET, followed, k, inverse, strained);
-        const REAL bulk = relax_all(&relaxing, k, kept, strained, lost);
+                beside[(COMPONENTS + i) * SHEET + t.at] = followed[k][i];
+#endif
+            }
+            __syncthreads();
+            gradient_at(&t, sheet, one[step], k, inverse, slope);
+            gradient_at(&t, beside, other[step], k, inverse, back);
+#if LOSS
+            REAL kept[VARIABLES], lost[STRAINS];
+            take_kept(&relaxing, k, kept);
+#if PREDICTED
+            REAL strained[COMPONENTS][NDIM];
+            gradient_at(&t, beside + COMPONENTS * SHEET, followed, k, inverse, strained);
+            const REAL bulk = relax_all(&relaxing, k, kept, strained, lost);
 #else
-        const REAL bulk = relax_all(&relaxing, k, kept, back, lost);
+            const REAL bulk = relax_all(&relaxing, k, kept, back, lost);
 #endif
 #if CONSTANTS
-        multiply_slopes(slope, back, sums + k * SHEET);
-        multiply_losses(slope, bulk, lost, sums + k * SHEET);
+            multiply_slopes(slope, back, sum);
+            multiply_losses(slope, bulk, lost, sum);
 #else
-        const REAL lambda = LAW_AT(LAW_OF_LEVEL(k), 0), mu = LAW_AT(LAW_OF_LEVEL(k), 1);
-        multiply_slopes(slope, back, bulk, lost, lambda, mu, sums + k * SHEET);
+            const REAL lambda = LAW_AT(LAW_OF_LEVEL(k), 0), mu = LAW_AT(LAW_OF_LEVEL(k), 1);
+            multiply_slopes(slope, back, bulk, lost, lambda, mu, sum);
 #endif
 #else
-        multiply_slopes(slope, back, sums + k * SHEET);
+            multiply_slopes(slope, back, sum);
 #endif
-        __syncthreads();
+            __syncthreads();
+        }
+        leave_sums(sums, k, sum);
     }
 }
+#endif

@@ -1,113 +1,39 @@
-//! Sums of the products of the forward and the adjoint wavefield at the points of the elements of a field.
+//! Sums of the products of the forward and the adjoint wavefield: of the fields at the points of the mesh, of their slopes at the points of
+//! the elements of a field.
 
-use super::arguments::{Flush, Products};
+use super::arguments::{Flush, Paired, Products, STEPS};
 use super::field::{FieldMemory, Fields};
 use super::pairing::Pairing;
 use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, walk};
+use crate::device::cpu::{Buffer, Cpu};
 use crate::device::staging::Staging;
 use crate::mesh::Basis;
 
-/// The sums of a field's elements, and the kernels that add to them; elements in perfectly matched layers, whose medium is held, add nothing.
-pub struct ProductMemory<A: Accelerator> {
-    pairings: Vec<Pairing>,
-    /// Of the runs of the listing that lie outside of layers.
-    kernels: Vec<Option<A::Kernel>>,
-    /// `[element][product][point]`, in single and in double precision.
+/// Sums in single precision, to which kernels add, in double precision, and on the host.
+struct Totals<A: Accelerator> {
     sums: A::Memory,
     totals: A::Memory,
     count: usize,
-    per_element: usize,
-    /// Products of a point.
-    width: usize,
-    /// The totals of the last run, on the host.
-    found: Vec<f64>,
+    /// The totals of the last run.
+    found: Option<Buffer<f64>>,
 }
 
-/// Addresses of what the adjoint wavefield is multiplied with: the forward field, and the own acceleration of the step before.
-#[derive(Clone, Copy, Debug)]
-pub struct Recorded {
-    pub forward: u64,
-    pub before: u64,
-}
+impl<A: Accelerator> Totals<A> {
+    /// Bytes of device memory of a sum.
+    const BYTES: usize = size_of::<f32>() + size_of::<f64>();
 
-impl<A: Accelerator> ProductMemory<A> {
-    /// Bytes of device memory of so many elements.
-    pub fn bytes_of(field: &FieldMemory<A>, (soaked, constants): (bool, bool), per_element: usize) -> usize {
-        let pairing = |variant: &Variant| Pairing::new(*variant, soaked, constants).width();
-        let width = field.variants.first().map_or(0, pairing);
-        field.listing.elements.len() * per_element * width * (size_of::<f32>() + size_of::<f64>())
-    }
-
-    /// Takes the memory and compiles the kernels.
-    pub fn new(
-        a: &A,
-        field: &FieldMemory<A>,
-        basis: &Basis,
-        (soaked, constants): (bool, bool),
-    ) -> Result<Self, Error> {
-        let pairings: Vec<_> = field
-            .variants
-            .iter()
-            .map(|variant| Pairing::new(*variant, soaked, constants))
-            .collect();
-        let kernel = |pairing: &Pairing| -> Result<Option<A::Kernel>, Error> {
-            if pairing.elements.damped() {
-                return Ok(None);
-            }
-            Ok(a.load(&pairing.source(basis), &["products"])?.pop())
-        };
-        let width = pairings.first().map_or(0, Pairing::width);
-        let per_element = match pairings.first() {
-            Some(pairing) => basis.len().pow(pairing.elements.dimension as u32),
-            None => 0,
-        };
-        let count = field.listing.elements.len() * per_element * width;
+    fn new(a: &A, count: usize) -> Result<Self, Error> {
         Ok(Self {
-            kernels: pairings.iter().map(kernel).collect::<Result<_, _>>()?,
             sums: a.allocate((count * size_of::<f32>()).max(4))?,
             totals: a.allocate((count * size_of::<f64>()).max(8))?,
-            pairings,
             count,
-            per_element,
-            width,
-            found: Vec::new(),
+            found: None,
         })
     }
 
-    /// Adds the products of a step.
-    pub fn add(
-        &self,
-        a: &A,
-        field: &FieldMemory<A>,
-        fields: Fields,
-        recorded: Recorded,
-    ) -> Result<(), Error> {
-        for (k, run) in field.listing.runs.iter().enumerate() {
-            let Some(kernel) = &self.kernels[k] else {
-                continue;
-            };
-            let block = self.pairings[k].elements.block();
-            let args = Products {
-                e: field.arguments(k, fields),
-                forward: recorded.forward,
-                before: recorded.before,
-                sums: self.sums.address(),
-            };
-            let dims = Dims {
-                grid: [run.elements.len().div_ceil(block.elements), 1, 1],
-                threads: block.threads,
-                shared: self.pairings[k].shared(),
-            };
-            // SAFETY: the structure of the kernel; elements, points and sums are those of the tables.
-            unsafe { a.launch(Stream::Main, kernel, dims, &argument(&args))? };
-        }
-        Ok(())
-    }
-
-    /// Adds sums in single precision to those in double.
-    pub fn flush(&self, a: &A, kernel: &A::Kernel) -> Result<(), Error> {
+    fn flush(&self, a: &A, kernel: &A::Kernel) -> Result<(), Error> {
         if self.count == 0 {
             return Ok(());
         }
@@ -120,31 +46,259 @@ impl<A: Accelerator> ProductMemory<A> {
         unsafe { a.launch(Stream::Main, kernel, walk(self.count), &argument(&args)) }
     }
 
-    /// Begins anew.
-    pub fn clear(&self, a: &A) -> Result<(), Error> {
+    fn clear(&self, a: &A) -> Result<(), Error> {
         a.clear(&self.sums)?;
         a.clear(&self.totals)
     }
 
-    /// Brings the totals to the host.
-    pub fn fetch(&mut self, a: &A) -> Result<(), Error> {
-        self.found.resize(self.count, 0.0);
+    fn fetch(&mut self, (a, cpu): (&A, &Cpu), staging: &mut Staging<A>) -> Result<(), Error> {
         if self.count == 0 {
             return Ok(());
         }
-        let bytes = bytemuck::cast_slice_mut(&mut self.found);
+        let found = match &mut self.found {
+            Some(found) => found,
+            none => none.insert(Buffer::zeroed(self.count)?),
+        };
+        let (bytes, copy) = (bytemuck::cast_slice_mut(found), |from: &[u8], to: &mut [u8]| {
+            cpu.copy(from, to)
+        });
         // SAFETY: the whole memory.
-        unsafe { Staging::default().download(a, self.totals.address(), bytes) }
+        unsafe { staging.download_by(a, self.totals.address(), bytes, copy) }
     }
 
-    /// The totals of a point of a listed element, as the device has them.
-    pub fn at(&self, home: usize, local: usize) -> impl Iterator<Item = f64> + Clone {
-        let first = home * self.width * self.per_element + local;
-        (0..self.width).map(move |k| self.found[first + k * self.per_element])
+    /// The totals of the last run.
+    fn found(&self) -> &[f64] {
+        self.found.as_deref().unwrap_or_default()
+    }
+
+    fn bytes(&self) -> usize {
+        self.sums.bytes() + self.totals.bytes()
+    }
+}
+
+/// Of how many points and elements a field has sums.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Points of the mesh, and of an element.
+    pub points: usize,
+    pub per_element: usize,
+    /// There is a sponge, which needs products by first derivatives.
+    pub soaked: bool,
+    /// Derivatives are by constants.
+    pub constants: bool,
+}
+
+impl Extent {
+    /// Products of a point of the mesh.
+    fn of_fields(&self) -> usize {
+        1 + usize::from(self.soaked)
+    }
+
+    /// Products of a point of an element.
+    fn of_slopes(&self, variants: &[Variant]) -> usize {
+        let width = |variant: &Variant| Pairing::new(*variant, self.constants).width();
+        variants.first().map_or(0, width)
+    }
+
+    /// Numbers of the adjoint field that are kept until a launch takes them: none with memory variables, which go on from step to step.
+    fn kept(&self, field: &[Variant]) -> usize {
+        match field.first() {
+            Some(variant) if variant.loss.is_none() => STEPS * variant.components() * self.points,
+            _ => 0,
+        }
+    }
+
+    /// Points of the mesh of a field; none where it has no elements.
+    fn sums_of_fields(&self, variants: &[Variant]) -> usize {
+        if variants.is_empty() {
+            return 0;
+        }
+        self.of_fields() * self.points
+    }
+}
+
+/// The sums of a field, and the kernels that add to those of its elements; elements in perfectly matched layers, whose medium is held, add
+/// nothing.
+pub struct ProductMemory<A: Accelerator> {
+    pairings: Vec<Pairing>,
+    /// Of the runs of the listing that lie outside of layers.
+    kernels: Vec<Option<A::Kernel>>,
+    extent: Extent,
+    /// `[product][point]`.
+    of_fields: Totals<A>,
+    /// `[element][product][point]`, of slopes.
+    of_slopes: Totals<A>,
+    width: usize,
+    /// `[step][point][component]`: the adjoint field of steps whose slopes have not been multiplied, and the addresses of the forward field.
+    kept: A::Memory,
+    forward: Vec<u64>,
+    /// Points of the listed elements, on the host.
+    points: Vec<i32>,
+}
+
+impl<A: Accelerator> ProductMemory<A> {
+    /// Bytes of device memory of a field.
+    pub fn bytes_of(field: &FieldMemory<A>, extent: Extent) -> usize {
+        let of_elements =
+            field.listing.elements.len() * extent.per_element * extent.of_slopes(&field.variants);
+        let sums = of_elements + extent.sums_of_fields(&field.variants);
+        sums * Totals::<A>::BYTES + extent.kept(&field.variants) * size_of::<f32>()
+    }
+
+    /// Takes the memory and compiles the kernels.
+    pub fn new(a: &A, field: &FieldMemory<A>, basis: &Basis, extent: Extent) -> Result<Self, Error> {
+        let pairing = |variant: &Variant| Pairing::new(*variant, extent.constants);
+        let pairings: Vec<_> = field.variants.iter().map(pairing).collect();
+        let kernel = |pairing: &Pairing| -> Result<Option<A::Kernel>, Error> {
+            if pairing.elements.damped() {
+                return Ok(None);
+            }
+            Ok(a.load(&pairing.source(basis), &["products"])?.pop())
+        };
+        let width = extent.of_slopes(&field.variants);
+        let elements = field.listing.elements.len();
+        let kept = extent.kept(&field.variants) * size_of::<f32>();
+        Ok(Self {
+            kernels: pairings.iter().map(kernel).collect::<Result<_, _>>()?,
+            of_fields: Totals::new(a, extent.sums_of_fields(&field.variants))?,
+            of_slopes: Totals::new(a, elements * extent.per_element * width)?,
+            kept: a.allocate(kept.max(4))?,
+            forward: Vec::new(),
+            points: match elements {
+                0 => Vec::new(),
+                _ => field.host_points(a, extent.per_element)?,
+            },
+            pairings,
+            extent,
+            width,
+        })
+    }
+
+    /// Whether the adjoint field is kept, so that a launch takes several steps; else it takes the step at once, before the step has ended.
+    fn keeps(&self) -> bool {
+        self.kept.bytes() > 4
+    }
+
+    /// The address of a kept field.
+    fn kept(&self, step: usize) -> u64 {
+        self.kept.address() + (step * self.kept.bytes() / STEPS) as u64
+    }
+
+    /// What the end of the next step of the adjoint wavefield adds up, with the forward field at this address.
+    pub fn paired(&self, forward: u64) -> Paired {
+        Paired {
+            forward,
+            sums: self.of_fields.sums.address(),
+            kept: if self.keeps() {
+                self.kept(self.forward.len())
+            } else {
+                0
+            },
+            points: self.extent.points as i64,
+            soaked: i32::from(self.extent.soaked),
+        }
+    }
+
+    /// Before a step of the adjoint wavefield has ended, whose fields are these: adds the products of slopes where memory variables are those
+    /// of this step.
+    pub fn add(&self, a: &A, field: &FieldMemory<A>, fields: Fields, forward: u64) -> Result<(), Error> {
+        if self.keeps() {
+            return Ok(());
+        }
+        self.launch(a, field, fields, &[[forward, fields.field]])
+    }
+
+    /// Behind a step that has ended with [`Self::paired`]: takes its slopes later, together with those of other steps.
+    pub fn ended(
+        &mut self,
+        a: &A,
+        field: &FieldMemory<A>,
+        fields: Fields,
+        forward: u64,
+    ) -> Result<(), Error> {
+        if !self.keeps() {
+            return Ok(());
+        }
+        self.forward.push(forward);
+        match self.forward.len() {
+            STEPS => self.add_kept(a, field, fields),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the products of slopes of all steps that are kept.
+    pub fn add_kept(&mut self, a: &A, field: &FieldMemory<A>, fields: Fields) -> Result<(), Error> {
+        let forward = std::mem::take(&mut self.forward).into_iter();
+        let steps: Vec<_> = forward
+            .enumerate()
+            .map(|(step, forward)| [forward, self.kept(step)])
+            .collect();
+        self.launch(a, field, fields, &steps)
+    }
+
+    /// Adds the products of slopes of steps: addresses of the forward and of the adjoint field.
+    fn launch(&self, a: &A, field: &FieldMemory<A>, fields: Fields, steps: &[[u64; 2]]) -> Result<(), Error> {
+        for (k, run) in field.listing.runs.iter().enumerate() {
+            let Some(kernel) = &self.kernels[k] else {
+                continue;
+            };
+            let block = self.pairings[k].elements.block();
+            let dims = Dims {
+                grid: [run.elements.len().div_ceil(block.elements), 1, 1],
+                threads: block.threads,
+                shared: self.pairings[k].shared(),
+            };
+            for steps in steps.chunks(self.pairings[k].batch()) {
+                let each = |of: usize| std::array::from_fn(|k| steps.get(k).map_or(0, |step| step[of]));
+                let args = Products {
+                    e: field.arguments(k, fields),
+                    forward: each(0),
+                    adjoint: each(1),
+                    sums: self.of_slopes.sums.address(),
+                    count: steps.len() as i32,
+                };
+                // SAFETY: the structure of the kernel; elements, points and sums are those of the tables.
+                unsafe { a.launch(Stream::Main, kernel, dims, &argument(&args))? };
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds sums in single precision to those in double.
+    pub fn flush(&self, a: &A, kernel: &A::Kernel) -> Result<(), Error> {
+        self.of_fields.flush(a, kernel)?;
+        self.of_slopes.flush(a, kernel)
+    }
+
+    /// Begins anew.
+    pub fn clear(&mut self, a: &A) -> Result<(), Error> {
+        self.forward.clear();
+        self.of_fields.clear(a)?;
+        self.of_slopes.clear(a)
+    }
+
+    /// Brings the totals to the host.
+    pub fn fetch(&mut self, on: (&A, &Cpu), staging: &mut Staging<A>) -> Result<(), Error> {
+        self.of_fields.fetch(on, staging)?;
+        self.of_slopes.fetch(on, staging)
+    }
+
+    /// The totals of the fields at a point of a listed element.
+    pub fn of_fields(&self, home: usize, local: usize) -> impl Iterator<Item = f64> + Clone {
+        let point = self.points[home * self.extent.per_element + local] as usize;
+        let found = self.of_fields.found();
+        (0..self.extent.of_fields()).map(move |k| found[k * self.extent.points + point])
+    }
+
+    /// Those of the slopes there, as the device has them.
+    pub fn of_slopes(&self, home: usize, local: usize) -> impl Iterator<Item = f64> + Clone {
+        let per_element = self.extent.per_element;
+        let (first, found) = (home * self.width * per_element + local, self.of_slopes.found());
+        (0..self.width).map(move |k| found[first + k * per_element])
     }
 
     /// Bytes of device memory.
     pub fn bytes(&self) -> usize {
-        self.sums.bytes() + self.totals.bytes()
+        self.of_fields.bytes() + self.of_slopes.bytes() + self.kept.bytes()
     }
 }

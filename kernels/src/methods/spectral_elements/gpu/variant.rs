@@ -24,10 +24,10 @@ const GRADIENT: &str = include_str!("gradient.cu");
 const MOST_THREADS: usize = 256;
 
 /// Bytes of shared memory of a block that every device has without being asked.
-const MOST_SHARED: usize = 48 << 10;
+pub(super) const MOST_SHARED: usize = 48 << 10;
 
 /// Banks of shared memory.
-const BANKS: usize = 32;
+pub(super) const BANKS: usize = 32;
 
 /// In elements with sources or receivers the last step of the points inside ends and this one begins (`goes_on` of elements.cuh).
 pub const IN_HELD: i32 = 1;
@@ -379,8 +379,10 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                     if loss.is_none() || kind != Kind::Fluid {
                         found.push(variant.source(&basis));
                         if kind != Kind::Table && (loss.is_some() || !varies) {
-                            let constants = stored != varies;
-                            found.push(Pairing::new(variant, !stored, constants).source(&basis));
+                            let both = [stored != varies, stored == varies];
+                            let kinds = if degree == 4 { &both[..] } else { &both[..1] };
+                            let pairing = |constants: &bool| Pairing::new(variant, *constants).source(&basis);
+                            found.extend(kinds.iter().map(pairing));
                         }
                         if degree == 4 {
                             // Layers across one axis, two, all.

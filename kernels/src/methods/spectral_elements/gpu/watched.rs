@@ -21,6 +21,16 @@ pub struct FaceMemory<A: Accelerator> {
     pub found: Vec<[f64; 2]>,
 }
 
+/// The adjoint wavefield on absorbing faces: addresses of the velocity and the acceleration of solids and of the first derivative of the
+/// potential, and how far the velocity is ahead of the step of the others, s.
+#[derive(Clone, Copy, Debug)]
+pub struct Rates {
+    pub velocity: u64,
+    pub acceleration: u64,
+    pub rate: u64,
+    pub ahead: f64,
+}
+
 impl<A: Accelerator> FaceMemory<A> {
     /// Sends their tables.
     pub fn new<const D: usize>(a: &A, setup: &Setup<D>, faces: &[FacePoint<D>]) -> Result<Self, Error> {
@@ -44,7 +54,7 @@ impl<A: Accelerator> FaceMemory<A> {
         &self,
         a: &A,
         kernel: &A::Kernel,
-        ([displacement, second], [velocity, rate]): ([u64; 2], [u64; 2]),
+        ([displacement, second], adjoint): ([u64; 2], Rates),
     ) -> Result<(), Error> {
         let count = self.found.len();
         if count == 0 {
@@ -56,9 +66,11 @@ impl<A: Accelerator> FaceMemory<A> {
             normal: self.normal.address(),
             displacement,
             second,
-            velocity,
-            rate,
+            velocity: adjoint.velocity,
+            acceleration: adjoint.acceleration,
+            rate: adjoint.rate,
             sums: self.sums.address(),
+            ahead: adjoint.ahead as f32,
             count: int(count),
         };
         // SAFETY: the structure of the kernel; points are those of the subdomain.

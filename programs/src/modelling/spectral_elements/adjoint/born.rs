@@ -168,7 +168,9 @@ fn back<const D: usize>(
         let data = given.concat();
         let heard = data.iter().any(|&x| x != 0.0);
         let (gradient, _) = station.derivatives(false, |_| Ok(readout.transposed(data)))?;
-        let (values, lost) = opened.target.values(&gradient, &station.run)?;
+        let (values, lost) = opened
+            .target
+            .values(&gradient, &station.run, &opened.machine().cpu)?;
         Ok(ShotResult {
             values,
             own: Vec::new(),

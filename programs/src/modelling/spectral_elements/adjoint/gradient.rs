@@ -93,7 +93,9 @@ fn shot<const D: usize>(
         Ok(residual)
     };
     let (gradient, sources) = station.derivatives(by_sources.is_some(), judge)?;
-    let (values, lost) = opened.target.values(&gradient, &station.run)?;
+    let (values, lost) = opened
+        .target
+        .values(&gradient, &station.run, &opened.machine().cpu)?;
     let (own, lost_sources) = by_sources.map_or((Vec::new(), false), |by| by.of_shot(&station.run, &sources));
     let flags = [of_shot.heard, lost, lost_sources].map(u64::from);
     Ok(ShotResult {

@@ -2,6 +2,7 @@
 
 use super::super::Run;
 use anyhow::{Context, bail, ensure};
+use kernels::device::cpu::Cpu;
 use kernels::medium::voigt::Coefficients;
 use kernels::mesh::Mesh;
 use kernels::methods::spectral_elements::Lattice;
@@ -188,11 +189,16 @@ impl<const D: usize> Target<D> {
     }
 
     /// The numbers of a gradient, and whether single precision does not have them.
-    pub fn values(&self, gradient: &Gradient<D>, run: &Run<D>) -> anyhow::Result<(Vec<f32>, bool)> {
+    pub fn values(
+        &self,
+        gradient: &Gradient<D>,
+        run: &Run<D>,
+        cpu: &Cpu,
+    ) -> anyhow::Result<(Vec<f32>, bool)> {
         let all = match &self.place {
             Place::Regions(count) => gradient.of_regions(&run.mesh, *count),
             Place::Grids(lattice, count) => {
-                gradient.on_grid((&run.mesh, &run.basis, run.pml.as_ref()), (*lattice, *count))?
+                gradient.on_grid(cpu, (&run.mesh, &run.basis, run.pml.as_ref()), (*lattice, *count))?
             }
         };
         let own =

@@ -1,0 +1,69 @@
+//! How the adjoint wavefield ends its steps: its products with the forward wavefield are added up at every point on the way.
+
+use super::arguments::{Beside, Paired};
+use super::part::{DevicePart, Standing};
+use super::variant;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Stream, argument, walk};
+
+/// The kernels that end a step of the adjoint wavefield and add up its products with the forward one at every point.
+pub struct PairedKernels<A: Accelerator> {
+    pub advance: A::Kernel,
+    pub advance_inside: A::Kernel,
+    pub correct_fluid: A::Kernel,
+}
+
+impl<A: Accelerator> PairedKernels<A> {
+    /// Compiles them.
+    pub fn load(a: &A, dimension: usize) -> Result<Self, Error> {
+        let names = ["advance_paired", "advance_inside_paired", "correct_fluid_paired"];
+        let all: [A::Kernel; 3] = a
+            .load(&variant::nodes(dimension), &names)?
+            .try_into()
+            .map_err(|_| Error::setup("kernels of gradients are missing"))?;
+        let [advance, advance_inside, correct_fluid] = all;
+        Ok(Self {
+            advance,
+            advance_inside,
+            correct_fluid,
+        })
+    }
+}
+
+impl<const D: usize, A: Accelerator> DevicePart<D, A> {
+    /// Launches a kernel over so many points, or the one that also adds up products in a field.
+    pub(super) fn launch_paired<T: Copy>(
+        &self,
+        (stream, count): (Stream, usize),
+        kernel: impl Fn(&PairedKernels<A>) -> &A::Kernel,
+        (plain, args): (&A::Kernel, T),
+        field: usize,
+    ) -> Result<(), Error> {
+        let a = &self.accelerator;
+        match (&self.paired_kernels, &self.paired) {
+            (Some(kernels), Some(paired)) => {
+                let args = Beside {
+                    a: args,
+                    b: paired[field],
+                };
+                // SAFETY: the structure of the kernel; places and points are those of the tables.
+                unsafe { a.launch(stream, kernel(kernels), walk(count), &argument(&args)) }
+            }
+            // SAFETY: as above.
+            _ => unsafe { a.launch(stream, plain, walk(count), &argument(&args)) },
+        }
+    }
+
+    /// The step that follows adds up these products, of solids and of fluids, until [`Self::end_paired`].
+    pub(super) fn pair(&mut self, paired: [Paired; 2]) {
+        self.paired = Some(paired);
+    }
+
+    /// Ends the step of the adjoint wavefield that is pending, with products; `goes_on` begins the next one at once.
+    pub(super) fn end_paired(&mut self, goes_on: bool) -> Result<(), Error> {
+        self.advance(goes_on)?;
+        self.standing = if goes_on { Standing::Begun } else { Standing::Ended };
+        self.paired = None;
+        self.accelerator.record(Stream::Main, &self.advanced)
+    }
+}
