@@ -15,12 +15,12 @@ pub static SPEC: Program = Program {
     about: "Velocity analysis: stacks or semblance of gathers along hyperbolas of many velocities.",
     usage: "< gathers.rsf v0= dv= nv= semblance=y half=n weight=n > scan.rsf",
     comments: "For each velocity v of the new axis 2, traces are corrected as by sfnmo, sample t from sqrt(t^2 + x^2/v^2), and averaged, divided by n1; with weight=y each is \
-multiplied by |x/v| before. semblance=y gives the energy of the sum divided by the sum of energies and by the number of traces, both over 2 nb+1 samples: with \
+multiplied by |x/v| before. semblance=y gives the energy of the sum divided by the sum of energies and by the number of traces, both over 2 nb+1 samples (traces of zeros alone, as in empty bins, and those that mask= leaves out do not count): with \
 weight=n 1 where all traces are equal; with weight=y, as in Madagascar by itself, mostly below 1, and its maximum may lie beside the velocity. avosemblance=y takes the best straight line of amplitude over offset instead of the mean (Fomel, 2009, AB semblance); diffsemblance=y sums the squared differences of \
 neighbours. squared=y scans squares of velocity (or slowness). v1= is a velocity that the gathers were corrected with before. With ns= above 1, axis 3 holds \
 heterogeneities s from 1 to smax of the shifted hyperbola t (1-1/s) + sqrt(t^2 + s x^2/v^2)/s.\n\n\
 v0=, dv= and nv= may also stand in the header.\n\n\
-Differs from Madagascar: the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error.",
+Differs from Madagascar: traces of zeros and those that mask= leaves out count there in the number of traces of a semblance; the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error.",
     example: "sfvscan < cmp.rsf semblance=y half=n v0=1.4 dv=0.02 nv=81 weight=n | sfpick rect1=20 > vnmo.rsf",
     params: &PARAMS,
 };
@@ -134,7 +134,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         let traces: Vec<Trace> = gather
             .chunks_exact(n)
             .zip(first..)
-            .filter(|(_, number)| mask[*number as usize % mask.len()])
+            .filter(|(line, number)| mask[*number as usize % mask.len()] && scan.takes(line))
             .map(|(line, number)| {
                 let mut spline = Spline::default();
                 spline.through(line);
@@ -230,6 +230,11 @@ impl Scan {
         })
     }
 
+    /// Whether a trace takes part: one of zeros alone, such as an empty bin, is no part of a semblance.
+    fn takes(&self, line: &[f32]) -> bool {
+        !matches!(self.measure, Measure::Semblance | Measure::Line) || line.iter().any(|a| *a != 0.0)
+    }
+
     /// Time, velocity, heterogeneity if there are several, and what lies behind the gathers.
     fn write_axes(&self, axes: &[Axis], own_offsets: bool, output: &mut Output) {
         let several = self.heterogeneity.n > 1;
@@ -300,7 +305,7 @@ impl Scan {
 
     /// Ratios of energies over windows.
     fn semblance(&self, traces: &[Trace], sums: &[[f64; 3]], result: &mut [f32]) {
-        let count = self.traces as f64;
+        let count = traces.len() as f64;
         let (sx, sxx) = traces
             .iter()
             .fold((0.0, 0.0), |(sx, sxx), (x, _)| (sx + x, sxx + x * x));
