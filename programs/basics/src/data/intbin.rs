@@ -1,5 +1,7 @@
 //! `sfintbin`: traces into the bins of two of their keys.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, Kind, Output, Param, Program};
 
@@ -109,6 +111,11 @@ pub fn run(job: &mut Job) -> Result<()> {
             names[across.2], names[along.2]
         ));
     }
+    let told = [("x", across), ("y", along)].map(|(axis, bins)| {
+        let of_key = values.iter().skip(bins.2).step_by(keys);
+        spread(axis, bins, &names[bins.2], of_key)
+    });
+    tell_of_empty(job, &map, &told);
     let axes = [
         Axis::new(nx as usize, across.0 as f32, 1.0).label(&names[across.2]),
         Axis::new(ny as usize, along.0 as f32, 1.0).label(&names[along.2]),
@@ -165,6 +172,49 @@ fn bins(job: &Job, axis: &str, usual: &str, names: &[String], values: &[i32]) ->
         .unwrap_or(0);
     ensure!(least <= most, "{axis}min={least} is above {axis}max={most}");
     Ok((least, most, place))
+}
+
+/// Warns of bins of which more than half are empty; `told` says of each key how its values lie.
+fn tell_of_empty(job: &Job, map: &[i32], told: &[String]) {
+    let empty = map.iter().filter(|trace| **trace < 0).count();
+    if 2 * empty > map.len() {
+        job.warn(&format!(
+            "{empty} of {} bins are empty, for a bin is one unit of its key wide: {}; a key that counts its values (tracf, cdpt; xkey= and ykey= take a key by its number) fills them",
+            map.len(),
+            told.join(", ")
+        ));
+    }
+}
+
+/// How the values of a key lie in its bins, and the step that divides them.
+fn spread<'a>(
+    axis: &str,
+    (least, most, _): (i64, i64, usize),
+    name: &str,
+    values: impl Iterator<Item = &'a i32>,
+) -> String {
+    let values: BTreeSet<i64> = values
+        .map(|value| i64::from(*value))
+        .filter(|value| (least..=most).contains(value))
+        .collect();
+    let steps = values.iter().zip(values.iter().skip(1)).map(|(a, b)| b - a);
+    let step = steps.fold(0, divisor);
+    let cure = match step > 1 {
+        true => format!(
+            ", all {step} or a multiple of it apart (sfheadermath output={name}/{step} key={name} makes them neighbours)"
+        ),
+        false => String::new(),
+    };
+    format!(
+        "{axis}k={name} has {} of the {} numbers from {least} to {most}{cure}",
+        values.len(),
+        most - least + 1
+    )
+}
+
+/// The greatest common divisor.
+fn divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 /// Writes the trace of every bin, or zeros.
