@@ -111,6 +111,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         Kind::Complex => compute::<Complex32>(&text, sources, &axes, &mut output)?,
         _ => compute::<f32>(&text, sources, &axes, &mut output)?,
     }
+    .tell(job, &axes);
     Ok(output.finish()?)
 }
 
@@ -190,7 +191,7 @@ fn compute<T: Number>(
     mut sources: Vec<Source>,
     axes: &[Axis],
     output: &mut Output,
-) -> Result<()> {
+) -> Result<Strange> {
     let mut names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
     names.extend((1..=axes.len()).map(|i| format!("x{i}")));
     let complex = !T::KNOWS_ANGLES;
@@ -202,6 +203,7 @@ fn compute<T: Number>(
     let piece = PIECE.min(total);
     let mut read = vec![vec![T::zeroed(); piece]; sources.len()];
     let mut result = vec![T::zeroed(); piece];
+    let mut strange = Strange::default();
     for start in (0..total).step_by(piece) {
         let now = piece.min(total - start);
         for (source, values) in sources.iter_mut().zip(&mut read) {
@@ -232,9 +234,68 @@ fn compute<T: Number>(
                     Column::Many(values) => result.copy_from_slice(&values),
                 }
             });
+        strange.look(&result[..now], start);
         output.write::<T::Stored>(bytemuck::cast_slice(&result[..now]))?;
     }
-    Ok(())
+    Ok(strange)
+}
+
+/// Results that are infinite or no number.
+#[derive(Default)]
+struct Strange {
+    infinite: usize,
+    no_number: usize,
+    /// The first element of them.
+    first: usize,
+}
+
+impl Strange {
+    /// Counts those of a piece that begins with element `start`.
+    fn look<T: Number>(&mut self, values: &[T], start: usize) {
+        let (infinite, no_number) = values
+            .par_chunks(BLOCK)
+            .map(|block| {
+                let odd = block.iter().filter(|value| !value.is_finite());
+                odd.fold((0, 0), |(i, n), value| match value.is_nan() {
+                    true => (i, n + 1),
+                    false => (i + 1, n),
+                })
+            })
+            .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        if self.infinite + self.no_number == 0 {
+            let place = values.iter().position(|value| !value.is_finite());
+            self.first = start + place.unwrap_or(0);
+        }
+        self.infinite += infinite;
+        self.no_number += no_number;
+    }
+
+    /// One warning of all.
+    fn tell(&self, job: &Job, axes: &[Axis]) {
+        let count = self.infinite + self.no_number;
+        if count == 0 {
+            return;
+        }
+        let rank = 1 + axes.iter().rposition(|axis| axis.n > 1).unwrap_or(0);
+        let mut left = self.first;
+        let places = axes[..rank].iter().zip(1..).map(|(axis, i)| {
+            let place = left % axis.n;
+            left /= axis.n;
+            (
+                format!("x{i}={}", axis.o + place as f32 * axis.d),
+                format!("f{i}={place}"),
+            )
+        });
+        let (coordinates, windows): (Vec<String>, Vec<String>) = places.unzip();
+        job.warn(&format!(
+            "{count} of {} results are not finite ({} infinite, {} no number), the first where {} ({} of sfwindow): is there a division by 0, a root or a logarithm of a negative number, or are there such values in the data?",
+            cube::count(axes),
+            self.infinite,
+            self.no_number,
+            coordinates.join(", "),
+            windows.join(" ")
+        ));
+    }
 }
 
 /// Coordinates on axis `i` (counted from 0) of `count` elements from element `first` on.

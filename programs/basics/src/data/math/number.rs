@@ -121,6 +121,10 @@ pub trait Number:
     fn power(self, exponent: Self) -> Self;
     /// The angle of the point with ordinate `self`.
     fn angle(self, abscissa: Self) -> Self;
+    /// Whether it is neither infinite nor NaN.
+    fn is_finite(&self) -> bool;
+    /// Whether it is no number.
+    fn is_nan(&self) -> bool;
 }
 
 /// Real numbers of a precision.
@@ -176,6 +180,14 @@ macro_rules! real {
 
             fn angle(self, abscissa: $real) -> $real {
                 self.atan2(abscissa)
+            }
+
+            fn is_finite(&self) -> bool {
+                $real::is_finite(*self)
+            }
+
+            fn is_nan(&self) -> bool {
+                $real::is_nan(*self)
             }
         }
     };
@@ -238,5 +250,13 @@ impl Number for Complex32 {
 
     fn angle(self, _: Self) -> Self {
         self
+    }
+
+    fn is_finite(&self) -> bool {
+        self.re.is_finite() && self.im.is_finite()
+    }
+
+    fn is_nan(&self) -> bool {
+        self.re.is_nan() || self.im.is_nan()
     }
 }
