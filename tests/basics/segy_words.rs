@@ -148,6 +148,46 @@ fn intervals_without_a_sign() {
     );
 }
 
+/// Traces of Seismic Unix may have their spacing in a real instead of the microseconds of the standard.
+#[test]
+fn the_spacing_of_seismic_unix_is_taken_where_there_is_no_interval() {
+    let bench = bench();
+    let [step, first] = [0.0005f32, 1.5].map(|x| (x.to_bits() >> 16, x.to_bits() & 0xffff));
+    let reals = |keep: i32, kind: i32| {
+        let halves = [(181, step.0), (183, step.1), (185, first.0), (187, first.1)];
+        let halves = halves.map(|(at, half)| (at, half as i32));
+        [&[(117, keep), (29, kind)][..], &halves].concat()
+    };
+    for (interval, kind, d1, label, words) in [
+        (
+            0,
+            1,
+            0.0005,
+            Some("Time"),
+            "no sampling interval (dt=0): d1=0.0005 of its bytes 181 to 184, where Seismic Unix keeps another spacing, is taken as seconds",
+        ),
+        (0, 130, 0.0005, None, "is taken without a unit"),
+        (2000, 1, 0.002, Some("Time"), ""),
+    ] {
+        change(&bench, "a.su", "b.su", &reals(interval, kind));
+        let told = bench.said("sfsuread tape=b.su tfile=t.rsf suxdr=y | sfwindow > d.rsf");
+        let told = told
+            .lines()
+            .filter(|line| line.contains("dt=0"))
+            .collect::<String>();
+        assert!(
+            told.contains(words) && words.is_empty() == told.is_empty(),
+            "{told}"
+        );
+        let axis = &bench.axes("d.rsf", 2)[0];
+        let begin = if interval == 0 { 1.5 } else { 0.0 };
+        assert_eq!((axis.d, axis.o, axis.label.as_deref()), (d1, begin, label));
+    }
+    change(&bench, "a.su", "b.su", &[(117, 0)]);
+    let told = bench.said("sfsuread tape=b.su tfile=t.rsf suxdr=y > d.rsf");
+    assert!(told.contains("axis 1 numbers the samples"), "{told}");
+}
+
 #[test]
 fn delays_have_a_factor() {
     let bench = bench();

@@ -14,8 +14,8 @@ use super::samples::{Coding, Order};
 use super::tape::Tape;
 use super::text::{self, TEXT_HEADER};
 use super::{
-    BINARY_HEADER, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, MFEET, NS, ORDER_CONSTANT,
-    REAL_HDT, REVISION, TRAILERS,
+    BINARY_HEADER, D1, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, MFEET, NS,
+    ORDER_CONSTANT, REAL_HDT, REVISION, TRAILERS, TRID,
 };
 
 /// So many textual headers are looked at, where the binary header says at which byte the first trace begins.
@@ -35,6 +35,8 @@ pub struct Layout {
     pub step: f64,
     /// The header that says it.
     pub step_of: &'static str,
+    /// What Seismic Unix says of axis 1 where it has no interval of time.
+    pub spacing: Option<Spacing>,
     /// The sampling is that of eight bytes, which revision 2 has.
     step_is_long: bool,
     /// Bytes before the first trace.
@@ -47,6 +49,14 @@ pub struct Layout {
     pub map: Option<Map>,
     /// The binary header says that lengths are in feet.
     pub feet: bool,
+}
+
+/// An axis 1 that is not in `dt` and `delrt`: `d1` and `f1` of Seismic Unix.
+pub struct Spacing {
+    /// Where the first sample lies.
+    pub first: f64,
+    /// Whether the samples are those of time.
+    pub is_time: bool,
 }
 
 impl Layout {
@@ -134,6 +144,7 @@ pub fn segy_layout(job: &mut Job, tape: &mut Tape) -> Result<Layout> {
         samples: order.count(&binary, HNS),
         step: order.count(&binary, HDT) as f64 / 1e6,
         step_of: "the binary header",
+        spacing: None,
         step_is_long: false,
         before: (TEXT_HEADER + BINARY_HEADER) as u64,
         behind: 0,
@@ -391,6 +402,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         samples,
         step: order.count(&first, DT) as f64 / 1e6,
         step_of: "the first trace",
+        spacing: None,
         step_is_long: false,
         before: 0,
         behind: 0,
@@ -407,12 +419,36 @@ that both have one order)",
             layout.samples_order.words()
         ));
     }
+    if layout.step == 0.0 {
+        spacing_of_su(job, &mut layout, &first);
+    }
     Ok(layout)
+}
+
+/// The spacing that Seismic Unix keeps as a real in bytes 181 to 184 of a trace header, with the place of the first sample behind it.
+fn spacing_of_su(job: &Job, layout: &mut Layout, first: &[u8]) {
+    let real = |at: usize| f64::from(f32::from_bits(layout.order.int(first, at, 4) as u32));
+    let (step, begin) = (real(D1), real(D1 + 4));
+    // Whole numbers, which SEG-Y has there, are tiny as reals.
+    if !(1e-9..1e9).contains(&step) {
+        return;
+    }
+    let begin = if begin.abs() < 1e9 { begin } else { 0.0 };
+    let is_time = layout.order.int(first, TRID, 2) <= 1;
+    job.warn(&format!(
+        "the first trace has no sampling interval (dt=0): d1={} of its bytes 181 to 184, where Seismic Unix keeps another spacing, is taken{}",
+        step as f32,
+        if is_time { " as seconds" } else { " without a unit (sfput label1= unit1= sets it)" }
+    ));
+    layout.step = step;
+    layout.spacing = Some(Spacing {
+        first: begin,
+        is_time,
+    });
 }
 
 /// Of two orders that both fit: the one in which the kind of trace is a small number, as it always is.
 fn likely(header: &[u8]) -> Order {
-    const TRID: usize = 28;
     let size = |order: Order| order.count(header, TRID);
     if size(Order::Big) < size(Order::Little) {
         Order::Big

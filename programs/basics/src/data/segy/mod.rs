@@ -41,10 +41,12 @@ const FURTHER: usize = 306;
 const FIRST_TRACE: usize = 320;
 const TRAILERS: usize = 328;
 
-/// Places in a trace header: delay, samples, sampling interval, factor of times.
+/// Places in a trace header: kind of trace, delay, samples, sampling interval, spacing of Seismic Unix (a real), factor of times.
+const TRID: usize = 28;
 const DELRT: usize = 108;
 const NS: usize = 114;
 const DT: usize = 116;
+const D1: usize = 180;
 const TSCALAR: usize = 214;
 
 /// What a factor of times (or of coordinates) multiplies by: negative ones divide, and 0 is none.

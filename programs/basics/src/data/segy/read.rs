@@ -43,7 +43,7 @@ order of bytes, endian=n declares little-endian). Additional trace headers of re
 A map of the trace headers (stanza SEG:Layout of revision 2.1) is obeyed: keys come from the bytes and types that it gives, and those that it does not list \
 are 0. All traces must \
 have the same length; headers that give another one are reported, and those of another delay (delrt), whose traces align=y moves. Where the binary header has no number of samples or no \
-sampling interval, those of the first trace are used. The memory used does not depend on the size of the file.\n\n\
+sampling interval, those of the first trace are used; of SU without dt, d1 and f1 (reals at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n\
 sou= and rec= name files for the points of sources and receivers (x, z or, where y changes, x, y, z; z downwards, from sx, sy, \
 selev, sdepth, gx, gy, gelev with scalco and scalel), as the modelling programs read them. The data then have the axes time, receiver \
 and shot; a shot is all traces that follow each other with one source. sftransp plane=12 | sfspray axis=2 n=1 turns them into receiver, \
@@ -203,6 +203,15 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
 
 /// The axis of so many samples of time from a delay (s) on; where no header has a sampling interval, that of numbers of samples.
 fn time_axis(job: &Job, layout: &Layout, (samples, delay): (usize, f64)) -> Axis {
+    if let Some(spacing) = &layout.spacing {
+        let begin = if delay == 0.0 { spacing.first } else { delay };
+        let axis = Axis::new(samples, begin as f32, layout.step as f32);
+        return if spacing.is_time {
+            axis.label("Time").unit("s")
+        } else {
+            axis
+        };
+    }
     if layout.step > 0.0 {
         let time = Axis::new(samples, delay as f32, layout.step as f32);
         return time.label("Time").unit("s");
