@@ -1,10 +1,11 @@
 """Flows that fail, are interrupted or killed leave nothing half-written."""
 import os
 import signal
+import subprocess
 import sys
 import unittest
 
-from support import MODEL, NAMES, Scratch
+from support import MODEL, NAMES, Scratch, TOP
 
 # Time enough to be interrupted. The process that says so is the one that sleeps: a shell that forks just then may lose the signal.
 SLEEP = f"""{sys.executable} -c "import time; open('reached', 'w').close(); time.sleep(60)\""""
@@ -44,6 +45,24 @@ class Failures(Scratch):
         self.flows(f"Flow('some.txt', None, '{MODEL.replace('n1=31', 'n1=3000')} | head -c 1000')\n")
         self.made()
         self.assertEqual(os.path.getsize(self.path("some.txt")), 1000)
+
+    def test_a_word_that_nobody_reads_is_refused(self):
+        self.write("sizes.py", "from SCons.Script import ARGUMENTS\n\nsize = int(ARGUMENTS.get('size', '3'))\n")
+        text = "import sys\nsys.path.append('.')\nimport sizes\nfull = ARGUMENTS.get('full', 'n') == 'y'\nname = ARGUMENTS['name'] if len(sys.argv) > 99 else 'a'\nFlow(name, None, 'spike n1=%d' % sizes.size)\n"
+        self.flows(text)
+        status, said = self.scons("ful=y")
+        self.assertNotEqual(status, 0)
+        self.assertIn("rsf.proj: ful=y: neither the flow of this folder nor rsf.proj reads this word; is full= meant? Known are CHECKPAR=, full=, name=, size=, TIMER=.", said)
+        self.assertEqual(self.names(), ["sizes.py"])
+        # Words of the flow, of its module and of the package, and one that the text names otherwise.
+        for word in ("full=y", "size=4", "name=b", "TIMER=y", "sizes=1"):
+            self.made(word)
+        # Who looks at all words takes any, so does one who leaves it to SCons.
+        for line in ("for key in ARGUMENTS: pass", "variables = Variables()", "print(ARGLIST)"):
+            self.flows(text + line + "\n")
+            self.made("ful=y")
+        done = subprocess.run([os.path.join(TOP, "sconsw"), "-Q", "book", "answer=n"], cwd=TOP, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr.count("answer=n: ./sconsw does not know this word; is answers= meant?")), (1, 1), done.stderr)
 
     def test_unknown_programs_are_named(self):
         self.flows("Flow('a', None, 'nosuchprogram n1=5')\n")

@@ -26,6 +26,7 @@ import rsf.pictures
 import rsf.prog
 import rsf.retrieve
 import rsf.run
+import rsf.words
 
 sfprefix = "sf"
 plprefix = "vp"
@@ -211,6 +212,9 @@ class Project(Environment):
 
     def End(self):
         """Called once, behind the last flow."""
+        slip = rsf.words.refusal(ARGUMENTS, GetOption("file") or [])
+        if slip:
+            stop(slip)
         for whole, part in self.parts:
             picture = self._picture(part)
             drawn = [os.path.splitext(os.path.basename(name))[0] for name in self.results]

@@ -1,0 +1,53 @@
+"""Words NAME=VALUE of the command line: one that neither this package nor the flow reads is a slip of the pen, and is told."""
+import difflib
+import os
+import re
+import sys
+
+# What the package reads, and the word of the book's chapters for large runs, which not every chapter has.
+OWN = ("TIMER", "CHECKPAR", "full")
+# A word that a text reads by its name.
+READ = re.compile(r"\bARGUMENTS\s*(?:\.\s*(?:get|pop)\s*\(|\[)\s*['\"]([^'\"]+)['\"]")
+# What may read words whose names the text does not tell: loops over all of them, variables of SCons, texts of other folders.
+OPEN = re.compile(r"\bARGLIST\b|\bVariables\s*\(|\bSConscript\s*\(|\bARGUMENTS\b(?!\s*(?:\.\s*(?:get|pop)\s*\(|\[)\s*['\"])")
+IMPORT = re.compile(r"^\s*(?:from|import)\b.*$", re.MULTILINE)
+SCONSTRUCTS = ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py", "Sconstruct.py", "sconstruct.py")
+
+
+def refusal(arguments, files):
+    """A sentence about the first of `arguments` that nobody reads, or None. `files`: what `-f` names, else none."""
+    strange = [word for word in arguments if word not in OWN]
+    if not strange:
+        return None
+    texts = [text for text in map(_text, list(files) or SCONSTRUCTS) if text] + _modules()
+    if not texts or any(OPEN.search(IMPORT.sub("", text)) for text in texts):
+        return None
+    strange = [word for word in strange if not any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) for text in texts)]
+    if not strange:
+        return None
+    known = sorted({word for text in texts for word in READ.findall(text)} | set(OWN), key=str.lower)
+    near = difflib.get_close_matches(strange[0], known, 1)
+    return (
+        f"{strange[0]}={arguments[strange[0]]}: neither the flow of this folder nor rsf.proj reads this word"
+        + (f"; is {near[0]}= meant? Known are " if near else "; known are ")
+        + ", ".join(f"{word}=" for word in known)
+        + ". Correct it or leave it out, then run this again."
+    )
+
+
+def _text(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _modules():
+    """The texts of the modules that a flow has imported and that look at the command line: neither Python's own nor those of SCons and this package."""
+    scons = sys.modules.get("SCons")
+    apart = [os.path.dirname(module.__file__) for module in (os, scons) if getattr(module, "__file__", None)]
+    apart.append(os.path.dirname(os.path.abspath(__file__)))
+    files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    own = [file for file in files if file and file.endswith(".py") and not any(os.path.abspath(file).startswith(folder + os.sep) for folder in apart)]
+    return [text for text in map(_text, sorted(own)) if "ARGUMENTS" in text or "ARGLIST" in text]
