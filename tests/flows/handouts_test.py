@@ -74,7 +74,7 @@ class Handouts(Scratch):
 
     def test_commands_of_every_chapter_are_cells(self):
         """All blocks of a page that are commands run in its notebook, but for those that need what a reader brings."""
-        left_out = {"12-a-mesh": 1, "18-python": 4, "23-from-specfem3d": 5, "25-six-jobs-on-land": 1}
+        left_out = {"12-a-mesh": 1, "18-python": 4, "25-six-jobs-on-land": 1}
         total = 0
         for chapter in chapters.find(os.path.join(TOP, "book")):
             name = os.path.basename(chapter.name)

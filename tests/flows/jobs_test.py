@@ -1,4 +1,4 @@
-"""Twelve jobs (chapters 24 and 25): the cells of their notebooks, which are the commands of the pages, and what they must give."""
+"""Twelve jobs (chapters 24 and 25) and a run of chapter 23: the cells of their notebooks, which are the commands of the pages, and what they must give."""
 import glob
 import os
 import re
@@ -29,8 +29,11 @@ except ImportError:
 
 @needs_packages(obspy)
 class Jobs(Scratch):
-    def done(self, chapter):
-        """Runs the cells of a chapter's notebook in a folder with its files; returns what each job printed and what its programs said."""
+    def done(self, chapter, whole=None):
+        """Runs the cells of a chapter's notebook in a folder with its files; returns what each job printed and what its programs said.
+
+        `whole` is the heading that begins the only job of a chapter without numbers.
+        """
         source = os.path.join(TOP, "book", "user", chapter)
         shutil.copytree(source, self.folder, dirs_exist_ok=True)
         path = os.pathsep.join([NAMES, os.environ["PATH"]])
@@ -40,7 +43,7 @@ class Jobs(Scratch):
         for cell in handouts.notebook(chapters.Chapter(os.path.join(TOP, "book"), os.path.join("user", chapter)))["cells"]:
             text = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
-                for title in re.findall(r"^## \d+\. (.*)", text, re.MULTILINE):
+                for title in re.findall(rf"^## ({re.escape(whole)})" if whole else r"^## \d+\. (.*)", text, re.MULTILINE):
                     said[title] = ""
                 continue
             if not said:
@@ -94,6 +97,21 @@ class Jobs(Scratch):
         self.assertTrue(1e-3 < largest < 0.2, largest)
         for name, mark in (("image.png", b"\x89PNG"), ("pair.png", b"\x89PNG"), ("figure.png", b"\x89PNG"), ("figure.pdf", b"%PDF"), ("movie.gif", b"GIF8")):
             self.begins(name, mark)
+
+    def test_a_small_run_of_specfem3d(self):
+        """The commands of chapter 23 on the files that its program writes."""
+        (said,) = self.done("23-from-specfem3d", "One run, step by step")
+        self.assertIn("384 elements of 8 nodes, 567 nodes", said)
+        self.assertIn("256 absorbing and 64 free faces of 320 outer ones", said)
+        self.assertIn("no element has material 3 of nummaterial_velocity_file", said)
+        self.assertIn("nothing was run (plan=y)", said)
+        data, moved = rsfdata.read(self.path("data.rsf")), rsfdata.read(self.path("like-specfem.rsf"))
+        self.assertEqual(data.array.shape, (700, 3, 4))
+        self.assertEqual((moved.axes[2].n, moved.axes[2].o), (700, -1))
+        # The waves come later to the station that is farther, and the mesh is at rest before them.
+        first = [np.abs(data.array[:, 0, k]).cumsum().searchsorted(1e-3 * np.abs(data.array[:, 0, k]).sum()) for k in (0, 3)]
+        self.assertLess(first[0] + 20, first[1])
+        self.begins("station.png", b"\x89PNG")
 
     def test_six_jobs_on_land_and_with_machines(self):
         land, quake, killed, big, python, _ = self.done("25-six-jobs-on-land")

@@ -8,13 +8,13 @@ import shutil
 from . import chapters
 
 # Chapters of which only so many blocks run: the others read files that a reader brings.
-MOST = {"user/18-python": 5, "user/23-from-specfem3d": 0}
+MOST = {"user/18-python": 5}
 # How commands begin. What begins otherwise, and is no Python, is what a program printed.
 SHELL = re.compile(r"(sf[\w-]+|for|printf|cut|python3) |\w+=[\"']")
 # Where commands write a picture.
 PNG = re.compile(r"(?:> *|out=)([\w./-]+\.(?:png|gif))")
 # Commands that set up another machine, or that read a folder which a reader brings.
-ELSEWHERE = re.compile(r"pip install|specfem=MESH")
+ELSEWHERE = re.compile(r"pip install|specfem=MESH\b.*\bnt=4000")
 # Commands of a chapter with a flow run in a folder of their own.
 TYPED = "mkdir -p typed && cd typed"
 # What a page says whose commands read what its flow has made.
