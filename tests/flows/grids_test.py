@@ -167,6 +167,51 @@ class Grids(Scratch):
         with self.assertRaisesRegex(ValueError, "the dimensions of a are time, lon"):
             grids.read(self.path("time.nc"))
 
+    def test_degrees_become_metres_of_utm(self):
+        """Places of the zone: the arc of the meridian, a landmark, and what the programs make of the same degrees by utm=."""
+        place = lambda latitude, longitude, middle, foot=0: [float(x) for x in grids._to_utm(np.array(latitude), np.array(longitude), middle, foot)]
+        np.testing.assert_allclose(place(45.0, 9.0, 9), [500000, 0.9996 * 4984944.378], rtol=0, atol=2e-3)
+        # The CN Tower in zone 17, as maps have it.
+        np.testing.assert_allclose(place(43.642566, -79.387139, -81), [630084, 4833438], rtol=0, atol=1.0)
+        for latitude, longitude, middle, foot in ((43.6, -79.4, -81, 0), (-33.9, 151.2, 153, 1e7), (0.0, 6.0, 3, 0), (79.0, 18.0, 15, 0)):
+            back = grids._from_utm(*map(np.array, place(latitude, longitude, middle, foot)), middle, foot)
+            np.testing.assert_allclose([float(x) for x in back], [latitude, longitude], rtol=0, atol=1e-10)
+        lon, lat = np.linspace(13, 13.2, 201), np.linspace(42, 42.1, 101)
+        for key in ("lon", "lat"):
+            plane = np.broadcast_to(lon if key == "lon" else lat[:, None], (101, 201))
+            degrees = xarray.DataArray(plane.astype("f4"), {"y": ("y", lat, {"units": "degrees_north"}), "x": ("x", lon, {"units": "degrees_east"})}, ("y", "x"))
+            found = grids.utm(degrees, 33)
+            self.assertEqual((found.dims, found.x.attrs["units"], float(found.x[1] - found.x[0]), float(found.y[1] - found.y[0])), (("y", "x"), "m", 50, 100))
+            # All of the map but a rim, which is no wider than the turn of the meridians and a step.
+            self.assertGreater(found.size * 5000, 0.95 * 0.1 * 111.1e3 * 0.2 * 82.6e3)
+            for j, i in ((0, 0), (-1, -1), (20, 100)):
+                latitude, longitude = grids._from_utm(found.y.values[[j]] * 0 + found.x.values[[i]], found.y.values[[j]], 15, 0)
+                # Single precision holds latitudes to 2e-6, before and behind the interpolation.
+                self.assertLess(abs(float(found[j, i]) - float((longitude if key == "lon" else latitude)[0])), 4e-6)
+        whole = xarray.DataArray(degrees.values, {"y": degrees.y, "x": ("x", lon + 360, {"units": "degrees_east"})}, ("y", "x"))
+        np.testing.assert_array_equal(grids.utm(whole, "33N").values, found.values)
+        part = grids.utm(degrees, 33, x=(335000, 1000, 5), y=(4640000, 500, 60), fill=-1)
+        self.assertEqual((part.shape, float(part[0, 0])), ((60, 5), -1))
+        self.assertTrue((part.values != -1).any())
+        for words, call in (
+            ("y of the grid goes from .* and the map from 42 to 42.1", lambda: grids.utm(degrees, 33, y=(4640000, 500, 60))),
+            ("zone=61: zones are 1 to 60", lambda: grids.utm(degrees, 61)),
+            ("zone=11 is around longitude -117, and the map around 13.1: its zone is 33", lambda: grids.utm(degrees, 11)),
+            ("x of the map is in m, and utm.. takes longitude in degrees", lambda: grids.utm(found, 33)),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+        # The programs find a station of those degrees in a mesh that is cut in those metres.
+        self.write("STATIONS", "A XX 42.05 13.1 0 0\n")
+        self.write("CMTSOLUTION", "PDE 2026 3 4 5 6 7.5 42.05 13.1 1 4 4 A\nevent name: A\ntime shift: 0\nhalf duration: 1\nlatitude: 42.05\nlongitude: 13.1\ndepth: 1\nMrr: 1e21\nMtt: 0\nMpp: 0\nMrt: 0\nMrp: 0\nMtp: 0\n")
+        east, north = place(42.05, 13.1, 15)
+        # A mesh that holds the place by two metres on two sides, and one that misses it by as much.
+        for shift, status in ((-2, 0), (2, 1)):
+            box = f"xmin={east + shift} xmax={east + 4000} ymin={north + shift} ymax={north + 4000}"
+            subprocess.run(["bash", "-c", f"PATH={NAMES}:$PATH DATAPATH=./; sfhexmesh surfaces=4000,0 layers=2 nx=2 ny=2 {box} rho=2300 vp=3000 vs=1700 > m.rsf"], cwd=self.folder, check=True, capture_output=True)
+            run = subprocess.run(["bash", "-c", f"PATH={NAMES}:$PATH DATAPATH=./; sfsem3d-gpu mesh=m.rsf cmt=CMTSOLUTION stations=STATIONS utm=33 outside=error nt=2 dt=0.001 plan=y device=cpu"], cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(run.returncode, status, run.stderr)
+
     def test_degrees_become_metres(self):
         # A plane over longitude and latitude, whose value at a place says where the place is.
         lon, lat = np.linspace(12, 15, 301), np.linspace(41, 44, 301)

@@ -3,13 +3,14 @@
     from sifaka import grids
 
     heights = grids.read("dem.tif")                                     # or dem.asc, dem.nc, dem.grd
+    topo = grids.utm(heights, 33)                                       # degrees to metres of UTM zone 33, as utm=33 of the programs
     topo = grids.local(heights, (42.7, 13.2), x=(-5000, 100, 101), y=(-5000, 100, 101))
     sifaka.write("topo.rsf", 900 - topo)                                # z downwards from 900 m: a map for sfhexmesh surfaces=
     grids.write("data.nc", sifaka.read("wavefield.rsf"))                # for xarray, GMT, ParaView, QGIS
 
 `read` gives an array with the dimensions y, x and, in models, z (downwards), both of which increase; what is missing is NaN. Positions are those
 of the middle of cells. `local` takes degrees to metres east (x) and north (y) of a place, along geodesics of WGS 84, as `sifaka.seismology` does with
-stations; a map in metres is only shifted. GeoTIFF needs Pillow and NetCDF one of netCDF4, h5netcdf and scipy, which xarray uses.
+stations; a map in metres is only shifted. `utm` takes degrees to the metres of a zone of UTM, as `utm=` of the programs does with sources and stations. GeoTIFF needs Pillow and NetCDF one of netCDF4, h5netcdf and scipy, which xarray uses.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 import numpy as np
 import xarray
 
-__all__ = ["local", "read", "write"]
+__all__ = ["local", "read", "utm", "write"]
 
 Path = Union[str, "os.PathLike[str]"]
 Axis = Tuple[float, float, int]
@@ -93,35 +94,123 @@ def local(found: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis
         longitude = longitude + 360 * np.round((float(found.x.mean()) - longitude) / 360)
     else:
         longitude, latitude = np.meshgrid(origin[1] + east, origin[0] + north)
-    order = ["y", "x"] + [name for name in found.dims if name not in ("y", "x")]
-    values = found.transpose(*order).values
     try:
-        (row, down), (column, right) = _between("y", found.y.values, latitude), _between("x", found.x.values, longitude)
+        return _sampled(found, (latitude, longitude), (north, east), None)
     except ValueError as fault:
         if "units" in found["x"].attrs:
             raise
         raise ValueError(f"{fault}. x of the map has no units and is taken for metres: if it is longitude, set map.x.attrs['units'] = 'degrees_east'") from None
+
+
+def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None, y: Optional[Axis] = None, fill: Optional[float] = None) -> xarray.DataArray:
+    """The map or model in degrees on a regular grid in metres of a zone of UTM (WGS 84): 11 or "11N" in the north, "11S" or -11 in the south.
+
+    x and y are each an origin, a spacing and a number of samples; without them the grid is the largest rectangle inside of the map, in steps near to
+    its own. Values lie on planes between the four that are around them. fill= is taken where the map has none, which is refused without it.
+    """
+    unit = str(found["x"].attrs.get("units", found["x"].attrs.get("unit", "")))
+    if unit.lower() not in (*UNITS["x"], "degrees", "degree", "deg"):
+        raise ValueError(f"x of the map is in {unit or 'no unit'}, and utm() takes longitude in degrees: if it is that, set map.x.attrs['units'] = 'degrees_east'; a map in metres needs no projection")
+    word = str(zone).strip().upper()
+    south = word.endswith("S") or word.startswith("-")
+    number = word.strip("NS-")
+    if not number.isdigit() or not 1 <= int(number) <= 60:
+        raise ValueError(f"zone={zone!r}: zones are 1 to 60, as in 11 in the north and \"11S\" (or -11) in the south")
+    middle, foot = 6 * int(number) - 183, 1e7 if south else 0.0
+    own = 6 * round((float(found.x.mean()) + 183) / 6) - 183
+    # Some maps count longitude from 0 to 360.
+    turns = 360 * round((float(found.x.mean()) - middle) / 360)
+    if abs(float(found.x.mean()) - turns - middle) > 30:
+        raise ValueError(f"zone={zone!r} is around longitude {middle}, and the map around {float(found.x.mean()):g}: its zone is {(own + 183) // 6 % 60 or 60}")
+    if x is None or y is None:
+        inner = _inside(found.x.values - turns, found.y.values, middle, foot)
+        x, y = x or inner[0], y or inner[1]
+    east, north = (axis[0] + axis[1] * np.arange(axis[2]) for axis in (x, y))
+    latitude, longitude = _from_utm(*np.meshgrid(east, north), middle, foot)
+    return _sampled(found, (latitude, longitude + turns), (north, east), fill)
+
+
+def _inside(x: np.ndarray, y: np.ndarray, middle: int, foot: float) -> Tuple[Axis, Axis]:
+    """The largest grid in metres inside of degrees x and y, which increase, in steps of 1, 2 or 5 and zeros."""
+    west, right = (_to_utm(y, np.full(len(y), end), middle, foot)[0] for end in (x[0], x[-1]))
+    low, high = (_to_utm(np.full(len(x), end), x, middle, foot)[1] for end in (y[0], y[-1]))
+    axes = []
+    for first, last, count in ((west.max(), right.min(), len(x)), (low.max(), high.min(), len(y))):
+        near = (last - first) / max(count - 1, 1)
+        ten = 10.0 ** np.floor(np.log10(near)) if near > 0 else 0.0
+        step = float(max((ten * k for k in (1, 2, 5) if ten * k <= 1.001 * near), default=0.0))
+        begin = float(np.ceil(first / step) * step) if step else 0.0
+        if not step or begin + step > last:
+            raise ValueError("the map is too small for a grid inside of it: give x= and y= and fill=, or a larger map")
+        axes.append((begin, step, 1 + int((last - begin) / step)))
+    return axes[0], axes[1]
+
+
+def _sampled(found: xarray.DataArray, places: Tuple[np.ndarray, np.ndarray], axes: Tuple[np.ndarray, np.ndarray], fill: Optional[float]) -> xarray.DataArray:
+    """The map at places (y and x of the map), which become a grid with these axes (y, x) in m."""
+    order = ["y", "x"] + [name for name in found.dims if name not in ("y", "x")]
+    values = found.transpose(*order).values
+    reach = fill is None
+    (row, down), (column, right) = _between("y", found.y.values, places[0], reach), _between("x", found.x.values, places[1], reach)
     further = (...,) + (None,) * (values.ndim - 2)
     down, right = down[further], right[further]
     upper = (1 - right) * values[row, column] + right * values[row, column + 1]
     lower = (1 - right) * values[row + 1, column] + right * values[row + 1, column + 1]
     made = (1 - down) * upper + down * lower
+    north, east = axes
+    if fill is not None:
+        made[np.isnan(made)] = fill
     if np.isnan(made).any():
         j, i = np.argwhere(np.isnan(made))[0][:2]
-        raise ValueError(f"the map has no value around x={east[i]:g}, y={north[j]:g} (y={latitude[j, i]:g}, x={longitude[j, i]:g} of the map): fill it, or choose other x= and y=")
+        raise ValueError(f"the map has no value around x={east[i]:g}, y={north[j]:g} (y={places[0][j, i]:g}, x={places[1][j, i]:g} of the map): fill it, or choose other x= and y=")
     coords = {"y": ("y", north, {"units": "m"}), "x": ("x", east, {"units": "m"}), **{name: found[name] for name in order[2:]}}
     return xarray.DataArray(made.astype("f4"), coords, order, found.name, found.attrs)
 
 
-def _between(name: str, axis: np.ndarray, wanted: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """The numbers of the samples before, and how far behind them the wanted places are, as a share."""
+def _between(name: str, axis: np.ndarray, wanted: np.ndarray, reach: bool) -> Tuple[np.ndarray, np.ndarray]:
+    """The numbers of the samples before, and how far behind them the wanted places are, as a share. Places beyond the ends are refused (`reach`),
+    or their share is no number."""
     step = (axis[-1] - axis[0]) / (len(axis) - 1)
     at = (wanted - axis[0]) / step
     # A hair beyond the ends is rounding.
-    if at.min() < -1e-6 or at.max() > len(axis) - 1 + 1e-6:
+    beyond = (at < -1e-6) | (at > len(axis) - 1 + 1e-6)
+    if reach and beyond.any():
         raise ValueError(f"{name} of the grid goes from {wanted.min():g} to {wanted.max():g}, and the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map; origin is (latitude, longitude), or (y, x) of a map in metres")
     first = np.clip(np.floor(at), 0, len(axis) - 2).astype(int)
-    return first, np.clip(at - first, 0, 1)
+    return first, np.where(beyond, np.nan, np.clip(at - first, 0, 1))
+
+
+# UTM: Krueger's series in the third flattening (1912, as in Karney 2011): forward, back, and from conformal latitude; scale and easting.
+THIRD = FLAT / (2 - FLAT)
+ARC = LONG / (1 + THIRD) * (1 + THIRD**2 / 4 + THIRD**4 / 64) * 0.9996
+FORWARD = (THIRD / 2 - 2 / 3 * THIRD**2 + 5 / 16 * THIRD**3 + 41 / 180 * THIRD**4, 13 / 48 * THIRD**2 - 3 / 5 * THIRD**3 + 557 / 1440 * THIRD**4,
+           61 / 240 * THIRD**3 - 103 / 140 * THIRD**4, 49561 / 161280 * THIRD**4)
+BACK = (THIRD / 2 - 2 / 3 * THIRD**2 + 37 / 96 * THIRD**3 - THIRD**4 / 360, THIRD**2 / 48 + THIRD**3 / 15 - 437 / 1440 * THIRD**4,
+        17 / 480 * THIRD**3 - 37 / 840 * THIRD**4, 4397 / 161280 * THIRD**4)
+LATITUDE = (2 * THIRD - 2 / 3 * THIRD**2 - 2 * THIRD**3 + 116 / 45 * THIRD**4, 7 / 3 * THIRD**2 - 8 / 5 * THIRD**3 - 227 / 45 * THIRD**4,
+            56 / 15 * THIRD**3 - 136 / 35 * THIRD**4, 4279 / 630 * THIRD**4)
+EASTING = 5e5
+
+
+def _to_utm(latitude: np.ndarray, longitude: np.ndarray, middle: float, foot: float) -> Tuple[np.ndarray, np.ndarray]:
+    """Easting and northing of places in degrees, by the central meridian and the northing of the equator."""
+    sine, turn = np.sin(np.radians(latitude)), np.radians(longitude - middle)
+    shape = 2 * np.sqrt(THIRD) / (1 + THIRD)
+    rise = np.sinh(np.arctanh(sine) - shape * np.arctanh(shape * sine))
+    xi, eta = np.arctan2(rise, np.cos(turn)), np.arctanh(np.sin(turn) / np.sqrt(1 + rise**2))
+    north = xi + sum(a * np.sin(2 * k * xi) * np.cosh(2 * k * eta) for k, a in enumerate(FORWARD, 1))
+    east = eta + sum(a * np.cos(2 * k * xi) * np.sinh(2 * k * eta) for k, a in enumerate(FORWARD, 1))
+    return EASTING + ARC * east, foot + ARC * north
+
+
+def _from_utm(east: np.ndarray, north: np.ndarray, middle: float, foot: float) -> Tuple[np.ndarray, np.ndarray]:
+    """Latitude and longitude, in degrees, of places in metres of a zone."""
+    xi, eta = (north - foot) / ARC, (east - EASTING) / ARC
+    level = xi - sum(b * np.sin(2 * k * xi) * np.cosh(2 * k * eta) for k, b in enumerate(BACK, 1))
+    aside = eta - sum(b * np.cos(2 * k * xi) * np.sinh(2 * k * eta) for k, b in enumerate(BACK, 1))
+    conformal = np.arcsin(np.sin(level) / np.cosh(aside))
+    latitude = conformal + sum(d * np.sin(2 * k * conformal) for k, d in enumerate(LATITUDE, 1))
+    return np.degrees(latitude), middle + np.degrees(np.arctan2(np.sinh(aside), np.cos(level)))
 
 
 def _places(origin: Tuple[float, float], east: np.ndarray, north: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
