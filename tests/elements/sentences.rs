@@ -268,6 +268,16 @@ fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
         &format!("{HILL} nt=5 dt={more}"),
         &["is above", "surely stable"],
     );
+    // A plan tells memory and time before.
+    let run = desk.sh(&format!("{HILL} nt=5 dt={more} plan=y"));
+    let last = run.err.lines().last().unwrap_or_default();
+    let told = [
+        "memory: about",
+        "time about",
+        "largest step that is surely stable",
+    ];
+    assert!(told.iter().all(|words| run.err.contains(words)), "{run:?}");
+    assert!(run.code == 1 && last.contains("is above"), "{run:?}");
     desk.dataset(
         "near.rsf",
         "n1=2 n2=3",

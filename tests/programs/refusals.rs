@@ -270,6 +270,13 @@ fn an_unstable_time_step() {
         &shoot(&desk, 2, ""),
         &["0.01", "unstable", "largest stable", "cfl=warn"],
     );
+    // A plan tells all before it ends with the same refusal.
+    let run = shoot(&desk, 2, "plan=y device=cpu");
+    let last = run.err.lines().last().unwrap_or_default();
+    assert!(
+        run.code == 1 && last.contains("unstable") && run.err.contains("memory "),
+        "{run:?}"
+    );
     // Overflow needs some steps; the search for it runs every tenth.
     let longer: Vec<f32> = shot::wavelet(2).into_iter().chain([0.0; 600]).collect();
     let header = header.replace("n3=23", "n3=323");

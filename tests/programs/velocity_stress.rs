@@ -399,12 +399,35 @@ fn devices_are_told() {
     );
 }
 
+/// The plan of a run that will be refused for its step tells memory and time all the same, and ends with the refusal.
+#[test]
+fn the_plan_of_an_unstable_run_is_whole() {
+    let desk = desk(2);
+    for line in ["dt=0.01", "dt=0.01 qp=40 qs=30"] {
+        let run = shoot(&desk, 2, &format!("{line} plan=y device=cpu"));
+        let lines: Vec<&str> = run.err.lines().collect();
+        for words in ["memory ", "time about", "% of the stability limit"] {
+            assert!(lines.iter().any(|line| line.contains(words)), "{words}: {run:?}");
+        }
+        let last = lines.last().copied().unwrap_or_default();
+        assert!(
+            run.code == 1 && last.contains("unstable") && last.contains("dt <= "),
+            "{run:?}"
+        );
+    }
+    let born = desk.sh(&format!(
+        "{} dt=0.01 adj=y plan=y device=cpu",
+        line(2).replace("sfvsfd2d", "sfvsborn2d")
+    ));
+    let words = ["reverse sweep", "unstable"].map(|words| born.err.contains(words));
+    assert_eq!((born.code, words), (1, [true, true]), "{born:?}");
+}
+
 #[test]
 fn bad_input_is_refused_in_a_sentence() {
     let desk = desk(2);
     for (extra, words) in [
         ("dt=0.01", &["unstable", "dt <= 2."][..]),
-        ("dt=0.01 plan=y device=cpu", &["unstable", "dt <= 2."]),
         ("dt=0", &["dt=0"]),
         ("tau=-1", &["tau=-1"]),
         ("stf=ricker", &["freq="]),

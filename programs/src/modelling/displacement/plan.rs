@@ -5,7 +5,8 @@ use super::{Run, advice};
 use crate::modelling::machine::{Machine, free};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
-    Asked, Report, band_words, grid_lines, judge, named, print_memory, print_time, ranks, speed_words,
+    Asked, Judged, Report, band_words, end, grid_lines, judge, named, print_memory, print_time, ranks,
+    speed_words,
 };
 use crate::modelling::survey::shot::Resources;
 use crate::modelling::words::counted;
@@ -33,7 +34,11 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
         coarse: COARSE,
         files: format!("ccc={} den={}", named(job, "ccc"), named(job, "den")),
     };
-    let (extremes, points) = judge(job, &asked, found)?;
+    let Judged {
+        extremes,
+        points,
+        refused,
+    } = judge(job, &asked, found)?;
     let class = class(job, extremes.symmetry, run.padded.ndim())?;
     advice::growth(job, run, f64::from(run.shot.dt) / extremes.dt_max);
     advice::fluids(job, run, extremes.fluids);
@@ -42,6 +47,7 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
         class,
         band,
         points,
+        refused,
     })
 }
 
@@ -166,6 +172,7 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
     }
     run.timing.words().iter().for_each(|words| job.say(words));
     print_time(job, p, all.step, run.steps);
+    world.agree(end(report.refused.as_ref()))?;
     Ok(all.step * run.steps as f64)
 }
 

@@ -35,6 +35,23 @@ pub struct Report {
     pub band: Band,
     /// Points per shortest wavelength.
     pub points: f64,
+    /// Why the run will be refused, which ends its plan.
+    pub refused: Option<String>,
+}
+
+/// Ends a plan that has told all: with the reason why the run will be refused, where there is one.
+pub fn end(refused: Option<&String>) -> anyhow::Result<()> {
+    refused.map_or(Ok(()), |refused| bail!("{refused}"))
+}
+
+/// What one look at the model found, with the limit of the scheme that runs.
+pub struct Judged {
+    /// Speeds, stability limit and class of the model.
+    pub extremes: Extremes,
+    /// Points per shortest wavelength.
+    pub points: f64,
+    /// Why the run will be refused: `plan=y` tells memory and time before.
+    pub refused: Option<String>,
 }
 
 /// The frequencies of the sources, in the unit of one over the time step's.
@@ -79,14 +96,8 @@ fn floored(x: f64) -> String {
     }
 }
 
-/// What one look at the model found, with the limit of the scheme that runs; and points per shortest wavelength.
-///
-/// Refuses a medium that no run can use and an unstable time step.
-pub fn judge(
-    job: &Job,
-    asked: &Asked<'_>,
-    found: Result<Findings, BadCell>,
-) -> anyhow::Result<(Extremes, f64)> {
+/// Looks at what was found in the model. Refuses a medium that no run can use and an unstable time step.
+pub fn judge(job: &Job, asked: &Asked<'_>, found: Result<Findings, BadCell>) -> anyhow::Result<Judged> {
     let padded = asked.padded;
     let Findings {
         mut extremes,
@@ -104,21 +115,7 @@ pub fn judge(
     };
     extremes.dt_max *= asked.share;
     let dt = f64::from(asked.dt);
-    if dt > extremes.dt_max * (1.0 + 1e-6) {
-        let error = kernels::Error::Unstable {
-            dt: asked.dt,
-            limit: extremes.dt_max,
-            cell: cell_words(padded, extremes.dt_cell),
-            cure: asked.cure,
-        };
-        if job.choice("cfl")? == "error" {
-            match asked.si {
-                true => bail!("{error}{}", of_step(dt, extremes.dt_max)),
-                false => return Err(error.into()),
-            }
-        }
-        job.warn(&error.to_string());
-    }
+    let refused = unstable(job, asked, &extremes)?;
     let safe = SAFE * (SAFE_TO / f64::from(jump)).sqrt().min(1.0);
     if !asked.holds_at_jumps && jump > JUMP && dt > safe * extremes.dt_max {
         job.warn(&format!(
@@ -138,7 +135,35 @@ pub fn judge(
     if asked.si {
         fine(job, points);
     }
-    Ok((extremes, points))
+    Ok(Judged {
+        extremes,
+        points,
+        refused,
+    })
+}
+
+/// Refuses a time step above the limit, or warns of it; for `plan=y`, which goes on, the sentence of the refusal.
+fn unstable(job: &Job, asked: &Asked<'_>, extremes: &Extremes) -> anyhow::Result<Option<String>> {
+    let (dt, limit) = (f64::from(asked.dt), extremes.dt_max);
+    if dt <= limit * (1.0 + 1e-6) {
+        return Ok(None);
+    }
+    let error = kernels::Error::Unstable {
+        dt: asked.dt,
+        limit,
+        cell: cell_words(asked.padded, extremes.dt_cell),
+        cure: asked.cure,
+    };
+    if job.choice("cfl")? != "error" {
+        job.warn(&error.to_string());
+        return Ok(None);
+    }
+    let units = if asked.si { of_step(dt, limit) } else { "" };
+    match job.flag("plan")? {
+        true => Ok(Some(format!("{error}{units}"))),
+        false if asked.si => bail!("{error}{units}"),
+        false => Err(error.into()),
+    }
 }
 
 /// What is said behind a step that is far above its limit.

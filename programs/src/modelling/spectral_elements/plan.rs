@@ -1,7 +1,7 @@
 //! What a run on a mesh will be: the stable step and memory.
 
 use super::{Run, advice, spreads};
-use crate::modelling::plan::{check_host, gigabytes, of_step, span};
+use crate::modelling::plan::{check_host, end, gigabytes, of_step, span};
 use crate::modelling::survey::shot::Resources;
 use anyhow::bail;
 use kernels::mesh::Place;
@@ -24,11 +24,14 @@ pub struct Step {
     pub element: usize,
     /// The element with the fewest points on a wavelength, and up to which frequency (Hz) they are five.
     pub resolved: Option<(usize, f64)>,
+    /// Why the run will be refused, which ends its plan.
+    pub refused: Option<String>,
 }
 
-/// Refuses a time step above the bound, or warns of it; warns of sources whose waves are too short for the mesh.
+/// Refuses a time step above the bound (behind all lines of a plan), or warns of it; warns of sources whose waves are too short for the mesh.
 pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     let Bound { element, limit, .. } = run.setup().bound();
+    let mut refused = None;
     // The limit is printed with seven digits, and a step that is copied from there is taken.
     if run.dt > limit * (1.0 + 1e-6) {
         let sentence = format!(
@@ -38,9 +41,16 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
         );
         if job.choice("cfl")? == "error" {
             let units = of_step(run.dt, limit);
-            bail!("{sentence}; give a smaller dt=, enlarge that element, or run anyway with cfl=warn{units}");
+            let refusal = format!(
+                "{sentence}; give a smaller dt=, enlarge that element, or run anyway with cfl=warn{units}"
+            );
+            match job.flag("plan")? {
+                true => refused = Some(refusal),
+                false => bail!("{refusal}"),
+            }
+        } else {
+            job.warn(&sentence);
         }
-        job.warn(&sentence);
     }
     let shots = spreads::places(run);
     advice::beside_sources(job, &run.mesh, &shots);
@@ -56,6 +66,7 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
         limit,
         element,
         resolved,
+        refused,
     })
 }
 
@@ -207,5 +218,6 @@ pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyh
             run.mesh.len() as f64 / each / 1e6
         ));
     }
+    on.world.agree(end(step.refused.as_ref()))?;
     Ok(all)
 }

@@ -4,7 +4,8 @@ use super::memory::{self, bytes_of_gpu};
 use super::{Run, accuracy, spreads};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
-    Asked, Report, band_words, grid_lines, judge, named, print_memory, print_time, ranks, speed_words,
+    Asked, Judged, Report, band_words, end, grid_lines, judge, named, print_memory, print_time, ranks,
+    speed_words,
 };
 use crate::modelling::survey::shot::Resources;
 use crate::modelling::words::counted;
@@ -76,7 +77,11 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
             .collect::<Vec<_>>()
             .join(" "),
     };
-    let (extremes, points) = judge(job, &asked, found)?;
+    let Judged {
+        extremes,
+        points,
+        refused,
+    } = judge(job, &asked, found)?;
     if let Absorber::Cpml(layer) = &mut shot.frame.absorber {
         layer.fastest = extremes.fastest * quicker;
         if layer.frequency == 0.0 {
@@ -88,6 +93,7 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
         extremes,
         band,
         points,
+        refused,
     })
 }
 
@@ -229,5 +235,6 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
     print_memory(job, p, whose, bytes);
     run.timing.words().iter().for_each(|words| job.say(words));
     print_time(job, p, all.step, run.shot.nt);
+    world.agree(end(report.refused.as_ref()))?;
     Ok(all.step * run.shot.nt as f64)
 }

@@ -12,6 +12,7 @@ mod target;
 use super::{Run, plan, prepare, raw_mesh};
 use crate::modelling::linearised::kept::Kept;
 use crate::modelling::machine::{Machine, Pieces};
+use crate::modelling::plan::end;
 use crate::modelling::words::counted;
 use crate::modelling::world::World;
 use anyhow::bail;
@@ -106,7 +107,7 @@ impl<const D: usize> Opened<D> {
     fn plan(&self, job: &Job, world: &World, reverse: bool) -> anyhow::Result<()> {
         let stations = world.agree(Station::all(job, self, world, reverse))?;
         self.tell(job, &stations);
-        Ok(())
+        world.agree(end(self.step.refused.as_ref()))
     }
 
     /// Opens the states of the survey, which has these contents beside its shots; all ranks call it.

@@ -8,7 +8,7 @@ use super::stations::{Station, Ways};
 use crate::modelling::linearised::kept::Kept;
 use crate::modelling::machine::{Machine, at_the_same_time};
 use crate::modelling::model::{Files, Fingerprint, IN_PLACE, Opened, shared_grid};
-use crate::modelling::plan::{Report, free_memory, gigabytes};
+use crate::modelling::plan::{Report, end, free_memory, gigabytes};
 use crate::modelling::shots::sum::most_nodes;
 use crate::modelling::shots::{self, AHEAD};
 use crate::modelling::survey::shot::{Method, sum_of_ranks};
@@ -347,7 +347,10 @@ impl SetUp {
             1 => format!("time about {seconds:.1} s (a small grid timed now); nothing was run (plan=y)"),
             _ => format!("that is one shot: {words} (a small grid timed now); nothing was run (plan=y)"),
         });
-        Ok(())
+        world.agree(end(self
+            .report
+            .as_ref()
+            .and_then(|report| report.refused.as_ref())))
     }
 
     /// The lines of `verb=y`.
