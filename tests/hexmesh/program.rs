@@ -53,6 +53,28 @@ fn a_box_is_written_judged_and_read_again() {
 }
 
 #[test]
+fn stages_of_the_work_are_told_where_they_are_asked_for() {
+    let desk = Desk::new();
+    let line = format!("sfhexmesh surfaces=1000,0 layers=5 nx=8 xmin=0 xmax=1600 {ROCK}");
+    let told = desk.sh(&format!("{line} verb=y > a.rsf")).err;
+    let stages: Vec<&str> = told
+        .lines()
+        .filter_map(|line| line.split_once(", after "))
+        .map(|(what, _)| what)
+        .collect();
+    let wanted = [
+        "cuts 40 elements",
+        "looks for faults",
+        "measures elements and their steps",
+        "writes the mesh",
+    ];
+    assert_eq!(stages, wanted.map(|what| format!("sfhexmesh: {what}")), "{told}");
+    let told = desk.sh("sfhexmesh mesh=a.rsf judge=n verb=y > b.rsf").err;
+    assert!(told.starts_with("sfhexmesh: reads the mesh, after "), "{told}");
+    assert!(!desk.sh(&format!("{line} > c.rsf")).err.contains("after"));
+}
+
+#[test]
 fn a_valley_in_two_dimensions_with_a_doubling() {
     let desk = Desk::new();
     let map: Vec<f32> = (0..101)

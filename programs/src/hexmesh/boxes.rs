@@ -6,6 +6,7 @@ use rsf_io::{Job, format_g};
 
 use super::cut::{self, Plan};
 use super::lattice::{Kind, Place, ROW, Row, UNIT};
+use super::stages::Stages;
 use crate::meshing::{RawMesh, countable};
 use crate::surfaces::Surface;
 
@@ -19,7 +20,7 @@ const ENOUGH: usize = 3;
 ///
 /// # Errors
 /// Parameters that do not fit together, surfaces that cross or end too early, more elements than can be counted.
-pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
+pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     let mut shape = Shape::of(job)?;
     shape.refuse_needles()?;
     let absorb = cut::absorbing(job)?;
@@ -46,6 +47,7 @@ pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
         order: shape.order,
         absorb: &absorb,
         mirrored: false,
+        stages,
     };
     let mut mesh = match ndim {
         2 => plan.cut(|place, layer| shape.coordinates::<2>(place, layer)),

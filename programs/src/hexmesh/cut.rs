@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use anyhow::{Result, bail};
+use indicatif::ProgressBar;
 use kernels::mesh::{Order, cell};
 use rsf_io::Job;
 
 use super::lattice::{self, Place, ROW, Row, UNIT};
+use super::stages::{MANY, Stages};
 use crate::meshing::{RawMesh, stored};
 use rsf_io::memory::{self, gigabytes};
 
@@ -97,6 +99,8 @@ pub(super) struct Plan<'a> {
     pub(super) absorb: &'a [usize],
     /// True where x, y and up are a right-handed system of axes; of a box they are x, y and minus z.
     pub(super) mirrored: bool,
+    /// Who tells how far the work is.
+    pub(super) stages: &'a Stages,
 }
 
 impl Plan<'_> {
@@ -104,6 +108,18 @@ impl Plan<'_> {
     pub(super) fn cut<const D: usize>(
         &self,
         coordinates: impl Fn(Place, usize) -> Result<[f64; D]>,
+    ) -> Result<RawMesh> {
+        let total = self.rows.iter().map(Row::elements).sum::<u128>() as usize;
+        let what = format!("cuts {total} elements");
+        self.stages
+            .during(&what, total, |bar| self.elements(coordinates, bar))
+    }
+
+    /// The mesh, with the number of its elements told as it grows.
+    fn elements<const D: usize>(
+        &self,
+        coordinates: impl Fn(Place, usize) -> Result<[f64; D]>,
+        bar: &ProgressBar,
     ) -> Result<RawMesh> {
         let per_element = self.order.nodes::<D>();
         let mut mesh = RawMesh {
@@ -140,6 +156,9 @@ impl Plan<'_> {
                     mesh.elements.push(number);
                 }
                 mesh.regions.push(row.layer as i32);
+                if mesh.regions.len().is_multiple_of(MANY) {
+                    bar.inc(MANY as u64);
+                }
                 for face in 0..cell::faces::<D>() {
                     match side::<D>(&corners, face, ends) {
                         Some(side) if self.absorb.contains(&side) => {

@@ -2,7 +2,7 @@
 //!
 //! A box between maps (`boxes`), a chunk of the Earth (`sphere`, whose rows `shells` chooses), a file of Gmsh, a folder of
 //! SPECFEM3D's mesh files, or a mesh in RSF files becomes a [`RawMesh`]; `cut` cuts boxes and chunks on the `lattice`,
-//! `kernels::mesh` looks for faults, `report` tells the figures.
+//! `kernels::mesh` looks for faults, `report` tells the figures, and `stages` what is done now.
 
 mod boxes;
 mod cut;
@@ -11,8 +11,11 @@ mod report;
 mod shells;
 mod spec;
 mod sphere;
+mod stages;
 
 pub use spec::PROGRAM;
+
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use kernels::mesh::{Material, Mesh};
@@ -23,6 +26,7 @@ use crate::idle;
 use crate::meshing::beside::Names;
 use crate::meshing::{LOSSLESS, RawMesh, gmsh, specfem, stored, tell_of_unlisted_faces};
 use crate::modelling::units;
+use stages::Stages;
 
 /// Runs the program.
 ///
@@ -42,12 +46,17 @@ pub fn run(job: &mut Job) -> Result<()> {
     idle_words(job, way)?;
     let is_read = ["mesh", "elements"].contains(&way);
     let names = if is_read { None } else { Some(Names::of(job)?) };
+    let stages = Stages::new(job)?;
     let made = match way {
-        "gmsh" => Some(from_gmsh(job)?),
-        "specfem" => Some(specfem::open(job)?),
-        "surfaces" => boxes::make(job)?,
-        "sphere" => sphere::make(job)?,
-        _ => Some(stored::read(job)?),
+        "surfaces" => boxes::make(job, &stages)?,
+        "sphere" => sphere::make(job, &stages)?,
+        "gmsh" => Some(from_gmsh(job, &stages)?),
+        "specfem" => {
+            let folder = job.text("specfem")?.unwrap_or_default();
+            let read = stages.during(READS, 0, |_| specfem::read(Path::new(&folder)));
+            Some(specfem::accept(job, read?)?)
+        }
+        _ => Some(stages.during(READS, 0, |_| stored::read(job))?),
     };
     let Some(mut raw) = made else { return Ok(()) };
     if raw.materials.is_empty() {
@@ -59,17 +68,20 @@ pub fn run(job: &mut Job) -> Result<()> {
     let regions: Vec<[f64; 2]> = raw.materials.iter().map(|m| [m.vp, m.density]).collect();
     units::regions(job, &regions, [true; 2]);
     match raw.ndim {
-        2 => judge::<2>(job, &raw, way)?,
-        _ => judge::<3>(job, &raw, way)?,
+        2 => judge::<2>(job, &raw, (way, &stages))?,
+        _ => judge::<3>(job, &raw, (way, &stages))?,
     }
     if let Some(names) = names {
         if !raw.tomography.is_empty() {
             job.warn("files of tomography are no part of a mesh in RSF: its regions have their least values; sfsem3d-gpu specfem= reads the files");
         }
-        stored::write(job, &names, &raw)?;
+        stages.during("writes the mesh", 0, |_| stored::write(job, &names, &raw))?;
     }
     Ok(())
 }
+
+/// The stage that reads a mesh of files.
+const READS: &str = "reads the mesh";
 
 /// Words of some ways to a mesh, and those ways.
 const OF_WAYS: [(&[&str], &[&str]); 7] = [
@@ -116,10 +128,11 @@ fn idle_words(job: &Job, way: &str) -> Result<()> {
     Ok(())
 }
 
-fn from_gmsh(job: &mut Job) -> Result<RawMesh> {
+fn from_gmsh(job: &mut Job, stages: &Stages) -> Result<RawMesh> {
     let name = job.text("gmsh")?.unwrap_or_default();
     let bytes = std::fs::read(&name).with_context(|| format!("cannot read gmsh={name}"))?;
-    let (mesh, strange) = gmsh::read(&name, &bytes, job.flag("up")?)?;
+    let up = job.flag("up")?;
+    let (mesh, strange) = stages.during(READS, 0, |_| gmsh::read(&name, &bytes, up))?;
     for group in strange {
         job.warn(&format!(
             "the group {group} of faces has no effect; top, free, bottom, xmin, xmax, ymin, ymax and absorbing have"
@@ -172,8 +185,8 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
 }
 
 /// Looks for faults and tells the figures; a mesh that is only read goes on as its histograms.
-fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, way: &str) -> Result<()> {
-    let mesh = Mesh::<D>::new(raw.parts())?;
+fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, (way, stages): (&str, &Stages)) -> Result<()> {
+    let mesh = stages.during("looks for faults", 0, |_| Mesh::<D>::new(raw.parts()))?;
     specfem::tell_of_open_faces(job, raw, &mesh)?;
     if way == "gmsh" {
         let groups = "group called top, free, bottom, xmin, xmax, ymin, ymax or absorbing";
@@ -197,7 +210,10 @@ fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, way: &str) -> Result<()> 
         None
     });
     let looked_for = (model.as_ref(), pml.as_ref());
-    let report = report::Report::of(&mesh, &raw.materials, job.int("degree")? as usize, looked_for)?;
+    let degree = job.int("degree")? as usize;
+    let report = stages.during("measures elements and their steps", 0, |_| {
+        report::Report::of(&mesh, &raw.materials, degree, looked_for)
+    })?;
     if job.flag("judge")? {
         report.lines(&mesh).iter().for_each(|line| job.say(line));
     }

@@ -8,6 +8,7 @@ use rsf_io::Job;
 use super::cut::{self, BOTTOM, Plan};
 use super::lattice::{Kind, Place, ROW, Row, UNIT};
 use super::shells::{Shells, Wish};
+use super::stages::Stages;
 use crate::earth;
 use crate::meshing::{LOSSLESS, RawMesh, countable};
 
@@ -15,7 +16,7 @@ use crate::meshing::{LOSSLESS, RawMesh, countable};
 ///
 /// # Errors
 /// Parameters that do not fit together or to the model, more elements than can be counted.
-pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
+pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     let model = earth::open_model(&job.text("model")?.unwrap_or_default())?;
     let globe = Globe::of(job, &model)?;
     let mut absorb = cut::absorbing(job)?;
@@ -37,6 +38,7 @@ pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
         order: Order::Quadratic,
         absorb: &absorb,
         mirrored: true,
+        stages,
     };
     let mut mesh = plan.cut(|place, layer| Ok(globe.coordinates(place, layer)))?;
     mesh.materials = globe.materials(&model, job.flag("q")?);

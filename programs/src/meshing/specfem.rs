@@ -45,7 +45,14 @@ const LAYERS: &str = "absorbing_cpml_file";
 /// As [`read`], and another `absorbing=`.
 pub fn open(job: &Job) -> Result<RawMesh> {
     let folder = job.text("specfem")?.unwrap_or_default();
-    let mut mesh = read(Path::new(&folder))?;
+    accept(job, read(Path::new(&folder))?)
+}
+
+/// Tells what is odd in a folder that was read, and takes from it what `absorbing=none` leaves out.
+///
+/// # Errors
+/// Another `absorbing=`.
+pub fn accept(job: &Job, mut mesh: RawMesh) -> Result<RawMesh> {
     if !mesh.unused.is_empty() {
         let numbers: Vec<String> = mesh.unused.iter().map(i64::to_string).collect();
         job.say(&format!(
