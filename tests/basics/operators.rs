@@ -419,3 +419,23 @@ fn cosines_are_lines_of_their_transform() {
         assert!(err.contains(words), "{line}: {err}");
     }
 }
+
+/// An operator that is called again and again warns once, and says all else as often as it says it.
+#[test]
+fn a_warning_of_an_operator_is_shown_once() {
+    let bench = bench();
+    bench.put(
+        "loud",
+        "#!/bin/sh\necho 'loud: warning: it is late' >&2\necho 'loud: begins' >&2\nprintf 'no end' >&2\nexec sfcausint \"$@\"\n",
+    );
+    bench.run("chmod +x loud");
+    let told = bench.said("sfconjgrad ./loud mod=m.rsf niter=3 < d.rsf > found.rsf");
+    let count = |words: &str| told.matches(words).count();
+    assert_eq!(
+        [count("it is late"), count("loud: begins"), count("no end")],
+        [1, 6, 6],
+        "{told}"
+    );
+    let told = bench.said("sfdottest ./loud mod=m.rsf dat=d.rsf seed=1");
+    assert_eq!(told.matches("it is late").count(), 1, "{told}");
+}

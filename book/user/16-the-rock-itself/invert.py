@@ -20,6 +20,8 @@ import rsfdata
 from scipy.ndimage import gaussian_filter
 from scipy.optimize import minimize
 
+# Warnings of the program that have been shown: each run gives them again.
+WARNED = set()
 # The largest relative change of a speed that the first step of a band makes.
 FIRST_STEP = 0.03
 NAMES = ("vp", "vs")
@@ -64,6 +66,10 @@ class Survey:
             run = subprocess.run([*self.command, *words], stdin=records, stdout=gradient, stderr=subprocess.PIPE)
         if run.returncode:
             sys.exit(f"invert.py: {run.stderr.decode().strip()}")
+        for line in run.stderr.decode().splitlines():
+            if "warning: " in line and line not in WARNED:
+                WARNED.add(line)
+                print(line, file=sys.stderr, flush=True)
         gradient = rsfdata.read(self.path("gradient")).array.reshape(3, *models[0].array.shape)[:2]
         return rsfdata.read(self.path("misfit")).array.sum(dtype="f8"), gradient.astype("f8")
 

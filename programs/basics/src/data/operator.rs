@@ -1,8 +1,11 @@
 //! Linear operators that are programs of their own: with `adj=n` a dataset like `mod=` goes in and one like the data comes
 //! out, with `adj=y` the other way round. Programs read standard input and write standard output.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -14,6 +17,8 @@ use super::cube::{self, PIECE};
 pub struct Operator {
     program: OsString,
     words: Vec<OsString>,
+    /// Warnings that it has given: those of a later call that are the same are not shown again.
+    warned: Mutex<BTreeSet<Vec<u8>>>,
 }
 
 impl Operator {
@@ -35,6 +40,7 @@ impl Operator {
         Ok(Self {
             program: program.clone(),
             words: words.iter().cloned().chain(keys).collect(),
+            warned: Mutex::default(),
         })
     }
 
@@ -54,15 +60,18 @@ impl Operator {
             .arg(adj)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn();
         let mut child = child.with_context(|| format!("cannot start {name}"))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (stdin, stdout) = pipes.context("no pipe")?;
+        let said = child.stderr.take();
         job.follow(from);
         let mut output = job.output_into(&format!("standard input of {name}"), stdin)?;
         let shown = format!("standard output of {name} {adj}");
         let mut fits = true;
         let (given, taken) = thread::scope(|scope| {
+            scope.spawn(move || said.map(|said| self.show(said)));
             let writer = scope.spawn(move || {
                 give(&mut output)?;
                 Ok(output.finish()?)
@@ -97,6 +106,23 @@ parameters, such as shots=, may say how many)",
             from.header().sizes()
         );
         Ok(taken)
+    }
+}
+
+impl Operator {
+    /// Hands on what the program says on standard error, line by line, each warning once however often it is called.
+    fn show(&self, said: impl Read) {
+        let mut lines = BufReader::new(said);
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+            let is_warning = line.windows(9).any(|part| part == b"warning: ");
+            let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+            if !is_warning || warned.insert(line.clone()) {
+                // A closed stderr is no reason to stop.
+                let _ = std::io::stderr().lock().write_all(&line);
+            }
+            line.clear();
+        }
     }
 }
 
