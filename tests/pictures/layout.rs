@@ -121,3 +121,42 @@ fn of_bars_without_words() {
         assert!(bare.words.is_empty(), "{:?}", bare.texts());
     }
 }
+
+/// The box has the shape that is asked for, alone and beside a width of the whole picture; beside its height it cannot.
+#[test]
+fn boxes_have_the_shape_that_is_asked_for() {
+    let desk = Desk::new();
+    waves(&desk);
+    for program in ["grey", "graph", "contour", "wiggle"] {
+        for (words, ratio, width) in [
+            ("screenratio=0.5", 0.5, None),
+            ("screenht=5 screenwd=8", 0.625, None),
+            ("screenratio=0.735 width=800", 0.735, Some(800.0)),
+            ("screenratio=1.4 width=500", 1.4, Some(500.0)),
+            ("xinch=6 yinch=3 width=700", 0.5, Some(700.0)),
+            ("width=700", 0.75, Some(700.0)),
+        ] {
+            let line = format!("{program} {words}");
+            let svg = desk.svg(&line, "waves");
+            let [_, _, across, down] = svg.frame;
+            // Sides are whole pixels.
+            assert!(
+                (down - ratio * across).abs() <= 0.5 + 0.5 * ratio,
+                "{line}: {:?}",
+                svg.frame
+            );
+            assert!(
+                width.is_none_or(|width| svg.size.0 == width),
+                "{line}: {:?}",
+                svg.size
+            );
+        }
+        let (_, said) = desk.made(&format!("{program} screenratio=1 height=400"), "waves");
+        assert!(
+            said.contains("screenratio= has no effect: height= says how high"),
+            "{said}"
+        );
+        let (_, said) = desk.made(&format!("{program} screenratio=1 width=400"), "waves");
+        assert!(!said.contains("no effect"), "{said}");
+    }
+}

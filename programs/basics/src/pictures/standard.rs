@@ -260,14 +260,19 @@ pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
         "xinch",
         "yinch",
     ];
-    match (width, height) {
-        (Some(width), Some(height)) => return Ok(Sizing::Whole(width as f64, height as f64)),
-        (None, Some(height)) => return Ok(Sizing::Whole(USUAL_WIDTH, height as f64)),
-        (None, None) if page.iter().any(|name| job.given(name)) => {}
-        (width, None) => {
-            let width = width.map_or(USUAL_WIDTH, |width| width as f64);
-            return Ok(Sizing::Width(width, ratio));
+    let page: Vec<&str> = page.into_iter().filter(|name| job.given(name)).collect();
+    let across = width.map_or(USUAL_WIDTH, |width| width as f64);
+    if let Some(height) = height {
+        if !page.is_empty() {
+            job.warn(&format!(
+                "{}= has no effect: height= says how high the whole picture is, and axes, title and bar leave the rest to the box; leave out height= for a box of that shape",
+                page.join("=, ")
+            ));
         }
+        return Ok(Sizing::Whole(across, height as f64));
+    }
+    if page.is_empty() {
+        return Ok(Sizing::Width(across, ratio));
     }
     let value = |name: &str, default: f64| -> Result<f64> { Ok(job.double_opt(name)?.unwrap_or(default)) };
     let ratio = value("screenratio", SCREEN_RATIO)?;
@@ -280,7 +285,11 @@ pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
     let crowd = value("crowd", CROWD)?;
     let width = value("xinch", width * value("crowd1", crowd)?)?;
     let height = value("yinch", height * value("crowd2", crowd)?)?;
-    Ok(Sizing::Box(width * INCH, height * INCH))
+    Ok(match job.given("width") {
+        // The whole picture is so wide, and its box has the shape that the page asks for.
+        true => Sizing::Width(across, height / width),
+        false => Sizing::Box(width * INCH, height * INCH),
+    })
 }
 
 /// The paper.
