@@ -1,4 +1,4 @@
-//! Elements side by side in vector lanes, and the sums of what they add to their points.
+//! Elements side by side in vector lanes, and where they write what they add to their points.
 
 use rayon::prelude::*;
 
@@ -9,7 +9,6 @@ use super::media::Contents;
 use super::pml::{Damped, Filters};
 use super::shape::Shape;
 use super::{Attenuation, Followed, Grain, Setup};
-use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 
@@ -253,77 +252,4 @@ impl Homes {
 /// The place of what an element adds to one of its points, counted in points: `[block][lane][point]`.
 pub(super) fn place((block, lane): (usize, usize), local: usize, points: usize) -> usize {
     (block * LANES + lane) * points + local
-}
-
-/// Where the elements of every point write what they add to it, in the order of the global element numbers.
-#[derive(Clone, Debug)]
-pub(super) struct Sums {
-    starts: Vec<u32>,
-    /// Places among the subdomain's own contributions; from `own` on among those that have arrived.
-    places: Vec<u32>,
-    own: u32,
-}
-
-impl Sums {
-    /// Sums over blocks of elements, and over (point, element, place) of what arrives.
-    ///
-    /// # Errors
-    /// More contributions than 32 bits can count.
-    pub(super) fn new<const D: usize>(
-        blocks: &[Block<D>],
-        points: usize,
-        arrived: &[(u32, u32, u32)],
-    ) -> Result<Self, Error> {
-        let mut all: Vec<(u32, u32, u32)> = Vec::new();
-        let own = blocks.len() * LANES * blocks.first().map_or(0, |block| block.points.len());
-        if u32::try_from(own + arrived.len()).is_err() {
-            return Err(Error::setup(
-                "a subdomain has more than 4294967295 points of elements; ask for more subdomains",
-            ));
-        }
-        for (k, block) in blocks.iter().enumerate() {
-            let count = block.points.len();
-            for (local, numbers) in block.points.iter().enumerate() {
-                for (lane, element) in block.elements.iter().enumerate() {
-                    all.push((numbers[lane], *element, place((k, lane), local, count) as u32));
-                }
-            }
-        }
-        let behind = |(point, element, place): &(u32, u32, u32)| (*point, *element, own as u32 + place);
-        all.extend(arrived.iter().map(behind));
-        all.sort_unstable();
-        let mut starts = vec![0; points + 1];
-        all.iter().for_each(|entry| starts[entry.0 as usize + 1] += 1);
-        (0..points).for_each(|point| starts[point + 1] += starts[point]);
-        Ok(Self {
-            starts,
-            places: all.into_iter().map(|entry| entry.2).collect(),
-            own: own as u32,
-        })
-    }
-
-    /// The sum of all contributions to a point: of the subdomain's own ones and those that have arrived.
-    #[inline(always)]
-    pub(super) fn of<const C: usize>(
-        &self,
-        point: usize,
-        own: &[[f32; C]],
-        arrived: &[[f32; C]],
-    ) -> [f32; C] {
-        let places = &self.places[self.starts[point] as usize..self.starts[point + 1] as usize];
-        let mut sum = [0.0; C];
-        for place in places {
-            let more = match place.checked_sub(self.own) {
-                None => &own[*place as usize],
-                Some(behind) => &arrived[behind as usize],
-            };
-            (0..C).for_each(|c| sum[c] += more[c]);
-        }
-        sum
-    }
-
-    /// Bytes of memory.
-    pub(super) fn bytes(&self) -> usize {
-        4 * (self.starts.len() + self.places.len())
-    }
 }

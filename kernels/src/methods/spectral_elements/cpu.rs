@@ -3,25 +3,25 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use super::assembly::{self, Block, Homes, Sums};
+use super::assembly::{self, Block, Homes};
 use super::attenuation::Memory;
 use super::boundary::{Absorbing, face_points};
 use super::cut::{Cut, Exchange};
-use super::element::{Forces, Motion};
+use super::element::Motion;
 use super::fluid::{Coupling, Fluid, Surfaces, contacts};
 use super::lanes::LANES;
 use super::mass::InverseMass;
 use super::pml::{self, Damped};
 use super::points::{Placed, Quantity, Receiver};
 use super::recording::{Recording, receivers};
-use super::scratch::Scratch;
-use super::shape::Tables;
+use super::scratch::Rooms;
 use super::sponge::Soaked;
+use super::sums::Sums;
+use super::sweep::Job;
+use super::waves::Waves;
 use super::{Setup, Shot};
 use crate::Error;
-use crate::device::cpu::{Cpu, flushed};
+use crate::device::cpu::Cpu;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Basis, Locator};
 use crate::parallel::halo::Link;
@@ -43,21 +43,11 @@ macro_rules! by_length {
 }
 pub(super) use by_length;
 
-/// Points that a thread takes at a time.
-pub(super) const POINTS: usize = 4096;
-
 /// The blocks of a part of a subdomain, of which the first ones are those of the boundary.
 pub(super) fn part_of(part: Part, boundary: usize, all: usize) -> Range<usize> {
     match part {
         Part::Boundary => 0..boundary,
         Part::Interior => boundary..all,
-    }
-}
-
-/// Adds numbers to others, place by place.
-fn add<const C: usize>(sums: &mut [[f32; C]], more: &[[f32; C]]) {
-    for (sum, more) in sums.as_flattened_mut().iter_mut().zip(more.as_flattened()) {
-        *sum += more;
     }
 }
 
@@ -69,22 +59,24 @@ pub struct Engine<const D: usize> {
     pub(super) links: Vec<Link>,
     pub(super) blocks: Vec<Block<D>>,
     /// How many of the blocks neighbours wait for.
-    boundary: usize,
-    absorbing: Vec<Absorbing<D>>,
+    pub(super) boundary: usize,
+    pub(super) waves: Waves,
+    pub(super) scratch: Rooms<D>,
+    pub(super) absorbing: Vec<Absorbing<D>>,
     pub(super) memories: Vec<Option<Memory>>,
     pub(super) damped: Vec<Option<Damped>>,
-    coupling: Vec<Coupling<D>>,
+    pub(super) coupling: Vec<Coupling<D>>,
     pub(super) fluid: Option<Fluid<D>>,
     pub(super) sources: Vec<Vec<Placed<D>>>,
-    /// What elements add to their points: `[block][lane][local point][component]`.
-    contributions: Vec<[f32; D]>,
+    /// What elements add to their points, `[block][lane][local point][component]`, of the blocks that waves keep.
+    pub(super) contributions: Vec<[f32; D]>,
     /// Those that leave and arrive.
     pub(super) exchange: Exchange,
     /// Where those that leave stand.
-    leaving: Vec<u32>,
-    sums: Sums,
+    pub(super) leaving: Vec<u32>,
+    pub(super) sums: Sums,
     pub(super) inverse_mass: InverseMass<D>,
-    soaked: Soaked,
+    pub(super) soaked: Soaked,
     pub(super) displacement: Vec<[f32; D]>,
     pub(super) velocity: Vec<[f32; D]>,
     pub(super) acceleration: Vec<[f32; D]>,
@@ -121,12 +113,14 @@ impl<const D: usize> Engine<D> {
         let contacts = contacts(setup, &share, &table);
         let points = share.points();
         let (links, [of_fluid, exchange]) = share.links(D);
+        let threads = links.is_empty().then(|| cpu.threads());
+        let waves = Waves::new(&blocks, threads);
         let fluid = cut.has_fluid().then(|| {
             let surfaces = Surfaces {
                 faces: &faces,
                 contacts: &contacts,
             };
-            Fluid::new(setup, &share, &table, locator, surfaces, of_fluid)
+            Fluid::new(setup, &share, (&table, threads), locator, surfaces, of_fluid)
         });
         let homes = Homes::of(&blocks);
         let leaving = exchange.send.iter().filter_map(|(element, local)| {
@@ -143,8 +137,10 @@ impl<const D: usize> Engine<D> {
             coupling: Coupling::of_blocks(&blocks, &contacts, |contact| contact.solid),
             memories: assembly::memories(setup, &table, &blocks),
             damped: assembly::damped(setup, &table, &blocks, D),
-            contributions: vec![[0.0; D]; blocks.len() * LANES * table.points()],
-            sums: Sums::new(&blocks, points, &exchange.arrived)?,
+            contributions: vec![[0.0; D]; waves.kept * LANES * table.points()],
+            sums: Sums::new((&blocks, waves.kept), points, &exchange.arrived)?,
+            scratch: Rooms::default(),
+            waves,
             inverse_mass,
             displacement: vec![[0.0; D]; points],
             velocity: vec![[0.0; D]; points],
@@ -267,91 +263,21 @@ impl<const D: usize> Engine<D> {
 
     /// Advances the fields of a whole mesh by one step. Step n takes sample n of the sources and ends at their time n.
     pub fn step(&mut self) {
-        self.predict();
-        self.accelerate();
-        self.step += 1;
+        self.step_with(&[], &[]);
     }
 
     /// The same with more forces on the points of elements, `[block][lane][point]`: of solids (N), and what a fluid's equation has in their
     /// place.
     pub(super) fn step_with(&mut self, solid: &[[f32; D]], fluid: &[[f32; 1]]) {
-        self.predict();
-        let step = self.step;
-        self.fluid_forces(Part::Interior, step);
-        if let Some(own) = &mut self.fluid {
-            add(&mut own.contributions, fluid);
-        }
-        self.correct_fluid();
-        self.forces(Part::Interior, step);
-        add(&mut self.contributions, solid);
-        self.correct();
+        let job = |added| Job {
+            step: self.step,
+            predicts: true,
+            added,
+        };
+        let [solid, fluid] = [job(solid.as_flattened()), job(fluid.as_flattened())];
+        self.advance_fluid(fluid);
+        self.advance(solid);
         self.step += 1;
-    }
-
-    /// Accelerations of the displacement, and half a step of them in the velocity.
-    fn accelerate(&mut self) {
-        let step = self.step;
-        self.fluid_forces(Part::Interior, step);
-        self.correct_fluid();
-        self.forces(Part::Interior, step);
-        self.correct();
-    }
-
-    /// `u += dt v + dt^2/2 a; v += dt/2 a`
-    pub(super) fn predict_fields(&mut self) {
-        let steps @ (dt, half, square) = self.steps();
-        let (u, v, a) = (
-            self.displacement.as_flattened_mut(),
-            self.velocity.as_flattened_mut(),
-            self.acceleration.as_flattened(),
-        );
-        let chunks = u
-            .par_chunks_mut(POINTS)
-            .zip(v.par_chunks_mut(POINTS))
-            .zip(a.par_chunks(POINTS));
-        let arch = self.cpu.arch();
-        self.cpu.install(|| {
-            chunks.for_each(|((u, v), a)| {
-                let advance = || {
-                    for ((u, v), a) in u.iter_mut().zip(v).zip(a) {
-                        *u += dt * *v + square * a;
-                        *v += half * a;
-                    }
-                };
-                flushed(|| arch.dispatch(advance));
-            });
-        });
-        if let Some(fluid) = &mut self.fluid {
-            fluid.predict(&self.cpu, steps);
-        }
-    }
-
-    /// What the fluid elements of a part add to their points.
-    pub(super) fn fluid_forces_by_length(&mut self, (part, step): (Part, usize)) {
-        by_length!(self, fluid_forces_of(part, step));
-    }
-
-    fn fluid_forces_of<const N: usize>(&mut self, part: Part, step: usize) {
-        let tables = Tables::<N>::new(&self.basis);
-        if let Some(fluid) = &mut self.fluid {
-            fluid.forces(&self.cpu, &tables, &self.displacement, (part, step));
-        }
-    }
-
-    /// The fluid's step ends: the solid needs its second derivative.
-    pub(super) fn correct_fields_of_fluid(&mut self) {
-        let half = self.steps().1;
-        if let Some(fluid) = &mut self.fluid {
-            fluid.correct(&self.cpu, half);
-        }
-    }
-
-    /// What the solid elements of a part add to their points.
-    pub(super) fn forces_by_length(&mut self, (part, step): (Part, usize)) {
-        by_length!(self, forces_of(part, step));
-        if part == Part::Boundary {
-            self.exchange.pack(&self.leaving, &self.contributions);
-        }
     }
 
     /// What elements ask of the fields.
@@ -362,90 +288,6 @@ impl<const D: usize> Engine<D> {
             velocity: &self.velocity,
             square: (self.dt * self.dt) as f32,
         }
-    }
-
-    fn forces_of<const N: usize>(&mut self, part: Part, step: usize) {
-        let tables = Tables::<N>::new(&self.basis);
-        let second = self.fluid.as_ref().map_or(&[][..], |fluid| &fluid.second);
-        let (arch, velocity) = (self.cpu.arch(), &self.velocity);
-        let motion = Motion {
-            displacement: &self.displacement,
-            acceleration: &self.acceleration,
-            velocity: &self.velocity,
-            square: (self.dt * self.dt) as f32,
-        };
-        let own = part_of(part, self.boundary, self.blocks.len());
-        let (points, layer) = (N.pow(D as u32), N * N);
-        let places = LANES * points;
-        let parts = self.blocks[own.clone()]
-            .par_iter()
-            .zip(&mut self.memories[own.clone()])
-            .zip(&mut self.damped[own.clone()]);
-        let added = self.absorbing[own.clone()]
-            .par_iter()
-            .zip(&self.coupling[own.clone()]);
-        let added = added.zip(&self.sources[own.clone()]);
-        let all = self.contributions[own.start * places..own.end * places]
-            .par_chunks_mut(places)
-            .zip(parts)
-            .zip(added);
-        self.cpu.install(|| {
-            all.for_each_init(
-                || Scratch::<D>::new(points, layer),
-                |scratch, ((out, ((block, memory), damped)), ((absorbing, coupling), sources))| {
-                    flushed(|| {
-                        let forces = Forces {
-                            block,
-                            tables: &tables,
-                            motion,
-                            memory: memory.as_mut(),
-                            damped: damped.as_mut(),
-                            scratch,
-                            out: out.as_flattened_mut(),
-                        };
-                        forces.run(arch);
-                        absorbing.add(velocity, out);
-                        coupling.push_solid(second, out);
-                        sources.iter().for_each(|source| source.add(step, out));
-                    });
-                },
-            );
-        });
-    }
-
-    /// `a = F / M; v += dt/2 a`
-    pub(super) fn correct_fields(&mut self) {
-        let (_, half, _) = self.steps();
-        let (sums, inverse_mass, soaked) = (&self.sums, &self.inverse_mass, &self.soaked);
-        let (contributions, arrived) = (&self.contributions, self.exchange.memory.as_chunks().0);
-        let chunks = self
-            .acceleration
-            .par_chunks_mut(POINTS)
-            .zip(self.velocity.par_chunks_mut(POINTS));
-        self.cpu.install(|| {
-            chunks.enumerate().for_each(|(k, (a, v))| {
-                flushed(|| {
-                    let first = k * POINTS;
-                    for (point, a) in (first..).zip(a.iter_mut()) {
-                        *a = sums.of(point, contributions, arrived);
-                    }
-                    soaked.take(first, v, a);
-                    inverse_mass.apply(first, a);
-                    for (v, a) in v.iter_mut().zip(a) {
-                        (0..D).for_each(|c| v[c] += half * a[c]);
-                    }
-                });
-            });
-        });
-    }
-
-    /// dt, dt/2 and dt^2/2, each rounded once.
-    fn steps(&self) -> (f32, f32, f32) {
-        (
-            self.dt as f32,
-            (self.dt / 2.0) as f32,
-            (self.dt * self.dt / 2.0) as f32,
-        )
     }
 
     /// Begins with a displacement (m) as a function of the place and with velocities of zero, in place of a body at
@@ -460,7 +302,13 @@ impl<const D: usize> Engine<D> {
             }
         }
         // The acceleration of that displacement; half a step of it would otherwise be missing in the first prediction.
-        self.accelerate();
+        let job = Job {
+            step: self.step,
+            predicts: false,
+            added: &[],
+        };
+        self.advance_fluid(job);
+        self.advance(job);
         self.velocity.fill([0.0; D]);
     }
 

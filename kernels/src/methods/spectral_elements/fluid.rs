@@ -4,21 +4,26 @@
 //! face, the fluid gets u.n of the solid and the solid the pressure; the fluid goes first in a step, for the solid needs the
 //! new chi''.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::Setup;
-use super::assembly::{self, Block, Homes, Sums};
+use super::assembly::{self, Block, Homes};
 use super::boundary::FacePoint;
-use super::cpu::{POINTS, part_of};
+use super::cpu::part_of;
 use super::cut::{Exchange, Share};
 use super::element::FluidForces;
 use super::lanes::LANES;
 use super::mass::masses;
 use super::pml::{Damped, fixed_points};
 use super::points::Placed;
-use super::scratch::Scratch;
+use super::scratch::Rooms;
 use super::shape::Tables;
 use super::sponge::{Damping, Soaked};
+use super::sums::Sums;
+use super::sweep::{self, Job};
+use super::waves::Waves;
 use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
 use crate::mesh::cell::{self, faces};
@@ -145,6 +150,8 @@ pub(super) struct Fluid<const D: usize> {
     pub(super) homes: Homes,
     /// The number of blocks, the first ones, whose results neighbours wait for.
     boundary: usize,
+    pub(super) waves: Waves,
+    scratch: Rooms<1>,
     pub(super) exchange: Exchange,
     /// Where the contributions that leave stand.
     leaving: Vec<u32>,
@@ -152,7 +159,7 @@ pub(super) struct Fluid<const D: usize> {
     pub(super) damped: Vec<Option<Damped>>,
     coupling: Vec<Coupling<D>>,
     pub(super) sources: Vec<Vec<Placed<1>>>,
-    pub(super) contributions: Vec<[f32; 1]>,
+    contributions: Vec<[f32; 1]>,
     sums: Sums,
     inverse_mass: Vec<f32>,
     soaked: Soaked,
@@ -164,20 +171,21 @@ pub(super) struct Fluid<const D: usize> {
 }
 
 impl<const D: usize> Fluid<D> {
-    /// The fluid of a subdomain, if the mesh has any.
+    /// The fluid of a subdomain, if the mesh has any, in waves over so many threads where it waits for no neighbours.
     ///
     /// # Errors
     /// A source of a kind that fluids do not know.
     pub(super) fn new(
         setup: &Setup<D>,
         share: &Share<'_>,
-        table: &Tabulated<D>,
+        (table, threads): (&Tabulated<D>, Option<usize>),
         locator: &Locator<D>,
         surfaces: Surfaces<'_, D>,
         exchange: Exchange,
     ) -> Result<Self, Error> {
         let Surfaces { faces, contacts } = surfaces;
         let (blocks, boundary) = assembly::blocks(setup, share, table, true);
+        let waves = Waves::new(&blocks, threads);
         let points = share.points();
         let own = admittances(setup, faces);
         let gather = |block: &Block<D>| {
@@ -207,8 +215,10 @@ impl<const D: usize> Fluid<D> {
             damped: assembly::damped(setup, table, &blocks, 1),
             coupling: Coupling::of_blocks(&blocks, contacts, |contact| contact.fluid),
             sources: Placed::in_fluid(setup, locator, table, (&homes, blocks.len()))?,
-            contributions: vec![[0.0]; blocks.len() * LANES * table.points()],
-            sums: Sums::new(&blocks, points, &exchange.arrived)?,
+            contributions: vec![[0.0]; waves.kept * LANES * table.points()],
+            sums: Sums::new((&blocks, waves.kept), points, &exchange.arrived)?,
+            scratch: Rooms::default(),
+            waves,
             inverse_mass: inverse_mass(setup, share, table, (&own, &sponge)),
             soaked: Soaked::of(&sponge),
             zero: free_points(setup, share),
@@ -234,28 +244,47 @@ impl<const D: usize> Fluid<D> {
         Ok(())
     }
 
+    /// A step, wave by wave.
+    pub(super) fn advance<const N: usize>(
+        &mut self,
+        cpu: &Cpu,
+        tables: &Tables<N>,
+        displacement: &[[f32; D]],
+        (job, steps): (Job<'_>, (f32, f32, f32)),
+    ) {
+        for k in 0..self.waves.all.len() {
+            let wave = self.waves.all[k].clone();
+            if job.predicts {
+                self.predict_points(cpu, wave.predicted, steps);
+            }
+            self.forces(cpu, tables, displacement, (wave.blocks, job));
+            self.correct_points(cpu, wave.corrected, steps.1);
+        }
+    }
+
     /// The potential at the end of a step, and half a step of its rate.
-    pub(super) fn predict(&mut self, cpu: &Cpu, (dt, half, square): (f32, f32, f32)) {
-        let (p, r, s) = (&mut self.potential, &mut self.rate, &self.second);
-        let chunks = p
-            .par_chunks_mut(POINTS)
-            .zip(r.par_chunks_mut(POINTS))
-            .zip(s.par_chunks(POINTS));
-        cpu.install(|| {
-            chunks.for_each(|((p, r), s)| {
-                flushed(|| {
-                    for ((p, r), s) in p.iter_mut().zip(r).zip(s) {
-                        p[0] += dt * r[0] + square * s[0];
-                        r[0] += half * s[0];
-                    }
-                });
-            });
+    pub(super) fn predict_points(&mut self, cpu: &Cpu, points: Range<usize>, steps: (f32, f32, f32)) {
+        let (dt, half, square) = steps;
+        let size = sweep::chunk(points.len());
+        let chunks = self.potential[points.clone()]
+            .par_chunks_mut(size)
+            .zip(self.rate[points.clone()].par_chunks_mut(size))
+            .zip(self.second[points.clone()].par_chunks(size));
+        let arch = cpu.arch();
+        chunks.for_each(|((p, r), s)| {
+            let advance = || {
+                for ((p, r), s) in p.iter_mut().zip(r).zip(s) {
+                    p[0] += dt * r[0] + square * s[0];
+                    r[0] += half * s[0];
+                }
+            };
+            flushed(|| arch.dispatch(advance));
         });
-        self.hold_free();
+        self.hold_free(&points);
     }
 
     /// What the elements of the boundary, or of the interior, add to their points.
-    pub(super) fn forces<const N: usize>(
+    pub(super) fn forces_of_part<const N: usize>(
         &mut self,
         cpu: &Cpu,
         tables: &Tables<N>,
@@ -263,66 +292,82 @@ impl<const D: usize> Fluid<D> {
         (part, step): (Part, usize),
     ) {
         let blocks = part_of(part, self.boundary, self.blocks.len());
+        let job = Job {
+            step,
+            predicts: false,
+            added: &[],
+        };
+        cpu.install(|| self.forces(cpu, tables, displacement, (blocks, job)));
+        if part == Part::Boundary {
+            self.exchange.pack(&self.leaving, &self.contributions);
+        }
+    }
+
+    /// What some of the blocks add to their points.
+    fn forces<const N: usize>(
+        &mut self,
+        cpu: &Cpu,
+        tables: &Tables<N>,
+        displacement: &[[f32; D]],
+        (blocks, job): (Range<usize>, Job<'_>),
+    ) {
         let (points, layer) = (N.pow(D as u32), N * N);
         let places = LANES * points;
         let (arch, potential, rate) = (cpu.arch(), &self.potential, &self.rate);
-        let all = self.contributions[blocks.start * places..blocks.end * places]
+        let (room, rooms) = (self.waves.room(&blocks), &self.scratch);
+        let all = self.contributions[room.start * places..room.end * places]
             .par_chunks_mut(places)
             .zip(&self.blocks[blocks.clone()])
             .zip(&self.absorbing[blocks.clone()]);
         let all = all
             .zip(&self.coupling[blocks.clone()])
             .zip(&self.sources[blocks.clone()]);
-        let all = all.zip(&mut self.damped[blocks]);
-        cpu.install(|| {
-            all.for_each_init(
-                || Scratch::<1>::new(points, layer),
-                |scratch, (((((out, block), absorbing), coupling), sources), damped)| {
-                    flushed(|| {
-                        arch.dispatch(FluidForces {
-                            block,
-                            stiffness: &block.stiffness,
-                            tables,
-                            potential,
-                            damped: damped.as_mut(),
-                            scratch,
-                            out: out.as_flattened_mut(),
-                        });
-                        for ((place, point), z) in absorbing {
-                            out[*place as usize][0] -= z * rate[*point as usize][0];
-                        }
-                        coupling.push_fluid(displacement, out);
-                        sources.iter().for_each(|source| source.add(step, out));
+        let all = all.zip(&mut self.damped[blocks.clone()]).zip(blocks);
+        all.for_each_init(
+            || rooms.one(points, layer),
+            |scratch, ((((((out, block), absorbing), coupling), sources), damped), number)| {
+                flushed(|| {
+                    arch.dispatch(FluidForces {
+                        block,
+                        stiffness: &block.stiffness,
+                        tables,
+                        potential,
+                        damped: damped.as_mut(),
+                        scratch,
+                        out: out.as_flattened_mut(),
                     });
-                },
-            );
-        });
-        if part == Part::Boundary {
-            self.exchange.pack(&self.leaving, &self.contributions);
-        }
+                    for ((place, point), z) in absorbing {
+                        out[*place as usize][0] -= z * rate[*point as usize][0];
+                    }
+                    coupling.push_fluid(displacement, out);
+                    sources.iter().for_each(|source| source.add(job.step, out));
+                    sweep::add(job.added, number, out.as_flattened_mut());
+                });
+            },
+        );
     }
 
     /// The second derivative of the potential from all contributions, and the other half of its rate.
-    pub(super) fn correct(&mut self, cpu: &Cpu, half: f32) {
-        let (contributions, arrived) = (&self.contributions, self.exchange.memory.as_chunks().0);
+    pub(super) fn correct_points(&mut self, cpu: &Cpu, points: Range<usize>, half: f32) {
+        let terms = (&self.contributions[..], self.exchange.memory.as_chunks().0);
         let (sums, inverse_mass, soaked) = (&self.sums, &self.inverse_mass, &self.soaked);
-        let (r, s) = (&mut self.rate, &mut self.second);
-        let chunks = r.par_chunks_mut(POINTS).zip(s.par_chunks_mut(POINTS));
-        cpu.install(|| {
-            chunks.enumerate().for_each(|(k, (r, s))| {
-                flushed(|| {
-                    for (point, s) in (k * POINTS..).zip(s.iter_mut()) {
-                        *s = sums.of(point, contributions, arrived);
-                    }
-                    soaked.take(k * POINTS, r, s);
-                    for (point, (r, s)) in (k * POINTS..).zip(r.iter_mut().zip(s)) {
-                        s[0] *= inverse_mass[point];
-                        r[0] += half * s[0];
-                    }
-                });
-            });
+        let (arch, size) = (cpu.arch(), sweep::chunk(points.len()));
+        let chunks = self.rate[points.clone()]
+            .par_chunks_mut(size)
+            .zip(self.second[points.clone()].par_chunks_mut(size));
+        chunks.enumerate().for_each(|(k, (r, s))| {
+            let first = points.start + k * size;
+            let correct = || {
+                sums.write(first, terms, s);
+                soaked.take(first, r, s);
+                for ((r, s), inverse) in r.iter_mut().zip(s).zip(&inverse_mass[first..]) {
+                    s[0] *= inverse;
+                    r[0] += half * s[0];
+                }
+            };
+            flushed(|| arch.dispatch(correct));
         });
-        self.hold_free();
+        self.hold_free(&points);
     }
 
     /// Bytes of memory.
@@ -333,8 +378,11 @@ impl<const D: usize> Fluid<D> {
         of_blocks + contributions + damped + self.sums.bytes() + 16 * self.potential.len()
     }
 
-    fn hold_free(&mut self) {
-        for point in &self.zero {
+    /// Holds the free surface among some points.
+    fn hold_free(&mut self, points: &Range<usize>) {
+        let below = |end: usize| self.zero.partition_point(|point| (*point as usize) < end);
+        let (low, high) = (below(points.start), below(points.end));
+        for point in &self.zero[low..high] {
             self.potential[*point as usize] = [0.0];
             self.rate[*point as usize] = [0.0];
             self.second[*point as usize] = [0.0];

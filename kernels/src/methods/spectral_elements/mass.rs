@@ -88,19 +88,23 @@ impl<const D: usize> InverseMass<D> {
         let last = first + forces.len();
         let low = self.matrices.partition_point(|m| (m.0 as usize) < first);
         let high = self.matrices.partition_point(|m| (m.0 as usize) < last);
-        let mut matrices = self.matrices[low..high].iter().peekable();
-        for (k, force) in forces.iter_mut().enumerate() {
-            let f = *force;
-            match matrices.next_if(|m| m.0 as usize == first + k) {
-                None => *force = f.map(|f| f * self.diagonal[first + k]),
-                Some((_, matrix)) => {
-                    for (c, row) in matrix.iter().enumerate() {
-                        force[c] = 0.0;
-                        (0..D).for_each(|d| force[c] += row[d] * f[d]);
-                    }
-                }
+        let divide = |forces: &mut [[f32; D]], first: usize| {
+            for (force, inverse) in forces.iter_mut().zip(&self.diagonal[first..]) {
+                (0..D).for_each(|c| force[c] *= inverse);
             }
+        };
+        let mut done = 0;
+        for (point, matrix) in &self.matrices[low..high] {
+            let k = *point as usize - first;
+            divide(&mut forces[done..k], first + done);
+            let f = forces[k];
+            for (c, row) in matrix.iter().enumerate() {
+                forces[k][c] = 0.0;
+                (0..D).for_each(|d| forces[k][c] += row[d] * f[d]);
+            }
+            done = k + 1;
         }
+        divide(&mut forces[done..], first + done);
     }
 }
 

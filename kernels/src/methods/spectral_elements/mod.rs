@@ -51,6 +51,9 @@ mod scratch;
 mod shape;
 mod sponge;
 mod subdomain;
+mod sums;
+mod sweep;
+mod waves;
 
 pub use attenuation::MECHANISMS;
 pub use cpu::Engine;

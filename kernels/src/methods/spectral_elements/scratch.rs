@@ -1,5 +1,8 @@
 //! Memory of a thread for the forces of one block of elements.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, PoisonError};
+
 use super::lanes::Lanes;
 
 /// Room for one block.
@@ -34,5 +37,48 @@ impl<const C: usize> Scratch<C> {
             turns: Vec::new(),
             stresses: Vec::new(),
         }
+    }
+}
+
+/// Scratch memory that waits for threads: blocks of one wave after the other find it warm.
+#[derive(Debug, Default)]
+pub(super) struct Rooms<const C: usize>(Mutex<Vec<Scratch<C>>>);
+
+impl<const C: usize> Rooms<C> {
+    /// Room that waits, or new room for blocks with so many points, and so many in a layer of them.
+    pub(super) fn one(&self, points: usize, layer: usize) -> Room<'_, C> {
+        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Room {
+            scratch: waiting.unwrap_or_else(|| Scratch::new(points, layer)),
+            rooms: self,
+        }
+    }
+}
+
+/// Scratch memory that goes back to where it waited.
+pub(super) struct Room<'a, const C: usize> {
+    scratch: Scratch<C>,
+    rooms: &'a Rooms<C>,
+}
+
+impl<const C: usize> Deref for Room<'_, C> {
+    type Target = Scratch<C>;
+
+    fn deref(&self) -> &Scratch<C> {
+        &self.scratch
+    }
+}
+
+impl<const C: usize> DerefMut for Room<'_, C> {
+    fn deref_mut(&mut self) -> &mut Scratch<C> {
+        &mut self.scratch
+    }
+}
+
+impl<const C: usize> Drop for Room<'_, C> {
+    fn drop(&mut self) {
+        let scratch = std::mem::replace(&mut self.scratch, Scratch::new(0, 0));
+        let mut waiting = self.rooms.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push(scratch);
     }
 }

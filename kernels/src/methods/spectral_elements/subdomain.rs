@@ -10,6 +10,7 @@ use super::attenuation::Memory;
 use super::pml::{self, Damped};
 use super::points::Quantity;
 use super::recording::{Held, Recording};
+use super::sweep::Job;
 use crate::Error;
 use crate::parallel::group::Subdomain;
 use crate::parallel::halo::{HostHalo, HostNetwork, Link, Linked};
@@ -102,6 +103,14 @@ impl<const D: usize> Engine<D> {
     pub(super) fn correct(&mut self) {
         compiled_here!(self: Engine<2> | Engine<3>, correct_fields());
     }
+
+    pub(super) fn advance_fluid(&mut self, job: Job<'_>) {
+        compiled_here!(self: Engine<2> | Engine<3>, advance_fluid_by_length(job): Job<'_>);
+    }
+
+    pub(super) fn advance(&mut self, job: Job<'_>) {
+        compiled_here!(self: Engine<2> | Engine<3>, advance_by_length(job): Job<'_>);
+    }
 }
 
 impl<const D: usize> Stepper for Engine<D> {
@@ -116,22 +125,35 @@ impl<const D: usize> Stepper for Engine<D> {
     }
 
     fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error> {
-        let begins = part == Part::Boundary || !self.has_neighbours();
-        if begins && stage == 0 {
-            self.predict();
-        } else if begins {
-            self.correct_fluid();
+        let of_fluids = self.is_of_fluids(stage);
+        if !self.has_neighbours() {
+            let job = Job {
+                step,
+                predicts: true,
+                added: &[],
+            };
+            match of_fluids {
+                true => self.advance_fluid(job),
+                false => self.advance(job),
+            }
+            return Ok(());
         }
-        if self.is_of_fluids(stage) {
-            self.fluid_forces(part, step);
-        } else {
-            self.forces(part, step);
+        match (part, stage) {
+            (Part::Boundary, 0) => self.predict(),
+            (Part::Boundary, _) => self.correct_fluid(),
+            (Part::Interior, _) => {}
+        }
+        match of_fluids {
+            true => self.fluid_forces(part, step),
+            false => self.forces(part, step),
         }
         Ok(())
     }
 
     fn finish_step(&mut self) -> Result<(), Error> {
-        self.correct();
+        if self.has_neighbours() {
+            self.correct();
+        }
         Ok(())
     }
 }

@@ -1,0 +1,146 @@
+//! The sums of what elements add to their points.
+
+use std::mem::take;
+
+use super::assembly::{Block, place};
+use super::lanes::LANES;
+use crate::Error;
+
+/// Points that follow each other and have as many contributions each: those of an entity of the mesh, and more.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Its points.
+    first: u32,
+    end: u32,
+    /// Contributions of each of them.
+    each: u32,
+    /// Where their places begin, those of a point side by side.
+    places: u32,
+}
+
+/// Where the elements of every point write what they add to it, in the order of the global element numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Sums {
+    runs: Vec<Run>,
+    /// Places among the subdomain's own contributions; behind them among those that have arrived.
+    places: Vec<u32>,
+}
+
+/// The subdomain's own contributions and those that have arrived.
+type Terms<'a, const C: usize> = (&'a [[f32; C]], &'a [[f32; C]]);
+
+impl Sums {
+    /// Sums over blocks of elements, of which so many keep their contributions at once, and over (point, element, place) of
+    /// what arrives.
+    ///
+    /// # Errors
+    /// More contributions than 32 bits can count.
+    pub(super) fn new<const D: usize>(
+        (blocks, kept): (&[Block<D>], usize),
+        points: usize,
+        arrived: &[(u32, u32, u32)],
+    ) -> Result<Self, Error> {
+        let mut all: Vec<(u32, u32, u32)> = Vec::new();
+        let per_block = LANES * blocks.first().map_or(0, |block| block.points.len());
+        if u32::try_from(blocks.len() * per_block + arrived.len()).is_err() {
+            return Err(Error::setup(
+                "a subdomain has more than 4294967295 points of elements; ask for more subdomains",
+            ));
+        }
+        for (k, block) in blocks.iter().enumerate() {
+            let count = block.points.len();
+            for (local, numbers) in block.points.iter().enumerate() {
+                for (lane, element) in block.elements.iter().enumerate() {
+                    let place = place((k % kept, lane), local, count);
+                    all.push((numbers[lane], *element, place as u32));
+                }
+            }
+        }
+        let own = (kept * per_block) as u32;
+        let behind = |(point, element, place): &(u32, u32, u32)| (*point, *element, own + place);
+        all.extend(arrived.iter().map(behind));
+        all.sort_unstable();
+        let mut each = vec![0; points];
+        all.iter().for_each(|entry| each[entry.0 as usize] += 1);
+        let mut runs: Vec<Run> = Vec::new();
+        let mut places = 0;
+        for (point, each) in each.into_iter().enumerate() {
+            match runs.last_mut() {
+                Some(last) if last.each == each => last.end += 1,
+                _ => runs.push(Run {
+                    first: point as u32,
+                    end: point as u32 + 1,
+                    each,
+                    places,
+                }),
+            }
+            places += each;
+        }
+        Ok(Self {
+            runs,
+            places: all.into_iter().map(|entry| entry.2).collect(),
+        })
+    }
+
+    /// Writes the sums of all contributions to the points `first ..`.
+    #[inline(always)]
+    pub(super) fn write<const C: usize>(&self, first: usize, terms: Terms<'_, C>, out: &mut [[f32; C]]) {
+        let mut point = first;
+        let mut out = out;
+        let begin = self.runs.partition_point(|run| run.end as usize <= first);
+        for run in &self.runs[begin..] {
+            let count = (run.end as usize - point).min(out.len());
+            let (now, later) = take(&mut out).split_at_mut(count);
+            let each = run.each as usize;
+            let places = run.places as usize + (point - run.first as usize) * each;
+            let places = &self.places[places..][..count * each];
+            // Loops of known length, of which the processor has nothing to guess.
+            match each {
+                0 => now.fill([0.0; C]),
+                1 => add_up(places, 1, terms, now),
+                2 => add_up(places, 2, terms, now),
+                4 => add_up(places, 4, terms, now),
+                each => add_up(places, each, terms, now),
+            }
+            (point, out) = (point + count, later);
+            if out.is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.runs[..]) + size_of_val(&self.places[..])
+    }
+}
+
+/// Writes the sums of `each` contributions a point.
+#[inline(always)]
+fn add_up<const C: usize>(places: &[u32], each: usize, terms: Terms<'_, C>, out: &mut [[f32; C]]) {
+    for (out, places) in out.iter_mut().zip(places.chunks_exact(each)) {
+        let mut sum = [0.0; 4];
+        for place in places {
+            add(&mut sum, *place as usize, terms);
+        }
+        out.copy_from_slice(&sum[..C]);
+    }
+}
+
+/// Adds a contribution.
+#[inline(always)]
+fn add<const C: usize>(sum: &mut [f32; 4], place: usize, (own, arrived): Terms<'_, C>) {
+    if C == 3 {
+        // Three numbers with the one behind them make a register; nobody asks for the fourth sum.
+        let more = own.as_flattened().get(3 * place..3 * place + 4);
+        if let Some(more) = more.and_then(<[f32]>::first_chunk::<4>) {
+            (0..4).for_each(|c| sum[c] += more[c]);
+            return;
+        }
+    }
+    let more = match place.checked_sub(own.len()) {
+        None => &own[place],
+        Some(behind) => &arrived[behind],
+    };
+    (0..C).for_each(|c| sum[c] += more[c]);
+}

@@ -1,0 +1,84 @@
+//! The order of a step: the points and blocks of a subdomain by waves, so that what a wave touches stays in the caches.
+//!
+//! A wave takes a few blocks. Before them the fields of their points are predicted, as far as no earlier wave did that; behind
+//! them all points end their step whose last elements were among these blocks. Points are numbered as elements meet them, so
+//! both fronts follow the blocks closely where neighbours have numbers that are not far apart. So fields pass through the caches
+//! once in a step, and not once in each of its three parts, and contributions of elements need memory for some blocks alone.
+
+use std::ops::Range;
+
+use super::assembly::Block;
+
+/// Blocks of a wave for every thread.
+const BLOCKS: usize = 8;
+
+/// Some blocks, with the points that are predicted before and corrected behind them.
+#[derive(Clone, Debug)]
+pub(super) struct Wave {
+    pub(super) blocks: Range<usize>,
+    pub(super) predicted: Range<usize>,
+    pub(super) corrected: Range<usize>,
+}
+
+/// The waves of a step.
+#[derive(Clone, Debug)]
+pub(super) struct Waves {
+    pub(super) all: Vec<Wave>,
+    /// Blocks whose contributions are kept at once: block b writes where b - `kept` has written.
+    pub(super) kept: usize,
+    /// The points of the blocks.
+    pub(super) points: Range<usize>,
+}
+
+impl Waves {
+    /// Over all blocks on so many threads; without threads as one wave, for subdomains that wait for neighbours in between.
+    pub(super) fn new<const D: usize>(blocks: &[Block<D>], threads: Option<usize>) -> Self {
+        let together = threads.map_or(blocks.len(), |threads| BLOCKS * threads).max(1);
+        let extents: Vec<Range<usize>> = blocks.chunks(together).map(extent).collect();
+        let mut later: Vec<usize> = extents.iter().map(|extent| extent.start).collect();
+        for k in (1..later.len()).rev() {
+            later[k - 1] = later[k - 1].min(later[k]);
+        }
+        let end = extents.iter().map(|extent| extent.end).max().unwrap_or(0);
+        let start = later.first().copied().unwrap_or(0);
+        let (mut predicted, mut corrected) = (start, start);
+        let mut all = Vec::new();
+        for (k, extent) in extents.iter().enumerate() {
+            let first = k * together;
+            let ends = [
+                predicted.max(extent.end),
+                later.get(k + 1).copied().unwrap_or(end),
+            ];
+            all.push(Wave {
+                blocks: first..(first + together).min(blocks.len()),
+                predicted: predicted..ends[0],
+                corrected: corrected..ends[1],
+            });
+            [predicted, corrected] = ends;
+        }
+        // A wave is over when the last of its points is corrected.
+        let mut kept = 1;
+        for (k, extent) in extents.iter().enumerate() {
+            let over = all.partition_point(|wave| wave.corrected.end < extent.end);
+            kept = kept.max(over + 1 - k);
+        }
+        Self {
+            all,
+            kept: (kept * together).min(blocks.len()),
+            points: start..end,
+        }
+    }
+
+    /// Where the contributions of blocks of a wave stand, counted in blocks.
+    pub(super) fn room(&self, blocks: &Range<usize>) -> Range<usize> {
+        let first = blocks.start % self.kept;
+        first..first + blocks.len()
+    }
+}
+
+/// The points of some blocks.
+fn extent<const D: usize>(blocks: &[Block<D>]) -> Range<usize> {
+    let points = || blocks.iter().flat_map(|block| block.points.as_flattened());
+    let first = points().min().map_or(0, |first| *first as usize);
+    first..points().max().map_or(first, |last| *last as usize + 1)
+}
