@@ -290,6 +290,41 @@ impl<S: Simd, T: Real> Lane<S, T> {
     }
 }
 
+impl<S: Simd> Lane<S, f32> {
+    /// Where the four numbers of a lane stand for [`Lane::parted`] and [`Lane::joined`]: registers are turned piece by piece of four lanes.
+    #[inline(always)]
+    pub fn seat(lane: usize) -> usize {
+        let pieces = (f32::lanes::<S>() / 4).max(1);
+        match f32::lanes::<S>() {
+            1 => lane,
+            width => lane / width * width + lane % 4 * pieces + lane % width / 4,
+        }
+    }
+
+    /// Four numbers of every lane, on their seats, as a register of all first numbers, of all second ones, and so on.
+    #[inline(always)]
+    pub fn parted(simd: S, numbers: &[[f32; 4]]) -> [Self; 4] {
+        let numbers: &[f32] = numbers[..f32::lanes::<S>()].as_flattened();
+        let all: [S::f32s; 4] = bytemuck::pod_read_unaligned(bytemuck::cast_slice(numbers));
+        let [a, b, c, d] = simd.deinterleave_shfl_f32s(all);
+        [
+            Self { simd, value: a },
+            Self { simd, value: b },
+            Self { simd, value: c },
+            Self { simd, value: d },
+        ]
+    }
+
+    /// The other way round.
+    #[inline(always)]
+    pub fn joined(registers: [Self; 4], numbers: &mut [[f32; 4]]) {
+        let [a, b, c, d] = registers;
+        let all = a.simd.interleave_shfl_f32s([a.value, b.value, c.value, d.value]);
+        let numbers = numbers[..f32::lanes::<S>()].as_flattened_mut();
+        bytemuck::cast_slice_mut(numbers).copy_from_slice(bytemuck::bytes_of(&all));
+    }
+}
+
 macro_rules! operator {
     ($tr:ident, $f:ident, $lane:ident) => {
         impl<S: Simd, T: Real> std::ops::$tr for Lane<S, T> {

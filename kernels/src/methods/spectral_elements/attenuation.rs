@@ -11,6 +11,7 @@
 use pulp::Simd;
 
 use super::lanes::{Lanes, Part, Register};
+use super::variables::{Advanced, Advancing, Mechanism, Variables};
 use super::{Followed, Grain, Relaxation};
 use crate::medium::attenuation::Law;
 use crate::medium::periods;
@@ -105,17 +106,6 @@ impl Relaxation {
             factors: [shear, bulk],
         }
     }
-}
-
-/// How a mechanism goes on in a step.
-#[derive(Clone, Copy, Debug)]
-struct Mechanism {
-    /// A.
-    decay: Lanes,
-    /// P C: of a strain in the variable now.
-    now: Lanes,
-    /// A P C + P B: of a strain in what is kept.
-    kept: Lanes,
 }
 
 /// What memory variables of a block do in a step.
@@ -348,33 +338,6 @@ impl Memory {
     }
 }
 
-/// Memory variables, each of which takes something from the stress. This is a trait, for a closure that is not inlined would be compiled
-/// without the processor's vector instructions and call a function for each of them.
-trait Variables<S: Simd> {
-    /// What the variable of a number takes by its law from the stress at this strain.
-    fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S>;
-}
-
-/// Variables that are advanced.
-struct Advancing<'a>(&'a mut [Lanes]);
-
-impl<S: Simd> Variables<S> for Advancing<'_> {
-    #[inline(always)]
-    fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S> {
-        relax(part, law, &mut self.0[slot], strain)
-    }
-}
-
-/// Variables that have been advanced with the same strain.
-struct Advanced<'a>(&'a [Lanes]);
-
-impl<S: Simd> Variables<S> for Advanced<'_> {
-    #[inline(always)]
-    fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S> {
-        relaxed(part, law, &self.0[slot], strain)
-    }
-}
-
 impl Laws {
     /// What the variables of a component take from the stress: those of all mechanisms of a law, or of the one that the point has.
     #[inline(always)]
@@ -442,22 +405,6 @@ impl Laws {
         }
         Lost { bulk, deviator }
     }
-}
-
-/// Advances one variable; returns it now.
-#[inline(always)]
-fn relax<S: Simd>(part: Part<S>, law: &Mechanism, variable: &mut Lanes, strain: Register<S>) -> Register<S> {
-    let kept = part.load(variable);
-    let next = part.load(&law.kept).mul_add(strain, part.load(&law.decay) * kept);
-    part.store(variable, next);
-    part.load(&law.now).mul_add(strain, kept)
-}
-
-/// What [`relax`] returned of a variable that it has advanced with this strain.
-#[inline(always)]
-fn relaxed<S: Simd>(part: Part<S>, law: &Mechanism, variable: &Lanes, strain: Register<S>) -> Register<S> {
-    let kept = (part.load(variable) - part.load(&law.kept) * strain) / part.load(&law.decay);
-    part.load(&law.now).mul_add(strain, kept)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::lanes::{Lanes, Part, Register};
 use super::pml::Damped;
 use super::scratch::Scratch;
 use super::shape::{Layer, Row, Tables};
+use super::transfer::{gather, scatter, step_back};
 use crate::device::simd::Arch;
 
 /// A gradient `[i][c]` or a flux of a field at a point.
@@ -69,9 +70,9 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
             scratch,
             out,
         } = self;
-        gather(block, &mut scratch.field, |point| motion.displacement[point]);
+        gather(simd, block, &mut scratch.field, motion.displacement);
         if let Some(damped) = damped {
-            gather(block, &mut scratch.strained, |point| motion.velocity[point]);
+            gather(simd, block, &mut scratch.strained, motion.velocity);
             for part in Part::all(simd) {
                 let mut law = Any(&block.stiffness, memory.as_deref_mut());
                 match damped.transposed {
@@ -82,15 +83,14 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
                 }
                 smooth::<S, D, D, N>(part, tables, scratch, damped);
             }
-            return scatter(block, &scratch.force, out);
+            return scatter::<S, D, D, N>(simd, block, &scratch.force, out);
         }
-        if memory.is_some() {
+        if memory.as_ref().is_some_and(|memory| !memory.follows_now()) {
             // The end of the step before as its velocity in the middle predicted it.
-            gather(block, &mut scratch.strained, |point| {
-                let (mut u, a) = (motion.displacement[point], motion.acceleration[point]);
-                (0..D).for_each(|c| u[c] -= motion.square * a[c]);
-                u
-            });
+            gather(simd, block, &mut scratch.strained, motion.acceleration);
+            for part in Part::all(simd) {
+                step_back(part, &scratch.field, motion.square, &mut scratch.strained);
+            }
         }
         // Without vector instructions, on no processor of today, one text serves every medium.
         if const { size_of::<S::f32s>() == size_of::<f32>() } {
@@ -98,7 +98,7 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
                 let mut law = Any(&block.stiffness, memory.as_deref_mut());
                 forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
             }
-            return scatter(block, &scratch.force, out);
+            return scatter::<S, D, D, N>(simd, block, &scratch.force, out);
         }
         for part in Part::all(simd) {
             match (&block.stiffness, &mut memory) {
@@ -119,7 +119,7 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
                 (Stiffness::Fluid(_), _) => {}
             }
         }
-        scatter(block, &scratch.force, out);
+        scatter::<S, D, D, N>(simd, block, &scratch.force, out);
     }
 }
 
@@ -144,7 +144,7 @@ impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {
         let Stiffness::Fluid(lightness) = self.stiffness else {
             return;
         };
-        gather(block, &mut scratch.field, |point| self.potential[point]);
+        gather(simd, block, &mut scratch.field, self.potential);
         if let Some(damped) = self.damped {
             for part in Part::all(simd) {
                 let mut law = Light(lightness);
@@ -154,42 +154,12 @@ impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {
                     true => transposed_forces::<S, _, D, 1, N>(part, block, self.tables, scratch, with),
                 }
             }
-            return scatter(block, &scratch.force, self.out);
+            return scatter::<S, D, 1, N>(simd, block, &scratch.force, self.out);
         }
         for part in Part::all(simd) {
             forces::<S, _, D, 1, N>(part, block, self.tables, scratch, &mut Light(lightness));
         }
-        scatter(block, &scratch.force, self.out);
-    }
-}
-
-/// Copies a field at the points of a block.
-#[inline(always)]
-pub(super) fn gather<const D: usize, const C: usize>(
-    block: &Block<D>,
-    field: &mut [[Lanes; C]],
-    value: impl Fn(usize) -> [f32; C],
-) {
-    for (numbers, lanes) in block.points.iter().zip(field) {
-        for (lane, number) in numbers.iter().enumerate() {
-            let u = value(*number as usize);
-            (0..C).for_each(|c| lanes[c].0[lane] = u[c]);
-        }
-    }
-}
-
-/// Copies forces, element after element.
-#[inline(always)]
-pub(super) fn scatter<const D: usize, const C: usize>(
-    block: &Block<D>,
-    force: &[[Lanes; C]],
-    out: &mut [f32],
-) {
-    let elements = out.chunks_exact_mut(force.len() * C);
-    for (lane, out) in elements.take(block.elements.len()).enumerate() {
-        for (out, force) in out.as_chunks_mut::<C>().0.iter_mut().zip(force) {
-            (0..C).for_each(|c| out[c] = force[c].0[lane]);
-        }
+        scatter::<S, D, 1, N>(simd, block, &scratch.force, self.out);
     }
 }
 

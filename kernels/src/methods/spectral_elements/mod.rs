@@ -19,11 +19,11 @@
 //! | subdomains, and what travels between them | | `cut.rs`, `subdomain.rs` |
 //! | gradients: the same step backwards in time | `- w J u . D2 l`, ... | `adjoint/` |
 //! | all of it on accelerators | | `gpu/` |
-//! | time: Newmark, beta 0, gamma 1/2 | `u += dt v + dt^2/2 a; v += dt/2 a; a = F/M; v += dt/2 a` | `cpu.rs` |
+//! | time: Newmark, beta 0, gamma 1/2 | `u += dt v + dt^2/2 a; v += dt/2 a; a = F/M; v += dt/2 a` | `sweep.rs`, in the order of `waves.rs` |
 //!
 //! Fields are `[point][component]`, components x, y, z (x, z) with z downwards, SI units. Everything that an element adds
 //! to its points (internal forces, absorbing faces, sources) is first written into a place of its own; a point then
-//! sums what its elements wrote in the order of the global element numbers (`assembly.rs`). So the bits do not depend on
+//! sums what its elements wrote in the order of the global element numbers (`sums.rs`). So the bits do not depend on
 //! threads, on the order in which elements are computed, or on how a mesh is divided. A [`Group`] runs the subdomains of
 //! a mesh ([`subdomains`]).
 
@@ -53,6 +53,8 @@ mod sponge;
 mod subdomain;
 mod sums;
 mod sweep;
+mod transfer;
+mod variables;
 mod waves;
 
 pub use attenuation::MECHANISMS;

@@ -4,10 +4,11 @@ use pulp::{Simd, WithSimd};
 
 use super::super::assembly::{Block, Stiffness};
 use super::super::attenuation::Memory;
-use super::super::element::{Anisotropic, Isotropic, Law, Tensor, at, forces, gather, scatter};
+use super::super::element::{Anisotropic, Isotropic, Law, Tensor, at, forces};
 use super::super::lanes::{Lanes, Part, Register};
 use super::super::scratch::Scratch;
 use super::super::shape::Tables;
+use super::super::transfer::{gather, scatter, step_back};
 
 /// Takes the changes of masses and dampings from the forces of a block, for the second and the first derivative of a field.
 pub(super) fn inertia<const D: usize, const C: usize>(
@@ -45,13 +46,12 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let (block, tables, scratch) = (self.block, self.tables, self.scratch);
-        gather(block, &mut scratch.field, |point| self.displacement[point]);
+        gather(simd, block, &mut scratch.field, self.displacement);
         if let Some((_, before, square)) = self.memory.filter(|(memory, ..)| !memory.follows_now()) {
-            gather(block, &mut scratch.strained, |point| {
-                let mut u = self.displacement[point];
-                (0..D).for_each(|c| u[c] -= square * before[point][c]);
-                u
-            });
+            gather(simd, block, &mut scratch.strained, before);
+            for part in Part::all(simd) {
+                step_back(part, &scratch.field, square, &mut scratch.strained);
+            }
         }
         match (self.change, self.memory, &block.stiffness) {
             (Stiffness::Isotropic(change), Some((memory, ..)), Stiffness::Isotropic(moduli)) => {
@@ -87,7 +87,7 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
             }
             (Stiffness::Fluid(_), ..) => {}
         }
-        scatter(block, &scratch.force, self.out);
+        scatter::<S, D, D, N>(simd, block, &scratch.force, self.out);
     }
 }
 
