@@ -114,13 +114,13 @@ impl<const D: usize> Engine<D> {
         let points = share.points();
         let (links, [of_fluid, exchange]) = share.links(D);
         let threads = links.is_empty().then(|| cpu.threads());
-        let waves = Waves::new(&blocks, threads);
+        let waves = Waves::new(&blocks, points, threads);
         let fluid = cut.has_fluid().then(|| {
             let surfaces = Surfaces {
                 faces: &faces,
                 contacts: &contacts,
             };
-            Fluid::new(setup, &share, (&table, threads), locator, surfaces, of_fluid)
+            Fluid::new(setup, &share, threads, locator, surfaces, of_fluid)
         });
         let homes = Homes::of(&blocks);
         let leaving = exchange.send.iter().filter_map(|(element, local)| {

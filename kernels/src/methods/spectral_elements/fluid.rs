@@ -178,15 +178,16 @@ impl<const D: usize> Fluid<D> {
     pub(super) fn new(
         setup: &Setup<D>,
         share: &Share<'_>,
-        (table, threads): (&Tabulated<D>, Option<usize>),
+        threads: Option<usize>,
         locator: &Locator<D>,
         surfaces: Surfaces<'_, D>,
         exchange: Exchange,
     ) -> Result<Self, Error> {
         let Surfaces { faces, contacts } = surfaces;
+        let table = &Tabulated::new(setup.mesh.order(), setup.basis);
         let (blocks, boundary) = assembly::blocks(setup, share, table, true);
-        let waves = Waves::new(&blocks, threads);
         let points = share.points();
+        let waves = Waves::new(&blocks, points, threads);
         let own = admittances(setup, faces);
         let gather = |block: &Block<D>| {
             let of_lane = |(lane, element): (usize, &u32)| {

@@ -26,13 +26,15 @@ pub(super) struct Waves {
     pub(super) all: Vec<Wave>,
     /// Blocks whose contributions are kept at once: block b writes where b - `kept` has written.
     pub(super) kept: usize,
-    /// The points of the blocks.
+    /// The points of the blocks; where neighbours are waited for, all of the subdomain, for its elements of another kind may meet
+    /// those of a neighbour at them.
     pub(super) points: Range<usize>,
 }
 
 impl Waves {
-    /// Over all blocks on so many threads; without threads as one wave, for subdomains that wait for neighbours in between.
-    pub(super) fn new<const D: usize>(blocks: &[Block<D>], threads: Option<usize>) -> Self {
+    /// Over all blocks of a subdomain of so many points on so many threads; without threads as one wave, for subdomains that wait
+    /// for neighbours in between.
+    pub(super) fn new<const D: usize>(blocks: &[Block<D>], points: usize, threads: Option<usize>) -> Self {
         let together = threads.map_or(blocks.len(), |threads| BLOCKS * threads).max(1);
         let extents: Vec<Range<usize>> = blocks.chunks(together).map(extent).collect();
         let mut later: Vec<usize> = extents.iter().map(|extent| extent.start).collect();
@@ -65,13 +67,13 @@ impl Waves {
         Self {
             all,
             kept: (kept * together).min(blocks.len()),
-            points: start..end,
+            points: if threads.is_some() { start..end } else { 0..points },
         }
     }
 
     /// Where the contributions of blocks of a wave stand, counted in blocks.
     pub(super) fn room(&self, blocks: &Range<usize>) -> Range<usize> {
-        let first = blocks.start % self.kept;
+        let first = blocks.start % self.kept.max(1);
         first..first + blocks.len()
     }
 }
