@@ -25,6 +25,7 @@ mod shapes;
 mod signals;
 mod slips;
 mod surveys;
+mod told;
 mod words;
 
 #[path = "../support/desk.rs"]

@@ -78,7 +78,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     ensure!(
         low < nyquist && high.is_none_or(|high| high <= nyquist * (1.0 + 1e-6)),
         "flo={low}, fhi={}: the Nyquist frequency is {} (d1={}), and both cut-offs must lie below it",
-        high.unwrap_or(nyquist),
+        format_g(high.unwrap_or(nyquist), 6),
         format_g(nyquist, 6),
         axis.d
     );
