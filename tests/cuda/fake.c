@@ -46,10 +46,17 @@ static int note(const char *what, int a, int b) {
     return state();
 }
 
+/* Bytes of a device: FAKE_MEMORY, unless a variable of its own, as FAKE_MEMORY_1, says otherwise. */
+static size_t memory(int device) {
+    char own[32];
+    snprintf(own, sizeof own, "FAKE_MEMORY_%d", device);
+    return (size_t)setting(own, setting("FAKE_MEMORY", 1 << 20));
+}
+
 /* Adds to the bytes in use of a device where there is room. */
 static int take(size_t device, size_t n) {
     pthread_mutex_lock(&lock);
-    int fits = taken[device] + n <= (size_t)setting("FAKE_MEMORY", 1 << 20);
+    int fits = taken[device] + n <= memory((int)device);
     if (fits) taken[device] += n;
     pthread_mutex_unlock(&lock);
     return fits;
@@ -71,7 +78,7 @@ int cuDriverGetVersion(int *v) { return *v = setting("FAKE_DRIVER", 13000), 0; }
 int cuDeviceGetCount(int *n) { return *n = setting("FAKE_DEVICES", 2), 0; }
 int cuDeviceGet(int *d, int n) { return *d = n, 0; }
 int cuDeviceGetName(char *s, int n, int d) { return snprintf(s, n, "Fake %d", d), 0; }
-int cuDeviceTotalMem_v2(size_t *n, int d) { return (void)d, *n = setting("FAKE_MEMORY", 1 << 20), 0; }
+int cuDeviceTotalMem_v2(size_t *n, int d) { return *n = memory(d), 0; }
 int cuDeviceGetAttribute(int *v, int which, int d) {
     *v = which == 75 ? *capability(d) / 10 : which == 76 ? *capability(d) % 10 : which == 97 ? 100000 : which == 16 ? 7 : 0;
     return 0;
@@ -101,7 +108,7 @@ int cuCtxEnablePeerAccess(void *c, unsigned flags) {
 int cuMemGetInfo_v2(size_t *free, size_t *total) {
     if (current < 0) return 201;
     pthread_mutex_lock(&lock);
-    *total = setting("FAKE_MEMORY", 1 << 20), *free = *total - taken[current];
+    *total = memory(current), *free = *total - taken[current];
     pthread_mutex_unlock(&lock);
     return fault;
 }

@@ -13,6 +13,7 @@ mod exact_time;
 mod examples;
 mod fault;
 mod finished;
+mod fitting_gpus;
 mod gpus;
 mod grouped_gpus;
 mod histories;
@@ -24,6 +25,7 @@ mod mistakes;
 mod other_data;
 mod outputs;
 mod picked;
+mod plans;
 mod refusals;
 mod resume;
 mod several;
@@ -34,8 +36,10 @@ mod slips;
 mod stacked;
 mod staggered_gpus;
 mod survey;
+mod taken_over;
 
 mod times_of_data;
+mod told;
 mod upscaled;
 #[cfg(target_arch = "x86_64")]
 mod vectors;

@@ -131,7 +131,16 @@ impl<const D: usize> Station<D> {
     /// What is kept in `memory=`, or in a share of what is free, which so many shots have at the same time on a host.
     fn choose(&self, job: &Job, sharing: usize) -> anyhow::Result<CheckpointSchedule> {
         let room = match (job.double_opt("memory")?, &self.engine) {
-            (Some(asked), _) => asked * GIGA,
+            (Some(asked), Engine::Gpu(adjoint)) => {
+                let left = adjoint.free_bytes()? as f64;
+                ensure!(
+                    asked * GIGA <= left,
+                    "memory={asked} GB are asked for and the GPU has {} left for the stored wavefield: ask for less, or leave out memory=",
+                    gigabytes(left)
+                );
+                asked * GIGA
+            }
+            (Some(asked), Engine::Cpu(_)) => asked * GIGA,
             (None, Engine::Gpu(adjoint)) => SHARE_OF_GPU * adjoint.free_bytes()? as f64,
             (None, Engine::Cpu(_)) => match free_memory() {
                 Some(free) => SHARE * free / sharing as f64,

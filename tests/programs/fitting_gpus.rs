@@ -1,0 +1,292 @@
+//! What is said of the memory of GPUs is true: what is advised runs there, the next larger thing is refused, and nothing that was not refused
+//! before a run ends in the middle for want of memory. On fake GPUs, which have as many bytes as they are told and give out no more.
+
+use crate::desk::{Desk, Outcome};
+use crate::fakes::Driver;
+use crate::gpus::on;
+use crate::velocity_stress::line;
+
+/// Runs a line on so many fake GPUs of so many bytes.
+fn run(desk: &Desk, (devices, memory): (usize, usize), line: &str) -> Option<Outcome> {
+    let (devices, memory) = (devices.to_string(), memory.to_string());
+    let variables = [("FAKE_DEVICES", &devices[..]), ("FAKE_MEMORY", &memory[..])];
+    on(desk, Driver::Fake, &variables, line)
+}
+
+/// The number behind these words.
+fn number(text: &str, before: &str) -> f64 {
+    let (_, rest) = text
+        .split_once(before)
+        .unwrap_or_else(|| panic!("`{before}` is missing in {text}"));
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(rest.len());
+    let word = rest[..end].trim_end_matches('.');
+    word.parse()
+        .unwrap_or_else(|_| panic!("no number follows `{before}` in {text}"))
+}
+
+/// A 3-D model of displacements with so many nodes a side.
+fn cube(n: usize) -> Desk {
+    let desk = crate::shot::desk(3);
+    let header = format!("n1={n} n2={n} n3={n} d1=0.01 d2=0.01 d3=0.01");
+    let (p, s) = (2.2 * 4.0, 2.2 * 1.21);
+    let l = p - 2.0 * s;
+    let planes = [p, p, p, s, s, s, l, l, l]
+        .map(|c: f32| vec![c; n * n * n])
+        .concat();
+    desk.dataset("ccc.rsf", &format!("{header} n4=9"), &planes);
+    desk.dataset("den.rsf", &header, &vec![2.2; n * n * n]);
+    desk
+}
+
+/// So many GPUs as are advised hold a run and one fewer does not; the same of the largest grid.
+#[test]
+fn advised_gpus_and_grids_hold_a_run_of_displacements() {
+    let (memory, nodes) = (76_000_000, 100);
+    let desk = cube(nodes);
+    let of = |desk: &Desk, asked: &str| {
+        let line = format!(
+            "{} < wav.rsf > data.rsf",
+            crate::shot::line_on(3, &format!("device=gpu {asked}"))
+        );
+        run(desk, (8, memory), &line)
+    };
+    let Some(lone) = of(&desk, "") else {
+        return;
+    };
+    assert_eq!(lone.code, 1, "{lone:?}");
+    let gpus = number(&lone.err, "such GPUs hold it (ngpu=");
+    assert!((3.0..8.0).contains(&gpus), "{lone:?}");
+    let of = |desk: &Desk, asked: &str| of(desk, asked).expect("the fake was there a moment ago");
+    let fewer = of(&desk, &format!("ngpu={}", gpus - 1.0));
+    assert_eq!(fewer.code, 1, "{fewer:?}");
+    assert_eq!(number(&fewer.err, "such GPUs hold it (ngpu="), gpus, "{fewer:?}");
+    assert!(
+        fewer.err.contains("too little memory for its part of this run: "),
+        "{fewer:?}"
+    );
+    let held = of(&desk, &format!("ngpu={gpus}"));
+    assert_eq!(held.code, 0, "{held:?}");
+    // Frames of 8 nodes at both ends; a grid is advised in hundredths of the nodes.
+    let side = number(&lone.err, "; a grid of z ") as usize;
+    let percent = (1..100).rev().find(|percent| nodes * percent / 100 + 16 == side);
+    let percent = percent.expect("a share of the nodes");
+    for (n, code) in [(nodes * percent / 100, 0), (nodes * (percent + 1) / 100, 1)] {
+        let found = of(&cube(n), "");
+        assert_eq!(found.code, code, "{n} nodes a side: {found:?}");
+    }
+}
+
+/// The same of velocities and stresses, whose advice is a number of GPUs.
+#[test]
+fn advised_gpus_hold_a_run_of_velocities() {
+    let desk = Desk::new();
+    let n = 80;
+    let header = format!("n1={n} n2={n} n3={n} d1=10 d2=10 d3=10");
+    for (name, value) in [("vp", 3000.0), ("vs", 1700.0), ("den", 2200.0)] {
+        desk.dataset(&format!("{name}.rsf"), &header, &vec![value; n * n * n]);
+    }
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[400.0; 3]);
+    desk.dataset("rec.rsf", "n1=3 n2=1", &[300.0; 3]);
+    let of = |asked: &str| {
+        let line = line(3).replace("nt=60", "nt=5");
+        run(
+            &desk,
+            (8, 70_000_000),
+            &format!("{line} device=gpu {asked} > data.rsf"),
+        )
+    };
+    let Some(lone) = of("") else {
+        return;
+    };
+    assert_eq!(lone.code, 1, "{lone:?}");
+    let gpus = number(&lone.err, " free; ");
+    assert!((2.0..8.0).contains(&gpus), "{lone:?}");
+    assert_eq!(number(&lone.err, "such GPUs hold it (ngpu="), gpus);
+    let fewer = of(&format!("ngpu={}", gpus - 1.0)).expect("the fake was there a moment ago");
+    assert_eq!(fewer.code, 1, "{fewer:?}");
+    assert_eq!(number(&fewer.err, "such GPUs hold it (ngpu="), gpus, "{fewer:?}");
+    let held = of(&format!("ngpu={gpus}")).expect("the fake was there a moment ago");
+    assert_eq!(held.code, 0, "{held:?}");
+}
+
+/// So many shots as are said to fit at most do, and need no more than what is free; one more needs more.
+#[test]
+fn shots_that_fit_a_gpu_are_counted() {
+    let desk = crate::survey::desk(2);
+    let line = line(2).replace("sou=sou.rsf", "sou=sous.rsf");
+    let of = |program: &str, memory: usize, asked: String| {
+        let line = line.replace("sfvsfd2d-gpu", program);
+        run(&desk, (1, memory), &format!("{line} device=gpu plan=y {asked}"))
+    };
+    for (program, memory, told) in [
+        ("sfvsfd2d-gpu", 60_000_000, "at most "),
+        ("sfvsgrad2d-gpu", 400_000_000, "its memory holds "),
+    ] {
+        let Some(most) = of(program, memory, "groups=5000".into()) else {
+            return;
+        };
+        assert_eq!(most.code, 1, "{most:?}");
+        let fit = number(&most.err, told);
+        assert!((8.0..5000.0).contains(&fit), "{most:?}");
+        let of = |shots: f64| {
+            let run = of(program, memory, format!("groups={shots}"));
+            run.expect("the fake was there a moment ago")
+        };
+        let (held, more) = (of(fit), of(fit + 1.0));
+        assert_eq!((held.code, more.code), (0, 1), "{held:?} {more:?}");
+        assert_eq!(number(&more.err, told), fit, "{more:?}");
+        if program == "sfvsfd2d-gpu" {
+            // Told in hundredths of a GB; memory is given out in pages of 2 MiB.
+            let needed = number(&more.err, "which need ");
+            assert!((0.06..0.075).contains(&needed), "{more:?}");
+            assert_eq!(number(&more.err, "GB of memory, and "), 0.06, "{more:?}");
+        }
+    }
+}
+
+/// Eight million cells of all shots fill a GPU, no more than 64 shots do, and two workers share them; of fewer shots each gets as many.
+#[test]
+fn shots_fill_a_gpu() {
+    let desk = crate::survey::desk(2);
+    let places: Vec<f32> = (0..200).flat_map(|k| [60.0 + 0.5 * k as f32, 100.0]).collect();
+    desk.dataset("many.rsf", "n1=2 n2=1 n3=200", &places);
+    let of = |shots: usize, nb: usize| {
+        let line = line(2).replace("sou=sou.rsf", &format!("sou=many.rsf shots=1-{shots}"));
+        let line = line.replace("nb=8", &format!("nb={nb} plan=y device=gpu gpu=0"));
+        run(&desk, (1, 20_000_000_000), &line)
+    };
+    for (shots, nb, at_a_time) in [
+        // 40 x 42 cells a shot: two batches of 32 at most, and 200 shots are four rounds of two batches of 25.
+        (200, 8, 50),
+        (64, 8, 64),
+        (65, 8, 34),
+        (5, 8, 5),
+        // 1032 x 1034 cells: seven of them are less than eight million, and two workers have four each; 20 shots are three rounds.
+        (20, 500, 8),
+        // 2032 x 2034 cells: one is as many as fit.
+        (3, 1000, 1),
+    ] {
+        let Some(planned) = of(shots, nb) else {
+            return;
+        };
+        assert_eq!(planned.code, 0, "{planned:?}");
+        let told = match at_a_time {
+            1 => format!("there are {shots}, which takes"),
+            _ => format!("there are {shots}, {at_a_time} at a time, which takes"),
+        };
+        assert!(planned.err.contains(&told), "{told}: {planned:?}");
+    }
+}
+
+/// The least bytes with which a run has memory for all that it sets up. With fewer it is refused before it takes any, but for what ends within
+/// small memories, such as those of absorbing faces, which are not counted.
+fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
+    let (mut low, mut high) = (low, high);
+    while high - low > 16 {
+        let middle = low.midpoint(high);
+        let found = run(desk, (1, middle), line)?;
+        let late = found.err.contains("has no memory for this run: ");
+        if late {
+            let needed = number(&found.err, "has no memory for this run: ");
+            let lacking = needed - number(&found.err, " bytes more are needed, ");
+            assert!(lacking < 0.01 * middle as f64, "{middle} bytes: {found:?}");
+        }
+        let refused = late || found.err.contains("has too little memory for ");
+        let too_few = refused || found.err.contains("the reverse sweep through 21 steps needs ");
+        assert_eq!(found.code == 1, too_few, "{middle} bytes: {found:?}");
+        match refused {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    Some(high)
+}
+
+/// A gradient on a mesh takes of a GPU what a run takes and what its way back has beside it, and is refused where there is less. Of 40 x 40
+/// elements of degree 4 that are 161 x 161 points, each with a displacement, a velocity and an acceleration of two components in single
+/// precision, and for each of the 25 points of an element three products, in single and in double precision.
+#[test]
+fn gradients_on_meshes_take_what_is_told() {
+    let desk = Desk::new();
+    let mesh = "sfhexmesh surfaces=400,0 layers=40 nx=40 xmin=0 xmax=400 rho=2300 vp=3000 vs=1700 judge=n";
+    desk.ran(&format!("{mesh} > box.rsf"));
+    desk.dataset("sou.rsf", "n1=2 n2=1", &[201.0, 103.0]);
+    desk.dataset("rec.rsf", "n1=2 n2=2", &[151.0, 100.0, 251.0, 200.0]);
+    desk.dataset("data.rsf", "n1=2 n2=2 n3=20 d3=0.0001", &[1e-6; 80]);
+    let words = "mesh=box.rsf sou=sou.rsf rec=rec.rsf m0=1e12 stf=ricker freq=5 nt=20 dt=0.0001 device=gpu";
+    let forward = format!("sfsem2d-gpu {words} > out.rsf");
+    let Some(forward) = least(&desk, [1_000_000, 2_000_000], &forward) else {
+        return;
+    };
+    let back = format!("sfsemgrad2d-gpu {words} < data.rsf > out.rsf");
+    let least = least(&desk, [3_000_000, 4_000_000], &back).expect("the fake was there a moment ago");
+    let (points, locals) = (161 * 161, 1600 * 25);
+    let beside = 4 * 3 * 2 * points + 3 * (4 + 8) * locals;
+    // Bisections to 16 bytes; 120 absorbing faces of 5 points have up to 10 numbers a point.
+    let more = least - forward;
+    assert!(
+        (beside - 16..beside + 120 * 5 * 10 * 4 + 500).contains(&more),
+        "{more} {beside}"
+    );
+    // What is left is told where more is asked for.
+    let asked = back.replace("device=gpu", "device=gpu memory=0.002");
+    let found = run(&desk, (1, least + 450_000), &asked).expect("the fake was there a moment ago");
+    assert_eq!(found.code, 1, "{found:?}");
+    let told = "memory=0.002 GB are asked for and the GPU has ";
+    let left = number(&found.err, told);
+    assert!((left - 0.00045).abs() < 0.0001, "{found:?}");
+    assert!(
+        found
+            .err
+            .contains(" left for the stored wavefield: ask for less, or leave out memory="),
+        "{found:?}"
+    );
+}
+
+/// Of GPUs that share a shot the one with the least memory counts, whichever it is, and is named.
+#[test]
+fn the_gpu_with_the_least_memory_is_named() {
+    let desk = crate::survey::desk(2);
+    let line = line(2).replace("sou=sou.rsf", "sou=sous.rsf");
+    for (little, asked, named) in [
+        ("FAKE_MEMORY_1", "ngpu=2", "GPU 1 Fake 1 (90)"),
+        ("FAKE_MEMORY_0", "ngpu=2", "GPU 0 Fake 0 (90)"),
+        ("FAKE_MEMORY_2", "gpu=3,2,1", "GPU 2 Fake 2 (90)"),
+    ] {
+        let on = |little_bytes: &str, line: &str| {
+            let variables = [
+                ("FAKE_DEVICES", "4"),
+                ("FAKE_MEMORY", "1000000000"),
+                (little, little_bytes),
+            ];
+            on(&desk, Driver::Fake, &variables, line)
+        };
+        let back = line.replace("sfvsfd2d-gpu", "sfvsgrad2d-gpu");
+        let back = format!(
+            "{back} {} plan=y device=gpu",
+            asked.replace("gpu=3,2,1", "gpu=3,2,1 ngpu=3")
+        );
+        let Some(planned) = on("400000000", &back) else {
+            return;
+        };
+        let count = if asked == "ngpu=2" { 2 } else { 3 };
+        let told = format!("{named}, as each of {count} GPUs that share a shot: ");
+        let said = planned.err.lines().find(|line| line.contains(&told));
+        let said = said.unwrap_or_else(|| panic!("{planned:?}"));
+        assert!(
+            planned.code == 0 && said.ends_with(", 0.40 GB are free"),
+            "{planned:?}"
+        );
+        // A run forward is refused with the name of the GPU that has not the room.
+        let line = line.replace("sou=sous.rsf", "sou=sou.rsf");
+        let refused = on("20000000", &format!("{line} {asked} device=gpu > data.rsf"));
+        let refused = refused.expect("the fake was there a moment ago");
+        let told = format!("{named} has too little memory for its part of this run: ");
+        assert!(
+            refused.code == 1 && refused.err.contains(&told) && refused.err.contains(", 0.02 GB are free; "),
+            "{refused:?}"
+        );
+    }
+}

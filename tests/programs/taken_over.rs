@@ -1,0 +1,193 @@
+//! What a survey says of the shots that it takes over from an earlier run, and of those that it does not.
+
+use crate::desk::{Desk, Outcome};
+use crate::shots::magnitude;
+use crate::survey::{desk, with};
+
+fn line(extra: &str) -> String {
+    with(2, "sous.rsf", "recs.rsf", extra)
+}
+
+/// A run that goes on with these data, written into again.rsf.
+fn goes_on(desk: &Desk, extra: &str) -> Outcome {
+    desk.sh(&format!("{} > again.rsf", line(extra)))
+}
+
+/// A name may hold commas where such a file is there; otherwise commas are between names.
+#[test]
+fn names_of_finished_data_may_hold_commas() {
+    let desk = desk(2);
+    desk.ran(&format!("{} > data.rsf", line("")));
+    desk.ran("sfbasics window n4=2 squeeze=n < data.rsf > two,shots.rsf");
+    let run = goes_on(&desk, "finished=two,shots.rsf");
+    assert!(
+        run.code == 0 && run.err.contains("2 shots of 3 taken over from finished="),
+        "{run:?}"
+    );
+    assert!(desk.read("again.rsf") == desk.read("data.rsf"));
+    let run = goes_on(&desk, "finished=two,four.rsf");
+    assert!(run.code == 1 && run.err.contains("finished=two:"), "{run:?}");
+}
+
+/// Three of several differences are told, in the order of this run's parameters and then those that it lacks.
+#[test]
+fn three_differences_of_parameters_are_told() {
+    let desk = desk(2);
+    desk.ran(&format!("{} > data.rsf", line("free=y")));
+    let run = goes_on(&desk, "finished=data.rsf order=2 m0=2e12 mxx=3 myy=2 mzz=2");
+    let said = run.err.lines().last().unwrap_or_default();
+    let differences = said.matches(" there and ").count() + said.matches(" here and ").count();
+    assert!(
+        run.code == 1 && said.contains("is of a run with other parameters: ") && differences == 3,
+        "{run:?}"
+    );
+    // One alone that this run lacks.
+    let run = goes_on(&desk, "finished=data.rsf");
+    let told = "other parameters: free= is y there and not given here; finished= takes the data";
+    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+}
+
+/// Data of corrected time are no data of the other kind, either way.
+#[test]
+fn data_of_another_clock_are_not_taken_over() {
+    let desk = desk(2);
+    for (made, wanted) in [("n", "y"), ("y", "n")] {
+        desk.ran(&format!("{} > data.rsf", line(&format!("tdc={made}"))));
+        let run = goes_on(&desk, &format!("finished=data.rsf tdc={wanted}"));
+        let told = format!("is of a run with tdc={made} and this one has tdc={wanted}: finished= takes");
+        assert!(run.code == 1 && run.err.contains(&told), "{run:?}");
+        let run = goes_on(&desk, &format!("finished=data.rsf tdc={made}"));
+        assert!(run.err.contains("3 shots of 3 taken over"), "{run:?}");
+    }
+}
+
+/// Shots have their numbers in the survey, also where a run has some of them.
+#[test]
+fn shots_are_named_by_their_numbers_in_the_survey() {
+    let desk = desk(2);
+    desk.ran(&format!("{} > data.rsf", line("")));
+    let mut places = desk.read("sous.rsf");
+    places[4] += 0.5;
+    desk.dataset("moved.rsf", "n1=2 n2=1 n3=3 o3=100 d3=20", &places);
+    let run = |extra: &str| {
+        desk.sh(&format!(
+            "{} > again.rsf",
+            with(2, "moved.rsf", "recs.rsf", extra)
+        ))
+    };
+    for words in ["", "shots=2-3", "shots=3,1"] {
+        let run = run(&format!("finished=data.rsf {words}"));
+        assert!(
+            run.code == 1 && run.err.contains("with other inputs (the points of shot 3): "),
+            "{words}: {run:?}"
+        );
+    }
+    let found = run("finished=data.rsf shots=1-2");
+    assert!(
+        found.code == 0 && found.err.contains("2 shots of 2 taken over"),
+        "{found:?}"
+    );
+    // A list of shots that the survey has not.
+    desk.ran("sfbasics put shots=1-3,9 < data.rsf > more.rsf");
+    let found = goes_on(&desk, "finished=more.rsf");
+    let told = "the header of finished=more.rsf: shots=1-3,9: there is no shot 9: there are 3 shots";
+    assert!(found.code == 1 && found.err.contains(told), "{found:?}");
+    let said = run("finished=data.rsf shots=1-2 verb=y").err;
+    assert!(!said.contains("shot 1 of 3: "), "nothing was made: {said}");
+    let said = run("shots=2-3 verb=y").err;
+    for (words, times) in [("shot 1 of ", 0), ("shot 2 of 3: ", 1), ("shot 3 of 3: ", 1)] {
+        assert_eq!(said.matches(words).count(), times, "{words}: {said}");
+    }
+}
+
+/// Every shot of a step far beyond the limit fails, and all are named at the end by their numbers; what the data hold is zero.
+#[test]
+fn several_shots_that_fail_are_listed() {
+    let desk = desk(2);
+    // Waves of 3000 m/s on 10 m: the step is ten times the limit.
+    let wild = |extra: &str| {
+        let line = line(&format!("cfl=warn jcheck=1 {extra}")).replace("dt=0.001", "dt=0.03");
+        desk.sh(&format!("{line} > data.rsf"))
+    };
+    for (words, told) in [
+        ("", "3 shots of 3 failed, the traces of them are zero: 1, 2, 3"),
+        (
+            "shots=2-3",
+            "2 shots of 2 failed, the traces of them are zero: 2, 3",
+        ),
+        (
+            "shots=1,3 groups=2",
+            "2 shots of 2 failed, the traces of them are zero: 1, 3",
+        ),
+    ] {
+        let run = wild(words);
+        let said = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && said.ends_with(told), "{words}: {run:?}");
+        assert!(desk.read_as_it_is("data.rsf").iter().all(|x| *x == 0.0));
+    }
+}
+
+/// Data of zeros are told where all shots have none, and not where an earlier run has finished some.
+#[test]
+fn shots_of_zeros_beside_finished_ones_are_no_matter() {
+    let desk = desk(2);
+    // Receivers that no wave reaches in two steps.
+    desk.dataset("far.rsf", "n1=2 n2=1", &[5.0, 225.0]);
+    let silent = |extra: &str| with(2, "sous.rsf", "far.rsf", extra).replace("nt=60", "nt=2");
+    let told = "all data are zero";
+    let run = desk.ran(&format!("{} > data.rsf", silent("")));
+    assert_eq!(run.err.matches(told).count(), 1, "{run:?}");
+    let mut numbers = desk.read_as_it_is("data.rsf");
+    let shot = numbers.len() / 3;
+    assert!(shot > 0 && numbers.iter().all(|x| *x == 0.0));
+    // The second shot of the earlier run is not zero.
+    numbers[shot] = 1.0;
+    desk.dataset(
+        "heard.rsf",
+        "n1=1 n2=2 n3=2 o3=0.0005 d3=0.001 n4=3 o4=100 d4=20",
+        &numbers,
+    );
+    let run = desk.ran(&format!("{} > again.rsf", silent("finished=heard.rsf")));
+    assert!(run.err.contains("1 shot of 3 taken over"), "{run:?}");
+    assert!(!run.err.contains(told), "{run:?}");
+    assert!(desk.read("again.rsf") == numbers);
+}
+
+/// Records that grow are told of shots that are taken over, too, with the largest of their factors.
+#[test]
+fn shots_that_are_taken_over_are_looked_at() {
+    let desk = desk(2);
+    let steps = 400;
+    let long = |extra: &str| line(extra).replace("nt=60", &format!("nt={steps}"));
+    desk.ran(&format!("{} > data.rsf", long("")));
+    let mut numbers = desk.read("data.rsf");
+    let largest = magnitude(&numbers);
+    let record = 3 * 2;
+    // Behind the waves the first trace of the first two shots stays as it is, and then doubles all 20 steps, and all 15.
+    for (shot, steps_of_two) in [(0, 20.0), (1, 15.0)] {
+        for it in 80usize..steps {
+            let grown = (it.saturating_sub(110) as f32 / steps_of_two).exp2();
+            for (k, x) in numbers[(shot * steps + it) * record..][..record]
+                .iter_mut()
+                .enumerate()
+            {
+                *x = if k == 0 { 0.01 * largest * grown } else { 0.0 };
+            }
+        }
+    }
+    let header = std::fs::read_to_string(desk.path("data.rsf")).unwrap();
+    desk.put("grown.rsf", header.replace("data.rsf@", "grown.rsf@"));
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+    desk.put("grown.rsf@", bytes);
+    let run = desk.ran(&format!("{} > again.rsf", long("finished=grown.rsf")));
+    let told = "the records of 2 shots (1, 2) grow by a factor of ";
+    let (_, rest) = run.err.split_once(told).unwrap_or_else(|| panic!("{run:?}"));
+    let factor: f32 = rest.split(' ').next().unwrap_or_default().parse().unwrap();
+    // Told in two digits.
+    let wanted = ((steps - 1 - 110) as f32 / 15.0).exp2();
+    assert!((factor / wanted - 1.0).abs() < 0.051, "{factor} {wanted}");
+    let run = desk.ran(&format!("{} > again.rsf", long("finished=grown.rsf shots=2-3")));
+    assert!(run.err.contains("the records of 1 shot (2) grow by"), "{run:?}");
+    let run = desk.ran(&format!("{} > again.rsf", long("finished=data.rsf")));
+    assert!(!run.err.contains("grow by"), "{run:?}");
+}
