@@ -481,17 +481,4 @@ pub fn outer(slabs: &[Slab], planes: usize, number: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_subdomain_has_an_element() {
-        assert_eq!(shared_out(3, &[1.0, 50.0, 1.0]).unwrap(), [0..1, 1..2, 2..3]);
-        assert_eq!(shared_out(8, &[3.0, 1.0]).unwrap(), [0..6, 6..8]);
-        let said = shared_out(2, &[1.0; 3]).unwrap_err().to_string();
-        assert!(
-            said.contains("3 subdomains") && said.contains("2 elements"),
-            "{said}"
-        );
-    }
-}
+mod tests;

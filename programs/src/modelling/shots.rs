@@ -1,6 +1,8 @@
 //! Shots of a survey that several ranks make, and several groups of GPUs or threads in each of them; all are handed on in their order, or
 //! their sums are ([`sum`]).
 
+#[cfg(test)]
+mod among_ranks;
 mod message;
 mod queue;
 pub mod sum;

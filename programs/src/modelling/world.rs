@@ -1,5 +1,9 @@
 //! The ranks of a run: who there is, what all agree on, and how an error on one of them ends all.
 
+#[cfg(test)]
+#[path = "../../../tests/support/members.rs"]
+pub mod members;
+
 use super::words::explained;
 use anyhow::anyhow;
 use kernels::communicator::{Alone, Communicator};
@@ -37,6 +41,9 @@ pub enum World {
     /// Started by a launcher of MPI.
     #[cfg(feature = "mpi")]
     Mpi(ranks::World),
+    /// Threads of a test.
+    #[cfg(test)]
+    Members(Box<members::Member>),
 }
 
 /// Those of a rank among ranks that have told their host and, on a line behind it, their cores.
@@ -157,6 +164,8 @@ impl World {
             Self::Alone(alone) => alone,
             #[cfg(feature = "mpi")]
             Self::Mpi(world) => world,
+            #[cfg(test)]
+            Self::Members(member) => &**member,
         }
     }
 
@@ -330,6 +339,8 @@ impl World {
             Self::Alone(_) => outcome,
             #[cfg(feature = "mpi")]
             Self::Mpi(_) => self.close_all(outcome),
+            #[cfg(test)]
+            Self::Members(_) => outcome,
         }
     }
 
@@ -428,16 +439,4 @@ pub fn share_stdin(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::places;
-
-    #[test]
-    fn places_are_counted_on_each_host() {
-        let all = ["a\n0-3", "b\n0-3", "a\n4-7", "a\n4-7"].map(|words| words.as_bytes().to_vec());
-        let of = |rank: usize| {
-            let found = places(&all, rank);
-            [found.place, found.ranks, found.sharing]
-        };
-        assert_eq!([0, 1, 2, 3].map(of), [[0, 3, 1], [0, 1, 1], [1, 3, 2], [2, 3, 2]]);
-    }
-}
+mod tests;

@@ -154,7 +154,9 @@ fn larger(known: Option<f64>, drift: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{larger, or_one_by_one, room_of_all};
+    use super::{Stations, each, larger, or_one_by_one, room_of_all, workers};
+    use crate::modelling::shots::{Begun, ShotResult, Worker};
+    use crate::modelling::world::members::answers;
 
     #[test]
     fn the_station_with_the_least_room_says_how_many_shots_run_side_by_side() {
@@ -187,5 +189,55 @@ mod tests {
         assert_eq!(of(&[2e-6, f64::NAN, 3e-6, 1e-6]), Some(3e-6));
         assert_eq!(of(&[f64::NAN, 0.0]), Some(0.0));
         assert_eq!(of(&[f64::NAN]), None);
+    }
+
+    /// No more stations work than there are shots, and all make as many at a time as the one with the least room.
+    #[test]
+    fn stations_share_the_shots_of_a_rank_evenly() {
+        let of = |rooms: &[usize], own: usize| {
+            let all = rooms.iter().map(|&room| {
+                let worker = Worker::side_by_side(|_| Vec::new());
+                (worker, room)
+            });
+            let found = workers((all.collect(), own == 7), own);
+            (found.all.len(), found.batch, found.ahead)
+        };
+        // Two rounds of three twos.
+        assert_eq!(of(&[4, 2, 3], 7), (3, 2, true));
+        // The last station has nothing to do, and its little room does not count.
+        assert_eq!(of(&[4, 4, 1], 2), (2, 1, false));
+        assert_eq!(of(&[4, 4, 1], 8), (3, 1, false));
+        assert_eq!(of(&[16], 12), (1, 12, false));
+        assert_eq!(of(&[16], 30), (1, 15, false));
+        assert_eq!(of(&[4], 0), (0, 1, false));
+    }
+
+    /// All ranks make a shot that they share, and rank 0 alone takes it, in the order of the shots.
+    #[test]
+    fn shots_that_ranks_share_are_taken_once() {
+        let all = answers(&["a", "b"], |world| {
+            let (mut made, mut taken) = (Vec::new(), Vec::new());
+            let make = |number: usize| {
+                made.push(number);
+                let values = vec![number as f32; 2];
+                Begun::Ended(vec![Ok(ShotResult {
+                    values,
+                    ..ShotResult::default()
+                })])
+            };
+            let done = each(
+                Stations::Shared(Box::new(make)),
+                (3..6, world),
+                &mut |number, result| {
+                    taken.push((number, result.values));
+                    Ok(())
+                },
+            );
+            done.unwrap();
+            (made, taken)
+        });
+        let values = [3, 4, 5].map(|number| (number, vec![number as f32; 2]));
+        assert_eq!(all[0], (vec![3, 4, 5], values.to_vec()));
+        assert_eq!(all[1], (vec![3, 4, 5], Vec::new()));
     }
 }

@@ -212,6 +212,23 @@ mod tests {
         assert!(said.contains("a multiple of 2"), "{said}");
     }
 
+    /// Answers come in the order of the things, whichever ends first, and so does the first of several errors; all are joined before.
+    #[test]
+    fn things_at_the_same_time_keep_their_order() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let ended = AtomicUsize::new(0);
+        let work = |number: u64| {
+            std::thread::sleep(std::time::Duration::from_millis(5 * (4 - number)));
+            ended.fetch_add(1, Ordering::SeqCst);
+            ensure!(number.is_multiple_of(2), "fault {number}");
+            Ok(10 * number)
+        };
+        assert_eq!(at_the_same_time([0, 2, 4], work).unwrap(), [0, 20, 40]);
+        let said = at_the_same_time([0, 1, 3, 2], work).unwrap_err().to_string();
+        assert_eq!((&said[..], ended.load(Ordering::SeqCst)), ("fault 1", 7));
+        assert!(at_the_same_time([], work).unwrap().is_empty());
+    }
+
     #[test]
     fn gpus_make_groups() {
         for (gpus, groups, each, wanted) in [

@@ -1,0 +1,213 @@
+//! Shots that ranks on several hosts make, and what of them travels to rank 0.
+
+use super::sum::{most_nodes, nodes_of_ranks};
+use super::{Outcome, ShotResult, Worker, Workers, in_order, of_rank, plan, summed};
+use crate::modelling::world::World;
+use crate::modelling::world::members::{answers, meet};
+use anyhow::{anyhow, bail};
+use kernels::communicator::PIECE;
+use rsf_io::Signal;
+use std::ops::Range;
+
+/// One worker, one shot at a time.
+fn worker<'a>(make: impl Fn(usize) -> anyhow::Result<ShotResult> + Send + 'a) -> Workers<'a> {
+    Workers {
+        all: vec![Worker::side_by_side(move |numbers| {
+            numbers.iter().map(|&number| make(number)).collect()
+        })],
+        batch: 1,
+        ahead: false,
+    }
+}
+
+fn shot(number: usize, values: Vec<f32>) -> ShotResult {
+    ShotResult {
+        values,
+        own: vec![0.5 + number as f32],
+        words: vec![number as u64, 1 << 40],
+    }
+}
+
+/// Rank 0 takes all shots in their order, and each of them was made by the rank whose turn it was.
+#[test]
+fn shots_of_ranks_come_in_their_order() {
+    let todo = [3, 4, 6, 7, 9, 10, 11];
+    let all = answers(&["b", "a", "b"], |world| {
+        let rank = world.ranks().rank();
+        let mut taken = Vec::new();
+        let workers = worker(move |number| match number {
+            7 | 9 => bail!("fault in {number}"),
+            _ => Ok(shot(number, vec![rank as f32; number])),
+        });
+        in_order(&todo, workers, world, &mut |number, outcome| {
+            taken.push(match outcome {
+                Outcome::Done(made) => {
+                    assert_eq!(made, shot(number, vec![made.values[0]; number]));
+                    (number, format!("{}", made.values[0]))
+                }
+                Outcome::Failed(error) => (number, format!("{error:#}")),
+                Outcome::Stopped(signal) => (number, format!("{signal}")),
+            });
+            Ok(())
+        })
+        .unwrap();
+        (taken, of_rank(&todo, world))
+    });
+    let wanted = [
+        (3, "0"),
+        (4, "1"),
+        (6, "2"),
+        (7, "fault in 7"),
+        (9, "rank 1 on a: fault in 9"),
+        (10, "2"),
+        (11, "0"),
+    ];
+    assert_eq!(all[0].0, wanted.map(|(number, said)| (number, said.to_string())));
+    assert!(all[1].0.is_empty() && all[2].0.is_empty());
+    let own: Vec<_> = all.iter().map(|(_, own)| own.clone()).collect();
+    assert_eq!(own, [vec![3, 7, 11], vec![4, 9], vec![6, 10]]);
+}
+
+/// A long shot travels in pieces of a fixed size and a rest, behind a message that tells their number; its rank waits until all of it has left.
+#[test]
+fn long_shots_travel_in_pieces_and_are_waited_for() {
+    let numbers = 2 * PIECE / 4 + 3;
+    let value = |k: usize| (k % 1021) as f32;
+    let met = meet(&["a", "b"], |world| {
+        let workers = worker(|number| {
+            Ok(match number {
+                0 => shot(0, vec![1.0]),
+                _ => shot(number, (0..numbers * (number % 2)).map(value).collect()),
+            })
+        });
+        let mut found = Vec::new();
+        in_order(&[0, 1, 2, 4], workers, world, &mut |number, outcome| {
+            let Outcome::Done(made) = outcome else {
+                bail!("shot {number} is not made");
+            };
+            let wrong = made.values.iter().enumerate();
+            let wrong = wrong.filter(|(k, x)| number > 0 && **x != value(*k)).count();
+            found.push((number, made.values.len(), wrong, made.own, made.words));
+            Ok(())
+        })
+        .unwrap();
+        found
+    });
+    let of = |number: usize, len: usize| {
+        let made = shot(number, Vec::new());
+        (number, len, 0, made.own, made.words)
+    };
+    assert_eq!(met.answers[0], [of(0, 1), of(1, numbers), of(2, 0), of(4, 0)]);
+    // A byte, three lengths, two words and one number of its own in front.
+    let head = Some(1 + 8 * (3 + 2) + 4);
+    let wanted = [head, Some(PIECE), Some(PIECE), Some(12), None, head, None];
+    assert_eq!(met.sent, [vec![], wanted.to_vec()]);
+}
+
+/// A rank that a signal has stopped sends nothing more, and rank 0 hears of the signal.
+#[test]
+fn a_signal_on_another_rank_ends_the_shots() {
+    let signal = Signal::of(2).unwrap();
+    let all = answers(&["a", "b"], |world| {
+        let mut taken = Vec::new();
+        let mut make = |number: &usize| match number {
+            3 => Outcome::Stopped(signal),
+            _ => Outcome::Done(shot(*number, Vec::new())),
+        };
+        let ended = super::hand_on(&[0, 1, 2, 3, 4, 5], &mut make, world, &mut |number, outcome| {
+            taken.push(*number);
+            match outcome {
+                Outcome::Stopped(found) => Err(anyhow!("{found}")),
+                _ => Ok(()),
+            }
+        });
+        (taken, ended.map_err(|error| error.to_string()))
+    });
+    assert_eq!(all[0], (vec![0, 1, 2, 3], Err(signal.to_string())));
+    assert_eq!(all[1], (vec![], Ok(())));
+}
+
+/// Ranks take the largest nodes of the tree with which no rank has more shots than it would have of single ones.
+#[test]
+fn nodes_are_as_large_as_the_ranks_allow() {
+    let lens = |hosts: &[&str], shots: Range<usize>, most: usize| {
+        let mut all = answers(hosts, |world| nodes_of_ranks(shots.clone(), most, world));
+        let first = all.swap_remove(0);
+        assert!(all.iter().all(|other| *other == first), "all ranks have the same");
+        let mut from = shots.start;
+        for node in &first {
+            assert_eq!(node.start, from);
+            from = node.end;
+        }
+        assert_eq!(from, shots.end);
+        first.iter().map(Range::len).collect::<Vec<_>>()
+    };
+    let two = ["a", "b"];
+    // Eight for each of two ranks are two nodes; no rank sends more than eight shots in one sum.
+    assert_eq!(lens(&two, 0..16, 64), [8, 8]);
+    assert_eq!(lens(&two, 0..32, 64), [8, 8, 8, 8]);
+    assert_eq!(lens(&two, 0..16, 4), [4, 4, 4, 4]);
+    // With nodes of four rank 0 has five shots, as with single ones; with those of eight it would have eight.
+    assert_eq!(lens(&two, 0..9, 8), [4, 4, 1]);
+    assert_eq!(lens(&two, 0..6, 8), [1; 6]);
+    assert_eq!(lens(&["a", "b", "c"], 0..7, 8), [2, 2, 2, 1]);
+    // Behind a state the first node is as small as the tree has it there.
+    assert_eq!(lens(&two, 3..8, 8), [1, 2, 2]);
+    assert_eq!(lens(&two, 0..5, 0), [1; 5]);
+    let alone = nodes_of_ranks(0..4, 8, &World::alone());
+    assert_eq!(alone, [0..1, 1..2, 2..3, 3..4]);
+    assert_eq!([1, 2, 3, 4, 7, 8].map(most_nodes), [1, 2, 2, 3, 3, 4]);
+}
+
+/// Sums of nodes come in the order of the nodes, with what belongs to each shot behind each other.
+#[test]
+fn sums_of_ranks_have_all_of_their_shots() {
+    let nodes = [0..2, 2..4, 4..5];
+    let all = answers(&["a", "b"], |world| {
+        let workers = worker(|number| Ok(shot(number, vec![1.0, (number * number) as f32])));
+        let mut found = Vec::new();
+        summed(&nodes, workers, world, &mut |node, outcome| {
+            let Outcome::Done(made) = outcome else {
+                bail!("{node:?} is not made");
+            };
+            found.push((made.values, made.own, made.words));
+            Ok(())
+        })
+        .unwrap();
+        found
+    });
+    let large = 1 << 40;
+    let wanted = [
+        (vec![2.0, 1.0], vec![0.5, 1.5], vec![0, large, 1, large]),
+        (vec![2.0, 13.0], vec![2.5, 3.5], vec![2, large, 3, large]),
+        (vec![1.0, 16.0], vec![4.5], vec![4, large]),
+    ];
+    assert_eq!(all[0], wanted);
+    assert!(all[1].is_empty());
+}
+
+/// The rank that takes longest makes the time; each rank has groups of its own, which need not have shots.
+#[test]
+fn plans_of_ranks_are_those_of_the_slowest() {
+    let said = |shots: (usize, usize), of: [(usize, usize, f64); 3]| {
+        let mut all = answers(&["a", "b", "a"], |world| {
+            plan(shots, of[world.ranks().rank()], world).unwrap()
+        });
+        let first = all.swap_remove(0);
+        assert!(all.iter().all(|other| *other == first));
+        first
+    };
+    // Seven shots are 3, 2 and 2: three rounds of 2 s, one of 5 s, and two of 1 s.
+    assert_eq!(
+        said((7, 7), [(1, 1, 2.0), (2, 1, 5.0), (1, 2, 1.0)]),
+        "there are 7, 5 at a time, which takes about 6.0 s"
+    );
+    assert_eq!(
+        said((9, 4), [(1, 4, 2.0), (1, 1, 7.5), (3, 1, 1.0)]),
+        "there are 9, 5 of them taken over from finished=, 4 at a time, which takes about 7.5 s"
+    );
+    assert_eq!(
+        said((9, 1), [(1, 1, 2.0), (1, 1, 7.5), (1, 1, 9.0)]),
+        "there are 9, 8 of them taken over from finished=, which takes about 2.0 s"
+    );
+}
