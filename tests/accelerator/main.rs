@@ -23,6 +23,7 @@ mod classes;
 mod cuts;
 mod element_gradients;
 mod element_layers;
+mod element_memory;
 mod elements;
 mod emulated;
 mod engines;

@@ -178,6 +178,25 @@ fn messages_of_ranks_are_told_and_refused_together() {
     assert!(words.iter().all(|other| *other == words[0]), "{words:?}");
 }
 
+/// Messages of neighbours on other ranks: eight planes of every component leave and arrive, in memory of their own.
+#[test]
+fn messages_are_told_to_the_byte() {
+    // Many neighbours, so that nothing else is larger.
+    let many = 5000;
+    for (ndim, plane) in [(2, 944), (3, 112 * 128)] {
+        let (padded, shot) = large(ndim);
+        let layouts = SLABS.partition(padded.planes(), 2).expect("it is thick enough");
+        // A plane is as long as its lines, which begin at multiples of 16 numbers.
+        assert_eq!(padded.plane_len(), plane);
+        let message = ndim * 8 * plane * 4;
+        let host = |outer: usize| host_bytes(&shot, &padded, &layouts, outer);
+        assert_eq!(host(many + 7) - host(many), 7 * 2 * message);
+        let told = |outer: usize| bytes(&shot, &padded, &layouts[0], Symmetry::Isotropic, outer);
+        let paged = message.div_ceil(PAGE) * PAGE;
+        assert_eq!(told(many + 7) - told(many), 7 * 2 * paged);
+    }
+}
+
 #[test]
 fn a_small_device_is_calibrated_too() {
     if !Emulator::ready() {
