@@ -371,6 +371,68 @@ mod tests {
         }
     }
 
+    /// Of `v = n` and `dt = 1/2`: sums of rectangles and of trapezoids, which begin at rest, and differences, before which there is zero.
+    #[test]
+    fn sums_means_and_differences_are_those_of_their_formulas() {
+        let mut all: Vec<_> = [How::AsRead, How::Sum, How::Difference, How::Mean]
+            .map(|how| Divide::new(vec![(made(how), None)]))
+            .into();
+        for it in 0..7 {
+            let x = it as f32 + 1.0;
+            let read = [7.0, x, -4.0 * x];
+            let found: Vec<_> = all.iter_mut().map(|all| all.0[0].record(it, &read)).collect();
+            let sum = 0.25 * x * (x + 1.0);
+            let trapezoids = 0.25 * x * x;
+            for (found, wanted) in found.into_iter().zip([x, sum, 2.0, trapezoids]) {
+                assert_eq!(found, [[wanted, -4.0 * wanted]], "{it}");
+            }
+        }
+    }
+
+    /// One record in so many, of the first receivers of every component, or of all.
+    #[test]
+    fn records_have_the_receivers_and_the_steps_that_are_asked_for() {
+        let mut own = made(How::AsRead);
+        (own.numbers, own.pick, own.when) = (1..7, Pick::First(2, 3), When::Every(3));
+        assert_eq!(own.len(), 4);
+        let mut all = Divide::new(vec![(own, None)]);
+        let read: Vec<f32> = (0..9).map(|k| k as f32).collect();
+        for it in 0..7 {
+            let wanted = match it {
+                0 | 3 | 6 => vec![vec![1.0, 2.0, 4.0, 5.0]],
+                _ => Vec::new(),
+            };
+            assert_eq!(all.0[0].record(it, &read), wanted, "{it}");
+        }
+    }
+
+    /// What was kept is what the next step goes on with, of every quantity its own; bytes of another run are not.
+    #[test]
+    fn quantities_go_on_with_what_was_kept() {
+        let new = || {
+            Divide::new(
+                [How::Sum, How::Leap, How::Mean]
+                    .map(|how| (made(how), None))
+                    .into(),
+            )
+        };
+        let mut whole = new();
+        let read = |it: usize| [0.0, 1.0 + it as f32, 0.5 - it as f32];
+        let step = |all: &mut Divide, it: usize| -> Vec<_> {
+            all.0.iter_mut().map(|way| way.record(it, &read(it))).collect()
+        };
+        (0..5).for_each(|it| _ = step(&mut whole, it));
+        let bytes = whole.kept();
+        let mut other = new();
+        assert_eq!(other.restore(&bytes), Some(()));
+        for it in 5..8 {
+            assert_eq!(step(&mut whole, it), step(&mut other, it), "{it}");
+        }
+        for wrong in [&bytes[4..], &[&bytes[..], &[0; 4]].concat()] {
+            assert_eq!(new().restore(wrong), None);
+        }
+    }
+
     #[test]
     fn memory_is_told_in_advance() {
         for how in [How::AsRead, How::Sum, How::Difference, How::Leap, How::Mean] {

@@ -272,3 +272,58 @@ pub fn write_misfits(mut file: Output, shots: &Axis, misfits: &[f64]) -> anyhow:
     file.write_f32(&values)?;
     Ok(file.finish()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of four receivers, two components, nine times and three shots, or of one component that has no axis.
+    #[test]
+    fn axes_of_data_are_turned_into_their_order() {
+        let of = |n: [usize; 4]| turned(n, [4, 2], [3, 5]);
+        assert_eq!(of([9, 2, 4, 3]), Some("sftransp plane=13"));
+        assert_eq!(of([9, 4, 2, 3]), Some("sftransp plane=12 | sftransp plane=23"));
+        assert_eq!(of([4, 9, 2, 3]), Some("sftransp plane=23"));
+        assert_eq!(of([2, 4, 9, 3]), Some("sftransp plane=12"));
+        // All shots of the survey serve, too, and others do not.
+        assert_eq!(of([2, 4, 9, 5]), Some("sftransp plane=12"));
+        assert_eq!(of([2, 4, 9, 4]), None);
+        assert_eq!(of([9, 9, 4, 3]), None);
+        let of = |n: [usize; 4]| turned(n, [4, 1], [3, 3]);
+        assert_eq!(of([9, 4, 3, 1]), Some("sftransp plane=12 | sfspray axis=2 n=1"));
+        assert_eq!(of([4, 9, 3, 1]), Some("sfspray axis=2 n=1"));
+        assert_eq!(of([4, 9, 2, 1]), None);
+    }
+
+    #[test]
+    fn data_are_heard_where_a_weight_lets_them() {
+        assert!(is_heard(&[0.0, -1e-30], None));
+        assert!(!is_heard(&[0.0, -0.0], None));
+        assert!(is_heard(&[0.0, 2.0], Some(&[0.0, 0.5])));
+        assert!(!is_heard(&[3.0, 0.0], Some(&[0.0, 0.5])));
+        assert!(!is_heard(&[], None));
+    }
+
+    /// Data that end after the run and have as many records have lost their times, of which the header says nothing or something else.
+    #[test]
+    fn lost_times_are_told_with_those_of_the_run() {
+        let run = Recorded {
+            begin: 0.0,
+            first: 0.0005,
+            dt: 0.001,
+            steps: 61,
+            jdata: 2,
+        };
+        let found = |first: f64, step: f64, count: usize| DataTimes { first, step, count };
+        let words = lost_times(&run, &found(0.0, 0.004, 31), 0.002);
+        assert!(
+            words.contains("as many records as this run")
+                && words.ends_with("sfput o3=0.0005 d3=0.002 gives them its times"),
+            "{words}"
+        );
+        let words = lost_times(&run, &found(0.0, 1.0, 30), 0.002);
+        assert!(words.contains("seems to have no times"), "{words}");
+        assert_eq!(lost_times(&run, &found(0.0, 0.004, 30), 0.002), "");
+        assert_eq!(lost_times(&run, &found(0.5, 1.0, 30), 0.002), "");
+    }
+}

@@ -45,3 +45,40 @@ impl Part {
         (self.number * components + component) * self.whole + self.before + rest
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window of 5 x 4 numbers a plane and ten planes, of which a rank has those from the fifth on: its numbers lie behind four planes of every
+    /// component.
+    #[test]
+    fn pieces_lie_behind_those_of_lower_ranks() {
+        let snapshots = Snapshots {
+            every: 10,
+            window: [3..8, 2..6, 10..20],
+        };
+        // Behind 25 steps there are the snapshots of the steps 0, 10 and 20.
+        let mut part = Part::new(&snapshots, 3, &(14..30), 25);
+        assert_eq!(
+            (part.whole, part.share, part.before, part.number),
+            (200, 120, 80, 3)
+        );
+        let found = [30, 30, 30, 30, 40].map(|it| part.place(it, 2, 60));
+        assert_eq!(found, [1280, 1340, 1480, 1540, 1680]);
+        for (own, share, before) in [(0..12, 40, 0), (0..10, 0, 0), (12..13, 20, 40), (20..25, 0, 200)] {
+            let part = Part::new(&snapshots, 3, &own, 0);
+            assert_eq!(
+                (part.share, part.before, part.number),
+                (share, before, 0),
+                "{own:?}"
+            );
+        }
+        // In 2-D planes are lines along z.
+        let part = Part::new(&snapshots, 2, &(4..9), 30);
+        assert_eq!(
+            (part.whole, part.share, part.before, part.number),
+            (20, 10, 10, 3)
+        );
+    }
+}

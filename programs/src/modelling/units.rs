@@ -133,3 +133,42 @@ pub fn receivers(job: &Job, count: usize, part: &str) {
         "all {count} receivers lie within {part}: are the units of rec= those of the model, m?"
     ));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::other;
+
+    /// Factors are those of the units: a foot has 0.3048 m, a kilofoot a thousand feet.
+    #[test]
+    fn units_of_headers_have_their_factors() {
+        for (words, si, factor) in [
+            (
+                &["km/s", "KM/S", "km / s", "kms-1", "km.s-1", "km*s^-1", "km s^-1"][..],
+                "m/s",
+                1000.0,
+            ),
+            (&["ft/s", "feet/s"], "m/s", 0.3048),
+            (&["kft/s"], "m/s", 304.8),
+            (
+                &[
+                    "g/cm3", "g/cm^3", "g/cm\\^3", "g/cm**3", "g/cc", "gm/cc", "t/m3", "kg/l",
+                ],
+                "kg/m3",
+                1000.0,
+            ),
+            (&["GPa"], "Pa", 1e9),
+            (&["km", " km"], "m", 1000.0),
+            (&["ft", "Feet", "foot"], "m", 0.3048),
+            (&["ms", "msec"], "s", 1e-3),
+            (&["us", "usec", "\u{b5}s", "\u{3bc}s"], "s", 1e-6),
+        ] {
+            for word in words {
+                let (found, text) = other(word).unwrap_or_else(|| panic!("{word} is not known"));
+                assert_eq!((found, text.parse::<f64>()), (si, Ok(factor)), "{word}");
+            }
+        }
+        for word in ["", "m", "m/s", "s", "kg/m3", "kg/m^3", "Pa"] {
+            assert!(other(word).is_none(), "{word}");
+        }
+    }
+}

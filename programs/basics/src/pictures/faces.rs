@@ -191,3 +191,62 @@ impl Views {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A front of 100 x 75 in the lower left of a picture of 200 x 100: 100 to the right of it and 25 above lie the other faces.
+    fn views(flat: bool) -> Views {
+        let rect = Rect {
+            x: 10.0,
+            y: 20.0,
+            width: 200.0,
+            height: 100.0,
+        };
+        Views::new(rect, (0.75, 0.5), flat)
+    }
+
+    #[test]
+    fn faces_lie_around_the_front() {
+        let front = [(10.0, 45.0), (110.0, 45.0), (10.0, 120.0)];
+        let flat = [
+            front,
+            [(110.0, 45.0), (210.0, 45.0), (110.0, 120.0)],
+            [(10.0, 20.0), (110.0, 20.0), (10.0, 45.0)],
+        ];
+        let slanted = [
+            front,
+            [(110.0, 45.0), (210.0, 20.0), (110.0, 120.0)],
+            [(110.0, 20.0), (210.0, 20.0), (10.0, 45.0)],
+        ];
+        assert_eq!(views(true).corners(), flat);
+        assert_eq!(views(false).corners(), slanted);
+        let [first, side, top] = views(false).outlines().try_into().expect("three faces");
+        let rim = [
+            (10.0, 45.0),
+            (110.0, 45.0),
+            (110.0, 120.0),
+            (10.0, 120.0),
+            (10.0, 45.0),
+        ];
+        assert_eq!(first, rim);
+        assert_eq!((side[2], top[2]), ((210.0, 95.0), (110.0, 45.0)));
+        assert_eq!(views(true).third_axis(), [(110.0, 120.0), (210.0, 120.0)]);
+        assert_eq!(views(false).third_axis(), [(110.0, 120.0), (210.0, 95.0)]);
+    }
+
+    /// A fifth of the way down the front, in its middle, and two fifths of the way behind it.
+    #[test]
+    fn planes_cut_the_other_faces_where_they_lie() {
+        let [one, two, three] = views(true).cuts(0.2, 0.5, 0.4);
+        assert_eq!(one, [[(10.0, 60.0), (210.0, 60.0)]]);
+        assert_eq!(two, [[(60.0, 120.0), (60.0, 20.0)]]);
+        let [side, top] = [[(150.0, 120.0), (150.0, 45.0)], [(110.0, 35.0), (10.0, 35.0)]];
+        assert_eq!(three, [side, top]);
+        let [one, two, three] = views(false).cuts(0.2, 0.5, 0.4);
+        assert_eq!(one, [[(10.0, 60.0), (110.0, 60.0), (210.0, 35.0)]]);
+        assert_eq!(two, [[(60.0, 120.0), (60.0, 45.0), (160.0, 20.0)]]);
+        assert_eq!(three, [[(150.0, 110.0), (150.0, 35.0), (50.0, 35.0)]]);
+    }
+}

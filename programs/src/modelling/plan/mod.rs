@@ -317,3 +317,103 @@ pub fn print_time(job: &Job, p: &Padded, step: f64, nt: usize) {
         p.cells() as f64 / step / 1e6
     ));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernels::grid::Grid;
+    use kernels::medium::Symmetry;
+
+    #[test]
+    fn spans_are_told_in_units_that_are_read() {
+        for (seconds, words) in [
+            (0.04, "0.0 s"),
+            (12.34, "12.3 s"),
+            (299.94, "299.9 s"),
+            (300.0, "300 s (5.0 minutes)"),
+            (7199.0, "7199 s (120.0 minutes)"),
+            (7200.0, "7200 s (2.0 hours)"),
+            (171_000.0, "171000 s (47.5 hours)"),
+            (172_800.0, "172800 s (2.0 days)"),
+        ] {
+            assert_eq!(span(seconds), words);
+        }
+    }
+
+    /// What is advised is enough, and what is too little is not told as if it were enough.
+    #[test]
+    fn numbers_are_rounded_to_the_safe_side() {
+        for (x, digits, wanted) in [
+            (245.76, 3, 246.0),
+            (246.0, 3, 246.0),
+            (0.012_31, 2, 0.013),
+            (99.91, 3, 100.0),
+            (1000.0, 1, 1000.0),
+            (1001.0, 1, 2000.0),
+        ] {
+            assert!(
+                (up(x, digits) / wanted - 1.0).abs() < 1e-12,
+                "{x}: {}",
+                up(x, digits)
+            );
+        }
+        let words = [3.99, 4.0, 0.19, 0.1, 0.042].map(floored);
+        assert_eq!(words, ["3.9", "4.0", "0.1", "0.1", "4e-2"]);
+    }
+
+    /// A step at its limit is one of the right unit, however long it is; beyond fifty times that it is asked for.
+    #[test]
+    fn hopeless_steps_are_asked_for_their_unit() {
+        assert_eq!(of_step(50.0, 1.0), "");
+        assert!(of_step(50.1, 1.0).starts_with(". dt= is in s"));
+        assert_eq!(of_step(1.0, 50.0), "");
+    }
+
+    /// A quarter of the cells is half of each side in 2-D, an eighth in 3-D; a fiftieth less is left for the rest, and the frame stays.
+    #[test]
+    fn smaller_grids_have_that_share_of_the_cells() {
+        let plane = Padded::new(&Grid::new_2d([100, 200], [0.0; 2], [1.0; 2]), 20);
+        assert_eq!(
+            smaller_grid(&plane, 0.25),
+            "a model of 28 x 77 points (z, x) with the same frame fits"
+        );
+        let volume = Padded::new(&Grid::new_3d([100, 200, 300], [0.0; 3], [1.0; 3]), 10);
+        // 0.49 times 120, 220 and 320, less 20.
+        assert_eq!(
+            smaller_grid(&volume, 0.125),
+            "a model of 38 x 87 x 136 points (z, x, y) with the same frame fits"
+        );
+        assert_eq!(
+            smaller_grid(&plane, 0.08),
+            "use a smaller grid and a thinner frame (nb=)"
+        );
+    }
+
+    #[test]
+    fn bands_and_speeds_are_told_in_words() {
+        let words = |peak: f64, max: f64| band_words(Band { peak, max }, "Hz");
+        assert_eq!(words(0.0, 0.0), "silent");
+        assert_eq!(words(12.5, 40.25), "peak 12.5000, highest 40.2500 Hz");
+        let pulse = words(0.0, 40.25);
+        assert!(
+            pulse.starts_with("without a peak (") && pulse.ends_with("towards 0 Hz), highest 40.2500 Hz"),
+            "{pulse}"
+        );
+        let mut extremes = Extremes {
+            dt_max: 1.0,
+            dt_cell: 0,
+            slowest: 1600.0,
+            slowest_cell: 0,
+            fastest: 3000.5,
+            fastest_cell: 0,
+            fluids: 0,
+            symmetry: Symmetry::Isotropic,
+        };
+        assert_eq!(speed_words(&extremes), "wave speeds 1600.0000 to 3000.5000");
+        extremes.fluids = 12;
+        assert_eq!(
+            speed_words(&extremes),
+            "wave speeds 1600.0000 to 3000.5000, 12 fluid cells"
+        );
+    }
+}

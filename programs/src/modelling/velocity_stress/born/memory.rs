@@ -326,3 +326,75 @@ fn memory(
     };
     Ok(allowed as usize)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three segments of four steps of ten: the first has the two that are left.
+    fn sweep(checkpoints: usize, [on_host, in_store]: [usize; 2], boundary_saving: bool) -> ReverseSweep {
+        ReverseSweep {
+            schedule: CheckpointSchedule {
+                segment: 4,
+                checkpoints,
+                on_host,
+                in_store,
+                segments: 3,
+                boundary_saving,
+            },
+            side_by_side: 3,
+            batches: 2,
+            shots: 5,
+            steps: 10,
+            sizes: [100_000_000, 50_000_000],
+            once: 20_000_000,
+            folder: "/scratch".into(),
+            quicker: None,
+        }
+    }
+
+    /// From the beginning to the third segment are six steps, to the second two; a checkpoint at either is met on the first of these ways.
+    #[test]
+    fn steps_that_run_again_take_their_time() {
+        let (forward, all) = (0.5, 3.0);
+        let seconds = |sweep: ReverseSweep| sweep.seconds([forward, all]);
+        assert_eq!(
+            seconds(sweep(0, [0; 2], false)),
+            10.0 * all + (6.0 + 2.0) * forward
+        );
+        assert_eq!(seconds(sweep(2, [0; 2], false)), 10.0 * all + 6.0 * forward);
+        // Waves that run backwards run all steps once more.
+        assert_eq!(
+            seconds(sweep(0, [0; 2], true)),
+            10.0 * (all + forward) + 8.0 * forward
+        );
+    }
+
+    /// Five shots run at a time, each with two states, four steps and what is taken once.
+    #[test]
+    fn what_is_kept_is_told_with_its_places() {
+        assert_eq!(sweep(0, [0; 2], false).at_a_time(), 5);
+        assert_eq!(
+            sweep(0, [0; 2], false).words(),
+            "4 steps at a time are kept, with 0 checkpoints, 2.10 GB of memory; 8 of 10 steps are run once more"
+        );
+        assert_eq!(
+            sweep(2, [1, 1], false).words(),
+            "4 steps at a time are kept, with 2 checkpoints (1 of them in the memory of the host; 1 of them on disk, 0.10 GB in /scratch), 2.10 GB of memory; 6 of 10 steps are run once more"
+        );
+        assert_eq!(
+            sweep(2, [0, 0], true).words(),
+            "4 steps at a time are kept at the boundary of the model, inside of which waves run backwards, with 2 checkpoints, 3.10 GB of memory; 6 of 10 steps are run once more, and all of them backwards"
+        );
+        let mut whole = sweep(0, [0; 2], false);
+        whole.shots = 20;
+        (whole.schedule.segments, whole.schedule.segment) = (1, 10);
+        assert_eq!(
+            (whole.at_a_time(), whole.words()),
+            (
+                6,
+                "all steps are kept, 4.32 GB of memory; 0 of 10 steps are run once more".into()
+            )
+        );
+    }
+}
