@@ -126,7 +126,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
             soaked: setup.sponge.is_some(),
             constants,
         };
-        fits(&*a, &part, (extent, setup.mesh.len()))?;
+        fits(&*a, &part, (extent, setup.mesh.len(), faces.len()))?;
         let products = |field| ProductMemory::new(&*a, field, setup.basis, extent);
         Ok(Self {
             kernels: Kernels::load(&*a, D)?,
@@ -238,7 +238,8 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
             velocity: solid.rate,
             acceleration: solid.second,
             rate: fluid.rate,
-            ahead: if goes_on { self.part.dt / 2.0 } else { 0.0 },
+            half: self.part.dt / 2.0,
+            ahead: goes_on,
         };
         self.faces.add(&a, &self.kernels.faces, (forward, rates))?;
         self.solid.ended(&a, &self.part.solid, solid, forward[0])?;
@@ -336,11 +337,12 @@ fn transposed<const D: usize, A: Accelerator>(
 fn fits<const D: usize, A: Accelerator>(
     a: &A,
     part: &DevicePart<D, A>,
-    (extent, elements): (Extent, usize),
+    (extent, elements, faces): (Extent, usize, usize),
 ) -> Result<(), Error> {
     let sums = |field| ProductMemory::bytes_of(field, extent);
     let of_fluid = part.fluid.as_ref().map_or(0, |fluid| sums(&fluid.field));
-    let needed = Wavefield::bytes_of(part) + sums(&part.solid) + of_fluid;
+    let needed =
+        Wavefield::bytes_of(part) + sums(&part.solid) + of_fluid + FaceMemory::<A>::bytes_of::<D>(faces);
     let what = format!("the adjoint wavefield and the sums of {elements} elements, beside the forward run");
     let way = "run on the processors, or make the mesh smaller";
     part::fits(a, needed, (&what, way))

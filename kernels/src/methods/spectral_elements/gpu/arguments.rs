@@ -232,7 +232,8 @@ pub struct FaceProducts {
     pub acceleration: u64,
     pub rate: u64,
     pub sums: u64,
-    pub ahead: f32,
+    pub half: f32,
+    pub ahead: i32,
     pub count: i32,
 }
 

@@ -24,7 +24,8 @@ struct FaceProducts {
     const REAL *acceleration;  // of it, of the step that is looked at
     const REAL *rate;
     double *sums;              // [point of a face]: along the normal and across it; of a fluid the first alone
-    REAL ahead;                // how far behind that step its velocity is, s
+    REAL half;                 // half of a time step
+    int ahead;                 // its velocity is that of half a step later
     int count;
 };
 
@@ -40,7 +41,9 @@ KERNEL(faces)(const struct FaceProducts a) {
         double forward = 0, back = 0, whole = 0;
         for (int c = 0; c < NDIM; c++) {
             const WIDE at = (WIDE)p * NDIM + c;
-            const double u = a.displacement[at], v = FMA(-a.ahead, a.acceleration[at], a.velocity[at]);
+            // Both ways give the same bits.
+            const REAL later = a.ahead ? a.velocity[at] : FMA(a.half, a.acceleration[at], a.velocity[at]);
+            const double u = a.displacement[at], v = FMA(-a.half, a.acceleration[at], later);
             forward += u * normal[c], back += v * normal[c], whole += u * v;
         }
         sums[0] += forward * back;

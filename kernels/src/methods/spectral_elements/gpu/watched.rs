@@ -22,13 +22,14 @@ pub struct FaceMemory<A: Accelerator> {
 }
 
 /// The adjoint wavefield on absorbing faces: addresses of the velocity and the acceleration of solids and of the first derivative of the
-/// potential, and how far the velocity is ahead of the step of the others, s.
+/// potential, half a time step (s), and whether the velocity is so far ahead of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
     pub velocity: u64,
     pub acceleration: u64,
     pub rate: u64,
-    pub ahead: f64,
+    pub half: f64,
+    pub ahead: bool,
 }
 
 impl<A: Accelerator> FaceMemory<A> {
@@ -46,6 +47,12 @@ impl<A: Accelerator> FaceMemory<A> {
             sums: a.allocate((faces.len() * 2 * size_of::<f64>()).max(8))?,
             found: vec![[0.0; 2]; faces.len()],
         })
+    }
+
+    /// Bytes of device memory of so many points.
+    pub fn bytes_of<const D: usize>(points: usize) -> usize {
+        let [numbers, normal] = [2 * size_of::<i32>(), D * size_of::<f64>()];
+        points * (numbers + normal + 2 * size_of::<f64>())
     }
 
     /// Adds the products of a recorded step, at these addresses of the displacement and of the second derivative of the potential, with the
@@ -70,7 +77,8 @@ impl<A: Accelerator> FaceMemory<A> {
             acceleration: adjoint.acceleration,
             rate: adjoint.rate,
             sums: self.sums.address(),
-            ahead: adjoint.ahead as f32,
+            half: adjoint.half as f32,
+            ahead: i32::from(adjoint.ahead),
             count: int(count),
         };
         // SAFETY: the structure of the kernel; points are those of the subdomain.
