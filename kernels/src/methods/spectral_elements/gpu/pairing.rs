@@ -54,12 +54,18 @@ impl Pairing {
         filled + (2 * BANKS + e.sheet() % BANKS - filled % BANKS) % BANKS
     }
 
-    /// Whether a launch takes a step after the other (`IN_TURN` of products.cu): where sums of all levels fit registers, and geometry is
+    /// Whether a launch takes a step after the other (`IN_TURN` of products.cu): where whole fields fit shared memory, and geometry is
     /// computed.
     fn in_turn(&self) -> bool {
         let e = &self.elements;
         let fits = e.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED;
-        e.loss.is_none() && !e.stored && !self.constants && e.degree >= 4 && fits
+        e.loss.is_none() && !e.stored && e.degree >= 4 && fits
+    }
+
+    /// In how many groups blocks take the products of an element (`GROUPS` of products.cu): the sums of all constants need too many
+    /// registers.
+    pub fn groups(&self) -> usize {
+        if self.constants && self.in_turn() { 2 } else { 1 }
     }
 
     /// Steps whose products a launch adds up at most: memory variables are those of one step, and columns of more than two need too many

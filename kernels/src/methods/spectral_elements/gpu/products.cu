@@ -4,7 +4,8 @@
 // axis with both fields of their column in registers, as elements.cu has it.
 //
 // A launch takes up to BATCH steps, so that sums, numbers of points and geometry are moved once for all of them:
-//   IN_TURN: a step after the other, with slopes from whole lines and the sums of all levels in registers;
+//   IN_TURN: a step after the other, with slopes from whole lines and the sums of all levels in registers, those of constants in GROUPS
+//   of which each block takes one;
 //   else a level after the other, with the columns of all steps in registers.
 //
 // Beside the defines of elements.cuh (LINES is IN_TURN, AT_ONCE and DAMPED are 0 here):
@@ -16,6 +17,8 @@
 // variables more.
 
 #define IN_TURN LINES
+#define GROUPS (LAW < 2 && CONSTANTS && IN_TURN ? 2 : 1)
+#define IN_GROUP(product, group) ((product) * GROUPS / PRODUCTS == (group))
 #if LAW == 2
 #define PRODUCTS 1
 #elif CONSTANTS
@@ -50,12 +53,13 @@ INLINE void strains_of(REAL g[COMPONENTS][NDIM], REAL strain[STRAINS]) {
         strain[VOIGT(i, k)] = i == k ? g[i][i] : g[i][k] + g[k][i];
 }
 
-INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL sum[PRODUCTS]) {
+INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], int group, REAL sum[PRODUCTS]) {
     REAL a[STRAINS], b[STRAINS];
     strains_of(one, a), strains_of(other, b);
     UNROLL for (int r = 0; r < STRAINS; r++) UNROLL for (int s = r; s < STRAINS; s++) {
+        const int number = r * STRAINS - r * (r + 1) / 2 + s;
         const REAL product = a[r] * b[s];
-        sum[r * STRAINS - r * (r + 1) / 2 + s] += r == s ? product : FMA(a[s], b[r], product);
+        if (IN_GROUP(number, group)) sum[number] += r == s ? product : FMA(a[s], b[r], product);
     }
 }
 
@@ -73,7 +77,7 @@ INLINE void multiply_losses(REAL one[COMPONENTS][NDIM], REAL bulk, const REAL lo
 }
 #endif
 #elif LAW < 2 && !LOSS
-INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL sum[PRODUCTS]) {
+INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], int group, REAL sum[PRODUCTS]) {
     REAL trace = 0, beside = 0, twice = 0;
     UNROLL for (int i = 0; i < NDIM; i++) {
         trace += one[i][i], beside += other[i][i];
@@ -105,7 +109,7 @@ INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][N
     sum[3] += taken;
 }
 #else
-INLINE void multiply_slopes(REAL one[1][NDIM], REAL other[1][NDIM], REAL sum[PRODUCTS]) {
+INLINE void multiply_slopes(REAL one[1][NDIM], REAL other[1][NDIM], int group, REAL sum[PRODUCTS]) {
     UNROLL for (int c = 0; c < NDIM; c++) sum[0] = FMA(one[0][c], other[0][c], sum[0]);
 }
 #endif
@@ -121,32 +125,32 @@ INLINE void take_columns(const struct Products *a, int step, const int *points, 
 
 // The sums of a point of level k so far, to which products are added in the order of steps: launches of more or fewer steps give the same
 // bits.
-INLINE void take_sums(const REAL *sums, int k, REAL sum[PRODUCTS]) {
-    UNROLL for (int q = 0; q < PRODUCTS; q++) sum[q] = sums[q * POINTS + k * SHEET];
+INLINE void take_sums(const REAL *sums, int k, int group, REAL sum[PRODUCTS]) {
+    UNROLL for (int q = 0; q < PRODUCTS; q++) if (IN_GROUP(q, group)) sum[q] = sums[q * POINTS + k * SHEET];
 }
 
-INLINE void leave_sums(REAL *sums, int k, const REAL sum[PRODUCTS]) {
-    UNROLL for (int q = 0; q < PRODUCTS; q++) sums[q * POINTS + k * SHEET] = sum[q];
+INLINE void leave_sums(REAL *sums, int k, int group, const REAL sum[PRODUCTS]) {
+    UNROLL for (int q = 0; q < PRODUCTS; q++) if (IN_GROUP(q, group)) sums[q * POINTS + k * SHEET] = sum[q];
 }
 
 #if IN_TURN
-KERNEL(products)(const struct Products a) {
-    DYNAMIC_SHARED(REAL, room);
-    const int seat = threadIdx.x / SHEET, number = a.e.first + (int)blockIdx.x * ELEMENTS + seat;
+// Adds the products of a group.
+INLINE void pair_in_turn(const struct Products *a, REAL *room, int group) {
+    const int seat = threadIdx.x / SHEET, number = a->e.first + (int)blockIdx.x * ELEMENTS + seat;
     // Threads that have ended count as waiting at every barrier.
-    if (seat >= ELEMENTS || number >= a.e.end) return;
+    if (seat >= ELEMENTS || number >= a->e.end) return;
     const WIDE element = number;
     struct Place t;
     take_place(&t, threadIdx.x % SHEET);
     REAL *field = room + seat * PAIR, *slopes = field + COMPONENTS * POINTS, *beside = slopes + ACROSS * COMPONENTS * POINTS;
-    const int *points = a.e.points + element * POINTS + t.at;
+    const int *points = a->e.points + element * POINTS + t.at;
     struct Column s;
-    take_column(&s, &t, a.e.shape + element * SHAPE_NUMBERS);
-    REAL *sums = a.sums + element * (PRODUCTS * POINTS) + t.at, sum[N][PRODUCTS];
-    UNROLL for (int k = 0; k < N; k++) take_sums(sums, k, sum[k]);
-    for (int step = 0; step < a.count; step++) {
+    take_column(&s, &t, a->e.shape + element * SHAPE_NUMBERS);
+    REAL *sums = a->sums + element * (PRODUCTS * POINTS) + t.at, sum[N][PRODUCTS];
+    UNROLL for (int k = 0; k < N; k++) take_sums(sums, k, group, sum[k]);
+    for (int step = 0; step < a->count; step++) {
         REAL one[N][COMPONENTS], other[N][COMPONENTS];
-        take_columns(&a, step, points, one, other);
+        take_columns(a, step, points, one, other);
         share_field(&t, one, field, slopes);
         share_field(&t, other, field, beside);
         UNROLL for (int k = 0; k < N; k++) {
@@ -154,10 +158,21 @@ KERNEL(products)(const struct Products a) {
             metric(&s, &t, k, inverse);
             gradient_at(&t, slopes, one, k, inverse, slope);
             gradient_at(&t, beside, other, k, inverse, back);
-            multiply_slopes(slope, back, sum[k]);
+            multiply_slopes(slope, back, group, sum[k]);
         }
     }
-    UNROLL for (int k = 0; k < N; k++) leave_sums(sums, k, sum[k]);
+    UNROLL for (int k = 0; k < N; k++) leave_sums(sums, k, group, sum[k]);
+}
+
+KERNEL(products)(const struct Products a) {
+    DYNAMIC_SHARED(REAL, room);
+#if GROUPS == 2
+    if (blockIdx.y == 1) {
+        pair_in_turn(&a, room, 1);
+        return;
+    }
+#endif
+    pair_in_turn(&a, room, 0);
 }
 #else
 KERNEL(products)(const struct Products a) {
@@ -198,7 +213,7 @@ KERNEL(products)(const struct Products a) {
 #endif
     UNROLL for (int k = 0; k < N; k++) {
         REAL inverse[NDIM][NDIM], sum[PRODUCTS];
-        take_sums(sums, k, sum);
+        take_sums(sums, k, 0, sum);
 #if STORED
         stored_metric(shape + k * SHEET, inverse);
 #else
@@ -227,18 +242,18 @@ KERNEL(products)(const struct Products a) {
             const REAL bulk = relax_all(&relaxing, k, kept, back, lost);
 #endif
 #if CONSTANTS
-            multiply_slopes(slope, back, sum);
+            multiply_slopes(slope, back, 0, sum);
             multiply_losses(slope, bulk, lost, sum);
 #else
             const REAL lambda = LAW_AT(LAW_OF_LEVEL(k), 0), mu = LAW_AT(LAW_OF_LEVEL(k), 1);
             multiply_slopes(slope, back, bulk, lost, lambda, mu, sum);
 #endif
 #else
-            multiply_slopes(slope, back, sum);
+            multiply_slopes(slope, back, 0, sum);
 #endif
             __syncthreads();
         }
-        leave_sums(sums, k, sum);
+        leave_sums(sums, k, 0, sum);
     }
 }
 #endif

@@ -244,7 +244,11 @@ impl<A: Accelerator> ProductMemory<A> {
             };
             let block = self.pairings[k].elements.block();
             let dims = Dims {
-                grid: [run.elements.len().div_ceil(block.elements), 1, 1],
+                grid: [
+                    run.elements.len().div_ceil(block.elements),
+                    self.pairings[k].groups(),
+                    1,
+                ],
                 threads: block.threads,
                 shared: self.pairings[k].shared(),
             };
