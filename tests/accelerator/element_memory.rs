@@ -1,4 +1,5 @@
-//! Memory of a device for runs on meshes is told before a run: what is told is what is taken, whatever the elements are made of.
+//! The device memory that is predicted for runs on meshes is what they take, whatever the elements are made
+//! of.
 
 use crate::element_worlds::{Recipe, Rock, World};
 use crate::elements::{DRY, WET};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 const ROCK: [Rock; 2] = [Rock::Isotropic; 2];
 
-/// Meshes of all that is counted apart, large enough for tables of a few bytes not to matter.
+/// Meshes with everything that is counted separately, large enough for tables of a few bytes not to matter.
 fn recipes<const D: usize>(counts: [usize; D]) -> Vec<Recipe<D>> {
     let plain = Recipe {
         rocks: ROCK,
@@ -53,14 +54,14 @@ fn recipes<const D: usize>(counts: [usize; D]) -> Vec<Recipe<D>> {
     ]
 }
 
-/// Bytes told over those taken of a device that holds the whole of a mesh.
+/// Ratio of the bytes that are predicted to those taken, of a device that holds a whole mesh.
 fn told_over_taken<const D: usize>(recipe: Recipe<D>) -> f64 {
     let world = World::new(recipe);
     let setup = world.setup();
     let device = Arc::new(Emulator::new());
     let whole = 0..world.mesh.len();
     let parts = (std::slice::from_ref(&whole), 0..1);
-    // What is recorded is not told.
+    // Records are not part of the prediction.
     let shot = Shot {
         nt: 5,
         ..Shot::default()
@@ -102,7 +103,8 @@ fn a_run_on_a_mesh_takes_what_was_told() {
     }
 }
 
-/// A gradient that is not refused at its beginning has room for the wavefield and the sums of its way back; what refuses it is what it takes.
+/// A gradient that is not refused at its beginning has room for the adjoint wavefield and the sums; the check
+/// counts what it takes.
 #[test]
 fn gradients_are_refused_before_they_take_memory() {
     if !Emulator::ready() {
@@ -120,7 +122,8 @@ fn gradients_are_refused_before_they_take_memory() {
                 .map_err(|error| error.to_string())
         };
         let (_, taken) = made(1 << 30).expect("room for all");
-        // With a little more than that it is made, with half of it it is refused by a sentence that has the numbers.
+        // With a little more memory than that it is made; with half of it it is refused, in a sentence with
+        // the numbers.
         assert!(made(taken + taken / 20 + 4096).is_ok(), "{}", world.what);
         let said = made(taken / 2).expect_err("half of the room");
         assert!(

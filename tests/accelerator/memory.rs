@@ -178,7 +178,8 @@ fn messages_of_ranks_are_told_and_refused_together() {
     assert!(words.iter().all(|other| *other == words[0]), "{words:?}");
 }
 
-/// Messages of neighbours on other ranks: eight planes of every component leave and arrive, in memory of their own.
+/// Messages to and from neighbours on other ranks have memory of their own, for eight planes of every
+/// component.
 #[test]
 fn messages_are_told_to_the_byte() {
     // Many neighbours, so that nothing else is larger.

@@ -150,13 +150,13 @@ fn shots_side_by_side_take_what_was_told() {
     }
 }
 
-/// Bytes of memory of so many numbers, which is given out in pages behind a few bytes of its own.
+/// Bytes of memory for so many numbers: it is allocated in pages and has a few bytes of its own in front.
 fn pages(numbers: usize) -> usize {
     (4 * numbers + 128).div_ceil(PAGE) * PAGE
 }
 
-/// What shots and neighbours add is their fields, with four planes of ghosts at both ends, and the messages: of velocities and of those stresses
-/// that act across the cut.
+/// Shots and neighbours add their fields, with four planes of ghosts at both ends, and the messages of
+/// velocities and of those stresses that act across the cut.
 #[test]
 fn fields_and_messages_are_told_to_the_byte() {
     for (ndim, n, fields, travelling) in [(2, [1500, 1300, 1], 5, 2 + 2), (3, [180, 150, 140], 9, 3 + 3)] {

@@ -143,11 +143,11 @@ fn bins_of_headers_have_limits() {
             "1 of 3 traces lie in a bin of which a later trace is taken, and are left out: xk=b and yk=b";
         assert_eq!(said.contains(words), told, "{said}");
     }
-    // Values far apart leave most bins empty: their step is told.
+    // Values far apart leave most bins empty: the warning has their step.
     bench.raw("far.rsf", "n1=2 n2=3", "native_int", &[100i32, 5, 350, 5, 225, 6]);
     let said =
         bench.said("sfintbin < d.rsf head=far.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
-    let wanted = "499 of 502 bins are empty, for a bin is one unit of its key wide: xk=offset has 3 of the 251 numbers from 100 to 350, all 125 or a multiple of it apart (sfheadermath output=offset/125 key=offset makes them neighbours), yk=shot has 2 of the 2 numbers from 5 to 6;";
+    let wanted = "499 of 502 bins are empty, because a bin is one unit of its key wide: xk=offset has 3 of the 251 numbers from 100 to 350, all 125 or a multiple of it apart (sfheadermath output=offset/125 key=offset makes them neighbours), yk=shot has 2 of the 2 numbers from 5 to 6;";
     assert!(said.contains(wanted), "{said}");
     bench.run("sfheadermath < far.rsf segy=n key1=offset key2=shot output=offset/125 key=offset > near.rsf");
     let said =

@@ -197,13 +197,13 @@ fn scaled_groups_and_integers() {
 fn results_that_are_not_finite_are_counted() {
     let bench = Bench::new();
     let told = bench.said("sfmath n1=4 n2=2 o2=-1 output='x1/(x2+1)' > a.rsf");
-    let words = "warning: 4 of 8 results are not finite (3 infinite, 1 no number), the first where x1=0, x2=-1 (f1=0 f2=0 of sfwindow)";
+    let words = "warning: 4 of 8 results are not finite (3 infinite, 1 NaN), the first where x1=0, x2=-1 (sfwindow f1=0 f2=0 shows it)";
     assert!(told.contains(words) && told.lines().count() == 1, "{told}");
     assert!(bench.reals("a.rsf")[0].is_nan());
     assert_eq!(bench.reals("a.rsf")[1], f32::INFINITY);
-    // Behind the first piece, and of complex numbers.
+    // The same holds behind the first piece, and for complex numbers.
     let told = bench.said("sfmath n1=3000001 output='sqrt(3000000-x1)+1/(2999999-x1)' > b.rsf");
-    assert!(told.contains("1 of 3000001 results are not finite (1 infinite, 0 no number), the first where x1=2999999 (f1=2999999"), "{told}");
+    assert!(told.contains("1 of 3000001 results are not finite (1 infinite, 0 NaN), the first where x1=2999999 (sfwindow f1=2999999"), "{told}");
     let told = bench.said("sfmath n1=3 type=complex output='I/x1' > c.rsf");
     assert!(told.contains("1 of 3 results are not finite"), "{told}");
     for line in [

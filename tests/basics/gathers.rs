@@ -230,7 +230,7 @@ fn scans_of_corrected_gathers_and_of_amplitudes_that_change() {
     let (most, time, velocity) = top(&bench, "f.rsf");
     assert_eq!((time, velocity), (200, 10));
     assert!((most - 1.0).abs() < 1e-4, "{most}");
-    // So it is with empty bins, whose traces are zeros; by a line over offset, too.
+    // The same is true of empty bins, whose traces are zeros, also with a line over offset.
     for (measure, input) in [("semblance", "cmp.rsf"), ("avosemblance", "avo.rsf")] {
         let words = format!("half=n v0=1.5 dv=0.05 nv=21 weight=n {measure}=y");
         bench.run(&format!(

@@ -420,7 +420,7 @@ fn cosines_are_lines_of_their_transform() {
     }
 }
 
-/// An operator that is called again and again warns once, and says all else as often as it says it.
+/// An operator that is called repeatedly shows each warning once, and all other lines every time.
 #[test]
 fn a_warning_of_an_operator_is_shown_once() {
     let bench = bench();

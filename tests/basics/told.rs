@@ -1,8 +1,8 @@
-//! Sentences of what the everyday programs refuse, with the numbers in them.
+//! The messages with which the everyday programs refuse something, with the numbers in them.
 
 use crate::bench::{Bench, ramp};
 
-/// A command, and words that its sentence must hold, one after the other.
+/// A command, and the words that its message must contain, in this order.
 type Case = (&'static str, &'static [&'static str]);
 
 const NUMBERS: &[Case] = &[

@@ -46,7 +46,7 @@ static int note(const char *what, int a, int b) {
     return state();
 }
 
-/* Bytes of a device: FAKE_MEMORY, unless a variable of its own, as FAKE_MEMORY_1, says otherwise. */
+/* Bytes of a device: FAKE_MEMORY, or a variable of its own such as FAKE_MEMORY_1 if that is set. */
 static size_t memory(int device) {
     char own[32];
     snprintf(own, sizeof own, "FAKE_MEMORY_%d", device);

@@ -268,7 +268,7 @@ fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
         &format!("{HILL} nt=5 dt={more}"),
         &["is above", "surely stable"],
     );
-    // A plan tells memory and time before.
+    // A plan gives memory and time before the refusal.
     let run = desk.sh(&format!("{HILL} nt=5 dt={more} plan=y"));
     let last = run.err.lines().last().unwrap_or_default();
     let told = [

@@ -57,7 +57,7 @@ class Failures(Scratch):
         # Words of the flow, of its module and of the package, and one that the text names otherwise.
         for word in ("full=y", "size=4", "name=b", "TIMER=y", "sizes=1"):
             self.made(word)
-        # Who looks at all words takes any, so does one who leaves it to SCons.
+        # A flow that looks at all words takes any, and so does one that leaves words to SCons.
         for line in ("for key in ARGUMENTS: pass", "variables = Variables()", "print(ARGLIST)"):
             self.flows(text + line + "\n")
             self.made("ful=y")

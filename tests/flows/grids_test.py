@@ -182,7 +182,7 @@ class Grids(Scratch):
             degrees = xarray.DataArray(plane.astype("f4"), {"y": ("y", lat, {"units": "degrees_north"}), "x": ("x", lon, {"units": "degrees_east"})}, ("y", "x"))
             found = grids.utm(degrees, 33)
             self.assertEqual((found.dims, found.x.attrs["units"], float(found.x[1] - found.x[0]), float(found.y[1] - found.y[0])), (("y", "x"), "m", 50, 100))
-            # All of the map but a rim, which is no wider than the turn of the meridians and a step.
+            # The grid covers the map except for a rim, which is no wider than the turn of the meridians and a step.
             self.assertGreater(found.size * 5000, 0.95 * 0.1 * 111.1e3 * 0.2 * 82.6e3)
             for j, i in ((0, 0), (-1, -1), (20, 100)):
                 latitude, longitude = grids._from_utm(found.y.values[[j]] * 0 + found.x.values[[i]], found.y.values[[j]], 15, 0)

@@ -30,7 +30,7 @@ except ImportError:
 @needs_packages(obspy)
 class Jobs(Scratch):
     def done(self, chapter, whole=None):
-        """Runs the cells of a chapter's notebook in a folder with its files; returns what each job printed and what its programs said.
+        """Runs the cells of a chapter's notebook in a folder with its files; returns what each job and its programs printed.
 
         `whole` is the heading that begins the only job of a chapter without numbers.
         """

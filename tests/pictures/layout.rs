@@ -122,7 +122,7 @@ fn of_bars_without_words() {
     }
 }
 
-/// The box has the shape that is asked for, alone and beside a width of the whole picture; beside its height it cannot.
+/// The box has the shape that is asked for, also with a width of the whole picture; with its height it cannot have it.
 #[test]
 fn boxes_have_the_shape_that_is_asked_for() {
     let desk = Desk::new();
@@ -153,7 +153,7 @@ fn boxes_have_the_shape_that_is_asked_for() {
         }
         let (_, said) = desk.made(&format!("{program} screenratio=1 height=400"), "waves");
         assert!(
-            said.contains("screenratio= has no effect: height= says how high"),
+            said.contains("screenratio= has no effect: height= sets the height"),
             "{said}"
         );
         let (_, said) = desk.made(&format!("{program} screenratio=1 width=400"), "waves");

@@ -1,19 +1,20 @@
-//! What is said of the memory of GPUs is true: what is advised runs there, the next larger thing is refused, and nothing that was not refused
-//! before a run ends in the middle for want of memory. On fake GPUs, which have as many bytes as they are told and give out no more.
+//! Messages about the memory of GPUs are true: what they advise runs, the next larger size is refused, and a
+//! run that was not refused at its start never lacks memory later. The GPUs are fake ones, with as many bytes
+//! as a variable says.
 
 use crate::desk::{Desk, Outcome};
 use crate::fakes::Driver;
 use crate::gpus::on;
 use crate::velocity_stress::line;
 
-/// Runs a line on so many fake GPUs of so many bytes.
+/// Runs a command line on so many fake GPUs with so many bytes each.
 fn run(desk: &Desk, (devices, memory): (usize, usize), line: &str) -> Option<Outcome> {
     let (devices, memory) = (devices.to_string(), memory.to_string());
     let variables = [("FAKE_DEVICES", &devices[..]), ("FAKE_MEMORY", &memory[..])];
     on(desk, Driver::Fake, &variables, line)
 }
 
-/// The number behind these words.
+/// The number that follows these words.
 fn number(text: &str, before: &str) -> f64 {
     let (_, rest) = text
         .split_once(before)
@@ -26,7 +27,7 @@ fn number(text: &str, before: &str) -> f64 {
         .unwrap_or_else(|_| panic!("no number follows `{before}` in {text}"))
 }
 
-/// A 3-D model of displacements with so many nodes a side.
+/// A 3-D model for displacements with so many nodes on a side.
 fn cube(n: usize) -> Desk {
     let desk = crate::shot::desk(3);
     let header = format!("n1={n} n2={n} n3={n} d1=0.01 d2=0.01 d3=0.01");
@@ -40,7 +41,7 @@ fn cube(n: usize) -> Desk {
     desk
 }
 
-/// So many GPUs as are advised hold a run and one fewer does not; the same of the largest grid.
+/// The advised number of GPUs holds a run and one fewer does not; the same is true of the largest grid.
 #[test]
 fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     let (memory, nodes) = (76_000_000, 100);
@@ -78,7 +79,7 @@ fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     }
 }
 
-/// The same of velocities and stresses, whose advice is a number of GPUs.
+/// The same is true of velocities and stresses, where the advice is a number of GPUs only.
 #[test]
 fn advised_gpus_hold_a_run_of_velocities() {
     let desk = Desk::new();
@@ -111,7 +112,7 @@ fn advised_gpus_hold_a_run_of_velocities() {
     assert_eq!(held.code, 0, "{held:?}");
 }
 
-/// So many shots as are said to fit at most do, and need no more than what is free; one more needs more.
+/// The largest number of shots that is said to fit needs no more than what is free; one more shot needs more.
 #[test]
 fn shots_that_fit_a_gpu_are_counted() {
     let desk = crate::survey::desk(2);
@@ -138,7 +139,7 @@ fn shots_that_fit_a_gpu_are_counted() {
         assert_eq!((held.code, more.code), (0, 1), "{held:?} {more:?}");
         assert_eq!(number(&more.err, told), fit, "{more:?}");
         if program == "sfvsfd2d-gpu" {
-            // Told in hundredths of a GB; memory is given out in pages of 2 MiB.
+            // The message rounds to hundredths of a GB, and memory is allocated in pages of 2 MiB.
             let needed = number(&more.err, "which need ");
             assert!((0.06..0.075).contains(&needed), "{more:?}");
             assert_eq!(number(&more.err, "GB of memory, and "), 0.06, "{more:?}");
@@ -180,8 +181,8 @@ fn shots_fill_a_gpu() {
     }
 }
 
-/// The least bytes with which a run has memory for all that it sets up. With fewer it is refused before it takes any, but for what ends within
-/// small memories, such as those of absorbing faces, which are not counted.
+/// The fewest bytes with which a run has memory for all that it sets up. With fewer it is refused before it
+/// takes any, except for small memories, such as those of absorbing faces, which are not counted.
 fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
     let (mut low, mut high) = (low, high);
     while high - low > 16 {
@@ -204,7 +205,8 @@ fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
     Some(high)
 }
 
-/// A gradient on a mesh takes of a GPU what a run takes and what its way back has beside it, and is refused where there is less. Of 40 x 40
+/// A gradient on a mesh takes the memory of a run and that of its adjoint wavefield and sums, and is refused
+/// where there is less. Of 40 x 40
 /// elements of degree 4 that are 161 x 161 points, each with a displacement, a velocity and an acceleration of two components in single
 /// precision, and for each of the 25 points of an element three products, in single and in double precision.
 #[test]
@@ -230,7 +232,7 @@ fn gradients_on_meshes_take_what_is_told() {
         (beside - 16..beside + 120 * 5 * 10 * 4 + 500).contains(&more),
         "{more} {beside}"
     );
-    // What is left is told where more is asked for.
+    // The refusal says what is left where more is asked for.
     let asked = back.replace("device=gpu", "device=gpu memory=0.002");
     let found = run(&desk, (1, least + 450_000), &asked).expect("the fake was there a moment ago");
     assert_eq!(found.code, 1, "{found:?}");
@@ -245,7 +247,7 @@ fn gradients_on_meshes_take_what_is_told() {
     );
 }
 
-/// Of GPUs that share a shot the one with the least memory counts, whichever it is, and is named.
+/// Of the GPUs that share a shot, the one with the least memory sets the limit and is named, whichever it is.
 #[test]
 fn the_gpu_with_the_least_memory_is_named() {
     let desk = crate::survey::desk(2);
@@ -279,7 +281,7 @@ fn the_gpu_with_the_least_memory_is_named() {
             planned.code == 0 && said.ends_with(", 0.40 GB are free"),
             "{planned:?}"
         );
-        // A run forward is refused with the name of the GPU that has not the room.
+        // A forward run is refused with the name of the GPU that lacks the memory.
         let line = line.replace("sou=sous.rsf", "sou=sou.rsf");
         let refused = on("20000000", &format!("{line} {asked} device=gpu > data.rsf"));
         let refused = refused.expect("the fake was there a moment ago");

@@ -1,9 +1,10 @@
-//! The numbers of a plan belong together: cells, steps, speed and seconds, memory and what of it falls on a point.
+//! The numbers of a plan agree with each other: cells, steps, speed and seconds, and memory and memory per
+//! point.
 
 use crate::desk::Desk;
 use crate::survey::with;
 
-/// The numbers behind and before these words on the line that has both.
+/// The number between these words, on the line that has both.
 fn number(text: &str, before: &str, behind: &str) -> f64 {
     let found = text.lines().find_map(|line| {
         let (_, rest) = line.split_once(before)?;
@@ -13,7 +14,8 @@ fn number(text: &str, before: &str, behind: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no number between `{before}` and `{behind}` in {text}"))
 }
 
-/// That the seconds of a plan are those of so many cells and steps at the speed that it tells in millions, which is rounded to `unit`.
+/// Asserts that the seconds of a plan are `work`, cells times steps, over the speed that it gives in
+/// millions, rounded to `unit`.
 fn assert_seconds(said: &str, work: f64, (speed, unit): (f64, f64)) -> f64 {
     let seconds = number(said, "time about ", " s");
     assert!(seconds > 10.0 && speed > 2.0 * unit, "{said}");
@@ -33,7 +35,7 @@ fn seconds_are_cells_and_steps_over_speed() {
     let said = desk.ran(&line).err;
     let speed = (number(&said, " at ", POINTS), 1.0);
     let seconds = assert_seconds(&said, f64::from(cells) * f64::from(steps), speed);
-    // From some minutes on they are told in minutes, hours or days, too.
+    // Longer times are given in minutes, hours or days, too.
     let (unit, length) = [("minutes", 60.0), ("hours", 3600.0), ("days", 86_400.0)][match seconds {
         ..7200.0 => 0,
         ..172_800.0 => 1,
@@ -43,7 +45,7 @@ fn seconds_are_cells_and_steps_over_speed() {
         let told = number(&said, " s (", &format!(" {unit})"));
         assert!((told * length - seconds).abs() <= 0.05 * length + 0.5, "{said}");
     }
-    // Of a survey each shot takes as long, one after the other.
+    // Each shot of a survey takes the same time, one after the other.
     let line = line
         .replace("sou=sou.rsf", "sou=sous.rsf")
         .replace("rec=rec.rsf", "rec=recs.rsf");
@@ -105,12 +107,14 @@ fn memory_is_told_of_all_and_of_a_point() {
         // Both are rounded: to 0.1 byte, and to hundredths or ten-thousandths of a GB.
         let unit = if all < 0.1 { 1e5 } else { 1e7 };
         assert!(off <= 0.5 * unit + 0.05 * points, "{said}");
-        // Two velocities, three stresses, density and two moduli at least; in layers and threads no more than as much again and some rows.
+        // There are at least two velocities, three stresses, density and two moduli; layers and threads add
+        // at most as much again and some rows.
         assert!((4.0 * 8.0..120.0).contains(&each), "{said}");
     }
 }
 
-/// What is said beyond these limits, and not within: the fastest wave 100 m/s, densities 50 kg/m3, S waves 20 m/s.
+/// Warnings are given beyond these limits, and not within: 100 m/s for the fastest wave, 50 kg/m3 for
+/// densities, 20 m/s for S waves.
 #[test]
 fn numbers_that_no_rock_has_are_told_from_their_limits_on() {
     let desk = crate::velocity_stress::desk(2);

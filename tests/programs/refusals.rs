@@ -270,7 +270,7 @@ fn an_unstable_time_step() {
         &shoot(&desk, 2, ""),
         &["0.01", "unstable", "largest stable", "cfl=warn"],
     );
-    // A plan tells all before it ends with the same refusal.
+    // A plan is complete before it ends with the same refusal.
     let run = shoot(&desk, 2, "plan=y device=cpu");
     let last = run.err.lines().last().unwrap_or_default();
     assert!(

@@ -1,4 +1,5 @@
-//! What a survey says of the shots that it takes over from an earlier run, and of those that it does not.
+//! Messages of a survey about the shots that it takes over from an earlier run, and about those that it does
+//! not.
 
 use crate::desk::{Desk, Outcome};
 use crate::shots::magnitude;
@@ -8,12 +9,12 @@ fn line(extra: &str) -> String {
     with(2, "sous.rsf", "recs.rsf", extra)
 }
 
-/// A run that goes on with these data, written into again.rsf.
+/// A run that takes over shots from data and writes again.rsf.
 fn goes_on(desk: &Desk, extra: &str) -> Outcome {
     desk.sh(&format!("{} > again.rsf", line(extra)))
 }
 
-/// A name may hold commas where such a file is there; otherwise commas are between names.
+/// A name may contain commas if such a file exists; otherwise commas separate names.
 #[test]
 fn names_of_finished_data_may_hold_commas() {
     let desk = desk(2);
@@ -29,7 +30,8 @@ fn names_of_finished_data_may_hold_commas() {
     assert!(run.code == 1 && run.err.contains("finished=two:"), "{run:?}");
 }
 
-/// Three of several differences are told, in the order of this run's parameters and then those that it lacks.
+/// Three of several differences are listed: first those of this run's parameters, in their order, then
+/// parameters that it lacks.
 #[test]
 fn three_differences_of_parameters_are_told() {
     let desk = desk(2);
@@ -41,13 +43,13 @@ fn three_differences_of_parameters_are_told() {
         run.code == 1 && said.contains("is of a run with other parameters: ") && differences == 3,
         "{run:?}"
     );
-    // One alone that this run lacks.
+    // There is one difference: a parameter that this run lacks.
     let run = goes_on(&desk, "finished=data.rsf");
     let told = "other parameters: free= is y there and not given here; finished= takes the data";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
 
-/// Data of corrected time are no data of the other kind, either way.
+/// Data with corrected time are not taken over by a run without it, nor the other way round.
 #[test]
 fn data_of_another_clock_are_not_taken_over() {
     let desk = desk(2);
@@ -61,7 +63,7 @@ fn data_of_another_clock_are_not_taken_over() {
     }
 }
 
-/// Shots have their numbers in the survey, also where a run has some of them.
+/// Messages number shots as the survey does, also if a run makes only some of them.
 #[test]
 fn shots_are_named_by_their_numbers_in_the_survey() {
     let desk = desk(2);
@@ -87,7 +89,7 @@ fn shots_are_named_by_their_numbers_in_the_survey() {
         found.code == 0 && found.err.contains("2 shots of 2 taken over"),
         "{found:?}"
     );
-    // A list of shots that the survey has not.
+    // This list has shots that the survey lacks.
     desk.ran("sfbasics put shots=1-3,9 < data.rsf > more.rsf");
     let found = goes_on(&desk, "finished=more.rsf");
     let told = "the header of finished=more.rsf: shots=1-3,9: there is no shot 9: there are 3 shots";
@@ -100,11 +102,12 @@ fn shots_are_named_by_their_numbers_in_the_survey() {
     }
 }
 
-/// Every shot of a step far beyond the limit fails, and all are named at the end by their numbers; what the data hold is zero.
+/// With a step far above the limit every shot fails; the last message lists them by number, and the data are
+/// zero.
 #[test]
 fn several_shots_that_fail_are_listed() {
     let desk = desk(2);
-    // Waves of 3000 m/s on 10 m: the step is ten times the limit.
+    // Waves run at 3000 m/s on a grid of 10 m, so the step is ten times the limit.
     let wild = |extra: &str| {
         let line = line(&format!("cfl=warn jcheck=1 {extra}")).replace("dt=0.001", "dt=0.03");
         desk.sh(&format!("{line} > data.rsf"))
@@ -127,11 +130,11 @@ fn several_shots_that_fail_are_listed() {
     }
 }
 
-/// Data of zeros are told where all shots have none, and not where an earlier run has finished some.
+/// There is a warning of data of zeros if all shots are zero, but not if an earlier run has finished some.
 #[test]
 fn shots_of_zeros_beside_finished_ones_are_no_matter() {
     let desk = desk(2);
-    // Receivers that no wave reaches in two steps.
+    // No wave reaches the receivers in two steps.
     desk.dataset("far.rsf", "n1=2 n2=1", &[5.0, 225.0]);
     let silent = |extra: &str| with(2, "sous.rsf", "far.rsf", extra).replace("nt=60", "nt=2");
     let told = "all data are zero";
@@ -153,7 +156,7 @@ fn shots_of_zeros_beside_finished_ones_are_no_matter() {
     assert!(desk.read("again.rsf") == numbers);
 }
 
-/// Records that grow are told of shots that are taken over, too, with the largest of their factors.
+/// The warning of growing records includes shots that are taken over, with the largest of their factors.
 #[test]
 fn shots_that_are_taken_over_are_looked_at() {
     let desk = desk(2);
@@ -183,7 +186,7 @@ fn shots_that_are_taken_over_are_looked_at() {
     let told = "the records of 2 shots (1, 2) grow by a factor of ";
     let (_, rest) = run.err.split_once(told).unwrap_or_else(|| panic!("{run:?}"));
     let factor: f32 = rest.split(' ').next().unwrap_or_default().parse().unwrap();
-    // Told in two digits.
+    // The warning has two digits.
     let wanted = ((steps - 1 - 110) as f32 / 15.0).exp2();
     assert!((factor / wanted - 1.0).abs() < 0.051, "{factor} {wanted}");
     let run = desk.ran(&format!("{} > again.rsf", long("finished=grown.rsf shots=2-3")));

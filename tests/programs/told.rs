@@ -1,11 +1,12 @@
-//! Sentences of what is refused or warned of, with the numbers in them.
+//! Messages of refusals and warnings, with the numbers in them.
 
 use crate::desk::Desk;
 use crate::survey::with;
 use crate::velocity_stress::line;
 
-/// Runs what a table says: a line has a command, the next one its exit code and, parted by dots, what one line of its answer must hold in this
-/// order. Words in braces stand for what `lines` has.
+/// Runs the commands of a table: one line has a command, the next one its exit code and the words, separated
+/// by dots, that one line of its standard error must contain in this order. Words in braces are replaced as
+/// `lines` says.
 fn told(desk: &Desk, lines: &[(&str, &str)], table: &str) {
     let mut rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
     let mut cases = 0;
@@ -103,7 +104,7 @@ const SURVEYS: &str = "
 0 set-up ... s; 1 shot in ... s
 ";
 
-/// Data of another survey are told with its axes and those of the run, and what makes them such data.
+/// Data of another survey are refused with its axes, those of the run, and the commands that convert them.
 #[test]
 fn data_of_other_surveys_are_told_with_their_axes() {
     let desk = crate::survey::desk(2);
@@ -140,7 +141,7 @@ const SILENT: &str = "
 0 the data of shot 2 are zero everywhere
 ";
 
-/// Shots whose data are zero, or have no weight, are counted.
+/// Shots whose data are zero, or have the weight zero, are counted.
 #[test]
 fn shots_without_data_are_counted() {
     let desk = crate::survey::desk(2);
@@ -321,7 +322,7 @@ fn meshes_and_runs_on_them_are_told_with_their_numbers() {
         ("{back}", &back),
     ];
     told(&desk, &lines, MESHES);
-    // The wavelength of P waves of 3000 m/s at the frequency that is told.
+    // The wavelength of P waves of 3000 m/s at the printed frequency.
     let said = desk.ran(&format!("{run} sponge=150 freq=10 > out.rsf")).err;
     let frequency = between(&said, "wavelength of P at ", " Hz");
     let share = between(&said, "sponge=150 m is ", " of the wavelength");

@@ -399,7 +399,8 @@ fn devices_are_told() {
     );
 }
 
-/// The plan of a run that will be refused for its step tells memory and time all the same, and ends with the refusal.
+/// The plan of a run that will be refused for its step still gives memory and time, and ends with the
+/// refusal.
 #[test]
 fn the_plan_of_an_unstable_run_is_whole() {
     let desk = desk(2);

@@ -1,4 +1,5 @@
-//! Ranks that are threads of one test, on hosts with any names: what ranks agree on is tested without MPI.
+//! Ranks that are threads of one test, on hosts with any names, so that what ranks agree on is tested without
+//! MPI.
 
 use super::World;
 use kernels::Error;
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// From, to, and whether it belongs to a collective call.
+/// The sender, the receiver, and whether the message belongs to a collective call.
 type Address = (usize, usize, bool);
 
 /// Messages under way.
@@ -25,7 +26,7 @@ impl Post {
         self.came.notify_all();
     }
 
-    /// A test whose ranks do not come together fails.
+    /// A test fails if its ranks do not come together.
     fn take(&self, from: Address) -> Vec<u8> {
         let boxes = self.boxes.lock().unwrap_or_else(PoisonError::into_inner);
         let is_empty =
@@ -48,7 +49,8 @@ pub struct Member {
     under_way: RefCell<usize>,
 }
 
-/// What the ranks answer, and what all of them have sent to rank 0: the bytes of a message, or none where they wait until all has left.
+/// What the ranks return, and what they have sent to rank 0: the bytes of a message, or none for a wait until
+/// all messages have left.
 pub struct Met<R> {
     /// By rank.
     pub answers: Vec<R>,

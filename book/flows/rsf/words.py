@@ -1,4 +1,4 @@
-"""Words NAME=VALUE of the command line: one that neither this package nor the flow reads is a slip of the pen, and is told."""
+"""Words NAME=VALUE of the command line: one that neither this package nor the flow reads is a misspelling, and is refused."""
 import difflib
 import os
 import re
@@ -6,16 +6,16 @@ import sys
 
 # What the package reads, and the word of the book's chapters for large runs, which not every chapter has.
 OWN = ("TIMER", "CHECKPAR", "full")
-# A word that a text reads by its name.
+# A word that a source file reads by its name.
 READ = re.compile(r"\bARGUMENTS\s*(?:\.\s*(?:get|pop)\s*\(|\[)\s*['\"]([^'\"]+)['\"]")
-# What may read words whose names the text does not tell: loops over all of them, variables of SCons, texts of other folders.
+# Code that may read words whose names do not appear: loops over all of them, variables of SCons, SConscripts of other folders.
 OPEN = re.compile(r"\bARGLIST\b|\bVariables\s*\(|\bSConscript\s*\(|\bARGUMENTS\b(?!\s*(?:\.\s*(?:get|pop)\s*\(|\[)\s*['\"])")
 IMPORT = re.compile(r"^\s*(?:from|import)\b.*$", re.MULTILINE)
 SCONSTRUCTS = ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py", "Sconstruct.py", "sconstruct.py")
 
 
 def refusal(arguments, files):
-    """A sentence about the first of `arguments` that nobody reads, or None. `files`: what `-f` names, else none."""
+    """Returns a sentence about the first of `arguments` that no source file reads, or None. `files` are those that `-f` names, if any."""
     strange = [word for word in arguments if word not in OWN]
     if not strange:
         return None
@@ -44,7 +44,7 @@ def _text(path):
 
 
 def _modules():
-    """The texts of the modules that a flow has imported and that look at the command line: neither Python's own nor those of SCons and this package."""
+    """Returns the texts of the modules that a flow has imported and that look at the command line: neither Python's own nor those of SCons and this package."""
     scons = sys.modules.get("SCons")
     apart = [os.path.dirname(module.__file__) for module in (os, scons) if getattr(module, "__file__", None)]
     apart.append(os.path.dirname(os.path.abspath(__file__)))

@@ -5,7 +5,7 @@ KNOWN = ("full", "only", "answers", "pdf", "mpi", "prefix", "RSFROOT")
 
 
 def refusal(arguments):
-    """A sentence about the first word that is not known, or None."""
+    """Returns a sentence about the first word that is not known, or None."""
     for word, value in arguments.items():
         if word not in KNOWN:
             near = difflib.get_close_matches(word, KNOWN, 1)

@@ -1,4 +1,4 @@
-"""usage: python3 box.py: writes a small run of SPECFEM3D Cartesian, to try the commands of this page with.
+"""usage: python3 box.py: writes a small run of SPECFEM3D Cartesian, on which the commands of the chapter run.
 
 MESH gets the files of the mesh as Cubit or the decomposer has them: a box of 8 x 8 x 6 elements of about 500 m below a hill, two rocks,
 a free top and absorbing sides. CMTSOLUTION and STATIONS lie beside it. Only Python's standard library is needed.
@@ -60,7 +60,7 @@ def place(i, j, k):
 
 
 def number(i, j, k):
-    """Of a node, from 1."""
+    """The number of a node, counted from 1."""
     return 1 + i + (ELEMENTS[0] + 1) * (j + (ELEMENTS[1] + 1) * k)
 
 
@@ -84,7 +84,7 @@ def main():
     for name, axis, end in SIDES:
         at_side = [n for n, own in enumerate(elements) if own[axis] == (ELEMENTS[axis] - 1 if end else 0)]
         face = [c for c, corner in enumerate(CORNERS) if corner[axis] == end]
-        # Around the face: of four corners in SPECFEM3D's order of the element the last two are exchanged, but at the bottom and the top.
+        # Around the face: of four corners in SPECFEM3D's order of the element the last two are exchanged, except at the bottom and the top.
         face = face if axis == 2 else [face[0], face[1], face[3], face[2]]
         rows = "".join(f"{n + 1} {' '.join(str(corners[n][c]) for c in face)}\n" for n in at_side)
         put(f"MESH/{name}", f"{len(at_side)}\n{rows}")

@@ -291,7 +291,8 @@ impl<S: Simd, T: Real> Lane<S, T> {
 }
 
 impl<S: Simd> Lane<S, f32> {
-    /// Where the four numbers of a lane stand for [`Lane::parted`] and [`Lane::joined`]: registers are turned piece by piece of four lanes.
+    /// The index at which [`Lane::parted`] and [`Lane::joined`] have the four numbers of a lane: they
+    /// transpose registers in pieces of four lanes.
     #[inline(always)]
     pub fn seat(lane: usize) -> usize {
         let pieces = (f32::lanes::<S>() / 4).max(1);
@@ -301,7 +302,8 @@ impl<S: Simd> Lane<S, f32> {
         }
     }
 
-    /// Four numbers of every lane, on their seats, as a register of all first numbers, of all second ones, and so on.
+    /// Splits the four numbers of every lane, at the indices of [`Lane::seat`], into a register of all first
+    /// numbers, one of all second numbers, and so on.
     #[inline(always)]
     pub fn parted(simd: S, numbers: &[[f32; 4]]) -> [Self; 4] {
         let numbers: &[f32] = numbers[..f32::lanes::<S>()].as_flattened();
@@ -315,7 +317,7 @@ impl<S: Simd> Lane<S, f32> {
         ]
     }
 
-    /// The other way round.
+    /// The inverse of [`Lane::parted`].
     #[inline(always)]
     pub fn joined(registers: [Self; 4], numbers: &mut [[f32; 4]]) {
         let [a, b, c, d] = registers;

@@ -48,10 +48,10 @@ impl<A: Accelerator> Staging<A> {
         unsafe { self.download_by(a, from, out, |from, to| to.copy_from_slice(from)) }
     }
 
-    /// The same, where another function than that of one thread copies bytes to as many others.
+    /// Does the same as [`Staging::download`] and copies with `copy`, whose two slices have the same length.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`Staging::download`].
     pub unsafe fn download_by(
         &mut self,
         a: &A,

@@ -99,7 +99,7 @@ pub(super) struct Plan<'a> {
     pub(super) absorb: &'a [usize],
     /// True where x, y and up are a right-handed system of axes; of a box they are x, y and minus z.
     pub(super) mirrored: bool,
-    /// Who tells how far the work is.
+    /// Shows the progress of the work.
     pub(super) stages: &'a Stages,
 }
 
@@ -115,7 +115,7 @@ impl Plan<'_> {
             .during(&what, total, |bar| self.elements(coordinates, bar))
     }
 
-    /// The mesh, with the number of its elements told as it grows.
+    /// Makes the mesh, and moves the bar as its elements are added.
     fn elements<const D: usize>(
         &self,
         coordinates: impl Fn(Place, usize) -> Result<[f64; D]>,

@@ -2,7 +2,7 @@
 //!
 //! A box between maps (`boxes`), a chunk of the Earth (`sphere`, whose rows `shells` chooses), a file of Gmsh, a folder of
 //! SPECFEM3D's mesh files, or a mesh in RSF files becomes a [`RawMesh`]; `cut` cuts boxes and chunks on the `lattice`,
-//! `kernels::mesh` looks for faults, `report` tells the figures, and `stages` what is done now.
+//! `kernels::mesh` looks for faults, `report` gives the figures, and `stages` shows the progress.
 
 mod boxes;
 mod cut;
@@ -80,7 +80,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(())
 }
 
-/// The stage that reads a mesh of files.
+/// The name of the stage that reads a mesh from files.
 const READS: &str = "reads the mesh";
 
 /// Words of some ways to a mesh, and those ways.

@@ -44,7 +44,7 @@ const PARAMS: &[Param] = &[
     Param::floats("qmu").default_text("9999, which means no attenuation").doc("quality factor of shear"),
     Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("polynomial degree for which points, step and frequency are printed"),
     Param::bool("judge").default("y").doc("print number of elements, Jacobians, angles, ratios of sides, largest stable step and resolved frequency"),
-    Param::bool("verb").default("n").doc("y: tell each stage of the work with the seconds before it; on a terminal a bar does without it"),
+    Param::bool("verb").default("n").doc("y: print each stage of the work with the seconds before it; a terminal shows a bar in any case"),
     Param::output("hist").doc("histograms of these measures"),
     Param::string("base").default_text("the name of the output without .rsf; mesh into a pipe").doc("the other files of the mesh are base-nodes.rsf, base-regions.rsf, ..."),
 ];

@@ -1,4 +1,5 @@
-//! What the program does now, for meshes of millions of elements: a bar on a terminal, elsewhere with `verb=y` a line a stage.
+//! The progress of the work, for meshes of millions of elements: a bar on a terminal, and elsewhere with
+//! `verb=y` a line for each stage.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -7,10 +8,10 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rsf_io::Job;
 
-/// Elements between two movements of the bar.
+/// The number of elements between two movements of the bar.
 pub(super) const MANY: usize = 1 << 14;
 
-/// Who tells the stages, and how.
+/// Shows the stages of the work.
 pub(super) struct Stages {
     name: String,
     terminal: bool,
@@ -19,7 +20,7 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// For the program of this command line, which begins now.
+    /// For the program of this command line; its clock starts now.
     pub(super) fn new(job: &Job) -> Result<Self> {
         Ok(Self {
             name: job.program().into(),
@@ -29,7 +30,8 @@ impl Stages {
         })
     }
 
-    /// Does a stage of the work. It gets the bar, which it moves if it knows the number of its parts (otherwise 0).
+    /// Runs a stage of the work, which gets the bar and moves it if it has a known number of `parts`
+    /// (otherwise 0).
     pub(super) fn during<T>(&self, what: &str, parts: usize, work: impl FnOnce(&ProgressBar) -> T) -> T {
         if !self.terminal {
             if self.lines {

@@ -48,7 +48,7 @@ pub fn open(job: &Job) -> Result<RawMesh> {
     accept(job, read(Path::new(&folder))?)
 }
 
-/// Tells what is odd in a folder that was read, and takes from it what `absorbing=none` leaves out.
+/// Reports what is odd in a folder that was read, and removes from it what `absorbing=none` leaves out.
 ///
 /// # Errors
 /// Another `absorbing=`.

@@ -371,7 +371,8 @@ mod tests {
         }
     }
 
-    /// Of `v = n` and `dt = 1/2`: sums of rectangles and of trapezoids, which begin at rest, and differences, before which there is zero.
+    /// Checks `v = n` with `dt = 1/2`: sums of rectangles and of trapezoids, which begin at rest, and
+    /// differences, with zero before the first sample.
     #[test]
     fn sums_means_and_differences_are_those_of_their_formulas() {
         let mut all: Vec<_> = [How::AsRead, How::Sum, How::Difference, How::Mean]
@@ -406,7 +407,7 @@ mod tests {
         }
     }
 
-    /// What was kept is what the next step goes on with, of every quantity its own; bytes of another run are not.
+    /// Each quantity goes on from its own kept values; bytes of another run are refused.
     #[test]
     fn quantities_go_on_with_what_was_kept() {
         let new = || {

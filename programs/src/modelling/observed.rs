@@ -277,7 +277,8 @@ pub fn write_misfits(mut file: Output, shots: &Axis, misfits: &[f64]) -> anyhow:
 mod tests {
     use super::*;
 
-    /// Of four receivers, two components, nine times and three shots, or of one component that has no axis.
+    /// The run has four receivers, two components, nine times and three shots; data of one component may lack
+    /// its axis.
     #[test]
     fn axes_of_data_are_turned_into_their_order() {
         let of = |n: [usize; 4]| turned(n, [4, 2], [3, 5]);
@@ -285,7 +286,7 @@ mod tests {
         assert_eq!(of([9, 4, 2, 3]), Some("sftransp plane=12 | sftransp plane=23"));
         assert_eq!(of([4, 9, 2, 3]), Some("sftransp plane=23"));
         assert_eq!(of([2, 4, 9, 3]), Some("sftransp plane=12"));
-        // All shots of the survey serve, too, and others do not.
+        // Data of all shots of the survey are recognised, too; data of another number of shots are not.
         assert_eq!(of([2, 4, 9, 5]), Some("sftransp plane=12"));
         assert_eq!(of([2, 4, 9, 4]), None);
         assert_eq!(of([9, 9, 4, 3]), None);
@@ -304,7 +305,8 @@ mod tests {
         assert!(!is_heard(&[], None));
     }
 
-    /// Data that end after the run and have as many records have lost their times, of which the header says nothing or something else.
+    /// Data with as many records as the run, but an end after it, have lost their times: the header has none
+    /// or others.
     #[test]
     fn lost_times_are_told_with_those_of_the_run() {
         let run = Recorded {

@@ -50,15 +50,15 @@ impl Part {
 mod tests {
     use super::*;
 
-    /// A window of 5 x 4 numbers a plane and ten planes, of which a rank has those from the fifth on: its numbers lie behind four planes of every
-    /// component.
+    /// The window has ten planes of 5 x 4 numbers, and the rank has those from the fifth on: its numbers
+    /// follow four planes of every component.
     #[test]
     fn pieces_lie_behind_those_of_lower_ranks() {
         let snapshots = Snapshots {
             every: 10,
             window: [3..8, 2..6, 10..20],
         };
-        // Behind 25 steps there are the snapshots of the steps 0, 10 and 20.
+        // After 25 steps there are the snapshots of steps 0, 10 and 20.
         let mut part = Part::new(&snapshots, 3, &(14..30), 25);
         assert_eq!(
             (part.whole, part.share, part.before, part.number),

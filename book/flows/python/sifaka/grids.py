@@ -106,7 +106,7 @@ def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None
     """The map or model in degrees on a regular grid in metres of a zone of UTM (WGS 84): 11 or "11N" in the north, "11S" or -11 in the south.
 
     x and y are each an origin, a spacing and a number of samples; without them the grid is the largest rectangle inside of the map, in steps near to
-    its own. Values lie on planes between the four that are around them. fill= is taken where the map has none, which is refused without it.
+    its own. Values are interpolated linearly along x and y. Where the map has no value, the grid gets fill=; without fill= that is an error.
     """
     unit = str(found["x"].attrs.get("units", found["x"].attrs.get("unit", "")))
     if unit.lower() not in (*UNITS["x"], "degrees", "degree", "deg"):
@@ -131,7 +131,7 @@ def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None
 
 
 def _inside(x: np.ndarray, y: np.ndarray, middle: int, foot: float) -> Tuple[Axis, Axis]:
-    """The largest grid in metres inside of degrees x and y, which increase, in steps of 1, 2 or 5 and zeros."""
+    """The largest grid in metres inside the increasing degrees x and y, with steps of 1, 2 or 5 times a power of ten."""
     west, right = (_to_utm(y, np.full(len(y), end), middle, foot)[0] for end in (x[0], x[-1]))
     low, high = (_to_utm(np.full(len(x), end), x, middle, foot)[1] for end in (y[0], y[-1]))
     axes = []
@@ -169,7 +169,7 @@ def _sampled(found: xarray.DataArray, places: Tuple[np.ndarray, np.ndarray], axe
 
 def _between(name: str, axis: np.ndarray, wanted: np.ndarray, reach: bool) -> Tuple[np.ndarray, np.ndarray]:
     """The numbers of the samples before, and how far behind them the wanted places are, as a share. Places beyond the ends are refused (`reach`),
-    or their share is no number."""
+    or their share is NaN."""
     step = (axis[-1] - axis[0]) / (len(axis) - 1)
     at = (wanted - axis[0]) / step
     # A hair beyond the ends is rounding.

@@ -68,7 +68,8 @@ pub struct Engine<const D: usize> {
     pub(super) coupling: Vec<Coupling<D>>,
     pub(super) fluid: Option<Fluid<D>>,
     pub(super) sources: Vec<Vec<Placed<D>>>,
-    /// What elements add to their points, `[block][lane][local point][component]`, of the blocks that waves keep.
+    /// What elements add to their points, `[block][lane][local point][component]`; waves keep it for some
+    /// blocks at once.
     pub(super) contributions: Vec<[f32; D]>,
     /// Those that leave and arrive.
     pub(super) exchange: Exchange,

@@ -171,7 +171,8 @@ pub(super) struct Fluid<const D: usize> {
 }
 
 impl<const D: usize> Fluid<D> {
-    /// The fluid of a subdomain, if the mesh has any, in waves over so many threads where it waits for no neighbours.
+    /// Sets up the fluid of a subdomain, if the mesh has any. `threads` is `None` where the subdomain waits
+    /// for neighbours, whose step is one wave.
     ///
     /// # Errors
     /// A source of a kind that fluids do not know.
@@ -245,7 +246,7 @@ impl<const D: usize> Fluid<D> {
         Ok(())
     }
 
-    /// A step, wave by wave.
+    /// Makes a step, wave by wave.
     pub(super) fn advance<const N: usize>(
         &mut self,
         cpu: &Cpu,
@@ -304,7 +305,7 @@ impl<const D: usize> Fluid<D> {
         }
     }
 
-    /// What some of the blocks add to their points.
+    /// Computes what some of the blocks add to their points.
     fn forces<const N: usize>(
         &mut self,
         cpu: &Cpu,
@@ -379,7 +380,7 @@ impl<const D: usize> Fluid<D> {
         of_blocks + contributions + damped + self.sums.bytes() + 16 * self.potential.len()
     }
 
-    /// Holds the free surface among some points.
+    /// Sets the fields of those of the points to zero that lie on the free surface.
     fn hold_free(&mut self, points: &Range<usize>) {
         let below = |end: usize| self.zero.partition_point(|point| (*point as usize) < end);
         let (low, high) = (below(points.start), below(points.end));

@@ -52,19 +52,20 @@ impl<S: Simd> Part<S> {
         unsafe { numbers.store(lanes.0.as_mut_ptr().add(self.first)) }
     }
 
-    /// Where the four numbers of a lane of the block stand for [`Part::parted`] and [`Part::joined`].
+    /// The index at which [`Part::parted`] and [`Part::joined`] have the four numbers of a lane of the block.
     #[inline(always)]
     pub(super) fn seat(lane: usize) -> usize {
         Register::<S>::seat(lane)
     }
 
-    /// Four numbers of every lane of the block, on their seats, as one register of these lanes for each of the four.
+    /// Splits the four numbers of every lane, at the indices of [`Part::seat`], into one register of these
+    /// lanes for each of the four.
     #[inline(always)]
     pub(super) fn parted(self, numbers: &[[f32; 4]; LANES]) -> [Register<S>; 4] {
         Lane::parted(self.simd, &numbers[self.first..])
     }
 
-    /// The other way round.
+    /// The inverse of [`Part::parted`].
     #[inline(always)]
     pub(super) fn joined(self, registers: [Register<S>; 4], numbers: &mut [[f32; 4]; LANES]) {
         Lane::joined(registers, &mut numbers[self.first..]);

@@ -40,12 +40,13 @@ impl<const C: usize> Scratch<C> {
     }
 }
 
-/// Scratch memory that waits for threads: blocks of one wave after the other find it warm.
+/// A pool of scratch memory: the blocks of later waves use what is still in the caches.
 #[derive(Debug, Default)]
 pub(super) struct Rooms<const C: usize>(Mutex<Vec<Scratch<C>>>);
 
 impl<const C: usize> Rooms<C> {
-    /// Room that waits, or new room for blocks with so many points, and so many in a layer of them.
+    /// Takes scratch memory from the pool, or makes it for blocks with so many points, and so many in a layer
+    /// of them.
     pub(super) fn one(&self, points: usize, layer: usize) -> Room<'_, C> {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Room {
@@ -55,7 +56,7 @@ impl<const C: usize> Rooms<C> {
     }
 }
 
-/// Scratch memory that goes back to where it waited.
+/// Scratch memory that goes back to the pool when it is dropped.
 pub(super) struct Room<'a, const C: usize> {
     scratch: Scratch<C>,
     rooms: &'a Rooms<C>,

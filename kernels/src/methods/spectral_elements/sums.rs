@@ -6,15 +6,16 @@ use super::assembly::{Block, place};
 use super::lanes::LANES;
 use crate::Error;
 
-/// Points that follow each other and have as many contributions each: those of an entity of the mesh, and more.
+/// Consecutive points with the same number of contributions: those of a face or an edge of the mesh, or of
+/// more of them.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Its points.
+    /// The first point, and the one behind the last.
     first: u32,
     end: u32,
-    /// Contributions of each of them.
+    /// The number of contributions to each of them.
     each: u32,
-    /// Where their places begin, those of a point side by side.
+    /// Where their places begin; those of a point are consecutive.
     places: u32,
 }
 
@@ -22,7 +23,7 @@ struct Run {
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     runs: Vec<Run>,
-    /// Places among the subdomain's own contributions; behind them among those that have arrived.
+    /// Places among the subdomain's own contributions; larger ones are among those that have arrived.
     places: Vec<u32>,
 }
 
@@ -30,11 +31,11 @@ pub(super) struct Sums {
 type Terms<'a, const C: usize> = (&'a [[f32; C]], &'a [[f32; C]]);
 
 impl Sums {
-    /// Sums over blocks of elements, of which so many keep their contributions at once, and over (point, element, place) of
-    /// what arrives.
+    /// Makes the sums over blocks of elements, of which `kept` have their contributions in memory at once,
+    /// and over what arrives, as (point, element, place).
     ///
     /// # Errors
-    /// More contributions than 32 bits can count.
+    /// There are more contributions than 32 bits can count.
     pub(super) fn new<const D: usize>(
         (blocks, kept): (&[Block<D>], usize),
         points: usize,
@@ -94,7 +95,7 @@ impl Sums {
             let each = run.each as usize;
             let places = run.places as usize + (point - run.first as usize) * each;
             let places = &self.places[places..][..count * each];
-            // Loops of known length, of which the processor has nothing to guess.
+            // Loops whose length the compiler knows need no prediction of branches.
             match each {
                 0 => now.fill([0.0; C]),
                 1 => add_up(places, 1, terms, now),
@@ -115,7 +116,7 @@ impl Sums {
     }
 }
 
-/// Writes the sums of `each` contributions a point.
+/// Writes the sums of `each` contributions to every point.
 #[inline(always)]
 fn add_up<const C: usize>(places: &[u32], each: usize, terms: Terms<'_, C>, out: &mut [[f32; C]]) {
     for (out, places) in out.iter_mut().zip(places.chunks_exact(each)) {
@@ -131,7 +132,7 @@ fn add_up<const C: usize>(places: &[u32], each: usize, terms: Terms<'_, C>, out:
 #[inline(always)]
 fn add<const C: usize>(sum: &mut [f32; 4], place: usize, (own, arrived): Terms<'_, C>) {
     if C == 3 {
-        // Three numbers with the one behind them make a register; nobody asks for the fourth sum.
+        // Three numbers and the one behind them fill a register; the fourth sum is not used.
         let more = own.as_flattened().get(3 * place..3 * place + 4);
         if let Some(more) = more.and_then(<[f32]>::first_chunk::<4>) {
             (0..4).for_each(|c| sum[c] += more[c]);

@@ -1,4 +1,5 @@
-//! A step on processors: predictor, forces and corrector, wave by wave where no neighbours are waited for.
+//! A step on processors: predictor, forces and corrector, wave by wave in subdomains that wait for no
+//! neighbours.
 
 use std::ops::Range;
 
@@ -13,27 +14,29 @@ use crate::device::cpu::flushed;
 use crate::device::simd::prefetch;
 use crate::time_loop::Part;
 
-/// What is done in a step.
+/// What a step has to do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job<'a> {
     /// The sample of the sources.
     pub(super) step: usize,
-    /// Whether the fields still are those of the step before.
+    /// Whether the fields are still those of the step before and are to be predicted.
     pub(super) predicts: bool,
-    /// More forces on the points of elements, `[block][lane][point][component]`; empty without any.
+    /// Additional forces on the points of elements, `[block][lane][point][component]`; empty if there are
+    /// none.
     pub(super) added: &'a [f32],
 }
 
-/// Numbers of a line of the caches, and those by which fields are asked for ahead: the processor itself asks inside of a page alone.
+/// The numbers in a line of the caches, and how many numbers ahead fields are prefetched: the processor
+/// itself prefetches within a page only.
 const LINE: usize = 16;
 const AHEAD: usize = 512;
 
-/// Points that a thread takes at a time of so many.
+/// How many of the points a thread takes at a time.
 pub(super) fn chunk(points: usize) -> usize {
     points.div_ceil(2 * rayon::current_num_threads()).clamp(256, 4096)
 }
 
-/// Adds the forces of the blocks from `first` on to those of a block.
+/// Adds the additional forces of a block, if there are any, to its forces.
 pub(super) fn add(added: &[f32], block: usize, forces: &mut [f32]) {
     if let Some(added) = added.get(block * forces.len()..(block + 1) * forces.len()) {
         forces
@@ -44,7 +47,8 @@ pub(super) fn add(added: &[f32], block: usize, forces: &mut [f32]) {
 }
 
 impl<const D: usize> Engine<D> {
-    /// A step of the fluid, before that of the solid, whose predicted displacement moves it.
+    /// Makes a step of the fluid. It precedes that of the solid, whose predicted displacement moves the
+    /// fluid.
     pub(super) fn advance_fluid_by_length(&mut self, job: Job<'_>) {
         if self.fluid.is_none() {
             return;
@@ -66,7 +70,7 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// A step of the solid; where there is a fluid, its step has predicted the solid.
+    /// Makes a step of the solid; where there is a fluid, the fluid's step has already predicted the solid.
     pub(super) fn advance_by_length(&mut self, job: Job<'_>) {
         let cpu = self.cpu.clone();
         cpu.install(|| by_length!(self, advance_of(job)));
@@ -127,7 +131,7 @@ impl<const D: usize> Engine<D> {
         });
     }
 
-    /// What the fluid elements of a part add to their points.
+    /// Computes what the fluid elements of a part add to their points.
     pub(super) fn fluid_forces_by_length(&mut self, (part, step): (Part, usize)) {
         by_length!(self, fluid_forces_of(part, step));
     }
@@ -139,7 +143,7 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// The fluid's step ends: the solid needs its second derivative.
+    /// Ends the step of the fluid, whose second derivative the solid needs.
     pub(super) fn correct_fields_of_fluid(&mut self) {
         let (cpu, half) = (self.cpu.clone(), self.steps().1);
         let correct = |fluid: &mut Fluid<D>| fluid.correct_points(&cpu, fluid.waves.points.clone(), half);
@@ -148,7 +152,7 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// What the solid elements of a part add to their points.
+    /// Computes what the solid elements of a part add to their points.
     pub(super) fn forces_by_length(&mut self, (part, step): (Part, usize)) {
         let cpu = self.cpu.clone();
         cpu.install(|| by_length!(self, forces_of_part(part, step)));
@@ -167,7 +171,7 @@ impl<const D: usize> Engine<D> {
         self.forces_of(blocks, &Tables::<N>::new(&self.basis), job);
     }
 
-    /// What some of the blocks add to their points.
+    /// Computes what some of the blocks add to their points.
     fn forces_of<const N: usize>(&mut self, own: Range<usize>, tables: &Tables<N>, job: Job<'_>) {
         let second = self.fluid.as_ref().map_or(&[][..], |fluid| &fluid.second);
         let (arch, velocity, rooms) = (self.cpu.arch(), &self.velocity, &self.scratch);

@@ -1,7 +1,8 @@
-//! Fields from points to the lanes of a block, and forces back from lanes to the places of elements.
+//! Moves fields from points to the lanes of a block, and forces from lanes back to the places of elements.
 //!
-//! Three components of a point are read and written with one number beside them as a register of four, and registers are turned
-//! for all lanes at once: number by number this would take as long as a third of the arithmetic.
+//! Three components of a point and the number behind them are read and written as a register of four, and
+//! registers are transposed for all lanes at once: number by number, this would take a third of the time of
+//! the arithmetic.
 
 use pulp::Simd;
 
@@ -25,7 +26,7 @@ pub(super) fn gather<S: Simd, const D: usize, const C: usize>(
         }
         return;
     }
-    // The last point has nothing behind it.
+    // No number follows those of the last point.
     let mut last = [0.0; 4];
     if let Some(point) = field.last() {
         last[..C].copy_from_slice(point);
@@ -49,7 +50,7 @@ pub(super) fn gather<S: Simd, const D: usize, const C: usize>(
     }
 }
 
-/// Takes a number times a field from another one: `strained = field - square * strained`.
+/// Takes a field back by a multiple of another one: `strained = field - square * strained`.
 #[inline(always)]
 pub(super) fn step_back<S: Simd, const C: usize>(
     part: Part<S>,
@@ -83,7 +84,8 @@ pub(super) fn scatter<S: Simd, const D: usize, const C: usize, const N: usize>(
         }
         return;
     }
-    // A row of points after the other, the fourth number of a point under the first one of the next.
+    // Rows of points are written one after the other; the first number of a point overwrites the fourth one
+    // of the point before.
     let mut seats = [[[0.0; 4]; LANES]; N];
     for (row, forces) in force.chunks_exact(N).enumerate() {
         for (seats, force) in seats.iter_mut().zip(forces) {

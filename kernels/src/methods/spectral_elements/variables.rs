@@ -5,28 +5,29 @@ use pulp::Simd;
 use super::lanes::{Lanes, Part, Register};
 use crate::device::simd::prefetch;
 
-/// How a mechanism goes on in a step.
+/// The coefficients by which a mechanism advances in a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mechanism {
-    /// A.
+    /// A, by which what is kept is multiplied.
     pub(super) decay: Lanes,
-    /// P C: of a strain in the variable now.
+    /// P C, the factor of the strain in the present variable.
     pub(super) now: Lanes,
-    /// A P C + P B: of a strain in what is kept.
+    /// A P C + P B, the factor of the strain in what is kept.
     pub(super) kept: Lanes,
 }
 
-/// Memory variables, each of which takes something from the stress. This is a trait, for a closure that is not inlined would be compiled
-/// without the processor's vector instructions and call a function for each of them.
+/// Memory variables, each of which takes something from the stress. This is a trait because a closure that is
+/// not inlined would be compiled without the processor's vector instructions and would call a function for
+/// each of them.
 pub(super) trait Variables<S: Simd> {
-    /// What the variable of a number takes by its law from the stress at this strain.
+    /// Returns what variable `slot` takes by its law from the stress at this strain.
     fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S>;
 }
 
-/// Variables by which memory is asked for ahead: the processor itself asks inside of a page alone.
+/// How many variables ahead memory is prefetched: the processor itself prefetches within a page only.
 const AHEAD: usize = 64;
 
-/// Variables that are advanced.
+/// Variables that are advanced as they are used.
 pub(super) struct Advancing<'a>(pub(super) &'a mut [Lanes]);
 
 impl<S: Simd> Variables<S> for Advancing<'_> {
@@ -37,7 +38,7 @@ impl<S: Simd> Variables<S> for Advancing<'_> {
     }
 }
 
-/// Variables that have been advanced with the same strain.
+/// Variables that have already been advanced with the same strain.
 pub(super) struct Advanced<'a>(pub(super) &'a [Lanes]);
 
 impl<S: Simd> Variables<S> for Advanced<'_> {
@@ -47,7 +48,7 @@ impl<S: Simd> Variables<S> for Advanced<'_> {
     }
 }
 
-/// Advances one variable; returns it now.
+/// Advances one variable and returns its present value.
 #[inline(always)]
 fn relax<S: Simd>(part: Part<S>, law: &Mechanism, variable: &mut Lanes, strain: Register<S>) -> Register<S> {
     let kept = part.load(variable);
@@ -56,7 +57,7 @@ fn relax<S: Simd>(part: Part<S>, law: &Mechanism, variable: &mut Lanes, strain: 
     part.load(&law.now).mul_add(strain, kept)
 }
 
-/// What [`relax`] returned of a variable that it has advanced with this strain.
+/// Returns again what [`relax`] returned when it advanced the variable with this strain.
 #[inline(always)]
 fn relaxed<S: Simd>(part: Part<S>, law: &Mechanism, variable: &Lanes, strain: Register<S>) -> Register<S> {
     let kept = (part.load(variable) - part.load(&law.kept) * strain) / part.load(&law.decay);

@@ -1,18 +1,20 @@
-//! The order of a step: the points and blocks of a subdomain by waves, so that what a wave touches stays in the caches.
+//! The order of a step: it takes points and blocks of a subdomain in waves, so that what a wave uses stays in
+//! the caches.
 //!
-//! A wave takes a few blocks. Before them the fields of their points are predicted, as far as no earlier wave did that; behind
-//! them all points end their step whose last elements were among these blocks. Points are numbered as elements meet them, so
-//! both fronts follow the blocks closely where neighbours have numbers that are not far apart. So fields pass through the caches
-//! once in a step, and not once in each of its three parts, and contributions of elements need memory for some blocks alone.
+//! A wave takes a few blocks. It first predicts the fields of their points, unless an earlier wave has done
+//! so; after the blocks it ends the step at all points whose last elements were among them. Points are
+//! numbered in the order in which elements meet them, so both fronts follow the blocks closely if the numbers
+//! of neighbours are close. Fields thus pass through the caches once in a step, and not once in each of its
+//! three parts, and the contributions of only some blocks need memory.
 
 use std::ops::Range;
 
 use super::assembly::Block;
 
-/// Blocks of a wave for every thread.
+/// The number of blocks of a wave for every thread.
 const BLOCKS: usize = 8;
 
-/// Some blocks, with the points that are predicted before and corrected behind them.
+/// Some blocks, with the points that are predicted before them and corrected after them.
 #[derive(Clone, Debug)]
 pub(super) struct Wave {
     pub(super) blocks: Range<usize>,
@@ -24,16 +26,17 @@ pub(super) struct Wave {
 #[derive(Clone, Debug)]
 pub(super) struct Waves {
     pub(super) all: Vec<Wave>,
-    /// Blocks whose contributions are kept at once: block b writes where b - `kept` has written.
+    /// The number of blocks whose contributions are kept at once: block b overwrites those of block b -
+    /// `kept`.
     pub(super) kept: usize,
-    /// The points of the blocks; where neighbours are waited for, all of the subdomain, for its elements of another kind may meet
-    /// those of a neighbour at them.
+    /// The points of the blocks. Where the subdomain waits for neighbours, these are all of its points,
+    /// because its elements of the other kind may meet those of a neighbour there.
     pub(super) points: Range<usize>,
 }
 
 impl Waves {
-    /// Over all blocks of a subdomain of so many points on so many threads; without threads as one wave, for subdomains that wait
-    /// for neighbours in between.
+    /// Makes the waves over all blocks of a subdomain of so many points on so many threads. Without threads
+    /// there is one wave, for subdomains that wait for neighbours within a step.
     pub(super) fn new<const D: usize>(blocks: &[Block<D>], points: usize, threads: Option<usize>) -> Self {
         let together = threads.map_or(blocks.len(), |threads| BLOCKS * threads).max(1);
         let extents: Vec<Range<usize>> = blocks.chunks(together).map(extent).collect();
@@ -71,14 +74,14 @@ impl Waves {
         }
     }
 
-    /// Where the contributions of blocks of a wave stand, counted in blocks.
+    /// The part of the kept contributions, counted in blocks, that the blocks of a wave write.
     pub(super) fn room(&self, blocks: &Range<usize>) -> Range<usize> {
         let first = blocks.start % self.kept.max(1);
         first..first + blocks.len()
     }
 }
 
-/// The points of some blocks.
+/// The range of the points of some blocks.
 fn extent<const D: usize>(blocks: &[Block<D>]) -> Range<usize> {
     let points = || blocks.iter().flat_map(|block| block.points.as_flattened());
     let first = points().min().map_or(0, |first| *first as usize);

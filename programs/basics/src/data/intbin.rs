@@ -174,19 +174,19 @@ fn bins(job: &Job, axis: &str, usual: &str, names: &[String], values: &[i32]) ->
     Ok((least, most, place))
 }
 
-/// Warns of bins of which more than half are empty; `told` says of each key how its values lie.
+/// Warns if more than half of the bins are empty; `told` describes the values of each key.
 fn tell_of_empty(job: &Job, map: &[i32], told: &[String]) {
     let empty = map.iter().filter(|trace| **trace < 0).count();
     if 2 * empty > map.len() {
         job.warn(&format!(
-            "{empty} of {} bins are empty, for a bin is one unit of its key wide: {}; a key that counts its values (tracf, cdpt; xkey= and ykey= take a key by its number) fills them",
+            "{empty} of {} bins are empty, because a bin is one unit of its key wide: {}; to fill them, use a key that counts its values (tracf, cdpt; xkey= and ykey= take a key by its number)",
             map.len(),
             told.join(", ")
         ));
     }
 }
 
-/// How the values of a key lie in its bins, and the step that divides them.
+/// Describes the values of a key: how many there are, and the step that divides their distances.
 fn spread<'a>(
     axis: &str,
     (least, most, _): (i64, i64, usize),

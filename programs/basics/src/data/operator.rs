@@ -17,7 +17,7 @@ use super::cube::{self, PIECE};
 pub struct Operator {
     program: OsString,
     words: Vec<OsString>,
-    /// Warnings that it has given: those of a later call that are the same are not shown again.
+    /// Warnings that it has given, which are not shown again when a later call repeats them.
     warned: Mutex<BTreeSet<Vec<u8>>>,
 }
 
@@ -110,7 +110,8 @@ parameters, such as shots=, may say how many)",
 }
 
 impl Operator {
-    /// Hands on what the program says on standard error, line by line, each warning once however often it is called.
+    /// Passes on the program's standard error line by line, and each warning only once, however often the
+    /// program is called.
     fn show(&self, said: impl Read) {
         let mut lines = BufReader::new(said);
         let mut line = Vec::new();

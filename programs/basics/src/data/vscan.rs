@@ -230,7 +230,7 @@ impl Scan {
         })
     }
 
-    /// Whether a trace takes part: one of zeros alone, such as an empty bin, is no part of a semblance.
+    /// Whether a trace takes part: one of zeros alone, such as an empty bin, does not count in a semblance.
     fn takes(&self, line: &[f32]) -> bool {
         !matches!(self.measure, Measure::Semblance | Measure::Line) || line.iter().any(|a| *a != 0.0)
     }

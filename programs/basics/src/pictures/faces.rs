@@ -196,7 +196,8 @@ impl Views {
 mod tests {
     use super::*;
 
-    /// A front of 100 x 75 in the lower left of a picture of 200 x 100: 100 to the right of it and 25 above lie the other faces.
+    /// The front has 100 x 75 in the lower left of a picture of 200 x 100; the other faces have 100 to the
+    /// right of it and 25 above it.
     fn views(flat: bool) -> Views {
         let rect = Rect {
             x: 10.0,
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(views(false).third_axis(), [(110.0, 120.0), (210.0, 95.0)]);
     }
 
-    /// A fifth of the way down the front, in its middle, and two fifths of the way behind it.
+    /// The planes lie a fifth of the way down, in the middle across, and two fifths of the way back.
     #[test]
     fn planes_cut_the_other_faces_where_they_lie() {
         let [one, two, three] = views(true).cuts(0.2, 0.5, 0.4);

@@ -265,7 +265,7 @@ pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
     if let Some(height) = height {
         if !page.is_empty() {
             job.warn(&format!(
-                "{}= has no effect: height= says how high the whole picture is, and axes, title and bar leave the rest to the box; leave out height= for a box of that shape",
+                "{}= has no effect: height= sets the height of the whole picture, and the box gets what axes, title and bar leave; leave out height= for a box of that shape",
                 page.join("=, ")
             ));
         }
@@ -286,7 +286,7 @@ pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
     let width = value("xinch", width * value("crowd1", crowd)?)?;
     let height = value("yinch", height * value("crowd2", crowd)?)?;
     Ok(match job.given("width") {
-        // The whole picture is so wide, and its box has the shape that the page asks for.
+        // width= is that of the whole picture, whose box has the shape that these parameters ask for.
         true => Sizing::Width(across, height / width),
         false => Sizing::Box(width * INCH, height * INCH),
     })

@@ -204,7 +204,7 @@ mod tests {
         };
         // Two rounds of three twos.
         assert_eq!(of(&[4, 2, 3], 7), (3, 2, true));
-        // The last station has nothing to do, and its little room does not count.
+        // The last station has nothing to do, so its small memory does not count.
         assert_eq!(of(&[4, 4, 1], 2), (2, 1, false));
         assert_eq!(of(&[4, 4, 1], 8), (3, 1, false));
         assert_eq!(of(&[16], 12), (1, 12, false));

@@ -212,7 +212,8 @@ mod tests {
         assert!(said.contains("a multiple of 2"), "{said}");
     }
 
-    /// Answers come in the order of the things, whichever ends first, and so does the first of several errors; all are joined before.
+    /// Answers come in the order of the items, whichever ends first, and so does the first of several errors,
+    /// after all threads are joined.
     #[test]
     fn things_at_the_same_time_keep_their_order() {
         use std::sync::atomic::{AtomicUsize, Ordering};

@@ -6,7 +6,7 @@ use crate::modelling::world::members::answers;
 fn every_subdomain_has_an_element() {
     assert_eq!(shared_out(3, &[1.0, 50.0, 1.0]).unwrap(), [0..1, 1..2, 2..3]);
     assert_eq!(shared_out(8, &[3.0, 1.0]).unwrap(), [0..6, 6..8]);
-    // Shares of 10/3: what is left of one is taken along to the next, and nothing is left behind the last.
+    // Shares are 10/3: the remainder of one is carried over to the next, and none is left after the last.
     assert_eq!(shared_out(10, &[1.0; 3]).unwrap(), [0..3, 3..7, 7..10]);
     assert_eq!(shared_out(1, &[0.1]).unwrap().first(), Some(&(0..1)));
     let said = shared_out(2, &[1.0; 3]).unwrap_err().to_string();
@@ -62,7 +62,7 @@ fn parts_of_ranks_lie_behind_each_other() {
         let offer = processors_of(parts[world.ranks().rank()], 1);
         let machine = Machine::of(offer, Pieces::Elements(2, 60), world).unwrap();
         let (ranges, own) = machine.subdomains();
-        // Ranks of one processor each: its parts share it.
+        // Each rank has one processor, which its parts share.
         (ranges.to_vec(), own, machine.describe(None))
     });
     let ends = [0, 10, 20, 40, 47, 53, 60];
@@ -81,7 +81,7 @@ fn parts_of_ranks_lie_behind_each_other() {
     }
 }
 
-/// Slabs, too; their planes are told with their numbers over all ranks.
+/// Slabs are counted so, too; their planes are printed with their numbers over all ranks.
 #[test]
 fn slabs_of_ranks_lie_behind_each_other() {
     let padded = Padded::new(&Grid::new_2d([30, 80], [0.0; 2], [1.0; 2]), 10);
@@ -96,7 +96,7 @@ fn slabs_of_ranks_lie_behind_each_other() {
             .collect();
         (machine.own(), words, outer)
     });
-    // A rank with one slab has its processor for it alone, the two of the other share theirs.
+    // A rank with one slab uses its processor for that slab alone; the two slabs of the other share theirs.
     let first = (0..50, vec!["  slab 1: planes 0 to 49 (50)".to_string()], vec![1]);
     let second = ["  slab 2: planes 50 to 74 (25)", "  slab 3: planes 75 to 99 (25)"];
     let second = (50..100, second.map(String::from).to_vec(), vec![1, 0]);
@@ -139,7 +139,8 @@ fn neighbours_on_other_ranks_are_those_of_the_outermost_slabs() {
     }
 }
 
-/// All GPUs of one kind are alike, each slab one of them; ranks without any are named beside those with some.
+/// GPUs of one kind are alike, one for each slab; if some ranks have GPUs and others none, the error names
+/// one of each.
 #[test]
 fn ranks_with_gpus_have_a_speed_for_each() {
     let speeds_of = |names: [&str; 2]| {
@@ -169,7 +170,8 @@ fn ranks_with_gpus_have_a_speed_for_each() {
     }
 }
 
-/// Ranks whose processors differ are timed: all of them know all speeds, and the slabs of one share its own.
+/// Ranks whose processors differ are timed: all of them know all speeds, and the slabs of a rank share its
+/// speed.
 #[test]
 fn ranks_that_differ_are_timed() {
     let found = answers(&["a", "b"], |world| {
@@ -181,7 +183,7 @@ fn ranks_that_differ_are_timed() {
         panic!("two ranks: {found:?}")
     };
     assert_eq!((first.len(), second.len(), second[0]), (1, 2, second[1]));
-    // Points a second, of machines of today.
+    // These are points a second of present machines.
     for speed in [first[0], second[0]] {
         assert!((1e5..1e12).contains(&speed), "{speed}");
     }
@@ -200,7 +202,7 @@ fn devices_are_told_in_words() {
         ),
     ] {
         let gpus = names.iter().enumerate().map(|(k, name)| gpu(4 + k, name));
-        // Unlike GPUs are timed where there are several ranks alone.
+        // Unlike GPUs are timed only if there are several ranks.
         let machine = machine(on_gpus(gpus.collect()));
         assert_eq!(machine.describe(class), wanted);
         assert_eq!((machine.gpus(), machine.has_gpus()), (names.len(), true));
@@ -217,7 +219,7 @@ fn devices_are_told_in_words() {
     );
 }
 
-/// Numbers in the order of the list; where it is for several ranks of a host, as many for each.
+/// GPUs are taken in the order of the list; several ranks of a host get equally many of it.
 #[test]
 fn gpus_are_taken_by_their_numbers() {
     let found: Vec<_> = (0..6).map(|number| gpu(number, "H200")).collect();
@@ -230,7 +232,7 @@ fn gpus_are_taken_by_their_numbers() {
     let list = [5, 4, 3, 2, 1, 0];
     assert_eq!(of(&list, place(0, 3)), Ok(vec![5, 4]));
     assert_eq!(of(&list, place(2, 3)), Ok(vec![1, 0]));
-    // Ranks may share one.
+    // Ranks may share a GPU.
     assert_eq!(of(&[0, 0], place(1, 2)), Ok(vec![0]));
     for (list, at, wanted) in [
         (

@@ -35,11 +35,11 @@ pub struct Report {
     pub band: Band,
     /// Points per shortest wavelength.
     pub points: f64,
-    /// Why the run will be refused, which ends its plan.
+    /// Why the run will be refused; its plan ends with this.
     pub refused: Option<String>,
 }
 
-/// Ends a plan that has told all: with the reason why the run will be refused, where there is one.
+/// Ends a complete plan: with an error if there is a reason why the run will be refused.
 pub fn end(refused: Option<&String>) -> anyhow::Result<()> {
     refused.map_or(Ok(()), |refused| bail!("{refused}"))
 }
@@ -50,7 +50,7 @@ pub struct Judged {
     pub extremes: Extremes,
     /// Points per shortest wavelength.
     pub points: f64,
-    /// Why the run will be refused: `plan=y` tells memory and time before.
+    /// Why the run will be refused, which `plan=y` says after memory and time.
     pub refused: Option<String>,
 }
 
@@ -96,7 +96,8 @@ fn floored(x: f64) -> String {
     }
 }
 
-/// Looks at what was found in the model. Refuses a medium that no run can use and an unstable time step.
+/// Looks at what was found in the model. Refuses a medium that no run can use, and an unstable time step
+/// unless `plan=y`, which refuses it at its end.
 pub fn judge(job: &Job, asked: &Asked<'_>, found: Result<Findings, BadCell>) -> anyhow::Result<Judged> {
     let padded = asked.padded;
     let Findings {
@@ -142,7 +143,8 @@ pub fn judge(job: &Job, asked: &Asked<'_>, found: Result<Findings, BadCell>) -> 
     })
 }
 
-/// Refuses a time step above the limit, or warns of it; for `plan=y`, which goes on, the sentence of the refusal.
+/// Refuses a time step above the limit, or warns of it; for `plan=y`, which goes on, it returns the sentence
+/// of the refusal.
 fn unstable(job: &Job, asked: &Asked<'_>, extremes: &Extremes) -> anyhow::Result<Option<String>> {
     let (dt, limit) = (f64::from(asked.dt), extremes.dt_max);
     if dt <= limit * (1.0 + 1e-6) {
@@ -340,7 +342,7 @@ mod tests {
         }
     }
 
-    /// What is advised is enough, and what is too little is not told as if it were enough.
+    /// What is advised is enough, and rounding never makes too little look like enough.
     #[test]
     fn numbers_are_rounded_to_the_safe_side() {
         for (x, digits, wanted) in [
@@ -361,7 +363,8 @@ mod tests {
         assert_eq!(words, ["3.9", "4.0", "0.1", "0.1", "4e-2"]);
     }
 
-    /// A step at its limit is one of the right unit, however long it is; beyond fifty times that it is asked for.
+    /// A step at its limit has the right unit, however long it is; beyond fifty times the limit the message
+    /// asks about the unit.
     #[test]
     fn hopeless_steps_are_asked_for_their_unit() {
         assert_eq!(of_step(50.0, 1.0), "");

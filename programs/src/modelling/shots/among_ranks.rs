@@ -28,7 +28,7 @@ fn shot(number: usize, values: Vec<f32>) -> ShotResult {
     }
 }
 
-/// Rank 0 takes all shots in their order, and each of them was made by the rank whose turn it was.
+/// Rank 0 takes all shots in their order, each from the rank whose turn it was.
 #[test]
 fn shots_of_ranks_come_in_their_order() {
     let todo = [3, 4, 6, 7, 9, 10, 11];
@@ -68,7 +68,8 @@ fn shots_of_ranks_come_in_their_order() {
     assert_eq!(own, [vec![3, 7, 11], vec![4, 9], vec![6, 10]]);
 }
 
-/// A long shot travels in pieces of a fixed size and a rest, behind a message that tells their number; its rank waits until all of it has left.
+/// A long shot travels in pieces of a fixed size and a remainder, after a message with their number; its rank
+/// waits until all of it has left.
 #[test]
 fn long_shots_travel_in_pieces_and_are_waited_for() {
     let numbers = 2 * PIECE / 4 + 3;
@@ -98,13 +99,13 @@ fn long_shots_travel_in_pieces_and_are_waited_for() {
         (number, len, 0, made.own, made.words)
     };
     assert_eq!(met.answers[0], [of(0, 1), of(1, numbers), of(2, 0), of(4, 0)]);
-    // A byte, three lengths, two words and one number of its own in front.
+    // A byte, three lengths, two words and one number of its own come first.
     let head = Some(1 + 8 * (3 + 2) + 4);
     let wanted = [head, Some(PIECE), Some(PIECE), Some(12), None, head, None];
     assert_eq!(met.sent, [vec![], wanted.to_vec()]);
 }
 
-/// A rank that a signal has stopped sends nothing more, and rank 0 hears of the signal.
+/// A rank that a signal has stopped sends nothing more, and rank 0 learns of the signal.
 #[test]
 fn a_signal_on_another_rank_ends_the_shots() {
     let signal = Signal::of(2).unwrap();
@@ -151,7 +152,7 @@ fn nodes_are_as_large_as_the_ranks_allow() {
     assert_eq!(lens(&two, 0..9, 8), [4, 4, 1]);
     assert_eq!(lens(&two, 0..6, 8), [1; 6]);
     assert_eq!(lens(&["a", "b", "c"], 0..7, 8), [2, 2, 2, 1]);
-    // Behind a state the first node is as small as the tree has it there.
+    // After a state the first node is as small as the tree has it there.
     assert_eq!(lens(&two, 3..8, 8), [1, 2, 2]);
     assert_eq!(lens(&two, 0..5, 0), [1; 5]);
     let alone = nodes_of_ranks(0..4, 8, &World::alone());
@@ -159,7 +160,7 @@ fn nodes_are_as_large_as_the_ranks_allow() {
     assert_eq!([1, 2, 3, 4, 7, 8].map(most_nodes), [1, 2, 2, 3, 3, 4]);
 }
 
-/// Sums of nodes come in the order of the nodes, with what belongs to each shot behind each other.
+/// Sums of nodes come in the order of the nodes, with what belongs to each shot in the order of shots.
 #[test]
 fn sums_of_ranks_have_all_of_their_shots() {
     let nodes = [0..2, 2..4, 4..5];
@@ -186,7 +187,8 @@ fn sums_of_ranks_have_all_of_their_shots() {
     assert!(all[1].is_empty());
 }
 
-/// The rank that takes longest makes the time; each rank has groups of its own, which need not have shots.
+/// The time is that of the rank that takes longest; each rank has groups of its own, which need not have
+/// shots.
 #[test]
 fn plans_of_ranks_are_those_of_the_slowest() {
     let said = |shots: (usize, usize), of: [(usize, usize, f64); 3]| {

@@ -24,11 +24,12 @@ pub struct Step {
     pub element: usize,
     /// The element with the fewest points on a wavelength, and up to which frequency (Hz) they are five.
     pub resolved: Option<(usize, f64)>,
-    /// Why the run will be refused, which ends its plan.
+    /// Why the run will be refused; its plan ends with this.
     pub refused: Option<String>,
 }
 
-/// Refuses a time step above the bound (behind all lines of a plan), or warns of it; warns of sources whose waves are too short for the mesh.
+/// Refuses a time step above the bound (after all lines of a plan), or warns of it; warns of sources whose
+/// waves are too short for the mesh.
 pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     let Bound { element, limit, .. } = run.setup().bound();
     let mut refused = None;

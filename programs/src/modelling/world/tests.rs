@@ -25,7 +25,7 @@ fn places_are_counted_on_each_host() {
     assert_eq!(found, [[0, 2, 2], [0, 2, 2], [1, 2, 2], [0, 1, 1], [1, 2, 2]]);
 }
 
-/// A host needs what its ranks need together, and has what the one that finds least has found.
+/// A host needs the sum of what its ranks need, and has the least free memory that one of them has found.
 #[test]
 fn hosts_are_told_in_the_order_of_their_first_ranks() {
     let (need, free) = ([1.0, 2.0, 4.0, 8.0, 16.0], [9.0, 5.0, 7.0, 3.0, 6.0]);
@@ -84,7 +84,7 @@ fn numbers_come_in_the_order_of_the_ranks() {
     }
 }
 
-/// The first rank that has something to say says it with its name.
+/// The first rank that has a complaint reports it with its name.
 #[test]
 fn complaints_are_those_of_the_first_rank() {
     let all = answers(&HOSTS, |world| {
@@ -127,10 +127,11 @@ fn the_first_rank_that_fails_tells_it() {
     });
     let own = said("rank 1 on n: fault 1: more GPUs (ngpu=)", 1);
     assert_eq!(found, [told(1), own, told(1)]);
-    // All for one reason: it is no matter of a rank.
+    // All have the same reason, so no rank is named.
     let found = agreed(|_| Err(anyhow!("dt= is missing")));
     assert_eq!(found, [said("dt= is missing", 1), told(1), told(1)]);
-    // Who only knows that another tells has nothing to say, and codes are those of who tells.
+    // A rank that only knows of another's error reports nothing; the exit code is that of the rank that
+    // reports.
     let signal = Signal::of(15).unwrap();
     let found = agreed(|rank| match rank {
         2 => Err(rsf_io::Error::Interrupted {
@@ -168,7 +169,8 @@ fn all_ranks_begin_or_none() {
     assert_eq!(said[1..], ["another process has told the error"; 2]);
 }
 
-/// What ranks find in their parts of a model is the narrowest of all; of bad cells the first one of the file is told, by its rank.
+/// What ranks find in their parts of a model is combined to the narrowest; of bad cells, the rank of the
+/// first one in the file reports it.
 #[test]
 fn findings_of_parts_are_those_of_the_whole() {
     let of = |rank: usize| Findings {

@@ -15,7 +15,7 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 use crate::mesh::{Basis, Mesh};
 
-/// Elements whose points are looked up in a grid together.
+/// The number of elements whose points are looked up in a grid at a time.
 const TOGETHER: usize = 1024;
 
 /// A gradient by the parameters of every point of every element.
@@ -251,7 +251,8 @@ impl<const D: usize> Gradient<D> {
             let places = table.positions(&mesh.coordinates(element)).into_iter();
             places.map(|x| sampling.corners(region, x)).collect()
         };
-        // Threads look up the corners of points, then each adds up a parameter in the order of elements.
+        // Threads first look up the corners of points; then each adds up one parameter in the order of
+        // elements.
         for first in (0..mesh.len()).step_by(TOGETHER) {
             let elements = first..mesh.len().min(first + TOGETHER);
             let values = &self.values[elements.start * self.points * parameters..];

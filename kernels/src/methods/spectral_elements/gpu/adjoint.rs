@@ -71,7 +71,7 @@ pub(super) struct Step<A: Accelerator> {
 }
 
 impl<A: Accelerator> Step<A> {
-    /// Addresses of both, or zeros.
+    /// The device addresses of both, or 0 for a field that the subdomain lacks.
     fn addresses(&self) -> [u64; 2] {
         [&self.solid, &self.fluid].map(|field| field.as_ref().map_or(0, Memory::address))
     }
@@ -163,7 +163,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         self.part.accelerator.clone()
     }
 
-    /// Bytes of the displacement of a step; none without solids.
+    /// Bytes of the displacement of a step; 0 without solids.
     pub(super) fn solid_bytes(&self) -> usize {
         match self.part.solid.listing.elements.is_empty() {
             true => 0,
@@ -207,7 +207,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         Ok(())
     }
 
-    /// The fields of the adjoint wavefield in the subdomain, as kernels of products take them.
+    /// The adjoint wavefield of the subdomain, as the kernels of products take it.
     fn fields(&self, [field, rate, second]: [u64; 3]) -> Fields {
         Fields {
             field,
@@ -218,7 +218,8 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// One step of the adjoint wavefield, which `goes_on` behind it, with its products with a recorded step.
+    /// Makes one step of the adjoint wavefield and adds its products with a recorded step; with `goes_on` the
+    /// next step begins at once.
     pub(super) fn correlate(
         &mut self,
         (step, slot): (usize, usize),
@@ -249,7 +250,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// Adds the products of all steps that are kept for one launch.
+    /// Adds the products of all steps that wait for a common launch.
     pub(super) fn correlate_kept(&mut self) -> Result<(), Error> {
         let (a, levels) = (self.a(), self.levels());
         let [solid, fluid] = levels.map(|levels| self.fields(levels));

@@ -207,7 +207,7 @@ pub struct Products {
     pub count: i32,
 }
 
-/// Steps whose products a launch adds up at most, as products.cu has it.
+/// The largest number of steps whose products one launch adds up (`STEPS` of products.cu).
 pub const STEPS: usize = 8;
 
 /// `struct Flush` of gradient.cu.

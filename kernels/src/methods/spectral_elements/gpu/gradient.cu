@@ -21,7 +21,7 @@ struct FaceProducts {
     const REAL *displacement;  // of the forward wavefield, and the second derivative of its potential
     const REAL *second;
     const REAL *velocity;      // of the adjoint wavefield, and the first derivative of its potential
-    const REAL *acceleration;  // of it, of the step that is looked at
+    const REAL *acceleration;  // its acceleration in this step
     const REAL *rate;
     double *sums;              // [point of a face]: along the normal and across it; of a fluid the first alone
     REAL half;                 // half of a time step
@@ -41,7 +41,7 @@ KERNEL(faces)(const struct FaceProducts a) {
         double forward = 0, back = 0, whole = 0;
         for (int c = 0; c < NDIM; c++) {
             const WIDE at = (WIDE)p * NDIM + c;
-            // Both ways give the same bits.
+            // Both branches give the same bits.
             const REAL later = a.ahead ? a.velocity[at] : FMA(a.half, a.acceleration[at], a.velocity[at]);
             const double u = a.displacement[at], v = FMA(-a.half, a.acceleration[at], later);
             forward += u * normal[c], back += v * normal[c], whole += u * v;

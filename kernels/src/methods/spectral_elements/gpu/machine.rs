@@ -239,7 +239,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
                 self.flush()?;
             }
         }
-        // The next steps are recorded in the places of these.
+        // The next recorded steps overwrite these.
         self.correlate_kept()?;
         self.show(seen)?;
         let finite = Machine::first_non_finite(self)?.is_none();

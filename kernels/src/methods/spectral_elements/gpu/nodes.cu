@@ -47,9 +47,9 @@ INLINE void advance_point(const struct Advance *a, int p, const struct Motion *m
 struct Paired {
     const REAL *forward;  // displacement, in fluids second derivative of the potential, of the forward wavefield, [point][component]
     REAL *sums;           // [product][point]: by the second derivative of the adjoint field and, in a sponge, by the first one
-    REAL *kept;           // takes the adjoint field of the step, [point][component]; null where nobody needs it
+    REAL *kept;           // takes the adjoint field of the step, [point][component]; null where no kernel needs it
     WIDE points;
-    int soaked;           // there is a sponge
+    int soaked;           // 1 if there is a sponge
 };
 
 // Adds the products of a point of a solid, whose velocity is that of half a step before.
@@ -66,7 +66,7 @@ INLINE void pair_point(const struct Paired *b, int p, const struct Motion *m, RE
     if (b->soaked) b->sums[b->points + p] += damping;
 }
 
-// A step ends at a point that elements share. `b` is null but for the adjoint wavefield.
+// Ends a step at a point that elements share. `b` is null except for the adjoint wavefield.
 INLINE void advance_sum(const struct Advance *a, int k, const struct Paired *b) {
     const int sum = a->list ? a->list[k] : k, p = a->s.targets[sum];
     const struct Motion motion = motion_of(&a->s, p);
@@ -156,7 +156,7 @@ struct Correct {
     int count;
 };
 
-// The second derivative of the potential at a point, and half a step of it in its rate. `b` is null but for the adjoint wavefield.
+// The second derivative of the potential at a point, and half a step of it in its rate. `b` is null except for the adjoint wavefield.
 INLINE void correct_sum(const struct Correct *a, int k, const struct Paired *b) {
     const struct Fluid *f = &a->f;
     const int target = a->list ? a->list[k] : k, p = f->targets[target];

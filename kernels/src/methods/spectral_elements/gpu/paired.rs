@@ -1,4 +1,5 @@
-//! How the adjoint wavefield ends its steps: its products with the forward wavefield are added up at every point on the way.
+//! The end of a step of the adjoint wavefield, which also adds up its products with the forward wavefield at
+//! every point.
 
 use super::arguments::{Beside, Paired};
 use super::part::{DevicePart, Standing};
@@ -14,7 +15,7 @@ pub struct PairedKernels<A: Accelerator> {
 }
 
 impl<A: Accelerator> PairedKernels<A> {
-    /// Compiles them.
+    /// Compiles the kernels.
     pub fn load(a: &A, dimension: usize) -> Result<Self, Error> {
         let names = ["advance_paired", "advance_inside_paired", "correct_fluid_paired"];
         let all: [A::Kernel; 3] = a
@@ -31,7 +32,8 @@ impl<A: Accelerator> PairedKernels<A> {
 }
 
 impl<const D: usize, A: Accelerator> DevicePart<D, A> {
-    /// Launches a kernel over so many points, or the one that also adds up products in a field.
+    /// Launches a kernel over `count` points: the plain one, or after [`Self::pair`] the one that also adds
+    /// up the products of a field.
     pub(super) fn launch_paired<T: Copy>(
         &self,
         (stream, count): (Stream, usize),
@@ -46,7 +48,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
                     a: args,
                     b: paired[field],
                 };
-                // SAFETY: the structure of the kernel; places and points are those of the tables.
+                // SAFETY: the arguments have the kernel's structure; places and points are those of the
+                // tables.
                 unsafe { a.launch(stream, kernel(kernels), walk(count), &argument(&args)) }
             }
             // SAFETY: as above.
@@ -54,12 +57,13 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         }
     }
 
-    /// The step that follows adds up these products, of solids and of fluids, until [`Self::end_paired`].
+    /// Lets the next step add up these products, of solids and of fluids, until [`Self::end_paired`].
     pub(super) fn pair(&mut self, paired: [Paired; 2]) {
         self.paired = Some(paired);
     }
 
-    /// Ends the step of the adjoint wavefield that is pending, with products; `goes_on` begins the next one at once.
+    /// Ends the pending step of the adjoint wavefield and adds up its products; `goes_on` begins the next
+    /// step at once.
     pub(super) fn end_paired(&mut self, goes_on: bool) -> Result<(), Error> {
         self.advance(goes_on)?;
         self.standing = if goes_on { Standing::Begun } else { Standing::Ended };

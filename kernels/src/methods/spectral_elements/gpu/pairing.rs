@@ -35,7 +35,7 @@ impl Pairing {
         }
     }
 
-    /// Sums of a point of an element.
+    /// The number of sums at a point of an element.
     pub fn width(&self) -> usize {
         let strains = self.elements.dimension * (self.elements.dimension + 1) / 2;
         match (self.elements.kind, self.constants, self.elements.loss) {
@@ -47,29 +47,30 @@ impl Pairing {
         }
     }
 
-    /// Numbers of shared memory of an element for one field and the slopes of both (`PAIR` of products.cu).
+    /// The numbers that an element keeps in shared memory for one field and the slopes of both (`PAIR` of
+    /// products.cu).
     fn seat(&self) -> usize {
         let e = &self.elements;
         let filled = (2 * e.dimension - 1) * e.components() * e.sheet() * (e.degree + 1);
         filled + (2 * BANKS + e.sheet() % BANKS - filled % BANKS) % BANKS
     }
 
-    /// Whether a launch takes a step after the other (`IN_TURN` of products.cu): where whole fields fit shared memory, and geometry is
-    /// computed.
+    /// Whether a launch takes one step after the other (`IN_TURN` of products.cu): it does where whole fields
+    /// fit shared memory and geometry is computed.
     fn in_turn(&self) -> bool {
         let e = &self.elements;
         let fits = e.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED;
         e.loss.is_none() && !e.stored && e.degree >= 4 && fits
     }
 
-    /// In how many groups blocks take the products of an element (`GROUPS` of products.cu): the sums of all constants need too many
+    /// The number of groups into which blocks divide the products of an element (`GROUPS` of products.cu): the sums of all constants need too many
     /// registers.
     pub fn groups(&self) -> usize {
         if self.constants && self.in_turn() { 2 } else { 1 }
     }
 
-    /// Steps whose products a launch adds up at most: memory variables are those of one step, and columns of more than two need too many
-    /// registers.
+    /// The largest number of steps whose products one launch adds up: 1 with memory variables, which are
+    /// those of one step, and 2 where the columns of more steps need too many registers.
     pub fn batch(&self) -> usize {
         match (self.elements.loss, self.in_turn()) {
             (Some(_), _) => 1,

@@ -106,7 +106,8 @@ pub struct DevicePart<const D: usize, A: Accelerator> {
     pub(super) inside: i32,
     /// Somebody may look at the fields behind this step.
     looked_at: bool,
-    /// Of a subdomain of adjoints, and what the end of the step of the adjoint wavefield adds up in solids and in fluids.
+    /// The kernels that end adjoint steps, in the subdomains of gradients, and what the next end adds up in
+    /// solids and in fluids.
     pub(super) paired_kernels: Option<PairedKernels<A>>,
     pub(super) paired: Option<[Paired; 2]>,
     /// The main stream behind its last use of what arrived, and the stream of the edges behind what arrives.
@@ -299,8 +300,9 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         }
     }
 
-    /// Ends the step that is pending at the points that elements share; `goes_on` begins the next one at once. Else, and where there is a
-    /// sponge or products are added up, the points inside of elements end it, too.
+    /// Ends the pending step at the points that elements share; `goes_on` begins the next one at once.
+    /// Without it, and where there is a sponge or products are added up, the points inside of elements end
+    /// the step here, too.
     pub(super) fn advance(&self, goes_on: bool) -> Result<(), Error> {
         let a = &self.accelerator;
         let args = |list: u64, count: usize| Advance {
@@ -308,7 +310,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             list,
             count: int(count),
             goes_on: i32::from(goes_on),
-            // Products on absorbing faces, whose points are dressed, need it.
+            // Products on absorbing faces, whose points are dressed, need the acceleration.
             keeps: i32::from(!goes_on || self.recording.mechanisms > 1 || self.paired.is_some() && list != 0),
         };
         // Both have points of their own; the few dressed ones run beside the others.

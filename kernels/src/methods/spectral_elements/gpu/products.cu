@@ -4,12 +4,12 @@
 // axis with both fields of their column in registers, as elements.cu has it.
 //
 // A launch takes up to BATCH steps, so that sums, numbers of points and geometry are moved once for all of them:
-//   IN_TURN: a step after the other, with slopes from whole lines and the sums of all levels in registers, those of constants in GROUPS
-//   of which each block takes one;
-//   else a level after the other, with the columns of all steps in registers.
+//   IN_TURN: one step after the other, with slopes from whole lines and the sums of all levels in registers; those of constants are
+//   divided into GROUPS, of which each block takes one;
+//   otherwise one level after the other, with the columns of all steps in registers.
 //
 // Beside the defines of elements.cuh (LINES is IN_TURN, AT_ONCE and DAMPED are 0 here):
-//   BATCH 1 with memory variables, which are those of one step, CONSTANTS 0|1 derivatives are by the constants of solids
+//   BATCH steps of a launch, 1 with memory variables, which are those of one step; CONSTANTS 1 if derivatives are by the constants of solids, else 0
 //
 // Bytes of memory that an element of degree 4 in 3-D moves at least for a step, where it reads the fields of 64.75 points that no other
 // element has read before: 1554 of both displacements; for a launch 500 of point numbers, 84 of corners (stored geometry: 5000), 1000 a
@@ -35,7 +35,7 @@
 // Shared memory of an element: a sheet of each field.
 #define PAIR ((2 + PREDICTED) * COMPONENTS * SHEET)
 #endif
-// Steps of a launch at most, whatever the variant.
+// The largest BATCH of all variants.
 #define STEPS 8
 
 struct Products {

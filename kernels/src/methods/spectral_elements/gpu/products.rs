@@ -1,5 +1,5 @@
-//! Sums of the products of the forward and the adjoint wavefield: of the fields at the points of the mesh, of their slopes at the points of
-//! the elements of a field.
+//! Sums of the products of the forward and the adjoint wavefield: those of the fields at the points of the
+//! mesh, and those of their slopes at the points of the elements of a field.
 
 use super::arguments::{Flush, Paired, Products, STEPS};
 use super::field::{FieldMemory, Fields};
@@ -11,7 +11,8 @@ use crate::device::cpu::{Buffer, Cpu};
 use crate::device::staging::Staging;
 use crate::mesh::Basis;
 
-/// Sums in single precision, to which kernels add, in double precision, and on the host.
+/// Sums to which kernels add in single precision, their totals in double precision, and the totals on the
+/// host.
 struct Totals<A: Accelerator> {
     sums: A::Memory,
     totals: A::Memory,
@@ -42,7 +43,7 @@ impl<A: Accelerator> Totals<A> {
             totals: self.totals.address(),
             count: self.count as i64,
         };
-        // SAFETY: the structure of the kernel; both memories have so many numbers.
+        // SAFETY: the arguments have the kernel's structure; both memories have `count` numbers.
         unsafe { a.launch(Stream::Main, kernel, walk(self.count), &argument(&args)) }
     }
 
@@ -62,7 +63,7 @@ impl<A: Accelerator> Totals<A> {
         let (bytes, copy) = (bytemuck::cast_slice_mut(found), |from: &[u8], to: &mut [u8]| {
             cpu.copy(from, to)
         });
-        // SAFETY: the whole memory.
+        // SAFETY: the totals fill the whole memory.
         unsafe { staging.download_by(a, self.totals.address(), bytes, copy) }
     }
 
@@ -76,31 +77,32 @@ impl<A: Accelerator> Totals<A> {
     }
 }
 
-/// Of how many points and elements a field has sums.
+/// How many sums a field has.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// Points of the mesh, and of an element.
+    /// The numbers of points of the mesh and of an element.
     pub points: usize,
     pub per_element: usize,
-    /// There is a sponge, which needs products by first derivatives.
+    /// Whether there is a sponge, which needs products by first derivatives.
     pub soaked: bool,
-    /// Derivatives are by constants.
+    /// Whether derivatives are by the constants of solids.
     pub constants: bool,
 }
 
 impl Extent {
-    /// Products of a point of the mesh.
+    /// The number of products at a point of the mesh.
     fn of_fields(&self) -> usize {
         1 + usize::from(self.soaked)
     }
 
-    /// Products of a point of an element.
+    /// The number of products at a point of an element.
     fn of_slopes(&self, variants: &[Variant]) -> usize {
         let width = |variant: &Variant| Pairing::new(*variant, self.constants).width();
         variants.first().map_or(0, width)
     }
 
-    /// Numbers of the adjoint field that are kept until a launch takes them: none with memory variables, which go on from step to step.
+    /// How many numbers of the adjoint field are kept until a launch takes them: none with memory variables,
+    /// which change in every step.
     fn kept(&self, field: &[Variant]) -> usize {
         match field.first() {
             Some(variant) if variant.loss.is_none() => STEPS * variant.components() * self.points,
@@ -108,7 +110,7 @@ impl Extent {
         }
     }
 
-    /// Points of the mesh of a field; none where it has no elements.
+    /// The number of sums at the points of the mesh; 0 where the field has no elements.
     fn sums_of_fields(&self, variants: &[Variant]) -> usize {
         if variants.is_empty() {
             return 0;
@@ -121,7 +123,7 @@ impl Extent {
 /// nothing.
 pub struct ProductMemory<A: Accelerator> {
     pairings: Vec<Pairing>,
-    /// Of the runs of the listing that lie outside of layers.
+    /// The kernel of each run of the listing; none for runs in layers.
     kernels: Vec<Option<A::Kernel>>,
     extent: Extent,
     /// `[product][point]`.
@@ -137,7 +139,7 @@ pub struct ProductMemory<A: Accelerator> {
 }
 
 impl<A: Accelerator> ProductMemory<A> {
-    /// Bytes of device memory of a field.
+    /// Bytes of device memory that a field needs.
     pub fn bytes_of(field: &FieldMemory<A>, extent: Extent) -> usize {
         let of_elements =
             field.listing.elements.len() * extent.per_element * extent.of_slopes(&field.variants);
@@ -174,17 +176,18 @@ impl<A: Accelerator> ProductMemory<A> {
         })
     }
 
-    /// Whether the adjoint field is kept, so that a launch takes several steps; else it takes the step at once, before the step has ended.
+    /// Whether the adjoint field is kept, so that a launch takes several steps; otherwise a launch takes each
+    /// step before it has ended.
     fn keeps(&self) -> bool {
         self.kept.bytes() > 4
     }
 
-    /// The address of a kept field.
+    /// The address of the field that is kept of a step.
     fn kept(&self, step: usize) -> u64 {
         self.kept.address() + (step * self.kept.bytes() / STEPS) as u64
     }
 
-    /// What the end of the next step of the adjoint wavefield adds up, with the forward field at this address.
+    /// The products that the end of the next adjoint step adds up, with the forward field at this address.
     pub fn paired(&self, forward: u64) -> Paired {
         Paired {
             forward,
@@ -199,8 +202,7 @@ impl<A: Accelerator> ProductMemory<A> {
         }
     }
 
-    /// Before a step of the adjoint wavefield has ended, whose fields are these: adds the products of slopes where memory variables are those
-    /// of this step.
+    /// Adds the products of slopes of an adjoint step that has not ended, unless its field is kept.
     pub fn add(&self, a: &A, field: &FieldMemory<A>, fields: Fields, forward: u64) -> Result<(), Error> {
         if self.keeps() {
             return Ok(());
@@ -208,7 +210,8 @@ impl<A: Accelerator> ProductMemory<A> {
         self.launch(a, field, fields, &[[forward, fields.field]])
     }
 
-    /// Behind a step that has ended with [`Self::paired`]: takes its slopes later, together with those of other steps.
+    /// Takes note of a step that has ended with [`Self::paired`] if its field is kept; a launch takes the
+    /// slopes of several such steps.
     pub fn ended(
         &mut self,
         a: &A,
@@ -261,7 +264,8 @@ impl<A: Accelerator> ProductMemory<A> {
                     sums: self.of_slopes.sums.address(),
                     count: steps.len() as i32,
                 };
-                // SAFETY: the structure of the kernel; elements, points and sums are those of the tables.
+                // SAFETY: the arguments have the kernel's structure; elements, points and sums are those of
+                // the tables.
                 unsafe { a.launch(Stream::Main, kernel, dims, &argument(&args))? };
             }
         }
@@ -274,7 +278,7 @@ impl<A: Accelerator> ProductMemory<A> {
         self.of_slopes.flush(a, kernel)
     }
 
-    /// Begins anew.
+    /// Sets all sums to zero.
     pub fn clear(&mut self, a: &A) -> Result<(), Error> {
         self.forward.clear();
         self.of_fields.clear(a)?;
@@ -294,7 +298,7 @@ impl<A: Accelerator> ProductMemory<A> {
         (0..self.extent.of_fields()).map(move |k| found[k * self.extent.points + point])
     }
 
-    /// Those of the slopes there, as the device has them.
+    /// The totals of the slopes there, in the order of the device.
     pub fn of_slopes(&self, home: usize, local: usize) -> impl Iterator<Item = f64> + Clone {
         let per_element = self.extent.per_element;
         let (first, found) = (home * self.width * per_element + local, self.of_slopes.found());

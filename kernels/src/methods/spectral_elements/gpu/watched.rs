@@ -22,7 +22,7 @@ pub struct FaceMemory<A: Accelerator> {
 }
 
 /// The adjoint wavefield on absorbing faces: addresses of the velocity and the acceleration of solids and of the first derivative of the
-/// potential, half a time step (s), and whether the velocity is so far ahead of the others.
+/// potential, half a time step (s), and whether the velocity is that half step ahead of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
     pub velocity: u64,
@@ -49,7 +49,7 @@ impl<A: Accelerator> FaceMemory<A> {
         })
     }
 
-    /// Bytes of device memory of so many points.
+    /// Bytes of device memory that so many points need.
     pub fn bytes_of<const D: usize>(points: usize) -> usize {
         let [numbers, normal] = [2 * size_of::<i32>(), D * size_of::<f64>()];
         points * (numbers + normal + 2 * size_of::<f64>())

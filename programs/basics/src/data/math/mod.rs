@@ -240,17 +240,17 @@ fn compute<T: Number>(
     Ok(strange)
 }
 
-/// Results that are infinite or no number.
+/// Counts of results that are infinite or NaN.
 #[derive(Default)]
 struct Strange {
     infinite: usize,
     no_number: usize,
-    /// The first element of them.
+    /// The index of the first of them.
     first: usize,
 }
 
 impl Strange {
-    /// Counts those of a piece that begins with element `start`.
+    /// Counts them in a piece that begins with element `start`.
     fn look<T: Number>(&mut self, values: &[T], start: usize) {
         let (infinite, no_number) = values
             .par_chunks(BLOCK)
@@ -270,7 +270,7 @@ impl Strange {
         self.no_number += no_number;
     }
 
-    /// One warning of all.
+    /// Gives one warning of them all.
     fn tell(&self, job: &Job, axes: &[Axis]) {
         let count = self.infinite + self.no_number;
         if count == 0 {
@@ -288,7 +288,7 @@ impl Strange {
         });
         let (coordinates, windows): (Vec<String>, Vec<String>) = places.unzip();
         job.warn(&format!(
-            "{count} of {} results are not finite ({} infinite, {} no number), the first where {} ({} of sfwindow): is there a division by 0, a root or a logarithm of a negative number, or are there such values in the data?",
+            "{count} of {} results are not finite ({} infinite, {} NaN), the first where {} (sfwindow {} shows it): is there a division by 0, a root or a logarithm of a negative number, or are there such values in the data?",
             cube::count(axes),
             self.infinite,
             self.no_number,

@@ -123,7 +123,7 @@ pub trait Number:
     fn angle(self, abscissa: Self) -> Self;
     /// Whether it is neither infinite nor NaN.
     fn is_finite(&self) -> bool;
-    /// Whether it is no number.
+    /// Whether it is NaN.
     fn is_nan(&self) -> bool;
 }
 

@@ -35,7 +35,7 @@ pub struct Layout {
     pub step: f64,
     /// The header that says it.
     pub step_of: &'static str,
-    /// What Seismic Unix says of axis 1 where it has no interval of time.
+    /// Axis 1 of Seismic Unix for traces without a sampling interval.
     pub spacing: Option<Spacing>,
     /// The sampling is that of eight bytes, which revision 2 has.
     step_is_long: bool,
@@ -51,7 +51,7 @@ pub struct Layout {
     pub feet: bool,
 }
 
-/// An axis 1 that is not in `dt` and `delrt`: `d1` and `f1` of Seismic Unix.
+/// An axis 1 that `d1` and `f1` of Seismic Unix give in place of `dt` and `delrt`.
 pub struct Spacing {
     /// Where the first sample lies.
     pub first: f64,
@@ -429,7 +429,7 @@ that both have one order)",
 fn spacing_of_su(job: &Job, layout: &mut Layout, first: &[u8]) {
     let real = |at: usize| f64::from(f32::from_bits(layout.order.int(first, at, 4) as u32));
     let (step, begin) = (real(D1), real(D1 + 4));
-    // Whole numbers, which SEG-Y has there, are tiny as reals.
+    // SEG-Y has whole numbers there, which are tiny when they are read as reals.
     if !(1e-9..1e9).contains(&step) {
         return;
     }

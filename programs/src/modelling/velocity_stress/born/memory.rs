@@ -331,7 +331,7 @@ fn memory(
 mod tests {
     use super::*;
 
-    /// Three segments of four steps of ten: the first has the two that are left.
+    /// Ten steps make three segments of at most four; the first one has the remaining two.
     fn sweep(checkpoints: usize, [on_host, in_store]: [usize; 2], boundary_saving: bool) -> ReverseSweep {
         ReverseSweep {
             schedule: CheckpointSchedule {
@@ -353,7 +353,8 @@ mod tests {
         }
     }
 
-    /// From the beginning to the third segment are six steps, to the second two; a checkpoint at either is met on the first of these ways.
+    /// The third segment begins after six steps, the second after two; the first of these runs writes a
+    /// checkpoint at either.
     #[test]
     fn steps_that_run_again_take_their_time() {
         let (forward, all) = (0.5, 3.0);
@@ -370,7 +371,7 @@ mod tests {
         );
     }
 
-    /// Five shots run at a time, each with two states, four steps and what is taken once.
+    /// Five shots run at a time; each has two states, four steps and what is allocated once.
     #[test]
     fn what_is_kept_is_told_with_its_places() {
         assert_eq!(sweep(0, [0; 2], false).at_a_time(), 5);
