@@ -71,6 +71,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 
     let worst = write_planes(&mut model, &recipe, budget, &mut output)?;
     output.finish()?;
+    model.tell_percent(job);
     if let Some((cell, [vp, vs])) = model.stiff {
         let place = model.place(cell);
         job.warn(&format!(

@@ -374,6 +374,11 @@ fn masks_of_scans_and_picks_of_silence() {
     assert_eq!(picks.len(), 10);
     assert!(picks.iter().all(|x| (x - 3.0).abs() < 1e-3), "{picks:?}");
     bench.run("sfspike n1=10 > one.rsf");
+    let told = bench.refused("sfvscan < one.rsf v0=1 dv=0 nv=10 > o.rsf");
+    assert!(
+        told.contains("dv=0: 10 panels of one velocity would be alike"),
+        "{told}"
+    );
     let told = bench.refused("sfvscan < one.rsf v0=1 dv=1 > o.rsf");
     assert!(
         told.contains("nv= is missing: v0=, dv= and nv= say which velocities are scanned"),

@@ -459,6 +459,11 @@ fn files_without_a_geometry_and_files_of_su_are_told() {
     bench.run("sfpoints x=0 z=12.345678 > s.rsf; sfpoints x=1:3:1 z=12.345678 > r.rsf");
     let said = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
     assert!(said.code == 0 && !said.err.contains("rounded"), "{}", said.err);
+    // Offsets in kilometres are no whole numbers, and have no scale.
+    bench.run("sfpoints x=0.4 z=0 > s.rsf; sfpoints x=0.1:0.5:0.2 z=0 > r.rsf");
+    let said = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
+    let told = "offsets are rounded by up to 0.300, the largest is 0.300";
+    assert!(said.code == 0 && said.err.contains(told), "{}", said.err);
     // Whatever it takes the middle of a trace for.
     bench.run("sfspike n1=2000 d1=0.004 n2=5 mag=-1e7 > a.rsf; sfsuwrite < a.rsf tape=a.su");
     let said = bench.refused("sfsegyread tape=a.su > b.rsf");

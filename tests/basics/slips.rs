@@ -172,7 +172,35 @@ fn orders_and_axes_that_disagree_are_told() {
             .contains("part2.rsf begins at o2=2 and follows part10.rsf, which begins at o2=10");
         assert_eq!((said.code, found), (0, told), "{files}: {}", said.err);
     }
+    for (files, told) in [
+        (
+            "part1.rsf part2.rsf part10.rsf",
+            "part10.rsf begins at o2=10, and behind the parts before it the axis of the result is at 3,",
+        ),
+        ("part1.rsf part2.rsf", ""),
+        ("part1.rsf part1.rsf", ""),
+    ] {
+        let said = bench.sh(&format!("sfcat axis=2 {files} > o.rsf"));
+        assert!(
+            said.err.contains(told) && said.err.is_empty() == told.is_empty(),
+            "{files}: {}",
+            said.err
+        );
+    }
     bench.run("sfspike n1=50 n2=4 d1=0.004 d2=100 k1=20 > d.rsf");
+    for (d1, unit, told) in [(0.004, "s", false), (4.0, "ms", true)] {
+        let own = format!("sfput d1={d1} unit1={unit} < d.rsf");
+        let nmo = format!(
+            "sfmath n1=50 n2=1 d1={d1} output=2000 > v.rsf; {own} | sfnmo half=n velocity=v.rsf > o.rsf"
+        );
+        let scan = format!("{own} | sfvscan half=n v0=1500 dv=100 nv=3 > o.rsf");
+        for line in [nmo, scan] {
+            let said = bench.sh(&line);
+            let found = said.err.contains("unit1=ms: times are taken as they are")
+                && said.err.contains("d1=0.004 unit1=s");
+            assert_eq!((said.code, found), (0, told), "{line}: {}", said.err);
+        }
+    }
     for (d1, told) in [(0.004, false), (0.008, true)] {
         let said = bench.sh(&format!(
             "sfmath n1=50 n2=1 d1={d1} output=2000 > v.rsf; sfnmo half=n < d.rsf velocity=v.rsf > o.rsf"

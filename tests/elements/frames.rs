@@ -55,6 +55,15 @@ fn layers_around_a_box_are_those_of_a_larger_one() {
     let own = bits(&desk, "mesh=added.rsf");
     assert!(own == bits(&desk, "mesh=larger.rsf cpml=200") && own != bits(&desk, "mesh=larger.rsf"));
     assert!(bits(&desk, "mesh=added.rsf cpml=0") == bits(&desk, "mesh=larger.rsf"));
+    for (thickness, told) in [(100, false), (20, true)] {
+        let run = desk.sh(&format!(
+            "{RUN} mesh=larger.rsf cpml={thickness} nt=2 dt=1e-5 > d.rsf"
+        ));
+        let found = run.err.contains(
+            "cpml=20 m is thinner than elements along the sides that absorb, which are up to 100 m wide",
+        ) && run.err.contains("give cpml=300 (three elements) or more");
+        assert_eq!(found, told, "{run:?}");
+    }
     // Layers below and above, and one that is thicker than the box.
     for (box_words, larger) in [
         (

@@ -54,8 +54,10 @@ class Failures(Scratch):
         self.assertNotEqual(status, 0)
         self.assertIn("rsf.proj: ful=y: neither the flow of this folder nor rsf.proj reads this word; is full= meant? Known are CHECKPAR=, full=, name=, size=, TIMER=.", said)
         self.assertEqual(self.names(), ["sizes.py"])
-        # Words of the flow, of its module and of the package, and one that the text names otherwise.
-        for word in ("full=y", "size=4", "name=b", "TIMER=y", "sizes=1"):
+        # A parameter of a program is none of the flow.
+        self.assertIn("rsf.proj: n1=9: neither the flow", self.scons("n1=9")[1])
+        # Words of the flow, of its module and of the package.
+        for word in ("full=y", "size=4", "name=b", "TIMER=y"):
             self.made(word)
         # A flow that looks at all words takes any, and so does one that leaves words to SCons.
         for line in ("for key in ARGUMENTS: pass", "variables = Variables()", "print(ARGLIST)"):
@@ -63,6 +65,21 @@ class Failures(Scratch):
             self.made("ful=y")
         done = subprocess.run([os.path.join(TOP, "sconsw"), "-Q", "book", "answer=n"], cwd=TOP, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr.count("answer=n: ./sconsw does not know this word; is answers= meant?")), (1, 1), done.stderr)
+
+    def test_data_that_are_written_again_within_a_second_are_others(self):
+        self.flows("Flow('a', None, 'spike n1=3')\nFlow('b', 'a', 'scale dscale=2')\n")
+        self.made()
+        before = os.stat(self.path("b.rsf")).st_mtime_ns
+        header = self.path("a.rsf")
+        state = os.stat(header)
+        os.utime(header, ns=(state.st_atime_ns, state.st_mtime_ns + 400_000_000))
+        self.made()
+        self.assertNotEqual(before, os.stat(self.path("b.rsf")).st_mtime_ns)
+        # A copy of the folder, whose files are younger by more than that, is up to date.
+        before = os.stat(self.path("b.rsf")).st_mtime_ns
+        os.utime(header, ns=(state.st_atime_ns, state.st_mtime_ns + 5_000_000_000))
+        self.made()
+        self.assertEqual(before, os.stat(self.path("b.rsf")).st_mtime_ns)
 
     def test_unknown_programs_are_named(self):
         self.flows("Flow('a', None, 'nosuchprogram n1=5')\n")

@@ -1,6 +1,7 @@
 """Files of seismology and of survey contractors: round trips through ObsPy, segyio and netCDF4."""
 import io
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -291,6 +292,8 @@ class Seismology(Scratch):
         stream = seismology.to_stream(self.named())
         with self.assertRaisesRegex(ValueError, "different lengths, samplings or starts"):
             seismology.from_stream(stream + obspy.Stream([stream[0].copy().trim(endtime=stream[0].stats.endtime - 0.1)]))
+        with self.assertRaisesRegex(ValueError, f"2 of the {len(stream) + 1} traces are {re.escape(stream[0].id)}, .*merge"):
+            seismology.from_stream(stream + obspy.Stream([stream[0]]))
         with self.assertRaisesRegex(ValueError, "the stream has no traces"):
             seismology.from_stream(obspy.Stream())
         with self.assertRaisesRegex(ValueError, "has no component"):

@@ -399,5 +399,14 @@ fn percents_are_told() {
             told,
             "{said:?}"
         );
+        let (start, end) = epsilon.split_once(',').unwrap_or((epsilon, epsilon));
+        desk.ran(&format!(
+            "sfbasics math n1=2 n2=2 output='{start}+({end}-{start})*x1' > e.rsf"
+        ));
+        let said = desk.sh("sfstiffness vp=3000 vs=1700 ro=2200 epsilon=e.rsf delta=0.1 sym=vti > x.rsf");
+        let found = said
+            .err
+            .contains("epsilon=20: parameters of anisotropy are fractions");
+        assert_eq!((said.code, found), (0, told), "{said:?}");
     }
 }

@@ -30,6 +30,23 @@ fn names_of_finished_data_may_hold_commas() {
     assert!(run.code == 1 && run.err.contains("finished=two:"), "{run:?}");
 }
 
+/// Data that another program has changed are not those of the run; `sfwindow` leaves the numbers of its shots.
+#[test]
+fn data_that_were_changed_are_not_taken_over() {
+    let desk = desk(2);
+    desk.ran(&format!("{} > data.rsf", line("")));
+    desk.ran("sfbasics window n4=1 squeeze=n < data.rsf > part.rsf; sfbasics scale dscale=2 < part.rsf | sfbasics window squeeze=n > loud.rsf");
+    let run = goes_on(&desk, "finished=part.rsf");
+    assert!(
+        run.code == 0 && run.err.contains("1 shot of 3 taken over"),
+        "{run:?}"
+    );
+    let run = goes_on(&desk, "finished=loud.rsf");
+    let told =
+        "loud.rsf was changed by sfscale after its run, and finished= takes records as the run wrote them";
+    assert!(run.code == 1 && run.err.contains(told), "{run:?}");
+}
+
 /// Three of several differences are listed: first those of this run's parameters, in their order, then
 /// parameters that it lacks.
 #[test]

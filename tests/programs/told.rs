@@ -34,6 +34,10 @@ fn told(desk: &Desk, lines: &[(&str, &str)], table: &str) {
 const POINTS: &str = "
 {shot} rec=three.rsf > out.rsf
 1 rec=three.rsf has n1=3 coordinates a point; a 2-D run needs n1=2: x, z (sfvsfd3d-gpu takes points of n1=3)
+{plain} stf=ricker freq=20 onset=early.rsf > out.rsf
+0 with onset= a time function begins at -0.01 s, but the run at 0: what lies before is left out; raise onset=
+{shot} n1=50 d1=3 > out.rsf
+0 n1=, d1= have no effect without layers=: the grid is that of the model's files
 {shot} rec=inf.rsf > out.rsf
 1 rec=inf.rsf: point 3 has the coordinate inf
 {shot} src=moment mech=mech.rsf > out.rsf
@@ -49,9 +53,9 @@ const POINTS: &str = "
 {plain} stf=ricker > out.rsf
 1 stf=ricker needs freq=,
 {shot} qp=40 qs=40 qband=1,2,3 > out.rsf
-1 qband= has 3 numbers; it takes two, lowest and highest frequency
+1 qband= has 3 numbers; it takes two, the lowest and the highest frequency
 {shot} qp=40 qs=40 qband=5 > out.rsf
-1 qband= has 1 numbers; it takes two
+1 qband= has 1 number; it takes two
 {shot} nb=1000001 > out.rsf
 1 nb= got `1000001`, allowed is a whole number from 0 to 1000000
 {shot} shots=2 > out.rsf
@@ -68,6 +72,7 @@ fn points_and_sources_that_do_not_fit_are_told_with_their_numbers() {
         &[90.0, 90.0, 95.0, 95.0, 90.0, f32::INFINITY],
     );
     desk.dataset("mech.rsf", "n1=5 n2=2", &[1.0; 10]);
+    desk.dataset("early.rsf", "n1=1", &[-0.01]);
     let shot = format!("{} device=cpu", line(2));
     let plain = shot.replace(" tau=0.008", "");
     told(&desk, &[("{shot}", &shot), ("{plain}", &plain)], POINTS);
@@ -184,7 +189,7 @@ sfstiffness vp=3000 vs=1000 ro=2000 n1=2000000 n2=2000000 > c.rsf
 {layers} n1=9 n2=9 rho=1,2,3 > c.rsf
 1 rho= has 3 numbers, but there are 2 layers: one more than horizons= has entries
 {layers} n1=9 n2=9 d1=-10 > c.rsf
-1 d1=-10: the spacing must be positive
+1 d1=-10: the spacing must be positive; begin the axis at its smallest coordinate (o1=)
 {layers} n1=900000 n2=900000 > c.rsf
 1 the model takes ... GB, but ... GB are free: make it with fewer nodes
 {layers} n1=9 n2=9 drho=-90 > c.rsf

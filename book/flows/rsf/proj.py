@@ -84,12 +84,22 @@ def _run(target, source, env):
     return rsf.run.run(target, source, env)
 
 
+def _changed(dependency, target, before, repository=None):
+    """Whether a file has changed. Headers that are written twice within a second have the same text, for the date in them is to the second."""
+    if dependency.changed_content(target, before, repository):
+        return True
+    if not str(dependency).endswith(".rsf") or not getattr(before, "timestamp", None):
+        return False
+    return 0 < abs(dependency.get_timestamp() - before.timestamp) < 1
+
+
 class Project(Environment):
     """A SCons environment that knows flows. One is made by the import; SConstructs may make more."""
 
     def __init__(self, **options):
         options.setdefault("tools", [])
         Environment.__init__(self, **options)
+        self.Decider(_changed)
         self.cwd = os.getcwd()
         self.path = rsf.path.getpath(self.cwd)
         self.bindir = rsf.prog.BIN

@@ -22,10 +22,10 @@ def refusal(arguments, files):
     texts = [text for text in map(_text, list(files) or SCONSTRUCTS) if text] + _modules()
     if not texts or any(OPEN.search(IMPORT.sub("", text)) for text in texts):
         return None
-    strange = [word for word in strange if not any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) for text in texts)]
+    known = sorted({word for text in texts for word in READ.findall(text)} | set(OWN), key=str.lower)
+    strange = [word for word in strange if word not in known]
     if not strange:
         return None
-    known = sorted({word for text in texts for word in READ.findall(text)} | set(OWN), key=str.lower)
     near = difflib.get_close_matches(strange[0], known, 1)
     return (
         f"{strange[0]}={arguments[strange[0]]}: neither the flow of this folder nor rsf.proj reads this word"

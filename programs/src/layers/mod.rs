@@ -50,7 +50,11 @@ struct Model {
 pub fn run(job: &mut Job) -> Result<()> {
     let (axes, ndim) = grid_of(job)?;
     if let Some(i) = axes.iter().position(|a| a.n > 1 && a.d <= 0.0) {
-        bail!("d{}={}: the spacing must be positive", i + 1, axes[i].d);
+        bail!(
+            "d{0}={1}: the spacing must be positive; begin the axis at its smallest coordinate (o{0}=)",
+            i + 1,
+            axes[i].d
+        );
     }
     let horizons = columns::open(job)?;
     if ndim == 2 {

@@ -36,6 +36,8 @@ pub(super) struct Model {
     sources: Vec<Source>,
     /// The first isotropic cell of a 2-D model that a plane has and no solid, with its P and S speed.
     pub(super) stiff: Option<(usize, [f64; 2])>,
+    /// The largest parameter of anisotropy of each file so far.
+    largest: [f32; NAMES.len()],
 }
 
 /// Values of some cells in a row.
@@ -100,6 +102,7 @@ impl Model {
             ndim,
             sources,
             stiff: None,
+            largest: [0.0; NAMES.len()],
         })
     }
 
@@ -143,13 +146,29 @@ impl Model {
     /// # Errors
     /// A file cannot be read there.
     pub(super) fn read(&mut self, start: usize, count: usize) -> Result<()> {
-        for source in &mut self.sources {
-            if let Source::File(input, buffer) = source {
-                buffer.resize(count, 0.0);
-                input.read_f32_at(start as u64, buffer)?;
+        for (slot, source) in self.sources.iter_mut().enumerate() {
+            let values = match source {
+                Source::File(input, buffer) => {
+                    buffer.resize(count, 0.0);
+                    input.read_f32_at(start as u64, buffer)?;
+                    &buffer[..]
+                }
+                Source::Held(all) => &all[start..start + count],
+                Source::Number(_) => &[],
+            };
+            if (EPSILON..NU).contains(&slot) {
+                let larger = |most: f32, x: &f32| if x.abs() > most.abs() { *x } else { most };
+                self.largest[slot] = values.iter().fold(self.largest[slot], larger);
             }
         }
         Ok(())
+    }
+
+    /// Warns of parameters of anisotropy that are larger than any rock has, in what has been read of files.
+    pub(super) fn tell_percent(&self, job: &Job) {
+        for (name, largest) in NAMES.iter().zip(self.largest) {
+            warn_of_percent(job, name, largest);
+        }
     }
 
     /// The values of the cells last read.

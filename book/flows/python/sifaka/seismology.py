@@ -350,7 +350,11 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
     if len(kinds) != 1:
         raise ValueError(f"the traces have {len(kinds)} different lengths, samplings or starts: stream.interpolate(rate, starttime=time, npts=count) of ObsPy puts all on the same times")
     ((count, step, _),) = kinds
+    ids = [trace.id for trace in stream]
     start = stream[0].stats.starttime
+    twice = next((one for k, one in enumerate(ids) if one in ids[:k]), None)
+    if twice is not None:
+        raise ValueError(f"{ids.count(twice)} of the {len(ids)} traces are {twice or 'without names'}, and data have one trace for each component of a station: stream.merge() of ObsPy joins pieces; SEG-Y files go through sfsegyread")
     names = list(dict.fromkeys(".".join(filter(None, trace.id.split(".")[:3])) for trace in stream))
     letters = sorted({trace.stats.channel[-1:] for trace in stream}, key="ZNE12".find)
     values = np.full((len(names), len(letters), count), np.nan, "f4")

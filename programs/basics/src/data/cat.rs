@@ -159,6 +159,25 @@ fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
             "{} begins at o{axis}={} and follows {}, which begins at o{axis}={}: parts are joined as they are named, and the axis keeps o{axis} and d{axis} of the first; order= changes their order",
             pair[1].1, pair[1].0.o, pair[0].1, pair[0].0.o
         ));
+        return;
+    }
+    // Parts of one axis, in their order: what is left out between them, or is there twice, moves those behind it.
+    if !pairs().any(|pair| !backward(&pair)) {
+        return;
+    }
+    let mut next = 0;
+    for (own, name) in places {
+        let place = f64::from(first.0.o) + next as f64 * f64::from(first.0.d);
+        if (f64::from(own.o) - place).abs() > 0.01 * f64::from(first.0.d).abs() {
+            job.warn(&format!(
+                "{name} begins at o{axis}={}, and behind the parts before it the axis of the result is at {}, for it goes on in steps of d{axis}={} without gaps: sfpad fills a gap, and sfwindow takes what is there twice away",
+                own.o,
+                place as f32,
+                first.0.d
+            ));
+            return;
+        }
+        next += own.n;
     }
 }
 

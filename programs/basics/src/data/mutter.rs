@@ -120,6 +120,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     cube::tell_across_time(job, &input)?;
+    cube::tell_milliseconds(job, &input, "offsets and the velocities or slopes of the mute");
     let axis = cube::shape(&input)?.swap_remove(0);
     let offsets = offsets(job, &input)?;
     let slope0 = match job.float_opt("slope0")? {

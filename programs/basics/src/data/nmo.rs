@@ -59,6 +59,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     cube::tell_across_time(job, &input)?;
+    cube::tell_milliseconds(job, &input, "offsets and velocity=");
     let axes = cube::shape_to(&input, 2)?;
     let (axis, traces) = (axes[0].clone(), axes[1].n as u64);
     ensure!(axis.n >= 2, "n1={}: a trace needs two samples or more", axis.n);

@@ -118,6 +118,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     cube::tell_across_time(job, &input)?;
+    cube::tell_milliseconds(job, &input, "offsets and the velocities of v0= and dv=");
     let axes = cube::shape_to(&input, 2)?;
     let scan = Scan::of(job, &input, &axes)?;
     let whole = if job.flag("half")? { 2.0 } else { 1.0 };
@@ -197,6 +198,10 @@ impl Scan {
             "velocity 0 lies between v0={} and the last of nv={count} in steps of dv={}: it has no moveout",
             velocity.o,
             velocity.d
+        );
+        ensure!(
+            count == 1 || velocity.d != 0.0,
+            "dv=0: {count} panels of one velocity would be alike; give the step between velocities, or nv=1"
         );
         let before = job.double_opt("v1")?.map_or(0.0, |v| {
             let square = if squared { v } else { v * v };

@@ -247,18 +247,28 @@ fn largest_strength(action: Action, history: &TimeFunction, dt: f64, rate: bool)
 /// Warns of samples before the run begins.
 fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, (begin, dt): (f64, f64)) {
     let count = onsets.map_or(histories.len(), <[f32]>::len);
-    let first = |k: usize| {
-        let TimeFunction::Series { start, step, values } = &histories[k % histories.len()] else {
-            return 0.0;
-        };
-        let loud = values.iter().position(|&x| x != 0.0).unwrap_or(values.len());
-        start + loud as f64 * step + onsets.map_or(0.0, |o| f64::from(o[k]))
+    let mut series = false;
+    let mut first = |k: usize| {
+        let onset = onsets.map_or(0.0, |o| f64::from(o[k]));
+        match &histories[k % histories.len()] {
+            TimeFunction::Series { start, step, values } => {
+                series = true;
+                let loud = values.iter().position(|&x| x != 0.0).unwrap_or(values.len());
+                start + loud as f64 * step + onset
+            }
+            // Those begin at zero.
+            _ => onset,
+        }
     };
-    let earliest = (0..count).map(first).fold(0.0, f64::min);
+    let earliest = (0..count).map(&mut first).fold(0.0, f64::min);
     // Float32 axes miss zero by less.
     if earliest < begin - 0.01 * dt {
+        let (what, raise) = match series {
+            true => ("series= begins", "o1 of series= or onset="),
+            false => ("with onset= a time function begins", "onset="),
+        };
         job.warn(&format!(
-            "series= begins at {} s, but the run at 0: what lies before is left out; raise o1 of series= or onset=",
+            "{what} at {} s, but the run at 0: what lies before is left out; raise {raise}",
             earliest as f32
         ));
     }

@@ -30,7 +30,7 @@ send back 0.8 %, 3 % and 9 %; the sides alone send back 11 %. The stable step st
 mesh along the absorbing sides, up to that depth, into perfectly matched layers instead (CPML; Kuzuoglu and Mittra 1996). \
 Three elements reflect less than a thousandth of P and S waves from 0 to 80 degrees if the S wavelength at the peak frequency \
 is 4.25 elements. The sides must be flat and perpendicular to the axes; at the outer ends displacement (in fluids pressure) \
-is zero, and the stable step is a few percent smaller. The layers of the mesh (of cpml= of sfhexmesh, or the absorbing_cpml_file of specfem=) are obeyed unless cpml= is given; \
+is zero, and the stable step is up to 10 % smaller where they are an element thick or more. The layers of the mesh (of cpml= of sfhexmesh, or the absorbing_cpml_file of specfem=) are obeyed unless cpml= is given; \
 cpml=0 ignores them. With fcpml=, which is f0_FOR_PML of SPECFEM3D, the layers are like those of that program: their damping profile is weaker, and rock does not attenuate in them. No source may \
 lie in a layer, and contacts of a fluid and a solid must be perpendicular to it. An anisotropic solid in which waves would \
 grow there (Becache et al. 2003) is refused; sponge= takes it. In layered rock guided waves can grow in the layers in long runs: shots that \

@@ -3,7 +3,7 @@
 use super::advice;
 use crate::modelling::plan::up;
 use anyhow::bail;
-use kernels::mesh::Mesh;
+use kernels::mesh::{Mesh, Side};
 use kernels::methods::spectral_elements::{Lumping, Pml, Profile, Sponge};
 use kernels::stability::Band;
 use rsf_io::Job;
@@ -17,7 +17,11 @@ pub(super) fn matched<const D: usize>(
     mesh: &Mesh<D>,
 ) -> anyhow::Result<Option<Pml<D>>> {
     let pml = match job.double_opt("cpml")? {
-        Some(thickness) if thickness > 0.0 => Some(Pml::along_sides(mesh, thickness)?),
+        Some(thickness) if thickness > 0.0 => {
+            let pml = Pml::along_sides(mesh, thickness)?;
+            tell_thin(job, thickness, mesh);
+            Some(pml)
+        }
         Some(_) => None,
         None => raw.matched_layers(mesh)?,
     };
@@ -42,6 +46,31 @@ pub(super) fn matched<const D: usize>(
         );
     }
     Ok(pml)
+}
+
+/// Warns of perfectly matched layers that are thinner than the elements in which they lie.
+fn tell_thin<const D: usize>(job: &Job, thickness: f64, mesh: &Mesh<D>) {
+    let across = |side: &Side| {
+        let (nodes, own) = (mesh.face_corners(*side), mesh.coordinates(side.element));
+        let spread = |all: &mut dyn Iterator<Item = f64>| {
+            let ends = all.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], x| {
+                [low.min(x), high.max(x)]
+            });
+            ends[1] - ends[0]
+        };
+        // The side is flat across one axis.
+        let flat = |axis: &usize| spread(&mut nodes.iter().map(|node| mesh.nodes()[*node as usize][*axis]));
+        let axis = (0..D).min_by(|a, b| flat(a).total_cmp(&flat(b))).unwrap_or(0);
+        spread(&mut own.iter().map(|x| x[axis]))
+    };
+    let widest = mesh.absorbing().iter().map(across).fold(0.0, f64::max);
+    if thickness < 0.99 * widest {
+        job.warn(&format!(
+            "cpml={thickness} m is thinner than elements along the sides that absorb, which are up to {} m wide: such layers send waves back and make the stable step smaller; give cpml={} (three elements) or more",
+            up(widest, 3),
+            up(3.0 * widest, 3)
+        ));
+    }
 }
 
 /// The layer that sponge= asks for. One that is thin for the waves of the sources sends them back itself.

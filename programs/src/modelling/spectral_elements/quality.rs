@@ -4,6 +4,7 @@ use super::medium::LOSSLESS;
 use crate::meshing::RawMesh;
 use crate::modelling::exact_time::Timing;
 use crate::modelling::losses::{USUAL, uneven};
+use crate::modelling::words::counted;
 use anyhow::bail;
 use kernels::medium::attenuation::Law;
 use kernels::medium::periods;
@@ -61,8 +62,8 @@ fn limits(job: &Job, otherwise: impl FnOnce() -> [f64; 2]) -> anyhow::Result<([f
         [] => otherwise(),
         &[low, high] => [f64::from(low), f64::from(high)],
         list => bail!(
-            "qband= has {} numbers; it takes two, lowest and highest frequency",
-            list.len()
+            "qband= has {}; it takes two, the lowest and the highest frequency",
+            counted(list.len(), "number")
         ),
     };
     let reference = job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt());

@@ -55,6 +55,12 @@ pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
             "without snap=y",
         );
     }
+    if !job.given("layers") {
+        tell(
+            &["n1", "n2", "n3", "o1", "o2", "o3", "d1", "d2", "d3"],
+            "without layers=: the grid is that of the model's files",
+        );
+    }
     if !job.given("qp") && !job.given("layers") {
         tell(&["qmech", "qband", "qref"], "without qp= and qs=");
     }

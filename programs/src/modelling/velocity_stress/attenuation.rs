@@ -5,6 +5,7 @@ use crate::modelling::exact_time::Timing;
 use crate::modelling::losses::{refuse_low_quality, uneven};
 use crate::modelling::model::one_a_cell;
 use crate::modelling::plan::free_memory;
+use crate::modelling::words::counted;
 use anyhow::bail;
 use kernels::grid::Padded;
 use kernels::medium::attenuation::Mechanisms;
@@ -42,8 +43,8 @@ pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<O
         [] => [BAND * highest, highest],
         &[low, high] => [f64::from(low), f64::from(high)],
         list => bail!(
-            "qband= has {} numbers; it takes two, lowest and highest frequency",
-            list.len()
+            "qband= has {}; it takes two, the lowest and the highest frequency",
+            counted(list.len(), "number")
         ),
     };
     let reference = job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt());

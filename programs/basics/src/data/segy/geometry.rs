@@ -140,13 +140,38 @@ each, receivers first; of several components sfwindow takes one",
                 "coordinates are rounded by up to {off:.3}: four bytes of a header do not hold more digits of the largest one; give sou= and rec= from an origin nearby"
             ));
         }
-        Ok(Some(Self {
+        let found = Self {
             sources,
             receivers,
             spread,
             divisor,
             origin,
-        }))
+        };
+        found.tell_offsets(job, shots);
+        Ok(Some(found))
+    }
+
+    /// Warns of offsets that whole numbers do not hold, as those in kilometres.
+    fn tell_offsets(&self, job: &Job, shots: usize) {
+        let traces = 0..self.spread * shots;
+        let offsets = || traces.clone().map(|trace| self.offset(trace));
+        let largest = offsets().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let off = offsets().fold(0.0, |most: f64, x| most.max((x - x.round()).abs()));
+        if off > 0.01 * largest {
+            job.warn(&format!(
+                "offsets are rounded by up to {off:.3}, the largest is {largest:.3}: their bytes hold whole numbers without a scale; give sou= and rec= in metres"
+            ));
+        }
+    }
+
+    /// From the source to the receiver of a trace. In a plane the offset has the sign of its direction.
+    fn offset(&self, trace: usize) -> f64 {
+        let source = self.sources[trace / self.spread];
+        let receiver = self.receivers[trace % self.receivers.len()];
+        match (receiver[0] - source[0], receiver[1] - source[1]) {
+            (x, 0.0) => x,
+            (x, y) => x.hypot(y),
+        }
     }
 
     /// Whether all points are 0, as where headers have no coordinates.
@@ -162,18 +187,11 @@ each, receivers first; of several components sfwindow takes one",
         let source = self.sources[shot];
         let receiver = self.receivers[trace % self.receivers.len()];
         let scaled = |x: f64| (x * self.divisor).round() as i32;
-        // In a plane the offset has the sign of its direction.
-        let apart = (receiver[0] - source[0], receiver[1] - source[1]);
-        let offset = if apart.1 == 0.0 {
-            apart.0
-        } else {
-            apart.0.hypot(apart.1)
-        };
         for (at, value) in [
             (FLDR, shot as i32 + 1),
             (TRACF, of_shot as i32 + 1),
             (EP, shot as i32 + 1),
-            (OFFSET, offset.round() as i32),
+            (OFFSET, self.offset(trace).round() as i32),
             (GELEV, scaled(-receiver[2])),
             (SELEV, 0),
             (SDEPTH, scaled(source[2])),

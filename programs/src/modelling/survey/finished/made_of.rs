@@ -20,6 +20,21 @@ const MARKS: [&str; 2] = [": ", "; "];
 /// Names of contents that are those of a shot, or of the files that are written, by their first words.
 const OF_A_SHOT: [&str; 4] = ["sou=", "rec=", "pgv=", "the list of quantities"];
 
+/// Programs that leave the numbers of shots as they are, or make all of a shot zero.
+const KEEP: [&str; 7] = ["sfwindow", "sfcat", "sfrcat", "sfcp", "sfmv", "sfput", "sfcut"];
+
+/// The first program in the history of a header that came behind its marks and changes numbers. A program's line has its name behind a version
+/// and a tab.
+fn changed_by(history: &str) -> Option<String> {
+    let (_, behind) = history.rsplit_once(&format!("{SHARED}="))?;
+    let program = |line: &str| {
+        let (version, rest) = line.split_once('\t')?;
+        let (name, _) = rest.split_once('\t')?;
+        (!version.is_empty() && !KEEP.contains(&name)).then(|| name.to_string())
+    };
+    behind.lines().skip(1).find_map(program)
+}
+
 /// Checksums of what decides about the numbers of shots, beside the parameters.
 pub struct MadeOf {
     /// By name.
@@ -85,6 +100,12 @@ impl MadeOf {
             ));
             return Ok(());
         };
+        if let Some(program) = changed_by(&String::from_utf8_lossy(data.header().history())) {
+            bail!(
+                "{name} was changed by {program} after its run, and finished= takes records as the run wrote them ({} leave them so): give the file of that run, or leave finished= out",
+                KEEP.join(", ")
+            );
+        }
         let [colon, between] = MARKS;
         let there: Vec<_> = shared
             .split(between)
