@@ -85,12 +85,17 @@ def _run(target, source, env):
 
 
 def _changed(dependency, target, before, repository=None):
-    """Whether a file has changed. Headers that are written twice within a second have the same text, for the date in them is to the second."""
+    """Returns whether a file has changed since `target` was made. Headers that are written twice within a second have the same text, for the date in them is to the second: of such ones the time of the file decides."""
     if dependency.changed_content(target, before, repository):
         return True
     if not str(dependency).endswith(".rsf") or not getattr(before, "timestamp", None):
         return False
-    return 0 < abs(dependency.get_timestamp() - before.timestamp) < 1
+    if dependency.get_timestamp() - before.timestamp not in (0, 1):
+        return False
+    try:
+        return os.stat(dependency.abspath).st_mtime_ns > os.stat(target.abspath).st_mtime_ns
+    except OSError:
+        return False
 
 
 class Project(Environment):
