@@ -175,7 +175,7 @@ fn orders_and_axes_that_disagree_are_told() {
     for (files, told) in [
         (
             "part1.rsf part2.rsf part10.rsf",
-            "part10.rsf begins at o2=10, and behind the parts before it the axis of the result is at 3,",
+            "part10.rsf begins at o2=10, but its place on the joined axis is 3,",
         ),
         ("part1.rsf part2.rsf", ""),
         ("part1.rsf part1.rsf", ""),

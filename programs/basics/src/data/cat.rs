@@ -170,7 +170,7 @@ fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
         let place = f64::from(first.0.o) + next as f64 * f64::from(first.0.d);
         if (f64::from(own.o) - place).abs() > 0.01 * f64::from(first.0.d).abs() {
             job.warn(&format!(
-                "{name} begins at o{axis}={}, and behind the parts before it the axis of the result is at {}, for it goes on in steps of d{axis}={} without gaps: sfpad fills a gap, and sfwindow takes what is there twice away",
+                "{name} begins at o{axis}={}, but its place on the joined axis is {}, for that axis goes on in steps of d{axis}={} without gaps: sfpad fills a gap, and sfwindow removes an overlap",
                 own.o,
                 place as f32,
                 first.0.d

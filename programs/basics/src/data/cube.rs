@@ -103,13 +103,13 @@ pub fn tell_across_time(job: &Job, input: &Input) -> Result<bool> {
     Ok(odd.is_some())
 }
 
-/// Warns of times in milliseconds, where they are used with `other` words in metres and seconds.
+/// Warns of times in milliseconds, which are used together with `other` words, usually in metres and metres per second.
 pub fn tell_milliseconds(job: &Job, input: &Input, other: &str) {
     let axis = input.axis(1);
     let unit = axis.unit.as_deref().unwrap_or_default().trim();
     if ["ms", "msec", "millisecond", "milliseconds"].contains(&unit.to_lowercase().as_str()) {
         job.warn(&format!(
-            "unit1={unit}: times are taken as they are, together with {other}, so metres and metres a second need seconds; sfput o1={} d1={} unit1=s says so",
+            "unit1={unit}: times are taken as they are, together with {other}, so metres and metres per second need seconds: sfput o1={} d1={} unit1=s makes them so",
             axis.o / 1000.0,
             axis.d / 1000.0
         ));
