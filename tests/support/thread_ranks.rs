@@ -78,31 +78,38 @@ pub fn thread_ranks<R: Send>(
     talents: Capabilities,
     work: impl Fn(&ThreadRank) -> R + Sync,
 ) -> Vec<R> {
-    on_post(&Arc::new(Post::default()), size, talents, work)
+    let post = Arc::new(Post::default());
+    on_post(&post, &hosts(size, talents), talents.reach_devices, |rank| {
+        work(&rank)
+    })
+}
+
+/// The names of the hosts of so many ranks.
+fn hosts(size: usize, talents: Capabilities) -> Vec<String> {
+    let name = |rank: usize| match talents.apart {
+        true => format!("host{rank}"),
+        false => "host".into(),
+    };
+    (0..size).map(name).collect()
 }
 
 fn on_post<R: Send>(
     post: &Arc<Post>,
-    size: usize,
-    talents: Capabilities,
-    work: impl Fn(&ThreadRank) -> R + Sync,
+    hosts: &[String],
+    reaches_devices: bool,
+    work: impl Fn(ThreadRank) -> R + Sync,
 ) -> Vec<R> {
     // Ranks have the name of their test, by which `tests/spoil` knows who has measured records.
     let test = std::thread::current().name().unwrap_or("a rank").to_string();
     std::thread::scope(|scope| {
-        let rank = |rank: usize| {
-            let (post, work) = (post.clone(), &work);
-            let host = if talents.apart {
-                format!("host{rank}")
-            } else {
-                "host".into()
-            };
+        let rank = |(rank, host): (usize, &String)| {
+            let (post, host, work) = (post.clone(), host.clone(), &work);
             let run = move || {
-                work(&ThreadRank {
+                work(ThreadRank {
                     rank,
-                    size,
+                    size: hosts.len(),
                     host,
-                    reaches_devices: talents.reach_devices,
+                    reaches_devices,
                     post,
                     shared: Cell::new(0),
                     channels: Cell::new(0),
@@ -111,7 +118,7 @@ fn on_post<R: Send>(
             let named = std::thread::Builder::new().name(test.clone());
             named.spawn_scoped(scope, run).expect("a thread starts")
         };
-        let threads: Vec<_> = (0..size).map(rank).collect();
+        let threads: Vec<_> = hosts.iter().enumerate().map(rank).collect();
         threads
             .into_iter()
             .map(|t| t.join().expect("a rank that ends well"))
@@ -125,8 +132,22 @@ pub fn thread_ranks_that_listen<R: Send>(
     talents: Capabilities,
     work: impl Fn(&ThreadRank) -> R + Sync,
 ) -> Vec<R> {
+    listening(&hosts(size, talents), talents.reach_devices, |rank| work(&rank))
+}
+
+/// The same on hosts with these names, for work that keeps its rank.
+pub fn thread_ranks_on<R: Send>(hosts: &[&str], work: impl Fn(ThreadRank) -> R + Sync) -> Vec<R> {
+    let hosts: Vec<String> = hosts.iter().map(|host| host.to_string()).collect();
+    listening(&hosts, false, work)
+}
+
+fn listening<R: Send>(
+    hosts: &[String],
+    reaches_devices: bool,
+    work: impl Fn(ThreadRank) -> R + Sync,
+) -> Vec<R> {
     let post = Arc::new(Post::default());
-    let answers = on_post(&post, size, talents, work);
+    let answers = on_post(&post, hosts, reaches_devices, work);
     let left: usize = post.boxes.lock().unwrap().values().map(VecDeque::len).sum();
     assert_eq!(left, 0, "messages that nobody has received");
     answers

@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(views(false).third_axis(), [(110.0, 120.0), (210.0, 95.0)]);
     }
 
-    /// The planes lie a fifth of the way down, in the middle across, and two fifths of the way back.
+    /// The planes lie a fifth of the way down, in the middle across, and at two fifths of the depth behind the front.
     #[test]
     fn planes_cut_the_other_faces_where_they_lie() {
         let [one, two, three] = views(true).cuts(0.2, 0.5, 0.4);
