@@ -1,9 +1,10 @@
-//! What the processes of a run (ranks) say to each other. The crate `ranks` (`kernels/mpi`) says it by MPI; the tests have ranks that are
-//! threads of one process.
+//! Messages between the processes (ranks) of a run. The crate `ranks` (`kernels/mpi`) sends them by MPI; in the
+//! tests, ranks are threads of one process.
 
 use crate::Error;
 
-/// Memory that a message leaves from or arrives in: of the host, or of a device where [`Communicator::reaches_devices`].
+/// Memory that a message is sent from or received into: of the host, or of a device where
+/// [`Communicator::reaches_devices`] returns true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Where it starts.
@@ -12,11 +13,12 @@ pub struct Span {
     pub bytes: usize,
 }
 
-/// Bytes of a message to rank 0 at most, into which callers cut what is longer: memory of this size is used again for the next message, where
-/// larger ones would get fresh pages each time, and MPI counts no further than 2 GB.
+/// The largest number of bytes of a message to rank 0. Callers split longer data into messages of this size: the
+/// allocator reuses memory of this size for the next message, whereas larger blocks would get fresh pages each time,
+/// and MPI cannot count beyond 2 GB.
 pub const PIECE: usize = 8 << 20;
 
-/// What travels to rank 0 in an order of its own.
+/// Kinds of data that are sent to rank 0. Messages keep their order within a topic, not between topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
     /// Records of receivers.
@@ -29,12 +31,12 @@ pub enum Topic {
 
 /// The ranks of a run, as one of them sees them.
 ///
-/// Calls fail with a sentence when the connection does; where MPI ends all ranks at once they do not return.
+/// Calls return an error when the connection fails, except where MPI aborts all ranks at once: then they do not return.
 pub trait Communicator {
     /// Number of this rank, from 0.
     fn rank(&self) -> usize;
 
-    /// How many there are.
+    /// Number of ranks.
     fn size(&self) -> usize;
 
     /// Name of this rank's host.
@@ -45,15 +47,15 @@ pub trait Communicator {
         false
     }
 
-    /// Collective: all ranks must call this. The bytes that each rank gives, in the order of the ranks.
+    /// Returns the bytes that each rank passed, in the order of the ranks. Collective: all ranks must call this.
     fn all_gather(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
 
-    /// Messages of fixed sizes to and from a peer: its rank, and the tag of the first piece (the others count on from
-    /// there). The peer calls this with the same tag and the same sizes the other way round. Messages of one pair of
-    /// ranks with the same tag keep their order.
+    /// Sets up messages of fixed sizes to and from a peer, given as its rank and the tag of the first message; the
+    /// tags of the others follow consecutively. The peer must call this with the same tag and with the sizes of
+    /// `leaving` and `arriving` exchanged. Messages of one pair of ranks with the same tag keep their order.
     ///
     /// # Safety
-    /// The memory must live as long as what is returned, and stay untouched while messages are under way.
+    /// The memory must outlive the returned channel, and must not be touched while messages are in flight.
     unsafe fn channel(
         &self,
         peer: (usize, usize),
@@ -61,20 +63,21 @@ pub trait Communicator {
         arriving: &[Span],
     ) -> Result<Box<dyn Channel>, Error>;
 
-    /// Sends to rank 0 without waiting for it, up to a few messages ahead.
+    /// Sends to rank 0 without waiting for the receipt, unless several messages are already in flight.
     fn send_to_root(&self, topic: Topic, message: Vec<u8>) -> Result<(), Error>;
 
-    /// Waits until what was sent to rank 0 has left. A long message may travel only while both of its ends are in a call of the library.
+    /// Waits until all messages to rank 0 have been sent. MPI may transfer a long message only while both ends are in
+    /// one of its calls.
     fn flush(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// On rank 0: the next message that `from` has posted on this topic.
+    /// On rank 0: receives the next message that rank `from` has sent on this topic.
     fn receive_from(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error>;
 }
 
-/// Collective: all ranks must call this, each with its outcome. Where one has failed all get [`Error::Agreed`] with the
-/// sentence of the first.
+/// Makes a failure on one rank a failure on all: if any outcome is an error, every rank gets [`Error::Agreed`] with the
+/// message of the first rank that failed. Collective: all ranks must call this, each with its own outcome.
 pub fn agree<T>(ranks: &dyn Communicator, outcome: Result<T, Error>) -> Result<T, Error> {
     let words = outcome.as_ref().err().map_or(String::new(), Error::to_string);
     let all = ranks.all_gather(words.as_bytes())?;
@@ -82,7 +85,7 @@ pub fn agree<T>(ranks: &dyn Communicator, outcome: Result<T, Error>) -> Result<T
         return outcome;
     };
     let words = String::from_utf8_lossy(&all[first]);
-    // Hosts are asked for only here: nobody has a reason to come back.
+    // Host names are exchanged only after a failure, when the cost no longer matters.
     let hosts = ranks.all_gather(ranks.host().as_bytes())?;
     let host = String::from_utf8_lossy(&hosts[first]);
     Err(Error::Agreed(
@@ -93,19 +96,19 @@ pub fn agree<T>(ranks: &dyn Communicator, outcome: Result<T, Error>) -> Result<T
     ))
 }
 
-/// The same messages again and again, as a time loop sends them.
+/// Messages that are repeated in every step of a time loop.
 pub trait Channel {
-    /// What arrives may now arrive.
+    /// Posts the receives of all arriving messages.
     fn start_receive(&mut self) -> Result<(), Error>;
-    /// Message `piece` leaves.
+    /// Starts sending message `piece`.
     fn start_send(&mut self, piece: usize) -> Result<(), Error>;
-    /// Waits for a message and says which it is; `None` when all have arrived.
+    /// Waits for any arriving message and returns its index; `None` when all have arrived.
     fn wait_any(&mut self) -> Result<Option<usize>, Error>;
-    /// Returns when the memory of what left may be used again.
+    /// Waits until the memory of all sent messages may be used again.
     fn wait_all(&mut self) -> Result<(), Error>;
 }
 
-/// A process that is alone.
+/// The communicator of a run with a single process.
 pub struct Alone;
 
 impl Communicator for Alone {
@@ -126,14 +129,18 @@ impl Communicator for Alone {
     }
 
     unsafe fn channel(&self, _: (usize, usize), _: &[Span], _: &[Span]) -> Result<Box<dyn Channel>, Error> {
-        Err(Error::setup("a process that is alone has no neighbour"))
+        Err(Error::setup(
+            "a run of one process has no neighbouring rank to exchange halos with",
+        ))
     }
 
     fn send_to_root(&self, _: Topic, _: Vec<u8>) -> Result<(), Error> {
-        Err(Error::setup("a process that is alone has nobody to post to"))
+        Err(Error::setup("a run of one process has no other rank to send to"))
     }
 
     fn receive_from(&self, _: Topic, _: usize) -> Result<Vec<u8>, Error> {
-        Err(Error::setup("a process that is alone collects from nobody"))
+        Err(Error::setup(
+            "a run of one process has no other rank to receive from",
+        ))
     }
 }

@@ -1,18 +1,19 @@
-//! Elastic wave physics and the machines that run it.
+//! Elastic wave propagation on processors and GPUs.
 //!
 //! Arrays are `[component][plane][row][z]`, `z` fastest: in 3-D a row runs along `z`, rows follow each other along
 //! `x` and planes along `y`; in 2-D a plane is a single row and planes follow each other along `x`. This is the axis
 //! order of RSF files. Triples such as [`grid::Grid::n`] are ordered `z, x, y`. The folder's `README.md` maps every
 //! equation to its file and draws a slab with its ghosts.
 
-// What a method alone uses is not used in a build without it.
+// Items that only one method uses are dead code in a build without that method.
 #![cfg_attr(
     not(all(feature = "spectral-elements", feature = "velocity-stress")),
     allow(dead_code, unused_imports)
 )]
 
-/// Calls a method that is compiled in this crate for each of the listed types, which are all that come here. Generic code is
-/// else compiled again in every crate that runs it, and formulas of all orders, degrees and processors take minutes.
+/// Calls a generic method through one of the listed concrete types, which must be all that occur, so that the method is
+/// compiled in this crate. Otherwise every crate that calls generic code compiles it again, which takes minutes for
+/// all orders, degrees and instruction sets.
 macro_rules! compiled_here {
     ($this:ident: $($concrete:ty)|+, $method:ident($argument:expr): $type:ty) => {{
         let any: &mut dyn std::any::Any = $this;
@@ -47,7 +48,7 @@ macro_rules! compiled_here {
         })+
         unreachable!("every type that comes here is listed")
     }};
-    // For each number of dimensions, which the type of the argument has, too.
+    // The same for each number of dimensions, on which the type of the argument depends, too.
     (&$this:ident: $dims:ident in [$($n:literal),+], $call:tt) => {{
         $(compiled_here!(@ $this, $dims, $n, $call);)+
         unreachable!("every number of dimensions that comes here is listed")
@@ -60,20 +61,20 @@ macro_rules! compiled_here {
             fn here(this: &$concrete, argument: $type) {
                 this.$method(argument);
             }
-            // SAFETY: `this` has that number of dimensions, so that both are names of one type.
+            // SAFETY: `this` has that number of dimensions, so both types are the same.
             return here(this, unsafe { crate::renamed::<_, $type>($argument) });
         }
     }};
 }
 
-/// A value of a generic function under the name that its type has where the parameters are known.
+/// Converts a value of generic type `A` to `B`, the same type with its parameters known.
 ///
 /// # Safety
-/// Both are names of one type.
+/// `A` and `B` must be the same type.
 unsafe fn renamed<A, B>(value: A) -> B {
     const { assert!(size_of::<A>() == size_of::<B>()) };
     let value = std::mem::ManuallyDrop::new(value);
-    // SAFETY: the types are the same, and the first name is not dropped.
+    // SAFETY: the types are the same, and `ManuallyDrop` keeps the original from being dropped.
     unsafe { std::ptr::from_ref(&value).cast::<B>().read() }
 }
 

@@ -1,4 +1,5 @@
-//! What timing a machine takes, whatever the method: a cut of a grid, one rock, noise, and nobody who listens.
+//! Common parts of the speed measurements of all methods: a small grid, a homogeneous medium, noise as initial
+//! fields, and a recorder that discards everything.
 
 use crate::Error;
 use crate::grid::{Grid, Padded};
@@ -6,7 +7,7 @@ use crate::medium::Destination;
 use crate::time_loop::Recorder;
 use std::time::Instant;
 
-/// Takes what is recorded and forgets it.
+/// A recorder that discards all traces and snapshots.
 pub(crate) struct Nothing;
 
 impl<T> Recorder<T> for Nothing {
@@ -19,7 +20,7 @@ impl<T> Recorder<T> for Nothing {
     }
 }
 
-/// At most so many nodes a side of a model's grid, with spacing 1.
+/// A copy of a model's grid with at most `most` nodes along each axis, spacing 1 and origin 0.
 pub(crate) fn cut(model: &Grid, most: usize) -> Grid {
     let mut grid = Grid {
         o: [0.0; 3],
@@ -30,8 +31,8 @@ pub(crate) fn cut(model: &Grid, most: usize) -> Grid {
     grid
 }
 
-/// One rock everywhere: normal stiffnesses of 3, shears, couplings of normal strains and the density 1; a little of what
-/// media without symmetry planes have besides.
+/// Fills a homogeneous medium: 3 for the normal stiffnesses; 1 for the shear stiffnesses, the couplings of normal
+/// strains and the density; 0.05 for the couplings that involve a shear strain.
 pub(crate) fn rock(padded: &Padded, medium: &mut dyn Destination) -> Result<(), Error> {
     let (ndim, nz) = (padded.ndim(), padded.model.n[0]);
     let lines = padded.model.cells() / nz;
@@ -53,7 +54,7 @@ pub(crate) fn rock(padded: &Padded, medium: &mut dyn Destination) -> Result<(), 
     Ok(())
 }
 
-/// Numbers from 0 to 0.17 without a pattern: fields of zeros can be faster than those of a run.
+/// Pseudo-random numbers from 0 to 0.17: with fields of zeros a measurement could come out faster than a real run.
 pub(crate) fn noise() -> impl FnMut() -> f32 {
     let mut seed = 1_u32;
     move || {
@@ -62,7 +63,7 @@ pub(crate) fn noise() -> impl FnMut() -> f32 {
     }
 }
 
-/// Points a second of steps that `once` runs, after a run to warm up.
+/// Speed of `once`, which updates `points` points, in points per second. A first call to warm up is not timed.
 pub(crate) fn speed(points: usize, mut once: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
     once()?;
     let begun = Instant::now();

@@ -100,7 +100,7 @@ fn what_others_may_write_is_refused() {
     assert_eq!(mode(&file), 0o600, "it is replaced");
     allow(top.path(), 0o777);
     let note = Cache::at(top.path()).note().expect("it is refused").to_string();
-    assert!(note.contains("other users may write it (mode 777)"), "{note}");
+    assert!(note.contains("other users may write to it (mode 777)"), "{note}");
     assert!(note.contains("SIFAKA_CACHE"), "{note}");
 }
 

@@ -188,9 +188,9 @@ fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
     while high - low > 16 {
         let middle = low.midpoint(high);
         let found = run(desk, (1, middle), line)?;
-        let late = found.err.contains("has no memory for this run: ");
+        let late = found.err.contains("has not enough memory for this run: ");
         if late {
-            let needed = number(&found.err, "has no memory for this run: ");
+            let needed = number(&found.err, "has not enough memory for this run: ");
             let lacking = needed - number(&found.err, " bytes more are needed, ");
             assert!(lacking < 0.01 * middle as f64, "{middle} bytes: {found:?}");
         }

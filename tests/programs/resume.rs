@@ -192,13 +192,13 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     desk.put("state", &bad);
     tried(
         &go,
-        &["resume=state: the state is damaged", "take the one before it"],
+        &["resume=state: the state is damaged", "use the previous one"],
     );
     desk.put("state", &state[..state.len() - 100]);
     tried(&go, &["resume=state: the state ends after"]);
     tried(
         &go.replace("resume=state", "resume=ccc.rsf"),
-        &["does not begin as a state does"],
+        &["is not a saved state"],
     );
     // Of another program, and of a run that is at its end.
     let other = velocity_stress::desk(2);

@@ -266,7 +266,7 @@ fn states_that_do_not_fit_are_refused() {
     for (extra, wanted) in [
         ("resume=damaged < data.rsf", "the state is damaged"),
         ("resume=cut < data.rsf", "the state ends after"),
-        ("resume=other < data.rsf", "does not begin as a state does"),
+        ("resume=other < data.rsf", "is not a saved state"),
         ("resume=gone < data.rsf", "cannot read the state"),
         (
             "resume=state < loud.rsf",

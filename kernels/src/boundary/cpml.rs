@@ -1,38 +1,39 @@
 //! The unsplit convolutional perfectly matched layer (Komatitsch & Martin 2007; Michea & Komatitsch 2010, eqs 6-9).
 //!
-//! In the frame every derivative along the normal becomes `D/kappa + psi`, with a memory variable for each:
-//! `psi <- b psi + a D`, `b = exp(-(d/kappa + alpha) dt)`, `a = d (b - 1) / (kappa (d + kappa alpha))`. With `s` the
-//! depth in the layer as a share of its thickness L: `d = d0 s^2`, `d0 = -3 v log(R) / (2 L)` for the fastest wave `v`
-//! and the reflection R of theory; `kappa = 1 + (kappa_max - 1) s^2`; `alpha = alpha_max (1 - s)`, `alpha_max = pi f`.
+//! In the frame every derivative `D` along the normal is replaced by `D/kappa + psi`, each with its memory variable
+//! `psi`: `psi <- b psi + a D`, `b = exp(-(d/kappa + alpha) dt)`, `a = d (b - 1) / (kappa (d + kappa alpha))`. With
+//! `s` the depth in the layer as a fraction of its thickness L: `d = d0 s^2`, `d0 = -3 v log(R) / (2 L)` with the
+//! fastest wave speed `v` and the theoretical reflection coefficient R; `kappa = 1 + (kappa_max - 1) s^2`;
+//! `alpha = alpha_max (1 - s)`, `alpha_max = pi f`.
 
 use crate::device::simd::Real;
 
-/// What a layer is made of, faces apart.
+/// Parameters of the absorbing layer that all faces share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Layer {
-    /// Reflection of theory at normal incidence, above 0 and below 1.
+    /// Theoretical reflection coefficient at normal incidence, above 0 and below 1.
     pub reflection: f64,
     /// Largest `kappa`, at least 1.
     pub kappa_max: f64,
-    /// Frequency `f` of `alpha_max = pi f`, about the dominant one of the source.
+    /// Frequency `f` of `alpha_max = pi f` (Hz), about the dominant frequency of the source.
     pub frequency: f64,
-    /// Fastest wave of the model.
+    /// Fastest wave speed of the model (m/s).
     pub fastest: f64,
 }
 
-/// Factors of one axis, for its nodes or for the points half a cell further on.
+/// Coefficients along one axis, at its nodes or at the points half a cell further on.
 #[derive(Clone, Debug)]
 pub struct Factors<T> {
     /// `1/kappa`; one outside the layer.
     pub inverse_kappa: Vec<T>,
     /// `a` of eq. 9; zero outside.
     pub a: Vec<T>,
-    /// `b` of eq. 8; zero outside, so that no memory is kept there.
+    /// `b` of eq. 8; zero outside, where the memory variable thus stays zero.
     pub b: Vec<T>,
 }
 
-/// An axis with its layers: `n` cells in all, of which `low` before the model and `high` behind it; `thick` cells of
-/// those, from the model outwards, are layer.
+/// An axis with its layers: `n` cells in all, of which `outside` lie before and behind the model; the innermost `thick`
+/// of those form the absorbing layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// Cells in all.
@@ -46,7 +47,8 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Depth in a layer as a share of its thickness, with the thickness; `None` in the model.
+    /// Depth of a position (in cells) in a layer as a fraction of the layer's thickness, and that thickness (m);
+    /// `None` in the model.
     fn depth(&self, position: f64) -> Option<(f64, f64)> {
         let first = self.outside[0] as f64;
         let last = (self.n - self.outside[1] - 1) as f64;
@@ -61,7 +63,8 @@ impl Ends {
 }
 
 impl Layer {
-    /// Factors of an axis for a step of `dt` at its nodes (`shift` 0) or half a cell further on (0.5).
+    /// Coefficients along an axis for a time step of `dt` seconds, at its nodes (`shift` 0) or half a cell further on
+    /// (0.5).
     pub fn factors<T: Real>(&self, ends: &Ends, shift: f64, dt: f64) -> Factors<T> {
         let mut out = Factors {
             inverse_kappa: vec![T::of(1.0); ends.n],
@@ -89,15 +92,16 @@ impl Layer {
     }
 }
 
-/// Directions in which a plane of symmetry is looked at.
+/// Number of intervals into which [`holds`] divides the directions of a plane.
 const DIRECTIONS: u32 = 64;
 
-/// Whether layers across either axis of a plane of symmetry let all of its waves die (Becache, Fauqueux & Joly 2003): the
-/// energy of no wave may run along an axis against its phase. `a` and `b` are the normal stiffnesses of the axes, with the
-/// `shear` and the coupling `off`. An isotropic medium never fails, nor does one with `off = -shear`.
+/// Whether layers normal to either axis of a symmetry plane are stable for all waves in that plane (Becache, Fauqueux &
+/// Joly 2003): along neither axis may the group velocity of a wave oppose its phase velocity. `a` and `b` are the
+/// normal stiffnesses of the axes, `shear` is the shear stiffness and `off` the coupling of the normal strains. An
+/// isotropic medium always passes, and so does one with `off = -shear`.
 ///
 /// With the squares p, q of the wave numbers `rho w^2 = ((a+s) p + (b+s) q -+ sqrt(((a-s) p - (b-s) q)^2 + 4 e^2 p q))/2`,
-/// `e = off + s`; it must fall with neither. Only the slower wave, with the minus, can.
+/// `e = off + s`; it must decrease with neither p nor q. Only that of the slower wave, with the minus sign, can.
 pub fn holds(a: f64, b: f64, shear: f64, off: f64) -> bool {
     let e = off + shear;
     (0..=DIRECTIONS).all(|k| {
@@ -120,7 +124,7 @@ mod tests {
 
     #[test]
     fn media_of_becache_and_others_are_told_apart() {
-        // c11, c22, c33 (shear), c12 of their orthotropic examples; the third has a layer that grows.
+        // c11, c22, c33 (shear) and c12 of two of their orthotropic examples; the layer is unstable in the second.
         assert!(holds(4.0, 20.0, 2.0, 3.8));
         assert!(!holds(4.0, 20.0, 2.0, 7.5));
         for (vp, vs) in [(3.0, 1.7), (2.0, 1.4), (1.5, 0.0), (3.0, 0.1)] {
@@ -128,13 +132,13 @@ mod tests {
             assert!(holds(p, p, s, p - 2.0 * s), "{vp} {vs}");
         }
         assert!(holds(9.0, 4.0, 1.0, -1.0));
-        // Without coupling both waves are equally fast in one direction, where there is no slower one to judge.
+        // Without coupling both waves are equally fast in one direction, where neither is the slower one.
         assert!(holds(4.0, 4.0, 1.0, -1.0));
     }
 
-    /// Shear waves along an axis with a normal stiffness of one: the derivative of their `w^2` by the wave number along the other axis is
-    /// zero where the square of the coupling is that axis's normal stiffness times `1 - shear`. So it is, too, where P waves are
-    /// hardly faster.
+    /// For shear waves along an axis with a normal stiffness of one, the derivative of `w^2` with respect to the wave
+    /// number along the other axis vanishes where the squared coupling `off + shear` equals that axis's normal
+    /// stiffness times `1 - shear`. This also holds where P waves are hardly faster.
     #[test]
     fn a_layer_fails_where_shear_waves_along_an_axis_do() {
         for other in [2.0f64, 3.0, 4.0] {

@@ -1,4 +1,4 @@
-//! Edges of the grid: each boundary in a file of its own.
+//! Boundary conditions, one file for each.
 
 pub mod cpml;
 pub mod free_surface;

@@ -1,42 +1,44 @@
-//! The one-way condition on the outer faces: the shear wave that hits a face head on leaves through it.
+//! The one-way condition on the outer faces: a shear wave at normal incidence passes through a face without reflection.
 //!
 //! In the published form ([`Form::Box`]), over the cells 4, 3, 2, 1 from a face, in this order and in place (cell 0 is never touched):
-//! `next(i) = curr(i+1) + (curr(i) - next(i+1)) b`, `b = (1-q)/(1+q)`, `q = sqrt(c55/rho) dt/d`, the speed taken at
-//! the cell 4 (which the frame makes equal to the model's edge). Faces follow each other as z, x, y.
+//! `next(i) = curr(i+1) + (curr(i) - next(i+1)) b`, `b = (1-q)/(1+q)`, `q = sqrt(c55/rho) dt/d`, with the speed at
+//! cell 4 (which equals that at the model's edge, as the frame extends the model). The faces are treated in the order
+//! z, x, y.
 //!
-//! That form feeds on the shortest waves of the grid: without a thick sponge before it and a small time step it grows,
-//! in the original programs too. [`Form::Upwind`] is the implicit upwind form of the same condition,
-//! `next(i) = (curr(i) + q next(i+1)) / (1+q)`, which damps them.
+//! That form amplifies the shortest waves of the grid: without a thick sponge before it and a small time step it
+//! becomes unstable, in the original programs too. [`Form::Upwind`] is the implicit upwind form of the same
+//! condition, `next(i) = (curr(i) + q next(i+1)) / (1+q)`, which damps them.
 //!
-//! Every face takes c55, as published, whatever the symmetry of the medium: the sponge before the face has to absorb what
-//! meets it at another speed.
+//! Every face uses c55, as published, whatever the symmetry of the medium: waves with another normal speed have to be
+//! absorbed by the sponge before the face.
 
 use crate::device::simd::Real;
 use crate::grid::stencil::RADIUS;
 use crate::medium::voigt::slot;
 use crate::medium::{Medium, lines_of_plane};
 
-/// Cells that a face changes, and the one beyond that it reads.
+/// Number of cells next to a face that the condition reads: those that it updates and one more inwards.
 pub const DEPTH: usize = RADIUS + 1;
 
-/// How the one-way condition is differenced.
+/// Discretisation of the one-way condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As published (centred in space and time): second order, can grow on long runs.
+    /// As published (centred in space and time): second order, can become unstable in long runs.
     Box,
-    /// Implicit upwind: first order, grows far more slowly.
+    /// Implicit upwind: first order, far less prone to instability.
     Upwind,
 }
 
 /// Factors `b` of every face, in the order of the medium's arrays.
 pub struct OneWay<T> {
-    /// How they are used.
+    /// Discretisation in which the factors are used.
     pub form: Form,
-    /// Top and bottom: one number a line of the medium.
+    /// Top and bottom: one factor for each line of the medium along z.
     pub z: [Vec<T>; 2],
     /// Low and high x face of a 3-D grid, `[plane of the medium][padded z]`; empty in 2-D.
     pub rows: [Vec<T>; 2],
-    /// Low and high face of the slowest axis, `[model row][padded z]`; of use where the medium holds the outermost plane.
+    /// Low and high face of the slowest axis, `[model row][padded z]`; meaningful only where the medium holds the
+    /// outermost plane.
     pub planes: [Vec<T>; 2],
 }
 

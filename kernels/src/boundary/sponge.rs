@@ -1,11 +1,11 @@
-//! The exponential sponge (Cerjan et al. 1985): fields are multiplied by a weight below one in the frame.
+//! The exponential sponge (Cerjan et al. 1985): in the frame, fields are multiplied by weights below one in every step.
 
 use crate::device::simd::Real;
 
-/// Weights along an axis of `n` padded cells with `nb` cells of frame: `exp(-(k/(4 sqrt(2) nb))^2)`, `k` counted
-/// outwards from the innermost frame cell (0) to the outermost (`nb-1`), both ends. One inside.
+/// Weights along an axis of `n` padded cells with `nb` cells of frame at both ends: `exp(-(k/(4 sqrt(2) nb))^2)`,
+/// with `k` counted outwards from the innermost frame cell (0) to the outermost (`nb-1`), and one inside.
 ///
-/// The weight of a cell is the product over the axes. Rounded to float32 at each operation, as in the original programs.
+/// The weight of a cell is the product over the axes. Each operation rounds to float32, as in the original programs.
 pub fn profile<T: Real>(n: usize, nb: usize) -> Vec<T> {
     let mut w = vec![T::of(1.0); n];
     let scale = (2f32.sqrt()) * 4.0 * nb as f32;
@@ -19,8 +19,8 @@ pub fn profile<T: Real>(n: usize, nb: usize) -> Vec<T> {
 }
 
 /// Weights along an axis of `n` cells, of which `outside` lie before and behind the model and `thick`, from the model
-/// outwards, are sponge: `exp(-(a k)^2)`, `k` counted outwards from 1, with the weight `edge` at full thickness.
-/// Cerjan's own frame has 20 cells and `edge = 0.914`; the AWP code takes 0.92.
+/// outwards, are sponge: `exp(-(a k)^2)`, `k` counted outwards from 1, with `a` such that the weight is `edge` at full
+/// thickness and beyond. Cerjan et al. use 20 cells and `edge = 0.914`; the AWP code uses 0.92.
 pub fn faces<T: Real>(n: usize, outside: [usize; 2], thick: [usize; 2], edge: f64) -> Vec<T> {
     let weight = |k: usize, thick: usize| {
         let share = (k as f64 / thick as f64).min(1.0);

@@ -1,33 +1,33 @@
-//! What an engine needs of an accelerator: memory, streams, kernels compiled from text. [`super::cuda`] is the real
-//! one; the tests have one that runs the same kernel text on a processor.
+//! The interface of engines to an accelerator: memory, streams, and kernels compiled from text. [`super::cuda`]
+//! implements it for GPUs; the tests have an implementation that runs the same kernel text on a processor.
 
 use crate::Error;
 use std::ffi::c_void;
 
-/// A line of work: what is put into one stream runs in order, streams run beside each other.
+/// A queue of work: work in one stream runs in order, and different streams may run concurrently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// The bulk of a step.
     Main,
-    /// What neighbours wait for; goes first where both could run.
+    /// Work whose results neighbours wait for; has priority over the other streams.
     Edges,
-    /// What leaves for the host; where nothing does, a further part of the bulk.
+    /// Copies to the host; in runs without any, a further part of the bulk.
     Out,
-    /// A part of the bulk that may run beside the rest of it.
+    /// A part of the bulk that may run concurrently with the rest of it.
     Beside,
 }
 
 impl Stream {
-    /// All of them, what others wait for first.
+    /// All streams, the one with priority first.
     pub const ALL: [Stream; 4] = [Stream::Edges, Stream::Main, Stream::Beside, Stream::Out];
 }
 
-/// What a device is.
+/// Properties of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Properties {
-    /// As its maker calls it.
+    /// Name of the product, as the driver reports it.
     pub name: String,
-    /// Its number on this host.
+    /// Number of the device on this host.
     pub number: usize,
     /// Compute capability times ten: 90 for 9.0.
     pub architecture: u32,
@@ -43,16 +43,16 @@ pub struct Properties {
     pub memory_bytes: usize,
 }
 
-/// A program text for the device.
+/// Source text of kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// For messages: which text in which variant, as `sweep.cu NDIM=3 SYM=1`.
+    /// Name for messages: the file and its variant, such as `sweep.cu NDIM=3 SYM=1`.
     pub name: String,
-    /// CUDA C, complete: no includes. Kernels are `extern "C"`.
+    /// Complete CUDA C++ text without includes. Kernels are `extern "C"`.
     pub text: String,
 }
 
-/// Blocks, threads of a block (one dimension) and dynamic shared memory of a launch.
+/// Dimensions of a launch: blocks, threads of a block (one-dimensional) and dynamic shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dims {
     /// Blocks along x, y, z.
@@ -63,20 +63,20 @@ pub struct Dims {
     pub shared: usize,
 }
 
-/// Boxes of a packed four-dimensional array of numbers, fastest axis first.
+/// The description of boxes of one size in a contiguous four-dimensional array. Axes are ordered fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boxes {
     /// Where the array starts.
     pub address: u64,
-    /// float64 instead of float32.
+    /// Whether the numbers are float64 instead of float32.
     pub double: bool,
-    /// The array.
+    /// Size of the array.
     pub size: [usize; 4],
-    /// A box.
+    /// Size of a box.
     pub part: [usize; 4],
 }
 
-/// Memory of a device; dropping it gives it back.
+/// Memory of a device, freed on drop.
 pub trait Memory: Send + Sync {
     /// Where it starts in the device's address space.
     fn address(&self) -> u64;
@@ -84,7 +84,7 @@ pub trait Memory: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-/// Memory of the host that a device can reach at full speed; dropping it gives it back.
+/// Page-locked memory of the host, which a device copies at full speed; freed on drop.
 pub trait Pinned: Send + Sync {
     /// Its bytes.
     fn bytes(&self) -> &[u8];
@@ -92,8 +92,8 @@ pub trait Pinned: Send + Sync {
     fn bytes_mut(&mut self) -> &mut [u8];
 }
 
-/// One device. All calls may be made from any thread; work is only enqueued unless the text says otherwise, and
-/// failures of earlier work surface in later calls, at the latest in [`Accelerator::finish`].
+/// One device. All methods may be called from any thread. They only enqueue work unless their documentation says
+/// otherwise; failures of that work surface in later calls, at the latest in [`Accelerator::finish`].
 pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Device memory.
     type Memory: Memory;
@@ -101,38 +101,39 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     type Pinned: Pinned;
     /// A compiled kernel.
     type Kernel: Send + Sync;
-    /// A point in a stream that others can wait for; re-usable.
+    /// A point in a stream that other streams can wait for; reusable.
     type Event: Send + Sync;
     /// Recorded work that can be replayed at little cost.
     type Graph: Send + Sync;
 
-    /// What the device is.
+    /// Properties of the device.
     fn properties(&self) -> &Properties;
 
     /// Bytes of memory that are free now.
     fn free_bytes(&self) -> Result<usize, Error>;
 
-    /// Compiles a text (or takes it from the cache) and returns the kernels of these names, in their order.
+    /// Compiles a text, or takes its machine code from the cache, and returns the kernels with these names, in the
+    /// same order.
     fn load(&self, source: &Source, kernels: &[&str]) -> Result<Vec<Self::Kernel>, Error>;
 
     /// Blocks of a kernel that one multiprocessor holds at once; 0 when not even one fits.
     fn resident_blocks(&self, kernel: &Self::Kernel, threads: usize, shared: usize) -> Result<usize, Error>;
 
-    /// Zeroed memory (complete on return).
+    /// Allocates memory, which is zeroed on return.
     fn allocate(&self, bytes: usize) -> Result<Self::Memory, Error>;
 
     /// Fills memory with zeros, in the main stream.
     fn clear(&self, memory: &Self::Memory) -> Result<(), Error>;
 
-    /// Memory that holds whatever was there; work that is under way is not waited for.
+    /// Allocates uninitialised memory without waiting for work in progress.
     fn reserve(&self, bytes: usize) -> Result<Self::Memory, Error> {
         self.allocate(bytes)
     }
 
-    /// Host memory for transfers.
+    /// Allocates page-locked host memory.
     fn pin(&self, bytes: usize) -> Result<Self::Pinned, Error>;
 
-    /// Host to device: `bytes` bytes from `offset` of `from`.
+    /// Copies `bytes` bytes from `offset` of `from` to the device address `to`.
     ///
     /// # Safety
     /// `from` must live and stay unchanged until the copy is done, `to` must be device memory of that size.
@@ -145,7 +146,8 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
         bytes: usize,
     ) -> Result<(), Error>;
 
-    /// Host to device from any memory, behind the work of the main stream; the bytes are there on return. This is for what is sent once.
+    /// Copies from any host memory to the device, after the work of the main stream, and returns when the copy is
+    /// done. This is meant for data that are sent once.
     ///
     /// # Safety
     /// `to` must be device memory of that size.
@@ -157,7 +159,7 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
         self.finish()
     }
 
-    /// Device to host.
+    /// Copies `bytes` bytes from the device address `from` to `offset` of `to`.
     ///
     /// # Safety
     /// `to` must live and stay untouched until the copy is done, `from` must be device memory of that size.
@@ -170,7 +172,7 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
         bytes: usize,
     ) -> Result<(), Error>;
 
-    /// Device to device, to this or another device, put into this device's stream.
+    /// Copies within this device or to another one, as work of a stream of this device.
     ///
     /// # Safety
     /// Both must be device memory of that size that lives until the copy is done.
@@ -196,75 +198,77 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
         args: &[*const c_void],
     ) -> Result<(), Error>;
 
-    /// A new event, which counts as reached until it is first set.
+    /// Creates an event, which counts as reached until it is first recorded.
     fn event(&self) -> Result<Self::Event, Error>;
 
-    /// Moves an event behind all work put into the stream so far.
+    /// Records an event in a stream: it is reached once all work enqueued there so far is done.
     fn record(&self, stream: Stream, event: &Self::Event) -> Result<(), Error>;
 
-    /// Work put into the stream from now on waits for the event, which may be another device's.
+    /// Makes all work enqueued in the stream from now on wait for the event, which may belong to another device.
     fn wait(&self, stream: Stream, event: &Self::Event) -> Result<(), Error>;
 
     /// Returns when the event is reached.
     fn synchronize(&self, event: &Self::Event) -> Result<(), Error>;
 
-    /// Returns when all streams are empty, with the error of any work that failed.
+    /// Waits until all streams are empty, and returns the error of any work that failed.
     fn finish(&self) -> Result<(), Error>;
 
-    /// Every launch is waited for, so that a fault is that launch's; what replays recorded work would hide it.
+    /// Whether every launch is waited for, so that a fault is reported with the launch that caused it. Callers then
+    /// do not replay recorded work, which would hide the launch.
     fn is_synchronous(&self) -> bool {
         false
     }
 
-    /// Records the launches that `work` puts into the main stream instead of running them.
+    /// Records the launches that `work` enqueues in the main stream instead of running them.
     fn capture(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Self::Graph, Error>;
 
-    /// Puts recorded work into the main stream.
+    /// Enqueues recorded work in the main stream.
     fn launch_graph(&self, graph: &Self::Graph) -> Result<(), Error>;
 
-    /// The description with which kernels copy such boxes into shared memory (`copy_box` of prelude.cuh), to be put at a
-    /// multiple of 64 bytes of device memory. For compute capability 9.0 and later.
+    /// Encodes the tensor map with which kernels copy such boxes into shared memory (`copy_box` of prelude.cuh). It
+    /// must be stored in device memory, aligned to 64 bytes. For compute capability 9.0 and later.
     fn boxes(&self, boxes: &Boxes) -> Result<[u64; 16], Error>;
 
-    /// Words by which another process of this host can [`Accelerator::import_ipc`] this memory; empty where it cannot.
+    /// Returns the handle with which another process of this host can open this memory by
+    /// [`Accelerator::import_ipc`]; empty where that is impossible.
     fn export_ipc(&self, _memory: &Self::Memory) -> Result<Vec<u8>, Error> {
         Ok(Vec::new())
     }
 
-    /// Memory that another process has lent; `None` where it cannot be reached from here. It must not outlive what was
-    /// lent.
+    /// Opens memory that another process has exported; `None` where it cannot be reached from here. The result must
+    /// be dropped before the other process frees the memory.
     fn import_ipc(&self, _words: &[u8]) -> Option<Box<dyn Memory>> {
         None
     }
 
-    /// Writes a number into memory of this device, or into memory that [`Accelerator::import_ipc`] has opened, when the work that was put
-    /// into the stream before it is done. Only for devices with [`Properties::signals`].
+    /// Writes a number into memory of this device, or into memory that [`Accelerator::import_ipc`] has opened, once
+    /// all work enqueued in the stream before is done. Only for devices with [`Properties::signals`].
     ///
     /// # Safety
-    /// The address must be that of eight bytes, a multiple of eight, which live until the number is written.
+    /// The address must be a multiple of eight, and its eight bytes must stay allocated until the number is written.
     unsafe fn signal(&self, stream: Stream, to: u64, number: u64) -> Result<(), Error>;
 
-    /// Work put into the stream from now on waits until at least this number is found in memory of this device. Only for devices with
-    /// [`Properties::signals`].
+    /// Makes all work enqueued in the stream from now on wait until the number at this address of this device is at
+    /// least `number`. Only for devices with [`Properties::signals`].
     ///
     /// # Safety
-    /// The same, until the number is found.
+    /// The address must be a multiple of eight, and its eight bytes must stay allocated until the number is found.
     unsafe fn await_signal(&self, stream: Stream, at: u64, number: u64) -> Result<(), Error>;
 
-    /// Makes memory of this device and of `peer` reachable from each other; `false` where the hardware cannot, in
-    /// which case [`Accelerator::copy_to`] goes through the host.
+    /// Makes the memory of this device and that of `peer` accessible to each other; returns `false` where the
+    /// hardware does not support it, in which case [`Accelerator::copy_to`] goes through the host.
     fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error>;
 }
 
-/// Threads of a block of a kernel that walks over memory.
+/// Threads of a block of kernels that loop over an array.
 pub const WALKERS: usize = 256;
 
-/// A pointer to an argument.
+/// The argument list of a kernel that takes one structure.
 pub fn argument<S>(args: &S) -> [*const c_void; 1] {
     [std::ptr::from_ref(args).cast()]
 }
 
-/// Enough blocks of [`WALKERS`] threads for `count` numbers, not more than keep a device busy.
+/// Blocks of [`WALKERS`] threads for a loop over `count` numbers, at most as many as keep a device busy.
 pub fn walk(count: usize) -> Dims {
     Dims {
         grid: [count.div_ceil(WALKERS).clamp(1, 4096), 1, 1],
@@ -273,7 +277,7 @@ pub fn walk(count: usize) -> Dims {
     }
 }
 
-/// The same for a search, which reads all of a device's memory at once.
+/// The same as [`walk`] for a search, which reads all of a device's memory at once and thus gets more blocks.
 pub fn search(count: usize) -> Dims {
     Dims {
         grid: [count.div_ceil(4 * WALKERS).clamp(1, 1 << 20), 1, 1],
@@ -281,14 +285,14 @@ pub fn search(count: usize) -> Dims {
     }
 }
 
-/// Numbers of the host into new memory of the device.
+/// Copies numbers of the host into newly allocated memory of the device.
 pub fn send<A: Accelerator, N: bytemuck::Pod>(accelerator: &A, numbers: &[N]) -> Result<A::Memory, Error> {
     let bytes: &[u8] = bytemuck::cast_slice(numbers);
     if bytes.is_empty() {
         return accelerator.allocate(1);
     }
     let memory = accelerator.reserve(bytes.len())?;
-    // SAFETY: the memory is as long.
+    // SAFETY: the memory has that length.
     unsafe { accelerator.put(bytes, memory.address())? };
     Ok(memory)
 }

@@ -1,7 +1,7 @@
-//! The data caches of the processors that this process may use, and the share of them that one worker has.
+//! The data caches of the processors that this process may use, and the share of them that each worker gets.
 //!
-//! Linux tells them in files, on every kind of processor; where it does not, and on other systems, a second level is
-//! assumed that processors of this vector width commonly have.
+//! Linux describes them in files on every kind of processor. Where these files are missing, and on other systems, the
+//! size of the second level is assumed to be that of common processors of this vector width.
 
 use super::cpu::Cpu;
 use std::fmt;
@@ -11,27 +11,28 @@ use std::sync::OnceLock;
 /// One kind of data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cache {
-    /// 1 is the nearest one to the processor.
+    /// Level of the cache; level 1 is nearest to the processor.
     pub level: usize,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: usize,
-    /// Processors that share it, of those that this process may use.
+    /// Number of processors that share it, counting only those that this process may use.
     pub shared: usize,
 }
 
 /// The data caches of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caches {
-    /// Every kind there is, by level and size.
+    /// All kinds of caches, sorted by level and size.
     kinds: Vec<Cache>,
-    /// Processors that this process may use.
+    /// Number of processors that this process may use.
     processors: usize,
-    /// Whether the system told them.
+    /// Whether the operating system reported the caches; otherwise they are assumed.
     known: bool,
 }
 
 impl Caches {
-    /// Those of this machine; `wide`: its registers have 512 bits, which matters where the system tells nothing.
+    /// The caches of this machine. `wide` tells whether its registers have 512 bits, which matters only where the
+    /// operating system does not report the caches.
     pub fn of_this_machine(wide: bool) -> Self {
         static TOLD: OnceLock<Option<Caches>> = OnceLock::new();
         let told = TOLD.get_or_init(|| {
@@ -44,7 +45,8 @@ impl Caches {
         told.clone().unwrap_or_else(|| Self::assumed(wide))
     }
 
-    /// One level of this size for each processor, for tests and measurements.
+    /// Caches with 32 KiB in the first level and `second` bytes in the second, both private to each processor; for
+    /// tests and measurements.
     pub fn given(second: usize) -> Self {
         let first = Cache {
             level: 1,
@@ -65,7 +67,7 @@ impl Caches {
         }
     }
 
-    /// What processors commonly have: 2 MiB where registers have 512 bits, else 512 KiB.
+    /// Common sizes of the second level: 2 MiB where registers have 512 bits, else 512 KiB.
     fn assumed(wide: bool) -> Self {
         Self {
             known: false,
@@ -73,8 +75,8 @@ impl Caches {
         }
     }
 
-    /// From the files of Linux below `folder`, for the processors with these numbers; `None` where any is missing or
-    /// cannot be understood.
+    /// Reads the files of Linux below `folder` for the processors with these numbers; `None` where no second level is
+    /// found or a file cannot be understood.
     fn read(folder: &Path, processors: &[usize]) -> Option<Self> {
         let mut kinds = Vec::new();
         for number in processors {
@@ -103,8 +105,9 @@ impl Caches {
         })
     }
 
-    /// Bytes of this level for each of `workers` threads that the system spreads over the processors; of several kinds
-    /// the least, for all threads have tiles of one size. `None` without such a level.
+    /// Bytes of this level for each of `workers` threads, which the operating system spreads over the processors. Where
+    /// processors differ this is the smallest share, because all threads use tiles of one size. `None` without such a
+    /// level.
     pub fn share(&self, level: usize, workers: usize) -> Option<usize> {
         let share = |cache: &Cache| {
             let on_it = (workers * cache.shared).div_ceil(self.processors);
@@ -135,7 +138,8 @@ impl fmt::Display for Caches {
     }
 }
 
-/// By what tiles are chosen on these processors: what each thread has of the second level, or that a user asks for them.
+/// Describes, for logs, how the size of tiles was chosen: by each thread's share of the second-level cache, or by the
+/// user.
 pub fn reason(cpu: &Cpu) -> String {
     let caches = cpu.caches();
     match (cpu.tile(), caches.share(2, cpu.threads())) {
@@ -186,7 +190,8 @@ fn numbers(list: &str) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// Files as Linux has them: for every processor its caches as level, type, size and who shares them.
+    /// Writes files as Linux does: for each cache of each processor its level, type, size and list of sharing
+    /// processors.
     fn machine(processors: &[&[[&str; 4]]]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (number, caches) in processors.iter().enumerate() {

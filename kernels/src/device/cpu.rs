@@ -16,8 +16,8 @@ pub struct Cpu {
     tile: Option<Tile>,
 }
 
-/// The piece of a plane that a thread computes before it goes on to the next one, where a user asks for it. Results do
-/// not depend on it.
+/// The part of a plane that a thread computes before it moves on to the next plane, where the user has set it.
+/// Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Cells along the fastest axis; 0: as many as there are.
@@ -46,7 +46,7 @@ impl Cpu {
         })
     }
 
-    /// Another pool like this one.
+    /// Starts another pool with the same settings.
     pub fn another(&self) -> Result<Self, Error> {
         Ok(Self {
             arch: self.arch,
@@ -56,17 +56,17 @@ impl Cpu {
         })
     }
 
-    /// The same with tiles of this size, whatever the caches are.
+    /// This pool with tiles of a given size, whatever the caches are; `None` chooses them by the caches.
     pub fn with_tile(self, tile: Option<Tile>) -> Self {
         Self { tile, ..self }
     }
 
-    /// The same as if the machine had these caches.
+    /// This pool as if the machine had the given caches.
     pub fn with_caches(self, caches: Caches) -> Self {
         Self { caches, ..self }
     }
 
-    /// The same with registers of at most so many bits: what a processor with fewer instructions would run.
+    /// This pool with registers of at most `most` bits, to run the code for processors with fewer instructions.
     pub fn with_registers(self, most: usize) -> Self {
         let arch = self.arch.at_most(most);
         Self { arch, ..self }
@@ -77,7 +77,7 @@ impl Cpu {
         &self.caches
     }
 
-    /// The tile that a user asks for.
+    /// The tile that the user has set.
     pub fn tile(&self) -> Option<Tile> {
         self.tile
     }
@@ -105,8 +105,8 @@ impl Cpu {
     /// Runs `job(worker, index)` for every index below `count`, on all threads, in no particular order.
     /// `worker` is below [`Cpu::threads`] and no two jobs run at once on the same worker.
     ///
-    /// Numbers below the normal range count as zero in a job: the front of a wave fades through them, and a processor
-    /// needs a hundred times longer for each.
+    /// Denormal numbers are flushed to zero in a job: the amplitudes ahead of a wave front decay through their range,
+    /// and a processor needs a hundred times longer for each.
     pub fn for_each(&self, count: usize, job: impl Fn(usize, usize) + Sync) {
         use rayon::prelude::*;
         if self.threads() == 1 {
@@ -121,7 +121,7 @@ impl Cpu {
         });
     }
 
-    /// The least number that a job finds; jobs run as in [`Cpu::for_each`].
+    /// The smallest number that any job returns, `None` if all return `None`; jobs run as in [`Cpu::for_each`].
     pub fn least(&self, count: usize, find: impl Fn(usize) -> Option<usize> + Sync) -> Option<usize> {
         let least = Mutex::new(None::<usize>);
         self.for_each(count, |_, i| {
@@ -133,7 +133,7 @@ impl Cpu {
         least.into_inner().expect("no job panics while it holds this")
     }
 
-    /// Copies bytes to as many others, on all threads.
+    /// Copies between slices of the same length, on all threads.
     pub fn copy(&self, from: &[u8], to: &mut [u8]) {
         use rayon::prelude::*;
         const PIECE: usize = 1 << 20;
@@ -151,8 +151,9 @@ impl Cpu {
     }
 }
 
-/// From now on this thread runs where processors have nothing else to do, as far as the system can arrange it: a step
-/// waits for its slowest worker, so a thread beside the workers must not take a processor from one of them.
+/// Lowers the priority of the calling thread so that it runs only on idle processors, where the operating system
+/// supports it. A step waits for its slowest worker, so that an auxiliary thread must not take a processor from any
+/// of them.
 pub fn stand_back() {
     #[cfg(target_os = "linux")]
     // SAFETY: it changes how this thread is scheduled and nothing else; where that fails the thread stays as it is.
@@ -162,14 +163,14 @@ pub fn stand_back() {
     }
 }
 
-/// Runs a job in which numbers below the normal range count as zero.
+/// Runs a job with denormal numbers flushed to zero.
 pub(crate) fn flushed(job: impl FnOnce()) {
-    // SAFETY: the jobs are plain arithmetic whose result may differ by such numbers; the mode is put back on return.
+    // SAFETY: the jobs are plain arithmetic whose results may differ by such numbers; the mode is restored on return.
     unsafe { no_denormals(job) }
 }
 
-/// Zeroed memory of its own pages, large ones where the system has them: a sweep touches some hundred rows at once,
-/// more than the address cache of a processor holds with small pages.
+/// Zeroed memory in pages of its own, which are large where the operating system supports it: a sweep touches some
+/// hundred rows at once, more than the TLB of a processor covers with small pages.
 pub struct Buffer<T> {
     pages: MmapMut,
     len: usize,
@@ -231,7 +232,7 @@ impl<T: Real> DerefMut for Buffer<T> {
     }
 }
 
-/// Where the first number stands that is not finite.
+/// Index of the first number that is not finite.
 pub(crate) fn first_bad<T: Real>(numbers: &[T]) -> Option<usize> {
     if finite(numbers) {
         return None;
@@ -239,7 +240,7 @@ pub(crate) fn first_bad<T: Real>(numbers: &[T]) -> Option<usize> {
     numbers.iter().position(|x| !x.f64().is_finite())
 }
 
-/// Whether all numbers are finite, at the speed of memory: zero times anything else is not a number.
+/// Whether all numbers are finite, tested at the speed of memory: zero times infinity or NaN is NaN.
 fn finite<T: Real>(numbers: &[T]) -> bool {
     const LANES: usize = 32;
     let zero = T::of(0.0);

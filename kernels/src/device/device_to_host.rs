@@ -1,40 +1,41 @@
-//! What leaves a device while it goes on: records in batches, pieces of snapshots, the answer of a search.
+//! Copies from a device to the host that overlap its computation: records in batches, pieces of snapshots, and the
+//! result of a search.
 
 use super::accelerator::{Accelerator, Memory, Pinned, Stream};
 use crate::Error;
 use std::collections::VecDeque;
 
-/// Records of one half of a ring; one half fills while the other travels.
+/// Records in one half of a ring; one half is filled while the other is copied.
 pub const HALF: usize = 128;
-/// Bytes of a piece of a snapshot.
+/// Upper limit of the bytes of a piece of a snapshot, unless a single plane is larger.
 const PIECE_BYTES: usize = 32 << 20;
 
-/// Planes of a piece where a plane of the window has so many bytes and the slab so many planes.
+/// Planes of a piece, for a window with `plane_bytes` bytes a plane and a slab of `own` planes.
 pub fn piece_planes(plane_bytes: usize, own: usize) -> usize {
     (PIECE_BYTES / plane_bytes.max(1)).clamp(1, own)
 }
 
-/// Bytes of device memory of a ring for records of so many bytes.
+/// Bytes of device memory of a ring for records of `record` bytes.
 pub fn ring_bytes(record: usize) -> usize {
     2 * HALF * record
 }
 
-/// Records of like size, which kernels write into slot after slot.
+/// A ring buffer for records of one size, which kernels write into consecutive slots.
 pub struct Ring<A: Accelerator> {
     device: A::Memory,
     host: A::Pinned,
-    /// The halves' copies.
+    /// Reached when the last copy of each half is done.
     arrived: [A::Event; 2],
     /// Bytes of a record.
     record: usize,
-    /// Records written, sent to the host, and taken.
+    /// Numbers of records that have been written, sent to the host, and taken.
     written: usize,
     sent: usize,
     taken: usize,
 }
 
 impl<A: Accelerator> Ring<A> {
-    /// A ring of `2 * HALF` slots for records of so many bytes.
+    /// A ring of `2 * HALF` slots for records of `record` bytes.
     pub fn new(a: &A, record: usize) -> Result<Self, Error> {
         let bytes = ring_bytes(record).max(size_of::<u64>());
         Ok(Self {
@@ -53,27 +54,27 @@ impl<A: Accelerator> Ring<A> {
         self.device.bytes()
     }
 
-    /// Where slot 0 is.
+    /// Address of slot 0.
     pub fn address(&self) -> u64 {
         self.device.address()
     }
 
-    /// Where the slot of the record with this number is.
+    /// Address of the slot of the record with this number.
     pub fn slot(&self, number: usize) -> u64 {
         self.address() + (number % (2 * HALF) * self.record) as u64
     }
 
-    /// Counts records from zero again and forgets what was not taken.
+    /// Counts records from zero again and discards those that were not taken.
     pub fn rewind(&mut self) {
         self.rewind_to(0);
     }
 
-    /// The same where so many records were taken before.
+    /// The same as [`Ring::rewind`], but counts on from `records`.
     pub fn rewind_to(&mut self, records: usize) {
         (self.written, self.sent, self.taken) = (records, records, records);
     }
 
-    /// So many records were written in all; halves that are full are sent to the host.
+    /// Tells the ring that `records` records were written in all; it sends full halves to the host.
     pub fn written(&mut self, a: &A, records: usize) -> Result<(), Error> {
         self.written = records;
         while self.written - self.sent >= HALF - self.sent % HALF {
@@ -83,7 +84,7 @@ impl<A: Accelerator> Ring<A> {
         Ok(())
     }
 
-    /// Sends the records up to `until`, all of one half.
+    /// Sends the records from `sent` up to `until`, which must lie in one half.
     fn download(&mut self, a: &A, until: usize) -> Result<(), Error> {
         let half = self.sent / HALF % 2;
         let (first, count) = (self.sent % (2 * HALF), until - self.sent);
@@ -99,7 +100,7 @@ impl<A: Accelerator> Ring<A> {
         a.record(Stream::Main, &self.arrived[half])
     }
 
-    /// Takes the oldest record that was written.
+    /// Returns the oldest record that was written and not yet taken, after waiting for its copy.
     pub fn take(&mut self, a: &A) -> Result<&[u8], Error> {
         if self.taken == self.sent {
             self.download(a, self.written)?;
@@ -111,24 +112,24 @@ impl<A: Accelerator> Ring<A> {
     }
 }
 
-/// A piece of a snapshot on its way.
+/// Memory of a piece of a snapshot, on both sides.
 struct Piece<A: Accelerator> {
     device: A::Memory,
     host: A::Pinned,
     done: A::Event,
 }
 
-/// Pieces of snapshots, two of them under way at most.
+/// Pieces of snapshots, at most two of them in flight.
 pub struct Pieces<A: Accelerator> {
     pieces: Vec<Piece<A>>,
-    /// Slot and bytes of the pieces asked for.
+    /// Slots and sizes in bytes of the pieces in flight, the oldest first.
     asked: VecDeque<(usize, usize)>,
     turn: usize,
     planes: usize,
 }
 
 impl<A: Accelerator> Pieces<A> {
-    /// For a window whose planes have so many bytes (0: none is taken), on a slab of `own` planes.
+    /// Memory for the pieces of a window with `plane_bytes` bytes a plane (0: no snapshots) on a slab of `own` planes.
     pub fn new(a: &A, plane_bytes: usize, own: usize) -> Result<Self, Error> {
         let planes = piece_planes(plane_bytes, own);
         let piece = |_| -> Result<Piece<A>, Error> {
@@ -152,29 +153,29 @@ impl<A: Accelerator> Pieces<A> {
         self.pieces.iter().map(|p| p.device.bytes()).sum()
     }
 
-    /// Planes of a piece at most.
+    /// The largest number of planes of a piece.
     pub fn planes(&self) -> usize {
         self.planes
     }
 
-    /// Forgets what was asked for.
+    /// Discards the pieces that were not taken.
     pub fn rewind(&mut self) {
         self.turn = 0;
         self.asked.clear();
     }
 
-    /// Where the next piece is written to.
+    /// Address to which the next piece must be written.
     pub fn address(&self) -> u64 {
         self.pieces[self.turn].device.address()
     }
 
-    /// The next piece, of so many bytes, is written by what the main stream holds now: sends it.
+    /// Sends the next piece, of `bytes` bytes, once the work that is now in the main stream has written it.
     pub fn send(&mut self, a: &A, bytes: usize) -> Result<(), Error> {
         let slot = self.turn;
         let piece = &mut self.pieces[slot];
         a.record(Stream::Main, &piece.done)?;
         a.wait(Stream::Out, &piece.done)?;
-        // SAFETY: the piece before in this slot was taken, so nothing else uses its memory.
+        // SAFETY: the previous piece in this slot has been taken, so nothing else uses its memory.
         unsafe { a.download(Stream::Out, piece.device.address(), &mut piece.host, 0, bytes)? };
         a.record(Stream::Out, &piece.done)?;
         self.asked.push_back((slot, bytes));
@@ -182,7 +183,7 @@ impl<A: Accelerator> Pieces<A> {
         Ok(())
     }
 
-    /// Takes the oldest piece that was sent.
+    /// Returns the oldest piece that was sent and not yet taken, after waiting for its copy.
     pub fn take(&mut self, a: &A) -> Result<&[u8], Error> {
         let (slot, bytes) = self.asked.pop_front().expect("a piece was asked for");
         let piece = &self.pieces[slot];
@@ -191,7 +192,7 @@ impl<A: Accelerator> Pieces<A> {
     }
 }
 
-/// A search for the smallest number, which a kernel puts into eight bytes.
+/// A search for the smallest index, which a kernel writes as eight bytes.
 pub struct Search<A: Accelerator> {
     found: A::Memory,
     host: A::Pinned,
@@ -208,15 +209,15 @@ impl<A: Accelerator> Search<A> {
         })
     }
 
-    /// Where the kernel puts what it finds.
+    /// Address to which the kernel writes its result.
     pub fn address(&self) -> u64 {
         self.found.address()
     }
 
-    /// Searches by the kernel that `launch` puts into the main stream.
+    /// Runs the search with the kernel that `launch` enqueues in the main stream.
     pub fn run(&mut self, a: &A, launch: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         self.host.bytes_mut()[..8].copy_from_slice(&u64::MAX.to_ne_bytes());
-        // SAFETY: one number each way, waited for before the next use.
+        // SAFETY: one number is copied each way, and the copies are waited for before the next use.
         unsafe {
             a.upload(Stream::Main, &self.host, 0, self.found.address(), 8)?;
             launch()?;
@@ -225,7 +226,7 @@ impl<A: Accelerator> Search<A> {
         a.record(Stream::Main, &self.event)
     }
 
-    /// What was found.
+    /// Waits for the search and returns the index, `None` if the kernel found none.
     pub fn answer(&self, a: &A) -> Result<Option<usize>, Error> {
         a.synchronize(&self.event)?;
         let bytes: [u8; 8] = self.host.bytes()[..8].try_into().expect("eight bytes");

@@ -1,4 +1,4 @@
-//! Machines: never a word about waves.
+//! Processors and accelerators, independent of the wave equation.
 
 pub mod accelerator;
 pub mod caches;
@@ -8,12 +8,12 @@ pub mod device_to_host;
 pub mod simd;
 pub mod staging;
 
-/// Memory and threads of the host, for rooms that do not care which machine computes.
+/// Memory and threads of the host, for modules that do not depend on the device that computes.
 pub mod host {
     pub use super::cpu::{Buffer, stand_back};
 }
 
-/// The GPUs that programs run on, by names that do not tell who makes them.
+/// The GPUs that programs run on, under names that do not depend on the vendor.
 pub mod gpu {
     pub use super::cuda::{Cuda as Gpu, probe};
 }

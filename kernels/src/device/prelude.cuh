@@ -1,6 +1,7 @@
-// What every kernel text starts with. A kernel takes one structure by value; the text is the common subset of CUDA C++
-// and C11, so that the tests can run it on a processor (CUDA_ON_CPU). The defines before this line choose the variant:
-//   REAL_IS_DOUBLE 0|1, NDIM 2|3, VEC numbers a thread along z (1, 2, 4; 16 bytes at most), BULK 0|1 (see the copies)
+// The beginning of every kernel text. A kernel takes one structure by value. The text is in the common subset of CUDA
+// C++ and C11, so that the tests can run it on a processor (CUDA_ON_CPU). The defines before this text choose the
+// variant:
+//   REAL_IS_DOUBLE 0|1, NDIM 2|3, VEC numbers per thread along z (1, 2, 4; 16 bytes at most), BULK 0|1 (see the copies)
 
 #if REAL_IS_DOUBLE
 typedef double REAL;
@@ -20,7 +21,7 @@ typedef long long WIDE;
 #define UNROLL
 #else
 #define KERNEL(name) extern "C" __global__ void BOUNDS name
-#define BOUNDS  // a text with a hot kernel says how many threads and blocks it is for
+#define BOUNDS  // texts with a time-critical kernel redefine it with launch bounds
 #define DYNAMIC_SHARED(type, name) extern __shared__ __align__(128) unsigned char name##_bytes[]; type *name = (type *)name##_bytes
 #define INLINE static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
@@ -32,11 +33,11 @@ typedef long long WIDE;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define CLAMP(x, low, high) MIN(MAX(x, low), high)
-// Threads of a warp that took different ways must meet before all do.
+// Threads of a warp that have diverged must reconverge before the barrier of the block.
 #define BLOCK_BARRIER __syncwarp(), __syncthreads()
 #define EACH_VEC UNROLL for (int v = 0; v < VEC; v++)
 
-// VEC numbers from or to memory at a multiple of their size.
+// Loads and stores of VEC numbers, aligned to their size.
 #if VEC == 1
 typedef REAL VECTOR;
 #define SPREAD(t, out) (out)[0] = (t)
@@ -70,7 +71,7 @@ INLINE void load(const REAL *from, REAL *to) {
 
 INLINE void store(REAL *to, const REAL *from) { *(VECTOR *)to = GATHER(from); }
 
-// Read-only data of device memory.
+// Loads VEC numbers that no thread writes during the kernel.
 INLINE void fetch(const REAL *from, REAL *to) {
 #ifdef CUDA_ON_CPU
     VECTOR t = *(const VECTOR *)from;
@@ -80,7 +81,7 @@ INLINE void fetch(const REAL *from, REAL *to) {
     SPREAD(t, to);
 }
 
-// Data that are read once.
+// Loads VEC numbers that are read only once.
 INLINE void fetch_once(const REAL *from, REAL *to) {
 #ifdef CUDA_ON_CPU
     VECTOR t = *(const VECTOR *)from;
@@ -90,7 +91,7 @@ INLINE void fetch_once(const REAL *from, REAL *to) {
     SPREAD(t, to);
 }
 
-// 1/x within a unit in the last place; infinity gives zero.
+// 1/x to within one unit in the last place; infinity gives zero.
 INLINE REAL inverse(REAL x) {
 #if defined(CUDA_ON_CPU) || REAL_IS_DOUBLE
     return 1 / x;
@@ -101,8 +102,7 @@ INLINE REAL inverse(REAL x) {
 #endif
 }
 
-// Brings the line of a number that is wanted later into the second-level cache.
-// A number to shared memory on its way, in the groups of `copy_async`.
+// Starts copying one number to shared memory, counted in the groups of `copy_async`.
 INLINE void copy_number(REAL *to, const REAL *from) {
 #ifdef CUDA_ON_CPU
     *to = *from;
@@ -111,13 +111,14 @@ INLINE void copy_number(REAL *to, const REAL *from) {
 #endif
 }
 
+// Prefetches the cache line of a number into the second-level cache.
 INLINE void prefetch(const REAL *p) {
 #ifndef CUDA_ON_CPU
     asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 #endif
 }
 
-// ---- copies from device to shared memory behind the threads' backs ----
+// ---- asynchronous copies from device to shared memory ----
 
 #ifdef CUDA_ON_CPU
 #define SHARED_ADDRESS(p) 0
@@ -126,7 +127,7 @@ INLINE void prefetch(const REAL *p) {
 #endif
 
 #if BULK
-// Whole rows, counted in bytes by a barrier in shared memory (compute capability 9.0 and later).
+// Copies of whole rows, whose bytes a barrier in shared memory counts (compute capability 9.0 and later).
 typedef unsigned long long ARRIVAL;
 
 INLINE void arrival_init(ARRIVAL *arrival, int count) {
@@ -147,8 +148,9 @@ INLINE void arrivals_ready(void) {
 #endif
 }
 
-// Orders reads and writes of shared memory, a thread's own and those behind a barrier, before copies that it asks for.
-// Without it copies into memory that was just read gave other bits from run to run, on a full device only.
+// Orders earlier accesses to shared memory, the thread's own and those before the last barrier, before the copies that
+// it starts next. Without it, copies into memory that had just been read made results differ from run to run, but only
+// on a fully loaded device.
 INLINE void before_copies(void) {
 #ifndef CUDA_ON_CPU
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -162,7 +164,7 @@ INLINE void arrival_expect(ARRIVAL *arrival, int bytes) {
 #endif
 }
 
-// Count and addresses are multiples of 16 bytes.
+// Copies `count` numbers. Their size in bytes and both addresses must be multiples of 16.
 INLINE void copy_row(REAL *to, const REAL *from, int count, ARRIVAL *arrival) {
 #ifdef CUDA_ON_CPU
     for (int k = 0; k < count; k++) to[k] = from[k];
@@ -174,8 +176,8 @@ INLINE void copy_row(REAL *to, const REAL *from, int count, ARRIVAL *arrival) {
 #endif
 }
 
-// A box of a four-dimensional array, zeros where it leaves it; `map` describes both, coordinates are those of its first
-// number, fastest first.
+// Copies a box of a four-dimensional array, with zeros where it extends beyond the array. `map` describes both; the
+// coordinates are those of the box's first number, fastest axis first.
 INLINE void copy_box(REAL *to, const void *map, int x, int y, int z, int w, ARRIVAL *arrival) {
 #ifndef CUDA_ON_CPU
     asm volatile(
@@ -185,7 +187,7 @@ INLINE void copy_box(REAL *to, const void *map, int x, int y, int z, int w, ARRI
 #endif
 }
 
-// Waits for all bytes of the barrier's turn number `turn`, counted from 0.
+// Waits for all bytes of the barrier's phase number `turn`, counted from 0.
 INLINE void arrival_wait(ARRIVAL *arrival, int turn) {
 #ifndef CUDA_ON_CPU
     unsigned there = 0;
@@ -199,7 +201,7 @@ INLINE void arrival_wait(ARRIVAL *arrival, int turn) {
 #endif
 }
 #else
-// 16 bytes a thread, counted in groups; zeros unless `there`.
+// Starts copying 16 bytes per thread, counted in groups; writes zeros unless `there`.
 INLINE void copy_async(REAL *to, const REAL *from, int there) {
 #ifdef CUDA_ON_CPU
     for (int k = 0; k < (int)(16 / sizeof(REAL)); k++) to[k] = there ? from[k] : 0;
@@ -216,7 +218,7 @@ INLINE void copies_commit(void) {
 #endif
 }
 
-// Waits until at most PENDING groups of the thread's copies are under way.
+// Waits until at most PENDING groups of the thread's copies are in flight.
 #ifdef CUDA_ON_CPU
 #define COPIES_WAIT(PENDING)
 #else

@@ -1,13 +1,13 @@
-//! Registers of several numbers, for float32 (runs) and float64 (tests of order and precision) alike.
+//! Vector registers, for float32 (runs) and float64 (tests of order and precision) alike.
 
 use pulp::{Simd, WithSimd};
 
-/// The widest instruction set of a machine that formulas are compiled for.
+/// An instruction set for which formulas are compiled.
 #[derive(Clone, Copy)]
 pub struct Arch(pulp::Arch);
 
 impl Arch {
-    /// That of the machine that this runs on.
+    /// The widest instruction set that this machine supports.
     pub fn of_this_machine() -> Self {
         Self(pulp::Arch::new())
     }
@@ -24,7 +24,7 @@ impl Arch {
         self.0.dispatch(Width)
     }
 
-    /// This one, or the widest of at most so many bits.
+    /// This instruction set, or the widest one with registers of at most `bits` bits.
     pub fn at_most(self, bits: usize) -> Self {
         Self(match self.0 {
             arch if self.bits() <= bits => arch,
@@ -36,7 +36,7 @@ impl Arch {
         })
     }
 
-    /// Its name, for logs.
+    /// Name of the instruction set, for logs.
     pub fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -49,15 +49,15 @@ impl Arch {
         }
     }
 
-    /// Runs a job compiled for it.
+    /// Runs the version of a job that is compiled for this instruction set.
     #[cfg(not(test))]
     #[inline(always)]
     pub fn dispatch<Job: WithSimd>(self, job: Job) -> Job::Output {
         self.0.dispatch(job)
     }
 
-    /// Runs a job without vectors. The tests that stand in files of this crate compile all of it a second time, and formulas for wider
-    /// registers are most of that; the tests of engines in other crates run those.
+    /// Runs a job without vector instructions. The unit tests of this crate compile the crate a second time, and
+    /// formulas for vector registers would take most of that time; tests of engines in other crates run them.
     #[cfg(test)]
     pub fn dispatch<Job: WithSimd>(self, job: Job) -> Job::Output {
         pulp::Scalar::new().vectorize(job)
@@ -77,13 +77,13 @@ pub trait Real:
 {
     /// A register of such numbers.
     type Register<S: Simd>: Copy;
-    /// Numbers in a register; divides the row pitch.
+    /// Numbers in a register, a divisor of the row pitch.
     fn lanes<S: Simd>() -> usize {
         size_of::<Self::Register<S>>() / size_of::<Self>()
     }
-    /// Rounds a double.
+    /// Rounds a float64 to this type.
     fn of(x: f64) -> Self;
-    /// As a double.
+    /// This number as float64.
     fn f64(self) -> f64;
     /// The same number in every lane.
     fn splat<S: Simd>(s: S, x: Self) -> Self::Register<S>;
@@ -162,17 +162,17 @@ real!(
     mul_add_e_f64s
 );
 
-/// Numbers of the widest register: float32 with AVX-512.
+/// Numbers in the widest register: float32 with AVX-512.
 pub const WIDEST: usize = 16;
 
-/// One register of `T` on instruction set `S`, with the operators that make a formula readable.
+/// One register of `T` on instruction set `S`, with arithmetic operators.
 pub struct Lane<S: Simd, T: Real> {
     simd: S,
     value: T::Register<S>,
 }
 
-/// Asks for the line of a number to be in the second level soon, wherever the pointer leads: a hint, which processors other
-/// than x86-64 do not get.
+/// Prefetches the cache line at `p` into the second-level cache; `p` need not be valid. It does nothing on processors
+/// other than x86-64.
 #[inline(always)]
 pub fn prefetch<T>(p: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -185,14 +185,14 @@ pub fn prefetch<T>(p: *const T) {
     let _ = p;
 }
 
-/// Cells by which memory is asked for ahead where the second level of the caches is small: eight lines.
+/// Distance of prefetching in numbers, for processors with a small second-level cache: eight cache lines of float32.
 pub const AHEAD: usize = 128;
 
-/// Bytes of a line of the caches.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Mask and value of an index at which a line of the caches begins, if memory is asked for `ahead`; else no index has that
-/// value, so that a loop over registers compares once in either case.
+/// Returns `(mask, value)` such that `index & mask == value` where a cache line begins, if memory is prefetched
+/// (`ahead`); otherwise no index fulfils it. A loop over registers thus needs one comparison in either case.
 pub const fn line_starts<T>(ahead: bool) -> (usize, usize) {
     if ahead {
         (LINE / size_of::<T>() - 1, 0)
@@ -201,14 +201,15 @@ pub const fn line_starts<T>(ahead: bool) -> (usize, usize) {
     }
 }
 
-/// The same number, of which the compiler does not know that it counts a loop. It would else keep a pointer a row of a
-/// formula, add to each of them in every turn, and hold most of them in memory, as a processor has sixteen registers for them.
+/// Returns `i` in a way that hides from the compiler that it is a loop index. Otherwise the compiler would keep one
+/// pointer per row of a formula, increment all of them in every iteration, and spill most of them, as a processor has
+/// only sixteen registers for pointers.
 #[inline(always)]
 pub fn opaque(i: usize) -> usize {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
         let mut i = i;
-        // SAFETY: no instruction.
+        // SAFETY: the assembly contains no instruction.
         unsafe {
             core::arch::asm!("/* {0} */", inout(reg) i, options(pure, nomem, nostack, preserves_flags))
         };
@@ -236,7 +237,7 @@ impl<S: Simd, T: Real> Lane<S, T> {
         }
     }
 
-    /// Reads consecutive numbers; no alignment needed.
+    /// Reads consecutive numbers; no alignment is needed.
     ///
     /// # Safety
     /// `T::lanes::<S>()` numbers from `p` on must be readable.
@@ -247,7 +248,7 @@ impl<S: Simd, T: Real> Lane<S, T> {
         Self { simd, value }
     }
 
-    /// Writes consecutive numbers; no alignment needed.
+    /// Writes consecutive numbers; no alignment is needed.
     ///
     /// # Safety
     /// `T::lanes::<S>()` numbers from `p` on must be writable and not used by another thread.
@@ -257,7 +258,7 @@ impl<S: Simd, T: Real> Lane<S, T> {
         unsafe { p.cast::<T::Register<S>>().write_unaligned(self.value) }
     }
 
-    /// The number of every lane by its place.
+    /// A register whose lane `i` is `number(i)`.
     #[inline(always)]
     pub fn from_fn(simd: S, number: impl FnMut(usize) -> T) -> Self {
         let mut numbers = [T::of(0.0); WIDEST];
@@ -270,12 +271,12 @@ impl<S: Simd, T: Real> Lane<S, T> {
         unsafe { Self::load(simd, lanes.as_ptr()) }
     }
 
-    /// The numbers of all lanes; beyond them zeros.
+    /// The numbers of all lanes, followed by zeros.
     #[inline(always)]
     pub fn numbers(self) -> [T; WIDEST] {
         let mut numbers = [T::of(0.0); WIDEST];
         let lanes = &mut numbers[..T::lanes::<S>()];
-        // SAFETY: the slice has a place for every lane and is borrowed here alone.
+        // SAFETY: the slice has an element for every lane and is borrowed exclusively.
         unsafe { self.store(lanes.as_mut_ptr()) }
         numbers
     }
@@ -291,8 +292,8 @@ impl<S: Simd, T: Real> Lane<S, T> {
 }
 
 impl<S: Simd> Lane<S, f32> {
-    /// The index at which [`Lane::parted`] and [`Lane::joined`] have the four numbers of a lane: they
-    /// transpose registers in pieces of four lanes.
+    /// The index at which [`Lane::parted`] and [`Lane::joined`] keep the four numbers of a lane: they transpose
+    /// registers in pieces of four lanes.
     #[inline(always)]
     pub fn seat(lane: usize) -> usize {
         let pieces = (f32::lanes::<S>() / 4).max(1);
@@ -302,8 +303,8 @@ impl<S: Simd> Lane<S, f32> {
         }
     }
 
-    /// Splits the four numbers of every lane, at the indices of [`Lane::seat`], into a register of all first
-    /// numbers, one of all second numbers, and so on.
+    /// Deinterleaves the four numbers of every lane, which are at the indices given by [`Lane::seat`], into a
+    /// register of all first numbers, one of all second numbers, and so on.
     #[inline(always)]
     pub fn parted(simd: S, numbers: &[[f32; 4]]) -> [Self; 4] {
         let numbers: &[f32] = numbers[..f32::lanes::<S>()].as_flattened();

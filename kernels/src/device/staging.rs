@@ -1,16 +1,16 @@
-//! Large transfers between a device and ordinary memory of the host, through two halves that work in turn.
+//! Large transfers between a device and pageable memory of the host, double-buffered in page-locked memory.
 
 use super::accelerator::{Accelerator, Pinned, Stream};
 use crate::Error;
 
-/// Bytes of a half at most.
+/// Upper limit of the bytes of a buffer.
 const HALF: usize = 16 << 20;
 
-/// Bytes of a half at least.
+/// Lower limit of the bytes of a buffer.
 const LEAST: usize = 1 << 20;
 
-/// The two halves. They are kept, and taken anew for a transfer that needs longer ones: small models pin little memory, for pinning 22 MB took
-/// 9 to 17 ms beside an H200.
+/// The two buffers. They are kept between transfers and reallocated for a transfer that needs larger ones, so that
+/// small models lock little memory: page-locking 22 MB took 9 to 17 ms on a host with an H200.
 pub struct Staging<A: Accelerator> {
     halves: Vec<(A::Pinned, A::Event)>,
 }
@@ -22,7 +22,7 @@ impl<A: Accelerator> Default for Staging<A> {
 }
 
 impl<A: Accelerator> Staging<A> {
-    /// Makes both halves ready for a transfer of so many bytes; the bytes of one of them.
+    /// Makes both buffers ready for a transfer of `bytes` bytes, and returns the size of one of them.
     fn ready(&mut self, a: &A, bytes: usize) -> Result<usize, Error> {
         let wanted = bytes.next_power_of_two().clamp(LEAST, HALF);
         if self.half() < wanted {
@@ -34,21 +34,23 @@ impl<A: Accelerator> Staging<A> {
         Ok(self.half())
     }
 
-    /// Bytes of a half, 0 before the first transfer.
+    /// Bytes of a buffer; 0 before the first transfer.
     fn half(&self) -> usize {
         self.halves.first().map_or(0, |(host, _)| host.bytes().len())
     }
 
-    /// Returns when `out` holds the device's bytes from this address on, as all work before this call leaves them.
+    /// Copies device memory from this address on into `out`, after all work enqueued before this call, and returns
+    /// when the copy is done.
     ///
     /// # Safety
-    /// There must be so many bytes of device memory.
+    /// The device memory must have at least the length of `out`.
     pub unsafe fn download(&mut self, a: &A, from: u64, out: &mut [u8]) -> Result<(), Error> {
         // SAFETY: promised by the caller.
         unsafe { self.download_by(a, from, out, |from, to| to.copy_from_slice(from)) }
     }
 
-    /// Does the same as [`Staging::download`] and copies with `copy`, whose two slices have the same length.
+    /// The same as [`Staging::download`], but copies from the buffers with `copy`, whose two slices have the same
+    /// length.
     ///
     /// # Safety
     /// As for [`Staging::download`].
@@ -67,7 +69,7 @@ impl<A: Accelerator> Staging<A> {
         for k in 0..=pieces {
             if let Some(place) = places.get(k) {
                 let (host, done) = &mut self.halves[k % 2];
-                // SAFETY: promised by the caller; the half is emptied before it is filled again.
+                // SAFETY: promised by the caller; the buffer is emptied before it is filled again.
                 unsafe { a.download(Stream::Out, from + place.start as u64, host, 0, place.len())? };
                 a.record(Stream::Out, done)?;
             }
@@ -81,10 +83,11 @@ impl<A: Accelerator> Staging<A> {
         Ok(())
     }
 
-    /// Returns when the device holds these bytes from this address on; all work before this call is done, too.
+    /// Copies bytes to device memory from this address on, after all work enqueued before this call, and returns when
+    /// the copy is done.
     ///
     /// # Safety
-    /// There must be so many bytes of device memory.
+    /// The device memory must have at least the length of `bytes`.
     pub unsafe fn upload(&mut self, a: &A, bytes: &[u8], to: u64) -> Result<(), Error> {
         let half = self.ready(a, bytes.len())?;
         a.finish()?;
@@ -94,7 +97,7 @@ impl<A: Accelerator> Staging<A> {
                 a.synchronize(done)?;
             }
             host.bytes_mut()[..piece.len()].copy_from_slice(piece);
-            // SAFETY: promised by the caller; the half is not written again before its copy is done.
+            // SAFETY: promised by the caller; the buffer is not written again before its copy is done.
             unsafe { a.upload(Stream::Main, host, 0, to + (k * half) as u64, piece.len())? };
             a.record(Stream::Main, done)?;
         }

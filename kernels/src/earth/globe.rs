@@ -1,26 +1,26 @@
-//! Places on the globe, and chunks of the cubed sphere (Ronchi, Iacono & Paolucci 1996).
+//! Positions on the globe, and chunks of the cubed sphere (Ronchi, Iacono & Paolucci 1996).
 
 use std::f64::consts::FRAC_PI_2;
 
-/// One minus the squared eccentricity of the ellipsoid WGS84: from tangents of geographic latitudes to those of geocentric
-/// ones.
+/// One minus the squared eccentricity of the ellipsoid WGS84: the ratio of the tangent of a geocentric latitude to
+/// that of the geographic latitude.
 const GEOCENTRIC: f64 = 0.993_305_620_009_858_7;
 
 /// The geocentric latitude of a geographic one, both in degrees.
 pub fn geocentric(latitude: f64) -> f64 {
-    // Poles stay where they are: tangents there are too large to be exact.
+    // At the poles both latitudes are equal, but the tangent is too large to be exact.
     if latitude.abs() >= 90.0 {
         return latitude;
     }
     (GEOCENTRIC * latitude.to_radians().tan()).atan().to_degrees()
 }
 
-/// The place at a geocentric latitude and a longitude (degrees) with a radius (m).
+/// Geocentric x, y, z (m) of a point given by geocentric latitude and longitude (degrees) and radius (m).
 pub fn position(latitude: f64, longitude: f64, radius: f64) -> [f64; 3] {
     Frame::at(latitude, longitude).up.map(|c| c * radius)
 }
 
-/// Degrees of arc between two places as the centre sees them.
+/// Epicentral distance of two positions (geocentric x, y, z), in degrees.
 pub fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
     let across = [
         a[1] * b[2] - a[2] * b[1],
@@ -37,19 +37,19 @@ pub fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
         .to_degrees()
 }
 
-/// The unit vectors at a place.
+/// The local unit vectors at a position, in geocentric x, y, z.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Away from the centre.
+    /// Away from the centre of the Earth.
     pub up: [f64; 3],
-    /// Along the meridian.
+    /// Northwards along the meridian.
     pub north: [f64; 3],
-    /// Along the parallel.
+    /// Eastwards along the parallel.
     pub east: [f64; 3],
 }
 
 impl Frame {
-    /// At a geocentric latitude and a longitude, degrees.
+    /// The unit vectors at a geocentric latitude and longitude, in degrees.
     pub fn at(latitude: f64, longitude: f64) -> Self {
         let (st, ct) = latitude.to_radians().sin_cos();
         let (sp, cp) = longitude.to_radians().sin_cos();
@@ -60,8 +60,8 @@ impl Frame {
         }
     }
 
-    /// A symmetric tensor in the axes r, theta, phi (up, south, east; rr tt pp rt rp tp, the order of Harvard's catalogue)
-    /// in those of the globe.
+    /// Rotates a symmetric tensor from the axes r, theta, phi (up, south, east; components rr tt pp rt rp tp, the
+    /// order of the Global CMT catalogue) to the geocentric axes x, y, z.
     pub fn tensor(&self, [rr, tt, pp, rt, rp, tp]: [f64; 6]) -> [[f64; 3]; 3] {
         let axes = [self.up, self.north.map(|c| -c), self.east];
         let own = [[rr, rt, rp], [rt, tt, tp], [rp, tp, pp]];
@@ -74,18 +74,19 @@ impl Frame {
     }
 }
 
-/// A piece of the cubed sphere: equal angles along two great circles through its centre.
+/// A chunk of the cubed sphere, parametrised by angles along two great circles through its centre.
 #[derive(Clone, Debug)]
 pub struct Chunk {
-    /// Away from the centre of the Earth, and along the two great circles.
+    /// Unit vectors at the chunk's centre: upwards, and along the two great circles.
     axes: [[f64; 3]; 3],
     /// Half of the widths, radians.
     half: [f64; 2],
 }
 
 impl Chunk {
-    /// A chunk around a geocentric latitude and a longitude, whose first axis goes to the east and whose second one to the
-    /// north, both turned counter-clockwise as seen from above; all in degrees. Widths are below 180.
+    /// A chunk around a geocentric latitude and longitude. Its first axis points to the east and its second one to
+    /// the north, both rotated by `turn` counter-clockwise as seen from above. All angles are in degrees; widths must
+    /// be below 180.
     pub fn new(latitude: f64, longitude: f64, turn: f64, widths: [f64; 2]) -> Self {
         let frame = Frame::at(latitude, longitude);
         let (s, c) = turn.to_radians().sin_cos();
@@ -96,7 +97,7 @@ impl Chunk {
         }
     }
 
-    /// The place with these parts (-1 to 1) of the half widths and a radius (m).
+    /// Geocentric x, y, z (m) of the point at these fractions (-1 to 1) of the half widths and at a radius (m).
     pub fn position(&self, parts: [f64; 2], radius: f64) -> [f64; 3] {
         let [a, b] = std::array::from_fn(|k| (parts[k] * self.half[k]).tan());
         let scale = radius / (1.0 + a * a + b * b).sqrt();
@@ -104,15 +105,16 @@ impl Chunk {
         std::array::from_fn(|c| scale * (up[c] + a * first[c] + b * second[c]))
     }
 
-    /// The solid angle, steradians: the volume between two radii is a third of it times the difference of their cubes.
+    /// The solid angle in steradians. The volume between two radii is a third of it times the difference of their
+    /// cubes.
     pub fn solid_angle(&self) -> f64 {
-        // A cone over a rectangle of tangents.
+        // The solid angle of a pyramid whose base is a rectangle in the tangent plane.
         let [a, b] = self.half.map(f64::tan);
         let top = a * b / (1.0 + a * a + b * b).sqrt();
         4.0 * top.atan()
     }
 
-    /// The arc (radians) of its first width.
+    /// The angle (radians) that the chunk spans along its first axis.
     pub fn arc(&self) -> f64 {
         2.0 * self.half[0].min(FRAC_PI_2)
     }
@@ -188,7 +190,7 @@ mod tests {
         let (middle, side) = (chunk.position([0.0; 2], 5.0), chunk.position([1.0, 0.0], 5.0));
         assert!(close(middle, position(20.0, -60.0, 5.0), 5.0));
         assert!((distance(middle, side) - 45.0).abs() < 1e-12);
-        // Turned by a right angle the first axis goes to the north.
+        // Rotated by a right angle, the first axis points to the north.
         let turned = Chunk::new(20.0, -60.0, 90.0, [30.0; 2]);
         assert!(close(
             turned.position([1.0, 0.0], 5.0),

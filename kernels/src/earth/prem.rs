@@ -1,16 +1,17 @@
 //! PREM: the preliminary reference Earth model (Dziewonski & Anderson 1981, Phys. Earth Planet. Inter. 25, table I).
 //!
-//! Polynomials in the radius over 6371 km; km/s and g/cm3 there, SI here. The ocean is filled with upper crust.
+//! The properties are polynomials in the radius divided by 6371 km, in km/s and g/cm3 as in the table; functions
+//! return SI units. The ocean is replaced by upper crust.
 
 use super::radial::{Layer, Matter, Profile};
 
 /// Radius of the surface, m.
 const SURFACE: f64 = 6.371e6;
 
-/// Coefficients of 1, x, x2, x3.
+/// Coefficients of 1, x, x^2, x^3.
 type Cubic = [f64; 4];
 
-/// Three of the polynomials of an isotropic layer: density, P and S speed; Q of bulk modulus and of shear modulus.
+/// An isotropic layer: polynomials of density, P and S speed, and the quality factors of bulk and shear modulus.
 struct Rock {
     density: Cubic,
     vp: Cubic,
@@ -18,7 +19,7 @@ struct Rock {
     q: [f64; 2],
 }
 
-/// No loss by shear: what the model has in the fluid core.
+/// Quality factor of the shear modulus in the fluid core.
 const FLUID: f64 = f64::INFINITY;
 const Q_KAPPA: f64 = 57823.0;
 const MANTLE_DENSITY: Cubic = [7.9565, -6.4761, 5.5283, -3.0807];
@@ -99,7 +100,7 @@ const UPPER_CRUST: Rock = Rock {
     q: [Q_KAPPA, 600.0],
 };
 
-/// A polynomial at a radius, from the units of the table.
+/// The value of a polynomial at a radius (m), converted from the table's units to SI units.
 fn value(c: &Cubic, radius: f64) -> f64 {
     let x = radius / SURFACE;
     1000.0 * (c[0] + x * (c[1] + x * (c[2] + x * c[3])))
@@ -130,7 +131,7 @@ fn cap(radius: f64, q: [f64; 2]) -> Matter {
 /// Matter as a function of the radius (m).
 type Formula = fn(f64) -> Matter;
 
-/// Tops (km) and formulas from the centre up.
+/// The layers from the centre to the surface; `isotropic` chooses the isotropic version of the uppermost mantle.
 pub(super) fn layers(isotropic: bool) -> Vec<Layer> {
     let (low, lid): (Formula, Formula) = match isotropic {
         true => (|r| LOW_VELOCITY.at(r), |r| LID.at(r)),
@@ -167,7 +168,8 @@ pub(super) fn layers(isotropic: bool) -> Vec<Layer> {
 mod tests {
     use crate::earth::Radial;
 
-    /// Radius (km) as seen from above or below, density, P and S speed: rows of the table that the authors print.
+    /// Rows of the authors' printed table: radius (km), side of the discontinuity (1 above, -1 below), and density, P
+    /// and S speed.
     const PRINTED: [(f64, f64, [f64; 3]); 17] = [
         (0.0, 1.0, [13.08848, 11.26220, 3.66780]),
         (1221.5, -1.0, [12.76360, 11.02827, 3.50432]),
@@ -182,7 +184,7 @@ mod tests {
         (5971.0, -1.0, [3.72378, 9.13397, 4.93259]),
         (5971.0, 1.0, [3.54325, 8.90522, 4.76989]),
         (6151.0, -1.0, [3.43578, 8.55896, 4.64391]),
-        // The isotropic cap: both ends of lines.
+        // Both ends of the isotropic cap, where properties are linear.
         (6151.0, 1.0, [3.35950, 7.98970, 4.41885]),
         (6346.6, -1.0, [3.38076, 8.11061, 4.49094]),
         (6346.6, 1.0, [2.90000, 6.80000, 3.90000]),
@@ -195,7 +197,8 @@ mod tests {
         for (radius, side, expected) in PRINTED {
             let m = model.seen_from(1000.0 * (radius + side), 1000.0 * radius);
             for (got, want) in [m.density, m.vpv, m.vsv].iter().zip(expected) {
-                // Two to four coefficients are printed with four decimals and the table with five, so 1e-4 to 2e-4 are possible.
+                // Two to four coefficients are printed with four decimals and the table with five, so that
+                // differences of 1e-4 to 2e-4 are possible.
                 assert!((got / 1000.0 - want).abs() < 1.1e-4, "{radius} km: {got} {want}");
             }
         }
@@ -211,7 +214,7 @@ mod tests {
         assert_eq!([m.q_mu, m.q_kappa], [80.0, 57823.0]);
     }
 
-    /// Foot and top (km) of the layers and the quality factors of shear and bulk modulus that the authors print.
+    /// The authors' printed quality factors: bottom and top (km) of the layers, and Q of shear and bulk modulus.
     const QUALITY: [([f64; 2], [f64; 2]); 7] = [
         ([0.0, 1221.5], [84.6, 1327.7]),
         ([1221.5, 3480.0], [f64::INFINITY, 57823.0]),
@@ -257,7 +260,7 @@ mod tests {
                 inertia += 2.0 / 3.0 * r * r * shell;
             }
         }
-        // 5.974e24 kg and 0.3308 M a2, with an ocean of crust in place of water, 0.04 % heavier.
+        // The Earth has 5.974e24 kg and 0.3308 M a^2; with crust in place of the ocean the model is 0.04 % heavier.
         assert!((mass / 5.974e24 - 1.0).abs() < 6e-4, "{mass}");
         assert!((inertia / (mass * 6.371e6 * 6.371e6) - 0.3308).abs() < 3e-4);
     }

@@ -3,32 +3,33 @@
 use super::prem;
 use crate::mesh::step::{Law, Medium};
 
-/// Part of the way to the middle of an element by which its points are moved before they are asked for their layer.
+/// Fraction of the distance to the middle of an element by which its points are shifted before their layer is
+/// determined.
 const NUDGE: f64 = 1e-2;
 
-/// What is found at a place: transversely isotropic about the radius.
+/// Density, wave speeds and attenuation at a point; the medium is transversely isotropic about the radial direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matter {
-    /// kg/m3.
+    /// Density, kg/m3.
     pub density: f64,
     /// Speed of P waves along the radius, m/s.
     pub vpv: f64,
-    /// Speed of P waves across it.
+    /// Speed of P waves perpendicular to the radius, m/s.
     pub vph: f64,
-    /// Speed of S waves along the radius; 0 is a fluid.
+    /// Speed of S waves along the radius, m/s; 0 in a fluid.
     pub vsv: f64,
-    /// Speed of horizontally polarised S waves across it.
+    /// Speed of horizontally polarised S waves perpendicular to the radius, m/s.
     pub vsh: f64,
-    /// F / (A - 2 L).
+    /// `F / (A - 2 L)` of Love's constants.
     pub eta: f64,
     /// Quality factor of the bulk modulus.
     pub q_kappa: f64,
-    /// Quality factor of the shear modulus; without meaning in fluids.
+    /// Quality factor of the shear modulus; meaningless in fluids.
     pub q_mu: f64,
 }
 
 impl Matter {
-    /// Isotropic matter: kg/m3, m/s.
+    /// Isotropic matter of a density (kg/m3) and wave speeds (m/s).
     pub fn isotropic(density: f64, vp: f64, vs: f64, [q_kappa, q_mu]: [f64; 2]) -> Self {
         Self {
             density,
@@ -42,7 +43,7 @@ impl Matter {
         }
     }
 
-    /// True where speeds do not depend on the direction.
+    /// Whether speeds do not depend on the direction.
     pub fn is_isotropic(&self) -> bool {
         self.vpv == self.vph && self.vsv == self.vsh && self.eta == 1.0
     }
@@ -54,7 +55,7 @@ impl Matter {
         [a, of(self.vpv), self.eta * (a - 2.0 * l), l, of(self.vsh)]
     }
 
-    /// P and S speed (m/s) of the isotropic matter with Voigt's means of the moduli.
+    /// P and S speed (m/s) of the isotropic matter with the Voigt averages of the moduli.
     pub fn mean_speeds(&self) -> [f64; 2] {
         if self.is_isotropic() {
             return [self.vpv, self.vsv];
@@ -65,7 +66,7 @@ impl Matter {
         [bulk + 4.0 / 3.0 * shear, shear].map(|modulus| (modulus / self.density).sqrt())
     }
 
-    /// The medium at a place whose radius points along the unit vector `up`.
+    /// The medium at a point whose radial direction is the unit vector `up`.
     pub fn medium(&self, up: [f64; 3]) -> Medium {
         match self.is_isotropic() {
             true => Medium::isotropic(self.density, self.vpv, self.vsv),
@@ -73,7 +74,7 @@ impl Matter {
         }
     }
 
-    /// The same with all 21 constants.
+    /// The same as [`Self::medium`], always with all 21 constants.
     fn general_medium(&self, up: [f64; 3]) -> Medium {
         Medium {
             density: self.density,
@@ -81,7 +82,7 @@ impl Matter {
         }
     }
 
-    /// The stiffness in Voigt's order xx yy zz yz xz xy, Pa, from Love's five constants about `up`.
+    /// The stiffness (Pa) in Voigt order xx yy zz yz xz xy, from Love's five constants with the symmetry axis `up`.
     pub fn stiffness(&self, up: [f64; 3]) -> [[f64; 6]; 6] {
         let [a, c, f, l, n] = self.love();
         let same = |i: usize, k: usize| f64::from(i == k);
@@ -102,12 +103,12 @@ impl Matter {
     }
 }
 
-/// How matter changes with the radius inside a layer.
+/// Matter as a function of the radius inside a layer.
 #[derive(Clone, Debug)]
 pub enum Profile {
     /// A formula of the radius (m).
     Formula(fn(f64) -> Matter),
-    /// Radii (m), ascending, and what is there; linear between them.
+    /// Ascending radii (m) and the matter there, interpolated linearly between them.
     Table(Vec<(f64, Matter)>),
 }
 
@@ -120,7 +121,7 @@ impl Profile {
     }
 }
 
-/// Linear between the rows (quality factors: their inverses), constant beyond them.
+/// Interpolates linearly between the rows (for quality factors: their inverses); constant beyond them.
 fn interpolated(rows: &[(f64, Matter)], radius: f64) -> Matter {
     let behind = rows
         .partition_point(|row| row.0 <= radius)
@@ -138,20 +139,20 @@ fn interpolated(rows: &[(f64, Matter)], radius: f64) -> Matter {
         vsv: mix(|m| m.vsv),
         vsh: mix(|m| m.vsh),
         eta: mix(|m| m.eta),
-        // What is lost changes along a line: a quality factor may be infinite.
+        // 1/Q is interpolated, because a quality factor may be infinite.
         q_kappa: mix(|m| m.q_kappa.recip()).recip(),
         q_mu: mix(|m| m.q_mu.recip()).recip(),
     }
 }
 
-/// A shell in which matter changes smoothly.
+/// A shell in which matter varies smoothly.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Radius of its foot, m.
+    /// Radius of its bottom, m.
     pub bottom: f64,
     /// Radius of its top, m.
     pub top: f64,
-    /// What fills it.
+    /// The matter inside.
     pub profile: Profile,
 }
 
@@ -162,15 +163,16 @@ pub struct Radial {
 }
 
 impl Radial {
-    /// A model of layers, each of which begins where the one before ends; none without layers or with a gap.
+    /// A model of layers, from the bottom up. Returns `None` without layers, and if a layer does not begin where the
+    /// one below ends or has no thickness.
     pub fn new(layers: Vec<Layer>) -> Option<Self> {
         let sound =
             layers.iter().all(|l| l.bottom < l.top) && layers.windows(2).all(|w| w[0].top == w[1].bottom);
         (sound && !layers.is_empty()).then_some(Self { layers })
     }
 
-    /// PREM at a period of a second, its ocean filled with upper crust; transversely isotropic between 24.4 and 220 km, or
-    /// with the isotropic speeds that its authors give there.
+    /// PREM at a period of 1 s with its ocean replaced by upper crust. Between depths of 24.4 and 220 km it is
+    /// transversely isotropic, or has the isotropic speeds that its authors give there.
     pub fn prem(isotropic: bool) -> Self {
         Self {
             layers: prem::layers(isotropic),
@@ -187,18 +189,19 @@ impl Radial {
         self.layers[self.layers.len() - 1].top
     }
 
-    /// What is at a radius as seen from another one, which says the side of a discontinuity. An element that keeps to one
-    /// layer asks from its middle and never sees the next layer, whatever rounding does to its points.
+    /// The matter at a radius (m). If a discontinuity is there, the side of the radius `inside` (m) is taken. An
+    /// element that lies in one layer passes the radius of its middle and never gets matter of the next layer, in
+    /// spite of rounding errors.
     pub fn seen_from(&self, inside: f64, radius: f64) -> Matter {
-        // Points between the nodes of a curved element are some metres off the sphere.
+        // Points between the nodes of a curved element deviate from the sphere by some metres.
         let towards = radius + NUDGE * (inside - radius);
         let found = self.layers.partition_point(|layer| layer.top <= towards);
         let layer = &self.layers[found.min(self.layers.len() - 1)];
         layer.profile.at(radius.clamp(layer.bottom, layer.top))
     }
 
-    /// What is at the points of an element (m, z the last axis), and its P and S speed (m/s): an element sees its own side of
-    /// discontinuities. `general`: solids are tables of 21 constants even where they are isotropic.
+    /// The media at the points of an element (m, z the last axis) and their P and S speeds (m/s). At discontinuities
+    /// they are those of the element's side. With `general`, solids have 21 constants even where they are isotropic.
     pub fn media<const D: usize>(&self, positions: &[[f64; D]], general: bool) -> Vec<(Medium, [f64; 2])> {
         let radius = |x: &[f64; D]| x.iter().map(|c| c * c).sum::<f64>().sqrt();
         let inside = positions.iter().map(radius).sum::<f64>() / positions.len().max(1) as f64;
@@ -223,7 +226,7 @@ impl Radial {
         positions.iter().zip(matters).map(point).collect()
     }
 
-    /// The radii between layers, ascending, without centre and surface.
+    /// The radii (m) of the interfaces between layers, ascending, without centre and surface.
     pub fn discontinuities(&self) -> Vec<f64> {
         self.layers[1..].iter().map(|layer| layer.bottom).collect()
     }
@@ -269,7 +272,7 @@ mod tests {
         assert!(Radial::new(Vec::new()).is_none());
     }
 
-    /// What is lost, 1/Q, is linear between the rows, and none at all beside a row without loss is half of it.
+    /// 1/Q is linear between the rows; half way to a row without loss it is half as large.
     #[test]
     fn quality_factors_of_a_table_are_linear_in_their_inverses() {
         let m = |q: [f64; 2]| Matter::isotropic(3000.0, 8000.0, 4500.0, q);
@@ -293,7 +296,7 @@ mod tests {
             (200.0, 1000.0, f64::INFINITY),
         ] {
             let found = model.seen_from(50.0, radius);
-            // Their inverses are rounded, once or twice.
+            // The inverses are rounded once or twice.
             let apart = |a: f64, b: f64| (a.recip() - b.recip()).abs();
             assert!(apart(found.q_kappa, kappa) < 1e-17, "{radius}: {}", found.q_kappa);
             assert!(apart(found.q_mu, mu) < 1e-17, "{radius}: {}", found.q_mu);
@@ -316,20 +319,20 @@ mod tests {
             matter.eta * (of(matter.vph) - 2.0 * of(matter.vsv)),
         );
         close(upright[0][1], of(matter.vph) - 2.0 * of(matter.vsh));
-        // About x: axes 3 and 1 change places.
+        // With the symmetry axis x, axes 3 and 1 are exchanged.
         let lying = matter.stiffness([1.0, 0.0, 0.0]);
         close(lying[0][0], upright[2][2]);
         close(lying[3][3], upright[5][5]);
         close(lying[1][2], upright[0][1]);
         close(lying[0][4], 0.0);
-        // Voigt's means are those of the table.
+        // The Voigt averages are those of the stiffness matrix.
         let [vp, vs] = matter.mean_speeds();
         let trace = (0..3).map(|i| upright[i][i]).sum::<f64>();
         let across = upright[0][1] + upright[0][2] + upright[1][2];
         let shear = (trace - across + 3.0 * (upright[3][3] + upright[4][4] + upright[5][5])) / 15.0;
         close(of(vs), shear);
         close(of(vp) - 4.0 / 3.0 * shear, (trace + 2.0 * across) / 9.0);
-        // Isotropic constants do not know a direction.
+        // Isotropic constants do not depend on the direction.
         let plain = Matter::isotropic(3000.0, 8000.0, 4500.0, [9999.0; 2]);
         let turned = plain.stiffness([0.6, 0.0, 0.8]);
         close(turned[0][0], 3000.0 * 6.4e7);

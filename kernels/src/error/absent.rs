@@ -1,31 +1,31 @@
-//! Why no device can be used.
+//! Reasons why no GPU can be used.
 
-/// Why no device can be used.
+/// The reason why no GPU can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Absent {
-    /// No libcuda.
+    /// There is no library libcuda.
     #[error(
         "no NVIDIA driver: libcuda.so.1 was not found by the system's loader; install the driver, in a container start it with the GPUs (--gpus all), or run on the processors"
     )]
     NoDriver,
-    /// A libcuda that lacks functions.
+    /// The library libcuda lacks functions.
     #[error(
         "the NVIDIA driver is too old, or no driver at all: its libcuda lacks {missing}; install a driver for CUDA {needed} or newer, or run on the processors"
     )]
     Incomplete {
-        /// What it lacks.
+        /// The functions that it lacks.
         missing: String,
-        /// The oldest CUDA that would do.
+        /// The oldest version of CUDA that is supported.
         needed: String,
     },
-    /// A driver of another time.
+    /// The driver is too old.
     #[error(
         "the NVIDIA driver is too old: it is for CUDA {got}, at least {needed} is needed; update the driver, or run on the processors"
     )]
     OldDriver {
-        /// What it is for.
+        /// The version of CUDA that the driver supports.
         got: String,
-        /// The oldest CUDA that would do.
+        /// The oldest version of CUDA that is supported.
         needed: String,
     },
     /// The driver does not start.
@@ -39,44 +39,44 @@ pub enum Absent {
         "CUDA_VISIBLE_DEVICES={value} hides every NVIDIA GPU of this machine; unset it or name devices that exist (CUDA_VISIBLE_DEVICES=0), or run on the processors"
     )]
     Hidden {
-        /// What it is set to, quoted.
+        /// The value of `CUDA_VISIBLE_DEVICES`, quoted.
         value: String,
     },
-    /// A driver without a device.
+    /// The driver finds no device.
     #[error(
         "the NVIDIA driver sees no GPU; see whether nvidia-smi lists one, in a container start it with the GPUs (--gpus all), or run on the processors"
     )]
     NoDevice,
-    /// Devices too old for the kernels.
+    /// All devices are too old for the kernels.
     #[error(
         "no GPU here is new enough: {found}; the kernels need compute capability {}.{} (Ampere) or newer; run on the processors", oldest / 10, oldest % 10
     )]
     OldDevice {
-        /// Names and capabilities.
+        /// Names and compute capabilities of the devices.
         found: String,
-        /// The smallest capability that would do, times ten.
+        /// The lowest compute capability that is supported, times ten.
         oldest: u32,
     },
-    /// No compiler of kernels.
+    /// The compiler of the kernels was not found.
     #[error(
         "NVRTC, which compiles the kernels of the GPU, was not found: {looked}; `pip install nvidia-cuda-nvrtc==13.0.88`, or install a CUDA toolkit, or set SIFAKA_NVRTC=<the folder of libnvrtc.so.13>, or run on the processors"
     )]
     NoCompiler {
-        /// Where it was looked for.
+        /// The places that were searched.
         looked: String,
     },
-    /// The compiler makes code that the driver does not take.
+    /// The compiler is too new for the driver to run its code.
     #[error(
         "NVRTC {compiler} ({place}) is newer than the NVIDIA driver, which is for CUDA {driver}; set SIFAKA_NVRTC to the folder of an NVRTC {} (`pip install nvidia-cuda-nvrtc-cu{}`), update the driver, or run on the processors",
         major(driver),
         major(driver)
     )]
     NewCompiler {
-        /// Its version.
+        /// Version of the compiler.
         compiler: String,
-        /// The file.
+        /// File of its library.
         place: String,
-        /// What the driver is for.
+        /// The version of CUDA that the driver supports.
         driver: String,
     },
 }

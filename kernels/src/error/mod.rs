@@ -1,4 +1,4 @@
-//! What can go wrong in the engine, in sentences that a user can act on.
+//! Errors of the engine, with messages that tell a user what to do.
 
 mod absent;
 mod state;
@@ -6,10 +6,10 @@ mod state;
 pub use absent::Absent;
 pub use state::StateError;
 
-/// An engine error. Positions are indices of the model grid unless the text says otherwise.
+/// An error of the engine. Positions are indices of the model grid unless the message says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A parameter, point or window that does not fit the grid or another parameter.
+    /// A parameter, point or window does not fit the grid or another parameter.
     #[error("{0}")]
     Setup(String),
     /// The time step exceeds the stability limit.
@@ -17,21 +17,21 @@ pub enum Error {
         "time step {dt} s is unstable: the largest stable step of this model is {limit:.6e} s (set by cell {cell}); {cure} <= {limit:.6e}, coarsen the grid, or run anyway"
     )]
     Unstable {
-        /// Step asked for, in seconds.
+        /// Time step of the run, in seconds.
         dt: f32,
-        /// Largest stable step, in seconds.
+        /// Largest stable time step, in seconds.
         limit: f64,
-        /// Where it is reached.
+        /// The cell that sets the limit.
         cell: String,
-        /// What makes the step smaller, up to the `<=` before the limit.
+        /// The parameter that makes the step smaller, in words that precede `<=` and the limit.
         cure: &'static str,
     },
-    /// The wavefield left the range of numbers.
+    /// The wavefield contains infinity or NaN.
     #[error(
         "the wavefield is not finite at step {step}: first at {cell}; {medium}. Output written so far is readable up to there; reduce the time step or look at the model around this cell"
     )]
     NotFinite {
-        /// Step after which the value was seen.
+        /// Step after which the value was found.
         step: usize,
         /// Indices and coordinates of the cell.
         cell: String,
@@ -41,24 +41,24 @@ pub enum Error {
     /// No GPU can be used.
     #[error(transparent)]
     NoDevice(#[from] Absent),
-    /// A call of a device failed, or work that it had been given.
+    /// A call of the driver failed, or work that was enqueued earlier on the device.
     #[error("{device}: {doing} failed: {problem}. What was written so far stays readable")]
     Device {
-        /// Which device.
+        /// Name of the device.
         device: String,
-        /// What was asked of it, with the kernel's name where one was started.
+        /// The action that failed, with the kernel's name where one was launched.
         doing: String,
-        /// The driver's error and what can be done.
+        /// The driver's error and advice.
         problem: String,
     },
-    /// A device has not enough memory.
+    /// A device does not have enough memory.
     #[error(
-        "{device} has no memory for this run: {wanted} bytes more are needed, {free} are free; use a smaller grid or a narrower frame, more GPUs, or end what else runs on the device (nvidia-smi lists it)"
+        "{device} has not enough memory for this run: {wanted} bytes more are needed, {free} are free; use a smaller grid, a narrower frame or more GPUs, or end other processes on the device (nvidia-smi lists them)"
     )]
     DeviceMemory {
-        /// Which device.
+        /// Name of the device.
         device: String,
-        /// Bytes that were asked for.
+        /// Bytes that were requested.
         wanted: usize,
         /// Bytes that are free.
         free: usize,
@@ -70,47 +70,47 @@ pub enum Error {
     Compile {
         /// Name and variant of the text.
         text: String,
-        /// Architecture, as `sm_90`.
+        /// Architecture, such as `sm_90`.
         target: String,
-        /// Which compiler.
+        /// Version and file of the compiler.
         compiler: String,
-        /// Its messages.
+        /// Messages of the compiler.
         log: String,
     },
-    /// A process of the same run has found a fault, and tells it.
+    /// Another rank has failed and reports the error itself.
     #[error("another rank has ended the run")]
     Elsewhere,
-    /// What one rank or several could not do; all ranks have this error, with the same sentence.
+    /// One rank or several failed; all ranks return this error with the same message.
     #[error("{0}")]
     Agreed(String),
-    /// Ranks lost each other.
+    /// Communication between ranks failed.
     #[error("rank {rank} on {host}: {doing} failed: {problem}")]
     Ranks {
-        /// Which rank says so.
+        /// The rank that reports the failure.
         rank: usize,
         /// Its host.
         host: String,
-        /// What was asked of MPI.
+        /// The action of MPI that failed.
         doing: String,
-        /// What it answered.
+        /// The error that MPI returned.
         problem: String,
     },
     /// A saved state cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The program has asked the run to stop, and its state was saved.
+    /// The run was stopped at the program's request, and its state was saved.
     #[error("the run was stopped after {done} steps")]
     Stopped {
         /// Steps done.
         done: usize,
     },
-    /// The recorder could not take what the engine gave it (a full disk, a closed pipe).
+    /// The recorder failed to store the engine's output (a full disk, a closed pipe).
     #[error(transparent)]
     Recorder(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
-    /// A set-up error with this sentence.
+    /// A set-up error with this message.
     pub fn setup(sentence: impl Into<String>) -> Self {
         Self::Setup(sentence.into())
     }

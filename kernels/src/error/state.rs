@@ -1,76 +1,80 @@
-//! What can be wrong with a saved state.
+//! Errors of saved states.
 
 use std::io;
 
-/// What is wrong with a state.
+/// The reason why a saved state cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// The first bytes are others.
-    #[error("the file does not begin as a state does: take one that a run has saved")]
+    /// The file does not begin with the magic bytes of a state.
+    #[error("the file is not a saved state: give one that a run of this program has saved")]
     NotAState,
-    /// A newer format.
+    /// The state has an unknown format version.
     #[error(
         "the state has format version {found} and this program reads version 1: resume it with the program that wrote it"
     )]
     Version {
-        /// What the file says.
+        /// Format version of the file.
         found: String,
     },
-    /// Bytes are missing.
+    /// The file is truncated.
     #[error(
-        "the state ends after {bytes} of {wanted} bytes: it was not written to its end, or cut; take the one before it"
+        "the state ends after {bytes} of {wanted} bytes: it was not completely written, or truncated later; use the previous one"
     )]
     Short {
-        /// Bytes there are.
+        /// Bytes of the file.
         bytes: u64,
-        /// Bytes there should be.
+        /// Bytes that it should have.
         wanted: u64,
     },
-    /// Bytes are not those that were written.
-    #[error("the state is damaged: {part} is not what was written; take the one before it")]
+    /// A checksum does not match.
+    #[error("the state is damaged: {part} is not what was written; use the previous one")]
     Damaged {
-        /// The header, the blocks or the end.
+        /// The damaged part: the header, the blocks or the end.
         part: &'static str,
     },
-    /// Another number of arrays, or arrays of other names.
+    /// The numbers or names of the arrays differ from those of the run.
     #[error(
-        "the state holds {found} where this run has {wanted}: it is of another method, frame or set of records"
+        "the state holds {found} where this run has {wanted}: it belongs to a run with another method, frame or set of records"
     )]
     Arrays {
-        /// In the state.
+        /// Arrays of the state.
         found: String,
-        /// In the run.
+        /// Arrays of the run.
         wanted: String,
     },
-    /// An array of another size.
-    #[error("the state has {found} of {name} and this run {wanted}: it is of another grid or frame")]
+    /// The size of an array differs from that of the run.
+    #[error(
+        "the state has {found} of {name} and this run has {wanted}: it belongs to a run with another grid or frame"
+    )]
     Size {
-        /// The array.
+        /// Name of the array.
         name: String,
         /// Blocks and bytes in the state.
         found: String,
         /// Blocks and bytes in the run.
         wanted: String,
     },
-    /// Another type of numbers.
-    #[error("the state has numbers of {found} bytes and this run of {wanted}")]
+    /// The type of the numbers differs from that of the run.
+    #[error(
+        "the state has numbers of {found} bytes and this run has numbers of {wanted}: it belongs to a run in another precision"
+    )]
     Number {
-        /// In the state.
+        /// Bytes of a number in the state.
         found: usize,
-        /// In the run.
+        /// Bytes of a number in the run.
         wanted: usize,
     },
-    /// Nothing is left to do.
+    /// The state was saved at the end of the run or later.
     #[error(
         "the state was saved after step {step} and the run has {steps} steps: there is nothing left to do"
     )]
     AtEnd {
-        /// Steps done.
+        /// Step after which the state was saved.
         step: usize,
-        /// Steps of the run.
+        /// Number of steps of the run.
         steps: usize,
     },
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("the state cannot be read: {0}")]
     Io(#[from] io::Error),
 }

@@ -1,36 +1,38 @@
-//! Weights of staggered derivatives that are best for waves down to a shortest one: the largest relative error of all of their wave
-//! numbers is the least that so many weights can have (Holberg 1987 for group velocities, Liu 2014 for the error itself). Found by the
-//! exchange of Remez, which ends in a few rounds for two to four weights.
+//! Minimax weights of staggered derivatives: for a given number of weights and a shortest wavelength they minimise
+//! the largest relative error of the wave number of all longer waves (Holberg 1987 for group velocities, Liu 2014 for
+//! the error itself). They are found by the Remez exchange algorithm, which takes a few iterations for two to four
+//! weights.
 
 use super::stencil::{Family, StaggeredWeights, staggered};
 use std::f64::consts::PI;
 
-/// Wave numbers at which the error is looked at.
+/// Number of wave numbers at which the error is evaluated.
 const LOOKED_AT: usize = 4000;
 
-/// Rounds after which an exchange is taken as it is; it needs less than ten.
+/// Iterations after which the Remez algorithm is stopped; it converges in less than ten.
 const ROUNDS: usize = 40;
 
-/// Waves of more nodes than these have no error that could be made smaller in double precision.
+/// Points a wavelength beyond which the error cannot be reduced any more in double precision.
 const LONGEST: f64 = 60.0;
 
-/// What a staggered derivative with these weights makes of the wave number of waves with so many points a wavelength, over the true
-/// one: the phase velocity of a plane wave along an axis, over the true one, if time is exact.
+/// The numerical wave number of a staggered derivative with these weights divided by the true one, for waves with
+/// `points` points a wavelength. With exact time stepping this is also the relative phase velocity of plane waves
+/// along an axis.
 pub fn velocity(weights: &[f64], points: f64) -> f64 {
     let kappa = 2.0 * PI / points;
     let term = |(m, c): (usize, &f64)| c * 2.0 * ((m as f64 + 0.5) * kappa).sin() / kappa;
     weights.iter().enumerate().map(term).sum()
 }
 
-/// The largest relative error of the phase velocity of all waves with so many points a wavelength or more, in any direction of an
-/// equally spaced grid and for P and S waves alike, if time is exact.
+/// The largest relative error of the phase velocity of all waves with at least `points` points a wavelength, with
+/// exact time stepping. It bounds the error in any direction of a grid with equal spacings, for P and S waves alike.
 pub fn largest_error(weights: &[f64], points: f64) -> f64 {
     let error = |k: usize| (velocity(weights, points * LOOKED_AT as f64 / k as f64) - 1.0).abs();
     (1..=LOOKED_AT).map(error).fold(0.0, f64::max)
 }
 
-/// The weights of this order (2, 4 or 8) whose [`largest_error`] is the least for waves with so many points a wavelength or more.
-/// `None` for other orders and for less than two points.
+/// The weights of this order (2, 4 or 8) with the smallest [`largest_error`] for waves with at least `points` points a
+/// wavelength. `None` for other orders, and unless `points` is above 2.
 pub fn minimax(order: usize, points: f64) -> Option<Family> {
     let taylor = staggered(order, Family::Taylor)?;
     if points.is_nan() || points <= 2.0 {
@@ -48,11 +50,12 @@ pub fn minimax(order: usize, points: f64) -> Option<Family> {
     Some(Family::Chosen(best))
 }
 
-/// So many weights by the exchange of Remez on wave numbers up to `most`.
+/// Computes `count` weights by the Remez exchange algorithm on wave numbers (radians per cell) up to `most`; `None`
+/// if it fails.
 fn exchanged(count: usize, most: f64) -> Option<Vec<f64>> {
     let basis = |m: usize, kappa: f64| 2.0 * ((m as f64 + 0.5) * kappa).sin() / kappa;
     let at = |k: usize| most * k as f64 / LOOKED_AT as f64;
-    // Extrema of Chebyshev's polynomials, from zero to the largest wave number.
+    // Start from the extrema of a Chebyshev polynomial between zero and the largest wave number.
     let share = |k: usize| 0.5 * (1.0 - (PI * (k as f64 + 0.5) / (count as f64 + 0.5)).cos());
     let mut places: Vec<usize> = (0..=count)
         .map(|k| ((share(k) * LOOKED_AT as f64) as usize).clamp(1, LOOKED_AT))
@@ -74,7 +77,7 @@ fn exchanged(count: usize, most: f64) -> Option<Vec<f64>> {
                 terms.map(|(m, c)| c * basis(m, at(k))).sum::<f64>() - 1.0
             })
             .collect();
-        // The largest error of every stretch of one sign.
+        // The largest error of every interval in which the error keeps its sign.
         let mut tops: Vec<usize> = Vec::new();
         for (k, error) in errors.iter().enumerate() {
             match tops.last_mut() {
@@ -86,7 +89,7 @@ fn exchanged(count: usize, most: f64) -> Option<Vec<f64>> {
                 _ => tops.push(k),
             }
         }
-        // Of too many the last ones, which are the largest.
+        // If there are too many, keep the last ones, which are the largest.
         let tops: Vec<usize> = tops.iter().rev().take(count + 1).rev().map(|k| k + 1).collect();
         if tops.len() <= count {
             return None;
@@ -110,8 +113,8 @@ mod tests {
         }
     }
 
-    /// Errors alternate between the largest one and its negative, one time more than there are weights: by Chebyshev's theorem no
-    /// weights are better.
+    /// The error takes its largest absolute value with alternating signs, once more than there are weights: by
+    /// Chebyshev's equioscillation theorem no weights are better.
     #[test]
     fn errors_alternate() {
         for order in [2usize, 4, 8] {
@@ -126,7 +129,7 @@ mod tests {
                         signs.push(error.signum());
                     }
                 }
-                // Below this double precision has no other digits.
+                // Smaller errors are rounding errors of double precision.
                 if most > 1e-11 {
                     assert_eq!(signs.len(), order / 2 + 1, "order {order}, {points}: {most:e}");
                 }
@@ -137,7 +140,8 @@ mod tests {
         assert!(minimax(6, 5.0).is_none() && minimax(4, 2.0).is_none());
     }
 
-    /// Points a wavelength at which a derivative has errors of 1e-2 to 1e-5, computed by a linear programme elsewhere.
+    /// Points a wavelength at which a derivative has errors of 1e-2 to 1e-5, computed independently by linear
+    /// programming.
     #[test]
     fn points_are_those_of_a_linear_programme() {
         for (order, wanted) in [(4, [3.2, 5.6, 9.8, 17.4]), (8, [2.2, 2.8, 3.65, 4.8])] {

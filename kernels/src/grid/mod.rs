@@ -8,16 +8,16 @@ pub mod stencil;
 use crate::Error;
 use crate::grid::stencil::RADIUS;
 
-/// The model grid as the files give it.
+/// The model grid, as defined by the input files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub ndim: usize,
     /// Cells along z, x, y.
     pub n: [usize; 3],
     /// Origins along z, x, y (length unit of the files).
     pub o: [f32; 3],
-    /// Spacings along z, x, y.
+    /// Spacings along z, x, y (length unit of the files).
     pub d: [f32; 3],
 }
 
@@ -45,7 +45,11 @@ impl Grid {
         self.n.iter().product()
     }
 
-    /// Refuses spacings that are not positive finite numbers, empty axes and sizes beyond the address space.
+    /// Checks the grid.
+    ///
+    /// # Errors
+    /// A spacing is not a positive finite number, an origin is not finite, an axis is empty, or there are 2^40 cells
+    /// or more.
     pub fn check(&self) -> Result<(), Error> {
         for a in 0..self.ndim {
             if !(self.d[a] > 0.0 && self.d[a].is_finite() && self.o[a].is_finite()) {
@@ -55,25 +59,28 @@ impl Grid {
                 )));
             }
             if self.n[a] == 0 {
-                return Err(Error::setup(format!("axis {} has no cells", AXES[a])));
+                return Err(Error::setup(format!(
+                    "axis {} has no cells; at least 1 is needed",
+                    AXES[a]
+                )));
             }
         }
         match self.n.iter().try_fold(1usize, |p, &n| p.checked_mul(n)) {
             Some(cells) if cells < 1 << 40 => Ok(()),
             _ => Err(Error::setup(format!(
-                "a grid of {:?} cells is larger than this program can address",
+                "a grid of {:?} cells is too large: fewer than 2^40 cells are allowed in all",
                 self.n
             ))),
         }
     }
 }
 
-/// The model grid with `nb` cells of frame on every side, and how its cells lie in memory.
+/// The model grid surrounded by a frame of cells, and the memory layout of the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Padded {
-    /// The model grid inside.
+    /// The model grid.
     pub model: Grid,
-    /// Cells of frame on every face; on the thickest one where they differ.
+    /// Cells of frame at every face; at the thickest one where they differ.
     pub nb: usize,
     /// Cells of frame before the model along z, x, y.
     pub low: [usize; 3],
@@ -83,7 +90,7 @@ pub struct Padded {
     pub o: [f32; 3],
 }
 
-/// Rows start at multiples of this many values, so that SIMD registers never straddle two rows.
+/// Rows start at multiples of this many values, so that a SIMD register never spans two rows.
 pub const PITCH: usize = 16;
 
 impl Padded {
@@ -92,7 +99,7 @@ impl Padded {
         Self::framed(grid, [[nb.max(RADIUS); 2]; 3])
     }
 
-    /// Pads `grid` with so many cells before and behind it along z, x, y.
+    /// Pads `grid` with the given numbers of cells before and behind it along z, x, y.
     pub fn framed(grid: &Grid, frame: [[usize; 2]; 3]) -> Self {
         let (mut n, mut o, mut low) = (grid.n, grid.o, [0; 3]);
         for a in 0..grid.ndim {
@@ -110,7 +117,7 @@ impl Padded {
         }
     }
 
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub fn ndim(&self) -> usize {
         self.model.ndim
     }
@@ -120,7 +127,7 @@ impl Padded {
         self.model.d
     }
 
-    /// Cells in all, frame included, as speeds count them.
+    /// Cells in all, including the frame.
     pub fn cells(&self) -> usize {
         self.n.iter().product()
     }
@@ -130,27 +137,27 @@ impl Padded {
         if self.ndim() == 3 { self.n[1] } else { 1 }
     }
 
-    /// Planes along the slowest axis, which slabs cut: y in 3-D, x in 2-D.
+    /// Planes along the slowest axis, along which the grid is divided into slabs: y in 3-D, x in 2-D.
     pub fn planes(&self) -> usize {
         self.n[self.ndim() - 1]
     }
 
-    /// Values from one row to the next in memory.
+    /// Distance between consecutive rows in memory, in values.
     pub fn pitch(&self) -> usize {
         self.n[0].next_multiple_of(PITCH)
     }
 
-    /// Values from one plane to the next in memory.
+    /// Distance between consecutive planes in memory, in values.
     pub fn plane_len(&self) -> usize {
         self.rows() * self.pitch()
     }
 
-    /// The model row that padded row `row` repeats (2-D: 0).
+    /// The model row nearest to padded row `row` (2-D: 0), whose medium the frame repeats.
     pub fn model_row(&self, row: usize) -> usize {
         if self.ndim() == 3 { self.clamp(row, 1) } else { 0 }
     }
 
-    /// The model plane that padded plane `plane` repeats.
+    /// The model plane nearest to padded plane `plane`, whose medium the frame repeats.
     pub fn model_plane(&self, plane: usize) -> usize {
         self.clamp(plane, self.ndim() - 1)
     }
@@ -168,13 +175,14 @@ impl Padded {
         }
     }
 
-    /// Padded indices `[z, x, y]` of the cell with this number in a component, `[plane][row][z]` with the pitch.
+    /// Padded indices `[z, x, y]` of the cell with this index in the memory of a component, which is
+    /// `[plane][row][z]` with rows of [`Padded::pitch`] values.
     pub fn cell_at(&self, number: usize) -> [usize; 3] {
         let (plane, rest) = (number / self.plane_len(), number % self.plane_len());
         self.index(plane, rest / self.pitch(), rest % self.pitch())
     }
 
-    /// A cell in words: model indices and coordinates, for messages.
+    /// Model indices and coordinates of a cell given by padded indices `[z, x, y]`, for messages.
     pub fn describe(&self, index: [usize; 3]) -> String {
         let mut words = Vec::new();
         for a in 0..self.ndim() {
@@ -185,7 +193,8 @@ impl Padded {
         words.join(", ")
     }
 
-    /// The box in which a point lies inside the padded grid with all its interpolation neighbours, per axis.
+    /// The coordinates of the first and last padded cell of an axis. A point at or beyond the first and before the
+    /// last can be interpolated.
     pub fn bounds(&self, axis: usize) -> (f32, f32) {
         (
             self.o[axis],

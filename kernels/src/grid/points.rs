@@ -1,33 +1,36 @@
-//! Points between the nodes of a regular grid, and windows of a grid that snapshots show.
+//! Points between the nodes of a regular grid, and windows of snapshots.
 
 use super::{AXES, Padded};
 use crate::Error;
 use std::ops::Range;
 
-/// A point `[z, x, y]` in the coordinates of the grid (2-D: y ignored).
+/// A point `[z, x, y]` in the coordinates of the grid (2-D: y is ignored).
 pub type Point = [f32; 3];
 
-/// A snapshot window: first cell and cells along z, x, y in padded indices, and how often.
+/// The window of snapshots in padded indices, and the number of steps between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshots {
-    /// Every so many steps, step 0 included.
+    /// Steps from one snapshot to the next; the first is taken at step 0.
     pub every: usize,
     /// Cells along z, x, y (2-D: y is `0..1`).
     pub window: [Range<usize>; 3],
 }
 
 impl Snapshots {
-    /// Refuses windows that leave the padded grid.
+    /// Checks the window.
+    ///
+    /// # Errors
+    /// `every` is 0, or the window is empty or extends beyond the padded grid.
     pub fn check(&self, padded: &Padded) -> Result<(), Error> {
         if self.every == 0 {
             return Err(Error::setup(
-                "snapshots are taken every 0 steps; they can be taken every 1 or more",
+                "snapshots every 0 steps are impossible; the number of steps between them must be at least 1",
             ));
         }
         for a in 0..padded.ndim() {
             if self.window[a].is_empty() || self.window[a].end > padded.n[a] {
                 return Err(Error::setup(format!(
-                    "the snapshot window takes padded cells {:?} along {}: the padded grid has cells 0..{}",
+                    "the snapshot window covers padded cells {:?} along {}; it must not be empty and must lie in 0..{}",
                     self.window[a], AXES[a], padded.n[a]
                 )));
             }
@@ -36,19 +39,19 @@ impl Snapshots {
     }
 }
 
-/// Position of a point on one axis: cell below it and distance from that cell in cells (0 to 1).
+/// Position of a point along one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Cell below the point.
+    /// The cell at or before the point.
     pub cell: usize,
-    /// Distance beyond that cell, in cells from 0 to 1.
+    /// Distance from that cell, in cells from 0 to 1.
     pub beyond: f32,
 }
 
-/// Places a point on the padded grid: `q = (p - op)/d` in double precision, cell `trunc(q)`, rest in float32.
+/// Locates a point on the padded grid: `q = (p - o)/d` in double precision, cell `trunc(q)`, remainder in float32.
 ///
 /// # Errors
-/// The point lies outside the padded grid; the sentence names it by `what` and `number`.
+/// The point lies outside the padded grid; the message names it by `what` and `number`.
 pub fn place(padded: &Padded, point: Point, what: &str, number: usize) -> Result<[Place; 3], Error> {
     let mut places = [Place { cell: 0, beyond: 0.0 }; 3];
     for a in 0..padded.ndim() {

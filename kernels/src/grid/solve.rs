@@ -1,6 +1,7 @@
 //! Small systems of linear equations.
 
-/// Solves a linear system, each row with its right-hand side behind it.
+/// Solves a linear system of n rows by Gauss-Jordan elimination with pivoting. Each row holds n coefficients and the
+/// right-hand side. The result is not finite if the matrix is singular.
 pub fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
     let n = a.len();
     for column in 0..n {

@@ -1,5 +1,5 @@
-//! Finite-difference coefficients in space: order 8 on one grid (Weiss & Shragge 2013, eqs 4-5); orders 2, 4 and 8 on
-//! staggered grids (order 4: Michea & Komatitsch 2010, eq. 5).
+//! Finite-difference coefficients in space: order 8 on a collocated grid (Weiss & Shragge 2013, eqs 4-5); orders 2, 4
+//! and 8 on staggered grids (order 4: Michea & Komatitsch 2010, eq. 5).
 
 use std::ops::Deref;
 
@@ -10,7 +10,7 @@ pub const RADIUS: usize = 4;
 /// `D f(i) = 1/d * sum_m W_m (f(i+m) - f(i-m))`.
 pub const WEIGHTS: [f64; RADIUS] = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
 
-/// The derivative at a point from a function that gives the value `m` cells away; `d` is the spacing.
+/// The derivative at a point, where `value(m)` is the value `m` cells away and `d` is the spacing.
 pub fn derivative(value: impl Fn(isize) -> f64, d: f64) -> f64 {
     let mut sum = 0.0;
     for m in (1..=RADIUS).rev() {
@@ -22,16 +22,16 @@ pub fn derivative(value: impl Fn(isize) -> f64, d: f64) -> f64 {
 /// How the weights of a staggered derivative are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Family {
-    /// Exact for polynomials as far as the order goes: best for long waves.
+    /// Exact for polynomials up to the degree of the order: best for long waves.
     Taylor,
-    /// Holberg (1987): the group velocity of every wave up to the shortest possible one is wrong by a thousandth at
-    /// most; down to 8.4 points a wavelength with two weights, 3.7 with four.
+    /// Holberg (1987): the relative error of the group velocity is at most 1e-3 for all waves with at least 8.4
+    /// points a wavelength (two weights) or 3.7 (four weights).
     Holberg,
     /// These weights, as [`super::minimax::minimax`] finds them.
     Chosen(StaggeredWeights),
 }
 
-/// The most weights of a staggered derivative.
+/// The largest number of weights of a staggered derivative.
 pub const MOST: usize = 4;
 
 /// The weights of a staggered derivative, the nearest nodes first.
@@ -42,7 +42,7 @@ pub struct StaggeredWeights {
 }
 
 impl StaggeredWeights {
-    /// These weights; of more than [`MOST`] the first.
+    /// These weights; only the first [`MOST`] if there are more.
     pub fn new(weights: &[f64]) -> Self {
         let weight = |m: usize| weights.get(m).copied().unwrap_or(0.0);
         Self {
@@ -60,9 +60,9 @@ impl Deref for StaggeredWeights {
     }
 }
 
-/// Weights `c_1..c_N` of the first derivative half way between nodes, N half the order (2, 4 or 8):
-/// `D f(i+1/2) = 1/d * sum_m c_m (f(i+m) - f(i+1-m))`. `None` for other orders, and where
-/// chosen weights are those of another order.
+/// Weights `c_1..c_N` of the first derivative half way between nodes, with N half the order (2, 4 or 8):
+/// `D f(i+1/2) = 1/d * sum_m c_m (f(i+m) - f(i+1-m))`. `None` for other orders, and if chosen weights are for another
+/// order.
 pub fn staggered(order: usize, family: Family) -> Option<StaggeredWeights> {
     let weights: &[f64] = match (order, family) {
         (2 | 4 | 8, Family::Chosen(weights)) => return (2 * weights.count == order).then_some(weights),

@@ -1,48 +1,50 @@
-//! Constant Q over a band: standard linear solids that share their relaxation times.
+//! Constant Q over a frequency band, by standard linear solids with common relaxation times.
 //!
-//! A modulus is `M(w) = M_U m(w)`, `m(w) = 1 - phi sum_l w_l / (1 + i w tau_l)`. The times lie evenly on the logarithm of
-//! the band; the weights, alike for all cells, are the non-negative ones for which `Q(w)` is as constant as it can be
-//! there; `phi` is what gives a cell its own Q, and `M_U` what gives it its speed at the reference frequency.
+//! A modulus is `M(w) = M_U m(w)`, `m(w) = 1 - phi sum_l w_l / (1 + i w tau_l)`. The relaxation times are spaced
+//! evenly in the logarithm of the frequency. The weights `w_l`, which are non-negative and the same for all cells,
+//! make `Q(w)` as constant as possible in the band; `phi` is chosen for the Q of a cell, and `M_U` for its speed at
+//! the reference frequency.
 
-/// Frequencies of the band that are looked at.
+/// Number of frequencies at which the band is sampled.
 const SAMPLES: usize = 60;
 
-/// How the relaxation times are shared out.
+/// The distribution of relaxation mechanisms over the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanisms {
-    /// So many in every cell (1 to 4): a generalised standard linear solid.
+    /// All of them, 1 to 4, in every cell: a generalised standard linear solid.
     Everywhere(usize),
-    /// One in every cell, all of them in every block of two cells an axis, so 4 in 2-D and 8 in 3-D (Day & Bradley
-    /// 2001).
+    /// One in each cell, so that every block of two cells along each axis has all of them: 4 in 2-D and 8 in 3-D (Day &
+    /// Bradley 2001).
     Coarse,
 }
 
-/// A law of attenuation.
+/// A law of attenuation for one frequency band.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Law {
     /// Relaxation times in seconds.
     pub times: Vec<f64>,
-    /// Their weights.
+    /// Weights of the relaxation times.
     pub weights: Vec<f64>,
-    /// Frequency in Hz at which the speeds of the model hold.
+    /// Frequency in Hz for which the speeds of the model are given.
     pub reference: f64,
     band: [f64; 2],
 }
 
-/// What a cell's Q makes of a modulus.
+/// Parameters of one modulus of a cell, derived from its Q.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Zeroable)]
 pub struct Loss {
     /// `phi`.
     pub phi: f64,
-    /// `M_U` over density times the squared speed at the reference frequency.
+    /// Ratio of `M_U` to the density times the squared speed at the reference frequency.
     pub unrelaxed: f64,
 }
 
 impl Law {
-    /// A law for the band between two frequencies in Hz with so many times. It fits cells of the `typical` Q best.
+    /// A law with `count` relaxation times for the band between two frequencies in Hz, fitted best for cells with the
+    /// `typical` Q. `reference` is the frequency in Hz for which speeds are given.
     pub fn new(count: usize, band: [f64; 2], reference: f64, typical: f64) -> Self {
         let count = count.max(1);
-        // Times somewhat beyond the ends of the band keep Q up there: how far is tried.
+        // Relaxation times somewhat beyond the ends of the band keep Q constant there; several distances are tried.
         let tries = (0..12).map(|k| {
             let beyond = if count == 1 { -0.5 } else { 0.03 * f64::from(k) };
             let share = |k: usize| k as f64 / (count.max(2) - 1) as f64 * (1.0 + 2.0 * beyond) - beyond;
@@ -50,7 +52,7 @@ impl Law {
             let times: Vec<f64> = (0..count)
                 .map(|k| 1.0 / (std::f64::consts::TAU * at(k)))
                 .collect();
-            // Linear in the weights: the loss of phi = 1/Q, over its own loss of stiffness.
+            // Q times the loss for phi = 1/Q is one if the sum of these terms, which is linear in the weights, is one.
             let row = |w: f64| -> Vec<f64> {
                 let term = |t: &f64| (w * t + 1.0 / typical) / (1.0 + (w * t).powi(2));
                 times.iter().map(term).collect()
@@ -82,23 +84,23 @@ impl Law {
         })
     }
 
-    /// Quality factor and phase speed, as a share of that of `M_U`, of a modulus at a frequency in Hz.
+    /// Quality factor of a modulus at a frequency in Hz, and its phase speed relative to that of `M_U`.
     pub fn at(&self, phi: f64, frequency: f64) -> [f64; 2] {
         let [re, im] = self.sums(std::f64::consts::TAU * frequency);
         let (re, im) = (1.0 - phi * re, phi * im);
-        // 1/sqrt(m) has the argument -1/2 of that of m.
+        // The argument of 1/sqrt(m) is -1/2 times that of m.
         let slowness = (0.5 * im.atan2(re)).cos() / re.hypot(im).sqrt();
         [re / im, 1.0 / slowness]
     }
 
-    /// How far the quality factor of a cell that is to have `q` is from it at most in the band, as a share of it.
+    /// The largest relative deviation from `q` in the band of the quality factor of a cell that should have `q`.
     pub fn unevenness(&self, q: f64) -> f64 {
         let phi = self.loss(q).phi;
         let off = |w: f64| (self.at(phi, w / std::f64::consts::TAU)[0] / q - 1.0).abs();
         frequencies(self.band).map(off).fold(0.0, f64::max)
     }
 
-    /// What gives a modulus this quality factor on the mean of the band; infinite or none is no loss.
+    /// The parameters with which the mean of 1/Q over the band is `1/q`. An infinite or non-positive `q` means no loss.
     pub fn loss(&self, q: f64) -> Loss {
         if !(q.is_finite() && q > 0.0) {
             return Loss {
@@ -125,13 +127,14 @@ impl Law {
     }
 }
 
-/// Angular frequencies of a band, evenly on its logarithm.
+/// Angular frequencies of a band, evenly spaced in the logarithm.
 fn frequencies(band: [f64; 2]) -> impl Iterator<Item = f64> {
     let ratio = band[1] / band[0];
     (0..SAMPLES).map(move |k| std::f64::consts::TAU * band[0] * ratio.powf((k as f64 + 0.5) / SAMPLES as f64))
 }
 
-/// The non-negative weights for which the rows' sums are nearest to one, by the coordinates in turn.
+/// Non-negative weights for which the weighted sums of the rows are closest to one in the least-squares sense, by
+/// coordinate descent.
 fn non_negative(rows: &[Vec<f64>]) -> Vec<f64> {
     let n = rows[0].len();
     let dot = |i: usize, j: usize| rows.iter().map(|r| r[i] * r[j]).sum::<f64>();
@@ -153,7 +156,8 @@ mod tests {
 
     #[test]
     fn q_is_constant_in_the_band() {
-        // Bands whose upper end is so many times the lower one, and what their mechanisms leave.
+        // Number of mechanisms, ratio of the upper to the lower end of the band, and the largest allowed deviation of
+        // Q.
         for (count, ratio, tolerance) in [
             (1, 1.3, 0.02),
             (2, 4.0, 0.03),
@@ -172,7 +176,7 @@ mod tests {
                 assert!((law.at(loss.phi, 3.0)[1].powi(2) * loss.unrelaxed - 1.0).abs() < 1e-12);
             }
         }
-        // Three mechanisms do not hold it over four decades.
+        // Three mechanisms cannot keep Q constant over four decades.
         assert!(Law::new(3, [0.01, 100.0], 1.0, 40.0).unevenness(40.0) > 0.3);
         assert_eq!(Law::new(3, [1.0, 10.0], 3.0, 50.0).loss(f64::INFINITY).phi, 0.0);
     }

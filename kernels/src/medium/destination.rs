@@ -1,41 +1,41 @@
-//! Where a model goes while it is read and checked.
+//! Destinations into which a model is written while it is read and checked.
 
 use super::{Coefficients, Medium};
 use crate::Error;
 use crate::device::cpu::{Buffer, Cpu};
 use crate::grid::Padded;
 
-/// Where a checked model goes, block by block.
-///
-/// No block has more lines than the first.
+/// A destination to which a checked model is written block by block. No block has more lines than the first.
 pub trait Destination {
-    /// Lines that a block should have when its reader would take `wanted`.
+    /// Number of lines that a block should have if the reader proposes `wanted`.
     fn lines(&self, wanted: usize) -> usize {
         wanted
     }
 
-    /// The coefficients that are wanted.
+    /// The coefficients that the destination needs.
     fn coefficients(&self) -> Coefficients {
         Coefficients::Orthorhombic
     }
 
-    /// Memory for the next block: `[array][line][z of the model]`, arrays being the stiffness coefficients in memory
-    /// order, then density; `lines` whole lines each. What it holds before does not matter.
+    /// Returns memory for the next block of `lines` lines, `[array][line][z of the model]`. The arrays are the
+    /// stiffness coefficients in memory order, then density. All values must be written, as the initial ones are
+    /// arbitrary.
     ///
     /// # Errors
-    /// No memory, or what an earlier block came to.
+    /// There is not enough memory, or an earlier block could not be stored or sent.
     fn block(&mut self, lines: usize) -> Result<&mut [f32], Error>;
 
-    /// The block given out last is filled; its first line is `first_line` of the model (`x + nx*y`).
+    /// Takes over the block that [`Destination::block`] returned last, which is now filled. Its first line is number
+    /// `first_line` of the model (`x + nx*y`).
     ///
     /// # Errors
-    /// It cannot be stored or sent.
+    /// The block cannot be stored or sent.
     fn commit(&mut self, first_line: usize, lines: usize) -> Result<(), Error>;
 }
 
-/// One block of memory that is used again and again.
+/// Memory of one block, which is reused for all blocks.
 struct Scratch {
-    /// Numbers of a line in all arrays.
+    /// Values of one line in all arrays together.
     line: usize,
     memory: Option<Buffer<f32>>,
 }
@@ -51,7 +51,7 @@ impl Scratch {
     }
 }
 
-/// Nowhere: for a model that is only looked at.
+/// Discards the model: for a model that is only checked.
 pub struct Discard(Scratch, Coefficients);
 
 impl Discard {
@@ -79,7 +79,7 @@ impl Destination for Discard {
     }
 }
 
-/// Fills a medium in the memory of the host on all threads, so that they also share the first touch of its pages.
+/// Fills a medium in the memory of the host. All threads take part, and thus also share the first touch of its pages.
 pub struct Filler<'a> {
     medium: &'a mut Medium<f32>,
     cpu: &'a Cpu,

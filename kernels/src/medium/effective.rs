@@ -1,16 +1,19 @@
 //! The effective medium of layers that are thin compared with the wavelength: Backus (1962) for isotropic layers, Schoenberg &
-//! Muir (1989) for any. Stresses on the planes of the layers and strains within these planes are the same in all layers; all
-//! other stresses and strains of the medium are means over the layers.
+//! Muir (1989) for any. Tractions on the planes of the layers and strains within these planes are the same in all
+//! layers; all other stresses and strains of the medium are averages over the layers.
 //!
-//! The third axis of a stack's own frame is normal to its layers. Shares may come from a window that is negative in places, for
-//! which the result may be no elastic medium; callers check that.
+//! The third axis of a stack's own frame is normal to its layers. The volume fractions (`share`) may come from a
+//! window function with negative values, in which case the result need not be a stable elastic medium; callers check
+//! that.
 
 use super::{Voigt, rotate};
 
-/// Voigt numbers, counted from zero, of the stresses (zz, yz, zx) and strains (xx, yy, xy) that are continuous across layers.
+/// Voigt indices, counted from zero, of the stresses (zz, yz, zx) that are continuous across layers.
 const ACROSS: [usize; 3] = [2, 3, 4];
+/// Voigt indices, counted from zero, of the strains (xx, yy, xy) that are continuous across layers.
 const WITHIN: [usize; 3] = [0, 1, 5];
-/// A shear stiffness below this share of `c33` is that of a fluid, turned or not.
+/// A medium is a fluid if `c44` and `c55` are below this fraction of `c33`; rotations of a fluid leave rounding
+/// errors there.
 const FLUID: f64 = 1e-9;
 
 type Block = [[f64; 3]; 3];
@@ -18,18 +21,19 @@ type Block = [[f64; 3]; 3];
 /// Sums over the layers of a stack, in its frame.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
-    /// Compliance for the stresses across the layers; fluids add that of compression alone.
+    /// Compliance for the stresses across the layers; fluids contribute only that for the normal stress.
     compliance: Block,
     /// The stiffnesses that couple strains within the layers to stresses across them, times the compliance.
     coupling: Block,
-    /// Stiffness for the strains within the layers where no stress acts across them.
+    /// Stiffness for the strains within the layers while no stress acts across them.
     within: Block,
-    /// A layer is fluid, so that no shear stress acts across the layers.
+    /// Whether a layer is fluid, so that no shear stress acts across the layers.
     slips: bool,
 }
 
 impl Layers {
-    /// Adds a layer of the stiffness `c` (6 by 6, in the stack's frame) with this share of the thickness.
+    /// Adds a layer with stiffness `c` (6 by 6, in the stack's frame) that makes up the fraction `share` of the
+    /// thickness.
     pub fn add(&mut self, share: f64, c: &Voigt) {
         let part = |rows: [usize; 3], columns: [usize; 3]| -> Block {
             std::array::from_fn(|i| std::array::from_fn(|j| c[rows[i]][columns[j]]))
@@ -52,8 +56,8 @@ impl Layers {
         }
     }
 
-    /// The stiffness of the stack in its frame, in the units of its layers; their shares must add up to one. Where a layer is fluid, the
-    /// shear stiffnesses across the layers are zero.
+    /// The stiffness of the stack in its frame, in the units of its layers, whose fractions must add up to one. If a
+    /// layer is fluid, the shear stiffnesses across the layers are zero.
     pub fn medium(&self) -> Voigt {
         let across = if self.slips {
             let mut only = Block::default();
@@ -76,7 +80,8 @@ impl Layers {
     }
 }
 
-/// The stiffness of layers with these shares (their sum must be one) and stiffnesses, whose planes are normal to `normal` (x, y, z; of any length).
+/// The stiffness of layers given as fractions (which must add up to one) and stiffnesses; their planes are
+/// perpendicular to `normal` (x, y, z; of any length).
 pub fn effective(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Voigt {
     let frame = frame(normal);
     let layers = stack(parts.iter().map(|(share, c)| (*share, c)), &frame);
@@ -88,12 +93,14 @@ pub fn is_fluid(c: &Voigt) -> bool {
     c[3][3].max(c[4][4]) <= FLUID * c[2][2]
 }
 
-/// The medium of a node of a staggered grid in whose cell fluids meet rocks, with shares and normal as in [`effective`]: in series for
-/// compression across the contact, and along it that of whatever fills the larger part of the cell.
+/// The medium of a node of a staggered grid whose cell contains fluid and rock, with fractions and normal as in
+/// [`effective`]. Under compression across the contact fluid and rock act in series; along the contact the medium is
+/// that of whichever fills the larger part of the cell.
 ///
-/// The stack of both slides freely on its two sides, and as a medium of one row of nodes it would guide a wave of its own, near the speed of
-/// sound in water. Fluid and rock slide in one place only: so a node moves along the contact with the fluid or with the rock, and the
-/// contact of the shear stresses lies half way between nodes.
+/// The effective medium of both would slip freely on its two sides, and a single row of nodes with it would guide a
+/// spurious wave near the speed of sound in water. But fluid and rock slip at one interface only: so a node moves
+/// along the contact either with the fluid or with the rock, and the interface of the shear stresses lies half way
+/// between nodes.
 pub fn contact(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Voigt {
     let (fluids, rocks): (Vec<&(f64, Voigt)>, Vec<_>) = parts.iter().partition(|(_, c)| is_fluid(c));
     if fluids.is_empty() || rocks.is_empty() {
@@ -116,7 +123,8 @@ pub fn contact(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Voigt {
     rotate::rotated(&layers.medium(), &frame)
 }
 
-/// The medium of the rocks among these layers alone, with shares and normal as in [`effective`]; `None` where all are fluids.
+/// The effective medium of the solid layers alone, with fractions and normal as in [`effective`]; `None` if all are
+/// fluids.
 pub fn of_rocks(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Option<Voigt> {
     let rocks: Vec<_> = parts.iter().filter(|(_, c)| !is_fluid(c)).collect();
     let share: f64 = rocks.iter().map(|(share, _)| share).sum();
@@ -125,7 +133,7 @@ pub fn of_rocks(parts: &[(f64, Voigt)], normal: [f64; 3]) -> Option<Voigt> {
     (!rocks.is_empty()).then(|| rotate::rotated(&layers.medium(), &frame))
 }
 
-/// The sums over layers with these shares, in the frame of their stack.
+/// The sums over layers, in the frame of their stack.
 fn stack<'a>(parts: impl Iterator<Item = (f64, &'a Voigt)>, frame: &Block) -> Layers {
     let upright = transposed(frame);
     let mut layers = Layers::default();
@@ -133,7 +141,7 @@ fn stack<'a>(parts: impl Iterator<Item = (f64, &'a Voigt)>, frame: &Block) -> La
     layers
 }
 
-/// The rotation that turns the z axis into `normal`; the second axis stays horizontal, and in 2-D along y.
+/// The rotation that turns the z axis into `normal`. The second axis stays horizontal, which in 2-D is along y.
 pub fn frame(normal: [f64; 3]) -> Block {
     let [x, y, z] = normal;
     let flat = x.hypot(y);
@@ -212,7 +220,7 @@ mod tests {
         triclinic::fault(3, &values).is_none()
     }
 
-    /// Backus (1962), equation 13, in M = lambda + 2 mu and mu.
+    /// Backus (1962), eq. 13, in terms of M = lambda + 2 mu and mu.
     #[test]
     fn isotropic_layers_are_those_of_backus() {
         let rocks = [
@@ -255,7 +263,7 @@ mod tests {
         }
     }
 
-    /// Rocks, normal and result turn together.
+    /// Rotating the layers and their normal rotates the result.
     #[test]
     fn the_medium_turns_with_its_layers() {
         let (a, b) = (tilted(), rock(2.0, 0.8, 2.0));
@@ -268,7 +276,7 @@ mod tests {
         assert_same(&effective(&parts_turned, turned), &want, 1e-12);
     }
 
-    /// Stacks of stacks are stacks: the sums are those of Schoenberg and Muir's group.
+    /// A layer may itself be the effective medium of a stack: the sums form Schoenberg and Muir's group.
     #[test]
     fn parts_may_be_stacks_themselves() {
         let (a, b, c) = (tilted(), rock(2.0, 0.8, 2.0), rock(5.0, 3.0, 2.7));
@@ -285,13 +293,13 @@ mod tests {
             let f = f64::from(k) / 10.0;
             let c = effective(&[(f, soft), (1.0 - f, hard)], [0.5, 0.3, 0.7]);
             assert!(is_sound(&c), "share {f}");
-            // Reuss and Voigt bound the energy of every strain; here of compression along x.
+            // The Reuss and Voigt averages bound the energy of every strain, here of uniaxial strain along x.
             let voigt = f * soft[0][0] + (1.0 - f) * hard[0][0];
             assert!(c[0][0] < voigt + 1e-12 && c[0][0] > soft[0][0], "share {f}");
         }
     }
 
-    /// A fluid layer: the limit of a vanishing shear stiffness, and no shear stress across.
+    /// A fluid layer is the limit of a vanishing shear stiffness, and no shear stress acts across it.
     #[test]
     fn fluids_slip() {
         let (water, floor) = (rock(1.5, 0.0, 1.0), rock(3.0, 1.6, 2.2));
@@ -307,8 +315,8 @@ mod tests {
         assert_same(&effective(&[(1.0, water)], [0.3, 0.2, 0.5]), &water, 1e-12);
     }
 
-    /// Across a contact fluid and rock are in series; along it a node has the motion of one of them, so that no medium is a plate that
-    /// slides on both sides. Water is a fluid for any normal.
+    /// Across a contact fluid and rock act in series. Along it a node moves with one of them, so that no medium is a
+    /// plate that slips on both sides. Water is a fluid for any normal.
     #[test]
     fn nodes_at_a_contact_are_fluid_or_rock() {
         let (water, floor) = (rock(1.5, 0.0, 1.0), rock(3.0, 1.6, 2.2));
@@ -327,7 +335,7 @@ mod tests {
             let flat = contact(&parts, [0.0, 0.0, 1.0]);
             assert!((flat[2][2] - series).abs() < 1e-12 && flat[3][3] == 0.0 && flat[4][4] == 0.0);
             if share < 0.5 {
-                // The modulus of a plate is that of the rock.
+                // The plate modulus is that of the rock.
                 assert!((plate(&flat) - plate(&floor)).abs() < 1e-12);
                 assert!((flat[5][5] - floor[5][5]).abs() < 1e-12);
             }

@@ -8,7 +8,8 @@ pub fn pair(a: f64, b: f64, c: f64) -> [f64; 2] {
 }
 
 /// Eigenvalues of a symmetric 3x3 matrix, largest first, by the trigonometric solution of the cubic
-/// (Smith 1961). Absolute error about 1e-8 of the largest for coinciding eigenvalues, 1e-15 otherwise.
+/// (Smith 1961). The absolute error is about 1e-8 of the largest eigenvalue where eigenvalues coincide, 1e-15
+/// otherwise.
 pub fn triple(a: &[[f64; 3]; 3]) -> [f64; 3] {
     let off = a[0][1] * a[0][1] + a[0][2] * a[0][2] + a[1][2] * a[1][2];
     let mean = (a[0][0] + a[1][1] + a[2][2]) / 3.0;

@@ -1,7 +1,8 @@
-//! The medium on the grid: stiffness and density planes, padded along `z` only.
+//! The medium on the grid: arrays of stiffness and density, padded along `z` only.
 //!
-//! Along the other axes the frame repeats the edge of the model, so a clamped row or plane index stands for it: this
-//! is exactly the expansion of the original programs (`z` faces, then `x`, then `y`) without its memory.
+//! Along the other axes the frame repeats the edge of the model, so that clamping a row or plane index to the model
+//! replaces padding. The result equals the padding of the original programs (`z` faces, then `x`, then `y`) but needs
+//! no memory.
 
 use crate::device::simd::Real;
 use crate::grid::Padded;
@@ -41,7 +42,7 @@ pub struct Medium<T> {
     padded: Padded,
     /// Model planes held.
     planes: Range<usize>,
-    /// Where each padded row starts in a plane of the arrays.
+    /// Offset of each padded row in a plane of the arrays.
     lines: Vec<usize>,
     /// Stiffness in memory order ([`Coefficients::table`]).
     stiffness: Vec<Buffer<T>>,
@@ -49,30 +50,31 @@ pub struct Medium<T> {
     density: Buffer<T>,
 }
 
-/// Numbers that are worth another thread.
+/// Smallest number of values that a thread copies at a time.
 const PIECE: usize = 1 << 15;
 
-/// Which array of the medium a line belongs to.
+/// An array of the medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantity {
-    /// Place of the coefficient in memory ([`voigt::slot`]).
+    /// A stiffness coefficient, by its index in memory order ([`voigt::slot`]).
     Stiffness(usize),
     /// Density.
     Density,
 }
 
 impl<T: Real> Medium<T> {
-    /// Memory for the orthorhombic medium of this grid; all zero.
+    /// Allocates an orthorhombic medium for this grid; all values are zero.
     pub fn new(padded: &Padded) -> Result<Self, Error> {
         Self::part(padded, 0..padded.model.n[padded.ndim() - 1])
     }
 
-    /// Memory for the model planes `planes` of this grid alone ([`needed`] says which a range of the grid wants).
+    /// Allocates only the model planes `planes` of this grid; [`needed`] returns those that a range of padded planes
+    /// needs.
     pub fn part(padded: &Padded, planes: Range<usize>) -> Result<Self, Error> {
         Self::holding(padded, planes, Coefficients::Orthorhombic)
     }
 
-    /// The same with memory for these coefficients.
+    /// The same as [`Medium::part`] with memory for these coefficients.
     pub fn holding(padded: &Padded, planes: Range<usize>, kind: Coefficients) -> Result<Self, Error> {
         padded.model.check()?;
         let len = planes.len() * lines_of_plane(padded) * padded.pitch();
@@ -101,7 +103,7 @@ impl<T: Real> Medium<T> {
         kind.unwrap_or(Coefficients::Orthorhombic)
     }
 
-    /// Gives back the memory of coefficients that are zero, or rounding, in every medium of this class.
+    /// Frees the memory of coefficients that are zero in every medium of this class, apart from rounding errors.
     pub fn narrow(&mut self, class: Symmetry) {
         self.stiffness
             .truncate(class.coefficients().count(self.padded.ndim()));
@@ -117,8 +119,9 @@ impl<T: Real> Medium<T> {
         self.planes.clone()
     }
 
-    /// Copies whole `z` lines in file order, the first being line `line` (`x + nx*y`) of the model, and repeats their
-    /// ends into the frame. `values` holds a multiple of `nz` numbers, of planes that are held.
+    /// Copies whole `z` lines in file order, the first being line `line` (`x + nx*y`) of the model, and extends their
+    /// end values into the frame. `values` must hold a multiple of `nz` numbers, and the lines must belong to planes
+    /// that are held.
     pub fn fill(&mut self, quantity: Quantity, line: usize, values: &[T]) {
         let line = line - self.first_line();
         let array = match quantity {
@@ -130,8 +133,8 @@ impl<T: Real> Medium<T> {
         framed(&self.padded, values, &mut array[line * pitch..][..lines * pitch]);
     }
 
-    /// The same for the lines of all arrays, which lie behind each other in `values` (stiffness in memory order, then
-    /// density), on all threads.
+    /// The same as [`Medium::fill`] for all arrays, on all threads. In `values` the lines of the arrays follow each
+    /// other, stiffness in memory order, then density.
     pub(crate) fn fill_all(&mut self, cpu: &Cpu, line: usize, values: &[T]) {
         use rayon::prelude::*;
         let line = line - self.first_line();
@@ -150,7 +153,7 @@ impl<T: Real> Medium<T> {
         });
     }
 
-    /// The model's cells of lines of all arrays, as [`Medium::fill_all`] takes them.
+    /// Copies lines of all arrays without the frame into `values`, in the order of [`Medium::fill_all`].
     pub(crate) fn copy_lines(&self, line: usize, values: &mut [T]) {
         let (nz, pitch, low) = (self.padded.model.n[0], self.padded.pitch(), self.padded.low[0]);
         let len = values.len() / (self.stiffness.len() + 1);
@@ -168,7 +171,7 @@ impl<T: Real> Medium<T> {
         self.stiffness.iter().map(Buffer::as_slice)
     }
 
-    /// One stiffness array, by its place in memory.
+    /// One stiffness array, by its index in memory order.
     pub fn stiffness_array(&self, place: usize) -> &[T] {
         self.stiffness[place].as_slice()
     }
@@ -178,28 +181,29 @@ impl<T: Real> Medium<T> {
         self.density.as_slice()
     }
 
-    /// The density array and one stiffness array, by its place in memory.
+    /// The density array and one stiffness array, given by its index in memory order.
     pub(crate) fn into_density_and(mut self, place: usize) -> [Buffer<T>; 2] {
         [self.density, self.stiffness.swap_remove(place)]
     }
 
-    /// Where each padded row starts in a plane of the arrays.
+    /// Offset of each padded row in a plane of the arrays.
     pub(crate) fn lines(&self) -> &[usize] {
         &self.lines
     }
 
-    /// Start of the array row that stands for padded `row` of padded `plane`.
+    /// Offset in the arrays of the row that holds the medium of padded `row` in padded `plane`.
     pub fn row_start(&self, plane: usize, row: usize) -> usize {
         let p = &self.padded;
         ((p.model_plane(plane) - self.planes.start) * lines_of_plane(p) + p.model_row(row)) * p.pitch()
     }
 
-    /// The model line with which the arrays begin.
+    /// Number of the first model line in the arrays.
     fn first_line(&self) -> usize {
         self.planes.start * lines_of_plane(&self.padded)
     }
 
-    /// Density and stiffness at padded `[z, x, y]` in words; `density` turns the density array's number into density.
+    /// Density and stiffness at padded `[z, x, y]` for messages; `density` converts a value of the density array to
+    /// density.
     pub fn describe(&self, index: [usize; 3], density: impl Fn(f64) -> f64) -> String {
         let (plane, row) = if self.padded.ndim() == 3 {
             (index[2], index[1])
@@ -217,8 +221,8 @@ impl<T: Real> Medium<T> {
         format!("medium there: density={rho} {}", list.join(" "))
     }
 
-    /// Turns density into the factor `dt*dt/rho` of the time step (eq. 6), in the arithmetic of `T`; zero in the rim
-    /// along `z`, where no force acts.
+    /// Replaces the density by the factor `dt*dt/rho` of the time step (eq. 6), in the arithmetic of `T`; zero in the
+    /// rim along `z`, where no force acts.
     pub(crate) fn buoyancy(&mut self, cpu: &Cpu, dt: T) {
         use rayon::prelude::*;
         let (scale, inside, pitch) = (dt * dt, live_z(&self.padded), self.padded.pitch());
@@ -237,14 +241,14 @@ pub fn lines_of_plane(padded: &Padded) -> usize {
     if padded.ndim() == 3 { padded.model.n[1] } else { 1 }
 }
 
-/// Model planes that the padded planes `own` need: stress is computed four planes beyond them.
+/// Model planes that the padded planes `own` need: stress is computed up to four planes beyond them.
 pub fn needed(padded: &Padded, own: &Range<usize>) -> Range<usize> {
     let low = padded.model_plane(own.start.saturating_sub(RADIUS));
     let high = padded.model_plane((own.end + RADIUS).min(padded.planes()) - 1);
     low..high + 1
 }
 
-/// Copies lines of the model into padded rows and repeats their ends into the frame.
+/// Copies lines of the model into padded rows and extends their end values into the frame.
 pub(crate) fn framed<T: Real>(padded: &Padded, lines: &[T], rows: &mut [T]) {
     let (nz, low) = (padded.model.n[0], padded.low[0]);
     assert_eq!(lines.len() % nz, 0, "whole lines");
@@ -255,12 +259,12 @@ pub(crate) fn framed<T: Real>(padded: &Padded, lines: &[T], rows: &mut [T]) {
     }
 }
 
-/// The `z` indices at which stress is differentiated: away from the rim of the padded grid.
+/// The `z` indices at which stress is differentiated: those outside the rim of the padded grid.
 pub(crate) fn live_z(padded: &Padded) -> Range<usize> {
     RADIUS..padded.n[0] - RADIUS
 }
 
-/// Padded `[z, x, y]` of the model cell with this number in file order.
+/// Padded indices `[z, x, y]` of the model cell with this index in file order.
 pub fn cell_of(padded: &Padded, model_cell: usize) -> [usize; 3] {
     let n = padded.model.n;
     let (z, line) = (model_cell % n[0], model_cell / n[0]);

@@ -1,27 +1,28 @@
-//! Constant Q over a band of periods as SPECFEM3D chooses it: relaxation times at the ends and in the middle of the band, on its
-//! logarithm, and strain times by a downhill simplex (Nelder & Mead 1965) that looks for the least sum of |Q tan(delta) - 1| over a
-//! hundred frequencies (Savage, Komatitsch & Tromp 2010).
+//! Constant Q over a band of periods as in SPECFEM3D: stress relaxation times at the ends and in the middle of the
+//! band, evenly spaced in the logarithm, and strain relaxation times by the downhill simplex method (Nelder & Mead
+//! 1965), which minimises the sum of |Q tan(delta) - 1| over a hundred frequencies (Savage, Komatitsch & Tromp 2010).
 
 use std::f64::consts::{PI, TAU};
 
-/// Mechanisms.
+/// Number of relaxation mechanisms.
 const COUNT: usize = 3;
-/// Frequencies that are looked at.
+/// Number of frequencies at which the misfit is evaluated.
 const SAMPLES: usize = 100;
-/// Decades of the band that SPECFEM3D chooses for three mechanisms.
+/// Width in decades of the band that SPECFEM3D chooses for three mechanisms.
 const DECADES: f64 = 1.75;
-/// Its shortest period as a share of the one that a mesh resolves.
+/// Ratio of the shortest period of that band to the shortest period that the mesh resolves.
 const MARGIN: f64 = 0.99;
-/// Where the simplex is small and flat enough.
+/// Tolerance of the size of the simplex (s) and of the differences of its misfits at which the search ends.
 const ENOUGH: f64 = 1e-4;
 
-/// The band (lowest and highest frequency, Hz) that SPECFEM3D chooses on a mesh that resolves a highest frequency.
+/// The band (lowest and highest frequency, Hz) that SPECFEM3D chooses on a mesh that resolves frequencies up to
+/// `resolved`.
 pub fn band(resolved: f64) -> [f64; 2] {
     let highest = resolved / MARGIN;
     [highest / 10.0_f64.powf(DECADES), highest]
 }
 
-/// Relaxation times of stress over a band (Hz), and those of strain for a quality factor; s.
+/// The stress relaxation times for a band (Hz), and the strain relaxation times for a quality factor, both in seconds.
 pub fn times(quality: f64, band: [f64; 2]) -> [[f64; COUNT]; 2] {
     let stress: [f64; COUNT] = evenly(band).map(|frequency| 1.0 / (TAU * frequency));
     let frequencies: [f64; SAMPLES] = evenly(band);
@@ -42,8 +43,8 @@ pub fn times(quality: f64, band: [f64; 2]) -> [[f64; COUNT]; 2] {
     [stress, downhill(cost, first)]
 }
 
-/// From the modulus at the frequency `reference` (Hz) to the unrelaxed one: the change with frequency is that of constant Q up to the
-/// middle of the band, and that of the mechanisms beyond it.
+/// The ratio of the unrelaxed modulus to that at the frequency `reference` (Hz). Between the reference and the middle
+/// of the band the modulus varies as for constant Q, and beyond as given by the mechanisms.
 pub fn unrelaxed(quality: f64, [stress, strain]: [[f64; COUNT]; 2], band: [f64; 2], reference: f64) -> f64 {
     let middle = (band[0] * band[1]).sqrt();
     let (mut whole, mut there) = (1.0, 1.0);
@@ -55,12 +56,13 @@ pub fn unrelaxed(quality: f64, [stress, strain]: [[f64; COUNT]; 2], band: [f64; 
     whole / there * (1.0 + 2.0 * (middle / reference).ln() / (PI * quality))
 }
 
-/// Frequencies from one end of a band to the other, evenly on its logarithm.
+/// Frequencies from one end of a band to the other, evenly spaced in the logarithm.
 fn evenly<const N: usize>([low, high]: [f64; 2]) -> [f64; N] {
     std::array::from_fn(|k| low * (high / low).powf(k as f64 / (N - 1) as f64))
 }
 
-/// Moves a simplex downhill: it reflects its worst corner, stretches, shrinks towards its middle or towards its best corner.
+/// Minimises `cost` by the downhill simplex method: its steps are reflection of the worst corner, expansion,
+/// contraction, and shrinking towards the best corner.
 fn downhill<const N: usize>(cost: impl Fn(&[f64; N]) -> f64, first: [f64; N]) -> [f64; N] {
     let valued = |x: [f64; N]| (cost(&x), x);
     let mut corners = vec![valued(first)];
@@ -118,7 +120,8 @@ mod tests {
     use super::*;
     use crate::largest::largest;
 
-    /// What SPECFEM3D Cartesian 4.1.1 computed: periods, reference, Q, strain times, factor.
+    /// Results of SPECFEM3D Cartesian 4.1.1: periods (s), reference frequency (Hz), Q, strain relaxation times (s),
+    /// and the ratio of moduli.
     type Row = ([f64; 2], f64, f64, [f64; 3], f64);
     const ROWS: [Row; 4] = [
         (
@@ -167,7 +170,7 @@ mod tests {
     fn its_band_ends_above_what_a_mesh_resolves() {
         let [low, high] = band(0.99);
         assert!((high - 1.0).abs() < 1e-12 && (low - 0.0177827941).abs() < 1e-9);
-        // Over such a band three mechanisms keep Q within three percent.
+        // In such a band three mechanisms keep Q within 3 %.
         let [stress, strain] = times(100.0, [low, high]);
         for frequency in evenly::<50>([low, high]) {
             let w = TAU * frequency;

@@ -1,6 +1,6 @@
-//! Exact rotation of a stiffness tensor, and what a rotated one must be to fit the planes of a solver.
+//! Exact rotation of a stiffness tensor, and the test whether a rotated one fits the coefficients that a solver holds.
 //!
-//! Convention: the medium is tilted by `nu` about y, then turned by `alpha` about z (both in degrees), so that its
+//! Convention: the medium is tilted by `nu` about y, then rotated by `alpha` about z (both in degrees), so that its
 //! z axis ends up along `(-sin nu cos alpha, -sin nu sin alpha, cos nu)` in the axes (x, y, z).
 
 use super::Stiffness;
@@ -9,32 +9,32 @@ use super::voigt::{Coefficients, Pair};
 /// A full symmetric stiffness in Voigt order (11, 22, 33, 23, 13, 12), `c[i][j]` with i, j = 0..6.
 pub type Voigt = [[f64; 6]; 6];
 
-/// A rotated stiffness is accepted when each coefficient without a plane is below this share of the largest one.
+/// A rotated stiffness is accepted if each coefficient that is not held is below this fraction of the largest one.
 pub const LOSS_ALLOWED: f64 = 1e-6;
 
-/// The largest coefficient that the planes of a file cannot hold.
+/// The largest coefficient that a file with this number of planes cannot hold.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "the rotated stiffness does not fit {planes} planes: {name} = {value:.6e} is {:.3} % of the largest coefficient \
      (at most {:.0e} of it may be lost)", 100.0 * share, LOSS_ALLOWED
 )]
 pub struct Lost {
-    /// `c15` ...
+    /// Name of the coefficient, such as `c15`.
     pub name: String,
     /// Its value, in the unit of the coefficients.
     pub value: f64,
-    /// Its magnitude as a share of the largest coefficient.
+    /// Its magnitude as a fraction of the largest coefficient.
     pub share: f64,
-    /// The number of planes.
+    /// The number of planes of the file.
     pub planes: usize,
 }
 
-/// The coefficients that a model of this kind has no place for and that move what it models: in 2-D those that couple
-/// the plane x-z with u_y, too.
+/// The coefficients that a model of this kind does not hold although they affect the displacements that it computes;
+/// in 2-D these include the coupling of the x-z plane with u_y.
 fn missing(ndim: usize, kind: Coefficients) -> impl Iterator<Item = Pair> {
     let held = kind.table(ndim).pairs;
     let moved = move |i: usize| ndim == 3 || matches!(i, 1 | 3 | 5);
-    // c22 and c44, c46, c66 speak of u_y alone, c12 and c23 of a strain that is zero in 2-D.
+    // In 2-D c44, c46 and c66 act on u_y alone, and c12, c22 and c23 on a strain that is zero.
     let matters = move |(i, j): Pair| match (moved(i), moved(j)) {
         (true, true) => true,
         (false, false) => false,
@@ -45,12 +45,12 @@ fn missing(ndim: usize, kind: Coefficients) -> impl Iterator<Item = Pair> {
 }
 
 impl Stiffness {
-    /// The full matrix with zeros where an orthorhombic medium has them.
+    /// The full matrix, with zeros for the coefficients that an orthorhombic medium does not have.
     pub fn voigt(&self) -> Voigt {
         matrix(3, &self.planes())
     }
 
-    /// Keeps the nine coefficients of `c`, whatever the others are; see [`lost`].
+    /// Keeps the nine orthorhombic coefficients of `c` and drops the others; see [`lost`].
     pub fn kept(c: &Voigt) -> Self {
         let table = Coefficients::Orthorhombic.table(3);
         Self::from_planes(std::array::from_fn(|k| entry(c, table.pairs[k])))
@@ -62,7 +62,7 @@ pub fn entry(c: &Voigt, (i, j): Pair) -> f64 {
     c[i - 1][j - 1]
 }
 
-/// The symmetric matrix of coefficients in memory order; those that are not given are zero.
+/// The symmetric matrix of coefficients that are given in memory order; missing ones are zero.
 pub fn matrix(ndim: usize, values: &[f64]) -> Voigt {
     let table = Coefficients::All.table(ndim);
     let mut c = [[0.0; 6]; 6];
@@ -72,8 +72,8 @@ pub fn matrix(ndim: usize, values: &[f64]) -> Voigt {
     c
 }
 
-/// The largest coefficient of `c` that a model of `ndim` (2: x-z, or 3) dimensions with these coefficients has no place
-/// for, whether it may be neglected ([`LOSS_ALLOWED`]) or not; `None` where it has a place for all.
+/// The largest coefficient of `c` that a model in `ndim` (2: x-z, or 3) dimensions with these coefficients does not
+/// hold, whether it may be neglected ([`LOSS_ALLOWED`]) or not; `None` if the model holds all.
 pub fn lost(c: &Voigt, ndim: usize, kind: Coefficients) -> Option<Lost> {
     let largest = c.iter().flatten().fold(0.0f64, |m, v| m.max(v.abs()));
     let magnitude = |pair: &Pair| entry(c, *pair).abs();
@@ -87,10 +87,10 @@ pub fn lost(c: &Voigt, ndim: usize, kind: Coefficients) -> Option<Lost> {
     })
 }
 
-/// The stiffness kept by four (`ndim` 2) or nine (3) planes.
+/// The orthorhombic part of `c`, if the other coefficients that matter in `ndim` dimensions may be neglected.
 ///
 /// # Errors
-/// [`Lost`] when a coefficient without a plane reaches [`LOSS_ALLOWED`] of the largest.
+/// [`Lost`] if a coefficient that is not held reaches [`LOSS_ALLOWED`] of the largest.
 pub fn fitted(c: &Voigt, ndim: usize) -> Result<Stiffness, Lost> {
     match lost(c, ndim, Coefficients::Orthorhombic) {
         Some(loss) if loss.share >= LOSS_ALLOWED => Err(loss),
@@ -98,14 +98,14 @@ pub fn fitted(c: &Voigt, ndim: usize) -> Result<Stiffness, Lost> {
     }
 }
 
-/// The rotation of the module's head as a matrix on (x, y, z); angles in degrees.
+/// The rotation of the module documentation as a matrix that acts on (x, y, z); angles in degrees.
 pub fn rotation(nu: f64, alpha: f64) -> [[f64; 3]; 3] {
     let (sn, cn) = nu.to_radians().sin_cos();
     let (sa, ca) = alpha.to_radians().sin_cos();
     [[ca * cn, -sa, -ca * sn], [sa * cn, ca, -sa * sn], [sn, 0.0, cn]]
 }
 
-/// The stiffness of the medium after it was turned by `r` (Bond 1943: `C' = M C M^T`).
+/// The stiffness of a medium after rotation by `r` (Bond 1943: `C' = M C M^T`).
 pub fn rotated(c: &Voigt, r: &[[f64; 3]; 3]) -> Voigt {
     let m = bond(r);
     let mut half = [[0.0; 6]; 6];
@@ -124,7 +124,7 @@ pub fn rotated(c: &Voigt, r: &[[f64; 3]; 3]) -> Voigt {
     full
 }
 
-/// How a rotation acts on the six stresses.
+/// The Bond matrix of a rotation, which acts on the six stresses.
 fn bond(r: &[[f64; 3]; 3]) -> Voigt {
     let mut m = [[0.0; 6]; 6];
     for i in 0..3 {
@@ -245,9 +245,9 @@ mod tests {
         assert!(loss.share > 0.05 && loss.to_string().contains("does not fit 4 planes"));
         let side = rotated(&vti, &rotation(40.0, 90.0));
         assert_eq!(fitted(&side, 3).unwrap_err().name, "c14".to_string());
-        // tilted about x: the x-z plane is no symmetry plane although c15 = c35 = 0
+        // Tilted about x: the x-z plane is no symmetry plane although c15 = c35 = 0.
         assert!(fitted(&side, 2).is_err());
-        // azimuth of an HTI medium does not fit in 3-D (c16, c26) nor in 2-D
+        // An HTI medium rotated in azimuth has c16 and c26, which are not held in 3-D.
         let hti = rotated(&vti, &rotation(90.0, 20.0));
         assert_eq!(fitted(&hti, 3).unwrap_err().name, "c26".to_string());
     }

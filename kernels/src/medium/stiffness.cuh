@@ -1,8 +1,9 @@
-// The coefficients of VEC cells from the arrays that a symmetry class keeps. SYM 0 isotropic, 1 VTI, 2 HTI, 3 orthorhombic,
-// 4 triclinic; in 2-D all between the isotropic and the widest are 3. C11, C33, ... are defined as the places of the
-// coefficients kept among the arrays (displacement/gpu/arguments.rs).
+// Loads the coefficients of VEC cells from the arrays that a symmetry class keeps. SYM is 0 isotropic, 1 VTI, 2 HTI,
+// 3 orthorhombic, 4 triclinic; in 2-D the classes 1 and 2 are treated as 3. C11, C33, ... are defined as the indices of
+// the coefficients among the arrays that are kept (displacement/gpu/arguments.rs).
 //
-// Axes by their part in memory: z, row (3-D: x), plane (3-D: y, 2-D: x). The others of a class:
+// Axes are named by their role in memory: z, r = row (3-D: x), p = plane (3-D: y, 2-D: x). Coefficients that a class
+// does not keep follow from the others:
 //   isotropic   c_ii = lambda + 2 mu, c13 = lambda, c55 = mu
 //   VTI         c22 = c11, c44 = c55, c23 = c13, c12 = c11 - 2 c66
 //   HTI         c22 = c33, c66 = c55, c12 = c13, c23 = c33 - 2 c44
@@ -13,7 +14,7 @@ struct Stiffness {
     REAL rr[VEC], zr[VEC], rp[VEC], z_r[VEC], r_p[VEC];
 #endif
 #if SYM == 4
-    REAL zz_zp[VEC], pp_zp[VEC];  // a normal stress and a shear strain, two shears
+    REAL zz_zp[VEC], pp_zp[VEC];  // couplings of shear strains with normal stresses, and among themselves
 #if NDIM == 3
     REAL zz_zr[VEC], zz_rp[VEC], pp_zr[VEC], pp_rp[VEC], rr_zp[VEC], rr_zr[VEC], rr_rp[VEC];
     REAL zp_zr[VEC], zp_rp[VEC], zr_rp[VEC];
@@ -42,7 +43,7 @@ INLINE void take_stiffness(const REAL *const *c, WIDE at, struct Stiffness *s) {
 }
 #else
 #if SYM == 4
-// What the coordinate planes would make zero if they were symmetry planes.
+// Loads the coefficients that vanish if the coordinate planes are symmetry planes.
 INLINE void take_couplings(const REAL *const *c, WIDE at, struct Stiffness *s) {
     TAKE(C34, s->zz_zp);
     TAKE(C35, s->zz_zr);

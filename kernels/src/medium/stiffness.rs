@@ -1,19 +1,20 @@
-//! The nine stiffness coefficients of an orthorhombic cell, symmetry classes, and the faults of a cell.
+//! The nine stiffness coefficients of an orthorhombic cell, symmetry classes, and the checks of a cell.
 //!
 //! Voigt numbers: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy; shear strains are engineering sums
 //! (`e_zx = d_x u_z + d_z u_x`), so `s_zx = c55 e_zx`. Units: density times velocity squared of the inputs
-//! (km/s and g/cm3 give GPa, m/s and kg/m3 give Pa); nothing here depends on the choice.
+//! (km/s and g/cm3 give GPa, m/s and kg/m3 give Pa); no function of this module depends on the choice.
 
 use super::eigen;
 use super::voigt::{Coefficients, Pair, slot};
 
-/// Two coefficients are one when they differ by no more than this share of the largest diagonal one: what
-/// float32 arithmetic of a few steps leaves behind. The same share of a negative eigenvalue counts as zero.
+/// Two coefficients count as equal if they differ by no more than this fraction of the largest normal stiffness,
+/// which allows for the rounding errors of a few operations in float32. Negative eigenvalues down to this fraction
+/// count as zero.
 pub const ROUNDING: f64 = 1e-6;
 
 /// An orthorhombic elastic medium whose symmetry planes are the coordinate planes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)] // the fields are the Voigt coefficients of the module's head
+#[allow(missing_docs)] // the fields are the Voigt coefficients of the module documentation
 pub struct Stiffness {
     pub c11: f64,
     pub c22: f64,
@@ -26,8 +27,9 @@ pub struct Stiffness {
     pub c23: f64,
 }
 
-/// The narrowest class that a medium belongs to. `Hti` has its axis along x; an axis along y is `Orthorhombic`. What has
-/// other symmetry planes than the coordinate planes, as tilted media, is `Triclinic` whatever planes it has of its own.
+/// Symmetry class of a medium. `Hti` has its axis along x; a medium with its axis along y is `Orthorhombic`. Media
+/// whose symmetry planes are not the coordinate planes, such as tilted ones, are `Triclinic`, whatever symmetry they
+/// have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symmetry {
     /// Two coefficients.
@@ -68,7 +70,7 @@ impl Symmetry {
         }
     }
 
-    /// The narrowest class that holds both.
+    /// The narrowest class that contains both classes.
     pub fn joined(self, other: Self) -> Self {
         match (self.holds(other), other.holds(self)) {
             (true, _) => self,
@@ -77,7 +79,7 @@ impl Symmetry {
         }
     }
 
-    /// Every medium of the class `other` also belongs to this one.
+    /// Whether every medium of the class `other` also belongs to this class.
     pub fn holds(self, other: Self) -> bool {
         self == other
             || self == Self::Triclinic
@@ -98,30 +100,30 @@ impl std::fmt::Display for Symmetry {
     }
 }
 
-/// Why a cell is no elastic medium.
+/// The reason why a cell is not a stable elastic medium.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     // Values are shown in float32, which is what files hold: more digits would be noise.
-    /// A NaN or an infinity.
+    /// A value is NaN or infinite.
     #[error("{name} is {}, not a finite number", *.value as f32)]
     NotFinite {
-        /// `c11` ... or `density`.
+        /// The name, such as `c11` or `density`.
         name: &'static str,
-        /// What was found.
+        /// The value.
         value: f64,
     },
-    /// Density zero or below.
+    /// The density is zero or negative.
     #[error("the density is {}; it must be positive", *.0 as f32)]
     Density(f64),
-    /// A coefficient of the diagonal below zero, or c11, c22, c33 equal to zero.
+    /// A diagonal coefficient is negative, or one of c11, c22, c33 is zero.
     #[error("{name} = {}; c11, c22 and c33 must be positive, c44, c55 and c66 positive or zero (fluid)", *.value as f32)]
     Negative {
-        /// `c11` ...
+        /// Name of the coefficient, such as `c11`.
         name: &'static str,
-        /// What was found.
+        /// The value.
         value: f64,
     },
-    /// A block of the matrix has a negative eigenvalue: some strain would release energy.
+    /// A block of the matrix has a negative eigenvalue, so that some strain would have negative energy.
     #[error("the stiffness is not positive definite: the block of {block} has the eigenvalue {smallest:.6e}")]
     Indefinite {
         /// The coefficients of the block.
@@ -131,9 +133,9 @@ pub enum Fault {
     },
 }
 
-/// One array, by its place in memory, of isotropic cells by their speeds P and S; `values` holds their density and
-/// becomes the array. A negative speed makes a negative stiffness, so that the look at every cell finds it: its square
-/// would hide it.
+/// Computes one stiffness array, given by its index in memory order, of isotropic cells from their P and S speeds.
+/// `values` holds the density and is overwritten with the result. Negative speeds yield negative stiffnesses, because
+/// squaring would hide them from the check of every cell.
 pub fn isotropic_plane(ndim: usize, place: usize, [vp, vs]: [&[f32]; 2], values: &mut [f32]) {
     let (i, j) = Coefficients::All.table(ndim).pairs[place];
     for ((value, &vp), &vs) in values.iter_mut().zip(vp).zip(vs) {
@@ -148,7 +150,8 @@ pub fn isotropic_plane(ndim: usize, place: usize, [vp, vs]: [&[f32]; 2], values:
 }
 
 impl Stiffness {
-    /// From nine numbers in memory order ([`Coefficients::table`]), which is that of a 3-D file of nine planes.
+    /// Makes a medium from nine numbers in memory order ([`Coefficients::table`]), the order of a 3-D file of nine
+    /// planes.
     pub fn from_planes(c: [f64; 9]) -> Self {
         let c = |i: usize, j: usize| c[slot(3, (i, j))];
         Self {
@@ -164,7 +167,7 @@ impl Stiffness {
         }
     }
 
-    /// The coefficient with these Voigt numbers; zero where an orthorhombic medium has none.
+    /// The coefficient with these Voigt indices; zero if an orthorhombic medium does not have it.
     pub fn get(&self, pair: Pair) -> f64 {
         match pair {
             (1, 1) => self.c11,
@@ -180,13 +183,14 @@ impl Stiffness {
         }
     }
 
-    /// Nine numbers in memory order, which is that of a 3-D file of nine planes.
+    /// The nine coefficients in memory order, the order of a 3-D file of nine planes.
     pub fn planes(&self) -> [f64; 9] {
         let table = Coefficients::Orthorhombic.table(3);
         std::array::from_fn(|k| self.get(table.pairs[k]))
     }
 
-    /// From four numbers in memory order, that of a 2-D file of four planes: the VTI medium with them and c66 = c55.
+    /// Makes a medium from four numbers in memory order, the order of a 2-D file of four planes: the VTI medium that
+    /// has them and c66 = c55.
     pub fn from_planes_2d(c: [f64; 4]) -> Self {
         let [c11, c33, c55, c13] = [(1, 1), (3, 3), (5, 5), (1, 3)].map(|pair| c[slot(2, pair)]);
         Self {
@@ -202,13 +206,13 @@ impl Stiffness {
         }
     }
 
-    /// Four numbers in memory order, which is that of a 2-D file of four planes.
+    /// The four coefficients of 2-D in memory order, the order of a 2-D file of four planes.
     pub fn planes_2d(&self) -> [f64; 4] {
         let table = Coefficients::Orthorhombic.table(2);
         std::array::from_fn(|k| self.get(table.pairs[k]))
     }
 
-    /// The narrowest symmetry class, coefficients compared within [`ROUNDING`] of the largest diagonal one.
+    /// The narrowest symmetry class, with coefficients compared to within [`ROUNDING`] of the largest normal stiffness.
     pub fn symmetry(&self) -> Symmetry {
         let s = self;
         let tolerance = ROUNDING * s.c11.max(s.c22).max(s.c33);
@@ -233,13 +237,13 @@ impl Stiffness {
         }
     }
 
-    /// No shear stiffness: a fluid. In 2-D only c55 is asked.
+    /// Whether the medium is a fluid, which has no shear stiffness. In 2-D only c55 counts.
     pub fn is_fluid(&self, ndim: usize) -> bool {
         self.c55 == 0.0 && (ndim == 2 || (self.c44 == 0.0 && self.c66 == 0.0))
     }
 
-    /// What keeps this from being an elastic medium in `ndim` (2: the x-z plane, or 3) dimensions, if anything.
-    /// Fluids and blocks semidefinite within [`ROUNDING`] pass.
+    /// The reason why this is not a stable elastic medium in `ndim` (2: the x-z plane, or 3) dimensions, `None` if it
+    /// is. Fluids pass, and so do blocks that are positive semidefinite to within [`ROUNDING`].
     pub fn fault(&self, ndim: usize) -> Option<Fault> {
         if ndim == 2 {
             return Self::fault_2d(self.planes_2d());
@@ -265,7 +269,8 @@ impl Stiffness {
         })
     }
 
-    /// Positive definite by Sylvester's criterion and finite: the cheap answer for nearly every cell.
+    /// Whether all coefficients are finite and the matrix is positive definite by Sylvester's criterion, a cheap test
+    /// that nearly every cell passes.
     fn is_surely_sound(&self) -> bool {
         let s = self;
         let minor = s.c11 * s.c22 - s.c12 * s.c12;
@@ -285,7 +290,7 @@ impl Stiffness {
     }
 }
 
-/// The first coefficient (in memory order) that is not finite, or of the wrong sign.
+/// The first coefficient (in memory order) that is not finite or, if all are, that has the wrong sign.
 pub(super) fn first_bad(ndim: usize, c: &[f64]) -> Option<Fault> {
     let table = Coefficients::All.table(ndim);
     let each = || (0..).zip(c.iter().copied());
@@ -386,11 +391,11 @@ mod tests {
         assert!(text(Stiffness { c55: -1.0, ..good }, 2).starts_with("c55 = -1"));
         assert!(text(Stiffness { c33: 0.0, ..good }, 3).starts_with("c33 = 0"));
         assert!(text(Stiffness { c13: 7.1, ..good }, 2).contains("not positive definite"));
-        // vs between vp sqrt(3)/2 and vp: fine in 2-D, not in 3-D
+        // vs between vp sqrt(3)/2 and vp is stable in 2-D, but not in 3-D.
         let stiff_shear = isotropic(1.0 - 2.0 * 0.81, 0.81);
         assert_eq!(stiff_shear.fault(2), None);
         assert!(text(stiff_shear, 3).contains("not positive definite"));
-        // an eigenvalue of -1e-5 beside one of 1e-3: the determinant alone would hide it
+        // This matrix is nearly singular with a negative eigenvalue, which a test of the determinant alone could miss.
         let sly = Stiffness {
             c12: 1.0 - 1e-3,
             c13: 1.0,

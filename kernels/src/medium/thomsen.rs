@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | [`Stiffness::isotropic`] | vp, vs | |
 //! | [`Stiffness::vti`] | vertical vp, vs; epsilon, delta (exact, not weak), gamma | Thomsen 1986 |
-//! | [`Stiffness::hti_permuted`] | the same three, all meant along the axis x | Weiss & Shragge 2013 |
+//! | [`Stiffness::hti_permuted`] | the same, all with respect to the symmetry axis x | Weiss & Shragge 2013 |
 //! | [`Stiffness::hti_tsvankin`] | vertical vp, vs (shear along x); epsilon(V), delta(V), gamma(V) | Tsvankin 1997a, Rueger 1997 |
 //! | [`Stiffness::orthorhombic`] | vertical vp, vs (shear along x); seven parameters | Tsvankin 1997b |
 
@@ -23,7 +23,7 @@ pub struct Speeds {
 
 /// The three anisotropy parameters of a transversely isotropic medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)] // the literature's names; defined at each builder
+#[allow(missing_docs)] // names as in the literature; each builder defines them
 pub struct Thomsen {
     pub epsilon: f64,
     pub delta: f64,
@@ -32,7 +32,7 @@ pub struct Thomsen {
 
 /// The seven anisotropy parameters of an orthorhombic medium. Number 1 belongs to the plane y-z, 2 to x-z, 3 to x-y.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)] // the literature's names; defined at the builder
+#[allow(missing_docs)] // names as in the literature; the builder defines them
 pub struct Tsvankin {
     pub eps1: f64,
     pub eps2: f64,
@@ -43,7 +43,7 @@ pub struct Tsvankin {
     pub gam2: f64,
 }
 
-/// Parameters that no real stiffness has.
+/// The reason why no real stiffness has the given parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unreal {
     /// The square root of an off-diagonal coefficient has a negative argument.
@@ -54,7 +54,7 @@ pub enum Unreal {
     Radicand {
         /// `c13`, `c23` or `c12`.
         name: &'static str,
-        /// Which delta.
+        /// Name of the parameter delta.
         delta_name: &'static str,
         /// Its value.
         delta: f64,
@@ -62,17 +62,17 @@ pub enum Unreal {
         along: f64,
         /// B: the shear coefficient of the plane.
         shear: f64,
-        /// What the root would be taken of.
+        /// The negative argument of the square root.
         radicand: f64,
-        /// The smallest delta that has a root.
+        /// The smallest delta with a real root.
         least: f64,
     },
-    /// `1 + 2 gamma` is zero or negative where it divides.
+    /// The divisor `1 + 2 gamma` is zero, negative or infinite.
     #[error(
         "{name} = {value} makes c44 = c66 / (1 + 2 {name}) zero, infinite or negative; it must be above -0.5"
     )]
     Gamma {
-        /// `gamma`, `gamma(V)` or `gam2`.
+        /// Name of the parameter: `gamma(V)` or `gam2`.
         name: &'static str,
         /// Its value.
         value: f64,
@@ -135,10 +135,10 @@ impl Stiffness {
     /// Transversely isotropic, axis along x, from vertical velocities: vp = sqrt(c33 / rho), vs = sqrt(c55 / rho)
     /// (the vertical shear wave polarised along the axis), epsilon(V) = (c11 - c33) / 2 c33,
     /// delta(V) = ((c13 + c55)^2 - (c33 - c55)^2) / 2 c33 (c33 - c55), gamma(V) = (c66 - c44) / 2 c44.
-    /// The splitting parameter g = (c44 - c55) / 2 c55 is gamma(V) = -g / (1 + 2 g).
+    /// The shear-wave splitting parameter g = (c44 - c55) / 2 c55 gives gamma(V) = -g / (1 + 2 g).
     ///
     /// # Errors
-    /// [`Unreal::Radicand`], or [`Unreal::Gamma`] for gamma(V) <= -0.5.
+    /// [`Unreal::Radicand`] for a delta(V) without a real c13, or [`Unreal::Gamma`] for gamma(V) <= -0.5.
     pub fn hti_tsvankin(speeds: Speeds, t: Thomsen) -> Result<Self, Unreal> {
         let (c33, c55) = (speeds.p(), speeds.s());
         let c11 = c33 * (1.0 + 2.0 * t.epsilon);
@@ -157,12 +157,12 @@ impl Stiffness {
         })
     }
 
-    /// Orthorhombic (Tsvankin 1997): c33 and c55 from vp and vs, eps2, del2, gam2 of the plane x-z, eps1, del1, gam1
-    /// of y-z, del3 of x-y: c11 = c33 (1 + 2 eps2), c22 = c33 (1 + 2 eps1), c66 = c55 (1 + 2 gam1),
-    /// c44 = c66 / (1 + 2 gam2); c13, c23 and c12 from del2, del1 and del3.
+    /// Orthorhombic (Tsvankin 1997b). The parameters eps2, del2, gam2 belong to the plane x-z, eps1, del1, gam1 to
+    /// y-z, and del3 to x-y: c33 and c55 from vp and vs, c11 = c33 (1 + 2 eps2), c22 = c33 (1 + 2 eps1), c66 = c55 (1
+    /// + 2 gam1), c44 = c66 / (1 + 2 gam2); c13, c23 and c12 from del2, del1 and del3.
     ///
     /// # Errors
-    /// [`Unreal::Radicand`], or [`Unreal::Gamma`] for gam2 <= -0.5.
+    /// [`Unreal::Radicand`] for a delta without a real coefficient, or [`Unreal::Gamma`] for gam2 <= -0.5.
     pub fn orthorhombic(speeds: Speeds, t: Tsvankin) -> Result<Self, Unreal> {
         let (c33, c55) = (speeds.p(), speeds.s());
         let c11 = c33 * (1.0 + 2.0 * t.eps2);
@@ -186,7 +186,7 @@ impl Stiffness {
     }
 }
 
-/// The off-diagonal coefficient that has the exact Thomsen delta with the P coefficient `along` and the shear
+/// The off-diagonal coefficient that follows from the exact Thomsen delta, the P coefficient `along` and the shear
 /// coefficient `shear`; NaN inputs give NaN, which the checks of the result report.
 fn coupling(names: [&'static str; 2], along: f64, shear: f64, delta: f64) -> Result<f64, Unreal> {
     let gap = along - shear;
@@ -312,7 +312,7 @@ mod tests {
         assert_close(Stiffness::orthorhombic(SPEEDS, as_ort).unwrap(), h);
     }
 
-    /// The two HTI conventions describe the same media: translate one set of parameters into the other.
+    /// The two HTI conventions describe the same media: one set of parameters is converted into the other.
     #[test]
     fn conventions_of_hti_agree() {
         let h = Stiffness::hti_permuted(SPEEDS, WEAK).unwrap();

@@ -1,11 +1,12 @@
-//! Cells with all coefficients: their faults, and the Christoffel matrix from which their wave speeds follow.
+//! Cells with all coefficients: their checks, and the Christoffel matrix, which gives their wave speeds.
 
 use super::stiffness::{Fault, ROUNDING, first_bad};
 use super::voigt::Coefficients;
 use super::{Voigt, eigen, rotate};
 
-/// What keeps coefficients in memory order from being an elastic medium in `ndim` (2: the x-z plane, or 3) dimensions, if
-/// anything. Fluids and matrices semidefinite within [`ROUNDING`] pass.
+/// The reason why coefficients in memory order do not form a stable elastic medium in `ndim` (2: the x-z plane, or 3)
+/// dimensions, `None` if they do. Fluids pass, and so do matrices that are positive semidefinite to within
+/// [`ROUNDING`].
 pub fn fault(ndim: usize, values: &[f64]) -> Option<Fault> {
     if let Some(bad) = first_bad(ndim, values) {
         return Some(bad);
@@ -13,7 +14,7 @@ pub fn fault(ndim: usize, values: &[f64]) -> Option<Fault> {
     let mut c = rotate::matrix(ndim, values);
     let top = c[0][0].max(c[1][1]).max(c[2][2]);
     if ndim == 2 {
-        // Of the rows that have no part in 2-D nothing is asked.
+        // Rows that do not matter in 2-D must not make the matrix singular.
         [1, 3, 5].into_iter().for_each(|k| c[k][k] = top);
     }
     if is_positive_definite(&c) {
@@ -24,13 +25,13 @@ pub fn fault(ndim: usize, values: &[f64]) -> Option<Fault> {
     (smallest < -ROUNDING * top).then_some(Fault::Indefinite { block, smallest })
 }
 
-/// Whether coefficients in memory order are those of a medium whose symmetry planes are the coordinate planes.
+/// Whether coefficients in memory order belong to a medium whose symmetry planes are the coordinate planes.
 pub fn is_orthorhombic(ndim: usize, values: &[f64]) -> bool {
     let others = &values[Coefficients::Orthorhombic.count(ndim)..];
     others.iter().all(|c| *c == 0.0)
 }
 
-/// Whether a Cholesky factor exists.
+/// Whether the Cholesky factorisation exists.
 fn is_positive_definite(c: &Voigt) -> bool {
     let mut l = [[0.0; 6]; 6];
     for i in 0..6 {
@@ -48,7 +49,7 @@ fn is_positive_definite(c: &Voigt) -> bool {
     true
 }
 
-/// The Christoffel matrix `c_ijkl k_j k_l` of a wave vector (x, y, z).
+/// The Christoffel matrix `c_ijkl k_j k_l` for a wave vector (x, y, z).
 pub fn christoffel(c: &Voigt, [x, y, z]: [f64; 3]) -> [[f64; 3]; 3] {
     let c = |i: usize, j: usize| c[i - 1][j - 1];
     let (yz, zx, xy) = (y * z, z * x, x * y);
@@ -89,7 +90,7 @@ mod tests {
         table.pairs.iter().map(|&pair| rotate::entry(c, pair)).collect()
     }
 
-    /// A turned medium has the waves of the turned directions.
+    /// A rotated medium has the same wave speeds in the rotated direction.
     #[test]
     fn christoffel_matrices_turn_with_the_medium() {
         let (r, n) = (rotate::rotation(33.0, 21.0), [0.3, -0.5, 0.8]);

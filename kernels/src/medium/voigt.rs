@@ -1,17 +1,17 @@
-//! The one table of stiffness coefficients: their Voigt numbers, their names, and their places in memory and in files.
+//! The table of stiffness coefficients: their Voigt indices, their names, and their order in memory and in files.
 //!
-//! Everything else that must know an order asks here by Voigt numbers: the slots of the CPU formulas, the defines of the
-//! kernel texts, the checks of a model, the programs that read and write planes.
+//! All code that depends on the order looks coefficients up here by Voigt indices: the CPU formulas, the defines of
+//! the kernel texts, the checks of a model, and the programs that read and write planes.
 //!
-//! Arrays of a medium lie in *memory order*. It begins with the coefficients of a medium whose symmetry planes are the
-//! coordinate planes, so that a coefficient has the same place whether the others are held or not. Files of four or nine
-//! planes have that order, too; files of all coefficients have the rows of the upper triangle.
+//! The arrays of a medium are in *memory order*. It begins with the coefficients of a medium whose symmetry planes
+//! are the coordinate planes, so that the index of a coefficient does not depend on whether the others are held.
+//! Files of four or nine planes have that order, too; files of all coefficients hold the upper triangle row by row.
 
-/// Row and column of a coefficient in the 6x6 matrix, counted from 1, the row not below the column.
+/// Row and column of a coefficient in the upper triangle of the 6x6 matrix, counted from 1.
 /// 1 = xx, 2 = yy, 3 = zz, 4 = yz, 5 = zx, 6 = xy.
 pub type Pair = (usize, usize);
 
-/// How many coefficients a cell of a model has.
+/// The set of coefficients that a cell of a model has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coefficients {
     /// Nine in 3-D, four in 2-D (x-z): the coordinate planes are symmetry planes.
@@ -23,9 +23,9 @@ pub enum Coefficients {
 /// The coefficients of a kind of model in memory order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Voigt numbers.
+    /// Voigt indices.
     pub pairs: &'static [Pair],
-    /// `c11` ...
+    /// Names, such as `c11`.
     pub names: &'static [&'static str],
     ndim: usize,
 }
@@ -43,7 +43,7 @@ const ALL_3D: Table = table!(3:
     1 4, 1 5, 1 6, 2 4, 2 5, 2 6, 3 4, 3 5, 3 6, 4 5, 4 6, 5 6);
 
 impl Coefficients {
-    /// Coefficients of a cell in 2 or 3 dimensions.
+    /// Number of coefficients of a cell in 2 or 3 dimensions.
     pub const fn count(self, ndim: usize) -> usize {
         match (self, ndim) {
             (Self::Orthorhombic, 3) => 9,
@@ -53,7 +53,7 @@ impl Coefficients {
         }
     }
 
-    /// The kind of model that has so many coefficients, if there is one.
+    /// The set with this number of coefficients, if there is one.
     pub fn of_count(ndim: usize, count: usize) -> Option<Self> {
         [Self::Orthorhombic, Self::All]
             .into_iter()
@@ -73,13 +73,13 @@ impl Coefficients {
 }
 
 impl Table {
-    /// Coefficients.
+    /// Number of coefficients.
     #[allow(clippy::len_without_is_empty)] // no table is empty
     pub const fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Place in memory of each plane of a file.
+    /// Index in memory order of each plane of a file.
     pub fn file_order(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (0..self.len()).collect();
         if self.len() == Coefficients::All.count(self.ndim) {
@@ -94,10 +94,10 @@ impl Table {
     }
 }
 
-/// Place in memory of a coefficient, whatever else a model holds.
+/// Index of a coefficient in memory order, whatever else a model holds.
 ///
 /// # Panics
-/// When a model of this dimension has no such coefficient; in a constant that is an error of the compiler.
+/// If a model of this dimension has no such coefficient; in a constant this is a compile-time error.
 pub const fn slot(ndim: usize, (i, j): Pair) -> usize {
     let pairs = if ndim == 3 { ALL_3D.pairs } else { ALL_2D.pairs };
     let mut k = 0;
@@ -110,8 +110,8 @@ pub const fn slot(ndim: usize, (i, j): Pair) -> usize {
     panic!("no coefficient with these Voigt numbers in this dimension");
 }
 
-/// Places in memory by Voigt numbers less one, rows and columns in any order: [`slot`] for loops that must not search.
-/// Those that a model of this dimension does not have are [`usize::MAX`].
+/// Indices in memory order as a symmetric matrix over Voigt indices minus one: a table of [`slot`] for inner loops.
+/// Coefficients that a model of this dimension does not have are [`usize::MAX`].
 pub const fn slots(ndim: usize) -> [[usize; 6]; 6] {
     let pairs = if ndim == 3 { ALL_3D.pairs } else { ALL_2D.pairs };
     let mut places = [[usize::MAX; 6]; 6];
@@ -125,7 +125,7 @@ pub const fn slots(ndim: usize) -> [[usize; 6]; 6] {
     places
 }
 
-/// Voigt number of the stress or strain of two axes (0 = x, 1 = y, 2 = z).
+/// Voigt index of the stress or strain component of two axes (0 = x, 1 = y, 2 = z).
 pub const fn number(a: usize, b: usize) -> usize {
     if a == b { a + 1 } else { 7 - a - b }
 }

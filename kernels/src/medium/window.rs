@@ -1,22 +1,23 @@
-//! Low-pass windows that give the share of each rock around a node. A medium with wavenumbers above those of the grid is sampled
-//! with aliasing, and the mean over a cell alone attenuates reflections: at normal incidence a wave of `p` points a wavelength is
-//! reflected by the wavenumber `4 pi/p` of the medium (in radians a spacing), of which the cell keeps `sinc(2 pi/p)`, 0.76 at
-//! five points. The windows here keep low wavenumbers of the medium and stop those that would alias onto them (Mittet 2017,
-//! Capdeville et al. 2010).
+//! Low-pass windows by which the volume fractions of rocks around a node are computed. A medium with wavenumbers
+//! above those of the grid is sampled with aliasing, and averaging over the cell of a node attenuates reflections: at
+//! normal incidence a wave with `p` points a wavelength is reflected by the wavenumber `4 pi/p` of the medium (in
+//! radians per spacing), of which the cell keeps `sinc(2 pi/p)`, 0.76 at five points. The windows here keep the low
+//! wavenumbers of the medium and remove those that would alias onto them (Mittet 2017, Capdeville et al. 2010).
 //!
-//! A window along one axis is `(1 + cos(pi s/4))/2` times a cosine series, zero beyond four spacings. Its weights are the least
-//! squares fit, weighted with the spectrum of a Ricker wavelet with 12.5 points at its peak, of a spectrum that is one below
-//! and zero above a transition band: 0.4 to 0.8 pi where all fields stand on the nodes, 0.7 to 1.1 pi where they are staggered.
-//! Reflections at normal incidence so keep their amplitude within 4 % for waves of ten points and more on the nodes, and of six
-//! points and more on staggered grids; at five points the window on the nodes keeps 0.13 of it, the staggered one 0.84.
+//! A window along one axis is `(1 + cos(pi s/4))/2` times a cosine series, and zero beyond four spacings. The series
+//! is a least-squares fit to a spectrum that is one below and zero above a transition band: 0.4 to 0.8 pi if all
+//! fields are on the nodes, 0.7 to 1.1 pi if they are staggered. The fit is weighted with the spectrum of a Ricker
+//! wavelet whose peak frequency has 12.5 points a wavelength. Reflections at normal incidence thus keep their
+//! amplitude to within 4 % for waves with at least ten points on the nodes, and six on staggered grids; at five
+//! points the window for the nodes keeps 0.13 of the amplitude, the one for staggered grids 0.84.
 
 use std::f64::consts::PI;
 
-/// Half its width, in spacings.
+/// Half the width of the windows of several spacings, in spacings.
 pub const REACH: usize = 4;
 
-/// Weights of `cos(m pi s/4)`. The first is one over the width, so that the window has the integral one; their alternating sum is
-/// zero within rounding, so that it ends at zero.
+/// Weights of `cos(m pi s/4)`. The first is one over the width, so that the integral of the window is one; the
+/// alternating sum vanishes to within rounding errors, so that the window is zero at its ends.
 type Series = [f64; 7];
 const ON_NODES: Series = [0.125, 0.2502, 0.222978, 0.064818, -0.012785, 0.010458, -0.009717];
 const ON_STAGGERED: Series = [0.125, 0.250117, 0.250935, 0.22735, 0.092465, -0.009079, -0.000013];
@@ -24,17 +25,18 @@ const ON_STAGGERED: Series = [0.125, 0.250117, 0.250935, 0.22735, 0.092465, -0.0
 /// A window along one axis; distances are in spacings of the grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Window {
-    /// For fields that all stand on the nodes.
+    /// For fields that are all on the nodes.
     Nodes,
     /// For fields on a staggered grid.
     Staggered,
-    /// The mean over the cell of a node alone. Where fluids meet solids it keeps the fluid out of the nodes of the solid.
+    /// The average over the cell of a node. At a contact of fluid and solid it keeps the fluid out of the nodes of
+    /// the solid.
     Cell,
 }
 
 impl Window {
     /// The integral of the window up to `s` spacings from its centre: 0 before the window and 1 behind it. Windows of several
-    /// spacings are negative in places, so that values lie between -0.082 and 1.082.
+    /// spacings are negative in parts, so that values lie between -0.082 and 1.082.
     pub fn below(self, s: f64) -> f64 {
         let series = match self {
             Self::Nodes => &ON_NODES,
@@ -45,7 +47,7 @@ impl Window {
         if s.abs() >= reach {
             return if s > 0.0 { 1.0 } else { 0.0 };
         }
-        // sin(m x) by the recurrence of Chebyshev.
+        // sin(m x) by the Chebyshev recurrence.
         let (sine, cosine) = (PI * s / reach).sin_cos();
         let (mut before, mut now) = (0.0, sine);
         let mut sum = 0.5 + series[0] * s;
@@ -56,7 +58,7 @@ impl Window {
         sum
     }
 
-    /// Half its width, in spacings.
+    /// Half the width of the window, in spacings.
     pub fn reach(self) -> f64 {
         match self {
             Self::Cell => 0.5,
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
     use crate::largest::largest;
 
-    /// The spectrum of a window at a wavenumber in radians a spacing, from differences of its integral.
+    /// The spectrum of a window at a wavenumber in radians per spacing, from differences of its integral.
     fn spectrum(window: Window, k: f64) -> f64 {
         let n = 4000;
         let at = |i: i32| f64::from(i) * REACH as f64 / f64::from(n);
@@ -79,14 +81,14 @@ mod tests {
             .sum()
     }
 
-    /// How far the spectrum is from `target` at most, at wavenumbers between these limits, in parts of pi.
+    /// The largest deviation of the spectrum from `target` at wavenumbers between these limits, in units of pi.
     fn farthest(window: Window, [low, high]: [f64; 2], target: f64) -> f64 {
         let count = ((high - low) / 0.01).round() as usize;
         largest((0..=count).map(|k| spectrum(window, (low + 0.01 * k as f64) * PI) - target))
     }
 
-    /// The bounds are what the seven weights of the fit reach (largest deviations, measured on the same wavenumbers): ripples in the
-    /// pass band, its upper end, the lower end of the stop band, wavenumbers a tenth higher, and those of twice the stop band.
+    /// The bounds are the largest deviations of the fit with seven weights, measured at the same wavenumbers: up to
+    /// 0.8 of the pass band, in the whole pass band, and beyond 1, 1.1 and 2 times the lower end of the stop band.
     #[test]
     fn windows_pass_long_waves_and_stop_short_ones() {
         for (window, pass, stop, bounds) in [
@@ -112,12 +114,13 @@ mod tests {
         }
     }
 
-    /// The mean over a cell has the spectrum sin(k/2)/(k/2); the shares of rocks overshoot as the documentation says.
+    /// The average over a cell has the spectrum sin(k/2)/(k/2), and the integrals of the windows overshoot as
+    /// documented.
     #[test]
     fn cells_attenuate_and_windows_overshoot() {
         for k in [0.4 * PI, 0.8 * PI, 1.5 * PI] {
             let closed = (0.5 * k).sin() / (0.5 * k);
-            // A thousand steps over the cell, each taken at its middle: an error of (k/1000)^2/24.
+            // The midpoint rule with a thousand steps over the cell has an error of (k/1000)^2/24.
             assert!((spectrum(Window::Cell, k) - closed).abs() < 1e-6, "{k}");
         }
         for (window, overshoot) in [(Window::Nodes, 0.0733), (Window::Staggered, 0.0815)] {

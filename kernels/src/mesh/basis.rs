@@ -1,15 +1,15 @@
-//! Gauss-Lobatto-Legendre points, their weights, and the polynomials that are one at a single point.
+//! Gauss-Lobatto-Legendre points, their quadrature weights, and Lagrange polynomials through them.
 //!
-//! A basis of degree N has N + 1 points on -1..1, both ends among them. The rule integrates polynomials of degree
-//! 2N - 1 exactly; the mass matrix of degree 2N is integrated approximately, which is what makes it diagonal
-//! (Komatitsch & Vilotte 1998, section 3).
+//! A basis of degree N has N + 1 points on [-1, 1], including both ends. The quadrature is exact for polynomials of
+//! degree 2N - 1; the mass matrix, whose integrands have degree 2N, is integrated approximately, and is therefore
+//! diagonal (Komatitsch & Vilotte 1998, section 3).
 
 use super::Fault;
 
-/// Degrees that a basis can have.
+/// The degrees that are supported.
 pub const DEGREES: std::ops::RangeInclusive<usize> = 2..=8;
 
-/// Points, weights and derivatives of one degree, in double precision.
+/// Points, weights and derivatives for one degree, in double precision.
 #[derive(Clone, Debug)]
 pub struct Basis {
     points: Vec<f64>,
@@ -18,10 +18,10 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// The basis of a degree.
+    /// The basis of a given degree.
     ///
     /// # Errors
-    /// A degree outside of [`DEGREES`].
+    /// The degree is outside [`DEGREES`].
     pub fn new(degree: usize) -> Result<Self, Fault> {
         if !DEGREES.contains(&degree) {
             return Err(Fault::Degree(degree));
@@ -50,12 +50,12 @@ impl Basis {
         self.points.len() - 1
     }
 
-    /// Points on an axis: degree + 1.
+    /// Number of points along an axis: degree + 1.
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// Never true: a basis has points.
+    /// Always false: every basis has points.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
@@ -70,12 +70,12 @@ impl Basis {
         &self.weights
     }
 
-    /// Derivative at point `q` of the polynomial that is one at point `p`.
+    /// Derivative at point `q` of the Lagrange polynomial that is one at point `p`.
     pub fn derivative(&self, q: usize, p: usize) -> f64 {
         self.derivative[q * self.len() + p]
     }
 
-    /// Values and derivatives at `x`, which may lie anywhere, of the polynomials that are one at a single point.
+    /// Values and derivatives of all Lagrange polynomials at `x`, which may lie outside [-1, 1].
     pub fn cardinal(&self, x: f64) -> (Vec<f64>, Vec<f64>) {
         let others = |i: usize| (0..self.len()).filter(move |j| *j != i);
         let factor = |i: usize, j: usize| (x - self.points[j]) / (self.points[i] - self.points[j]);
@@ -108,12 +108,13 @@ fn legendre(degree: usize, x: f64) -> (f64, f64) {
     (now, slope)
 }
 
-/// The ends and the roots of the derivative of the Legendre polynomial, by Newton's method from the Chebyshev points.
+/// The ends and the roots of the derivative of the Legendre polynomial, by Newton's method from the Chebyshev-Lobatto
+/// points.
 fn lobatto_points(degree: usize) -> Vec<f64> {
     let n = degree as f64;
     let mut points = vec![0.0; degree + 1];
     (points[0], points[degree]) = (-1.0, 1.0);
-    // The roots come in pairs, and making them so exactly keeps mirrored elements mirrored.
+    // The roots come in pairs. Making them exactly symmetric keeps mirrored elements exact mirror images.
     for i in 1..=degree / 2 {
         if 2 * i == degree {
             continue;
@@ -121,7 +122,7 @@ fn lobatto_points(degree: usize) -> Vec<f64> {
         let mut x = -(std::f64::consts::PI * i as f64 / n).cos();
         for _ in 0..50 {
             let (value, slope) = legendre(degree, x);
-            // Legendre's equation gives the second derivative.
+            // The second derivative follows from Legendre's differential equation.
             let curvature = (2.0 * x * slope - n * (n + 1.0) * value) / (1.0 - x * x);
             let step = slope / curvature;
             x -= step;

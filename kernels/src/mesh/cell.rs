@@ -1,11 +1,11 @@
-//! The reference cell -1..1 in 2 or 3 dimensions: its nodes, corners and faces in the order of Gmsh, and the shape
+//! The reference cell [-1, 1] in 2 or 3 dimensions: its nodes, corners and faces in the order of Gmsh, and the shape
 //! functions of cells with 2 or 3 nodes along an edge.
 //!
-//! A place of the lattice of 3 x 3 (x 3) is written with 0, 1, 2 for -1, 0, 1 along u, v (and w). The same code names
-//! an entity of the cell: 1 stands for an axis along which the entity extends, so (0, 2, 1) is the edge with u = -1
-//! and v = 1. `D` is 2 or 3 throughout.
+//! A node of the lattice of 3 x 3 (x 3) is coded with 0, 1, 2 for -1, 0, 1 along u, v (and w). The same code denotes an
+//! entity of the cell: 1 marks an axis along which the entity extends, so that (0, 2, 1) is the edge with u = -1 and
+//! v = 1. `D` is 2 or 3 throughout.
 
-/// Nodes along an edge.
+/// Number of nodes along an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Two: bilinear and trilinear cells, quad4 and hex8.
@@ -15,7 +15,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Nodes of a cell.
+    /// Number of nodes of a cell.
     pub fn nodes<const D: usize>(self) -> usize {
         match self {
             Self::Linear => 1 << D,
@@ -23,7 +23,7 @@ impl Order {
         }
     }
 
-    /// The order of cells with so many nodes, if there is one.
+    /// The order of cells with this number of nodes, if there is one.
     pub fn with_nodes<const D: usize>(nodes: usize) -> Option<Self> {
         [Self::Linear, Self::Quadratic]
             .into_iter()
@@ -31,7 +31,7 @@ impl Order {
     }
 }
 
-/// Gmsh's quad9, of which quad4 is the beginning.
+/// The nodes of Gmsh's quad9, which begin with those of quad4.
 const PLANE: [[u8; 3]; 9] = [
     [0, 0, 0],
     [2, 0, 0],
@@ -44,7 +44,8 @@ const PLANE: [[u8; 3]; 9] = [
     [1, 1, 0],
 ];
 
-/// Gmsh's hex27, of which hex8 is the beginning: corners, edges 01 03 04 12 15 23 26 37 45 47 56 67, faces, centre.
+/// The nodes of Gmsh's hex27, which begin with those of hex8: corners, edges 01 03 04 12 15 23 26 37 45 47 56 67,
+/// faces, centre.
 const SPACE: [[u8; 3]; 27] = [
     [0, 0, 0],
     [2, 0, 0],
@@ -75,29 +76,29 @@ const SPACE: [[u8; 3]; 27] = [
     [1, 1, 1],
 ];
 
-/// Place of a node on the lattice.
+/// Code of a node on the lattice.
 pub fn place<const D: usize>(node: usize) -> [u8; D] {
     let row = if D == 2 { PLANE[node] } else { SPACE[node] };
     std::array::from_fn(|axis| row[axis])
 }
 
-/// The node of a quadratic cell at a place of the lattice.
+/// The node of a quadratic cell with this code.
 pub fn node_at<const D: usize>(code: [u8; D]) -> usize {
     (0..Order::Quadratic.nodes::<D>())
         .find(|node| place::<D>(*node) == code)
         .unwrap_or(0)
 }
 
-/// A face of the reference cell: the axis across it and the side on which it lies.
+/// A face of the reference cell, given by the axis normal to it and the end of that axis at which it lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Face {
-    /// 0, 1, 2 for u, v, w.
+    /// The normal axis: 0, 1, 2 for u, v, w.
     pub axis: usize,
-    /// True where the coordinate is 1.
+    /// Whether the face is at coordinate 1 of that axis instead of -1.
     pub high: bool,
 }
 
-/// Axis and side of Gmsh's faces: of a hexahedron w-, v-, u-, u+, v+, w+; of a quadrilateral v-, u+, v+, u-.
+/// The face with a number of Gmsh: w-, v-, u-, u+, v+, w+ of a hexahedron, and v-, u+, v+, u- of a quadrilateral.
 pub fn face<const D: usize>(number: usize) -> Face {
     const SPACE_FACES: [(usize, bool); 6] = [
         (2, false),
@@ -116,13 +117,13 @@ pub fn face<const D: usize>(number: usize) -> Face {
     Face { axis, high }
 }
 
-/// Faces of a cell.
+/// Number of faces of a cell.
 pub const fn faces<const D: usize>() -> usize {
     2 * D
 }
 
 impl Face {
-    /// The code of the entity that this face is.
+    /// The code of this face.
     pub fn code<const D: usize>(self) -> [u8; D] {
         std::array::from_fn(|a| match (a == self.axis, self.high) {
             (false, _) => 1,
@@ -136,7 +137,7 @@ impl Face {
         (0..faces::<D>()).find(|n| face::<D>(*n) == self).unwrap_or(0)
     }
 
-    /// Points of an element with `n` points on an axis that lie on the face, ascending.
+    /// The points on the face of an element with `n` points along each axis, in ascending order.
     pub fn points<const D: usize>(self, n: usize) -> Vec<usize> {
         let layer = if self.high { n - 1 } else { 0 };
         let stride = n.pow(self.axis as u32);
@@ -146,7 +147,7 @@ impl Face {
     }
 }
 
-/// The corners of an entity: local numbers, the first free axis fastest.
+/// The local numbers of the corners of an entity, with the first axis along which it extends fastest.
 pub fn corners<const D: usize>(code: [u8; D]) -> Vec<usize> {
     let free: Vec<usize> = (0..D).filter(|a| code[*a] == 1).collect();
     (0..1_usize << free.len())
@@ -160,7 +161,7 @@ pub fn corners<const D: usize>(code: [u8; D]) -> Vec<usize> {
         .collect()
 }
 
-/// The edges: local numbers of their two corners.
+/// The edges of a cell, each as the local numbers of its two corners.
 pub fn edges<const D: usize>() -> Vec<[usize; 2]> {
     let all = (0..Order::Quadratic.nodes::<D>()).map(place::<D>);
     all.filter(|code| code.iter().filter(|c| **c == 1).count() == 1)
@@ -171,7 +172,7 @@ pub fn edges<const D: usize>() -> Vec<[usize; 2]> {
         .collect()
 }
 
-/// Values and derivatives along an axis of the shape functions of the places 0, 1, 2.
+/// Values and derivatives at `x` of the one-dimensional shape functions of the nodes coded 0, 1, 2.
 pub fn along(order: Order, x: f64) -> ([f64; 3], [f64; 3]) {
     match order {
         Order::Linear => ([(1.0 - x) / 2.0, 0.0, (1.0 + x) / 2.0], [-0.5, 0.0, 0.5]),
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn faces_and_edges_are_those_of_gmsh() {
-        // The corners that Gmsh's documentation draws.
+        // The expected numbers are those of the figures in Gmsh's documentation.
         let bottom = corners::<3>(face::<3>(0).code());
         assert_eq!(bottom.iter().sum::<usize>(), 6);
         assert_eq!(edges::<3>().len(), 12);
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(edges::<2>(), [[0, 1], [1, 2], [3, 2], [0, 3]]);
         for number in 0..6 {
             assert_eq!(face::<3>(number).number::<3>(), number);
-            // The middle of the face is the node 20 + number.
+            // The centre of the face is node 20 + number.
             assert_eq!(node_at::<3>(face::<3>(number).code()), 20 + number);
         }
         for number in 0..4 {

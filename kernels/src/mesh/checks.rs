@@ -1,4 +1,4 @@
-//! The faults that a mesh can have by itself, and with its materials.
+//! Checks of a mesh, and of its materials.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,10 +11,10 @@ use super::neighbours;
 use super::search::{Locator, TOUCHES};
 use super::{Fault, MOST_ELEMENTS, Material, Mesh, Order, Parts, Side};
 
-/// Nodes closer than this part of the shortest edge are taken for the same place.
+/// Nodes that are closer than this fraction of the shortest edge count as coincident.
 const SAME_PLACE: f64 = 1e-4;
 
-/// Lengths that must agree.
+/// Checks that the lengths of the lists agree.
 pub(super) fn counts<const D: usize>(parts: &Parts<D>) -> Result<(), Fault> {
     let elements = parts.elements.len() / parts.per_element;
     if elements == 0 {
@@ -50,14 +50,15 @@ pub(super) fn counts<const D: usize>(parts: &Parts<D>) -> Result<(), Fault> {
     )
 }
 
-/// The first node of an element that the mesh has.
+/// Coordinates of the first node of an element that exists in the mesh, for messages.
 fn known_node<const D: usize>(parts: &Parts<D>, element: usize) -> Option<[f64; D]> {
     let nodes = parts.elements.chunks_exact(parts.per_element).nth(element)?;
     let place = |node: &i32| parts.nodes.get(usize::try_from(*node).ok()?).copied();
     nodes.iter().find_map(place)
 }
 
-/// The nodes of all elements, each of which exists and is named once an element.
+/// Checks that every node of an element exists, has finite coordinates and is named only once, and returns the nodes
+/// of all elements.
 pub(super) fn connectivity<const D: usize>(parts: &Parts<D>) -> Result<Vec<u32>, Fault> {
     let last = parts.nodes.len().saturating_sub(1);
     let mut sorted = Vec::new();
@@ -96,7 +97,7 @@ pub(super) fn connectivity<const D: usize>(parts: &Parts<D>) -> Result<Vec<u32>,
     Ok(parts.elements.iter().map(|node| *node as u32).collect())
 }
 
-/// The region of every element, none below zero.
+/// Checks that no region is negative, and returns the region of every element.
 pub(super) fn regions<const D: usize>(parts: &Parts<D>) -> Result<Vec<u32>, Fault> {
     let checked = parts.regions.iter().enumerate().map(|(element, region)| {
         u32::try_from(*region).map_err(|_| Fault::NegativeRegion {
@@ -121,28 +122,28 @@ pub(super) fn jacobians<const D: usize>(mesh: &Mesh<D>, basis: &Basis) -> Result
             at: table.position(&nodes, point).into(),
         })
     };
-    // The first in the order of elements, however many threads look.
+    // The fault of the first element is reported, whatever the number of threads.
     match (0..mesh.len()).into_par_iter().find_map_first(fault) {
         Some(fault) => Err(fault),
         None => Ok(()),
     }
 }
 
-/// The corners of a face in the order in which they go round it, counter-clockwise seen from outside of the element.
+/// The corners of a face in counter-clockwise order as seen from outside the element.
 fn outline<const D: usize>(mesh: &Mesh<D>, side: Side) -> Vec<u32> {
     let face = super::cell::face::<D>(side.face);
     let mut corners = mesh.face_corners(side);
     if D == 3 {
         corners.swap(2, 3);
     }
-    // The other axes, in ascending order, are right-handed with the first and the last axis.
+    // The tangential axes, in ascending order, form a right-handed system with the first and the last axis only.
     if (face.axis == 1) == face.high {
         corners.reverse();
     }
     corners
 }
 
-/// Elements that share a face lie on its two sides: they go round it in opposite directions.
+/// Checks that elements that share a face lie on opposite sides of it: they see its corners in opposite orders.
 pub(super) fn opposite<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     let fault = |element: usize| {
         (0..faces::<D>()).find_map(|face| {
@@ -151,7 +152,7 @@ pub(super) fn opposite<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
             let (own, mut theirs) = (outline(mesh, side), outline(mesh, other));
             theirs.reverse();
             let turned = |k: usize| (0..own.len()).all(|i| own[(i + k) % own.len()] == theirs[i]);
-            // A line of two corners has a direction, but no way round.
+            // In 2-D a face is a line of two corners, whose order must not be rotated.
             let turns = if D == 2 { 1 } else { own.len() };
             (!(0..turns).any(turned)).then(|| Fault::SameSide {
                 elements: [element, other.element],
@@ -165,7 +166,7 @@ pub(super) fn opposite<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     }
 }
 
-/// Elements with three nodes along an edge share those between the corners too.
+/// Checks that quadratic elements that share corners also share the nodes between them.
 fn same_middles<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     let places = neighbours::middles::<D>();
     let mut known: HashMap<[u32; 4], (u32, usize)> = HashMap::new();
@@ -189,7 +190,7 @@ fn same_middles<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// As [`same_middles`], for cells that have such nodes.
+/// Runs [`same_middles`] for quadratic elements.
 pub(super) fn middles<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     match mesh.order() {
         Order::Linear => Ok(()),
@@ -197,7 +198,7 @@ pub(super) fn middles<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     }
 }
 
-/// The corners of outer faces, each with an element that has it, ascending.
+/// The corners of outer faces in ascending order, each with one element that has it.
 fn outer_corners<const D: usize>(mesh: &Mesh<D>) -> Vec<(u32, usize)> {
     let corners = mesh.outer().flat_map(|side| {
         mesh.face_corners(side)
@@ -210,14 +211,16 @@ fn outer_corners<const D: usize>(mesh: &Mesh<D>) -> Vec<(u32, usize)> {
     all
 }
 
-/// No two corners of outer faces are in the same place. Inner nodes need no look: a duplicate opens faces.
+/// Checks that no two corners of outer faces coincide. Inner nodes need no check, because a duplicate would turn
+/// inner faces into outer ones.
 pub(super) fn duplicates<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     let outer = outer_corners(mesh);
     let shortest = outer
         .iter()
         .map(|(_, element)| super::quality::edges(mesh, *element).0);
     let reach = SAME_PLACE * shortest.fold(f64::INFINITY, f64::min);
-    // The shift keeps round coordinates away from the borders of the boxes; neighbours are looked at all the same.
+    // The shift keeps round coordinates away from the borders of the boxes; neighbouring boxes are searched all the
+    // same.
     let boxed = |x: [f64; D]| x.map(|c| (c / (4.0 * reach) + 0.377).floor() as i64);
     let mut boxes: HashMap<[i64; D], Vec<(u32, usize)>> = HashMap::new();
     for (node, element) in outer {
@@ -243,7 +246,7 @@ pub(super) fn duplicates<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// No corner of an outer face lies on an outer element that does not have it.
+/// Checks that no corner of an outer face touches an element with outer faces that does not have this corner.
 pub(super) fn hanging<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     let elements: HashSet<usize> = mesh.outer().map(|side| side.element).collect();
     let mut elements: Vec<usize> = elements.into_iter().collect();
@@ -270,7 +273,7 @@ pub(super) fn hanging<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
     }
 }
 
-/// The faces of a list: each exists, is an outer one and is named once.
+/// Checks that each face of a list exists, is an outer face and is listed once, and returns the faces.
 pub(super) fn sides<const D: usize>(
     mesh: &Mesh<D>,
     list: &'static str,
@@ -315,7 +318,8 @@ pub(super) fn sides<const D: usize>(
     Ok(found)
 }
 
-/// Every region has a material and every material a region; every fluid body meets a solid, if there is one.
+/// Checks that every region has a material and every material a region, and that every fluid body shares a face with
+/// a solid if there are solids.
 pub(super) fn materials<const D: usize>(mesh: &Mesh<D>, materials: &[Material]) -> Result<(), Fault> {
     let mut used = vec![false; materials.len()];
     for (element, region) in mesh.regions().iter().enumerate() {
@@ -343,7 +347,7 @@ pub(super) fn materials<const D: usize>(mesh: &Mesh<D>, materials: &[Material]) 
     coupled(mesh, &fluid)
 }
 
-/// Walks through every fluid body from face to face until it has met a solid.
+/// Checks that every connected fluid body shares a face with a solid.
 fn coupled<const D: usize>(mesh: &Mesh<D>, fluid: &[bool]) -> Result<(), Fault> {
     let mut seen = vec![false; mesh.len()];
     for start in (0..mesh.len()).filter(|e| fluid[*e]) {

@@ -1,11 +1,13 @@
-//! What contacts of fluids and solids do to the largest stable step.
+//! The effect of contacts between fluids and solids on the largest stable time step.
 //!
-//! With the mass M and the stiffness K of a solid, those of a fluid Mf and Kf, and A, which holds areas times normals of the points at which
-//! they meet, a step is the central difference of `M u'' + K u + A chi'' = 0` and `Mf chi'' + Kf chi - A' u = 0`. Its eigenvalues are those of the
-//! energies `u' K u + r' r / Mf` with `r = Kf chi - A' u` over `u' M u + chi' Kf chi`. The mass of a fluid's point on a contact is
-//! divided: a share d bears `A' u`, the rest bears `Kf chi`, and by the inequality of Cauchy and Schwarz
-//! `r' r / Mf <= (Kf chi)' (Kf chi) / ((1 - d) Mf) + (A' u)' (A' u) / (d Mf)`. So single elements bound the mesh again, the solid ones with
-//! the stiffness `A A' / (d Mf)` at their points on contacts, the fluid ones with the rest of the mass there.
+//! Let M and K be the mass and stiffness of the solid, Mf and Kf those of the fluid, and let A hold the areas times
+//! normals of the points on the contact. A time step is the central difference of `M u'' + K u + A chi'' = 0` and
+//! `Mf chi'' + Kf chi - A^T u = 0`. Its eigenvalues are the stationary values of the quotient of
+//! `u^T K u + r^T r / Mf`, with `r = Kf chi - A^T u`, and `u^T M u + chi^T Kf chi`. The mass of a fluid point on the
+//! contact is divided into a fraction d for `A^T u` and the rest for `Kf chi`. The Cauchy-Schwarz inequality then
+//! gives `r^T r / Mf <= (Kf chi)^T (Kf chi) / ((1 - d) Mf) + (A^T u)^T (A^T u) / (d Mf)`. Hence the eigenvalues of
+//! single elements still bound those of the mesh, if solid elements get the additional stiffness `A A^T / (d Mf)` at
+//! their points on contacts, and fluid elements only the rest of the mass there.
 
 use std::collections::HashMap;
 
@@ -19,12 +21,12 @@ pub(super) type Matrix = [[f64; 3]; 3];
 /// The points of elements that lie on contacts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contacts {
-    /// By elements that have any: their points, and for solids `A A' / (M Mf)` (1/s2), the additional stiffness over the mass of the point for a
-    /// share of one.
+    /// For each element with such points: their local numbers, each with `A A^T / (M Mf)` (1/s2), which is the
+    /// additional stiffness of a solid for d = 1 divided by the mass of the point.
     of: HashMap<u32, Vec<(usize, Matrix)>>,
 }
 
-/// A point at which a fluid and a solid meet.
+/// A point on a contact: its area, and the masses of the fluid and the solid there.
 #[derive(Clone, Copy, Default)]
 struct Point {
     /// Area times normal.
@@ -34,7 +36,8 @@ struct Point {
 }
 
 impl Contacts {
-    /// Of a mesh; `is_fluid` says which elements are fluids, and `masses` what an element adds to the masses of its points.
+    /// Finds the contacts of a mesh. `is_fluid` tells which elements are fluids, and `masses` returns the
+    /// contribution of an element to the mass of each of its points.
     pub(super) fn of<const D: usize>(
         mesh: &Mesh<D>,
         (table, numbering): (&Tabulated<D>, &Numbering),
@@ -88,17 +91,17 @@ impl Contacts {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the mesh has no contacts.
     pub(super) fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
 
-    /// The points of an element that lie on contacts.
+    /// The local numbers and matrices of the points of an element that lie on contacts.
     pub(super) fn points(&self, element: usize) -> &[(usize, Matrix)] {
         self.of.get(&(element as u32)).map_or(&[], Vec::as_slice)
     }
 
-    /// The elements with such points, rising.
+    /// The elements with points on contacts, in ascending order.
     pub(super) fn elements(&self) -> Vec<u32> {
         let mut all: Vec<u32> = self.of.keys().copied().collect();
         all.sort_unstable();

@@ -1,7 +1,8 @@
-//! The largest eigenvalue of mass^-1 stiffness of single elements, several elements side by side in vector lanes.
+//! The largest eigenvalue of mass^-1 stiffness of single elements, computed for several elements at once in vector
+//! lanes.
 //!
-//! Lanczos' method in double precision; what it gives is an upper bound, its value and its residual. A solid moves by
-//! its displacement, a fluid by a potential.
+//! The Lanczos method in double precision yields an approximate eigenvalue; adding its residual gives an upper bound.
+//! The field of a solid is the displacement, that of a fluid a scalar potential.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,28 +16,28 @@ use super::medium::{Law, Medium, VOIGT};
 use super::tridiagonal::Search;
 use crate::device::simd::{Lane, Real, WIDEST};
 
-/// Steps of Lanczos' method at most.
+/// Largest number of Lanczos iterations.
 pub(super) const MOST_ROUNDS: usize = 80;
-/// What is accepted as the residual, as a part of the eigenvalue.
+/// Residual at which the iteration ends, as a fraction of the eigenvalue.
 pub(super) const RESIDUAL: f64 = 2e-3;
 
-/// An element by itself, of two dimensions or three.
+/// A single element of two or three dimensions.
 #[derive(Debug)]
 pub(super) struct Piece<'a> {
     /// `[point][a][c]`: `du_a / dx_c`.
     inverse: Vec<f64>,
-    /// Jacobian of every point.
+    /// Jacobian determinant at every point.
     determinant: Vec<f64>,
-    /// One medium for all points, or one each.
+    /// One medium for all points, or one for each point.
     pub(super) media: Cow<'a, [Medium]>,
     /// Mass of every point.
     pub(super) mass: Vec<f64>,
-    /// Points of solids on contacts with a fluid, and the additional stiffness over their mass.
+    /// Points of a solid on contacts with a fluid, with the additional stiffness divided by the mass.
     pub(super) contacts: Vec<(usize, Matrix)>,
 }
 
 impl<'a> Piece<'a> {
-    /// An element at the points of a basis with what fills it.
+    /// An element at the points of a basis, with its media and the mass of every point.
     pub(super) fn new<const D: usize>(element: Element<D>, media: Cow<'a, [Medium]>, mass: Vec<f64>) -> Self {
         Self {
             inverse: element.inverse.into_flattened().into_flattened(),
@@ -61,12 +62,12 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// The medium of a point, where there is one for all points or one each.
+/// The medium of a point, from a list of one medium for all points or one for each.
 pub(super) fn at(media: &[Medium], point: usize) -> &Medium {
     &media[point.min(media.len() - 1)]
 }
 
-/// What an element obeys.
+/// Constitutive law of an element.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Isotropic,
@@ -74,8 +75,8 @@ enum Kind {
     Fluid,
 }
 
-/// Upper bounds of the largest eigenvalues (1/s2) of elements, one each; `weights` are those of the points. No caller's
-/// types: the formulas are long, and are compiled here alone.
+/// Upper bounds of the largest eigenvalues (1/s2) of elements; `weights` are the quadrature weights of the points. The
+/// function is not generic, so that its long formulas are compiled only here.
 pub(super) fn largest(weights: &[f64], basis: &Basis, pieces: &[Piece<'_>]) -> Vec<f64> {
     let flat = weights.len() == basis.len() * basis.len();
     if flat {
@@ -103,7 +104,7 @@ fn largest_of<const D: usize>(weights: &[f64], basis: &Basis, pieces: &[Piece<'_
     values
 }
 
-/// Elements of one kind.
+/// All elements of one kind.
 struct Lots<'a, const D: usize> {
     weights: &'a [f64],
     basis: &'a Basis,
@@ -121,7 +122,7 @@ impl<const D: usize> WithSimd for Lots<'_, D> {
         for own in self.own.chunks(f64::lanes::<S>()) {
             let pieces: Vec<&Piece> = own.iter().map(|k| &self.pieces[*k]).collect();
             let cell = Cell::<S, D>::new(simd, self.weights, self.basis, &pieces);
-            // Degree 4, which is the usual one, has loops of known lengths where there are vector instructions.
+            // For degree 4, the usual one, loops have constant lengths if there are vector instructions.
             let known = self.basis.len() == 5 && f64::lanes::<S>() > 1;
             let found = match (self.kind, known) {
                 (Kind::Isotropic, true) => lanczos::<S, Isotropic, D, D, 5>(simd, cell, &pieces),
@@ -139,22 +140,22 @@ impl<const D: usize> WithSimd for Lots<'_, D> {
 }
 
 type Number<S> = Lane<S, f64>;
-/// A field at a point.
+/// The components of a field at a point.
 type Vector<S, const F: usize> = [Number<S>; F];
 
-/// Geometry and masses of the elements of a lot; lanes beyond them repeat the last one.
+/// Geometry and masses of the elements in the lanes of a register; unused lanes repeat the last element.
 struct Cell<S: Simd, const D: usize> {
     /// Points along an axis.
     along: usize,
-    /// `[q * along + p]`: slope at point q of what is one at point p.
+    /// `[q * along + p]`: derivative at point q of the Lagrange polynomial of point p.
     derivative: Vec<Number<S>>,
     /// `du_a / dx_c` at every point.
     inverse: Vec<[[Number<S>; D]; D]>,
-    /// One over the root of the mass of every point.
+    /// Inverse square root of the mass of every point.
     root: Vec<Number<S>>,
-    /// Weight times Jacobian of a lane's point, without the medium.
+    /// Weight times Jacobian determinant at every point, `[point][lane]`.
     volume: Vec<[f64; WIDEST]>,
-    /// Points on contacts of any lane, and the additional stiffness over their mass.
+    /// Points that lie on contacts in any lane, with the additional stiffness divided by the mass.
     contacts: Vec<(usize, [[Number<S>; 3]; 3])>,
 }
 
@@ -187,7 +188,7 @@ impl<S: Simd, const D: usize> Cell<S, D> {
     }
 }
 
-/// The points on contacts of the elements of a lot.
+/// The points on contacts of these elements.
 fn contacts<S: Simd>(simd: S, pieces: &[&Piece]) -> Vec<(usize, [[Number<S>; 3]; 3])> {
     let all = pieces.iter().flat_map(|piece| &piece.contacts);
     let points: BTreeSet<usize> = all.map(|(point, _)| *point).collect();
@@ -203,18 +204,19 @@ fn contacts<S: Simd>(simd: S, pieces: &[&Piece]) -> Vec<(usize, [[Number<S>; 3];
     points.into_iter().map(|point| (point, matrix(point))).collect()
 }
 
-/// What a medium makes of the gradient of a field: `NUMBERS` of a point, and the flux.
+/// A constitutive law: the flux (stress) that follows from the gradient of a field and `NUMBERS` coefficients per
+/// point.
 trait Flux<S: Simd, const D: usize, const F: usize> {
     const NUMBERS: usize;
 
-    /// A number of a medium, by its place.
+    /// A coefficient of a medium, by its index.
     fn number(medium: &Medium, place: usize) -> f64;
 
-    /// The flux of a gradient `[i][c]` at a point with these numbers.
+    /// The flux for a gradient `[i][c]` at a point with these coefficients.
     fn of(simd: S, numbers: &[Number<S>], gradient: &[[Number<S>; D]; F]) -> [[Number<S>; D]; F];
 }
 
-/// Hooke's law with Lame's constants.
+/// Hooke's law with the Lame constants.
 struct Isotropic;
 
 impl<S: Simd, const D: usize> Flux<S, D, D> for Isotropic {
@@ -244,7 +246,7 @@ impl<S: Simd, const D: usize> Flux<S, D, D> for Isotropic {
     }
 }
 
-/// Hooke's law with the 36 entries of Voigt's table, of which 2-D takes those of x and z.
+/// Hooke's law with the 36 entries of the Voigt matrix, of which 2-D uses those of x and z.
 struct Table;
 
 impl<S: Simd, const D: usize> Flux<S, D, D> for Table {
@@ -267,7 +269,7 @@ impl<S: Simd, const D: usize> Flux<S, D, D> for Table {
 
     #[inline(always)]
     fn of(simd: S, numbers: &[Number<S>], gradient: &[[Number<S>; D]; D]) -> [[Number<S>; D]; D] {
-        // Axis c of the mesh as an axis of space: z is the last one of either.
+        // The axis of space that belongs to axis c of the mesh: z is the last one in both.
         let axis = |c: usize| if D == 2 { 2 * c } else { c };
         let mut stress = *gradient;
         for i in 0..D {
@@ -276,7 +278,7 @@ impl<S: Simd, const D: usize> Flux<S, D, D> for Table {
                 let mut sum = Lane::splat(simd, 0.0);
                 for k in 0..D {
                     for l in k..D {
-                        // Voigt's shear strains are twice the tensor's.
+                        // Shear strains in Voigt notation are twice the tensor components.
                         let strain = if k == l {
                             gradient[k][k]
                         } else {
@@ -292,7 +294,7 @@ impl<S: Simd, const D: usize> Flux<S, D, D> for Table {
     }
 }
 
-/// The flux of a potential in a fluid: one over its density.
+/// A fluid: the flux is the gradient of the potential divided by the density.
 struct Light;
 
 impl<S: Simd, const D: usize> Flux<S, D, 1> for Light {
@@ -310,7 +312,7 @@ impl<S: Simd, const D: usize> Flux<S, D, 1> for Light {
     }
 }
 
-/// The largest eigenvalues of the elements of a lot, from above.
+/// Upper bounds of the largest eigenvalues of the elements in the lanes of a register.
 #[inline(always)]
 fn lanczos<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: usize>(
     simd: S,
@@ -327,7 +329,7 @@ fn lanczos<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: u
         })
         .collect();
     let zero = Lane::splat(simd, 0.0);
-    // A start that is orthogonal to no mode, whatever the symmetry of the element.
+    // The starting vector must not be orthogonal to any mode, whatever the symmetry of the element.
     let scatter = |k: usize| ((k as f64 + 1.0) * 0.618_033_988_749_894_9).fract() - 0.5;
     let size = (0..points * F)
         .map(|k| scatter(k) * scatter(k))
@@ -362,14 +364,14 @@ fn lanczos<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: u
         for n in &mut next {
             (0..F).for_each(|i| n[i] = n[i] * inverse);
         }
-        // What was now is before, and what was before is written anew.
+        // `now` becomes `before`, `next` becomes `now`, and the old `before` is overwritten.
         std::mem::swap(&mut before, &mut now);
         std::mem::swap(&mut now, &mut next);
     }
     search.values
 }
 
-/// mass^-1/2 stiffness mass^-1/2 times a field.
+/// Multiplies a field by mass^-1/2 stiffness mass^-1/2.
 #[inline(always)]
 fn apply<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: usize>(
     simd: S,
@@ -379,7 +381,7 @@ fn apply<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: usi
 ) {
     let n = if N > 0 { N } else { cell.along };
     let zero = Lane::splat(simd, 0.0);
-    // The force is room for the field over the roots of the masses at first.
+    // `force` first holds the field divided by the square roots of the masses.
     for ((u, x), root) in force.iter_mut().zip(field).zip(&cell.root) {
         (0..F).for_each(|i| u[i] = x[i] * *root);
     }
@@ -428,7 +430,7 @@ fn apply<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: usi
     }
 }
 
-/// The line of points through `point` along an axis: its first point, its stride, and where `point` is on it.
+/// The line of points through `point` along an axis: its first point, its stride, and the index of `point` on it.
 #[inline(always)]
 fn line(point: usize, axis: usize, n: usize) -> (usize, usize, usize) {
     let stride = n.pow(axis as u32);

@@ -1,8 +1,8 @@
-//! What can be wrong with a mesh, each a sentence with the element and its place.
+//! Errors of meshes, with messages that name the element and its position.
 
 use std::fmt;
 
-/// A place, printed as `(x, y, z) = (1, 2, 3)`.
+/// A position, printed as `(x, y, z) = (1, 2, 3)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place(Vec<f64>);
 
@@ -15,13 +15,13 @@ impl<const D: usize> From<[f64; D]> for Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = if self.0.len() == 2 { "(x, z)" } else { "(x, y, z)" };
-        // A shorter number is printed as it is.
+        // `{}` prints no more digits than the rounded number needs.
         let shown: Vec<String> = self.0.iter().map(|x| format!("{}", seven(*x))).collect();
         write!(f, "{names} = ({})", shown.join(", "))
     }
 }
 
-/// A place that is known where enough of the mesh is sound: printed as ` near (x, z) = (1, 2)`, or as nothing.
+/// A position if the mesh is valid enough to know one: printed as ` near (x, z) = (1, 2)`, or as nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Near(pub Option<Place>);
 
@@ -40,7 +40,7 @@ impl fmt::Display for Near {
     }
 }
 
-/// The number rounded to seven digits, which single precision holds; coordinates of maps, which are beyond that, to centimetres.
+/// Rounds to the seven digits of single precision, or to centimetres for large numbers, which are map coordinates.
 fn seven(x: f64) -> f64 {
     if x.abs() > 1e5 && x.abs() < 1e12 {
         return (x * 100.0).round() / 100.0;
@@ -48,7 +48,8 @@ fn seven(x: f64) -> f64 {
     format!("{x:.6e}").parse().unwrap_or(x)
 }
 
-/// A fault of a mesh; the sentences say what the fields are. Elements, nodes, faces and regions are counted from 0, as in the files.
+/// An error of a mesh; the messages explain the fields. Elements, nodes, faces and regions are counted from 0, as in
+/// the files.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum Fault {
@@ -198,7 +199,7 @@ mod tests {
         );
         let place = Place::from([1.0 / 3.0, 2e5, -0.5]);
         assert_eq!(place.to_string(), "(x, y, z) = (0.3333333, 200000, -0.5)");
-        // Places on maps keep their centimetres, and none of the digits behind.
+        // Map coordinates are rounded to centimetres.
         let place = Place::from([493_211.123_456, 4_172_233.987_650, -1_234.567_891]);
         assert_eq!(
             place.to_string(),

@@ -1,9 +1,9 @@
-//! Meshes for tests: bricks that can be bent, turned element by element and spoiled.
+//! Meshes for tests: boxes of bricks whose nodes can be moved and whose elements can be reoriented.
 
 use super::cell::{node_at, place};
 use super::{Order, Parts};
 
-/// The box [0, counts] cut into unit elements, all of region 0, no lists of faces.
+/// The box [0, counts] divided into unit elements, all of region 0 and without lists of faces.
 pub(super) fn bricks<const D: usize>(counts: [usize; D], order: Order) -> Parts<D> {
     let fine = if order == Order::Linear { 1 } else { 2 };
     let sizes = counts.map(|n| n * fine + 1);
@@ -41,13 +41,14 @@ pub(super) fn bend<const D: usize>(mut parts: Parts<D>, to: impl Fn([f64; D]) ->
     parts
 }
 
-/// Gives an element one of its orientations with a positive Jacobian: axes permuted and turned by the digits of `seed`.
+/// Renumbers the nodes of an element to another orientation with a positive Jacobian; `seed` chooses the permutation
+/// of the axes and the axes that are reversed.
 pub(super) fn turn<const D: usize>(parts: &mut Parts<D>, element: usize, seed: usize) {
     let n = parts.per_element;
     let nodes = parts.elements[element * n..(element + 1) * n].to_vec();
     let shift = seed % D;
     let mut flips: [bool; D] = std::array::from_fn(|a| ((seed / D) >> a) & 1 == 1);
-    // In 2-D a cyclic shift by one turns the orientation, as every flip does.
+    // In 2-D a cyclic shift by one changes the sign of the Jacobian, as every reversal does.
     let odd = flips.iter().filter(|f| **f).count() + if D == 2 { shift } else { 0 };
     if odd % 2 == 1 {
         flips[D - 1] = !flips[D - 1];

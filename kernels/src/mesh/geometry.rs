@@ -1,4 +1,4 @@
-//! The mapping of the reference cell onto an element: positions, Jacobian, its inverse, normals of faces.
+//! The mapping of the reference cell to an element: positions, the Jacobian and its inverse, normals of faces.
 
 use super::basis::Basis;
 use super::cell::{self, Face, Order};
@@ -6,7 +6,7 @@ use super::cell::{self, Face, Order};
 /// A small matrix, row by row.
 pub type Matrix<const D: usize> = [[f64; D]; D];
 
-/// The determinant of a matrix of 2 x 2 or 3 x 3.
+/// The determinant of a 2 x 2 or 3 x 3 matrix.
 pub fn determinant<const D: usize>(m: &Matrix<D>) -> f64 {
     match D {
         2 => m[0][0] * m[1][1] - m[0][1] * m[1][0],
@@ -14,7 +14,7 @@ pub fn determinant<const D: usize>(m: &Matrix<D>) -> f64 {
     }
 }
 
-/// The cofactor of an entry, its sign included.
+/// The cofactor of an entry, including its sign.
 fn cofactor<const D: usize>(m: &Matrix<D>, row: usize, column: usize) -> f64 {
     if D == 2 {
         let sign = if row == column { 1.0 } else { -1.0 };
@@ -61,41 +61,41 @@ pub fn map<const D: usize>(order: Order, nodes: &[[f64; D]], u: [f64; D]) -> ([f
 pub struct Tabulated<const D: usize> {
     order: Order,
     per_axis: usize,
-    /// Products of the weights, one a point.
+    /// Products of the quadrature weights, one for each point.
     weights: Vec<f64>,
     /// `[point][node]`: value and gradient.
     shape: Vec<Vec<(f64, [f64; D])>>,
 }
 
-/// An element at the points of a basis; points are numbered with the axis u fastest.
+/// The geometry of an element at the points of a basis; points are numbered with the axis u fastest.
 #[derive(Clone, Debug)]
 pub struct Element<const D: usize> {
     /// Positions, metres.
     pub position: Vec<[f64; D]>,
     /// Determinant of the Jacobian.
     pub determinant: Vec<f64>,
-    /// `du_a / dx_c`: row a, column c. It holds no numbers where the determinant is zero.
+    /// `du_a / dx_c`: row a, column c. It is not finite where the determinant is zero.
     pub inverse: Vec<Matrix<D>>,
 }
 
-/// The points of a face of an element with its outward normals.
+/// The points of a face of an element, with outward normals and areas.
 #[derive(Clone, Debug)]
 pub struct Surface<const D: usize> {
-    /// Numbers of the points inside of the element, ascending.
+    /// Local numbers of the points in the element, ascending.
     pub points: Vec<usize>,
     /// Outward unit normals.
     pub normal: Vec<[f64; D]>,
-    /// Area (in 2-D length) that a point stands for: its weights times the surface Jacobian.
+    /// Area (in 2-D length) represented by each point: its quadrature weight times the surface Jacobian.
     pub area: Vec<f64>,
 }
 
-/// Local coordinates of a point on each axis.
+/// Indices along each axis of a point of an element with `n` points along each axis.
 pub fn lattice<const D: usize>(point: usize, n: usize) -> [usize; D] {
     std::array::from_fn(|a| point / n.pow(a as u32) % n)
 }
 
 impl<const D: usize> Tabulated<D> {
-    /// Tables for elements of an order at the points of a basis.
+    /// Tabulates the shape functions of elements of an order at the points of a basis.
     pub fn new(order: Order, basis: &Basis) -> Self {
         let n = basis.len();
         let places = (0..n.pow(D as u32)).map(|point| lattice::<D>(point, n));
@@ -112,22 +112,22 @@ impl<const D: usize> Tabulated<D> {
         }
     }
 
-    /// Points of an element.
+    /// Number of points of an element.
     pub fn points(&self) -> usize {
         self.weights.len()
     }
 
-    /// Points of an element along an axis.
+    /// Number of points of an element along an axis.
     pub fn per_axis(&self) -> usize {
         self.per_axis
     }
 
-    /// Nodes along an edge of the elements.
+    /// Order of the elements.
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// Weights of the rule, one a point; their sum is 2 to the power D.
+    /// Quadrature weights, one for each point; their sum is 2 to the power D.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -138,17 +138,17 @@ impl<const D: usize> Tabulated<D> {
         std::array::from_fn(|c| std::array::from_fn(|a| terms().map(|((_, d), x)| d[a] * x[c]).sum()))
     }
 
-    /// The determinants at all points of an element.
+    /// The Jacobian determinants at all points of an element.
     pub fn determinants(&self, nodes: &[[f64; D]]) -> Vec<f64> {
         (0..self.points())
             .map(|p| determinant(&self.jacobian(nodes, p)))
             .collect()
     }
 
-    /// The smallest determinant of an element and the point where it is met.
+    /// The smallest Jacobian determinant of an element, and the point at which it occurs.
     pub fn smallest_determinant(&self, nodes: &[[f64; D]]) -> (f64, usize) {
         let all = (0..self.points()).map(|p| (determinant(&self.jacobian(nodes, p)), p));
-        // A determinant that is no number is worse than any.
+        // NaN counts as smaller than any number.
         all.min_by(|a, b| {
             (!a.0.is_nan(), a.0)
                 .partial_cmp(&(!b.0.is_nan(), b.0))
@@ -168,7 +168,7 @@ impl<const D: usize> Tabulated<D> {
         (0..self.points()).map(|p| self.position(nodes, p)).collect()
     }
 
-    /// An element with these nodes (metres).
+    /// The geometry of an element with these nodes (m).
     pub fn element(&self, nodes: &[[f64; D]]) -> Element<D> {
         let jacobians: Vec<Matrix<D>> = (0..self.points()).map(|p| self.jacobian(nodes, p)).collect();
         Element {
@@ -178,12 +178,13 @@ impl<const D: usize> Tabulated<D> {
         }
     }
 
-    /// A face of an element: outward normals and areas.
+    /// The points of a face of an element, with outward normals and areas.
     pub fn surface(&self, element: &Element<D>, face: Face) -> Surface<D> {
         let points = face.points::<D>(self.per_axis);
         let across = if face.high { 1.0 } else { -1.0 };
         let (mut normal, mut area) = (Vec::new(), Vec::new());
-        // The weight of the last point on the axis across belongs to no face.
+        // The weights of a point contain that of the last point along the normal axis, which does not belong to the
+        // face.
         let end = 2.0 / ((self.per_axis - 1) * self.per_axis) as f64;
         for p in &points {
             // The gradient of a coordinate is normal to the surfaces on which it is constant.
@@ -228,7 +229,7 @@ mod tests {
         assert!((flat[0][0] - 3.0 / 5.5).abs() < 1e-15 && (flat[0][1] + 1.0 / 5.5).abs() < 1e-15);
     }
 
-    /// Gauss's theorem: the surface integral of x_c n_c is the volume, that of n_c alone is zero.
+    /// By Gauss's theorem the surface integral of x_c n_c is the volume, and that of n_c alone is zero.
     fn closes<const D: usize>(order: Order) {
         let nodes = bent::<D>(order);
         let table = Tabulated::new(order, &Basis::new(6).unwrap());

@@ -1,4 +1,4 @@
-//! The ground of a mesh over a regular grid of horizontal places, and its top over any of them.
+//! The depth of the ground of a mesh on a regular grid of horizontal positions, and of its top at any positions.
 
 use std::collections::HashSet;
 
@@ -9,29 +9,29 @@ use super::geometry::{length, map};
 use super::search::TOUCHES;
 use super::{Mesh, Side};
 
-/// Faces whose horizontal share is less than this are upright.
+/// Faces count as vertical if the ratio of their horizontal projection to their area is at most this.
 const UPRIGHT: f64 = 1e-6;
 
-/// A regular axis of horizontal places: the first, their distance, and how many there are.
+/// A regular axis of horizontal positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Places {
-    /// The first, m.
+    /// First position, m.
     pub first: f64,
-    /// From one to the next, m; above zero.
+    /// Distance between neighbouring positions, m; above zero.
     pub step: f64,
-    /// How many.
+    /// Number of positions.
     pub count: usize,
 }
 
 impl Places {
-    /// Place `k`.
+    /// Position `k`, m.
     pub fn at(&self, k: usize) -> f64 {
         self.first + k as f64 * self.step
     }
 
-    /// The places from `low` to `high`.
+    /// The range of positions from `low` to `high`.
     fn within(&self, [low, high]: [f64; 2]) -> std::ops::Range<usize> {
-        // Numbers below zero become zero.
+        // Negative indices become zero.
         let place = |x: f64| ((x - self.first) / self.step).max(0.0);
         let first = place(low).ceil() as usize;
         let end = if high < self.first {
@@ -43,8 +43,9 @@ impl Places {
     }
 }
 
-/// The depth z of the ground (m) at all places of the axes x[, y], x fastest: where a vertical line first meets an outer face
-/// that does not absorb; none beside the mesh. In 2-D the second axis has one place, which means nothing.
+/// The depth z (m) of the ground at all positions of the axes x[, y], x fastest: the smallest depth at which a
+/// vertical line meets an outer face that does not absorb; `None` beside the mesh. In 2-D the second axis must have
+/// one position, whose value is ignored.
 pub fn depths<const D: usize>(mesh: &Mesh<D>, axes: [Places; 2]) -> Vec<Option<f64>> {
     let mut ground = vec![None; axes[0].count * axes[1].count];
     let absorbing: HashSet<Side> = mesh.absorbing().iter().copied().collect();
@@ -68,8 +69,8 @@ pub fn depths<const D: usize>(mesh: &Mesh<D>, axes: [Places; 2]) -> Vec<Option<f
     ground
 }
 
-/// The depth z of the top of the mesh (m) at places x, y: where a vertical line from above first meets an outer face, whether
-/// that absorbs or not; none beside the mesh. In 2-D the second number of a place means nothing.
+/// The depth z (m) of the top of the mesh at positions x, y: the smallest depth at which a vertical line meets an
+/// outer face, absorbing or not; `None` beside the mesh. In 2-D the second coordinate of a position is ignored.
 pub fn tops<const D: usize>(mesh: &Mesh<D>, places: &[[f64; 2]]) -> Vec<Option<f64>> {
     let faces: Vec<(Side, Vec<[f64; 2]>)> = mesh
         .outer()
@@ -90,7 +91,7 @@ pub fn tops<const D: usize>(mesh: &Mesh<D>, places: &[[f64; 2]]) -> Vec<Option<f
     places.par_iter().map(top).collect()
 }
 
-/// The lowest and highest coordinates that a face can reach along an axis.
+/// Bounds of the coordinates of a face along an axis.
 fn span<const D: usize>(mesh: &Mesh<D>, side: Side, nodes: &[[f64; D]], c: usize) -> [f64; 2] {
     let code = cell::face::<D>(side.face).code::<D>();
     let on_face = (0..nodes.len()).filter(|node| {
@@ -100,7 +101,8 @@ fn span<const D: usize>(mesh: &Mesh<D>, side: Side, nodes: &[[f64; D]], c: usize
     let (low, high) = on_face.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), node| {
         (low.min(nodes[node][c]), high.max(nodes[node][c]))
     });
-    // Between its nodes a quadratic face leaves their box by at most the Lebesgue constant of three points, 5/4 an axis.
+    // Between its nodes a quadratic face can exceed their bounding box by a factor of at most the Lebesgue constant of
+    // three points, 5/4, for each axis.
     let grown = match mesh.order() {
         Order::Linear => 1.0,
         Order::Quadratic => 1.25_f64.powi(D as i32 - 1),
@@ -109,7 +111,8 @@ fn span<const D: usize>(mesh: &Mesh<D>, side: Side, nodes: &[[f64; D]], c: usize
     [middle - half, middle + half]
 }
 
-/// z of a face at a horizontal place, by Newton's method; none where the face is not over it.
+/// The depth z of a face at a horizontal position, by Newton's method; `None` if no point of the face has that
+/// position.
 fn depth<const D: usize>(order: Order, nodes: &[[f64; D]], face: usize, wanted: [f64; 2]) -> Option<f64> {
     let face = cell::face::<D>(face);
     let mut u = [0.0; D];
@@ -134,7 +137,7 @@ fn depth<const D: usize>(order: Order, nodes: &[[f64; D]], face: usize, wanted: 
     None
 }
 
-/// The step along one or two tangents of a face that takes away a horizontal miss; none where the face stands upright.
+/// The step along one or two tangents of a face that removes a horizontal deviation; `None` if the face is vertical.
 fn solve<const D: usize>(tangents: &[[f64; D]], miss: &[f64]) -> Option<Vec<f64>> {
     let size: f64 = tangents.iter().map(|t| length(*t)).product();
     let determinant = match tangents {
@@ -173,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_plane_hill_is_found_at_its_height() {
-        // Elements of unit length under a slanted plane; quadratic ones under a parabola.
+        // The ground is a sloping plane over linear elements, and a parabola over quadratic ones.
         let slope = |x: f64, y: f64| 0.3 * x - 0.2 * y;
         let mesh = Mesh::new(bend(bricks([4, 3, 2], Order::Linear), |x| {
             [
@@ -200,7 +203,7 @@ mod tests {
     #[test]
     fn the_ground_is_the_highest_face_that_does_not_absorb() {
         let mut parts = bricks([2, 2], Order::Linear);
-        // The upper side of the first column absorbs: what is below it is the lower side of the block.
+        // The upper face of the first column absorbs, so that its ground is the lower face of the mesh.
         parts.absorbing = vec![[0, 0]];
         let mesh = Mesh::new(parts).unwrap();
         let axes = [

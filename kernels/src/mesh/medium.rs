@@ -1,4 +1,4 @@
-//! What fills elements: density and law, one a region or one a point.
+//! Media of elements: density and constitutive law, one for each region or one for each point.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -6,33 +6,33 @@ use std::hash::{Hash, Hasher};
 use super::Mesh;
 use super::geometry::Tabulated;
 
-/// What the points of an element obey.
+/// Constitutive law of a medium.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
-    /// Lame's constants, Pa.
+    /// An isotropic solid with its Lame constants, Pa.
     Isotropic {
-        /// First constant.
+        /// First Lame constant.
         lambda: f64,
         /// Shear modulus.
         mu: f64,
     },
-    /// Stiffness in Voigt's order xx yy zz yz xz xy, Pa; of 2-D meshes x and z count.
+    /// Stiffness in Voigt order xx yy zz yz xz xy, Pa; in 2-D only the entries of x and z are used.
     Anisotropic(Box<[[f64; 6]; 6]>),
-    /// Bulk modulus of a fluid, Pa.
+    /// A fluid with its bulk modulus, Pa.
     Fluid(f64),
 }
 
-/// Density (kg/m3) and law of a region.
+/// A medium, of a region or a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
-    /// kg/m3.
+    /// Density, kg/m3.
     pub density: f64,
-    /// The law.
+    /// Constitutive law.
     pub law: Law,
 }
 
 impl Medium {
-    /// An isotropic solid, or a fluid where `vs` is zero (kg/m3, m/s).
+    /// An isotropic solid, or a fluid if `vs` is zero, from density (kg/m3) and speeds (m/s).
     pub fn isotropic(density: f64, vp: f64, vs: f64) -> Self {
         let (modulus, mu) = (density * vp * vp, density * vs * vs);
         let law = match vs == 0.0 {
@@ -46,13 +46,13 @@ impl Medium {
     }
 }
 
-/// Voigt's index of two axes.
+/// Voigt index, from 0, of a pair of axes.
 pub(super) const VOIGT: [[usize; 3]; 3] = [[0, 5, 4], [5, 1, 3], [4, 3, 2]];
 
 impl Law {
-    /// The stress of a displacement gradient `[i][c] = d u_i / d x_c`, extension positive.
+    /// The stress (Pa) for a displacement gradient `[i][c] = d u_i / d x_c`; tension is positive.
     pub fn stress<const D: usize>(&self, gradient: &[[f64; D]; D]) -> [[f64; D]; D] {
-        // Axis c of the mesh as an axis of space: z is the last one of either.
+        // The axis of space that belongs to axis c of the mesh: z is the last one in both.
         let axis = |c: usize| if D == 2 { 2 * c } else { c };
         let shear = |i: usize, c: usize| gradient[i][c] + gradient[c][i];
         match self {
@@ -66,7 +66,7 @@ impl Law {
                 std::array::from_fn(|c| {
                     let row = &stiffness[VOIGT[axis(i)][axis(c)]];
                     let pairs = (0..D).flat_map(|k| (k..D).map(move |l| (k, l)));
-                    // Voigt's shear strains are twice the tensor's.
+                    // Shear strains in Voigt notation are twice the tensor components.
                     let strain = |k: usize, l: usize| if k == l { gradient[k][k] } else { shear(k, l) };
                     pairs
                         .map(|(k, l)| row[VOIGT[axis(k)][axis(l)]] * strain(k, l))
@@ -81,16 +81,17 @@ impl Law {
     }
 }
 
-/// Media of an element's points from its number and their positions (m): one for all points, or one each in their order
-/// (the axis u fastest). All of an element have one kind of law.
+/// A function that returns the media of an element from its number and the positions (m) of its points: one medium
+/// for all points, or one for each in the order of the points (the axis u fastest). All must have the same kind of
+/// law.
 pub type AtPoints<'a, const D: usize> = dyn Fn(usize, &[[f64; D]]) -> Vec<Medium> + Sync + 'a;
 
-/// What fills the elements of a mesh.
+/// The media of a mesh.
 #[derive(Clone, Copy)]
 pub enum Media<'a, const D: usize> {
-    /// One a region.
+    /// One medium for each region.
     Regions(&'a [Medium]),
-    /// As a function of the place.
+    /// Media as a function of position.
     Points(&'a AtPoints<'a, D>),
 }
 
@@ -113,7 +114,7 @@ impl<'a, const D: usize, const N: usize> From<&'a [Medium; N]> for Media<'a, D> 
 }
 
 impl<'a, const D: usize> Media<'a, D> {
-    /// Of the points of an element: one for all, or one each.
+    /// The media of an element: one for all of its points, or one for each.
     pub(super) fn of(&self, mesh: &Mesh<D>, table: &Tabulated<D>, element: usize) -> Cow<'a, [Medium]> {
         match self {
             Self::Regions(media) => {
@@ -126,7 +127,7 @@ impl<'a, const D: usize> Media<'a, D> {
 }
 
 impl Medium {
-    /// Feeds the numbers of the medium to a hash.
+    /// Adds the medium to a hash.
     pub(super) fn hash<H: Hasher>(&self, hasher: &mut H) {
         let (kind, numbers): (u8, &[f64]) = match &self.law {
             Law::Isotropic { lambda, mu } => (0, &[*lambda, *mu]),

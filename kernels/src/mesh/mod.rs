@@ -1,22 +1,22 @@
-//! Meshes of quadrilaterals (`D` = 2) and hexahedra (`D` = 3), for methods that work element by element.
+//! Meshes of quadrilaterals (`D` = 2) and hexahedra (`D` = 3), for element-based methods.
 //!
-//! | file | what it knows |
+//! | file | contents |
 //! | --- | --- |
 //! | `basis` | points, weights and derivatives of degree 2 to 8 |
 //! | `cell` | the reference cell: nodes and faces in Gmsh's order, shape functions |
 //! | `geometry` | positions, Jacobian, its inverse, normals and areas |
-//! | `neighbours` | which faces meet, which are outer ones |
-//! | `numbering` | one number for every point, whoever shares it, found from the topology |
-//! | `search` | the element and local coordinates of a place |
-//! | `ground` | the depth of the ground under a regular grid of places, the top over any place |
-//! | `checks`, `fault` | the faults of a mesh, each a sentence with element and place |
-//! | `quality` | Jacobians, angles, ratios of sides, resolved frequency |
-//! | `medium` | density and law, one a region or one a point |
+//! | `neighbours` | pairs of faces that meet, and outer faces |
+//! | `numbering` | global numbers of points, which elements share, from the topology |
+//! | `search` | the element and local coordinates of a position |
+//! | `ground` | the depth of the ground on a regular grid of positions, and of the top at any position |
+//! | `checks`, `fault` | checks of a mesh, and errors with element and position |
+//! | `quality` | Jacobians, angles, edge ratios, resolved frequency |
+//! | `medium` | density and constitutive law, one for each region or one for each point |
 //! | `step` | the largest stable time step from the largest eigenvalue of single elements |
-//! | `eigen` | that eigenvalue, of several elements side by side |
+//! | `eigen` | that eigenvalue, for several elements at once |
 //!
 //! Coordinates are x, y, z in metres, z downwards (x, z in 2-D); elements, nodes, regions and faces are counted
-//! from 0. The Jacobian of an element is above zero in these axes.
+//! from 0. The Jacobian determinant of an element is positive in these axes.
 
 pub mod basis;
 pub mod cell;
@@ -44,44 +44,44 @@ pub use search::{Found, Locator};
 
 use neighbours::Neighbours;
 
-/// Most elements that a mesh can have, so that their faces are counted in 32 bits.
+/// The largest number of elements of a mesh, so that 32 bits can number their faces.
 pub const MOST_ELEMENTS: u64 = 500_000_000;
 
-/// A mesh as files give it, not yet looked at.
+/// A mesh as read from files, not yet checked.
 #[derive(Clone, Debug, Default)]
 pub struct Parts<const D: usize> {
-    /// Coordinates of the nodes.
+    /// Coordinates of the nodes, m.
     pub nodes: Vec<[f64; D]>,
-    /// Nodes of an element: 4, 9, 8 or 27.
+    /// Number of nodes of an element: 4 or 9 in 2-D, 8 or 27 in 3-D.
     pub per_element: usize,
     /// Nodes of all elements, element after element, in Gmsh's order.
     pub elements: Vec<i32>,
     /// The region of every element.
     pub regions: Vec<i32>,
-    /// Element and local face of the absorbing faces.
+    /// Absorbing faces, each as element and local face.
     pub absorbing: Vec<[i32; 2]>,
-    /// Element and local face of the faces of the free surface.
+    /// Faces of the free surface, each as element and local face.
     pub free: Vec<[i32; 2]>,
 }
 
-/// What fills a region.
+/// The material of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Material {
-    /// kg/m3.
+    /// Density, kg/m3.
     pub density: f64,
-    /// m/s.
+    /// P speed, m/s.
     pub vp: f64,
-    /// m/s; 0 is a fluid.
+    /// S speed, m/s; 0 for a fluid.
     pub vs: f64,
-    /// Quality factor of the bulk modulus; 9999 is no loss.
+    /// Quality factor of the bulk modulus; 9999 means no loss.
     pub q_kappa: f64,
     /// Quality factor of the shear modulus.
     pub q_mu: f64,
-    /// True where a table of 21 constants holds instead of the speeds.
+    /// Whether 21 elastic constants apply instead of the speeds.
     pub anisotropic: bool,
 }
 
-/// A mesh whose faults have been looked for: its elements share whole faces and have Jacobians above zero.
+/// A mesh that has passed all checks: its elements share whole faces and have positive Jacobian determinants.
 #[derive(Clone, Debug)]
 pub struct Mesh<const D: usize> {
     nodes: Vec<[f64; D]>,
@@ -94,7 +94,7 @@ pub struct Mesh<const D: usize> {
 }
 
 impl<const D: usize> Mesh<D> {
-    /// Looks for every fault that a mesh can have by itself.
+    /// Checks a mesh.
     ///
     /// # Errors
     /// The first fault found; see [`Fault`].
@@ -124,22 +124,22 @@ impl<const D: usize> Mesh<D> {
         Ok(mesh)
     }
 
-    /// Elements.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.regions.len()
     }
 
-    /// Never true: a mesh has elements.
+    /// Always false: every mesh has elements.
     pub fn is_empty(&self) -> bool {
         self.regions.is_empty()
     }
 
-    /// Coordinates of all nodes.
+    /// Coordinates of all nodes, m.
     pub fn nodes(&self) -> &[[f64; D]] {
         &self.nodes
     }
 
-    /// Nodes along an edge of the elements.
+    /// Order of the elements.
     pub fn order(&self) -> Order {
         self.order
     }
@@ -163,7 +163,7 @@ impl<const D: usize> Mesh<D> {
             .collect()
     }
 
-    /// The mean of an element's corners.
+    /// The mean of an element's corners, m.
     pub fn centre(&self, element: usize) -> [f64; D] {
         self.mean(self.corners(element))
     }
@@ -189,7 +189,7 @@ impl<const D: usize> Mesh<D> {
         &self.free
     }
 
-    /// The face that meets a face, or none for an outer one.
+    /// The face that meets a face; `None` for an outer face.
     pub fn across(&self, side: Side) -> Option<Side> {
         self.neighbours.across::<D>(side)
     }
@@ -211,7 +211,8 @@ impl<const D: usize> Mesh<D> {
         self.mean(&self.face_corners(side))
     }
 
-    /// Whether the materials fit the mesh: every region has one, each is used, and fluids meet solids by whole faces.
+    /// Checks that the materials fit the mesh: every region has one, each is used, and every fluid body shares a face
+    /// with a solid if there are solids.
     ///
     /// # Errors
     /// The first fault found.

@@ -1,4 +1,4 @@
-//! Which faces of a mesh meet.
+//! The neighbours of elements across their faces.
 
 use rayon::prelude::*;
 
@@ -8,25 +8,25 @@ use super::{Fault, Mesh};
 /// A face of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Side {
-    /// The element.
+    /// Number of the element.
     pub element: usize,
-    /// Its face, in Gmsh's order.
+    /// Number of the face in Gmsh's order.
     pub face: usize,
 }
 
 const OUTSIDE: u32 = u32::MAX;
 
-/// For every face of every element the face that meets it.
+/// For every face of every element, the face of another element that meets it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbours {
     across: Vec<u32>,
 }
 
 impl Neighbours {
-    /// Faces meet when they have the same corners; the order of the corners does not matter.
+    /// Finds the faces that meet: those with the same corners, in any order.
     ///
     /// # Errors
-    /// A face of three elements.
+    /// A face belongs to three elements.
     pub(super) fn find<const D: usize>(mesh: &Mesh<D>) -> Result<Self, Fault> {
         let slots = mesh.len() * faces::<D>();
         let side = |slot: u32| Side {
@@ -84,7 +84,7 @@ impl Neighbours {
     }
 }
 
-/// The quadratic nodes of a face that are not corners of the element: local numbers and the corners of their entities.
+/// The nodes of a quadratic cell on edges and faces, as local numbers, each with the corners of its edge or face.
 pub(super) fn middles<const D: usize>() -> Vec<(usize, Vec<usize>)> {
     let all = (1 << D..cell::Order::Quadratic.nodes::<D>()).map(|node| (node, cell::place::<D>(node)));
     all.filter(|(_, code)| code.iter().any(|c| *c != 1))

@@ -1,9 +1,9 @@
-//! One number for every point of a mesh, shared by all elements that hold the point.
+//! Global numbering of the points of a mesh, in which elements share the points on common corners, edges and faces.
 //!
-//! Points are told apart by the topology, never by comparing coordinates: a point belongs to a corner, to the inside of
-//! an edge, of a face, or of an element. An entity is known by its corners, and its points run from the corner with the
-//! smallest number along the axes in the order of the numbers of the corners next to it. So two elements agree about
-//! a face in whatever orientation they hold it.
+//! Points are identified by the topology, never by comparing coordinates: a point belongs to a corner, or to the
+//! interior of an edge, a face or an element. Such an entity is identified by its corners. Its points are numbered
+//! from the corner with the smallest number, along the axes in the order of the numbers of the adjacent corners, so
+//! that two elements agree on the numbers of a common face whatever their orientations.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use super::cell::{self, Order};
 use super::geometry::lattice;
 use super::{Basis, Fault, Mesh};
 
-/// Numbers of the points of a mesh. The points of an entity follow each other, and entities are numbered in the order
-/// in which elements meet them.
+/// Global numbers of the points of a mesh. The points of an entity have consecutive numbers, and entities are
+/// numbered in the order in which they first occur in the elements.
 #[derive(Clone, Debug)]
 pub struct Numbering {
     points: usize,
@@ -20,12 +20,12 @@ pub struct Numbering {
     index: Vec<u32>,
 }
 
-/// What all elements have in common: an entity of the cell, its free axes and the local points inside it.
+/// An entity of the reference cell: its corners, the axes along which it extends, and the local points in its interior.
 struct Entity {
-    /// Local corners, the first free axis fastest.
+    /// Local numbers of the corners, with the first axis of `free` fastest.
     corners: Vec<usize>,
     free: Vec<usize>,
-    /// Local points with their place along the free axes, counted from 0 inside of the entity.
+    /// Local points, each with its indices along the axes of `free`, counted from 0 in the interior of the entity.
     points: Vec<(usize, [usize; 3])>,
 }
 
@@ -33,7 +33,7 @@ impl Numbering {
     /// Numbers the points of a basis in all elements.
     ///
     /// # Errors
-    /// More points than 32 bits can count.
+    /// The mesh has more points than 32 bits can number.
     pub fn new<const D: usize>(mesh: &Mesh<D>, basis: &Basis) -> Result<Self, Fault> {
         let n = basis.len();
         let inside = n - 2;
@@ -47,7 +47,7 @@ impl Numbering {
             for entity in &entities {
                 let dimension = entity.free.len();
                 let count = inside.pow(dimension as u32) as u64;
-                // A number that does not fit is cut here and refused below.
+                // A number that does not fit into 32 bits is truncated here and refused below.
                 let mut fresh = || {
                     next += count;
                     (next - count) as u32
@@ -76,12 +76,12 @@ impl Numbering {
         })
     }
 
-    /// Points of the mesh.
+    /// Number of points of the mesh.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// Points of an element.
+    /// Number of points of an element.
     pub fn per_element(&self) -> usize {
         self.per_element
     }
@@ -97,7 +97,7 @@ impl Numbering {
     }
 }
 
-/// The entities of a cell with `n` points on an axis: corners, edges, faces and the inside, in Gmsh's order.
+/// The entities of a cell with `n` points along each axis: corners, edges, faces and the interior, in Gmsh's order.
 fn entities<const D: usize>(n: usize) -> Vec<Entity> {
     let class = |i: usize| {
         if i == 0 {
@@ -125,7 +125,7 @@ fn entities<const D: usize>(n: usize) -> Vec<Entity> {
         .collect()
 }
 
-/// How an element holds an entity: which of its free axes run backwards, and their order.
+/// The orientation of an entity in an element: which of its axes are reversed, and their order.
 struct Turn {
     backwards: [bool; 3],
     axes: [usize; 3],
@@ -143,8 +143,8 @@ impl Entity {
         key
     }
 
-    /// The order of points that all elements agree upon, as this element sees it. The inside of an element belongs to
-    /// it alone and stays as it is.
+    /// The orientation in this element of the common order of points. The interior of an element belongs to that
+    /// element alone and keeps its order.
     fn turn(&self, corners: &[u32]) -> Turn {
         let mut turn = Turn {
             backwards: [false; 3],
@@ -167,7 +167,7 @@ impl Entity {
 }
 
 impl Turn {
-    /// Place of a point inside of the entity, whose free axes have `inside` points.
+    /// Index of a point among the interior points of the entity, which has `inside` points along each axis.
     fn offset(&self, place: [usize; 3], inside: usize) -> usize {
         let mut offset = 0;
         for axis in self.axes[..self.dimension].iter().rev() {

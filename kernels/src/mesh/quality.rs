@@ -1,4 +1,4 @@
-//! How good the elements of a mesh are.
+//! Quality measures of the elements of a mesh.
 
 use rayon::prelude::*;
 
@@ -6,32 +6,32 @@ use super::cell;
 use super::geometry::{Tabulated, difference, dot, length, map};
 use super::{Basis, Mesh, Order};
 
-/// Points on the shortest wavelength that resolve it, on the average over an element.
+/// Average number of points per wavelength that counts as resolved.
 pub const POINTS_A_WAVELENGTH: f64 = 5.0;
 
-/// Figures of one element.
+/// Quality measures of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
-    /// Smallest determinant of the Jacobian at the points of the basis; an eighth (in 2-D a quarter) of the volume if
+    /// Smallest Jacobian determinant at the points of the basis (m^D); an eighth (in 2-D a quarter) of the volume if
     /// the element is a parallelepiped.
     pub jacobian: f64,
-    /// That determinant over the largest one of the element, at most 1.
+    /// Ratio of that determinant to the largest one of the element, at most 1.
     pub evenness: f64,
-    /// Smallest and largest angle between edges at a corner, degrees.
+    /// Smallest and largest angle between edges at the corners, degrees.
     pub angles: [f64; 2],
     /// Shortest and longest edge, metres.
     pub edges: [f64; 2],
-    /// Smallest distance of neighbouring points along the axes of the element, metres.
+    /// Smallest distance between neighbouring points along the axes of the element, metres.
     pub spacing: f64,
 }
 
 impl Quality {
-    /// The longest edge over the shortest one.
+    /// Ratio of the longest edge to the shortest one.
     pub fn ratio(&self) -> f64 {
         self.edges[1] / self.edges[0]
     }
 
-    /// The highest frequency (Hz) whose waves of speed `slowest` (m/s) have five points a wavelength.
+    /// The highest resolved frequency (Hz), at which waves of speed `slowest` (m/s) have five points per wavelength.
     pub fn frequency(&self, slowest: f64, degree: usize) -> f64 {
         frequency(self.edges[1], slowest, degree)
     }
@@ -41,8 +41,8 @@ fn frequency(longest: f64, slowest: f64, degree: usize) -> f64 {
     slowest * degree as f64 / (POINTS_A_WAVELENGTH * longest)
 }
 
-/// The element with the lowest [`Quality::frequency`], and that in Hz; `slowest` has the slowest wave (m/s) of every element. `None`
-/// without elements.
+/// The element with the lowest [`Quality::frequency`], and that frequency (Hz). `slowest` holds the slowest wave
+/// speed (m/s) of every element. Returns `None` without elements.
 pub fn resolved<const D: usize>(mesh: &Mesh<D>, slowest: &[f64], degree: usize) -> Option<(usize, f64)> {
     let of = |element: usize| frequency(edges(mesh, element).1, slowest[element], degree);
     let all = (0..mesh.len())
@@ -51,7 +51,7 @@ pub fn resolved<const D: usize>(mesh: &Mesh<D>, slowest: &[f64], degree: usize) 
     all.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))
 }
 
-/// The figures of all elements at the points of a basis.
+/// The quality measures of all elements at the points of a basis.
 pub fn all<const D: usize>(mesh: &Mesh<D>, basis: &Basis) -> Vec<Quality> {
     let table = Tabulated::new(mesh.order(), basis);
     (0..mesh.len())
@@ -60,7 +60,7 @@ pub fn all<const D: usize>(mesh: &Mesh<D>, basis: &Basis) -> Vec<Quality> {
         .collect()
 }
 
-/// The figures of one element.
+/// The quality measures of one element.
 fn of<const D: usize>(mesh: &Mesh<D>, table: &Tabulated<D>, element: usize) -> Quality {
     let nodes = mesh.coordinates(element);
     let at_points = table.element(&nodes);
@@ -80,7 +80,7 @@ fn of<const D: usize>(mesh: &Mesh<D>, table: &Tabulated<D>, element: usize) -> Q
     }
 }
 
-/// Lengths of the shortest and the longest edge; a bent edge is measured along its two chords.
+/// Lengths (m) of the shortest and the longest edge; the length of a curved edge is that of its two chords.
 pub(super) fn edges<const D: usize>(mesh: &Mesh<D>, element: usize) -> (f64, f64) {
     let nodes = mesh.element(element);
     let x = |local: usize| mesh.nodes()[nodes[local] as usize];
@@ -96,13 +96,13 @@ pub(super) fn edges<const D: usize>(mesh: &Mesh<D>, element: usize) -> (f64, f64
     lengths.fold((f64::INFINITY, 0.0), |(low, high), l| (low.min(l), high.max(l)))
 }
 
-/// The smallest and the largest angle between the edges at the corners, degrees.
+/// The smallest and the largest angle between edges at the corners, degrees.
 fn angles<const D: usize>(order: Order, nodes: &[[f64; D]]) -> [f64; 2] {
     let (mut least, mut most) = (180.0_f64, 0.0_f64);
     for corner in 0..1 << D {
         let u = cell::place::<D>(corner).map(|c| f64::from(c) - 1.0);
         let (_, jacobian) = map(order, nodes, u);
-        // Away from the corner along each axis.
+        // The direction of edge `a`, away from the corner.
         let edge = |a: usize| -> [f64; D] { std::array::from_fn(|c| -u[a] * jacobian[c][a]) };
         for (a, b) in (0..D).flat_map(|a| (a + 1..D).map(move |b| (a, b))) {
             let (p, q) = (edge(a), edge(b));
@@ -116,7 +116,7 @@ fn angles<const D: usize>(order: Order, nodes: &[[f64; D]]) -> [f64; 2] {
     [least, most]
 }
 
-/// The smallest distance of points that follow each other along an axis.
+/// The smallest distance between neighbouring points along an axis.
 fn spacing<const D: usize>(position: &[[f64; D]], n: usize) -> f64 {
     let mut least = f64::INFINITY;
     for axis in 0..D {

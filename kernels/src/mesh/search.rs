@@ -1,4 +1,4 @@
-//! The element that holds a place, and the local coordinates there.
+//! The search for the element that contains a position, and for the local coordinates in it.
 
 use rayon::prelude::*;
 
@@ -6,22 +6,23 @@ use super::cell::edges;
 use super::geometry::{difference, dot, inverse, length, map};
 use super::{Fault, Mesh, Order};
 
-/// A place this far beyond the faces of an element, in local coordinates, still belongs to it: coordinates come in
-/// single precision.
+/// A position up to this distance outside the faces of an element, in local coordinates, still belongs to it, because
+/// coordinates are given in single precision.
 pub(super) const TOUCHES: f64 = 1e-3;
-/// Places within this distance of a face, in local coordinates, count as on it, and belong to the first of the elements that share it.
+/// Positions up to this distance outside a face, in local coordinates, count as on it, and belong to the first of the
+/// elements that share it.
 const ON_FACE: f64 = 1e-6;
 
-/// Where a place lies.
+/// The location of a position in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found<const D: usize> {
-    /// The element; of several that share the place the first.
+    /// The element, the first one if several share the position.
     pub element: usize,
     /// Local coordinates, each from -1 to 1.
     pub local: [f64; D],
 }
 
-/// Finds places in a mesh: elements are sorted into boxes of a regular grid by what they span.
+/// Finds positions in a mesh. Elements are sorted into the boxes of a regular grid that they overlap.
 #[derive(Debug)]
 pub struct Locator<'a, const D: usize> {
     mesh: &'a Mesh<D>,
@@ -30,15 +31,15 @@ pub struct Locator<'a, const D: usize> {
     lower: [f64; D],
     width: [f64; D],
     boxes: [usize; D],
-    /// Elements of box k: `items[starts[k]..starts[k + 1]]`, places in `elements`.
+    /// The elements of box k are `items[starts[k]..starts[k + 1]]`, as indices into `elements`.
     starts: Vec<usize>,
     items: Vec<u32>,
 }
 
-/// The lowest and highest coordinates that an element can reach.
+/// Lower and upper bounds of the coordinates of an element.
 type Bounds<const D: usize> = [[f64; D]; 2];
 
-/// Local coordinates and how far the largest of them lies beyond the cell.
+/// Local coordinates, and the distance by which the largest of them exceeds the cell.
 pub(crate) type Local<const D: usize> = ([f64; D], f64);
 
 impl<'a, const D: usize> Locator<'a, D> {
@@ -52,7 +53,8 @@ impl<'a, const D: usize> Locator<'a, D> {
         let bounds: Vec<Bounds<D>> = elements.par_iter().map(|e| reach(mesh, *e)).collect();
         let lower = extreme(&bounds, 0, f64::min);
         let span = difference(extreme(&bounds, 1, f64::max), lower);
-        // As many boxes as elements, as cubic as they can be; along no axis more than elements.
+        // There are about as many boxes as elements, and they are nearly cubic; along an axis there are at most as
+        // many as elements, and at most 1024.
         let edge = (span.iter().product::<f64>() / elements.len().max(1) as f64).powf(1.0 / D as f64);
         let most = elements.len().clamp(1, 1 << 10);
         let boxes = span.map(|s| ((s / edge.max(f64::MIN_POSITIVE)).ceil() as usize).clamp(1, most));
@@ -71,7 +73,7 @@ impl<'a, const D: usize> Locator<'a, D> {
         locator
     }
 
-    /// Fills the boxes.
+    /// Sorts the elements into the boxes.
     fn sort(&mut self) {
         let mut pairs = Vec::with_capacity(2 * self.elements.len());
         for (item, bounds) in self.bounds.iter().enumerate() {
@@ -96,7 +98,7 @@ impl<'a, const D: usize> Locator<'a, D> {
     }
 
     fn box_of(&self, x: [f64; D]) -> [usize; D] {
-        // A number below zero or none at all becomes zero.
+        // Negative numbers and NaN become zero.
         std::array::from_fn(|c| (((x[c] - self.lower[c]) / self.width[c]) as usize).min(self.boxes[c] - 1))
     }
 
@@ -104,7 +106,7 @@ impl<'a, const D: usize> Locator<'a, D> {
         (0..D).rev().fold(0, |flat, c| flat * self.boxes[c] + place[c])
     }
 
-    /// The elements that can hold a place, ascending.
+    /// The elements that can contain a position, ascending.
     pub(super) fn candidates(&self, x: [f64; D]) -> impl Iterator<Item = usize> + '_ {
         let at = self.flat(self.box_of(x));
         let items = &self.items[self.starts[at]..self.starts[at + 1]];
@@ -115,12 +117,12 @@ impl<'a, const D: usize> Locator<'a, D> {
         near.map(|item| self.elements[*item as usize])
     }
 
-    /// The box that an element does not leave.
+    /// Lower and upper bounds of the coordinates of an element.
     pub(crate) fn reach(&self, element: usize) -> [[f64; D]; 2] {
         reach(self.mesh, element)
     }
 
-    /// Local coordinates of a place in an element by Newton's method; none where that does not converge.
+    /// Local coordinates of a position in an element by Newton's method; `None` where it does not converge.
     pub(crate) fn local(&self, element: usize, x: [f64; D]) -> Option<Local<D>> {
         let nodes = self.mesh.coordinates(element);
         let size = length(difference(nodes[0], nodes[(1 << D) - 1]));
@@ -132,7 +134,7 @@ impl<'a, const D: usize> Locator<'a, D> {
                 break;
             }
             let step = inverse(&jacobian).map(|row| dot(row, miss));
-            // Far from the cell the mapping can fold, so no step goes there.
+            // Far from the cell the mapping may not be invertible, so steps are limited.
             u = std::array::from_fn(|c| (u[c] + step[c]).clamp(-1.5, 1.5));
         }
         let (at, _) = map(self.mesh.order(), &nodes, u);
@@ -140,7 +142,7 @@ impl<'a, const D: usize> Locator<'a, D> {
         (length(difference(x, at)) <= 1e-9 * size).then_some((u, beyond))
     }
 
-    /// The element and the local coordinates of a place, if one holds it.
+    /// The element that contains a position, and the local coordinates in it, if there is one.
     pub fn find(&self, x: [f64; D]) -> Option<Found<D>> {
         let mut best: Option<(f64, Found<D>)> = None;
         for element in self.candidates(x) {
@@ -161,7 +163,8 @@ impl<'a, const D: usize> Locator<'a, D> {
         best.map(|(_, found)| found)
     }
 
-    /// All elements that share a place which lies on sides of elements, in single precision; inside of one that one alone.
+    /// All elements that contain a position, to within single precision: several if it is on their common face, edge
+    /// or corner.
     pub fn sharing(&self, x: [f64; D]) -> Vec<Found<D>> {
         let found = |element| {
             let (u, beyond) = self.local(element, x)?;
@@ -171,10 +174,10 @@ impl<'a, const D: usize> Locator<'a, D> {
         self.candidates(x).filter_map(found).collect()
     }
 
-    /// As [`Self::find`]; a place outside is an error that calls it `what` and names the nearest point of the mesh.
+    /// The same as [`Self::find`], but with an error for a position outside the mesh.
     ///
     /// # Errors
-    /// No element holds the place.
+    /// No element contains the position; the message calls it `what` and names the nearest point of the mesh.
     pub fn locate(&self, what: &str, x: [f64; D]) -> Result<Found<D>, Fault> {
         if let Some(found) = self.find(x) {
             return Ok(found);
@@ -189,8 +192,8 @@ impl<'a, const D: usize> Locator<'a, D> {
         })
     }
 
-    /// The point of the mesh that is nearest to a place, and how far away it is (m), where that is less than half of the longest edge of
-    /// its element.
+    /// The point of the mesh that is nearest to a position, and its distance (m), if that is less than half of the
+    /// longest edge of the point's element.
     pub fn within_reach(&self, x: [f64; D]) -> Option<([f64; D], f64)> {
         let (element, nearest) = self.nearest(x);
         let nodes = self.mesh.coordinates(element);
@@ -200,7 +203,7 @@ impl<'a, const D: usize> Locator<'a, D> {
         (distance < 0.5 * longest).then_some((nearest, distance))
     }
 
-    /// The point of the mesh that is nearest to a place, and its element.
+    /// The element that is nearest to a position, and its nearest point.
     fn nearest(&self, x: [f64; D]) -> (usize, [f64; D]) {
         let far = |b: &Bounds<D>| {
             length::<D>(std::array::from_fn(|c| {
@@ -227,7 +230,8 @@ impl<'a, const D: usize> Locator<'a, D> {
         (best.1, best.2)
     }
 
-    /// The nearest point of an element, by a lattice of 5 points an axis that closes in on the best of them.
+    /// The distance and position of the nearest point of an element, found on lattices of 5 points along each axis
+    /// that are successively refined around the best point.
     fn nearest_in(&self, element: usize, x: [f64; D]) -> (f64, [f64; D]) {
         let nodes = self.mesh.coordinates(element);
         let (mut centre, mut half) = ([0.0; D], 1.0);
@@ -251,8 +255,8 @@ impl<'a, const D: usize> Locator<'a, D> {
     }
 }
 
-/// The box that an element cannot leave. A linear cell lies between its corners; a quadratic one leaves the box of its
-/// nodes by at most the Lebesgue constant of three points, 5/4 an axis.
+/// Bounds of the coordinates of an element. A linear element lies within the bounding box of its corners; a quadratic
+/// one can exceed that of its nodes by a factor of at most the Lebesgue constant of three points, 5/4, for each axis.
 fn reach<const D: usize>(mesh: &Mesh<D>, element: usize) -> Bounds<D> {
     let nodes = mesh.coordinates(element);
     let grown = match mesh.order() {

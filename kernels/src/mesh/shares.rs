@@ -1,4 +1,4 @@
-//! The masses of points, shared out to their elements.
+//! The distribution of the masses of points over their elements.
 
 use rayon::prelude::*;
 
@@ -6,14 +6,14 @@ use super::Numbering;
 use super::medium::Law;
 use super::step::Elements;
 
-/// The masses of all points. A fluid and a solid that meet have each their own.
+/// The masses of all points. At a contact the fluid and the solid have separate masses.
 pub(super) struct Masses<'a> {
     numbering: &'a Numbering,
-    /// What every element adds, `[element][point]`.
+    /// Contribution of every element, `[element][local point]`.
     own: Vec<f64>,
-    /// 1 for fluids, where there are any beside solids.
+    /// Whether each element is a fluid.
     fluid: Vec<bool>,
-    /// `[point]`, then, where there are fluids, those of fluids.
+    /// Total masses `[point]` of solids, followed by those of fluids if there are any.
     all: Vec<f64>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Masses<'a> {
         masses
     }
 
-    /// Where the sums of an element's points stand.
+    /// The indices of an element's points in `all`.
     fn places(&self, element: usize) -> impl Iterator<Item = usize> + '_ {
         let first = if self.fluid[element] {
             self.numbering.points()
@@ -54,7 +54,7 @@ impl<'a> Masses<'a> {
         &self.own[element * points..(element + 1) * points]
     }
 
-    /// The sums at all points of masses times a factor of their element.
+    /// Sums, at all points, of the contributions of elements multiplied by a factor for each element.
     fn sums(&self, factor: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.all.len()];
         for element in 0..self.fluid.len() {
@@ -67,7 +67,7 @@ impl<'a> Masses<'a> {
         sums
     }
 
-    /// Shares by what elements need.
+    /// Distributes the masses in proportion to the needs of elements per unit of their own mass.
     pub(super) fn shares<'b>(&'b self, needs: &'b [f64]) -> Shares<'b> {
         let sums = self.sums(|element| needs[element]);
         Shares {
@@ -78,16 +78,16 @@ impl<'a> Masses<'a> {
     }
 }
 
-/// How the mass of every point is shared out.
+/// A distribution of the mass of every point over its elements.
 pub(super) struct Shares<'a> {
     masses: &'a Masses<'a>,
     needs: &'a [f64],
-    /// The mean need at a point.
+    /// Mean need at every point, weighted by mass.
     mean: Vec<f64>,
 }
 
 impl Shares<'_> {
-    /// What the masses of an element are multiplied by, point by point.
+    /// The factors by which the masses of an element are multiplied, point by point.
     pub(super) fn of(&self, element: usize) -> impl Iterator<Item = f64> + '_ {
         let need = self.needs[element];
         self.masses

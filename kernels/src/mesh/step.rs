@@ -1,13 +1,14 @@
 //! The largest stable time step of a mesh, bounded by the eigenvalues of single elements.
 //!
-//! The mass and the stiffness of a mesh are sums over elements, so no eigenvalue of the whole is above the largest
-//! one of a single element (Irons & Treharne 1971), in whatever shares the mass of a point is given to its elements. With
-//! explicit Newmark steps dt <= 2 / omega is stable, hence a dt below the bound of every element is. The bound holds for
-//! any medium and any shape; on regular meshes it is some 15 % below the true limit. Where fluids and solids meet, `contact.rs` adds what they do to
-//! each other.
+//! The mass and the stiffness of a mesh are sums over elements, so that no eigenvalue of the mesh exceeds the largest
+//! one of all single elements (Irons & Treharne 1971), however the mass of a point is distributed over its elements.
+//! Explicit Newmark steps are stable for dt <= 2 / omega, hence for a dt below the bounds of all elements. This holds
+//! for any medium and any shape; on regular meshes the bound is some 15 % below the true limit. `contact.rs` adds the
+//! coupling of fluids and solids.
 //!
-//! Shares change the eigenvalue of an element by no more than the masses of its points, so many eigenvalues are nearly known
-//! without a look, or known to be far from the largest one (`Rule`).
+//! Redistributing masses changes the eigenvalue of an element by no larger factor than it changes the masses of its
+//! points. Many eigenvalues are therefore known closely without computation, or known to be far below the largest one
+//! (`Rule`).
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -22,27 +23,30 @@ use super::{Basis, Mesh, Numbering};
 
 pub use super::medium::{Law, Media, Medium};
 
-/// The bound of a mesh.
+/// The bound of the time step on a mesh.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    /// The largest step (s) that is surely stable.
+    /// The largest step (s) that is guaranteed to be stable.
     pub limit: f64,
-    /// The element that sets it: the stiffest by itself of those that are near it.
+    /// The element that sets the limit: among the elements whose step is close to it, the one with the largest
+    /// eigenvalue before masses are redistributed.
     pub element: usize,
-    /// Steps (s) that every element surely stands: the smallest is the limit, and those near it are as large as shown.
+    /// A stable step (s) of every element. The smallest is the limit; values close to it are accurate, others lower
+    /// bounds.
     pub each: Vec<f64>,
 }
 
-/// Elements whose step is at most this much above the smallest share what sets the bound: a stiff one takes from the mass of
-/// its neighbours until they need as small a step.
+/// Elements whose step is at most this factor above the smallest one set the bound together: a stiff element takes
+/// mass from its neighbours until they need a step that is as small.
 const NEAR: f64 = 1.05;
 
-/// The largest stable step of a mesh, and the element that sets it.
+/// The largest stable step of a mesh, and the element that sets it. `media` is one medium for each region or a
+/// function of position.
 pub fn bound<'a, const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: impl Into<Media<'a, D>>) -> Bound {
     bound_with(mesh, basis, media.into(), Rule::Needed)
 }
 
-/// As [`bound`], looking at some elements or at all.
+/// The same as [`bound`], with a rule for the elements whose eigenvalues are computed.
 pub(super) fn bound_with<const D: usize>(
     mesh: &Mesh<D>,
     basis: &Basis,
@@ -63,7 +67,7 @@ fn bound_of(whole: &Whole<'_>, rule: Rule) -> Bound {
         .collect();
     let limit = each.iter().copied().fold(f64::INFINITY, f64::min);
     let near = (0..each.len()).filter(|e| each[*e] <= NEAR * limit);
-    // Of equal ones the first.
+    // The first one, if several are equal.
     let element = near.reduce(|best, e| if alone[e] > alone[best] { e } else { best });
     Bound {
         limit,
@@ -72,28 +76,29 @@ fn bound_of(whole: &Whole<'_>, rule: Rule) -> Bound {
     }
 }
 
-/// The largest stable step (s) of every element. The smallest is the bound of the mesh.
+/// A stable step (s) of every element, as in [`Bound::each`]. The smallest is the bound of the mesh.
 pub fn steps<'a, const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: impl Into<Media<'a, D>>) -> Vec<f64> {
     bound(mesh, basis, media).each
 }
 
-/// Softer elements need no closer look than this, as a part of the eigenvalue: what they give to stiff neighbours depends on it.
+/// Relative accuracy of the eigenvalues of softer elements, which determine the mass that they give to stiff
+/// neighbours.
 const LOOSE: f64 = 0.03;
 
-/// Which elements are looked at when masses are shared out.
+/// The elements whose eigenvalues are computed after masses are redistributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Rule {
-    /// Those that can have the largest eigenvalue, and those whose eigenvalue is not nearly known.
+    /// Those that may have the largest eigenvalue, and those whose eigenvalue is not closely known.
     Needed,
-    /// Those that can be near the largest one.
+    /// Those whose eigenvalue may be close to the largest one.
     Near,
-    /// All of them, which takes long.
+    /// All elements, which takes long.
     #[cfg(test)]
     All,
 }
 
 impl Rule {
-    /// The lowest eigenvalue of interest where the largest one known is `top`.
+    /// The lowest eigenvalue of interest if the largest one known so far is `top`.
     fn lowest(self, top: f64) -> f64 {
         match self {
             Self::Needed => top,
@@ -103,7 +108,7 @@ impl Rule {
         }
     }
 
-    /// How far apart, as a part of them, the ends may be between which an eigenvalue is known below that.
+    /// The relative width up to which an interval for an eigenvalue suffices below [`Rule::lowest`].
     fn loose(self) -> f64 {
         match self {
             Self::Needed => LOOSE,
@@ -112,11 +117,11 @@ impl Rule {
     }
 }
 
-/// Values of elements when masses are shared out.
+/// Eigenvalues of elements after masses are redistributed.
 struct Values {
-    /// Upper bounds of the eigenvalues, tight where they matter.
+    /// Upper bounds, tight where they matter.
     bounds: Vec<f64>,
-    /// The eigenvalues, or what they are about.
+    /// The eigenvalues, exact or estimated.
     likely: Vec<f64>,
 }
 
@@ -130,32 +135,33 @@ fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
-/// The elements of a mesh of two dimensions or three with what fills them. What is done with them is compiled once, for both.
+/// The elements of a mesh of two or three dimensions with their media. Code that uses this trait is compiled only
+/// once for both.
 pub(super) trait Elements: Sync {
     fn count(&self) -> usize;
-    /// Products of the weights of the basis, one a point.
+    /// Products of the quadrature weights, one for each point.
     fn weights(&self) -> &[f64];
     fn piece(&self, element: usize) -> Piece<'_>;
-    /// A number that equal elements have in common.
+    /// A hash that is the same for equal elements.
     fn likeness(&self, element: usize) -> u128;
     /// Whether a fluid and a solid meet at a point of the element.
     fn is_on_contact(&self, element: usize) -> bool;
-    /// None where there are too many points.
+    /// The numbering of points; `None` if there are too many.
     fn numbering(&self) -> Option<Numbering>;
 }
 
-/// A mesh and what fills it.
+/// A mesh with its media.
 struct Filled<'a, 'b, const D: usize> {
     mesh: &'a Mesh<D>,
     basis: &'a Basis,
     media: Media<'b, D>,
     table: Tabulated<D>,
     contacts: Contacts,
-    /// The share of a fluid's mass on contacts that bears the motion of the solid.
+    /// The fraction d in `contact.rs` of a fluid's mass on contacts.
     share: f64,
 }
 
-/// Shares that are tried.
+/// Fractions d that are tried.
 const SHARES: [f64; 6] = [0.08, 0.16, 0.28, 0.42, 0.58, 0.75];
 
 impl<'a, 'b, const D: usize> Filled<'a, 'b, D> {
@@ -178,7 +184,7 @@ impl<'a, 'b, const D: usize> Filled<'a, 'b, D> {
         filled
     }
 
-    /// Whether regions are fluids, none of regions without elements.
+    /// Whether each region is a fluid; `None` for regions without elements.
     fn fluids(&self) -> Vec<Option<bool>> {
         let regions = self.mesh.regions();
         let count = regions.iter().map(|region| *region as usize + 1).max();
@@ -193,7 +199,7 @@ impl<'a, 'b, const D: usize> Filled<'a, 'b, D> {
         fluids
     }
 
-    /// Takes the share that leaves the largest step to the elements on contacts.
+    /// Chooses the fraction d that allows the largest step of the elements on contacts.
     fn choose_share(&mut self) {
         if self.contacts.is_empty() {
             return;
@@ -260,13 +266,13 @@ impl<const D: usize> Elements for Filled<'_, '_, D> {
     }
 }
 
-/// All elements of a mesh.
+/// All elements of a mesh, with their basis.
 struct Whole<'a> {
     elements: &'a dyn Elements,
     basis: &'a Basis,
 }
 
-/// The largest eigenvalue of every element by itself.
+/// The largest eigenvalue of every single element.
 #[cfg(test)]
 pub(super) fn eigenvalues<'a, const D: usize>(
     mesh: &Mesh<D>,
@@ -281,10 +287,11 @@ impl<'a> Whole<'a> {
         Self { elements, basis }
     }
 
-    /// The largest eigenvalues when the masses of points are shared out as elements need them, from those of elements alone.
+    /// Upper bounds of the largest eigenvalues after masses are redistributed to the elements that need them. `alone`
+    /// holds the eigenvalues of single elements.
     fn shared(&self, alone: &[f64], rule: Rule) -> Vec<f64> {
         let least = alone.iter().copied().fold(f64::INFINITY, f64::min);
-        // Among equal elements there is nothing to be shared out.
+        // Redistribution gains nothing if all elements are nearly equal.
         if most(alone) <= 1.02 * least {
             return alone.to_vec();
         }
@@ -314,7 +321,7 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// The largest eigenvalue of every element by itself.
+    /// The largest eigenvalue of every single element.
     fn eigenvalues(&self) -> Vec<f64> {
         let mut order: Vec<(u128, u32)> = (0..self.elements.count())
             .into_par_iter()
@@ -339,7 +346,7 @@ impl<'a> Whole<'a> {
         first.iter().map(|element| values[*element as usize]).collect()
     }
 
-    /// The largest eigenvalues of some elements, with masses that `change` gives.
+    /// Computes the largest eigenvalues of some elements, after `change` has modified their masses.
     fn look(&self, elements: &[u32], change: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
         let some = |elements: &[u32]| {
             let pieces: Vec<Piece> = elements
@@ -356,16 +363,18 @@ impl<'a> Whole<'a> {
         elements.par_chunks(TOGETHER).flat_map_iter(some).collect()
     }
 
-    /// Eigenvalues when the whole mass of each point is shared out to its elements by what they need a unit of their own mass.
-    /// Any shares bound the mesh; these bring a stiff element among heavy ones near to the truth.
+    /// Eigenvalues after the whole mass of each point is distributed over its elements in proportion to their needs
+    /// per unit of their own mass. Any distribution bounds the mesh; this one gives a bound close to the true limit
+    /// for stiff elements among heavy ones.
     fn with_shared_masses(&self, masses: &Masses, (alone, needs): (&[f64], &[f64]), rule: Rule) -> Values {
         let shares = masses.shares(needs);
-        // No share of a point below s makes an eigenvalue more than 1 / s times as large, none above it less.
+        // If all factors of an element's masses are at least s, its eigenvalue grows by at most 1 / s; if all are at
+        // most s, by at least 1 / s.
         let ends: Vec<[f64; 2]> = (0..alone.len())
             .into_par_iter()
             .map(|element| {
                 let own = shares.of(element);
-                // Shares do not change what contacts add.
+                // The additional stiffness of contacts does not depend on the factors.
                 let start = match self.elements.is_on_contact(element) {
                     true => [1.0, 1.0],
                     false => [f64::INFINITY, 0.0],
@@ -384,7 +393,7 @@ impl<'a> Whole<'a> {
             (0..alone.len() as u32).partition(|e| is_known(e, RESIDUAL));
         open.sort_unstable_by(|a, b| above(b).total_cmp(&above(a)).then(a.cmp(b)));
         let mut top = known.iter().map(above).fold(0.0, f64::max);
-        // The stiffest first. Of those that are softer than one that is known some are known well enough, too.
+        // The stiffest elements come first. Softer ones are skipped if their interval is small enough.
         for some in open.chunks(AT_ONCE) {
             let matters = |e: &u32| above(e) > rule.lowest(top) || !is_known(e, rule.loose());
             let some: Vec<u32> = some.iter().copied().filter(matters).collect();
@@ -399,15 +408,16 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// Elements whose eigenvalues a thread looks for together, and those of all threads.
+/// Number of elements whose eigenvalues a thread computes together.
 const TOGETHER: usize = 8;
+/// Number of elements after which the largest eigenvalue known so far is updated.
 const AT_ONCE: usize = if cfg!(test) { 8 } else { 512 };
 
-/// How often the masses are shared out anew: what an element lacks shows in its eigenvalue.
+/// Number of times that masses are redistributed, each time by the eigenvalues of the previous one.
 const ROUNDS_OF_SHARING: usize = 6;
 
-/// A number that elements of the same shape and media have in common: coordinates relative to the first node, in
-/// parts of a millionth of a diagonal. At 128 bits two others meet once in 10^25 meshes.
+/// A hash that is the same for elements of the same shape and media: of coordinates relative to the first node, in
+/// millionths of the diagonal. With 128 bits, different elements have the same hash in one of 10^25 meshes.
 fn likeness<const D: usize>(
     (mesh, element): (&Mesh<D>, usize),
     media: &[Medium],
@@ -415,14 +425,14 @@ fn likeness<const D: usize>(
 ) -> u128 {
     let nodes = mesh.coordinates(element);
     let size = length(difference(nodes[0], nodes[(1 << D) - 1]));
-    // The size keeps 20 bits of its fraction, as the shape does.
+    // The size is rounded to 20 bits of its mantissa, about as accurately as the shape.
     let digits = |salt: u64| {
         let mut hasher = DefaultHasher::new();
         (salt, (size.to_bits() + (1 << 31)) >> 32).hash(&mut hasher);
         media.iter().for_each(|medium| medium.hash(&mut hasher));
         for (point, matrix) in contacts {
             point.hash(&mut hasher);
-            // As many bits of the fraction as the size has.
+            // These numbers are rounded like the size.
             let own = matrix
                 .as_flattened()
                 .iter()
@@ -439,8 +449,9 @@ fn likeness<const D: usize>(
     digits(1) << 64 | digits(2)
 }
 
-/// An upper bound of the largest eigenvalue (1/s2) of mass^-1 stiffness of one element by itself: Lanczos' value and
-/// its residual. A solid moves by its displacement, a fluid by a potential. `media` is one medium, or one for each point.
+/// An upper bound of the largest eigenvalue (1/s2) of mass^-1 stiffness of a single element: the Lanczos value plus its
+/// residual. The field of a solid is the displacement, that of a fluid a scalar potential. `nodes` are in m; `media`
+/// is one medium, or one for each point.
 pub fn largest_eigenvalue<const D: usize>(
     table: &Tabulated<D>,
     basis: &Basis,
@@ -453,7 +464,8 @@ pub fn largest_eigenvalue<const D: usize>(
     eigen::largest(table.weights(), basis, &[piece])[0]
 }
 
-/// What multiplies the second derivative of the field in a unit volume.
+/// The factor of the second time derivative of the field per unit volume: the density of a solid, the compressibility
+/// of a fluid.
 fn inertia(medium: &Medium) -> f64 {
     match medium.law {
         Law::Fluid(modulus) => 1.0 / modulus,
@@ -461,7 +473,7 @@ fn inertia(medium: &Medium) -> f64 {
     }
 }
 
-/// What an element alone adds to the mass of its points.
+/// Contribution of an element to the masses of its points.
 fn masses<const D: usize>(table: &Tabulated<D>, element: &Element<D>, media: &[Medium]) -> Vec<f64> {
     let volumes = table.weights().iter().zip(&element.determinant);
     volumes

@@ -1,4 +1,4 @@
-//! The largest stable step: eigenvalues of elements against a plain iteration, and the bound of whole meshes.
+//! The largest stable step: eigenvalues of elements compared with the power method, and the bounds of whole meshes.
 
 use super::eigen::RESIDUAL;
 use super::fixtures::{bend, bricks};
@@ -46,7 +46,7 @@ fn the_same_medium_as_constants_and_as_a_table_has_the_same_step() {
         law: Law::Anisotropic(Box::new(table)),
     };
     let (a, b) = (steps(&mesh, &basis, &[plain]), steps(&mesh, &basis, &[full]));
-    // Either is a bound with the residual of a search whose last digits rounding decides.
+    // Both are bounds that include the residual of an iteration, whose last digits depend on rounding.
     let accuracy = RESIDUAL / 10.0;
     assert!(
         a.iter().zip(&b).all(|(x, y)| (x - y).abs() < accuracy * x),
@@ -77,14 +77,15 @@ fn equal_elements_have_equal_steps_and_large_ones_longer_ones() {
         assert!((a - b).abs() < 1e-5 * b);
     }
     assert!(found[0] < found[1] && found[1] < found[2]);
-    // With the mass of a point in the right shares the bound of the mesh rises, and no share makes it fall.
+    // Redistributing masses raises the bound of the step on the mesh.
     let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(least(&steps(&mesh, &basis, &media)) > least(&alone));
 }
 
 #[test]
 fn the_bound_names_the_stiff_element_and_no_neighbour_of_it() {
-    // A column of thin elements between wide ones: masses shared out make all of them need about the same step.
+    // A column of thin elements between wide ones: after masses are redistributed, all of them need about the same
+    // step.
     let basis = Basis::new(4).unwrap();
     let thin = bend(bricks([5, 3], Order::Linear), |x| {
         let u = x[0];
@@ -105,7 +106,7 @@ fn the_bound_names_the_stiff_element_and_no_neighbour_of_it() {
     assert!(found.each.iter().all(|step| *step >= found.limit));
 }
 
-/// The largest eigenvalue of an element by the power method on its stiffness, written out from the law.
+/// The largest eigenvalue of an element by the power method, with the stiffness computed directly from the law.
 fn by_powers<const D: usize>(
     table: &Tabulated<D>,
     basis: &Basis,
@@ -122,7 +123,7 @@ fn by_powers<const D: usize>(
         };
         (table.weights()[p] * element.determinant[p] * inertia).sqrt()
     };
-    // The slope at q along axis a of the cell of the polynomial that is one at p.
+    // The derivative at q along axis a of the cell of the polynomial that is one at p.
     let slopes: Vec<f64> = (0..points * points * D)
         .map(|k| {
             let (q, p, a) = (k / D / points, k / D % points, k % D);
@@ -183,7 +184,7 @@ fn by_powers<const D: usize>(
     value
 }
 
-/// Elements with constants, tables and fluids.
+/// An isotropic solid, an anisotropic solid and a fluid.
 fn media() -> [Medium; 3] {
     let mut table = [[0.0; 6]; 6];
     for (i, row) in table.iter_mut().enumerate() {
@@ -211,7 +212,7 @@ fn check_eigenvalues<const D: usize>(order: Order, degree: usize) {
             let nodes = mesh.coordinates(element);
             let exact = by_powers(&table, &basis, &nodes, &medium);
             let single = largest_eigenvalue(&table, &basis, &nodes, std::slice::from_ref(&medium));
-            // One by itself or beside others in the lanes of a register: the same to the last bit.
+            // Computed alone or beside others in the lanes of a register, the result is the same to the last bit.
             assert_eq!(all[element], single);
             assert!(
                 all[element] > exact * (1.0 - 1e-6) && all[element] < exact * 1.003,
@@ -230,7 +231,7 @@ fn eigenvalues_are_bounded_tightly_from_above() {
     check_eigenvalues::<3>(Order::Quadratic, 2);
 }
 
-/// The bound with a look at the elements that matter, and at all of them.
+/// Compares the bound from the elements that matter with that from all elements.
 fn compare<const D: usize>(mesh: &Mesh<D>, degree: usize, media: &[Medium]) {
     let basis = Basis::new(degree).unwrap();
     let some = bound_with(mesh, &basis, media.into(), Rule::Needed);
@@ -256,7 +257,7 @@ fn steps_alone<const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: &[Medium]) 
         .sqrt()
 }
 
-/// A box that is bent, squeezed along x and cut into regions.
+/// A box that is bent, squeezed along x and divided into regions.
 fn uneven<const D: usize>(counts: [usize; D], order: Order, regions: i32, squeeze: f64) -> Mesh<D> {
     let mut parts = bend(bricks(counts, order), |x| {
         let bent = x[0] + squeeze * (0.9 * x[0]).sin();

@@ -1,10 +1,10 @@
-//! Numbers, faults, search and judgement of whole meshes.
+//! Numbering, errors, search and quality measures of whole meshes.
 
 use super::fixtures::{bend, bricks, turn};
 use super::geometry::{Tabulated, difference, length};
 use super::*;
 
-/// A smooth bending that folds nothing.
+/// A smooth deformation that folds no element.
 fn wavy<const D: usize>(x: [f64; D]) -> [f64; D] {
     std::array::from_fn(|c| x[c] + 0.1 * (1.3 * x[(c + 1) % D] + 0.4 * x[c]).sin())
 }
@@ -68,7 +68,7 @@ fn faces_meet_and_the_rest_is_the_skin() {
     }
 }
 
-/// The fault of a mesh, spoiled by `spoil`, and its sentence.
+/// The error of a mesh that `spoil` has damaged, and its message.
 fn fault<const D: usize>(order: Order, spoil: impl Fn(&mut Parts<D>)) -> (Fault, String) {
     let mut parts = bricks([3; D], order);
     spoil(&mut parts);
@@ -137,14 +137,14 @@ fn every_bad_mesh_is_a_sentence_with_its_element_and_place() {
 
 #[test]
 fn bad_connections_are_told_apart() {
-    // A second element in the place of one that is there.
+    // An element is duplicated.
     let (found, text) = fault::<3>(Order::Linear, |m| {
         let again = m.elements[..8].to_vec();
         m.elements.extend(again);
         m.regions.push(0);
     });
     assert!(matches!(found, Fault::FaceThrice { .. }), "{text}");
-    // The same where it has no neighbour: both lie on one side of all their faces.
+    // The duplicated element has no neighbours: both lie on the same side of all their faces.
     for order in [Order::Linear, Order::Quadratic] {
         let mut parts = bricks([1; 3], order);
         parts.elements.extend_from_within(..);
@@ -162,7 +162,7 @@ fn bad_connections_are_told_apart() {
         m.regions.truncate(2);
     });
     assert!(matches!(found, Fault::SameSide { .. }), "{text}");
-    // An element with a node of its own where it should share.
+    // An element has a node of its own instead of the common one.
     let (found, text) = fault::<3>(Order::Linear, |m| {
         m.nodes.push(m.nodes[21]);
         let slot = m.elements.iter().rposition(|n| *n == 21).unwrap();
@@ -180,7 +180,7 @@ fn bad_connections_are_told_apart() {
         "{text}"
     );
     assert!(text.contains("(x, y, z) = (1, 1, 1)"), "{text}");
-    // A curved edge that the neighbour holds straight.
+    // An edge is curved in one element and straight in its neighbour.
     let (found, text) = fault::<2>(Order::Quadratic, |m| {
         m.nodes.push([1.05, 0.5]);
         m.elements[5] = 49;
@@ -296,7 +296,7 @@ fn materials_and_regions_fit() {
     );
     assert_eq!(mesh(&[0, 0, 0, 1, 1, 1]).check_materials(&[ROCK, water]), Ok(()));
     assert_eq!(mesh(&[0; 6]).check_materials(&[water]), Ok(()));
-    // The lower left element alone touches the upper right ones at a corner only.
+    // The two elements share only a corner.
     let parts = Parts::<2> {
         nodes: vec![
             [0.0, 0.0],

@@ -1,18 +1,19 @@
-//! The largest eigenvalue of the matrices that Lanczos' method makes, several side by side.
+//! The largest eigenvalues of the tridiagonal matrices of the Lanczos method, for several elements at once.
 
 use super::eigen::{MOST_ROUNDS, RESIDUAL};
 use crate::device::simd::WIDEST;
 
-/// The residual is looked at after so many steps, and after each further `EVERY`: in fewer steps a value close to the
-/// largest one can seem to be it.
+/// The residual is tested first after this number of iterations, and then after every `EVERY` further ones: with fewer
+/// iterations, a value close to the largest eigenvalue could be mistaken for it.
 const FIRST: usize = 24;
 const EVERY: usize = 8;
-/// What is left of a vector that has no new direction, as a part of the eigenvalue.
+/// Norm below which a Lanczos vector counts as zero, as a fraction of the eigenvalue.
 const EXHAUSTED: f64 = 1e-12;
 
-/// The tridiagonal matrices of a lot, and what is known of their eigenvalues.
+/// The tridiagonal matrices of several lanes, and upper bounds of their largest eigenvalues.
 pub(super) struct Search {
-    /// Diagonal and side of every lane; `side[k]` couples rows k-1 and k, its last entry goes beyond the matrix.
+    /// Diagonal and off-diagonal of every lane; `side[k]` couples rows k-1 and k, and its last entry lies beyond the
+    /// matrix.
     rows: Vec<[Vec<f64>; 2]>,
     open: Vec<bool>,
     pub(super) values: [f64; WIDEST],
@@ -27,7 +28,7 @@ impl Search {
         }
     }
 
-    /// Takes the rows of a step, and says whether all lanes have their value.
+    /// Adds one row to each matrix, and returns whether all lanes have converged.
     pub(super) fn ends(&mut self, round: usize, alpha: &[f64], left: &[f64]) -> bool {
         let looks = round == MOST_ROUNDS || (round >= FIRST && (round - FIRST).is_multiple_of(EVERY));
         for lane in 0..self.open.len() {
@@ -48,14 +49,13 @@ impl Search {
     }
 }
 
-/// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection, and the residual of its vector in Lanczos'
-/// method.
+/// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection, and the Lanczos residual of its eigenvector.
 fn largest_of_tridiagonal(diagonal: &[f64], side: &[f64]) -> (f64, f64) {
     let n = diagonal.len();
     let radius = |k: usize| if k + 1 < n { side[k] + side[k + 1] } else { side[k] };
     let mut low = diagonal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut high = (0..n).map(|k| diagonal[k] + radius(k)).fold(low, f64::max);
-    // Sturm: no pivot of (x - T) is below zero exactly when x is above all eigenvalues.
+    // By Sturm's theorem all pivots of (x - T) are positive exactly if x is above all eigenvalues.
     let above = |x: f64| {
         let mut pivot = 1.0;
         (0..n).all(|k| {
@@ -68,7 +68,7 @@ fn largest_of_tridiagonal(diagonal: &[f64], side: &[f64]) -> (f64, f64) {
         let middle = (low + high) / 2.0;
         *(if above(middle) { &mut high } else { &mut low }) = middle;
     }
-    // The vector by its recurrence from the first row on, where it is stable for the largest eigenvalue.
+    // The eigenvector follows by recurrence from the first row, which is stable for the largest eigenvalue.
     let mut vector = vec![0.0; n];
     vector[0] = 1.0;
     if n > 1 {
@@ -83,5 +83,5 @@ fn largest_of_tridiagonal(diagonal: &[f64], side: &[f64]) -> (f64, f64) {
     (high, side[n] * if last.is_finite() { last.abs() } else { 1.0 })
 }
 
-/// Bisection ends where the ends are so close, as a part of them.
+/// Relative width of the interval at which the bisection ends.
 const CLOSE: f64 = 1e-12;

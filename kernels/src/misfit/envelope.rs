@@ -1,7 +1,8 @@
 //! Envelopes of traces and their misfit.
 //!
-//! The Hilbert transform of a trace that is padded by zeros and cut again, `H`, is antisymmetric, `H' = -H`. So of `E^2 = a^2 +
-//! (H a)^2 + e^2` and `J = sum (E - F)^2 / 2` the derivative by `a` is `r a - H(r H a)`, `r = (E - F) / E`.
+//! Let `H` be the Hilbert transform of a trace that is padded with zeros and then truncated; it is antisymmetric,
+//! `H^T = -H`. Then with the envelopes `E^2 = a^2 + (H a)^2 + e^2` and `F` of two traces, the derivative of
+//! `J = sum (E - F)^2 / 2` with respect to `a` is `r a - H(r H a)`, `r = (E - F) / E`.
 
 use super::fourier::{Fourier, Number};
 
@@ -9,12 +10,12 @@ use super::fourier::{Fourier, Number};
 pub struct Hilbert(Fourier);
 
 impl Hilbert {
-    /// For traces of so many samples.
+    /// The transform of traces with this number of samples.
     pub fn new(samples: usize) -> Self {
         Self(Fourier::new(samples))
     }
 
-    /// The transform: every frequency is late by a quarter of its period.
+    /// Transforms a trace: every frequency is delayed by a quarter of its period.
     fn of(&self, trace: &[f64]) -> Vec<f64> {
         let mut spectrum = self.0.spectrum(trace);
         let last = spectrum.len() - 1;
@@ -27,13 +28,15 @@ impl Hilbert {
         self.0.trace(spectrum)
     }
 
-    /// The largest value of the envelope.
+    /// The largest value of the envelope of a trace.
     pub fn largest_envelope(&self, trace: &[f64]) -> f64 {
         let pairs = trace.iter().zip(self.of(trace));
         pairs.map(|(a, h)| a.hypot(h)).fold(0.0, f64::max)
     }
 
-    /// The misfit of the envelopes of two traces and its derivative by the first one.
+    /// The misfit of the envelopes of traces `a` and `b`, half the sum of squared differences, and its derivative
+    /// with respect to `a`. `floor` is the `e` of the module documentation, which keeps the derivative bounded where
+    /// `a` vanishes.
     pub fn envelopes(&self, a: &[f64], b: &[f64], floor: f64) -> (f64, Vec<f64>) {
         let (of_a, of_b) = (self.of(a), self.of(b));
         let envelope = |x: f64, h: f64| (x * x + h * h + floor * floor).sqrt();

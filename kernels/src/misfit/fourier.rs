@@ -1,10 +1,10 @@
-//! Spectra of traces, padded by as many zeros as they have samples, so that nothing wraps around.
+//! Spectra of traces that are padded with zeros, so that nothing wraps around.
 
 use fourier::num_complex::Complex;
 use fourier::{ComplexToReal, RealToComplex, double};
 use std::sync::Arc;
 
-/// A number of a spectrum.
+/// A value of a spectrum.
 pub type Number = Complex<f64>;
 
 /// Transforms of traces of one length.
@@ -16,12 +16,12 @@ pub struct Fourier {
 }
 
 impl Fourier {
-    /// For traces of so many samples.
+    /// Transforms of traces with this number of samples, padded to twice that number.
     pub fn new(samples: usize) -> Self {
         Self::padded(samples, 2 * samples.max(1))
     }
 
-    /// For traces that are padded to an even length.
+    /// Transforms of traces with this number of samples, padded to the length `padded`, which must be even.
     pub fn padded(samples: usize, padded: usize) -> Self {
         Self {
             samples,
@@ -31,17 +31,17 @@ impl Fourier {
         }
     }
 
-    /// Samples of a padded trace.
+    /// Number of samples of a padded trace.
     pub fn len(&self) -> usize {
         self.padded
     }
 
-    /// Frequencies of a spectrum, zero and the highest one included.
+    /// Number of frequencies of a spectrum, including zero and the Nyquist frequency.
     pub fn frequencies(&self) -> usize {
         self.padded / 2 + 1
     }
 
-    /// How often a number of the half spectrum is in the whole one.
+    /// How often value `k` of the half spectrum occurs in the full one.
     pub fn times(&self, k: usize) -> f64 {
         if k == 0 || k + 1 == self.frequencies() {
             1.0
@@ -50,7 +50,7 @@ impl Fourier {
         }
     }
 
-    /// The spectrum of a trace.
+    /// The spectrum of a trace at non-negative frequencies.
     pub fn spectrum(&self, trace: &[f64]) -> Vec<Number> {
         let mut padded = self.there.make_input_vec();
         padded.iter_mut().zip(trace).for_each(|(to, &x)| *to = x);
@@ -61,7 +61,8 @@ impl Fourier {
         spectrum
     }
 
-    /// The first samples of what has a spectrum; its first and last number are taken to be real.
+    /// The trace with this spectrum, truncated to the original number of samples. The first and the last value are
+    /// taken to be real.
     pub fn trace(&self, mut spectrum: Vec<Number>) -> Vec<f64> {
         let last = spectrum.len() - 1;
         for k in [0, last] {

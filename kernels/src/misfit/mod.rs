@@ -1,8 +1,8 @@
-//! How far the records of a model are from observed ones, and the derivative of that by every number of the records: what goes
-//! back through the steps of a run to become a gradient.
+//! Misfits between modelled and observed records, and their derivatives with respect to the modelled records: the
+//! adjoint sources from which a run backwards in time computes a gradient.
 //!
-//! Records are `[sample][trace]`, a trace being one component of one receiver, in single or double precision. All arithmetic is in double
-//! precision.
+//! Records are `[sample][trace]` in single or double precision; a trace is one component of one receiver. All
+//! arithmetic is in double precision.
 
 mod envelope;
 mod fourier;
@@ -14,16 +14,16 @@ use crate::Error;
 use crate::device::simd::Real;
 use envelope::Hilbert;
 
-/// Envelopes below this share of the largest observed one are not told apart.
+/// Floor of envelopes as a fraction of the largest observed one.
 const FLOOR: f64 = 1e-3;
 
-/// What is compared of two traces `a` (modelled) and `b` (observed).
+/// The measure of the difference between traces `a` (modelled) and `b` (observed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
     /// `sum (a - b)^2 / 2`
     Squares,
-    /// `1 - sum a b / (|a| |b|)`, which knows no amplitude (Choi and Alkhalifah 2012). A silent observed trace has no part, a silent
-    /// modelled one the misfit 1 and no derivative.
+    /// `1 - sum a b / (|a| |b|)`, which does not depend on amplitudes (Choi and Alkhalifah 2012). An observed trace
+    /// of zeros does not contribute; a modelled one has the misfit 1 and the derivative zero.
     Correlation,
     /// `sum (E(a) - E(b))^2 / 2` of the envelopes `E(a)^2 = a^2 + H(a)^2 + e^2`, `H` being the Hilbert transform (Bozdag, Trampert
     /// and Tromp 2011) and `e` a thousandth of the largest observed envelope of the shot.
@@ -38,16 +38,16 @@ pub struct Observed<T> {
 }
 
 impl<T: Real> Observed<T> {
-    /// So many traces, `[sample][trace]`, and a weight for each number, with which observed and modelled ones are multiplied before
-    /// they are compared.
+    /// Records of `traces` traces, `[sample][trace]`, and optionally a weight for each value, by which both observed
+    /// and modelled records are multiplied before they are compared.
     ///
     /// # Errors
-    /// Sizes that do not go together.
+    /// There are no traces, the number of values is not a multiple of their number, or the number of weights differs.
     pub fn new(traces: usize, values: Vec<T>, weight: Option<Vec<T>>) -> Result<Self, Error> {
         let whole = traces > 0 && values.len().is_multiple_of(traces);
         if !whole || weight.as_ref().is_some_and(|weight| weight.len() != values.len()) {
             return Err(Error::setup(format!(
-                "{} observed numbers in {traces} traces and {} weights do not go together",
+                "{} observed values and {} weights do not fit {traces} traces; the values must be a multiple of the traces, and the weights as many as the values",
                 values.len(),
                 weight.map_or(0, |weight| weight.len())
             )));
@@ -59,35 +59,35 @@ impl<T: Real> Observed<T> {
         })
     }
 
-    /// Traces.
+    /// Number of traces.
     pub fn traces(&self) -> usize {
         self.traces
     }
 
-    /// Samples of a trace.
+    /// Number of samples of a trace.
     pub fn samples(&self) -> usize {
         self.values.len() / self.traces
     }
 
-    /// A trace of some records.
+    /// A trace of the given records.
     fn plain<N: Real>(&self, records: &[N], trace: usize) -> Vec<f64> {
         let trace = records[trace..].iter().step_by(self.traces);
         trace.map(|x| x.f64()).collect()
     }
 
-    /// A trace of some records, weighted.
+    /// A trace of the given records, multiplied by its weights.
     fn weighted<N: Real>(&self, records: &[N], trace: usize) -> Vec<f64> {
         let mut values = self.plain(records, trace);
         self.weigh(&mut values, trace);
         values
     }
 
-    /// An observed trace, weighted.
+    /// An observed trace, multiplied by its weights.
     fn own(&self, trace: usize) -> Vec<f64> {
         self.weighted(&self.values, trace)
     }
 
-    /// Multiplies by the weights of a trace.
+    /// Multiplies values by the weights of a trace.
     fn weigh(&self, values: &mut [f64], trace: usize) {
         if let Some(weight) = &self.weight {
             let weights = weight[trace..].iter().step_by(self.traces);
@@ -101,7 +101,7 @@ impl<T: Real> Observed<T> {
         to.zip(values).for_each(|(to, x)| *to = N::of(to.f64() + x));
     }
 
-    /// Half the sum of the squares of the weighted differences, and its derivative, number by number.
+    /// Half the sum of the squared weighted differences, and its derivative.
     fn squares<N: Real>(&self, made: &[N]) -> (f64, Vec<N>) {
         let mut sum = 0.0;
         let mut rest = |made: &N, observed: &T, weight: f64| {
@@ -119,7 +119,7 @@ impl<T: Real> Observed<T> {
 }
 
 impl Misfit {
-    /// The misfit of modelled records, `[sample][trace]`, and its derivative by them.
+    /// The misfit of modelled records, `[sample][trace]`, and its derivative with respect to them, the adjoint source.
     pub fn of<N: Real, T: Real>(self, made: &[N], observed: &Observed<T>) -> (f64, Vec<N>) {
         if self == Self::Squares {
             return observed.squares(made);
@@ -146,11 +146,11 @@ impl Misfit {
         (sum, adjoint_source)
     }
 
-    /// The same for modelled records that a filter brings as near to the observed ones as it can, which is made for them: what it owes
-    /// to the records is in the derivative. Returns the filter, too.
+    /// The same as [`Misfit::of`] for modelled records to which the Wiener filter towards the observed ones is
+    /// applied, and that filter. The derivative includes the dependence of the filter on the records.
     ///
     /// # Errors
-    /// What [`Wiener::new`] refuses.
+    /// Those of [`Wiener::new`].
     pub fn of_filtered<N: Real, T: Real>(
         self,
         made: &[N],
@@ -184,7 +184,7 @@ fn correlation(a: &[f64], b: &[f64]) -> (f64, Vec<f64>) {
 mod tests {
     use super::*;
 
-    /// Traces of a few waves, different for every seed.
+    /// Records of a few waves, different for every seed.
     fn records(traces: usize, samples: usize, seed: f64) -> Vec<f64> {
         let at = |k: usize| {
             let (sample, trace) = ((k / traces) as f64, (k % traces) as f64);
@@ -194,7 +194,7 @@ mod tests {
         (0..traces * samples).map(at).collect()
     }
 
-    /// What is left of a small change beyond its derivative is of second order.
+    /// The remainder of a first-order expansion is of second order.
     #[test]
     fn derivatives_are_exact() {
         let (traces, samples) = (3, 61);
@@ -246,8 +246,9 @@ mod tests {
         assert!(Observed::new(3, vec![0.0; 40], None).is_err());
     }
 
-    /// A wave of so many periods a sample whose envelope is a bell of 9 samples about the 60th, and that envelope: what it has of
-    /// frequencies on the other side of zero, which would bend the envelope, is below 1e-13.
+    /// A wave of this frequency (periods per sample) whose envelope is a Gaussian with a standard deviation of 9
+    /// samples around sample 60, and that envelope. Its components at frequencies beyond zero, which would distort
+    /// the envelope, are below 1e-13.
     fn bell(sample: f64, frequency: f64) -> [f64; 2] {
         let t = sample - 60.0;
         let envelope = (-0.5 * (t / 9.0).powi(2)).exp();
@@ -255,7 +256,7 @@ mod tests {
         [envelope * wave, envelope]
     }
 
-    /// A trace that is as weak as the floor, against none: envelopes of both are known.
+    /// A trace that is about as weak as the floor is compared with zeros; the envelopes of both are known.
     #[test]
     fn envelopes_below_a_thousandth_of_the_largest_are_not_told_apart() {
         const WEAK: f64 = 2e-3;
@@ -274,11 +275,11 @@ mod tests {
         let rest = |k: usize| (5.0 * WEAK * bell(k as f64, 0.2)[1]).hypot(floor) - floor;
         let wanted: f64 = (0..120).map(|k| 0.5 * rest(k).powi(2)).sum();
         println!("{misfit:.6e} {wanted:.6e}");
-        // Seven digits are the same; the bell is cut where it is 2e-10 of its height.
+        // Seven digits agree; the Gaussian is truncated at 2e-10 of its height.
         assert!((misfit / wanted - 1.0).abs() < 1e-6, "{misfit} {wanted}");
     }
 
-    /// The spectrum of a spike is flat: every frequency is damped by 1/(1 + damping).
+    /// The spectrum of a spike is flat, so that every frequency is multiplied by 1/(1 + damping).
     #[test]
     fn damping_is_a_share_of_the_mean_power() {
         let mut spike = vec![0.0; 50];
@@ -288,7 +289,7 @@ mod tests {
             let filter = Wiener::new(&spike, &observed, damping).expect("a wave");
             let found = filter.applied(&spike, &observed);
             for (k, (found, own)) in found.iter().zip(&spike).enumerate() {
-                // Rounding of a transform of 100 numbers.
+                // The tolerance allows for the rounding errors of a transform of 100 numbers.
                 assert!(
                     (found - own / (1.0 + damping)).abs() < 1e-13,
                     "{damping} {k}: {found}"
@@ -297,8 +298,8 @@ mod tests {
         }
     }
 
-    /// Records of every third sample of a source: its history comes in its own samples, without the frequencies above those of
-    /// the records, of which they know nothing.
+    /// The records have every third sample of the source. The estimated source time function has the sampling of the
+    /// source, but no frequencies above the Nyquist frequency of the records.
     #[test]
     fn a_source_with_denser_samples_is_found() {
         const EVERY: usize = 3;
@@ -313,7 +314,7 @@ mod tests {
         let dense = |late: f64, scale: f64, buzz: f64| -> Vec<f64> {
             let at = |k: usize| {
                 let t = k as f64 / EVERY as f64;
-                // Of 0.8 of the sampling frequency of the records.
+                // The added wave has 0.8 of the sampling frequency of the records.
                 scale * pulse(t - late) + buzz * bell(t, 0.8)[0]
             };
             (0..120 * EVERY).map(at).collect()
@@ -328,19 +329,20 @@ mod tests {
                 .map(|(a, b)| (f64::from(*a) - b).abs());
             let apart = apart.max_by(f64::total_cmp).expect("samples");
             println!("buzz {buzz}: {apart:.1e}");
-            // Single precision of a pulse of 2, damping 1e-9 where it has no power: 5.6e-6 are measured.
+            // The error comes from single precision with an amplitude of 2, and from the damping where there is no
+            // power; 5.6e-6 was measured.
             assert!(apart < 4e-5, "buzz {buzz}: {apart}");
         }
     }
 
-    /// A filter that is known is found, and with it the history of a source.
+    /// A known filter is recovered, and with it the source time function.
     #[test]
     fn a_wavelet_is_found() {
         let (traces, samples) = (4, 120);
         let pulse: Vec<f64> = (0..samples)
             .map(|k| (-0.5 * ((k as f64 - 20.0) / 2.0).powi(2)).exp())
             .collect();
-        // What the records of the pulse are for an echo in every trace, and those of a source that is late and twice as strong.
+        // Records of the pulse with an echo in every trace; `scale` and `late` make the source stronger and later.
         let trace = |scale: f64, late: usize| -> Vec<f64> {
             let echo = |k: usize, trace: usize| {
                 let at = |back: usize| k.checked_sub(back + late).map_or(0.0, |k| pulse[k]);

@@ -1,20 +1,22 @@
-//! A filter by which the modelled records of a shot come as near to the observed ones as they can: the source is not what the run had,
-//! and what its spectrum must be multiplied by is the same for all traces (Pratt 1999, eq. 17).
+//! The Wiener filter that minimises the difference between the modelled records of a shot and the observed ones. It
+//! corrects the source time function of the run, and is thus the same for all traces (Pratt 1999, eq. 17).
 //!
-//! With the spectra `D_t` of modelled traces, and `A_t`, `B_t` of modelled and observed ones that are weighted, the filter is `F =
-//! sum_t conj(A_t) B_t / (P + e)`, `P = sum_t |A_t|^2`, `e` the damping times the mean of `P` over the frequencies. Filtered records
-//! have the spectra `F D_t`. With `L_t` the spectra of their adjoint sources, the adjoint source of the modelled records is
+//! Let `D_t` be the spectra of modelled traces, and `A_t` and `B_t` those of weighted modelled and observed traces.
+//! The filter is `F = sum_t conj(A_t) B_t / (P + e)`, with `P = sum_t |A_t|^2` and `e` the damping times the mean of
+//! `P` over the frequencies. Filtered records have the spectra `F D_t`. If `L_t` are the spectra of their adjoint
+//! sources, the adjoint source of the modelled records is the sum of `conj(F) L_t` and, multiplied by the weights, of
 //!
-//! `conj(F) L_t`, and with `Q = sum_t conj(L_t) D_t`, `U = Q / (P + e)`, weighted, `U B_t - 2 (V + m) A_t`,
+//! `U B_t - 2 (V + m) A_t`, with `U = sum_t conj(L_t) D_t / (P + e)`, `V = Re(U F)`,
 //!
-//! `V = Re(U F)`, `m` the damping times the mean of `V` over the frequencies: filter and damping are made of the records, too.
+//! and `m` the damping times the mean of `V` over the frequencies. The second term arises because filter and damping
+//! depend on the records.
 
 use super::Observed;
 use super::fourier::{Fourier, Number};
 use crate::Error;
 use crate::device::simd::Real;
 
-/// A filter between modelled and observed records.
+/// The Wiener filter from modelled to observed records.
 pub struct Wiener {
     fourier: Fourier,
     damping: f64,
@@ -25,10 +27,10 @@ pub struct Wiener {
 }
 
 impl Wiener {
-    /// The filter that brings modelled records, `[sample][trace]`, to observed ones.
+    /// The filter from modelled records, `[sample][trace]`, to observed ones; `damping` is relative to the mean power.
     ///
     /// # Errors
-    /// Modelled records that are zero where they have a weight.
+    /// The weighted modelled records are zero or not finite.
     pub fn new<N: Real, T: Real>(made: &[N], observed: &Observed<T>, damping: f64) -> Result<Self, Error> {
         let fourier = Fourier::new(observed.samples());
         let mut filter = vec![Number::new(0.0, 0.0); fourier.frequencies()];
@@ -47,7 +49,7 @@ impl Wiener {
                 "the modelled records are zero, or weighted with zero: no source can be estimated from them",
             ));
         }
-        // Where there is nothing at all, no division is left.
+        // This avoids a division by zero where there is no power and no damping.
         let least = (damping * mean).max(f64::MIN_POSITIVE);
         power.iter_mut().for_each(|power| *power += least);
         filter.iter_mut().zip(&power).for_each(|(f, p)| *f /= *p);
@@ -59,7 +61,7 @@ impl Wiener {
         })
     }
 
-    /// Filtered records.
+    /// Applies the filter to records.
     pub fn applied<N: Real, T: Real>(&self, made: &[N], observed: &Observed<T>) -> Vec<f64> {
         let mut filtered = vec![0.0; made.len()];
         for trace in 0..observed.traces() {
@@ -70,7 +72,7 @@ impl Wiener {
         filtered
     }
 
-    /// The adjoint source of modelled records, from that of the filtered ones.
+    /// The adjoint source of modelled records, from the adjoint source of the filtered ones.
     pub fn transposed<N: Real, T: Real>(
         &self,
         made: &[N],
@@ -111,21 +113,21 @@ impl Wiener {
         found
     }
 
-    /// The history of a source that has been modelled with `series`, whose samples are `every` times as dense as those of the
-    /// records, as the filter says it is.
+    /// The estimated source time function: the filter applied to the one of the run, `series`, whose sampling is
+    /// `every` times as dense as that of the records.
     pub fn source(&self, series: &[f32], every: usize) -> Vec<f32> {
         let fine = Fourier::padded(series.len(), self.fourier.len() * every);
         let series: Vec<f64> = series.iter().map(|&x| f64::from(x)).collect();
         let mut spectrum = fine.spectrum(&series);
         let last = self.filter.len() - usize::from(every > 1);
-        // The records know nothing of frequencies that they do not have.
+        // The filter is unknown beyond the Nyquist frequency of the records.
         spectrum[last..].fill(Number::new(0.0, 0.0));
         spectrum.iter_mut().zip(&self.filter).for_each(|(x, f)| *x *= f);
         fine.trace(spectrum).into_iter().map(|x| x as f32).collect()
     }
 }
 
-/// The mean over all frequencies of what is the same for those below zero.
+/// The mean over all frequencies of values that are symmetric about zero.
 fn mean(fourier: &Fourier, values: &[f64]) -> f64 {
     let sum = values.iter().enumerate().map(|(k, x)| fourier.times(k) * x);
     sum.sum::<f64>() / fourier.len() as f64

@@ -1,5 +1,5 @@
-//! How the ends of links to other ranks are made: memory of messages on the device or the host, memory that neighbours
-//! export, and what all ranks agree on. [`super::device_halo`] says how they are used.
+//! Construction of the ends of links to other ranks: memory of messages on the device or the host, memory that
+//! neighbours export, and the agreement of all ranks. [`super::device_halo`] explains their use.
 
 use super::device_halo::DeviceHalo;
 use super::halo::{Linked, Peer};
@@ -11,12 +11,12 @@ use crate::device::accelerator::{Accelerator, Memory};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Memory of a device.
+/// Device memory of a subdomain.
 pub(super) type Store<S> = <<S as DeviceHalo>::Device as Accelerator>::Memory;
 
-/// Memory of the messages at one end of a link, those of all stages behind each other.
+/// Memory of the messages at one end of a link, those of all stages in sequence.
 pub(super) enum Place<A: Accelerator> {
-    /// A message without contents tells that the halo was written, or the memory beside it.
+    /// An empty message reports that the sender has written the halo, or the buffer beside it.
     Notice {
         word: Box<u64>,
         beside: Option<A::Memory>,
@@ -25,16 +25,17 @@ pub(super) enum Place<A: Accelerator> {
     Host(A::Pinned),
 }
 
-/// One end of a link whose other end is another rank's.
+/// One end of a link whose other end is on another rank.
 pub(super) struct HaloChannel<A: Accelerator> {
     pub import: Option<IpcImport>,
     pub leaving: Place<A>,
     pub arriving: Place<A>,
-    /// The numbers that leave are in the memory of their messages, piece by piece.
+    /// Reached when each piece that leaves is in the memory of its message.
     pub packed: Vec<A::Event>,
-    /// The numbers that arrived are in the halo.
+    /// Reached when the numbers that arrived are in the halo.
     pub unpacked: A::Event,
-    /// Messages that have left and that have arrived: of two parts of memory beside the halo they take turns.
+    /// Counts of the messages that have left and arrived, by which they alternate between two parts of the buffer
+    /// beside the halo.
     pub turns: [usize; 2],
 }
 
@@ -50,14 +51,14 @@ impl<A: Accelerator> HaloChannel<A> {
     }
 }
 
-/// Which of the numbers of a link.
+/// The direction of the numbers of a link.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Way {
     Leaving,
     Arriving,
 }
 
-/// The pieces of a stage of a link.
+/// The ranges of numbers of a stage of a link.
 pub(super) fn pieces<S: Linked>(subdomain: &S, link: usize, stage: usize, way: Way) -> &[Range<usize>] {
     let traffic = &subdomain.links()[link].stages[stage];
     match way {
@@ -71,7 +72,7 @@ pub(super) fn size<S: Linked>(piece: &Range<usize>) -> usize {
     piece.len() * size_of::<S::Number>()
 }
 
-/// Where the pieces of a stage stand in memory that holds those of all stages behind each other: offset and bytes.
+/// Offset and size in bytes of the pieces of a stage, in memory that holds those of all stages in sequence.
 pub(super) fn places<S: Linked>(subdomain: &S, link: usize, stage: usize, way: Way) -> Vec<(usize, usize)> {
     let before = (0..stage).flat_map(|s| pieces(subdomain, link, s, way));
     let mut end: usize = before.map(size::<S>).sum();
@@ -90,13 +91,14 @@ pub(super) fn message<S: Linked>(subdomain: &S, link: usize, way: Way) -> usize 
     all.map(size::<S>).sum()
 }
 
-/// Parts of the memory beside a halo. A part is written again when the neighbour's message of the next stage has come; a
-/// method of one stage has none in between, so its messages take turns.
+/// Number of parts of the buffer beside a halo. A part may be overwritten after the neighbour's message of the next
+/// stage has come. A method with a single stage has no message in between, so its messages alternate between two
+/// parts.
 pub(super) fn parts<S: Linked>(subdomain: &S) -> usize {
     if subdomain.stages() == 1 { 2 } else { 1 }
 }
 
-/// Pieces of all stages that leave by a link: as many as arrive at its other end.
+/// Number of pieces of all stages that leave by a link, which is the number of those that arrive at its other end.
 pub(super) fn leaving<S: Linked>(subdomain: &S, link: usize) -> usize {
     let stages = &subdomain.links()[link].stages;
     stages.iter().map(|t| t.send.len()).sum()
@@ -107,7 +109,7 @@ pub(super) fn address<S: DeviceHalo>(subdomain: &S, stage: usize, piece: &Range<
     subdomain.exchanged(stage) + (piece.start * size_of::<S::Number>()) as u64
 }
 
-/// Ranks that are connecting, and the transport they want.
+/// The ranks that are being connected, and the transport that was requested.
 pub(super) struct Connecting<'a> {
     pub ranks: &'a dyn Communicator,
     pub hosts: Vec<Vec<u8>>,
@@ -121,7 +123,8 @@ impl Connecting<'_> {
         matches!(self.transport, Transport::Auto | Transport::Ipc) && same
     }
 
-    /// Memory beside the halo of this end, where that cannot be exported itself.
+    /// Allocates the buffer beside the halo of this end, if the peer may reach it and the halo itself cannot be
+    /// exported.
     pub fn beside<S: DeviceHalo>(
         &self,
         subdomain: &S,
@@ -137,7 +140,7 @@ impl Connecting<'_> {
         }
     }
 
-    /// The words by which a peer can reach this end's halo; none where it cannot.
+    /// Returns the bytes with which a peer can open this end's halo or buffer; empty if it cannot.
     pub fn export<S: DeviceHalo>(
         &self,
         subdomain: &S,
@@ -166,13 +169,13 @@ impl Connecting<'_> {
         }
     }
 
-    /// Whether messages lie in the memory of devices.
+    /// Whether messages are in device memory.
     pub fn is_on_device(&self) -> bool {
         matches!(self.transport, Transport::Auto | Transport::CudaAware) && self.ranks.reaches_devices()
     }
 
-    /// Refuses a transport that cannot be had: all neighbours must be `reached` for one, MPI must send from devices for
-    /// the other.
+    /// Checks that the requested transport is possible: IPC requires that all neighbours are `reached`, and
+    /// CUDA-aware MPI that MPI sends from devices.
     pub fn possible(&self, reached: bool) -> Result<(), Error> {
         match self.transport {
             Transport::Ipc if !reached => Err(Error::setup(format!(
@@ -186,7 +189,7 @@ impl Connecting<'_> {
     }
 }
 
-/// Words by ends of links, as ranks tell each other: the numbers of both subdomains, then bytes.
+/// Decodes what all ranks have sent by [`tell`]: bytes for each end of a link, by the numbers of both subdomains.
 pub(super) fn told(all: &[Vec<u8>]) -> BTreeMap<[usize; 2], Vec<u8>> {
     let mut found = BTreeMap::new();
     for mut rest in all.iter().map(Vec::as_slice) {
@@ -203,6 +206,7 @@ pub(super) fn told(all: &[Vec<u8>]) -> BTreeMap<[usize; 2], Vec<u8>> {
     found
 }
 
+/// Appends the numbers of both subdomains of a link and the bytes for one of its ends.
 pub(super) fn tell(words: &mut Vec<u8>, numbers: [usize; 2], bytes: &[u8]) {
     for number in [numbers[0], numbers[1], bytes.len()] {
         words.extend((number as u64).to_le_bytes());
@@ -210,9 +214,9 @@ pub(super) fn tell(words: &mut Vec<u8>, numbers: [usize; 2], bytes: &[u8]) {
     words.extend(bytes);
 }
 
-/// What one end of a link is made of.
+/// The components of one end of a link.
 pub(super) struct Making<M> {
-    /// The neighbour reaches the memory that was exported to it.
+    /// Whether the neighbour has opened the memory that was exported to it.
     pub is_reached: bool,
     pub is_on_device: bool,
     pub import: Option<IpcImport>,
@@ -220,7 +224,7 @@ pub(super) struct Making<M> {
 }
 
 impl<M> Making<M> {
-    /// Makes one end; returns the transport of what leaves.
+    /// Makes one end, and returns the transport of the messages that leave there.
     pub fn channel<S: DeviceHalo>(
         self,
         subdomain: &mut S,

@@ -1,16 +1,17 @@
-//! Halos of subdomains on devices, for any method: inside a process from device memory to device memory; between ranks by
-//! CUDA IPC where both devices are in one host, else by messages from the memory of the device, where MPI reaches it, or
-//! of the host.
+//! Halos of subdomains on devices, for any method. Inside a process they are copied from device memory to device
+//! memory; between ranks by CUDA IPC if both devices are in one host, else by messages from device memory, where MPI
+//! supports it, or from host memory.
 //!
-//! Between devices of one host a rank copies into memory that its neighbour has exported and then sends a short message.
-//! Such a copy may not overwrite numbers that the neighbour still reads, and no event of the neighbour's streams can be
-//! waited for from here: all that is known of it are its messages. The message of a stage comes when the neighbour's
-//! boundary part of that stage is computed, and with it everything that its boundary stream waited for: the whole stage
-//! before, and the records in between. Nothing is known of records after that message. So a method whose halo is read no
-//! more when the neighbour has computed the boundary of the stage before has it written at once
-//! ([`DeviceHalo::exported`]). Otherwise copies go to memory beside it, a part for each stage, and the neighbour itself
-//! moves them on, in its boundary stream. That move is behind all uses of the halo, and it has ended before the
-//! neighbour's message of the next stage, without which nobody writes that part again.
+//! Between devices of one host a rank copies into memory that its neighbour has exported, and then sends a short
+//! message. Such a copy must not overwrite numbers that the neighbour still reads. The rank cannot wait for events of
+//! the neighbour's streams; it knows their progress only from messages. The message of a stage is sent when the
+//! neighbour's boundary part of that stage is computed, and with it everything for which its boundary stream has
+//! waited: the whole previous stage, and the records in between. Nothing is known of records after that message.
+//! Hence the halo is written directly if the method no longer reads it once the neighbour has computed the boundary
+//! of the previous stage ([`DeviceHalo::exported`]). Otherwise copies go to a buffer beside the halo, and the
+//! neighbour itself moves them to the halo in its boundary stream. That move follows all uses of the halo and ends
+//! before the neighbour's message of the next stage, and nobody overwrites that part of the buffer before that
+//! message.
 
 use super::device_channels::{
     Connecting, HaloChannel, Making, Place, Store, Way, address, leaving, message, parts, pieces, places,
@@ -28,27 +29,29 @@ use crate::device::simd::Real;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A subdomain whose fields lie on a device. Its boundary part is computed in [`Stream::Edges`].
+/// A subdomain whose fields are on a device. Its boundary part is computed in [`Stream::Edges`].
 pub trait DeviceHalo: Linked<Number: Real> {
-    /// The device.
+    /// The type of the device.
     type Device: Accelerator;
 
     /// The device.
     fn device(&self) -> &Arc<Self::Device>;
 
-    /// Where the fields that the current stage makes begin: number 0 of the positions of links.
+    /// Address of the fields that the current stage computes, the exchanged memory in which the positions of links
+    /// count.
     fn exchanged(&self, stage: usize) -> u64;
 
-    /// The event behind the last use of the numbers that neighbours of this process overwrite in a stage.
+    /// The event after the last use of the numbers that neighbours in this process overwrite in a stage.
     fn released(&self) -> &<Self::Device as Accelerator>::Event;
 
-    /// Memory in which a neighbour on another rank may write this end's halo as soon as this subdomain has computed its
-    /// boundary of the stage before; `None` where that may still be read then, which takes two stages or more.
+    /// Memory in which a neighbour on another rank may write this end's halo as soon as this subdomain has computed
+    /// its boundary of the previous stage. `None` if the halo may still be read then; methods that return memory have
+    /// two stages or more.
     fn exported(&self, _link: usize) -> Option<IpcExport<'_, Store<Self>>> {
         None
     }
 
-    /// The number of a piece that leaves among the places that the neighbour has exported for what arrives there.
+    /// The index of a piece that leaves among the places that the neighbour has exported for pieces that arrive there.
     fn exported_place(&self, stage: usize, link: usize, piece: usize) -> usize {
         let stages = &self.links()[link].stages;
         stages[..stage].iter().map(|t| t.send.len()).sum::<usize>() + piece
@@ -59,24 +62,25 @@ pub trait DeviceHalo: Linked<Number: Real> {
         Ok(())
     }
 
-    /// Whether the main stream, too, computes boundary parts, which read the halo.
+    /// Whether the main stream also computes boundary parts, which read the halo.
     fn has_boundary_in_main(&self) -> bool {
         false
     }
 
-    /// Messages will go by the memory of the host, which takes longest.
+    /// Tells the subdomain that messages go through host memory, which is the slowest transport.
     fn becomes_host_staged(&mut self) {}
 
-    /// Everything of a stage stands in the boundary stream, sums included: other streams that read it must wait for it.
+    /// Called when all copies and sums of a stage are enqueued in the boundary stream; other streams that read the
+    /// results must wait for it.
     fn received(&mut self, _stage: usize) -> Result<(), Error> {
         Ok(())
     }
 }
 
-/// Subdomains on devices.
+/// The network of subdomains on devices.
 pub struct DeviceNetwork<A: Accelerator> {
     pairs: Vec<[End; 2]>,
-    /// Copies to neighbours of this process, by the end that they leave from.
+    /// Reached when the copy to a neighbour in this process is done, by the end that it leaves from.
     sent: BTreeMap<End, A::Event>,
     channels: BTreeMap<End, HaloChannel<A>>,
     sums: DeviceSums<A>,
@@ -98,7 +102,7 @@ impl<A: Accelerator> DeviceNetwork<A> {
         let arriving = pieces(to, ends[1].link, stage, Way::Arriving);
         for (here, there) in leaving.iter().zip(arriving) {
             let (here, bytes) = (address(from, stage, here), size::<S>(here));
-            // SAFETY: both ranges lie in the fields and are equally long; the events order the copy among their uses.
+            // SAFETY: both ranges lie in the fields and have equal lengths; the events order the copy among their uses.
             unsafe { a.copy_to(Stream::Edges, here, to.device(), address(to, stage, there), bytes)? };
         }
         a.record(Stream::Edges, &self.sent[&ends[0]])
@@ -108,7 +112,7 @@ impl<A: Accelerator> DeviceNetwork<A> {
         self.channels.get(&end).expect("the ranks are connected")
     }
 
-    /// What follows on the boundary of a subdomain waits for the copies of a neighbour of this process.
+    /// Makes later boundary work of a subdomain wait for the copies from a neighbour in this process.
     fn await_copies<S: DeviceHalo<Device = A>>(&self, to: &S, from: End) -> Result<(), Error> {
         let sent = &self.sent[&from];
         to.device().wait(Stream::Edges, sent)?;
@@ -119,7 +123,7 @@ impl<A: Accelerator> DeviceNetwork<A> {
     }
 }
 
-/// Moves a piece that arrived in a part of memory of the device to its halo.
+/// Moves a piece that arrived in a part of device memory to its halo.
 fn put<S: DeviceHalo>(
     subdomain: &S,
     (from, part): (&Store<S>, usize),
@@ -134,8 +138,8 @@ fn put<S: DeviceHalo>(
         &pieces(subdomain, link, stage, Way::Arriving)[piece],
     );
     let (a, from) = (subdomain.device(), from.address() + offset as u64);
-    // SAFETY: a whole piece, here and there. The memory is written again when this rank has said, by an event behind this
-    // copy, that its boundary of a later stage has left.
+    // SAFETY: both ranges are whole pieces. The memory is overwritten only after this rank's message of a later stage,
+    // which is sent after an event that follows this copy.
     unsafe { a.copy_to(Stream::Edges, from, a, to, bytes) }
 }
 
@@ -227,7 +231,7 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         for channel in self.channels.values_mut() {
             channel.import = None;
         }
-        // Nobody frees memory before all have closed it.
+        // No rank may free memory before all others have closed it.
         ranks.all_gather(&[])?;
         self.channels.clear();
         Ok(())
@@ -299,7 +303,8 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         let link = end.link;
         subdomain.await_boundary()?;
         let channel = self.channels.get_mut(&end).expect("the ranks are connected");
-        // Memory beside the halo is there where the method exports none; neighbours are alike in that.
+        // There is a buffer beside the halo if the method does not export its halo, which is the same for all
+        // neighbours.
         let beside = parts(subdomain) > 1 && subdomain.exported(link).is_none();
         let turn = match beside {
             true => channel.turns[0] % parts(subdomain) * leaving(subdomain, link),
@@ -310,8 +315,8 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         let offsets = places(subdomain, link, stage, Way::Leaving);
         for (k, (piece, (offset, bytes))) in leaving.iter().zip(offsets).enumerate() {
             let from = address(subdomain, stage, piece);
-            // SAFETY: a whole piece, here and there. Messages of the last step were sent; memory that a neighbour has
-            // exported is no longer read, as the top of this file says.
+            // SAFETY: both ranges are whole pieces. Messages of the previous step have been sent; memory that a
+            // neighbour has exported is no longer read, as explained at the top of this file.
             unsafe {
                 match (&mut channel.leaving, &channel.import) {
                     (Place::Host(memory), _) => a.download(Stream::Edges, from, memory, offset, bytes)?,
@@ -325,7 +330,7 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
                     }
                     (Place::Notice { .. }, None) => {
                         return Err(Error::setup(
-                            "a message without contents needs a neighbour's memory",
+                            "an empty message needs memory that the neighbour has exported",
                         ));
                     }
                 }
@@ -339,7 +344,8 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         let subdomain = &subdomains[end.subdomain];
         let channel = self.channel(end);
         let piece = match channel.leaving {
-            // One message for all of them: of this stage, which may have fewer than there are events.
+            // There is one message for all pieces: wait for the last one of this stage, which may have fewer than
+            // there are events.
             Place::Notice { .. } => pieces(subdomain, end.link, stage, Way::Leaving).len() - 1,
             _ => piece,
         };
@@ -366,8 +372,8 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
                 let (offset, bytes) = places(subdomain, link, stage, Way::Arriving)[piece];
                 let range = &pieces(subdomain, link, stage, Way::Arriving)[piece];
                 let to = address(subdomain, stage, range);
-                // SAFETY: a whole piece; the next message comes after the next event of what leaves, which stands
-                // behind this copy in the same stream.
+                // SAFETY: a whole piece is copied. The neighbour sends the next message after it has received one
+                // from here, which waits for an event that follows this copy in the same stream.
                 unsafe { a.upload(Stream::Edges, memory, offset, to, bytes)? };
             }
         }

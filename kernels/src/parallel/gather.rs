@@ -1,16 +1,16 @@
-//! Records of all ranks to rank 0, in batches that nobody waits for.
+//! The gathering of records of all ranks on rank 0, in batches that are sent without waiting.
 
 use crate::Error;
 use crate::communicator::{Communicator, Topic};
 use crate::time_loop::{Recorder, Schedule, is_in_order};
 use std::ops::Range;
 
-/// Bytes of a batch of records of all receivers.
+/// Target size in bytes of a batch of records of all receivers.
 const BATCH_BYTES: usize = 1 << 19;
-/// Records of a batch at most.
+/// Largest number of records in a batch.
 const BATCH: usize = 256;
 
-/// Who writes snapshots.
+/// The recorders that receive snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotWriter {
     /// The recorder of every rank receives the rank's own share.
@@ -19,26 +19,26 @@ pub enum SnapshotWriter {
     Root,
 }
 
-/// Hands the records of this rank on. On rank 0 `inner` receives the traces of all ranks; pieces of snapshots go where
-/// [`SnapshotWriter`] says, steps stay here.
+/// A recorder that passes the records of this rank on. On rank 0 `inner` receives the traces of all ranks. Pieces of
+/// snapshots go where [`SnapshotWriter`] says, and steps to `inner` on every rank.
 pub struct Gather<'a, T> {
     ranks: &'a dyn Communicator,
     inner: &'a mut dyn Recorder<T>,
     snapshots: SnapshotWriter,
-    /// Receivers of every rank (rank 0), else of this rank alone.
+    /// Numbers of the receivers of every rank.
     owners: Vec<Vec<usize>>,
     receivers: usize,
     components: usize,
     snapshot_components: usize,
-    /// Steps of the records that wait, and their numbers `[record][component][own receiver]`.
+    /// Steps of the records that have not been sent yet, and their values `[record][component][own receiver]`.
     steps: Vec<usize>,
     waiting: Vec<T>,
     batch: usize,
-    /// The numbers of one component of a snapshot that every rank owns.
+    /// Ranges, in one component of a snapshot, that every rank owns.
     shares: Vec<Vec<Range<usize>>>,
-    /// The component of a snapshot that is coming.
+    /// The part received so far of a component of a snapshot of this rank.
     piece: Vec<T>,
-    /// A component of all ranks, where their shares interleave (rank 0).
+    /// A component of all ranks, if their shares interleave (rank 0 only).
     whole: Option<Vec<T>>,
 }
 
@@ -47,8 +47,8 @@ fn total(ranges: &[Range<usize>]) -> usize {
 }
 
 impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
-    /// `own`: the receivers of this rank, in any order; `share`: the numbers of one component of a snapshot that it
-    /// owns, in file order. Collective: all ranks must call this.
+    /// `own` holds the receivers of this rank, in any order, and `share` the ranges of one component of a snapshot
+    /// that it owns, in file order. Collective: all ranks must call this.
     pub fn new(
         ranks: &'a dyn Communicator,
         inner: &'a mut dyn Recorder<T>,
@@ -96,7 +96,7 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
         &self.owners[self.ranks.rank()]
     }
 
-    /// Sends what waits to rank 0, where everyone's records become whole.
+    /// Sends the waiting records to rank 0, which merges the records of all ranks.
     fn flush(&mut self) -> Result<(), Error> {
         let numbers = std::mem::take(&mut self.waiting);
         let steps = std::mem::take(&mut self.steps);
@@ -135,7 +135,7 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
         Ok(())
     }
 
-    /// A component of a snapshot of this rank is whole.
+    /// Passes a complete component of a snapshot of this rank on.
     fn hand_on(&mut self, it: usize) -> Result<(), Error> {
         let piece = std::mem::take(&mut self.piece);
         if self.ranks.rank() > 0 {
@@ -147,7 +147,7 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
         self.others(it)
     }
 
-    /// On rank 0: the share of a rank goes to the recorder, or to its places in the whole component.
+    /// On rank 0: passes the share of a rank to the recorder, or copies it into the whole component.
     fn hand_over(&mut self, it: usize, rank: usize, share: &[T]) -> Result<(), Error> {
         let Some(whole) = &mut self.whole else {
             return self.inner.snapshot(it, share);
@@ -160,7 +160,7 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
         Ok(())
     }
 
-    /// On rank 0: the shares of the other ranks behind its own.
+    /// On rank 0: receives the shares of the other ranks, which follow its own.
     fn others(&mut self, it: usize) -> Result<(), Error> {
         for from in 1..self.shares.len() {
             let wanted = total(&self.shares[from]);
@@ -212,14 +212,14 @@ impl<T: bytemuck::Pod + Default> Recorder<T> for Gather<'_, T> {
     }
 
     fn empty_snapshot(&mut self, it: usize) -> Result<(), Error> {
-        // Rank 0 has no plane of the window: what the others have comes all the same.
+        // Rank 0 has no part of the window, but still receives those of the other ranks.
         if self.snapshots == SnapshotWriter::Root && self.ranks.rank() == 0 {
             (0..self.snapshot_components).try_for_each(|_| self.others(it))?;
         }
         Ok(())
     }
 
-    /// Rank 0 waits for the others' pieces, so nobody may keep them until later.
+    /// Rank 0 waits for the pieces of the other ranks, so they must not be delayed.
     fn is_prompt(&self) -> bool {
         self.snapshots == SnapshotWriter::Root
     }

@@ -1,4 +1,4 @@
-//! The subdomains of this process, on processors or on devices: their run, alone or together with other ranks.
+//! The subdomains of this process, on processors or on devices, and their runs, alone or together with other ranks.
 
 use super::gather::Gather;
 use super::halo::{End, Linked, Local, Network, Peer};
@@ -11,42 +11,42 @@ use crate::time_loop::{self, Feed, Halo, Hooks, Recorder, Sampler, Schedule, Ste
 
 /// A subdomain of a group.
 pub trait Subdomain: Sampler<Number: Default + bytemuck::Pod> + Linked + State + Sized {
-    /// How halos of such subdomains travel.
+    /// The network that exchanges the halos of such subdomains.
     type Network: Network<Self>;
 
-    /// The numbers of the receivers that this subdomain owns, rising.
+    /// The numbers of the receivers that this subdomain owns, ascending.
     fn receivers(&self) -> Vec<usize>;
 
-    /// Before the first step of a run: so many records were taken before it, and what a run that failed left behind is
-    /// forgotten.
+    /// Called before the first step of a run: `records` records were taken before it, and anything that a failed run
+    /// left behind must be discarded.
     fn rewind(&mut self, _records: usize) {}
 
-    /// Whether a place (cell of the padded grid, node of a mesh) is one of this subdomain's.
+    /// Whether a place (cell of the padded grid, point of a mesh) belongs to this subdomain.
     fn owns(&self, place: usize) -> bool;
 
-    /// A place of this subdomain and the medium there, each in words.
+    /// Descriptions, for messages, of a place of this subdomain and of the medium there.
     fn describe(&self, place: usize) -> Result<(String, String), Error>;
 
-    /// Returns when all work that was given to its device is done, with the error of any that failed.
+    /// Waits until all work enqueued on the subdomain's device is done, and returns the error of any that failed.
     fn synchronize(&self) -> Result<(), Error> {
         Ok(())
     }
 }
 
-/// All subdomains of this process, in the order of their numbers.
+/// All subdomains of this process.
 pub struct Group<S: Subdomain> {
-    /// The subdomains.
+    /// The subdomains, in the order of their numbers.
     pub subdomains: Vec<S>,
     schedule: Schedule,
     network: S::Network,
     /// The ends of links to other ranks, while the network is connected.
     outer: Vec<(End, Peer)>,
-    /// Bytes of the messages of the ranks that were connected last.
+    /// Bytes of message memory after the last [`Group::connect`].
     message_bytes: usize,
 }
 
 impl<S: Subdomain> Group<S> {
-    /// Makes the subdomains known to each other.
+    /// Makes a group of subdomains and the network between them.
     pub fn new(subdomains: Vec<S>, schedule: Schedule) -> Result<Self, Error> {
         Ok(Self {
             network: S::Network::new(&subdomains)?,
@@ -57,17 +57,18 @@ impl<S: Subdomain> Group<S> {
         })
     }
 
-    /// Steps to run.
+    /// Number of steps of the run.
     pub fn steps(&self) -> usize {
         self.schedule.nt
     }
 
-    /// When the run records, which steps it takes and in which direction.
+    /// The schedule: the steps and the direction of the run, and the steps at which it records.
     pub fn schedule(&mut self) -> &mut Schedule {
         &mut self.schedule
     }
 
-    /// Bytes of the messages of the ranks that were connected last, on devices where the fields lie there.
+    /// Bytes of memory for messages to other ranks after the last [`Group::connect`]; device memory if the fields are
+    /// on devices.
     pub fn message_bytes(&self) -> usize {
         self.message_bytes
     }
@@ -96,8 +97,8 @@ impl<S: Subdomain> Group<S> {
         run_by(&mut self.subdomains, &self.schedule, halo, between)
     }
 
-    /// Loads a state, behind which the next run goes on; every rank has a source of the same bytes. Collective: all ranks
-    /// must call this.
+    /// Loads a state, from which the next run continues; every rank must have a source of the same bytes. Collective:
+    /// all ranks must call this.
     pub fn resume(
         &mut self,
         ranks: &dyn Communicator,
@@ -108,7 +109,7 @@ impl<S: Subdomain> Group<S> {
         Ok(header)
     }
 
-    /// Bytes of the host's memory and of the file that the subdomains of this process take for a state.
+    /// Bytes, in host memory and in the file, of the part of a state that the subdomains of this process hold.
     pub fn state_bytes(&self) -> usize {
         saved::owned_bytes(&self.subdomains)
     }
@@ -124,7 +125,7 @@ impl<S: Subdomain> Group<S> {
         self.run_saving(ranks, recorder, options, None)
     }
 
-    /// [`Group::run_among`], with states saved as `checkpoints` say.
+    /// Does the same as [`Group::run_among`], and saves states as `checkpoints` specify.
     pub fn run_saving(
         &mut self,
         ranks: &dyn Communicator,
@@ -154,7 +155,8 @@ impl<S: Subdomain> Group<S> {
         result
     }
 
-    /// [`Group::run_among`] between [`Group::connect`] and [`Group::disconnect`], any number of times.
+    /// Does the same as [`Group::run_among`], but must be called between [`Group::connect`] and
+    /// [`Group::disconnect`], any number of times.
     pub fn run_connected(
         &mut self,
         ranks: &dyn Communicator,
@@ -196,8 +198,8 @@ impl<S: Subdomain> Group<S> {
         run_by(subdomains, &self.schedule, &mut halo, between)
     }
 
-    /// Ranks agree on the transport of their halos. Returns the transports of what leaves by each end of a link to
-    /// another rank, in the order of subdomains and links. Collective: all ranks must call this.
+    /// Connects the ranks, which agree on the transport of their halos. Returns the transport of outgoing messages
+    /// for each link to another rank, in the order of subdomains and links. Collective: all ranks must call this.
     pub fn connect(
         &mut self,
         ranks: &dyn Communicator,
@@ -211,13 +213,13 @@ impl<S: Subdomain> Group<S> {
         Ok(transports)
     }
 
-    /// Closes memory of neighbours before anybody frees it. Collective: all ranks must call this.
+    /// Closes memory of neighbours before any rank frees it. Collective: all ranks must call this.
     pub fn disconnect(&mut self, ranks: &dyn Communicator) -> Result<(), Error> {
         self.network.disconnect(ranks)
     }
 }
 
-/// Those who look at a run between its steps.
+/// Recorder, feed and checkpoints, which are called between the steps of a run.
 struct Between<'r, 'f, 'c, S: Stepper> {
     recorder: &'r mut dyn Recorder<S::Number>,
     feed: Option<&'f mut dyn Feed<S>>,
@@ -244,7 +246,7 @@ fn run_by<S: Subdomain>(
         checkpoints: between.checkpoints,
     };
     let result = time_loop::run(subdomains, halo, schedule, hooks);
-    // Nothing may be left in the streams, whatever happened; the first error is the one that tells why.
+    // No work may be left in the streams, even after an error; the first error is the cause.
     let finished = subdomains.iter().map(Subdomain::synchronize);
     let finished = finished.fold(Ok(()), Result::and);
     let Some((step, place)) = bad.get() else {

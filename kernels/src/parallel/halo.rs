@@ -1,13 +1,13 @@
-//! Halos: which numbers subdomains exchange after a stage, and how they travel.
+//! Halos: the numbers that subdomains exchange after a stage, and their transfer.
 //!
 //! A subdomain has any number of neighbours, each with a [`Link`]: for every stage the ranges of numbers that leave and
-//! those that arrive, as positions in the *exchanged memory* of the subdomain (the fields that the stage makes). What
-//! arrives replaces what stood there. On meshes, where a point belongs to several subdomains, contributions arrive beside
-//! the subdomain's own ones, and an [`OrderedSum`] adds all of them in an order that does not depend on the cut, so that
-//! every cut gives the same bits.
+//! those that arrive, as positions in the *exchanged memory* of the subdomain (the fields that the stage computes).
+//! Numbers that arrive replace the previous ones. On meshes, where a point belongs to several subdomains,
+//! contributions arrive beside the subdomain's own ones, and an [`OrderedSum`] adds all of them in an order that does
+//! not depend on the decomposition, so that every decomposition gives the same bits.
 //!
-//! [`Network`] is how the numbers travel. There are two: [`HostNetwork`] for subdomains in the memory of processors and
-//! [`super::device_halo::DeviceNetwork`] for those on devices. [`Local`] runs a network inside one process,
+//! A [`Network`] transfers the numbers: [`HostNetwork`] between subdomains in host memory and
+//! [`super::device_halo::DeviceNetwork`] between those on devices. [`Local`] runs a network inside one process, and
 //! [`super::rank_halo::MessagePassing`] among several.
 
 use super::message_buffers::MessageBuffers;
@@ -19,39 +19,39 @@ use crate::time_loop::{Halo, Stepper};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The numbers that two neighbours exchange in a stage, in pieces: as positions in the exchanged memory of the subdomain
-/// that has the link. Piece `k` that leaves here is as long as piece `k` that arrives there.
+/// The numbers that two neighbours exchange in a stage, in pieces, as positions in the exchanged memory of the
+/// subdomain that has the link. Piece `k` that leaves here is as long as piece `k` that arrives at the neighbour.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Numbers that leave.
     pub send: Vec<Range<usize>>,
-    /// Places of the numbers that arrive.
+    /// Positions of the numbers that arrive.
     pub receive: Vec<Range<usize>>,
 }
 
-/// The way to a neighbour.
+/// The connection of a subdomain to a neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The neighbour's number among all subdomains of the run.
     pub neighbour: usize,
-    /// By stage.
+    /// The numbers to exchange, by stage.
     pub stages: Vec<Traffic>,
 }
 
-/// Sums of numbers of the exchanged memory in a fixed order: number `targets[i]` becomes the sum of the numbers at
-/// `terms[starts[i]..starts[i + 1]]`, added from left to right. Targets are no terms of other sums.
+/// Sums of numbers of the exchanged memory in a fixed order: the number at `targets[i]` becomes the sum of those at
+/// `terms[starts[i]..starts[i + 1]]`, added from left to right. A target must not be a term of another sum.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrderedSum {
-    /// Where sums go.
+    /// Positions of the sums.
     pub targets: Vec<u32>,
-    /// Where the terms of each sum begin in `terms`; one more than targets.
+    /// Indices in `terms` of the first term of each sum; one more entry than `targets`.
     pub starts: Vec<u32>,
     /// Positions of the terms, in the order of global element numbers.
     pub terms: Vec<u32>,
 }
 
 impl OrderedSum {
-    /// Adds up.
+    /// Computes the sums.
     pub fn apply<T: Real>(&self, memory: &mut [T]) {
         for (target, bounds) in self.targets.iter().zip(self.starts.windows(2)) {
             let mut sum = T::of(0.0);
@@ -63,44 +63,44 @@ impl OrderedSum {
     }
 }
 
-/// A subdomain with its place among the others.
+/// A subdomain with links to its neighbours.
 pub trait Linked: Stepper {
     /// Its number among all subdomains of the run.
     fn number(&self) -> usize;
 
-    /// The ways to its neighbours, in the order of their numbers; the same whenever it is called.
+    /// The links to its neighbours, in the order of their numbers; the same at every call.
     fn links(&self) -> &[Link];
 
-    /// The sums that are due when everything of a stage has arrived: none where what arrives only replaces.
+    /// The sums to compute when all numbers of a stage have arrived; `None` if these only replace others.
     fn sums(&self, _stage: usize) -> Option<&OrderedSum> {
         None
     }
 }
 
-/// A subdomain whose fields lie in the memory of this process.
+/// A subdomain whose fields are in host memory.
 pub trait HostHalo: Linked {
-    /// The fields that the current stage makes, in which the positions of links count.
+    /// The fields that the current stage computes, in which the positions of links count.
     fn exchanged(&mut self, stage: usize) -> &mut [Self::Number];
 }
 
-/// One end of a link whose other end is on another rank.
+/// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
-    /// The subdomain's place in the list of this process.
+    /// Index of the subdomain in the list of this process.
     pub subdomain: usize,
-    /// Which of its links.
+    /// Index of the link of this subdomain.
     pub link: usize,
 }
 
-/// How numbers travel between subdomains of one kind. Messages between ranks start and arrive in memory that the network
-/// names ([`Network::spans`]); between that memory and the fields the network moves them itself.
+/// The transfer of numbers between subdomains of one kind. Messages between ranks use memory that the network provides
+/// ([`Network::spans`]); the network itself moves the numbers between that memory and the fields.
 pub trait Network<S: Linked>: Sized {
-    /// For these subdomains, all of this process.
+    /// Makes a network for these subdomains, which must be all of this process.
     fn new(subdomains: &[S]) -> Result<Self, Error>;
 
-    /// Prepares the ends of links to other ranks and returns the transport of what leaves by each of them.
+    /// Prepares the ends of links to other ranks, and returns the transport of outgoing messages for each of them.
     ///
-    /// Collective: all ranks must call it. What one of them cannot do is an error of all.
+    /// Collective: all ranks must call it. An error on one rank is an error on all.
     fn connect(
         &mut self,
         subdomains: &mut [S],
@@ -112,28 +112,29 @@ pub trait Network<S: Linked>: Sized {
     /// Releases what [`Network::connect`] has prepared. Collective: all ranks must call it.
     fn disconnect(&mut self, ranks: &dyn Communicator) -> Result<(), Error>;
 
-    /// Bytes of memory (of devices, where the fields lie there) that messages between ranks take.
+    /// Bytes of memory for messages between ranks; device memory if the fields are on devices.
     fn bytes(&self) -> usize;
 
-    /// The numbers of a stage begin to travel between the subdomains of this process.
+    /// Starts to copy the numbers of a stage between the subdomains of this process.
     fn start(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
 
-    /// They have arrived, or whatever follows will wait for them.
+    /// Makes sure that these copies are done, or that all later work waits for them.
     fn finish(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
 
-    /// Everything of a stage has arrived: contributions are added up.
+    /// Adds up contributions once all numbers of a stage have arrived.
     fn combine(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
 
-    /// Memory of the messages of a stage: those that leave and those that arrive, piece by piece. It stays where it is.
+    /// Memory of the messages of a stage, piece by piece: those that leave and those that arrive. Its addresses do
+    /// not change.
     fn spans(&mut self, subdomains: &mut [S], end: End, stage: usize) -> (Vec<Span>, Vec<Span>);
 
-    /// The numbers that leave begin to move to the memory of their messages; `true` when they are there.
+    /// Starts to move the numbers that leave to the memory of their messages; returns `true` if they are already there.
     fn pack(&mut self, subdomains: &mut [S], end: End, stage: usize) -> Result<bool, Error>;
 
-    /// Returns when a piece is in the memory of its message.
+    /// Waits until a piece is in the memory of its message.
     fn packed(&mut self, subdomains: &mut [S], end: End, stage: usize, piece: usize) -> Result<(), Error>;
 
-    /// Moves a piece that has arrived to its place in the fields; whatever follows there waits for it.
+    /// Moves a piece that has arrived to its position in the fields; all later work there waits for it.
     fn unpack(&mut self, subdomains: &mut [S], end: End, stage: usize, piece: usize) -> Result<(), Error>;
 }
 
@@ -142,7 +143,7 @@ pub trait Network<S: Linked>: Sized {
 pub struct Peer {
     /// Its rank.
     pub rank: usize,
-    /// The numbers of both subdomains among all of the run: of this end and of the other one.
+    /// The numbers of both subdomains among all of the run, this end first.
     pub numbers: [usize; 2],
 }
 
@@ -175,8 +176,8 @@ pub(super) fn both<'a, S>(subdomains: &'a mut [S], ends: &[End; 2]) -> (&'a mut 
     (&mut before[low], &mut behind[0])
 }
 
-/// Subdomains in the memory of this process: numbers are copied as soon as the boundary parts are ready; to other ranks
-/// they go by buffers.
+/// The network of subdomains in host memory. Numbers are copied as soon as the boundary parts are ready; those for
+/// other ranks go through buffers.
 pub struct HostNetwork<T> {
     pairs: Vec<[End; 2]>,
     buffers: BTreeMap<End, MessageBuffers<T>>,

@@ -1,4 +1,4 @@
-//! Memory that a rank exports to a neighbour on the same host (CUDA IPC): the words by which it is told and opened.
+//! Memory that a rank exports to a neighbour on the same host (CUDA IPC), and its encoding as bytes.
 
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
@@ -7,12 +7,12 @@ use crate::device::accelerator::{Accelerator, Memory};
 pub struct IpcExport<'a, M> {
     /// The memory.
     pub memories: Vec<&'a M>,
-    /// Where pieces begin: the number of a memory, bytes from its start.
+    /// Start of each piece: index of its memory, and offset in bytes.
     pub places: Vec<(usize, u64)>,
 }
 
 impl<M: Memory> IpcExport<'_, M> {
-    /// The words by which a neighbour can open it with [`IpcImport::open`].
+    /// The bytes with which a neighbour can open it by [`IpcImport::open`].
     pub fn words<A: Accelerator<Memory = M>>(&self, a: &A) -> Result<Vec<u8>, Error> {
         let mut words = Vec::new();
         let mut put = |number: u64, more: &[u8]| {
@@ -31,14 +31,14 @@ impl<M: Memory> IpcExport<'_, M> {
     }
 }
 
-/// Memory of a neighbour on another rank.
+/// Memory that a neighbour on another rank has exported.
 pub struct IpcImport {
     memories: Vec<Box<dyn Memory>>,
     places: Vec<(usize, u64)>,
 }
 
 impl IpcImport {
-    /// Where a place begins.
+    /// Address of a piece.
     pub fn address(&self, place: usize) -> u64 {
         let (memory, offset) = self.places[place];
         self.memories[memory].address() + offset

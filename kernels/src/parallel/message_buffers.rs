@@ -1,4 +1,4 @@
-//! Buffers of the messages between a subdomain in the memory of this process and a neighbour on another rank.
+//! Buffers of the messages between a subdomain in host memory and a neighbour on another rank.
 
 use super::halo::{Link, Traffic};
 use super::slabs::Slab;
@@ -6,8 +6,8 @@ use crate::communicator::Span;
 use crate::device::simd::Real;
 use std::ops::Range;
 
-/// The numbers that leave and those that arrive, the pieces of a stage behind each other. All stages use the same memory:
-/// one has ended before the next begins.
+/// The numbers that leave and those that arrive, with the pieces of a stage in sequence. All stages use the same
+/// memory, because each ends before the next begins.
 pub struct MessageBuffers<T> {
     leaving: Vec<T>,
     arriving: Vec<T>,
@@ -18,7 +18,7 @@ fn total(ranges: &[Range<usize>]) -> usize {
     ranges.iter().map(Range::len).sum()
 }
 
-/// Where each range stands in a buffer that holds them behind each other.
+/// The position of each range in a buffer that holds them in sequence.
 fn places(ranges: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> + '_ {
     ranges.iter().scan(0, |end, range| {
         *end += range.len();
@@ -27,7 +27,7 @@ fn places(ranges: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> + '_ {
 }
 
 impl<T: Real> MessageBuffers<T> {
-    /// For the messages of a link.
+    /// Buffers for the messages of a link.
     pub fn new(link: &Link) -> Self {
         let most = |of: fn(&Traffic) -> &[Range<usize>]| link.stages.iter().map(|t| total(of(t))).max();
         let buffer = |numbers: Option<usize>| vec![T::of(0.0); numbers.unwrap_or(0)];
@@ -67,7 +67,7 @@ impl<T: Real> MessageBuffers<T> {
         }
     }
 
-    /// Copies a piece that has arrived to its place among `ranges` in the fields.
+    /// Copies a piece that has arrived to its range of `ranges` in the fields.
     pub fn unpack(&self, ranges: &[Range<usize>], piece: usize, fields: &mut [T]) {
         if let Some(place) = places(ranges).nth(piece) {
             fields[ranges[piece].clone()].copy_from_slice(&self.arriving[place]);
@@ -75,8 +75,8 @@ impl<T: Real> MessageBuffers<T> {
     }
 }
 
-/// Numbers of the messages of a rank with these slabs, of a grid of so many planes: `numbers` leave to each neighbouring
-/// rank, and as many arrive.
+/// Total length, in numbers, of the messages of a rank that has these slabs of a grid of `planes` planes: `numbers`
+/// leave to each neighbouring rank, and as many arrive.
 pub fn numbers(slabs: &[Slab], planes: usize, numbers: usize) -> usize {
     let below = slabs.first().is_some_and(|slab| slab.own.start > 0);
     let above = slabs.last().is_some_and(|slab| slab.own.end < planes);
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(MessageBuffers::<f64>::new(&link).bytes(), 8 * (4 + 7));
     }
 
-    /// The first and the last rank have one neighbour, others two, and a lone one none.
+    /// The first and the last rank have one neighbour, others two, and a single rank none.
     #[test]
     fn messages_go_to_the_neighbours_there_are() {
         let cutting = crate::parallel::slabs::Cutting {

@@ -1,5 +1,5 @@
-//! Subdomains that work together: how grids are cut into slabs, what subdomains send each other, and how ranks, devices
-//! and threads run one schedule.
+//! Domain decomposition: the division of grids into slabs, the exchange between subdomains, and runs on several ranks
+//! and devices.
 
 mod device_channels;
 pub mod device_halo;

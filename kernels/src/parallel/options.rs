@@ -1,34 +1,34 @@
-//! How the ranks of a run work together.
+//! Options of runs on several ranks.
 
 use super::gather::SnapshotWriter;
 use super::rank_halo::Overlap;
 
-/// The advice at the end of messages that refuse a transport; a program may put its own words in its place.
+/// The advice at the end of errors about the transport; a program may replace it by its own advice.
 pub const LEAVE_TRANSPORT: &str = "leave the transport to the program";
 
 /// The transport of halos between GPUs of different ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// The first that can be had, in the order below.
+    /// The first one that is possible, in the order below.
     #[default]
     Auto,
-    /// Copies into memory of the neighbour's device that its process has exported (CUDA IPC), and a message that tells of
-    /// them; for devices of one host.
+    /// Copies into memory of the neighbour's device that its process has exported (CUDA IPC), each reported by a
+    /// message; for devices of one host.
     Ipc,
-    /// Messages from device memory to device memory, for an MPI that says it can send them.
+    /// Messages from device memory to device memory, for an MPI that reports support for them.
     CudaAware,
-    /// Messages from host memory to host memory, with copies from and to the device.
+    /// Messages from host memory to host memory, with copies to and from the device.
     HostStaged,
 }
 
-/// How ranks work together.
+/// Options of a run on several ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct ParallelOptions {
-    /// How messages overlap with computing.
+    /// Overlap of messages with computation.
     pub overlap: Overlap,
-    /// How halos travel between GPUs of different ranks.
+    /// Transport of halos between GPUs of different ranks.
     pub transport: Transport,
-    /// Who writes snapshots.
+    /// The recorders that receive snapshots.
     pub snapshots: SnapshotWriter,
 }
 

@@ -1,14 +1,14 @@
-// Contributions of several subdomains added up in a fixed order, whatever the method (parallel/halo.rs OrderedSum).
+// Adds up contributions of several subdomains in a fixed order, for any method (OrderedSum in parallel/halo.rs).
 
 struct Sums {
-    REAL *memory;         // the exchanged memory, in whose numbers all positions count
-    const int *targets;   // where sums go
-    const int *starts;    // where the terms of each sum begin; one more than targets
+    REAL *memory;         // the exchanged memory, in which all positions count
+    const int *targets;   // positions of the sums
+    const int *starts;    // indices of the first term of each sum; one more entry than targets
     const int *terms;     // positions of the terms
-    WIDE count;           // sums
+    WIDE count;           // number of sums
 };
 
-// A thread adds the terms of a sum from left to right.
+// Each thread adds the terms of a sum from left to right.
 KERNEL(ordered_sum)(const struct Sums a) {
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
         REAL sum = 0;

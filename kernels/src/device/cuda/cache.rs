@@ -1,5 +1,5 @@
-//! Compiled kernels kept between runs, in a folder that only the user can write. Whatever is not exactly what was
-//! written is compiled again; whatever cannot be written is not kept; neither is an error.
+//! Compiled kernels kept between runs, in a folder that only the user can write. A damaged file is compiled again,
+//! and a kernel that cannot be written is not kept; neither is an error.
 
 use super::nvrtc;
 use crate::Error;
@@ -11,17 +11,17 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// First bytes of a file; then key, checksum, length and machine code.
+/// First bytes of a file; they are followed by the key, the checksum, the length and the machine code.
 const MAGIC: &[u8; 16] = b"sifaka cubin  1\n";
 const HEADER: usize = 16 + 32 + 32 + 8;
 const GROUP_AND_OTHERS_WRITE: u32 = 0o022;
 
-/// What a compiled text depends on, as a checksum.
+/// A checksum of everything that a compiled text depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The key of a list of parts; the same bytes divided differently have another key.
+    /// The key of a list of parts; the same bytes divided differently have a different key.
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut sum = Sha256::new();
         for part in parts {
@@ -40,7 +40,7 @@ impl Key {
     }
 }
 
-/// The key of a text for an architecture under the compiler of this process.
+/// The key of a text compiled for an architecture by the compiler of this process.
 pub(super) fn key(source: &Source, architecture: u32) -> Result<Key, Error> {
     let compiler = nvrtc::find()?;
     let release = format!("{:?} {}", compiler.version, compiler.bytes);
@@ -61,7 +61,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// `SIFAKA_CACHE`, or `sifaka` in `XDG_CACHE_HOME` or the user's `.cache`; below it, `cubin`.
+    /// The user's cache: the folder `cubin` in `SIFAKA_CACHE`, or else in `sifaka` in `XDG_CACHE_HOME` or in the user's
+    /// `.cache`.
     pub fn of_user() -> Self {
         let named = |variable| std::env::var_os(variable).filter(|value| !value.is_empty());
         let top = named("SIFAKA_CACHE")
@@ -78,7 +79,8 @@ impl Cache {
         }
     }
 
-    /// This folder, made where it is missing; refused where others could write into it.
+    /// The cache in this folder, which is created where it is missing, and refused where other users could write into
+    /// it.
     pub fn at(folder: &Path) -> Self {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let checked = made
@@ -95,16 +97,17 @@ impl Cache {
         }
     }
 
-    /// Why nothing is kept, when nothing is.
+    /// The reason why compiled kernels are not kept; `None` when they are.
     pub fn note(&self) -> Option<&str> {
         self.folder.as_ref().err().map(String::as_str)
     }
 
-    /// What was kept under a key, when every byte of it is what was written.
+    /// The machine code kept under a key; `None` where it is missing or damaged, or where other users could have
+    /// written it.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.folder.as_ref().ok()?.join(key.file_name());
         let mut file = fs::File::open(path).ok()?;
-        // Of the open file: what the name points to may change in between.
+        // The metadata are those of the open file, as the name may come to refer to another file.
         let data = file.metadata().ok()?;
         if !data.is_file() || private(&data).is_err() {
             return None;
@@ -115,7 +118,7 @@ impl Cache {
         (header == self::header(key, cubin)).then(|| cubin.to_vec())
     }
 
-    /// Keeps machine code under a key. Two processes that do so at once both leave a whole file.
+    /// Keeps machine code under a key. If two processes do so at once, a complete file results.
     pub fn put(&self, key: &Key, cubin: &[u8]) {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let Ok(folder) = &self.folder else { return };
@@ -132,7 +135,7 @@ impl Cache {
             })
             .and_then(|()| fs::rename(&draft, folder.join(key.file_name())));
         if written.is_err() {
-            // A full or read-only disk costs a compilation in the next run, nothing else.
+            // On a full or read-only disk the next run only has to compile again.
             let _ = fs::remove_file(&draft);
         }
     }
@@ -146,7 +149,7 @@ fn header(key: &Key, cubin: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Refuses what another user owns or can write.
+/// Refuses files and folders that another user owns or can write.
 fn private(data: &fs::Metadata) -> Result<(), String> {
     // SAFETY: no arguments, cannot fail.
     let user = unsafe { libc::geteuid() };
@@ -156,7 +159,7 @@ fn private(data: &fs::Metadata) -> Result<(), String> {
     match data.mode() & GROUP_AND_OTHERS_WRITE {
         0 => Ok(()),
         _ => Err(format!(
-            "other users may write it (mode {:o})",
+            "other users may write to it (mode {:o})",
             data.mode() & 0o777
         )),
     }

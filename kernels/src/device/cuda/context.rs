@@ -1,4 +1,4 @@
-//! The hold on one device: its context, and errors that say which device did what.
+//! The context of one device, and errors that name the device and what it was doing.
 
 use super::driver;
 use crate::Error;
@@ -9,21 +9,21 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
-    /// The [`Context::id`] that this thread works with: a comparison costs a nanosecond, a call of the driver fifty.
+    /// The [`Context::id`] that is current in this thread: a comparison costs a nanosecond, a call of the driver fifty.
     static BOUND: Cell<u64> = const { Cell::new(0) };
 }
 
-/// One device's primary context; everything that lives on the device holds it.
+/// The primary context of one device. Everything that lives on the device keeps it alive.
 pub(super) struct Context {
-    /// Never used twice in a process, as addresses of contexts may be.
+    /// Unlike the address of a context, this is never reused in a process.
     id: u64,
     raw: CUcontext,
     device: CUdevice,
-    /// As messages call it.
+    /// The device's name in messages.
     pub(super) name: String,
-    /// Each launch is followed by a wait, so that a fault is that launch's.
+    /// Whether each launch is waited for, so that a fault is reported with the launch that caused it.
     pub(super) synchronous: bool,
-    /// The first fault of a kernel: later calls only repeat its number.
+    /// What was being done at the first fault of a kernel: later calls only repeat the error number.
     first: OnceLock<String>,
 }
 
@@ -33,7 +33,7 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Context {
-    /// Takes hold of a device that [`super::probe`] found.
+    /// Opens a device that [`super::probe`] found.
     pub(super) fn open(properties: &Properties) -> Result<Self, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let name = format!("GPU {} ({})", properties.number, properties.name);
@@ -61,7 +61,7 @@ impl Context {
         })
     }
 
-    /// Makes the device the one that this thread's calls are about.
+    /// Makes the device current for this thread's calls of the driver.
     pub(super) fn bind(&self) -> Result<(), Error> {
         BOUND.with(|bound| {
             if bound.get() == self.id {
@@ -75,7 +75,7 @@ impl Context {
         })
     }
 
-    /// The error of a call, with what it was about.
+    /// Turns the result of a call into an error that says what was being done.
     #[inline]
     pub(super) fn check(&self, code: CUresult, doing: impl FnOnce() -> String) -> Result<(), Error> {
         if code == CUresult::CUDA_SUCCESS {
@@ -102,7 +102,7 @@ impl Context {
         }
     }
 
-    /// Bytes free on the device.
+    /// Free bytes of device memory.
     pub(super) fn free_bytes(&self) -> Result<usize, Error> {
         self.bind()?;
         let (mut free, mut total) = (0, 0);
@@ -117,12 +117,12 @@ impl Context {
         self.raw
     }
 
-    /// The same physical device?
+    /// Whether both are contexts of the same physical device.
     pub(super) fn is_same_device(&self, other: &Self) -> bool {
         self.device == other.device
     }
 
-    /// Whether this device can reach memory of `peer`; makes it so where the hardware can.
+    /// Gives this device access to the memory of `peer`; returns `false` where the hardware does not support it.
     pub(super) fn synchronize(&self, peer: &Self) -> Result<bool, Error> {
         if self.is_same_device(peer) {
             return Ok(true);
@@ -148,7 +148,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: given back once; nothing that lived on it is left. There is nobody to tell of an error.
+        // SAFETY: released once, when nothing is left that lived on it. A drop cannot report an error.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

@@ -1,13 +1,13 @@
-//! The driver's library: is it there, is it whole, what do its numbers mean.
+//! The driver's library: whether it is present and complete, and what its error numbers mean.
 
 use cudarc::driver::sys::{self, CUresult};
 use std::ffi::{CStr, c_char};
 
-/// Oldest driver, as its version number: since 12.0 it has every function in [`NEEDED`].
+/// Version number of the oldest driver that is supported: drivers have every function in [`NEEDED`] since 12.0.
 pub(super) const OLDEST: i32 = 12_000;
 
-/// Every function of the driver that this room calls. cudarc panics in the middle of a call when one is missing, so
-/// they are looked up before the first; a test compares this list with the sources.
+/// Every function of the driver that this module calls. cudarc panics in the middle of a call when one is missing, so
+/// all are looked up before the first call; a test compares this list with the sources.
 pub(super) const NEEDED: &[&str] = &[
     "cuCtxEnablePeerAccess",
     "cuCtxGetStreamPriorityRange",
@@ -71,7 +71,7 @@ pub(super) fn missing() -> Option<Vec<&'static str>> {
     if !unsafe { sys::is_culib_present() } {
         return None;
     }
-    // SAFETY: as above; it has just been loaded once.
+    // SAFETY: as above; the library has just been loaded successfully.
     let library = unsafe { sys::culib() };
     Some(
         NEEDED
@@ -83,7 +83,7 @@ pub(super) fn missing() -> Option<Vec<&'static str>> {
     )
 }
 
-/// Name, number and meaning of an error number, as `CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access ...`.
+/// Name, number and meaning of an error, such as `CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access ...`.
 pub(super) fn describe(code: CUresult) -> String {
     let (mut name, mut meaning): (*const c_char, *const c_char) = (std::ptr::null(), std::ptr::null());
     // SAFETY: both write a pointer to a string that lives for ever, or null.
@@ -106,7 +106,7 @@ pub(super) fn describe(code: CUresult) -> String {
     )
 }
 
-/// What a user can do about an error number that no sentence of the caller explains; empty where nothing is known.
+/// Advice to the user about an error that the caller's own message does not explain; empty where there is none.
 pub(super) fn advice(code: CUresult) -> &'static str {
     use CUresult::*;
     match code {
@@ -129,7 +129,7 @@ pub(super) fn advice(code: CUresult) -> &'static str {
     }
 }
 
-/// True for errors of a kernel that surface in whichever call comes next.
+/// Whether this is an error of a kernel, which surfaces in whichever call comes next.
 pub(super) fn is_late(code: CUresult) -> bool {
     use CUresult::*;
     matches!(

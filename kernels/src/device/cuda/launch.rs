@@ -8,7 +8,7 @@ use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// The lines of work of a device. None of them waits for the driver's own stream.
+/// The streams of a device. None of them waits for the driver's default stream.
 pub(super) struct Streams {
     context: Arc<Context>,
     raw: [CUstream; Stream::ALL.len()],
@@ -62,13 +62,13 @@ impl Drop for Streams {
             return;
         }
         for raw in self.raw.into_iter().filter(|raw| !raw.is_null()) {
-            // SAFETY: given back once; the driver finishes what is in it.
+            // SAFETY: destroyed once; the driver finishes the work in it.
             let _ = unsafe { sys::cuStreamDestroy_v2(raw) };
         }
     }
 }
 
-/// Machine code on the device.
+/// A module of machine code, loaded on the device.
 struct Module {
     context: Arc<Context>,
     raw: CUmodule,
@@ -82,7 +82,7 @@ unsafe impl Sync for Module {}
 impl Drop for Module {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: given back once; every kernel of it holds it.
+            // SAFETY: unloaded once, when no kernel of it is left.
             let _ = unsafe { sys::cuModuleUnload(self.raw) };
         }
     }
@@ -108,7 +108,7 @@ impl std::fmt::Debug for Kernel {
 }
 
 impl Kernel {
-    /// Puts machine code on the device and finds its kernels. Each may use all shared memory that a block can have.
+    /// Loads machine code and finds its kernels. Each may use all the shared memory that a block can have.
     pub(super) fn load(
         context: &Arc<Context>,
         cubin: &[u8],
@@ -150,8 +150,8 @@ impl Kernel {
         })
     }
 
-    /// Above 48 KiB a kernel has to ask; what it declares itself counts too. Asking also loads it now, and not in the
-    /// middle of a recording.
+    /// Allows the kernel more than 48 KiB of shared memory, which has to be requested; its static shared memory
+    /// counts too. The request also loads the kernel now, and not in the middle of a recording.
     fn open_shared(&self, shared_bytes: usize) -> Result<(), Error> {
         use CUfunction_attribute::*;
         let (context, mut own) = (&self.module.context, 0);
@@ -213,7 +213,7 @@ impl Kernel {
     }
 }
 
-/// Too large becomes larger than any device takes, and is refused by the driver with the kernel's name.
+/// Numbers that do not fit become the largest one, which no device accepts: the driver's error then names the kernel.
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -222,18 +222,18 @@ fn narrow(number: usize) -> u32 {
 pub struct Graph {
     context: Arc<Context>,
     raw: CUgraphExec,
-    /// What it runs; they stay loaded as long as it lives.
+    /// The kernels that it launches, kept loaded as long as it lives.
     kernels: Vec<Kernel>,
 }
 
-// SAFETY: it is only started, which the driver locks.
+// SAFETY: it is only launched, and the driver locks for that.
 unsafe impl Send for Graph {}
 // SAFETY: as above.
 unsafe impl Sync for Graph {}
 
 impl Graph {
-    /// Runs `work` while the stream records, then makes what was recorded ready to start. `launched` returns the
-    /// kernels that `work` started.
+    /// Runs `work` while the stream records, and makes the recording ready to launch. `launched` returns the kernels
+    /// that `work` launched.
     pub(super) fn record(
         context: &Arc<Context>,
         stream: CUstream,
@@ -245,7 +245,7 @@ impl Graph {
         let outcome = work();
         let ended = capture.end();
         let kernels = launched();
-        // What went wrong inside is the reason, a broken recording only follows from it.
+        // An error inside `work` is the cause; a broken recording is only its consequence.
         outcome?;
         ended?;
         let mut graph = Self {
@@ -253,7 +253,7 @@ impl Graph {
             raw: null_mut(),
             kernels,
         };
-        // SAFETY: writes one handle; the recording is whole.
+        // SAFETY: writes one handle; the recording is complete.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut graph.raw, capture.graph, 0) };
         context.check(code, || graph.doing("preparing"))?;
         // SAFETY: both are held.
@@ -269,7 +269,7 @@ impl Graph {
         self.context.check(code, || self.doing("starting"))
     }
 
-    /// For messages.
+    /// The verb and the recorded kernels, for messages.
     pub(super) fn doing(&self, verb: &str) -> String {
         let mut names: Vec<&str> = self.kernels.iter().map(Kernel::name).collect();
         names.sort_unstable();
@@ -281,13 +281,13 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         if !self.raw.is_null() && self.context.bind().is_ok() {
-            // SAFETY: given back once; the driver finishes what runs.
+            // SAFETY: destroyed once; the driver finishes the work that is running.
             let _ = unsafe { sys::cuGraphExecDestroy(self.raw) };
         }
     }
 }
 
-/// A stream that records; ended when dropped, also by a panic in the recorded work.
+/// A stream that records. Dropping it ends the recording, also after a panic in the recorded work.
 struct Capture<'a> {
     context: &'a Context,
     stream: CUstream,
@@ -311,7 +311,7 @@ impl<'a> Capture<'a> {
 
     fn end(&mut self) -> Result<(), Error> {
         self.open = false;
-        // The recorded work may have turned to another device.
+        // The recorded work may have made another device current.
         self.context.bind()?;
         // SAFETY: the stream records; writes one handle, null when the recording broke.
         let code = unsafe { sys::cuStreamEndCapture(self.stream, &mut self.graph) };
@@ -325,7 +325,7 @@ impl Drop for Capture<'_> {
             let _ = self.end();
         }
         if !self.graph.is_null() {
-            // SAFETY: given back once; what is ready to start does not need it.
+            // SAFETY: destroyed once; the instantiated graph does not need it.
             let _ = unsafe { sys::cuGraphDestroy(self.graph) };
         }
     }

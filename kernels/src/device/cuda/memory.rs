@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-/// Memory of a device. It does not come from a pool: pools do not follow the access that peers are given.
+/// Memory of a device. It is not taken from a pool, because peer access does not extend to memory from pools.
 pub struct DeviceMemory {
     context: Arc<Context>,
     address: u64,
@@ -16,11 +16,11 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// With whatever was there.
+    /// Uninitialised memory.
     pub(super) fn raw(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
         context.bind()?;
         let mut address = 0;
-        // SAFETY: writes one address. The driver has no memory of no bytes.
+        // SAFETY: writes one address. The driver refuses to allocate zero bytes.
         let code = unsafe { sys::cuMemAlloc_v2(&mut address, bytes.max(1)) };
         if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
             return Err(Error::DeviceMemory {
@@ -37,10 +37,11 @@ impl DeviceMemory {
         })
     }
 
-    /// With zeros, which are there on return.
+    /// Memory that is zeroed on return.
     pub(super) fn zeroed(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
         let memory = Self::raw(context, bytes)?;
-        // SAFETY: the memory is that long. The streams do not wait for the driver's own stream, in which this runs.
+        // SAFETY: the memory has that length. The streams do not wait for the driver's default stream, in which this
+        // runs.
         unsafe {
             context.check(sys::cuMemsetD8_v2(memory.address, 0, bytes.max(1)), || {
                 clearing(bytes)
@@ -50,10 +51,10 @@ impl DeviceMemory {
         Ok(memory)
     }
 
-    /// Fills it with zeros, as work of a stream.
+    /// Fills the memory with zeros, as work of a stream.
     pub(super) fn clear(&self, stream: CUstream) -> Result<(), Error> {
         self.context.bind()?;
-        // SAFETY: the memory is that long, and work of the stream that uses it comes before or behind.
+        // SAFETY: the memory has that length, and work of the stream that uses it comes before or after.
         let code = unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes.max(1), stream) };
         self.context.check(code, || clearing(self.bytes))
     }
@@ -76,20 +77,20 @@ impl Memory for DeviceMemory {
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: given back once. The driver waits for work that uses it; there is nobody to tell of an error.
+            // SAFETY: freed once. The driver waits for work that uses it. A drop cannot report an error.
             let _ = unsafe { sys::cuMemFree_v2(self.address) };
         }
     }
 }
 
-/// Memory of a device that another process of this host has taken.
+/// Device memory that another process of this host has allocated and exported.
 pub struct BorrowedMemory {
     context: Arc<Context>,
     address: u64,
 }
 
 impl DeviceMemory {
-    /// The driver's handle of this memory for other processes; empty where the driver gives none.
+    /// The driver's handle with which other processes can open this memory; empty where the driver provides none.
     pub(super) fn handle(&self) -> Result<Vec<u8>, Error> {
         self.context.bind()?;
         let mut handle = sys::CUipcMemHandle { reserved: [0; 64] };
@@ -143,8 +144,8 @@ impl Drop for BorrowedMemory {
     }
 }
 
-/// Memory of the host that stays in place, so that every device (not only the one it was taken for) copies it at full speed. Not write-combined: the host
-/// reads what comes back.
+/// Page-locked memory of the host, which every device (not only the one it was allocated for) copies at full speed.
+/// It is not write-combined, because the host reads what comes back.
 pub struct PinnedMemory {
     context: Arc<Context>,
     start: NonNull<u8>,
@@ -170,7 +171,7 @@ impl PinnedMemory {
             doing: format!("taking {bytes} bytes of the host's memory for transfers"),
             problem: "the driver gave none".to_string(),
         })?;
-        // SAFETY: the memory is that long and nobody else knows of it.
+        // SAFETY: the memory has that length and is not yet shared.
         unsafe { start.write_bytes(0, bytes.max(1)) };
         Ok(Self {
             context: context.clone(),
@@ -182,12 +183,12 @@ impl PinnedMemory {
 
 impl Pinned for PinnedMemory {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: that many bytes, written when they were taken, held until drop.
+        // SAFETY: there are that many bytes; they were initialised on allocation and are freed only on drop.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed alone.
+        // SAFETY: as above, and borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 }
@@ -195,13 +196,13 @@ impl Pinned for PinnedMemory {
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: given back once.
+            // SAFETY: freed once.
             let _ = unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
         }
     }
 }
 
-/// A point in a stream: an event without a clock.
+/// A point in a stream: an event without timing.
 pub struct Event {
     context: Arc<Context>,
     pub(super) raw: CUevent,
@@ -236,7 +237,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: given back once; the driver keeps it until work that waits for it is done.
+            // SAFETY: destroyed once; the driver keeps it until work that waits for it is done.
             let _ = unsafe { sys::cuEventDestroy_v2(self.raw) };
         }
     }

@@ -1,13 +1,14 @@
-//! NVIDIA GPUs: found without a panic, kernels compiled when they are needed, errors that name the kernel.
+//! NVIDIA GPUs. They are found without a panic, kernels are compiled when they are needed, and errors name the kernel.
 //!
-//! The driver and the compiler are loaded when a program asks for them; nothing of CUDA is needed to build. The room
-//! calls the driver's own functions and not cudarc's safe layer: that takes memory from pools, which peers cannot
-//! reach, loses errors in drops, and panics where a library is missing.
+//! The driver and the compiler are loaded when a program asks for them; nothing of CUDA is needed to build. This module
+//! calls the driver's functions directly instead of cudarc's safe layer, which takes memory from pools that peers
+//! cannot access, loses errors in drops, and panics where a library is missing.
 //!
-//! | variable | what it does |
+//! | variable | meaning |
 //! | --- | --- |
-//! | `CUDA_VISIBLE_DEVICES` | which devices there are, as everywhere |
-//! | `CUDA_SYNC=1` | every launch waits for its kernel, so that a fault is reported with the kernel that did it; nothing is recorded and replayed |
+//! | `CUDA_VISIBLE_DEVICES` | the devices that CUDA shows to the program |
+//! | `CUDA_SYNC=1` | every launch waits for its kernel, so that a fault is reported with the kernel that caused it;
+//! nothing is recorded and replayed |
 //! | `SIFAKA_NVRTC` | folder of the compiler's library |
 //! | `SIFAKA_CACHE` | folder of compiled kernels, instead of `sifaka` in the user's cache folder |
 
@@ -33,19 +34,19 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One GPU. Memory, kernels, events and graphs made by it keep the device alive by themselves.
+/// One GPU. Its memory, kernels, events and graphs keep the device open and may outlive this value.
 pub struct Cuda {
     properties: Properties,
     context: Arc<Context>,
     streams: Streams,
     cache: Cache,
-    /// The main stream records: no waiting, and what is started is noted.
+    /// Whether the main stream records: then launches are noted in `recorded` and not waited for.
     recording: AtomicBool,
     recorded: Mutex<Vec<Kernel>>,
 }
 
 impl Cuda {
-    /// Takes hold of a device by CUDA's number, one of those that [`probe`] returns.
+    /// Opens the device with this number of CUDA, one of those that [`probe`] returns.
     pub fn open(number: usize) -> Result<Self, Error> {
         let found = probe()?;
         let numbers: Vec<String> = found.iter().map(|device| device.number.to_string()).collect();
@@ -66,12 +67,12 @@ impl Cuda {
         })
     }
 
-    /// Why compiled kernels are not kept, when they are not: for logs, nothing is wrong.
+    /// The reason why compiled kernels are not kept between runs, for logs; `None` when they are. It is no error.
     pub fn note(&self) -> Option<&str> {
         self.cache.note()
     }
 
-    /// Waits after a launch where that was asked for and can be.
+    /// Waits for a launch if `CUDA_SYNC=1` asks for it, except while recording.
     #[inline]
     fn started(&self, stream: Stream, doing: impl FnOnce() -> String) -> Result<(), Error> {
         if self.context.synchronous && !self.recording.load(Ordering::Relaxed) {
@@ -85,7 +86,7 @@ impl Cuda {
     }
 }
 
-/// Unset on drop, also by a panic in the recorded work.
+/// Resets the flag on drop, also after a panic in the recorded work.
 struct Recording<'a>(&'a AtomicBool);
 
 impl Drop for Recording<'_> {
@@ -168,14 +169,15 @@ impl Accelerator for Cuda {
             .check(code, || format!("copying {bytes} bytes from the host"))
     }
 
-    /// The driver has pinned memory of its own for such copies; taking some for each of them cost about 1.5 ms on an H200.
+    /// The driver has page-locked memory of its own for such copies; allocating some for each copy took about 1.5 ms
+    /// with an H200.
     unsafe fn put(&self, bytes: &[u8], to: u64) -> Result<(), Error> {
         if bytes.is_empty() {
             return Ok(());
         }
         self.context.bind()?;
         let stream = self.streams.raw(Stream::Main);
-        // SAFETY: the caller promises memory of that size; memory that is not pinned has been read on return.
+        // SAFETY: the caller promises memory of that size; host memory that is not page-locked has been read on return.
         let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, bytes.as_ptr().cast(), bytes.len(), stream) };
         self.context
             .check(code, || format!("copying {} bytes from the host", bytes.len()))?;
@@ -340,7 +342,8 @@ impl Accelerator for Cuda {
 
     unsafe fn signal(&self, stream: Stream, to: u64, number: u64) -> Result<(), Error> {
         self.context.bind()?;
-        // SAFETY: the caller promises memory of that size. Without flags the write comes behind all that the stream has written.
+        // SAFETY: the caller promises memory of that size. Without flags the write follows all earlier writes of the
+        // stream.
         let code = unsafe { sys::cuStreamWriteValue64_v2(self.streams.raw(stream), to, number, 0) };
         self.context.check(code, || "sending a signal".to_string())
     }

@@ -1,17 +1,17 @@
-//! Which devices can be used, or why there is none; never a panic, whatever is missing.
+//! The search for usable devices. It returns an error if there is none, and never panics, whatever is missing.
 
 use super::{driver, nvrtc};
 use crate::device::accelerator::Properties;
 use crate::error::Absent;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 
-/// Smallest compute capability, times ten, that the kernels are written for.
+/// The lowest compute capability, times ten, that the kernels support.
 pub const OLDEST_ARCHITECTURE: u32 = 80;
 
-/// The devices that can be used, with CUDA's numbers; at least one.
+/// Returns the usable devices with their CUDA numbers; at least one.
 pub fn probe() -> Result<Vec<Properties>, Absent> {
     whole()?;
-    // The library of the compiler is large: where it is not in memory, loading it takes as long as starting the driver.
+    // The compiler library is large: if it is not in the file cache, loading it takes as long as starting the driver.
     let (found, compiler) = std::thread::scope(|scope| {
         let compiler = scope.spawn(nvrtc::find);
         let found = start().and_then(|driver| Ok((driver, devices()?)));
@@ -19,7 +19,7 @@ pub fn probe() -> Result<Vec<Properties>, Absent> {
     });
     let (driver, devices) = found?;
     let compiler = compiler.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    // Machine code of one major version runs under every driver of it.
+    // Machine code of one major version of CUDA runs under every driver of that version.
     if compiler.version.0 > driver / 1000 {
         return Err(Absent::NewCompiler {
             compiler: format!("{}.{}", compiler.version.0, compiler.version.1),
@@ -30,7 +30,7 @@ pub fn probe() -> Result<Vec<Properties>, Absent> {
     Ok(devices)
 }
 
-/// Looks whether the driver's library is there and has every function that is called.
+/// Checks that the driver's library is present and has every function that is called.
 fn whole() -> Result<(), Absent> {
     let missing = driver::missing().ok_or(Absent::NoDriver)?;
     match missing.is_empty() {
@@ -42,7 +42,7 @@ fn whole() -> Result<(), Absent> {
     }
 }
 
-/// Starts the driver and returns the number of its version.
+/// Starts the driver and returns its version number.
 fn start() -> Result<i32, Absent> {
     // SAFETY: no arguments; the function exists.
     match unsafe { sys::cuInit(0) } {
@@ -116,7 +116,7 @@ fn devices() -> Result<Vec<Properties>, Absent> {
     Ok(new)
 }
 
-/// What one device is.
+/// Properties of one device.
 fn properties(number: i32) -> Result<Properties, Absent> {
     use CUdevice_attribute::*;
     let mut device = 0;
@@ -129,7 +129,7 @@ fn properties(number: i32) -> Result<Properties, Absent> {
         Ok::<_, Absent>(usize::try_from(value).unwrap_or(0))
     };
     let mut name = [0_u8; 256];
-    // SAFETY: writes at most the length given, and a zero.
+    // SAFETY: writes at most the given length, including the final zero.
     succeed(unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32, device) })?;
     let mut memory_bytes = 0;
     // SAFETY: writes one number.
@@ -141,7 +141,7 @@ fn properties(number: i32) -> Result<Properties, Absent> {
         name: String::from_utf8_lossy(&name[..end]).into_owned(),
         number: number as usize,
         architecture: capability as u32,
-        // Drivers from before clusters do not know the question.
+        // Drivers that are older than clusters do not know this attribute.
         clusters: attribute(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH).is_ok_and(|can| can == 1),
         signals: attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS).is_ok_and(|can| can == 1),
         multiprocessors: attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,

@@ -1,5 +1,5 @@
-//! Where NVIDIA's compiler library is. cudarc would take the first of any version that the loader finds; here the
-//! user's word comes first, and what was taken can be named.
+//! The search for NVIDIA's compiler library. cudarc would use the first one, of any version, that the loader finds;
+//! here the user's setting comes first, and messages can name the library that is used.
 
 use crate::error::Absent;
 use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
@@ -9,12 +9,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The newest first; the last is what a toolkit for developers has.
+/// File names, the newest version first; the last one is found in toolkits for developers only.
 const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
 
 type Strings = *const *const c_char;
 
-/// The functions of the library that we call.
+/// The functions of the library that are called.
 #[derive(Clone, Copy)]
 pub(super) struct Api {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> nvrtcResult,
@@ -34,16 +34,16 @@ pub(super) struct Api {
     pub(super) cubin: super::Fill,
 }
 
-/// The compiler's library, loaded until the process ends.
+/// The compiler library, which stays loaded until the process ends.
 pub struct Compiler {
     pub(super) api: Api,
     /// Major and minor version.
     pub version: (i32, i32),
-    /// The file, or its name where the system's loader found it.
+    /// Path of the file; only its name where the system's loader found it.
     pub place: String,
-    /// Its size, which tells releases of one version apart; 0 where the loader found it.
+    /// Size of the file, which distinguishes releases of one version; 0 where the loader found it.
     pub bytes: u64,
-    /// Unloading would take the functions away.
+    /// Held because unloading them would invalidate the functions.
     _libraries: Vec<Library>,
 }
 
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Compiler {
     }
 }
 
-/// The compiler of this process: looked for once.
+/// Finds the compiler; the search runs once per process.
 pub fn find() -> Result<&'static Compiler, Absent> {
     static FOUND: OnceLock<Result<Compiler, Absent>> = OnceLock::new();
     FOUND.get_or_init(look).as_ref().map_err(Clone::clone)
@@ -110,7 +110,7 @@ fn toolkits_of_environment() -> Vec<PathBuf> {
     tops.flat_map(|top| toolkit(&top)).collect()
 }
 
-/// Where a toolkit keeps its libraries.
+/// The folders in which a toolkit keeps its libraries.
 fn toolkit(top: &Path) -> Vec<PathBuf> {
     let target = format!("targets/{}-linux/lib", std::env::consts::ARCH);
     ["", "lib64", "lib", &target, "targets/sbsa-linux/lib"]
@@ -138,7 +138,8 @@ fn usual_folders() -> Vec<PathBuf> {
     tops.iter().flat_map(|top| toolkit(top)).collect()
 }
 
-/// Where pip puts it: the environments of the program's own tree, and those that the shell names.
+/// The folders into which pip installs it, in the environments of the program's source tree and those that the shell
+/// has activated.
 fn python_folders() -> Vec<PathBuf> {
     let beside = beside_program();
     let mut sites: Vec<PathBuf> = beside.iter().map(|venv| venv.join("nvrtc")).collect();
@@ -157,8 +158,8 @@ fn python_folders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The folders `.venv` above the program (`build/bin`, `target/release/deps`), when they belong to whom the program
-/// belongs: a folder that anybody could have made holds nothing that we load.
+/// The folders `.venv` above the program (`build/bin`, `target/release/deps`) that have the same owner as the program:
+/// nothing is loaded from a folder that another user could have created.
 fn beside_program() -> Vec<PathBuf> {
     let owner = |path: &Path| std::fs::metadata(path).map(|data| data.uid()).ok();
     let Some(program) = std::env::current_exe().ok().and_then(|p| p.canonicalize().ok()) else {
@@ -177,7 +178,7 @@ fn children(folder: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-/// The compiler in one folder, with the file of built-in functions that it would otherwise not find.
+/// Loads the compiler from one folder, together with its file of built-in functions, which it would not find by itself.
 fn in_folder(folder: &Path, told: &mut Vec<String>) -> Option<Compiler> {
     let is_builtins = |path: &PathBuf| {
         let name = path
@@ -202,14 +203,15 @@ fn in_folder(folder: &Path, told: &mut Vec<String>) -> Option<Compiler> {
 
 fn open(file: &Path, first: &[PathBuf], told: &mut Vec<String>) -> Option<Compiler> {
     let mut libraries = Vec::new();
-    // A loader's name that does not exist is no news, a file that does not load is.
+    // Only files that do not load are reported, not names that the loader does not know.
     let mut tell = |problem: String| {
         if file.is_absolute() {
             told.push(problem);
         }
     };
     for path in first {
-        // SAFETY: NVIDIA's library, whose initialisers are trusted. When it fails, the compiler looks by itself.
+        // SAFETY: this is NVIDIA's library, whose initialisers are trusted. If it fails, the compiler searches by
+        // itself.
         if let Ok(library) = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) } {
             libraries.push(library);
         }

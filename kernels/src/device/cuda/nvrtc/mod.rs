@@ -1,4 +1,4 @@
-//! Kernel text to machine code. Needs NVIDIA's compiler library, but no GPU and no driver.
+//! Compilation of kernel text to machine code. It needs NVIDIA's compiler library, but no GPU and no driver.
 
 mod find;
 mod resources;
@@ -12,30 +12,31 @@ use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
 use std::ffi::{CString, c_char};
 use std::ptr::{null, null_mut};
 
-/// What the compiler made.
+/// The result of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// Machine code of one architecture.
+    /// Machine code for one architecture.
     pub cubin: Vec<u8>,
-    /// What the compiler said; with `verbose` also what each kernel needs.
+    /// Messages of the compiler; with `verbose` also the resources that each kernel needs.
     pub log: String,
 }
 
 impl Compiled {
-    /// What each kernel needs of a multiprocessor, in the order of the log; empty unless compiled with `verbose`.
+    /// The resources of a multiprocessor that each kernel needs, in the order of the log; empty unless compiled with
+    /// `verbose`.
     pub fn resources(&self) -> Vec<Resources> {
         resources::read(&self.log)
     }
 }
 
-/// The machine code for a compute capability (times ten), with all that this one generation has: the text is compiled for
-/// the device that runs it.
+/// The compiler's target for a compute capability (times ten). From 9.0 on it includes the features of that generation
+/// alone, since a text is always compiled for the device that runs it.
 fn target(architecture: u32) -> String {
     let own = if architecture >= 90 { "a" } else { "" };
     format!("sm_{architecture}{own}")
 }
 
-/// The compiler's options: products and sums may fuse, everything else is as the text says. Line numbers are for
+/// The compiler's options. Products and sums may be fused, all other arithmetic is as written. Line numbers are for
 /// profilers and sanitizers and change no instruction.
 pub(super) fn options(architecture: u32) -> Vec<String> {
     vec![
@@ -47,8 +48,8 @@ pub(super) fn options(architecture: u32) -> Vec<String> {
     ]
 }
 
-/// Compiles a text for one architecture (90 for compute capability 9.0); `verbose` puts the needs of each kernel into
-/// the log. An error holds the compiler's messages.
+/// Compiles a text for one architecture (90 for compute capability 9.0); `verbose` adds the resources of each kernel
+/// to the log. An error holds the compiler's messages.
 pub fn compile(source: &Source, architecture: u32, verbose: bool) -> Result<Compiled, Error> {
     let compiler = find()?;
     let mut options = options(architecture);
@@ -86,7 +87,7 @@ pub fn compile(source: &Source, architecture: u32, verbose: bool) -> Result<Comp
 type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> nvrtcResult;
 type Fill = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> nvrtcResult;
 
-/// A text in the compiler.
+/// A program of the compiler, made of one text.
 struct Program<'a> {
     compiler: &'a Compiler,
     raw: nvrtcProgram,
@@ -105,7 +106,7 @@ impl<'a> Program<'a> {
     }
 
     /// # Safety
-    /// `size` must be the function that says how much `fill` writes.
+    /// `size` must be the function that returns how many bytes `fill` writes.
     unsafe fn bytes(&self, size: Size, fill: Fill) -> Result<Vec<u8>, nvrtcResult> {
         let mut count = 0;
         // SAFETY: writes one number.
@@ -114,7 +115,7 @@ impl<'a> Program<'a> {
             code => return Err(code),
         }
         let mut bytes = vec![0_u8; count];
-        // SAFETY: the buffer is as long as the compiler wants it.
+        // SAFETY: the buffer has the length that the compiler has returned.
         match unsafe { fill(self.raw, bytes.as_mut_ptr().cast()) } {
             nvrtcResult::NVRTC_SUCCESS => Ok(bytes),
             code => Err(code),
@@ -124,7 +125,7 @@ impl<'a> Program<'a> {
 
 impl Drop for Program<'_> {
     fn drop(&mut self) {
-        // SAFETY: given back once.
+        // SAFETY: destroyed once.
         let _ = unsafe { (self.compiler.api.destroy)(&mut self.raw) };
     }
 }

@@ -1,23 +1,23 @@
-//! What a kernel needs of a multiprocessor, read from the assembler's report.
+//! The resources of a multiprocessor that a kernel needs, read from the assembler's report.
 
-/// Needs of one kernel.
+/// Resources of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// The kernel's name.
     pub kernel: String,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: usize,
-    /// Bytes a thread writes to memory because its registers do not suffice.
+    /// Bytes per thread that are spilled to memory because the registers do not suffice.
     pub spill_stores: usize,
-    /// Bytes it reads back.
+    /// Bytes per thread that are read back from there.
     pub spill_loads: usize,
-    /// Bytes of stack of a thread.
+    /// Bytes of stack per thread.
     pub stack: usize,
     /// Bytes of shared memory that the kernel declares.
     pub shared: usize,
 }
 
-/// Reads `ptxas -v`: a line that opens a kernel, then lines with its numbers.
+/// Reads the output of `ptxas -v`: a line that names a kernel, then lines with its numbers.
 pub(super) fn read(log: &str) -> Vec<Resources> {
     let mut found: Vec<Resources> = Vec::new();
     for line in log.lines() {
@@ -27,7 +27,7 @@ pub(super) fn read(log: &str) -> Vec<Resources> {
                 ..Resources::default()
             });
         } else if line.contains("Function properties for ") && !names_last(line, &found) {
-            // A function that was not inlined: its numbers are part of no kernel's lines.
+            // This is a function that was not inlined: its numbers belong to no kernel.
             found.push(Resources::default());
         } else if let Some(last) = found.last_mut() {
             numbers(line, last);
