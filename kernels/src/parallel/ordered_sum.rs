@@ -1,4 +1,4 @@
-//! [`OrderedSum`] on devices: the tables in device memory, and the kernel that adds.
+//! [`OrderedSum`] on devices: its tables in device memory, and the kernel that computes the sums.
 
 use super::device_halo::DeviceHalo;
 use super::halo::OrderedSum;
@@ -18,7 +18,7 @@ struct SumArgs {
     count: i64,
 }
 
-/// The head of a kernel text that needs no more than the types and macros of all: `REAL`, `WIDE`, `KERNEL`, `FMA`.
+/// The beginning of a kernel text that needs only the common types and macros: `REAL`, `WIDE`, `KERNEL`, `FMA`.
 pub fn prelude(double: bool) -> String {
     let real = usize::from(double);
     format!("#define REAL_IS_DOUBLE {real}\n#define NDIM 3\n#define VEC 1\n{PRELUDE}\n")
@@ -42,9 +42,9 @@ struct Table<M> {
 
 /// The sums of all subdomains of a process.
 pub(super) struct DeviceSums<A: Accelerator> {
-    /// By subdomain, then by stage; `None` where nothing is added.
+    /// By subdomain, then by stage; `None` if there are no sums.
     tables: Vec<Vec<Option<Table<A::Memory>>>>,
-    /// By subdomain; empty where nothing is added.
+    /// By subdomain; empty if there are no sums.
     kernels: Vec<Vec<A::Kernel>>,
 }
 
@@ -73,7 +73,7 @@ impl<A: Accelerator> DeviceSums<A> {
         Ok(Self { tables, kernels })
     }
 
-    /// Adds in the boundary stream, behind whatever has arrived there.
+    /// Computes the sums in the boundary stream, after everything that has arrived there.
     pub fn launch<S: DeviceHalo<Device = A>>(
         &self,
         number: usize,
@@ -91,7 +91,7 @@ impl<A: Accelerator> DeviceSums<A> {
             count: table.count as i64,
         };
         let a = subdomain.device();
-        // SAFETY: the structure of the kernel; positions lie in the exchanged memory.
+        // SAFETY: this is the structure of the kernel, and all positions lie in the exchanged memory.
         unsafe { a.launch(Stream::Edges, kernel, walk(table.count), &argument(&args)) }
     }
 }

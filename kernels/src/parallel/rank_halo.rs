@@ -1,4 +1,4 @@
-//! Messages between ranks, beside the exchange inside each of them.
+//! The exchange of halos between ranks by messages, together with the exchange inside each rank.
 
 use super::halo::{End, Linked, Network, Peer};
 use crate::Error;
@@ -8,26 +8,27 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::time::Instant;
 
-/// How messages between ranks overlap with computing; all but [`Overlap::Overlapped`] are for measurements
+/// Overlap of messages between ranks with computation. All variants but [`Overlap::Overlapped`] are for measurements
 /// (`benches/ranks.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlap {
-    /// They travel while the interior is computed.
+    /// Messages are transferred while the interior is computed.
     #[default]
     Overlapped,
-    /// They arrive before the interior is begun.
+    /// Messages arrive before the computation of the interior begins.
     Blocking,
-    /// Buffers are filled and emptied, nothing is sent: the difference is the cost of the messages. The numbers are wrong.
+    /// Buffers are packed and unpacked, but nothing is sent: the difference in time is the cost of the messages.
+    /// Results are wrong.
     WithoutSends,
-    /// Nothing at all: the difference is the cost of the exchange. The numbers are wrong.
+    /// Nothing is packed, sent or unpacked: the difference in time is the cost of the exchange. Results are wrong.
     WithoutBuffers,
 }
 
-/// The ends of links between the subdomains of this process and those of other ranks, in the order of subdomains and
-/// links. Collective: all ranks must call this.
+/// The ends, in this process, of links to subdomains of other ranks, in the order of subdomains and links.
+/// Collective: all ranks must call this.
 ///
 /// # Errors
-/// A neighbour that no rank has.
+/// A subdomain has a neighbour that no rank has.
 pub fn outer_ends<S: Linked>(subdomains: &[S], ranks: &dyn Communicator) -> Result<Vec<(End, Peer)>, Error> {
     let mine: Vec<u64> = subdomains.iter().map(|s| s.number() as u64).collect();
     let all = ranks.all_gather(bytemuck::cast_slice(&mine))?;
@@ -56,8 +57,8 @@ pub fn outer_ends<S: Linked>(subdomains: &[S], ranks: &dyn Communicator) -> Resu
     Ok(ends)
 }
 
-/// The first tag of every end: both ends of a link take the same one, and pieces of links between one pair of ranks have
-/// different ones.
+/// The first tag of every end. Both ends of a link get the same tag, and all pieces of the links between a pair of
+/// ranks get different tags.
 fn tags<S: Linked>(subdomains: &[S], outer: &[(End, Peer)]) -> Vec<usize> {
     let pieces = |end: &End| {
         let stages = &subdomains[end.subdomain].links()[end.link].stages;
@@ -79,17 +80,17 @@ fn tags<S: Linked>(subdomains: &[S], outer: &[(End, Peer)]) -> Vec<usize> {
 /// One end of a link to another rank.
 struct Way<'a> {
     end: End,
-    /// By stage.
+    /// Channels by stage.
     channels: Vec<Box<dyn Channel + 'a>>,
-    /// Pieces that leave in a stage.
+    /// Number of pieces that leave, by stage.
     pieces: Vec<usize>,
-    /// Pieces that arrive in a stage.
+    /// Number of pieces that arrive, by stage.
     arriving: Vec<usize>,
-    /// The numbers that leave have reached the memory of their messages.
+    /// Whether the numbers that leave are already in the memory of their messages.
     is_packed: bool,
 }
 
-/// The halo of a run among several ranks: the network inside this process and messages to the others.
+/// The halo of a run on several ranks: the network inside this process, and messages to other ranks.
 pub struct MessagePassing<'a, N, S> {
     network: &'a mut N,
     ranks: &'a dyn Communicator,
@@ -99,10 +100,11 @@ pub struct MessagePassing<'a, N, S> {
 }
 
 impl<'a, S: Linked, N: Network<S>> MessagePassing<'a, N, S> {
-    /// For the subdomains of this rank, which are linked to subdomains of other ranks at the ends `outer`.
+    /// Makes the halo of the subdomains of this rank, which are linked to subdomains of other ranks at the ends
+    /// `outer`.
     ///
     /// # Safety
-    /// The memory that the network names in [`Network::spans`] must outlive the exchange.
+    /// The memory that [`Network::spans`] returns must outlive the exchange.
     pub unsafe fn new(
         network: &'a mut N,
         ranks: &'a dyn Communicator,
@@ -123,8 +125,8 @@ impl<'a, S: Linked, N: Network<S>> MessagePassing<'a, N, S> {
                 let (leaving, arriving) = network.spans(subdomains, end, stage);
                 way.pieces.push(leaving.len());
                 way.arriving.push(arriving.len());
-                // SAFETY: the caller's promise; between `start_send` and `wait_all` nobody writes what leaves, between
-                // `start_receive` and `wait_any` nobody reads what arrives.
+                // SAFETY: the caller's promise; memory of outgoing messages is not written between `start_send` and
+                // `wait_all`, and memory of incoming ones is not read between `start_receive` and `wait_any`.
                 way.channels
                     .push(unsafe { ranks.channel((peer.rank, tag), &leaving, &arriving)? });
             }
@@ -159,7 +161,7 @@ impl<'a, S: Linked, N: Network<S>> MessagePassing<'a, N, S> {
         for way in self.ways.iter_mut().filter(|way| !way.is_packed) {
             let channel = &mut way.channels[stage];
             for piece in 0..way.pieces[stage] {
-                // Once a piece has left, the numbers that arrived in the last step have been used.
+                // Once a piece is packed, the numbers that arrived in the previous step have been used.
                 self.network.packed(subdomains, way.end, stage, piece)?;
                 if !is_mute {
                     if piece == 0 {
@@ -218,11 +220,11 @@ impl<S: Linked, N: Network<S>> Halo<S> for MessagePassing<'_, N, S> {
     }
 }
 
-/// Exchanges that [`trial`] times.
+/// Number of exchanges that [`trial`] measures.
 const TRIALS: usize = 5;
 
-/// Seconds of an exchange of `pieces` messages of `bytes` bytes with the ranks before and behind this one, from host to
-/// host: the quickest of a few. Collective: all ranks must call this.
+/// Seconds that an exchange of `pieces` messages of `bytes` bytes with the previous and the next rank takes, from
+/// host memory to host memory: the fastest of several. Collective: all ranks must call this.
 pub fn trial(ranks: &dyn Communicator, bytes: usize, pieces: usize) -> Result<f64, Error> {
     let (rank, size) = (ranks.rank(), ranks.size());
     let below = rank.checked_sub(1);
@@ -239,7 +241,7 @@ pub fn trial(ranks: &dyn Communicator, bytes: usize, pieces: usize) -> Result<f6
             };
             (0..pieces).map(span).collect::<Vec<_>>()
         });
-        // SAFETY: the channel is dropped before the buffers, which nobody touches until then.
+        // SAFETY: the channel is dropped before the buffers, which are not accessed until then.
         ends.push((unsafe { ranks.channel((peer, 0), &leaving, &arriving)? }, buffers));
     }
     let mut best = f64::INFINITY;

@@ -1,39 +1,42 @@
-//! Cutting the slowest axis into slabs. Arithmetic only.
+//! The division of the slowest axis into slabs. This is arithmetic only.
 
 use super::halo::{Link, Traffic};
 use crate::Error;
 use crate::time_loop::Part;
 use std::ops::Range;
 
-/// How a method lets its grid be cut.
+/// The requirements of a method for slabs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cutting {
-    /// Planes that a slab has at least, and that it computes at its edges before halos travel.
+    /// Smallest number of planes of a slab, and of the planes at its edges that it computes before halos are exchanged.
     pub least: usize,
-    /// Planes at either end of the grid that are updated in one piece.
+    /// Planes at either end of the grid that must be updated together.
     pub face: usize,
-    /// What a plane of the frame costs against one of the model.
+    /// Ratio of the cost of a plane of the frame to that of a plane of the model.
     pub frame_cost: f64,
 }
 
-/// One slab of the grid and how a step walks through it.
+/// One slab of the grid, and the parts in which it is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slab {
     /// Its number among all slabs of the run, the lowest planes first.
     pub number: usize,
     /// Own planes, in padded indices.
     pub own: Range<usize>,
-    /// Planes with those whose new values the lower neighbour waits for (and the face they may be tied to); empty
-    /// without one.
+    /// Planes next to the lower neighbour, which waits for their new values (and the whole face if they touch it);
+    /// empty without a lower neighbour.
     pub low_edge: Range<usize>,
     /// The same for the upper neighbour.
     pub high_edge: Range<usize>,
-    /// The rest.
+    /// The remaining planes.
     pub interior: Range<usize>,
 }
 
 impl Cutting {
-    /// Cuts `planes` planes into `slabs` slabs of nearly equal thickness (the first ones get one more).
+    /// Divides `planes` planes into `slabs` slabs of nearly equal thickness (the first ones get one more).
+    ///
+    /// # Errors
+    /// There are too few planes, or no slabs.
     pub fn partition(&self, planes: usize, slabs: usize) -> Result<Vec<Slab>, Error> {
         self.fits(planes, slabs)?;
         let (thin, rest) = (planes / slabs, planes % slabs);
@@ -41,8 +44,12 @@ impl Cutting {
         self.cut(planes, &sizes)
     }
 
-    /// Cuts `planes` planes, `frame` of which on either side are frame, into one slab for each of `speeds`, so that all
-    /// are done at the same time: a fast device gets more planes, and so does one that has the frame.
+    /// Divides `planes` planes, `frame` of which on either side belong to the frame, into one slab for each of
+    /// `speeds`, so that all take the same time: a fast device gets more planes, and so does one that has part of the
+    /// frame.
+    ///
+    /// # Errors
+    /// There are too few planes, or no speeds.
     pub fn balance(&self, planes: usize, frame: usize, speeds: &[f64]) -> Result<Vec<Slab>, Error> {
         self.fits(planes, speeds.len())?;
         let inside = frame.min(planes)..planes.saturating_sub(frame);
@@ -58,7 +65,7 @@ impl Cutting {
         let (mut sizes, mut start, mut passed, mut wanted) = (Vec::new(), 0, 0.0, 0.0);
         for (k, speed) in speeds.iter().enumerate() {
             wanted += whole * speed / all;
-            // Those behind need their planes, too.
+            // The following slabs need their planes, too.
             let last = planes - self.least * (speeds.len() - 1 - k);
             let mut end = start;
             while end < last && (end < start + self.least || passed + cost(end) / 2.0 <= wanted) {
@@ -74,7 +81,7 @@ impl Cutting {
         self.cut(planes, &sizes)
     }
 
-    /// Refuses more slabs than there are planes for.
+    /// Checks that there are enough planes for this number of slabs.
     fn fits(&self, planes: usize, slabs: usize) -> Result<(), Error> {
         let (least, most) = (self.least, (planes / self.least).max(1));
         if slabs == 0 || slabs > most {
@@ -85,7 +92,10 @@ impl Cutting {
         Ok(())
     }
 
-    /// Cuts `planes` planes into slabs of the given thicknesses.
+    /// Divides `planes` planes into slabs of the given thicknesses.
+    ///
+    /// # Errors
+    /// The thicknesses do not add up to `planes`, or a slab is too thin.
     pub fn cut(&self, planes: usize, sizes: &[usize]) -> Result<Vec<Slab>, Error> {
         let least = self.least;
         if sizes.iter().sum::<usize>() != planes || (sizes.len() > 1 && sizes.iter().any(|&s| s < least)) {
@@ -103,13 +113,14 @@ impl Cutting {
         Ok(slabs)
     }
 
-    /// The same slab of a grid of `planes` planes with edges of another thickness, a face still whole.
+    /// The same slab, of a grid of `planes` planes, with edges of another thickness. Faces stay undivided.
     pub fn with_edges(&self, slab: &Slab, planes: usize, edge: usize) -> Slab {
         let both = (slab.own.start > 0, slab.own.end < planes);
         self.walk((slab.number, slab.own.clone()), planes, both, edge)
     }
 
-    /// Slab `number` whose edges have `edge` planes (at least those that travel), with neighbours `below` and `above`.
+    /// Slab `number` with edges of `edge` planes (at least those that are exchanged). `below` and `above` tell
+    /// whether it has neighbours there.
     fn walk(
         &self,
         (number, own): (usize, Range<usize>),
@@ -120,7 +131,7 @@ impl Cutting {
         let edge = edge.max(self.least).min(own.len());
         let mut low = own.start..if below { own.start + edge } else { own.start };
         let mut high = if above { own.end - edge } else { own.end }..own.end;
-        // A face is never split: what it changes must be final before it is sent.
+        // A face is never divided, because its values must be final before they are sent.
         if low.end > planes - self.face.min(planes) && !low.is_empty() {
             low.end = own.end;
         }
@@ -140,14 +151,14 @@ impl Cutting {
 }
 
 impl Slab {
-    /// Neighbours: 0, 1 or 2.
+    /// Number of neighbours in a grid of `planes` planes: 0, 1 or 2.
     pub fn neighbours(&self, planes: usize) -> usize {
         usize::from(self.own.start > 0) + usize::from(self.own.end < planes)
     }
 
-    /// The ways to the slabs below and above, of a grid of `planes` planes. The exchanged memory holds fields
-    /// `[field][ghost + own + ghost planes]` of `plane` numbers a plane; `stages` names the fields that travel after each
-    /// stage, `ghost` planes of each.
+    /// The links to the slabs below and above in a grid of `planes` planes. The exchanged memory holds fields
+    /// `[field][ghost + own + ghost planes]` with `plane` numbers per plane; `stages` lists the fields of which
+    /// `ghost` planes are exchanged after each stage.
     pub fn links(&self, planes: usize, (ghost, plane): (usize, usize), stages: &[Vec<usize>]) -> Vec<Link> {
         let (own, field) = (self.own.len(), (self.own.len() + 2 * ghost) * plane);
         let at = |f: usize, first: usize| f * field + first * plane..f * field + (first + ghost) * plane;
@@ -166,13 +177,13 @@ impl Slab {
         below.into_iter().chain(above).collect()
     }
 
-    /// The planes of a snapshot window (as the padded grid counts them) that this slab owns.
+    /// The planes of a snapshot window, in padded indices, that this slab owns.
     fn of_window(&self, window: &Range<usize>) -> Range<usize> {
         let start = self.own.start.max(window.start);
         start..self.own.end.min(window.end).max(start)
     }
 
-    /// The numbers of one component of a snapshot that this slab owns; empty where it has no plane of the window.
+    /// The ranges of one component of a snapshot that this slab owns; empty if it has no plane of the window.
     pub fn snapshot_share(&self, window: &[Range<usize>; 3], ndim: usize) -> Vec<Range<usize>> {
         let (lower, planes) = (&window[..ndim - 1], &window[ndim - 1]);
         let own = self.of_window(planes);
@@ -184,19 +195,19 @@ impl Slab {
         [share].into()
     }
 
-    /// Pieces of `most` planes that make up this slab's share of a snapshot window.
+    /// Number of pieces of at most `most` planes into which this slab's share of a snapshot window is divided.
     pub fn pieces(&self, window: &Range<usize>, most: usize) -> usize {
         self.of_window(window).len().div_ceil(most.max(1))
     }
 
-    /// The planes of one of these pieces.
+    /// The planes of one of these pieces, in padded indices.
     pub fn piece(&self, window: &Range<usize>, most: usize, piece: usize) -> Range<usize> {
         let planes = self.of_window(window);
         let start = planes.start + piece * most.max(1);
         start..planes.end.min(start + most.max(1))
     }
 
-    /// Whether edges are computed apart from the rest: the slab has neighbours.
+    /// Whether the slab has neighbours, so that its edges are computed separately.
     pub fn is_cut(&self) -> bool {
         self.interior != self.own
     }
@@ -237,12 +248,12 @@ mod tests {
         };
         assert_eq!(sizes(600, 0, &[1.0; 3]), [200, 200, 200]);
         assert_eq!(sizes(600, 0, &[1.0, 2.0, 3.0]), [100, 200, 300]);
-        // 2 x 96 planes of frame: the outer slabs take more.
+        // The frame has 2 x 96 planes, so the outer slabs get more planes.
         let four = sizes(2432, 96, &[1.0; 4]);
         assert_eq!((four[0], four[1]), (four[3], four[2]));
         let cost = |k: usize| four[k] as f64 - if k == 0 { 96.0 * (1.0 - COST) } else { 0.0 };
         assert!(four[0] > four[1] && (cost(0) - cost(1)).abs() < 2.0, "{four:?}");
-        // The least that a slab can have, whatever the speeds.
+        // Slabs have the smallest thickness at least, whatever the speeds.
         assert_eq!(sizes(24, 4, &[1.0, 1e-9, 1.0]), [8, 8, 8]);
         assert_eq!(sizes(30, 4, &[1e-9, 1.0, 1e-9]), [8, 14, 8]);
         for planes in 9..120 {
@@ -271,7 +282,7 @@ mod tests {
                     );
                     let wide = SLABS.with_edges(s, planes, planes / 3);
                     assert_eq!(s.neighbours(planes), s.links(planes, (LEAST, 1), &[]).len());
-                    // Thinner edges than what travels there are not.
+                    // Edges have at least the planes that are exchanged.
                     for edge in [0, LEAST - 1, LEAST] {
                         assert_eq!(SLABS.with_edges(s, planes, edge), *s);
                     }

@@ -1,4 +1,4 @@
-//! Sources as all methods take them: a moment tensor or a force at a point, and how strong it is over time.
+//! Sources, common to all methods: a moment tensor or a force at a point, with a source time function.
 
 mod time_function;
 
@@ -6,19 +6,19 @@ pub use time_function::TimeFunction;
 
 use crate::grid::points::Point;
 
-/// What a source does.
+/// The kind of a source: its moment tensor or force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// Moment tensor xx, yy, zz, xy, xz, yz in N m (2-D: N m per metre, components with y are not used).
+    /// Moment tensor xx, yy, zz, xy, xz, yz in N m (2-D: N m per metre; components with y are ignored).
     Moment([f64; 6]),
-    /// Force along x, y, z in N (2-D: N per metre; y is not used).
+    /// Force along x, y, z in N (2-D: N per metre; y is ignored).
     Force([f64; 3]),
 }
 
 impl Action {
-    /// The moment tensor of a slip on a fault (Aki & Richards 2002, box 4.4, their x north, y east, z down): angles in
-    /// degrees, `m0` in N m. `azimuth` is that of the grid's x axis, clockwise from north; its y axis is 90 degrees
-    /// further.
+    /// The moment tensor of slip on a fault (Aki & Richards 2002, box 4.4, with x north, y east, z down). Angles are
+    /// in degrees, and `m0` is in N m. `azimuth` is that of the grid's x axis, clockwise from north; the y axis is 90
+    /// degrees clockwise of it.
     pub fn double_couple(strike: f64, dip: f64, rake: f64, m0: f64, azimuth: f64) -> Self {
         let (phi, delta, lambda) = (
             (strike - azimuth).to_radians(),
@@ -46,8 +46,8 @@ impl Action {
         Self::Moment([m0, m0, m0, 0.0, 0.0, 0.0])
     }
 
-    /// When, in steps, sample `it` of its series acts where velocity and stress alternate: moments between two levels of velocity,
-    /// forces of stress.
+    /// The time, in steps, at which sample `it` of the source's series acts in schemes with alternating velocity and
+    /// stress: midway between two time levels of velocity for moments, and of stress for forces.
     pub fn time(&self, it: usize) -> f64 {
         match self {
             Self::Moment(_) => it as f64 + 0.5,
@@ -59,9 +59,9 @@ impl Action {
 /// A point source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// Where.
+    /// Position.
     pub point: Point,
-    /// What, at strength one of its series.
+    /// Moment tensor or force where the series has the value one.
     pub action: Action,
     /// Number of its series among those of the shot.
     pub series: usize,

@@ -1,63 +1,65 @@
-//! Built-in histories of sources.
+//! Source time functions.
 
 use std::f64::consts::PI;
 
-/// How strong a source is over time. A moment grows by [`TimeFunction::rate`], a force follows
-/// [`TimeFunction::pulse`]; both begin at time zero.
+/// A source time function. The moment rate follows [`TimeFunction::rate`], a force follows [`TimeFunction::pulse`];
+/// both begin at time zero, except those of [`Self::Series`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TimeFunction {
     /// Michea & Komatitsch (2010), eq. 10: a moment rate `exp(-(t-4 tau)^2 / (2 tau^2)) / sqrt(2 pi tau^2)` of area
-    /// one. The pulse has the height one.
+    /// one. The pulse has the same shape and the maximum one.
     Gaussian {
-        /// Spread in seconds.
+        /// Standard deviation in seconds.
         tau: f64,
     },
-    /// `(1 - 2a) exp(-a)`, `a = (pi f (t - 1.2/f))^2`: the moment itself follows it, so that its rate is the
-    /// derivative; so does a force.
+    /// `(1 - 2a) exp(-a)`, `a = (pi f (t - 1.2/f))^2`, as the moment, whose rate is thus the derivative, or as
+    /// the force.
     Ricker {
         /// Peak frequency in Hz.
         frequency: f64,
     },
-    /// Brune (1970): a rate `t/tau^2 exp(-t/tau)` of area one; the pulse has the height one.
+    /// Brune (1970): a moment rate `t/tau^2 exp(-t/tau)` of area one. The pulse has the same shape and the maximum one.
     Brune {
         /// Time of the largest rate in seconds.
         tau: f64,
     },
-    /// A rate `(1 - cos(2 pi t/T))/T` of area one while `t < T`; the pulse has the height one.
+    /// A moment rate `(1 - cos(2 pi t/T))/T` for `t < T`, of area one. The pulse has the same shape and the maximum
+    /// one.
     Cosine {
         /// Duration in seconds.
         duration: f64,
     },
-    /// The pulse of [`Self::Gaussian`]: the moment itself follows it, so that its rate is the derivative; so does a force.
+    /// The pulse of [`Self::Gaussian`] as the moment, whose rate is thus the derivative, or as the force.
     Bell {
-        /// Spread in seconds.
+        /// Standard deviation in seconds.
         tau: f64,
     },
-    /// The integral of the rate of [`Self::Gaussian`], for a moment and for a force: a smooth step from zero to one.
+    /// The integral of the rate of [`Self::Gaussian`], a smooth step from zero to one, as the moment or the force.
     Step {
-        /// Spread in seconds.
+        /// Standard deviation of that rate in seconds.
         tau: f64,
     },
-    /// A sine from time zero on, which grows to the height one as `(1 - cos(pi t/growth))/2`: the moment itself, or the force.
+    /// A sine from time zero on, whose amplitude grows to one as `(1 - cos(pi t/growth))/2`, as the moment or the
+    /// force.
     Sine {
         /// Period in seconds.
         period: f64,
-        /// When it has its height, in seconds.
+        /// Time at which the amplitude reaches one, in seconds.
         growth: f64,
     },
-    /// A series that starts at a time and is zero outside; linear in between. It is the rate and the pulse.
+    /// Samples with linear interpolation, and zero outside. They are both the rate (1/s) and the pulse.
     Series {
-        /// Time of the first sample.
+        /// Time of the first sample, in seconds.
         start: f64,
-        /// Time from sample to sample.
+        /// Sampling interval, in seconds.
         step: f64,
-        /// Samples.
+        /// The samples.
         values: Vec<f32>,
     },
 }
 
 impl TimeFunction {
-    /// Moment rate over moment at a time, in 1/s.
+    /// Moment rate divided by the moment, in 1/s, at a time in seconds.
     pub fn rate(&self, t: f64) -> f64 {
         match *self {
             Self::Gaussian { tau } => self.pulse(t) / ((2.0 * PI).sqrt() * tau),
@@ -82,8 +84,8 @@ impl TimeFunction {
         }
     }
 
-    /// When it begins and when it is over, in seconds; what rate and pulse have outside is less than 1e-3 of their largest
-    /// value. A step and a sine go on behind that as they end.
+    /// Begin and end in seconds. Outside, rate and pulse are below 1e-3 of their largest values, except that the
+    /// pulses of a step and a sine, and the rate of a sine, continue after the end.
     pub fn span(&self) -> [f64; 2] {
         match self {
             Self::Gaussian { tau } | Self::Bell { tau } | Self::Step { tau } => [0.0, 8.0 * tau],
@@ -95,7 +97,7 @@ impl TimeFunction {
         }
     }
 
-    /// Force over its strength at a time.
+    /// Force divided by its strength, at a time in seconds.
     pub fn pulse(&self, t: f64) -> f64 {
         match self {
             Self::Series { start, step, values } => {

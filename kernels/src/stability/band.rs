@@ -1,6 +1,6 @@
-//! The frequencies of a wavelet and how well a grid samples them.
+//! The frequency band of a wavelet, and its sampling by a grid.
 
-/// Where the energy of a wavelet lies, in the inverse of the unit of its `dt` (Hz for seconds).
+/// The frequency band of a wavelet, in the inverse of the unit of its `dt` (Hz for seconds).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Band {
     /// Frequency of the largest amplitude.
@@ -9,10 +9,10 @@ pub struct Band {
     pub max: f64,
 }
 
-/// Share of the largest amplitude below which a frequency does not count.
+/// Fraction of the largest amplitude below which a frequency does not count.
 const FLOOR: f32 = 0.01;
 
-/// The band of one trace with time step `dt`. Silent, empty and non-finite traces have the band 0 .. 0.
+/// The band of one trace with time step `dt`. Both frequencies are 0 if the trace is zero, empty or not finite.
 pub fn dominant_frequency(wavelet: &[f32], dt: f64) -> Band {
     let silent = wavelet.iter().all(|v| *v == 0.0) || wavelet.iter().any(|v| !v.is_finite());
     if silent {
@@ -38,8 +38,8 @@ pub fn dominant_frequency(wavelet: &[f32], dt: f64) -> Band {
     }
 }
 
-/// Grid points per shortest wavelength: the slowest wave at the highest frequency on the largest spacing. Infinite for
-/// frequency zero.
+/// Grid points per shortest wavelength, which is that of the slowest wave at the highest frequency, along the axis
+/// with the largest spacing. Infinite for frequency zero.
 pub fn points_per_wavelength(slowest: f64, highest_frequency: f64, largest_spacing: f64) -> f64 {
     slowest / (highest_frequency * largest_spacing.abs())
 }
@@ -61,7 +61,7 @@ mod tests {
         for (f, dt) in [(20.0, 0.001), (8.0, 0.002), (2000.0, 1e-5)] {
             let band = dominant_frequency(&ricker(f, dt, 800), dt);
             assert!((band.peak / f - 1.0).abs() < 0.01, "{band:?}");
-            // amplitude x^2 exp(1 - x^2) with x = f / peak is 0.01 at x = 2.762
+            // The amplitude x^2 exp(1 - x^2), x = f / peak, is 0.01 at x = 2.762.
             assert!((band.max / f - 2.762).abs() < 0.02, "{band:?}");
         }
     }

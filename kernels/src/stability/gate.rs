@@ -1,21 +1,21 @@
-//! The fast look at sixteen cells at a time: which of them can change what a scan has found so far.
+//! A fast test of sixteen cells at a time that finds those which can change the extremes that a scan has found so far.
 //!
-//! Every bound here is rigorous with a margin for float32 rounding; what passes the gate is judged in float64.
+//! Every bound is rigorous, with a margin for float32 rounding. Cells that pass the gate are checked in float64.
 
 mod any;
 
 use crate::medium::voigt::slots;
 
-/// Places of coefficients in memory.
+/// Indices of coefficients in memory order.
 const PLACES_3D: [[usize; 6]; 6] = slots(3);
 const PLACES_2D: [[usize; 6]; 6] = slots(2);
 
-/// Cells judged together; a multiple of every vector width.
+/// Number of cells tested together, a multiple of every vector width.
 pub(super) const LANES: usize = 16;
 
-/// The cell must be judged exactly.
+/// The cell must be checked in float64.
 pub(super) const LOOK: u32 = 1;
-/// The cell is no shear solid.
+/// The cell is a fluid.
 pub(super) const FLUID: u32 = 2;
 /// The cell is not VTI.
 pub(super) const NOT_VTI: u32 = 4;
@@ -25,12 +25,13 @@ pub(super) const NOT_HTI: u32 = 8;
 /// The cell's symmetry planes are not the coordinate planes.
 pub(super) const NOT_ORTHORHOMBIC: u32 = 16;
 
+/// Relative margin for rounding errors.
 const MARGIN: f32 = 2e-6;
-/// Determinants below this share of their diagonal are judged exactly.
+/// Cells with a determinant below this fraction of the product of its diagonal are checked in float64.
 const NEARLY_SINGULAR: f32 = 1e-5;
 const SAME: f32 = crate::medium::stiffness::ROUNDING as f32;
 
-/// What a cell must exceed (or fall below) to matter, in float32.
+/// The limits, in float32, that a cell must exceed (or fall below) to matter.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     /// Squares of the scaled wave vector (x, y, z).
@@ -45,7 +46,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// A gate that lets every cell through. `k`: scaled wave vector (x, y, z).
+    /// A gate that every cell passes. `k` is the scaled wave vector (x, y, z).
     pub(super) fn open(k: [f64; 3]) -> Self {
         let mut gate = Self {
             square: k.map(|v| (v * v) as f32),
@@ -58,8 +59,9 @@ impl Gate {
         gate
     }
 
-    /// Tightens the bound of eigenvalues for matrices like the one whose dominant eigenvector has the magnitudes `w`:
-    /// any positive w makes `max_i sum_j |G_ij| w_j / w_i` a bound, and that vector makes it sharp.
+    /// Tightens the bound of eigenvalues for matrices similar to the one whose dominant eigenvector has the
+    /// magnitudes `w`: for any positive w, `max_i sum_j |G_ij| w_j / w_i` is a bound, and for this vector it is
+    /// sharp.
     pub(super) fn weigh(&mut self, k: [f64; 3], w: [f64; 3]) {
         let pairs = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
         self.mix = pairs.map(|(i, j)| {
@@ -71,7 +73,7 @@ impl Gate {
         });
     }
 
-    /// Sets what has been found: eigenvalue over density, squared speeds.
+    /// Sets the extremes found so far: the largest eigenvalue over density, and the smallest and largest squared speed.
     pub(super) fn close(&mut self, rate: f64, slow: f64, fast: f64) {
         (self.rate, self.slow, self.fast) = (rate as f32, (4.0 * slow) as f32, (4.0 * fast) as f32);
     }
@@ -197,7 +199,8 @@ fn no_fluid(shear: f32) -> f32 {
     if shear > 0.0 { shear } else { f32::INFINITY }
 }
 
-/// Four times density times squared speed of the two waves at 45 degrees in a plane, with a margin outwards.
+/// Four times density times squared speed of the two waves at 45 degrees in a plane, the slow one with a margin
+/// downwards.
 #[inline(always)]
 fn at_45_degrees(a: f32, b: f32, shear: f32, off: f32) -> (f32, f32) {
     let sum = a + b + 2.0 * shear;

@@ -1,4 +1,5 @@
-//! The one look at every cell of a model while it is read: stability, speeds, symmetry, faults, density jumps.
+//! The inspection of every cell of a model while it is read: stability limit, speeds, symmetry, bad cells, density
+//! jumps.
 
 use super::{BadCell, Extremes, Scan};
 use crate::device::cpu::Cpu;
@@ -7,32 +8,32 @@ use crate::medium::{Coefficients, Symmetry, lines_of_plane};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes of all arrays together that a thread fills and looks at in one go: they stay in its own cache.
+/// Bytes of all arrays together that a thread fills and inspects at a time, so that they stay in its cache.
 const PIECE_BYTES: usize = 1 << 19;
 
-/// What a sound model is like.
+/// Properties of a model without bad cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Findings {
-    /// Limits and classes over all cells.
+    /// Limits and symmetry class over all cells.
     pub extremes: Extremes,
-    /// The largest ratio of densities of two neighbouring cells.
+    /// The largest ratio of the densities of two neighbouring cells.
     pub density_jump: f32,
     /// The smallest and the largest density.
     pub densities: [f32; 2],
 }
 
-/// A running look at a model that comes in blocks of whole `z` lines, in file order.
+/// An inspection in progress of a model that is read in blocks of whole `z` lines, in file order.
 ///
-/// What it finds does not depend on the blocks nor on the threads.
+/// The findings depend neither on the blocks nor on the number of threads.
 pub struct Inspection {
     nz: usize,
-    /// Stiffness planes and density.
+    /// Number of arrays: stiffness coefficients and density.
     arrays: usize,
-    /// Lines from a cell to its neighbour along the slowest axis.
+    /// Number of lines in a plane: from a cell to its neighbour along the slowest axis.
     rows: usize,
-    /// The first line that is seen.
+    /// The first line of the inspected part.
     begin: usize,
-    /// Lines that are judged; the others are there to be compared with.
+    /// Lines whose cells are checked; the others serve only for the comparison of densities.
     judged: Range<usize>,
     /// The next line.
     done: usize,
@@ -40,22 +41,22 @@ pub struct Inspection {
     jump: f32,
     /// The smallest and the largest density so far.
     densities: [f32; 2],
-    /// The last line of density seen of every row.
+    /// Densities of the last line of every row.
     behind: Vec<f32>,
 }
 
 impl Findings {
-    /// Numbers of [`Findings::to_words`].
+    /// Length of the result of [`Findings::to_words`].
     pub const WORDS: usize = 10;
 
-    /// What another look at other cells of the same model has found, too.
+    /// Combines the findings with those of other cells of the same model.
     pub fn merge(&mut self, other: &Self) {
         self.extremes.merge(&other.extremes);
         self.density_jump = self.density_jump.max(other.density_jump);
         self.densities = wider(self.densities, other.densities);
     }
 
-    /// As numbers that another process can read.
+    /// Encodes the findings for another process.
     pub fn to_words(&self) -> [u64; Self::WORDS] {
         let e = &self.extremes;
         [
@@ -72,7 +73,7 @@ impl Findings {
         ]
     }
 
-    /// What [`Findings::to_words`] wrote; `None` for anything else.
+    /// Decodes the result of [`Findings::to_words`]; `None` for other numbers.
     pub fn from_words(words: &[u64; Self::WORDS]) -> Option<Self> {
         let [
             dt,
@@ -104,14 +105,14 @@ impl Findings {
 }
 
 impl Inspection {
-    /// A look that has seen nothing, at all lines of a model with these coefficients.
+    /// Begins the inspection of a whole model with these coefficients.
     pub fn new(padded: &Padded, kind: Coefficients) -> Self {
         let lines = padded.model.cells() / padded.model.n[0];
         Self::part(padded, kind, 0, 0..lines)
     }
 
-    /// The same from line `begin` on, the first of a plane; cells of the lines `judged` alone are judged, so that several
-    /// looks at parts that overlap can be merged.
+    /// Begins the inspection of a part of a model, from line `begin` on, which must be the first of a plane. Only
+    /// cells of the lines `judged` are checked, so that the findings of overlapping parts can be merged.
     pub fn part(padded: &Padded, kind: Coefficients, begin: usize, judged: Range<usize>) -> Self {
         let (model, ndim) = (&padded.model, padded.ndim());
         let rows = lines_of_plane(padded);
@@ -130,16 +131,16 @@ impl Inspection {
         }
     }
 
-    /// Fills the next block and looks at it: `values` is `[array][line][z of the model]`, arrays being the
-    /// stiffness coefficients in memory order, then density. `load(array, first line, to)` fills whole lines of one array; threads call
-    /// it for pieces that they look at while the numbers are still in their caches. Lines count from the model's
-    /// first (`x + nx*y`).
+    /// Fills the next block and inspects it. `values` is `[array][line][z of the model]`; the arrays are the stiffness
+    /// coefficients in memory order, then density. `load(array, first line, to)` fills whole lines of one array;
+    /// threads call it for pieces that they inspect while the values are still in their caches. Lines are counted
+    /// from the model's first (`x + nx*y`).
     ///
     /// # Errors
-    /// What `load` returned.
+    /// The error of `load`.
     ///
     /// # Panics
-    /// When `values` holds no whole lines of all arrays.
+    /// If `values` does not hold whole lines of all arrays.
     pub fn block<E: Send>(
         &mut self,
         cpu: &Cpu,
@@ -180,12 +181,12 @@ impl Inspection {
         Ok(())
     }
 
-    /// Compares the density of every cell of a block with its neighbours in front and behind.
+    /// Compares the density of every cell of a block with that of its preceding neighbour along each axis.
     fn compare(&mut self, cpu: &Cpu, density: &[f32]) {
         let (nz, rows, first) = (self.nz, self.rows, self.done);
         let step = (PIECE_BYTES / (4 * nz)).max(1);
         let (count, behind) = (density.len() / nz, &self.behind);
-        // A line of this block, or the last one of its row before it.
+        // A line of this block, or the last line of its row from earlier blocks.
         let line = |l: usize| match l.checked_sub(first) {
             Some(here) => &density[here * nz..][..nz],
             None => &behind[l % rows * nz..][..nz],
@@ -225,10 +226,10 @@ impl Inspection {
         cpu.install(|| kept.with_min_len(step).for_each(keep));
     }
 
-    /// What was found.
+    /// Ends the inspection and returns the findings.
     ///
     /// # Errors
-    /// The first cell (in file order) that no elastic run can use.
+    /// The first cell (in file order) that is not a stable elastic medium.
     pub fn finish(self) -> Result<Findings, BadCell> {
         Ok(Findings {
             extremes: self.scan.finish()?,
@@ -238,15 +239,15 @@ impl Inspection {
     }
 }
 
-/// The smallest and the largest density of no cells.
+/// The neutral element of [`wider`].
 const NONE: [f32; 2] = [f32::INFINITY, 0.0];
 
-/// The smallest and the largest density of two sets of cells.
+/// The smallest and the largest density of two sets of cells, from those of each.
 fn wider(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 
-/// Cuts arrays of `len` values that lie behind each other into pieces of `step` values of every array.
+/// Divides consecutive arrays of `len` values into pieces that have `step` values of every array.
 fn pieces(values: &mut [f32], len: usize, step: usize) -> Vec<Vec<&mut [f32]>> {
     let mut pieces: Vec<Vec<&mut [f32]>> = Vec::new();
     pieces.resize_with(len.div_ceil(step), Vec::new);
@@ -258,7 +259,7 @@ fn pieces(values: &mut [f32], len: usize, step: usize) -> Vec<Vec<&mut [f32]>> {
     pieces
 }
 
-/// The largest ratio of numbers at the same place, the smaller of the two below.
+/// The largest ratio, larger over smaller, of numbers at the same index.
 fn largest_ratio(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 16;
     let ratio = |a: f32, b: f32| if a > b { a / b } else { b / a };

@@ -1,18 +1,20 @@
-//! The largest stable time step of the displacement scheme, wave speeds and faults of a whole model, dispersion.
+//! The largest stable time step of the displacement scheme, wave speeds and bad cells of a model, and spatial sampling.
 //!
-//! The scheme takes the central first derivative of order 8 twice and steps with leapfrog of order 2. In a
-//! homogeneous medium a plane wave meets the derivative along axis i as the wave number `s_i / d_i` with
-//! `|s_i| <= D`, D the maximum over theta of `2 sum_m W_m sin(m theta)`, and leapfrog is stable while
-//! `dt^2 lambda / rho <= 4`, lambda an eigenvalue of the Christoffel matrix of that wave vector. For a fixed
-//! polarisation this is a positive quadratic form of the wave vector, so the largest eigenvalue is a convex function
-//! and is greatest in a corner of the box of wave vectors. The corners are equal where the coordinate planes are symmetry
-//! planes; else each of the four (2-D: two) that differ in more than their sign is asked. Hence, exactly,
-//! `dt_max = 2 / sqrt(lambda_max / rho)` at `(D/d_x, D/d_y, D/d_z)` or its mirror images, cell by cell.
+//! The scheme applies the central first derivative of order 8 twice and uses leapfrog time steps of order 2. For a
+//! plane wave in a homogeneous medium the derivative along axis i acts as the wave number `s_i / d_i` with
+//! `|s_i| <= D`, where D is the maximum over theta of `2 sum_m W_m sin(m theta)`, and leapfrog is stable if
+//! `dt^2 lambda / rho <= 4` for every eigenvalue lambda of the Christoffel matrix of that wave vector. For a fixed
+//! polarisation the matrix gives a positive quadratic form of the wave vector. Hence the largest eigenvalue is a
+//! convex function, whose maximum is in a corner of the box of wave vectors. The corners are equivalent if the
+//! coordinate planes are symmetry planes; otherwise the four (2-D: two) that differ in more than their sign are
+//! tested. The result is exact: `dt_max = 2 / sqrt(lambda_max / rho)` at `(D/d_x, D/d_y, D/d_z)` or its mirror
+//! images, cell by cell.
 //!
-//! Each cell is judged as if the medium around it were like it, as in every von Neumann analysis. Where the density
-//! jumps between the very cells that set the limit, the true one is lower, because a stiff cell then moves light
-//! neighbours: 0.97 of it for water (1.5 km/s, 1 g/cm3) on rock (3 km/s, 2.5 g/cm3), 0.81 for equal speeds and a
-//! density ratio of 4 (largest eigenvalue of the 1-D operator). Gradients and jumps of velocity alone do no harm.
+//! Each cell is treated as if it were part of a homogeneous medium, as in every von Neumann analysis. If the density
+//! jumps between the cells that set the limit, the true limit is lower, because a stiff cell then moves light
+//! neighbours: by a factor of 0.97 for water (1.5 km/s, 1 g/cm3) on rock (3 km/s, 2.5 g/cm3), and of 0.81 for equal
+//! speeds and a density ratio of 4 (largest eigenvalue of the 1-D operator). Gradients and jumps of velocity alone do
+//! not lower it.
 
 mod band;
 mod gate;
@@ -28,7 +30,8 @@ pub use scan::{BadCell, Extremes, Scan};
 use crate::grid::stencil::WEIGHTS;
 use crate::medium::{Stiffness, Voigt, eigen, triclinic};
 
-/// The largest value of `2 sum_m W_m sin(m theta)`: the derivative's greatest wave number times the spacing.
+/// The largest value of `2 sum_m W_m sin(m theta)`: the largest numerical wave number of the derivative times the
+/// spacing.
 pub fn largest_symbol(weights: &[f64]) -> f64 {
     let numbered = || (1..).zip(weights).map(|(m, w)| (f64::from(m), w));
     let symbol = |theta: f64| numbered().map(|(m, w)| 2.0 * w * (m * theta).sin()).sum::<f64>();
@@ -65,7 +68,7 @@ fn christoffel(s: &Stiffness, k: [f64; 3]) -> [[f64; 3]; 3] {
     ]
 }
 
-/// The same in the plane x-z: `[xx, zz, xz]`.
+/// The Christoffel matrix in the plane x-z, as `[xx, zz, xz]`.
 fn christoffel_2d(s: &Stiffness, k: [f64; 3]) -> [f64; 3] {
     let [x, _, z] = k;
     [
@@ -85,7 +88,7 @@ fn largest_rate(s: &Stiffness, k: [f64; 3], ndim: usize) -> f64 {
     }
 }
 
-/// Signs of (x, y, z) of the corners of a box of wave vectors that are not each other's opposites; the first two do in 2-D.
+/// Signs of (x, y, z) of the corners of a box of wave vectors, one of each opposite pair; 2-D needs only the first two.
 const CORNERS: [[f64; 3]; 4] = [
     [1.0, 1.0, 1.0],
     [-1.0, 1.0, 1.0],
@@ -93,8 +96,8 @@ const CORNERS: [[f64; 3]; 4] = [
     [-1.0, -1.0, 1.0],
 ];
 
-/// Directions (x, y, z) along the axes and at 45 degrees between two of them, not of unit length: those of the plane x-z
-/// first.
+/// Directions (x, y, z), not of unit length, along the axes and at 45 degrees between two of them; those of the plane
+/// x-z come first.
 const DIRECTIONS: [[f64; 3]; 9] = [
     [1.0, 0.0, 0.0],
     [0.0, 0.0, 1.0],
@@ -107,12 +110,12 @@ const DIRECTIONS: [[f64; 3]; 9] = [
     [0.0, -1.0, 1.0],
 ];
 
-/// How many of [`CORNERS`] and of [`DIRECTIONS`] a model of this dimension has.
+/// Numbers of [`CORNERS`] and of [`DIRECTIONS`] to test in this dimension.
 fn ways(ndim: usize) -> (usize, usize) {
     if ndim == 2 { (2, 4) } else { (4, 9) }
 }
 
-/// Eigenvalues of the Christoffel matrix of any medium, largest first; in 2-D (x-z) the last is the one before it.
+/// Eigenvalues of the Christoffel matrix of any medium, largest first; in 2-D (x-z) the second one is repeated.
 fn rates_of_any(c: &Voigt, k: [f64; 3], ndim: usize) -> [f64; 3] {
     let g = triclinic::christoffel(c, k);
     if ndim == 2 {
@@ -122,14 +125,14 @@ fn rates_of_any(c: &Voigt, k: [f64; 3], ndim: usize) -> [f64; 3] {
     eigen::triple(&g)
 }
 
-/// [`largest_rate`] of any medium, over all corners of the box of wave vectors.
+/// The same as [`largest_rate`] for any medium, over all corners of the box of wave vectors.
 fn largest_rate_of_any(c: &Voigt, k: [f64; 3], ndim: usize) -> f64 {
     let corners = CORNERS[..ways(ndim).0].iter();
     let rate = |signs: &[f64; 3]| rates_of_any(c, std::array::from_fn(|i| signs[i] * k[i]), ndim)[0];
     corners.map(rate).fold(0.0, f64::max)
 }
 
-/// [`slow_and_fast`] of any medium.
+/// The same as [`slow_and_fast`] for any medium.
 fn slow_and_fast_of_any(c: &Voigt, ndim: usize) -> (f64, f64) {
     let (mut slow, mut fast) = (f64::INFINITY, 0.0f64);
     for n in &DIRECTIONS[..ways(ndim).1] {
@@ -143,7 +146,7 @@ fn slow_and_fast_of_any(c: &Voigt, ndim: usize) -> (f64, f64) {
 }
 
 /// Density times the squared speed of the slowest and the fastest wave along the axes and at 45 degrees between two
-/// of them. A shear wave of a fluid does not count; what is below 1e-6 of the P wave beside it is rounding.
+/// of them. Shear waves of fluids do not count: values below 1e-6 of that of the P wave are rounding errors.
 fn slow_and_fast(s: &Stiffness, ndim: usize) -> (f64, f64) {
     let xz = (s.c11, s.c33, s.c55, s.c13);
     let planes_3d = [xz, (s.c11, s.c22, s.c66, s.c12), (s.c22, s.c33, s.c44, s.c23)];

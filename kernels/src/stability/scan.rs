@@ -7,44 +7,44 @@ use super::{
 };
 use crate::medium::{Coefficients, Fault, Stiffness, Symmetry, rotate, triclinic};
 
-/// Numbers of a cell at most: 21 coefficients and density.
+/// Largest number of values of a cell: 21 coefficients and density.
 const NUMBERS: usize = 22;
 
-/// A cell that no elastic run can use.
+/// A cell that is not a stable elastic medium.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{fault} ({values})")]
 pub struct BadCell {
-    /// Its number in file order (z fastest).
+    /// Index of the cell in file order (z fastest).
     pub cell: usize,
-    /// What is wrong.
+    /// The reason.
     pub fault: Fault,
     /// All its values as `name = value, ...`.
     pub values: String,
 }
 
-/// What one pass over a sound model found. Units follow the model: speeds are sqrt(stiffness / density).
+/// Extremes over all cells of a model without bad cells. Units follow the model: speeds are sqrt(stiffness / density).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extremes {
     /// The largest stable time step; infinite for no cells.
     pub dt_max: f64,
     /// The cell that sets it (file order).
     pub dt_cell: usize,
-    /// Slowest wave along the axes and at 45 degrees between them; shear waves of fluids do not count.
+    /// Speed of the slowest wave along the axes and at 45 degrees between them; shear waves of fluids do not count.
     pub slowest: f64,
-    /// Its cell.
+    /// The cell of the slowest wave.
     pub slowest_cell: usize,
-    /// Fastest wave of the same directions.
+    /// Speed of the fastest wave in the same directions.
     pub fastest: f64,
-    /// Its cell.
+    /// The cell of the fastest wave.
     pub fastest_cell: usize,
-    /// Cells without shear stiffness.
+    /// Number of cells without shear stiffness.
     pub fluids: usize,
-    /// The narrowest class that all cells share.
+    /// The narrowest symmetry class that contains all cells.
     pub symmetry: Symmetry,
 }
 
 impl Extremes {
-    /// What a pass over other cells of the same model has found, too; of equal values the first cell counts.
+    /// Combines the extremes with those of other cells of the same model; of equal values the first cell counts.
     pub fn merge(&mut self, other: &Self) {
         let lower = |a: f64, i: usize, b: f64, j: usize| b < a || (b == a && j < i);
         if lower(self.dt_max, self.dt_cell, other.dt_max, other.dt_cell) {
@@ -84,8 +84,8 @@ impl Peak {
     }
 }
 
-/// A running pass. Rows may be given to several scans (one a thread) and merged; the result does not depend on how
-/// the rows were shared out, provided each scan gets its rows in rising order.
+/// A pass in progress. Rows may be distributed over several scans (one per thread) that are then merged; the result
+/// does not depend on the distribution, provided each scan gets its rows in ascending order.
 #[derive(Clone, Debug)]
 pub struct Scan {
     ndim: usize,
@@ -99,12 +99,13 @@ pub struct Scan {
     bad: Option<BadCell>,
     fluids: usize,
     classes: u32,
-    /// The last cell judged exactly: homogeneous regions repeat it.
+    /// The last cell checked in float64, which homogeneous regions repeat.
     last: [f32; NUMBERS],
 }
 
 impl Scan {
-    /// A pass over a model of `ndim` 2 (x-z) or 3 dimensions with the grid `spacings` `[dz, dx, dy]` (dy is not used in 2-D).
+    /// Begins a pass over a model of `ndim` 2 (x-z) or 3 dimensions with the grid `spacings` `[dz, dx, dy]` (dy is
+    /// ignored in 2-D).
     pub fn new(ndim: usize, spacings: [f64; 3]) -> Self {
         assert!(
             ndim == 2 || ndim == 3,
@@ -138,11 +139,11 @@ impl Scan {
         }
     }
 
-    /// Looks at cells `first_cell ..` in file order: `c` holds their coefficients in memory order (four or six in 2-D, nine
-    /// or 21 in 3-D), each as long as `rho`. Any number of cells, not only grid rows.
+    /// Checks cells from `first_cell` on, in file order. `c` holds their coefficients in memory order (four or six
+    /// arrays in 2-D, nine or 21 in 3-D), each of the length of `rho`, which need not be that of grid rows.
     ///
     /// # Panics
-    /// When the number of planes or their lengths disagree.
+    /// If the number of arrays is different or their lengths disagree.
     pub fn rows(&mut self, c: &[&[f32]], rho: &[f32], first_cell: usize) {
         let plane = |i: usize| if i < c.len() { c[i] } else { rho };
         let kind = Coefficients::of_count(self.ndim, c.len());
@@ -213,13 +214,13 @@ impl Scan {
         }
     }
 
-    /// One cell of `count` coefficients in float64.
+    /// Checks one cell of `count` coefficients in float64.
     #[inline(never)]
     fn judge(&mut self, values: [f32; NUMBERS], count: usize, cell: usize) {
         self.last = values;
         let wide = values.map(f64::from);
         let (c, rho) = (&wide[..count], wide[count]);
-        // Of a cell without the other coefficients the shorter formulas say the same.
+        // The shorter formulas give the same result if the other coefficients are zero.
         let plain = triclinic::is_orthorhombic(self.ndim, c);
         let s = if self.ndim == 2 {
             Stiffness::from_planes_2d(std::array::from_fn(|i| c[i]))
@@ -269,7 +270,8 @@ impl Scan {
         self.gate.close(self.rate.value, self.slow.value, self.fast.value);
     }
 
-    /// Magnitudes of the dominant eigenvector of the matrix of absolute values, none of them near zero.
+    /// The dominant eigenvector of the Christoffel matrix with absolute values as entries; its components are kept
+    /// away from zero.
     fn dominant(&self, s: &Stiffness) -> [f64; 3] {
         let g = if self.ndim == 2 {
             let [xx, zz, xz] = christoffel_2d(s, self.k);
@@ -286,7 +288,8 @@ impl Scan {
         w
     }
 
-    /// A pass over later cells that knows the extremes so far, and need not look closely at what lies between them.
+    /// Begins a pass over later cells with the extremes found so far, so that cells between them need no check in
+    /// float64.
     pub(crate) fn heir(&self) -> Self {
         Self {
             bad: None,
@@ -296,7 +299,7 @@ impl Scan {
         }
     }
 
-    /// Adds what another pass over other cells of the same model found.
+    /// Adds the results of a pass over other cells of the same model.
     pub fn merge(&mut self, other: &Self) {
         if self.rate.take(other.rate, f64::gt) {
             self.gate = other.gate.clone();
@@ -312,10 +315,11 @@ impl Scan {
         self.gate.close(self.rate.value, self.slow.value, self.fast.value);
     }
 
-    /// The extremes over all cells that were looked at.
+    /// Ends the pass and returns the extremes over all of its cells.
     ///
     /// # Errors
-    /// The first cell (in file order) that is not finite, has no positive density or an indefinite stiffness.
+    /// The first cell (in file order) with a value that is not finite, without a positive density, or with an
+    /// indefinite stiffness.
     pub fn finish(self) -> Result<Extremes, BadCell> {
         if let Some(bad) = self.bad {
             return Err(bad);

@@ -1,4 +1,4 @@
-//! The scan against brute force.
+//! The scan compared with exact formulas in every cell.
 
 use super::*;
 use crate::largest::largest;
@@ -19,7 +19,7 @@ impl Noise {
         low + (high - low) * self.next()
     }
 
-    /// A positive definite orthorhombic cell, some far from any rock, rounded to float32.
+    /// A positive definite orthorhombic cell, often unlike any rock, rounded to float32.
     fn cell(&mut self) -> Stiffness {
         loop {
             let mut c: [f64; 9] = std::array::from_fn(|_| self.between(0.2, 30.0));
@@ -52,7 +52,7 @@ fn oblique(noise: &mut Noise, ndim: usize) -> Vec<f64> {
     }
 }
 
-/// The scan of models with all coefficients finds what the exact formulas find in every cell.
+/// The scan of models with all coefficients gives the results of the exact formulas in every cell.
 #[test]
 fn scan_is_exact_over_models_without_symmetry_planes() {
     let mut noise = Noise(29);
@@ -87,7 +87,7 @@ fn scan_is_exact_over_models_without_symmetry_planes() {
         let slow = 1.0 / largest((0..n).map(|i| 1.0 / speeds(i).0));
         let fast = largest((0..n).map(|i| speeds(i).1));
         assert!((found.slowest / slow - 1.0).abs() < 1e-12 && (found.fastest / fast - 1.0).abs() < 1e-12);
-        // No wave vector of the box is worse than the worst corner.
+        // No wave vector in the box has a larger eigenvalue than the corners.
         for (i, _) in cells.iter().enumerate().take(20) {
             let worst = largest_rate_of_any(&full(i), k, ndim);
             for _ in 0..50 {
@@ -98,7 +98,7 @@ fn scan_is_exact_over_models_without_symmetry_planes() {
     }
 }
 
-/// Nine coefficients among 21 are judged like nine, beside cells of either kind.
+/// Cells with nine of 21 coefficients give the same result as cells with nine, also among cells with more.
 #[test]
 fn cells_with_symmetry_planes_among_others() {
     let mut noise = Noise(31);
@@ -113,7 +113,7 @@ fn cells_with_symmetry_planes_among_others() {
         );
         let want = scanned(&few, ndim, [5.0, 6.0, 7.0]).unwrap();
         assert_eq!(scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap(), want);
-        // What float32 leaves of zero counts as zero, more does not.
+        // A rounding error of float32 counts as zero, a larger value does not.
         all[count - 1][50] = 1e-7;
         let found = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap();
         assert_eq!((found.symmetry, found.dt_cell), (want.symmetry, want.dt_cell));
@@ -131,7 +131,7 @@ fn cells_with_symmetry_planes_among_others() {
     }
 }
 
-/// Planes of a model as the files hold them, density last.
+/// Arrays of a model in the order of files, density last.
 fn planes(cells: &[Stiffness], rho: &[f32], ndim: usize) -> Vec<Vec<f32>> {
     let count = if ndim == 2 { 4 } else { 9 };
     let value = |s: &Stiffness, p: usize| {
@@ -177,7 +177,7 @@ fn corner_is_the_worst_wave_vector() {
     }
 }
 
-/// The pruned, vectorised scan finds what the exact formula finds in every cell.
+/// The pruned, vectorised scan gives the results of the exact formula in every cell.
 #[test]
 fn scan_is_exact_over_random_models() {
     let mut noise = Noise(11);
@@ -216,7 +216,8 @@ fn scan_is_exact_over_random_models() {
     }
 }
 
-/// Sharing the rows among passes changes nothing, not even which of equal cells is named.
+/// Distributing the rows over several passes does not change the result, not even which of several equal cells is
+/// named.
 #[test]
 fn merging_gives_the_same_answer() {
     let mut noise = Noise(3);
@@ -408,7 +409,7 @@ fn largest_eigenvalue(cells: &[[f64; 2]]) -> f64 {
     let mut u: Vec<f64> = cells.iter().map(|_| noise.between(-1.0, 1.0)).collect();
     let mut length = 0.0;
     for _ in 0..600 {
-        // Symmetric by the root of the density.
+        // Scaling by the square root of the density makes the operator symmetric.
         let scaled: Vec<f64> = u.iter().zip(cells).map(|(u, [rho, _])| u / rho.sqrt()).collect();
         let stress: Vec<f64> = slope(&scaled)
             .iter()
@@ -426,7 +427,7 @@ fn largest_eigenvalue(cells: &[[f64; 2]]) -> f64 {
     length
 }
 
-/// The numbers in the head of `stability/mod.rs`: what a jump of density leaves of the limit of single cells.
+/// The factors in the documentation of `stability/mod.rs` by which jumps of density lower the limit of single cells.
 #[test]
 fn jumps_of_density_lower_the_limit_and_jumps_of_speed_do_not() {
     let left = |low: [f64; 2], high: [f64; 2]| {
@@ -434,7 +435,7 @@ fn jumps_of_density_lower_the_limit_and_jumps_of_speed_do_not() {
         let limit = largest_symbol(&WEIGHTS) * low[1].max(high[1]);
         limit / largest_eigenvalue(&cells).sqrt()
     };
-    // Density and speed; half a unit of the last digit there.
+    // Density and speed; the tolerance is half a unit of the last documented digit.
     let water_on_rock = left([1.0, 1.5], [2.5, 3.0]);
     let equal_speeds = left([1.0, 3.0], [4.0, 3.0]);
     let equal_densities = left([1.0, 1.5], [1.0, 3.0]);

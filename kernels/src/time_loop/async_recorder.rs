@@ -1,21 +1,22 @@
-//! A recorder that works on a thread of its own, while the time loop goes on.
+//! A recorder that runs on a thread of its own while the time loop continues.
 
 use super::Recorder;
 use crate::Error;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Numbers that may wait for the recorder, unless a single piece has more.
+/// Largest number of values that may wait for the recorder, unless a single piece has more.
 const WAITING: usize = 48 << 20;
-/// Numbers of traces that travel together: many small records would cost more to hand over than to make.
+/// Number of values of traces that are passed on together: passing many small records one by one would take more time
+/// than computing them.
 const BATCH: usize = 1 << 14;
 
-/// Calls `work` with a recorder that hands everything to `recorder` on another thread, and returns `recorder` when all
-/// of it has been taken. [`Recorder::step`] is not handed over.
+/// Calls `work` with a recorder that passes everything to `recorder` on another thread, and returns `recorder` when
+/// it has processed all of it. Calls of [`Recorder::step`] are not passed on.
 ///
 /// # Errors
-/// That of `work`; what it recorded before is still taken. An error of `recorder` ends `work` at its next call and is
-/// the answer, whatever `work` makes of it.
+/// The error of `work`; everything recorded before it is still processed. An error of `recorder` makes the next call
+/// by `work` fail, and is returned whatever `work` returns.
 pub fn async_recorder<T, R>(
     mut recorder: R,
     work: impl FnOnce(&mut dyn Recorder<T>) -> Result<(), Error>,
@@ -37,7 +38,7 @@ where
             batch: Load::default(),
         };
         let outcome = work(&mut sender);
-        // Also when the work failed: what it made before is of use.
+        // This also happens if the work failed, because earlier records are useful.
         let _ = sender.flush();
         drop(sender);
         let taken = writer
@@ -48,13 +49,13 @@ where
     (recorder, taken.and(outcome))
 }
 
-/// What travels in one go.
+/// The kind of a [`Load`], which is passed on at once.
 enum Kind {
     /// Records of these steps.
     Traces(Vec<usize>),
     /// A piece of the snapshot of this step.
     Piece(usize),
-    /// Nothing but the wish to know that all before it is written.
+    /// A request to report when everything before it is written.
     Sync,
 }
 
@@ -78,26 +79,26 @@ impl<T> Default for Load<T> {
     }
 }
 
-/// What waits.
+/// The loads that wait for the recorder.
 struct Waiting<T> {
     loads: VecDeque<Load<T>>,
-    /// Numbers of all of them.
+    /// Number of values of all loads, including the one in progress.
     numbers: usize,
-    /// Memory to be used again.
+    /// Memory for reuse.
     spare: Vec<Vec<T>>,
-    /// The last [`Kind::Sync`] was taken.
+    /// Whether the last [`Kind::Sync`] has been processed.
     synced: bool,
-    /// No more will come.
+    /// Whether the sender has finished.
     closed: bool,
-    /// Nothing more will be taken.
+    /// Whether the recorder has finished or failed.
     ended: bool,
 }
 
 struct Line<T> {
     waiting: Mutex<Waiting<T>>,
-    /// Something came, or nothing more will.
+    /// Notified when a load is added or the sender has finished.
     came: Condvar,
-    /// Something went, or nothing more will.
+    /// Notified when a load has been processed or the recorder has finished.
     went: Condvar,
 }
 
@@ -121,7 +122,7 @@ impl<T: Copy> Line<T> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what comes until no more will.
+    /// Passes loads to the recorder until the sender has finished.
     fn serve(&self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
         loop {
             let waiting = self.lock();
@@ -155,7 +156,7 @@ impl<T: Copy> Line<T> {
         }
     }
 
-    /// Puts a load into the line, when there is room, and returns memory for the next one.
+    /// Adds a load when there is room, and returns memory for the next one.
     fn put(&self, load: Load<T>) -> Result<Vec<T>, Error> {
         let many = load.numbers.len();
         let mut waiting = self
@@ -179,7 +180,7 @@ impl<T: Copy> Line<T> {
 }
 
 impl<T: Copy> Line<T> {
-    /// Returns when all that was put into the line is written.
+    /// Waits until all loads are written.
     fn sync(&self) -> Result<(), Error> {
         self.lock().synced = false;
         self.put(Load {
@@ -198,7 +199,7 @@ impl<T: Copy> Line<T> {
     }
 }
 
-/// Tells the sender, also after a panic, that nothing more will be taken.
+/// Tells the sender on drop, also after a panic, that the recorder has finished.
 struct Ends<'a, T: Copy>(&'a Line<T>);
 
 impl<T: Copy> Drop for Ends<'_, T> {
@@ -211,7 +212,7 @@ impl<T: Copy> Drop for Ends<'_, T> {
 /// The sending end of a [`Line`], which the time loop holds.
 struct Sender<'a, T: Copy> {
     line: &'a Line<T>,
-    /// Records that do not travel yet.
+    /// Records that have not been passed on yet.
     batch: Load<T>,
 }
 
@@ -252,7 +253,7 @@ impl<T: Copy> Recorder<T> for Sender<'_, T> {
 }
 
 impl<T: Copy> Drop for Sender<'_, T> {
-    /// Tells the recorder, also after a panic, that no more will come.
+    /// Tells the recorder, also after a panic, that the sender has finished.
     fn drop(&mut self) {
         self.line.lock().closed = true;
         self.line.came.notify_one();
@@ -337,7 +338,7 @@ mod tests {
         assert_eq!(outcome.unwrap_err().to_string(), "no space left");
     }
 
-    /// A recorder that takes its time over every piece.
+    /// A recorder that is slow with every piece.
     struct Slow<'a>(&'a std::sync::atomic::AtomicUsize);
 
     impl Recorder<f32> for Slow<'_> {

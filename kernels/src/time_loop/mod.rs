@@ -1,8 +1,9 @@
-//! The time loop: stages, boundary parts, halos, interiors, records. It names no field and no device.
+//! The time loop: stages, boundary parts, halos, interiors, records. It is independent of fields and devices.
 //!
-//! A run has *subdomains*. Each of them is a [`Stepper`], which computes, and a [`Sampler`], which gives what is recorded.
-//! A [`Schedule`] says which steps run, in which direction, and when somebody looks at the fields; [`Hooks`] are those who
-//! look: the recorder, the report of a fault, and a [`Feed`] that may change the fields before each step.
+//! A run has *subdomains*. Each of them is a [`Stepper`], which computes, and a [`Sampler`], which provides the
+//! values to record. A [`Schedule`] defines the steps, their direction, and the steps after which the fields are
+//! read. [`Hooks`] are called between steps: the recorder, the report of a wavefield that is not finite, and a
+//! [`Feed`] that may change the fields before each step.
 
 mod async_recorder;
 mod outputs;
@@ -21,19 +22,20 @@ use std::ops::Range;
 /// The two parts of a subdomain in a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Everything that neighbours wait for, and what cannot be computed apart from it. It comes first.
+    /// The cells or points whose values neighbours wait for, and those that must be computed together with them. It
+    /// is computed first.
     Boundary,
-    /// The rest, which is computed while the numbers of the boundary travel.
+    /// The rest, which is computed while the values of the boundary are sent.
     Interior,
 }
 
-/// Which way time runs.
+/// Direction of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// From the first step to the last.
     #[default]
     Forward,
-    /// From the last step to the first: a step undoes the forward step of the same number.
+    /// From the last step to the first: a step reverses the forward step of the same number.
     Backward,
 }
 
@@ -42,28 +44,29 @@ pub trait Stepper {
     /// Number type of the fields.
     type Number;
 
-    /// Stages of a step; halos are exchanged after each of them.
+    /// Number of stages of a step; halos are exchanged after each of them.
     fn stages(&self) -> usize;
 
     /// Whether the subdomain has neighbours. Without any, all of it is interior.
     fn has_neighbours(&self) -> bool;
 
-    /// Says before a step whether somebody may look at the fields that it leaves, samples of receivers apart, before the next one
-    /// begins; where nobody does, a method may take them into that step at once. Who is told nothing expects a look.
+    /// Called before a step, with whether the fields after it may be read before the next step begins, other than by
+    /// samples of receivers. If not, a method may combine both steps. Without this call the method must assume that
+    /// they are read.
     fn expect_look(&mut self, _looked_at: bool) {}
 
-    /// Computes one stage of a step on one part: equations, sources, boundaries, in the order of the method. The boundary
-    /// part is computed before the interior.
+    /// Computes one stage of a step on one part: equations, sources and boundary conditions, in the order of the
+    /// method. The boundary part is computed before the interior.
     fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error>;
 
     /// Ends a step: the new fields become the current ones.
     fn finish_step(&mut self) -> Result<(), Error>;
 
-    /// Makes the following steps run in this direction. A loop begins with it, and its steps visit the stages in that
-    /// direction, too.
+    /// Makes the following steps run in this direction. A time loop calls it first, and its steps then run through
+    /// the stages in that direction, too.
     ///
     /// # Errors
-    /// Methods that lose energy (frames that absorb, attenuation) cannot run backward, and say so.
+    /// The method cannot run backward in time, as it loses energy (absorbing frames, attenuation).
     fn turn(&mut self, direction: Direction) -> Result<(), Error> {
         match direction {
             Direction::Forward => Ok(()),
@@ -71,129 +74,131 @@ pub trait Stepper {
         }
     }
 
-    /// Fewest steps that [`Stepper::run_alone`] takes together; 1 where it takes none. The host does not look for signals
-    /// and states that are due by the clock before so many are done.
+    /// Smallest number of steps that [`Stepper::run_alone`] runs together; 1 if it runs none. The host checks for
+    /// signals, and for states that are due by the clock, only after this number of steps.
     fn stride(&self) -> usize {
         1
     }
 
-    /// Runs these steps without a neighbour, and requests samples after every `jdata`-th, where that is quicker than step
-    /// by step; `false` where it is not, and then nothing was done.
+    /// Runs several steps of a subdomain without neighbours, and requests samples after every `jdata`-th, if that is
+    /// faster than single steps. Returns `false`, and does nothing, if it is not.
     fn run_alone(&mut self, _steps: Range<usize>, _jdata: usize) -> Result<bool, Error> {
         Ok(false)
     }
 }
 
-/// What a subdomain gives to the outputs of a run: samples of receivers and pieces of snapshots.
+/// The outputs of a subdomain: samples of receivers and pieces of snapshots.
 ///
-/// Both are requested first and taken later, so that a device can go on meanwhile.
+/// Both are requested first and taken later, so that a device can continue meanwhile.
 pub trait Sampler: Stepper {
-    /// Samples that may be requested before the oldest must be taken: one where the host reads the fields themselves.
+    /// Number of samples that may be requested before the oldest must be taken; one if the host reads the fields
+    /// directly.
     fn capacity(&self) -> usize {
         1
     }
 
-    /// Requests the receivers of the current fields, which step `step` made. Fields that the host can read are read when
-    /// the sample is taken.
+    /// Requests a sample of the receivers from the current fields, after step `step`. If the host reads the fields
+    /// directly, it does so when the sample is taken.
     fn sample(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Takes the oldest requested sample: writes the receivers that this subdomain owns into `out`,
-    /// `[component][receiver]`, and leaves the others alone.
+    /// Takes the oldest requested sample: writes the values of the receivers that this subdomain owns into `out`,
+    /// `[component][receiver]`, and leaves the others unchanged.
     fn traces(&mut self, out: &mut [Self::Number]) -> Result<(), Error>;
 
-    /// The numbers of one component of a snapshot that this subdomain owns, as ranges in file order.
+    /// The part of one component of a snapshot that this subdomain owns, as ranges in file order.
     fn snapshot_share(&self) -> Vec<Range<usize>>;
 
-    /// Pieces that make up this subdomain's share of one component, in the order of [`Sampler::snapshot_share`].
+    /// Number of pieces into which this subdomain's part of one component is divided, in the order of
+    /// [`Sampler::snapshot_share`].
     fn pieces(&self) -> usize;
 
-    /// Requests a piece of one component of the current fields. At most two pieces are under way at a time.
+    /// Requests a piece of one component of the current fields. At most two pieces may be requested and not yet taken.
     fn request_piece(&mut self, component: usize, piece: usize) -> Result<(), Error>;
 
-    /// Takes the oldest requested piece: appends its numbers to `out`.
+    /// Takes the oldest requested piece: appends its values to `out`.
     fn take_piece(&mut self, out: &mut Vec<Self::Number>) -> Result<(), Error>;
 
-    /// Begins the search for values that are not finite. It begins on all subdomains before any is asked for its result.
+    /// Begins the search for values that are not finite. It is called on all subdomains before any result is requested.
     fn search(&mut self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// The number of the first place (cell of the padded grid, node of a mesh) whose field is not finite, from the search
-    /// that was begun.
+    /// The result of the search: the number of the first place (cell of the padded grid, point of a mesh) whose field
+    /// is not finite.
     fn first_non_finite(&mut self) -> Result<Option<usize>, Error>;
 }
 
-/// The exchange of a run, as the time loop sees it.
+/// The exchange of halos in a run.
 pub trait Halo<S> {
     /// Called when the boundary parts of all subdomains hold the stage's new values.
     fn start(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
-    /// Returns when the halos of all subdomains hold the stage's new values (on devices: when everything that is put into
-    /// their streams from now on will find them there).
+    /// Returns when the halos of all subdomains hold the stage's new values (on devices: when all work that is
+    /// enqueued from now on will find them there).
     fn finish(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
-    /// The least number of all that take part; `found` is that of this process. Collective: all ranks must call it.
+    /// The smallest number that any rank has found; `found` is that of this rank. Collective: all ranks must call it.
     fn agree(&mut self, found: Option<usize>) -> Result<Option<usize>, Error> {
         Ok(found)
     }
 }
 
-/// Receives the records of a run; the program behind it writes files.
+/// Receives the records of a run. Programs implement it to write files.
 pub trait Recorder<T> {
-    /// Receivers after step `step`, `[component][receiver]`.
+    /// Receives the values of the receivers after step `step`, `[component][receiver]`.
     fn traces(&mut self, step: usize, traces: &[T]) -> Result<(), Error>;
-    /// A piece of the snapshot after step `step`: pieces follow each other in file order until the window is whole.
+    /// Receives a piece of the snapshot after step `step`. Pieces come in file order until the window is complete.
     fn snapshot(&mut self, step: usize, piece: &[T]) -> Result<(), Error>;
-    /// A snapshot after step `step` is due whose window has no number in this process.
+    /// Called instead of `snapshot` if this process has no part of the window.
     fn empty_snapshot(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
-    /// Whether all pieces of a snapshot are wanted before the next step.
+    /// Whether all pieces of a snapshot must be passed on before the next step.
     fn is_prompt(&self) -> bool {
         false
     }
-    /// Step `step` is done: a place for progress.
+    /// Called after step `step`, for messages about the progress.
     fn step(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
-    /// Returns when everything so far is written: a state is about to be saved that counts on it.
+    /// Waits until everything so far is written, because a state that is about to be saved relies on it.
     fn sync(&mut self) -> Result<(), Error> {
         Ok(())
     }
-    /// Nothing more will come.
+    /// Called at the end of the run.
     fn end(&mut self) -> Result<(), Error> {
         Ok(())
     }
 }
 
-/// Which steps run, and when to record and to look.
+/// The steps of a run, and the steps after which it records and checks the fields.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// The first step: 0, or the number of steps that were done before.
+    /// The first step: 0, or the number of steps done before a resumed run.
     pub first: usize,
-    /// Behind the last step.
+    /// Number of time steps in all; the last step is `nt - 1`.
     pub nt: usize,
-    /// Which way the steps run.
+    /// Direction of time.
     pub direction: Direction,
-    /// Receivers after every `jdata`-th step, step 0 included.
+    /// Receivers are sampled after every `jdata`-th step, including step 0.
     pub jdata: usize,
-    /// Receivers.
+    /// Number of receivers.
     pub receivers: usize,
-    /// Components of a trace.
+    /// Number of components of the receivers.
     pub components: usize,
-    /// Components of a snapshot.
+    /// Number of components of a snapshot.
     pub snapshot_components: usize,
-    /// Snapshots after every so many steps, step 0 included.
+    /// Snapshots are taken after every `jsnap`-th step, including step 0; `None` for no snapshots.
     pub jsnap: Option<usize>,
     /// Steps between two searches for values that are not finite.
     pub jcheck: usize,
 }
 
 impl Schedule {
-    /// The run goes on behind a state that was loaded.
+    /// Makes the run continue from a state that was loaded.
     ///
     /// # Errors
-    /// Nothing is left to do.
+    /// The state is from the end of the run or later.
     pub fn resume(&mut self, header: &StateHeader) -> Result<(), StateError> {
         let (step, steps) = (header.step, self.nt);
         if step >= steps {
@@ -203,12 +208,12 @@ impl Schedule {
         Ok(())
     }
 
-    /// Steps to run.
+    /// Number of steps to run.
     fn count(&self) -> usize {
         self.nt.saturating_sub(self.first)
     }
 
-    /// The number of the step that is run after `done` others.
+    /// The number of the step that runs after `done` others.
     fn step(&self, done: usize) -> usize {
         match self.direction {
             Direction::Forward => self.first + done,
@@ -232,7 +237,7 @@ impl Schedule {
         step.is_multiple_of(self.jdata)
     }
 
-    /// Steps done when the host next looks at the fields, at least one more than `done`.
+    /// The number of steps done when the host next reads the fields, at least `done + 1`.
     fn next_look(&self, done: usize) -> usize {
         let looks = |done: &usize| {
             let step = self.step(done - 1);
@@ -242,25 +247,25 @@ impl Schedule {
     }
 }
 
-/// Makes the error of a run whose fields are not finite, from the step and the number of the place.
+/// Makes the error of a run whose fields are not finite, from the step and the number of the place (cell or point).
 pub type Report<'a> = &'a dyn Fn(usize, usize) -> Error;
 
-/// Gives wave fields or other numbers to the subdomains of this process before each step, and may read theirs: a second
-/// field that is held beside the first one, injected residuals, stored boundaries.
+/// Reads or changes the fields of the subdomains of this process before each step: for a second field beside the
+/// first one, injected residuals, stored boundaries.
 pub trait Feed<S> {
-    /// Step `step` will follow.
+    /// Called before step `step`.
     fn feed(&mut self, step: usize, subdomains: &mut [S]) -> Result<(), Error>;
 }
 
-/// Those who look at the fields of a run, or change them, between its steps.
+/// Objects that are called between the steps of a run.
 pub struct Hooks<'r, 'f, 'c, S: Stepper> {
     /// Receives the records.
     pub recorder: &'r mut dyn Recorder<S::Number>,
     /// Makes the error of fields that are not finite.
     pub report: Report<'r>,
-    /// Feeds the fields.
+    /// Reads or changes the fields before each step.
     pub feed: Option<&'f mut dyn Feed<S>>,
-    /// Saves states; of runs forward in time.
+    /// Saves states; only in runs forward in time.
     pub checkpoints: Option<&'f mut Checkpoints<'c>>,
 }
 
@@ -299,7 +304,7 @@ pub fn run<S: Sampler<Number: Default + Clone> + State>(
             if let Some(place) = halo.agree(found)? {
                 outputs.flush(subdomains)?;
                 finish_saving(checkpoints)?;
-                // Another process may be the one that has found it; it has the sentence.
+                // The rank that has found the place reports the error.
                 return Err(if found == Some(place) {
                     report(step, place)
                 } else {
@@ -325,7 +330,7 @@ pub fn run<S: Sampler<Number: Default + Clone> + State>(
     finish_saving(checkpoints)
 }
 
-/// Steps of this run that are done when a state may be due next.
+/// The number of steps of this run after which a state may be due next.
 fn next_save(
     schedule: &Schedule,
     checkpoints: &Option<&mut Checkpoints<'_>>,
@@ -349,7 +354,7 @@ type Between<'a, 'b, 'f, S> = (
     &'a mut Option<&'f mut dyn Feed<S>>,
 );
 
-/// Runs the steps between two looks of the host at the fields; `span` counts steps that are done.
+/// Runs the steps until the host reads the fields; `span` counts steps done.
 fn advance<S: Sampler<Number: Default + Clone>>(
     subdomains: &mut [S],
     halo: &mut dyn Halo<S>,
@@ -360,7 +365,7 @@ fn advance<S: Sampler<Number: Default + Clone>>(
     let is_forward = schedule.direction == Direction::Forward;
     let mut done = span.start;
     while done < span.end {
-        // As many steps as the subdomains have room for samples.
+        // Run at most as many steps as there is room for samples.
         let mut room = outputs.room();
         let fills = |done: &usize| {
             room -= usize::from(schedule.samples(schedule.step(done - 1)));
@@ -407,7 +412,7 @@ fn first_non_finite<S: Sampler>(subdomains: &mut [S]) -> Result<Option<usize>, E
     Ok(first)
 }
 
-/// One time step: boundaries first, so that their numbers travel while the interiors are computed.
+/// Runs one time step, with boundary parts first, so that their values are sent while the interiors are computed.
 pub fn step<S: Stepper>(
     subdomains: &mut [S],
     halo: &mut dyn Halo<S>,

@@ -1,11 +1,11 @@
-//! From the subdomains of this process to its recorder: records that are under way, in file order.
+//! The queue of outputs between the subdomains of this process and its recorder, which receives them in file order.
 
 use super::{Recorder, Sampler, Schedule};
 use crate::Error;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Whether ranges that follow each other rise without overlapping: then the numbers of each can be handed on as they come.
+/// Whether ranges are in ascending order without overlap, so that the values of each can be passed on as they come.
 pub fn is_in_order<'a>(ranges: impl IntoIterator<Item = &'a Range<usize>>) -> bool {
     let mut end = 0;
     ranges.into_iter().all(|range| {
@@ -15,20 +15,20 @@ pub fn is_in_order<'a>(ranges: impl IntoIterator<Item = &'a Range<usize>>) -> bo
     })
 }
 
-/// The ranges in rising order.
+/// All ranges of the lists, in ascending order.
 pub fn merge(lists: &[Vec<Range<usize>>]) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = lists.iter().flatten().cloned().collect();
     all.sort_by_key(|range| range.start);
     all
 }
 
-/// Snapshots of this process while they are assembled.
+/// The assembly of snapshots of this process.
 struct Assembly<T> {
     /// The share of each subdomain.
     shares: Vec<Vec<Range<usize>>>,
     /// The shares of all subdomains in file order.
     merged: Vec<Range<usize>>,
-    /// A component of the snapshot, where the pieces do not come in file order.
+    /// A component of the snapshot, if the pieces do not come in file order.
     whole: Option<Vec<T>>,
 }
 
@@ -45,7 +45,7 @@ impl<T: Default + Clone> Assembly<T> {
         }
     }
 
-    /// Puts the whole share of a subdomain to its places.
+    /// Copies the share of a subdomain into the component.
     fn scatter(&mut self, subdomain: usize, share: &[T]) {
         let Some(whole) = &mut self.whole else { return };
         let mut from = 0;
@@ -56,13 +56,13 @@ impl<T: Default + Clone> Assembly<T> {
     }
 }
 
-/// Values that subdomains were asked for and that the recorder has not yet received.
+/// Outputs that were requested from subdomains and not yet passed to the recorder.
 pub(super) struct OutputQueue<'a, T> {
     pub schedule: &'a Schedule,
     pub recorder: &'a mut dyn Recorder<T>,
     capacity: usize,
     samples: VecDeque<usize>,
-    /// Step and subdomain of the pieces of snapshots.
+    /// Step and subdomain of the requested pieces of snapshots.
     pieces: VecDeque<(usize, usize)>,
     traces: Vec<T>,
     piece: Vec<T>,
@@ -88,12 +88,12 @@ impl<'a, T: Default + Clone> OutputQueue<'a, T> {
         }
     }
 
-    /// Samples that may still be requested.
+    /// Number of samples that may still be requested.
     pub fn room(&self) -> usize {
         self.capacity - self.samples.len()
     }
 
-    /// A sample was requested; half of them are taken when there is no room for more.
+    /// Notes that a sample was requested. If there is no room for more, half of the samples are taken.
     pub fn sampled<S: Sampler<Number = T>>(
         &mut self,
         subdomains: &mut [S],
@@ -118,7 +118,7 @@ impl<'a, T: Default + Clone> OutputQueue<'a, T> {
         Ok(())
     }
 
-    /// Requests a whole snapshot piece by piece, never more than two ahead of the recorder.
+    /// Requests a whole snapshot piece by piece, at most two pieces ahead of the recorder.
     pub fn snapshot<S: Sampler<Number = T>>(
         &mut self,
         subdomains: &mut [S],
@@ -147,7 +147,7 @@ impl<'a, T: Default + Clone> OutputQueue<'a, T> {
         Ok(())
     }
 
-    /// A snapshot whose shares interleave: every component is put together before the recorder receives it.
+    /// Takes a snapshot whose shares interleave: every component is assembled before it is passed to the recorder.
     fn assembled<S: Sampler<Number = T>>(&mut self, subdomains: &mut [S], step: usize) -> Result<(), Error> {
         for component in 0..self.schedule.snapshot_components {
             for (k, subdomain) in subdomains.iter_mut().enumerate() {
@@ -185,7 +185,7 @@ impl<'a, T: Default + Clone> OutputQueue<'a, T> {
         Ok(())
     }
 
-    /// Hands over everything that was requested.
+    /// Passes all requested outputs to the recorder.
     pub fn hand_over<S: Sampler<Number = T>>(&mut self, subdomains: &mut [S]) -> Result<(), Error> {
         while !self.samples.is_empty() {
             self.take_sample(subdomains)?;
@@ -193,7 +193,7 @@ impl<'a, T: Default + Clone> OutputQueue<'a, T> {
         self.take_pieces(subdomains)
     }
 
-    /// Hands over everything that is left.
+    /// Passes all requested outputs to the recorder, and ends it.
     pub fn flush<S: Sampler<Number = T>>(&mut self, subdomains: &mut [S]) -> Result<(), Error> {
         self.hand_over(subdomains)?;
         self.recorder.end()

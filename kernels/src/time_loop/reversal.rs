@@ -1,30 +1,33 @@
-//! How a run is reversed in a given memory: the steps are cut into segments, of which one at a time is recorded as a whole;
-//! segments begin at checkpoints, which the binomial schedule of Griewank & Walther (2000) places.
+//! The reversal of a run in limited memory. The steps are divided into segments, of which one at a time is recorded
+//! completely. Checkpoints at the beginnings of segments are placed by the binomial schedule of Griewank & Walther
+//! (2000).
 
 use crate::Error;
 use std::ops::Range;
 
-/// A reversal.
+/// The schedule of a reversal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointSchedule {
-    /// Steps of a segment, recorded at once; the first one has what the others leave of the run.
+    /// Number of steps of a segment; the first segment has the remaining steps, which may be fewer.
     pub segment: usize,
-    /// Checkpoints beside the beginning of the run.
+    /// Number of checkpoints in addition to the beginning of the run.
     pub checkpoints: usize,
-    /// How many of them, those taken first, a device leaves to the memory of its host.
+    /// The number of these, the first ones taken, that a device keeps in host memory.
     pub on_host: usize,
-    /// How many of them, those taken first, go to a store of checkpoints, on a disk.
+    /// The number of these, the first ones taken, that are kept in a store of checkpoints on a disk.
     pub in_store: usize,
-    /// Segments.
+    /// Number of segments.
     pub segments: usize,
-    /// Only the boundary of each step is recorded, and the forward wavefield is reconstructed backwards inside of it.
+    /// Whether only the boundary of each step is recorded; the forward wavefield inside is then reconstructed
+    /// backwards in time.
     pub boundary_saving: bool,
 }
 
-/// What a reversal does next. Marks are places at which the run begins anew: 0 is its beginning, the others are checkpoints.
+/// One action of a reversal. Marks are states from which the run can be restarted: 0 is its beginning, the others are
+/// checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Take the state of a mark.
+    /// Restore the state of a mark.
     Restore(usize),
     /// Run these steps.
     Advance(Range<usize>),
@@ -32,53 +35,57 @@ pub enum Action {
     Save(usize),
     /// Run these steps and record them.
     Record(Range<usize>),
-    /// Sweep back through the steps that are recorded.
+    /// Run backwards through these recorded steps.
     Reverse(Range<usize>),
 }
 
-/// Bytes that a reverse sweep may take.
+/// Bytes that a reversal may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Of the memory of what runs it.
+    /// Memory of the processor or device that runs it.
     pub memory: usize,
-    /// Of the memory of a device's host, for checkpoints.
+    /// Host memory, for checkpoints of a device.
     pub host: usize,
-    /// Of a store, for checkpoints.
+    /// Disk space in a store, for checkpoints.
     pub store: usize,
 }
 
-/// What a checkpoint on the host costs a device at most, in steps: it goes there and back at a twentieth of the speed of memory.
+/// Upper limit of the cost of a checkpoint of a device in host memory, in time steps: it is copied there and back at a
+/// twentieth of the speed of device memory.
 const STEPS_OF_A_COPY: usize = 20;
 
-/// What a checkpoint costs that goes to a disk and comes back, in steps: a step moves the numbers of a state some three times by
-/// way of memory, and a disk has a twentieth of the speed of that.
+/// Cost of writing a checkpoint to a disk and reading it back, in time steps: a step moves the data of a state
+/// through memory about three times, and a disk has a twentieth of the speed of memory.
 const STEPS_OF_A_FILE: usize = 12;
 
-/// What a step that runs backwards takes of one that runs forward: no layers, and no cells of the frame (400 x 400 cells, frame of 10). On
-/// an H200 it is 0.43 where the inside of a grid of 384^3 has kernels of its own, and elsewhere some 0.8, by count.
+/// Ratio, as numerator and denominator, of the cost of a backward step to that of a forward step, which also computes
+/// absorbing layers and the frame (measured for 400 x 400 cells with a frame of 10). On an H200 the ratio is 0.43
+/// where the interior of a 384^3 grid has kernels of its own, and about 0.8 elsewhere, by operation count.
 const BACKWARDS: [usize; 2] = [2, 3];
 
-/// `n` over `k`, not beyond the largest number.
+/// The binomial coefficient `n` over `k`, limited to `usize::MAX`.
 fn choose(n: usize, k: usize) -> usize {
     if k > n {
         return 0;
     }
     let mut all = 1u128;
-    // Every factor up to the middle is one or more, so that what is capped stays so.
+    // Every factor up to the middle is at least one, so that a limited value stays limited.
     for i in 0..k.min(n - k) {
         all = (all * (n - i) as u128 / (i + 1) as u128).min(usize::MAX as u128);
     }
     all as usize
 }
 
-/// How often a segment is passed at most when so many segments are reversed with so many checkpoints.
+/// The largest number of times that a segment is advanced over when segments are reversed with this number of
+/// checkpoints.
 fn repetitions(segments: usize, checkpoints: usize) -> usize {
     (0..)
         .find(|&r| choose(checkpoints + 1 + r, r) >= segments)
         .unwrap_or(0)
 }
 
-/// Segments that are advanced over, recorded ones not counted, when so many are reversed (Griewank & Walther 2000, eq. 3).
+/// The number of segments advanced over without recording when segments are reversed with this number of checkpoints
+/// (Griewank & Walther 2000, eq. 3).
 fn advances(segments: usize, checkpoints: usize) -> usize {
     let slots = checkpoints + 1;
     let r = repetitions(segments, checkpoints);
@@ -88,7 +95,8 @@ fn advances(segments: usize, checkpoints: usize) -> usize {
     r * segments - choose(slots + r, r - 1)
 }
 
-/// Lengths of segments to choose from: each a quarter more than the one before, and the longest ones beside so many checkpoints.
+/// Candidate lengths of segments: a series in which each is a quarter longer than the previous one, and for each
+/// number of checkpoints the longest that fits.
 fn lengths(steps: usize, [state, tape]: [usize; 2], memory: usize) -> Vec<usize> {
     let mut all = vec![1];
     while let Some(&last) = all.last().filter(|&&last| last < steps) {
@@ -101,7 +109,7 @@ fn lengths(steps: usize, [state, tape]: [usize; 2], memory: usize) -> Vec<usize>
     all
 }
 
-/// How often a checkpoint goes to a store that has so many places for those that are taken first.
+/// How often a checkpoint is written to a store that has `places` places for those that are taken first.
 fn stored(segments: usize, free: usize, places: usize) -> usize {
     if segments <= 1 || free == 0 || places == 0 {
         return 0;
@@ -111,28 +119,29 @@ fn stored(segments: usize, free: usize, places: usize) -> usize {
 }
 
 impl CheckpointSchedule {
-    /// The quickest reversal of `steps` steps that fits `memory` bytes beyond what every run takes; `state` and `tape` are the bytes of
-    /// a checkpoint and of a recorded step.
+    /// The fastest reversal of `steps` steps that fits in `memory` bytes in addition to those that every run needs;
+    /// `sizes` are the bytes of a checkpoint and of a recorded step.
     ///
     /// # Errors
-    /// Says what the least memory is.
+    /// The memory is too small; the message says how much is needed.
     pub fn choose(steps: usize, sizes: [usize; 2], memory: usize) -> Result<Self, Error> {
         Self::choose_beside(steps, sizes, [memory, 0])
     }
 
-    /// The same for a device with so much memory, of whose host so much may hold checkpoints.
+    /// The same as [`CheckpointSchedule::choose`] for a device with `memory` bytes, whose host has `host` bytes for
+    /// checkpoints.
     ///
     /// # Errors
-    /// The same.
+    /// Those of [`CheckpointSchedule::choose`].
     pub fn choose_beside(steps: usize, sizes: [usize; 2], [memory, host]: [usize; 2]) -> Result<Self, Error> {
         let store = 0;
         Self::choose_in(steps, sizes, Room { memory, host, store })
     }
 
-    /// The same with all places for checkpoints.
+    /// The same as [`CheckpointSchedule::choose`] with checkpoints in memory, on the host and in a store.
     ///
     /// # Errors
-    /// The same.
+    /// Those of [`CheckpointSchedule::choose`].
     pub fn choose_in(steps: usize, sizes: [usize; 2], room: Room) -> Result<Self, Error> {
         let [state, tape] = sizes;
         let mut best: Option<(usize, Self)> = None;
@@ -153,7 +162,8 @@ impl CheckpointSchedule {
         })
     }
 
-    /// Reversals by segments of so many steps, which use more and more places.
+    /// Candidate reversals by segments of this length: with checkpoints in memory, and also on the host or in the
+    /// store or both.
     fn of_segment(steps: usize, segment: usize, [state, tape]: [usize; 2], room: Room) -> Vec<Self> {
         let Some(left) = room.memory.checked_sub(2 * state + segment * tape) else {
             return Vec::new();
@@ -181,7 +191,7 @@ impl CheckpointSchedule {
         all.into_iter().map(|(host, store)| with(host, store)).collect()
     }
 
-    /// What it costs beside the steps that are recorded, in steps.
+    /// Cost in time steps, in addition to that of recording every step once.
     fn cost(&self, steps: usize) -> usize {
         let files = stored(self.segments, self.checkpoints, self.in_store);
         let backwards = if self.boundary_saving {
@@ -192,7 +202,7 @@ impl CheckpointSchedule {
         self.extra(steps) + STEPS_OF_A_COPY * self.on_host + STEPS_OF_A_FILE * files + backwards
     }
 
-    /// The same where of each step its boundary is recorded.
+    /// The same schedule with only the boundary of each step recorded.
     #[must_use]
     pub fn with_boundary_saving(self) -> Self {
         Self {
@@ -201,15 +211,15 @@ impl CheckpointSchedule {
         }
     }
 
-    /// Whether it is quicker than another reversal of so many steps.
+    /// Whether this reversal of `steps` steps is faster than another.
     pub fn beats(&self, other: &Self, steps: usize) -> bool {
         self.cost(steps) < other.cost(steps)
     }
 
-    /// Steps that are run beside those that are recorded, each once.
+    /// Number of steps that are run in addition to the recorded ones.
     pub fn extra(&self, steps: usize) -> usize {
         let (mut segments, mut passed) = (self.segments, 0);
-        // The first segment is passed each time that the run begins anew, and may be shorter than the others.
+        // The first segment is advanced over each time that the run restarts, and may be shorter than the others.
         while segments > 1 {
             passed += 1;
             segments = match self.checkpoints {
@@ -221,16 +231,16 @@ impl CheckpointSchedule {
         advances(self.segments, self.checkpoints) * self.segment - passed * missing
     }
 
-    /// The first step of a segment of a run of so many steps; behind the last one all of them.
+    /// The first step of a segment of a run of `steps` steps; `steps` for the segment after the last.
     pub fn begins(&self, segment: usize, steps: usize) -> usize {
         steps.saturating_sub((self.segments - segment) * self.segment)
     }
 
-    /// All that a reversal of so many steps does, in order.
+    /// All actions of a reversal of `steps` steps, in order.
     pub fn actions(&self, steps: usize) -> Vec<Action> {
         let step = |segment: usize| self.begins(segment, steps);
         let mut all = Vec::new();
-        // Segments at whose beginning there is a mark.
+        // The segments that begin at the marks.
         let mut marks = vec![0];
         let mut end = self.segments;
         while end > 0 {
@@ -259,22 +269,23 @@ impl CheckpointSchedule {
         all
     }
 
-    /// Bytes that it takes: checkpoints, the beginning of the run and the fields that run, and recorded steps; those on the host of a
-    /// device and in a store apart.
+    /// Bytes of memory that the reversal uses: the checkpoints in memory, the beginning of the run, the current
+    /// fields, and the recorded steps. Checkpoints on the host of a device and in a store are not included.
     pub fn bytes(&self, [state, tape]: [usize; 2]) -> usize {
         (self.checkpoints - self.on_host - self.in_store + 2) * state + self.segment * tape
     }
 
-    /// Bytes that it takes in a store.
+    /// Bytes that the reversal uses in a store.
     pub fn bytes_in_store(&self, [state, _]: [usize; 2]) -> usize {
         self.in_store * state
     }
 }
 
-/// The segment at which the next checkpoint is taken when `segments` are left and `free` checkpoints.
+/// The segment before which the next checkpoint is taken if `segments` segments and `free` checkpoints are left.
 fn split(segments: usize, free: usize) -> usize {
     let (slots, r) = (free + 1, repetitions(segments, free));
-    // Behind the checkpoint one fewer is free, before it one fewer repetition is left: both parts must be possible.
+    // After the checkpoint one checkpoint fewer is free, before it one repetition fewer is left: both parts must be
+    // possible.
     let behind = choose(slots - 1 + r, r);
     let before = choose(slots + r - 1, r - 1);
     let least = segments.saturating_sub(behind).max(1);
@@ -288,8 +299,8 @@ fn split(segments: usize, free: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The walk of [`split`] from segment `first` to `end`: tells `pass` which segments are passed to reach the next place, and how many
-    /// checkpoints are free there, if one is taken.
+    /// Follows [`split`] from segment `first` to `end`, and calls `pass` with each range of segments that is advanced
+    /// over, and the number of checkpoints that are free at its end.
     fn walk((first, end): (usize, usize), free: usize, pass: &mut dyn FnMut(usize, usize, usize)) {
         if end - first <= 1 {
             return;
@@ -305,14 +316,14 @@ mod tests {
         walk((first, at), free, pass);
     }
 
-    /// Segments passed.
+    /// Number of segments advanced over.
     fn passed(segments: usize, free: usize) -> usize {
         let mut all = 0;
         walk((0, segments), free, &mut |from, to, _| all += to - from);
         all
     }
 
-    /// The fewest that are possible.
+    /// The smallest number of segments that any schedule advances over, by dynamic programming.
     fn fewest(
         segments: usize,
         free: usize,
@@ -379,12 +390,12 @@ mod tests {
         assert!(helped.in_store > 0 && helped.beats(&alone, 4000), "{helped:?}");
         assert!(helped.bytes(sizes) <= 400 && helped.bytes_in_store(sizes) <= 600);
         assert!(helped.extra(4000) < alone.extra(4000), "{helped:?} {alone:?}");
-        // What a store saves here is less than it costs.
+        // Here a store would save less than it costs.
         let short = CheckpointSchedule::choose_in(40, sizes, room(600)).unwrap();
         assert_eq!(short.in_store, 0);
     }
 
-    /// A checkpoint on the host goes there and back, and steps that run backwards are steps.
+    /// Copies of checkpoints to the host and backward steps count in the cost.
     #[test]
     fn copies_and_steps_backwards_cost_steps() {
         let long = CheckpointSchedule::choose_beside(4000, [10, 10], [400, 600]).unwrap();
@@ -415,7 +426,7 @@ mod tests {
                 let schedule = CheckpointSchedule::choose(steps, [10, 9], memory).unwrap();
                 assert_eq!(schedule.begins(0, steps), 0, "{schedule:?}");
                 assert_eq!(schedule.begins(schedule.segments, steps), steps);
-                // They are run once more when their segment is recorded.
+                // Steps advanced over are run again when their segment is recorded.
                 let mut passed = 0;
                 walk(
                     (0, schedule.segments),
@@ -428,12 +439,12 @@ mod tests {
                 assert!(schedule.bytes([10, 9]) <= memory);
             }
         }
-        // Checkpoints for all: what is not kept on the first way is run once more.
+        // With a checkpoint for every segment, all steps but those of the last segment are run twice.
         let once = CheckpointSchedule::choose(400, [10, 10], 1200).unwrap();
         assert_eq!(once.extra(400), 400 - once.segment, "{once:?}");
     }
 
-    /// Those that are taken while fewer than `places` are held.
+    /// Counted are checkpoints that are taken while fewer than `places` are held.
     #[test]
     fn checkpoints_in_a_store_are_counted() {
         for (segments, checkpoints) in [(1, 3), (9, 3), (50, 4), (200, 12)] {

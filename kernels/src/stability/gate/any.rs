@@ -1,7 +1,7 @@
 //! The gate for cells with all coefficients.
 //!
-//! A limit is kept where a matrix less, or below, a multiple of the unit matrix is positive definite, which the leading
-//! minors tell without an eigenvalue (Sylvester).
+//! A cell keeps a limit if its Christoffel matrix minus a multiple of the unit matrix, or that multiple minus the
+//! matrix, is positive definite. Leading minors decide this without eigenvalues (Sylvester's criterion).
 
 use super::{
     FLUID, Gate, LANES, LOOK, NEARLY_SINGULAR, NOT_HTI, NOT_ORTHORHOMBIC, NOT_VTI, PLACES_2D, PLACES_3D,
@@ -10,14 +10,14 @@ use super::{
 use crate::stability::{CORNERS, DIRECTIONS, ways};
 use std::ops::{Add, BitAnd, BitOr, Mul, Neg, Sub};
 
-/// Minors above this share of the diagonal's products are positive whatever float32 made of them.
+/// Minors above this fraction of the products of the diagonal are positive in spite of float32 rounding.
 const MARGIN: f32 = 2e-5;
 
-/// A number of each cell. Arithmetic goes over all cells in loops that become vector instructions.
+/// One number per cell. Arithmetic loops over all cells and is compiled to vector instructions.
 #[derive(Clone, Copy)]
 struct Each([f32; LANES]);
 
-/// A yes or no of each cell.
+/// One boolean per cell.
 #[derive(Clone, Copy)]
 struct Mask([bool; LANES]);
 
@@ -95,7 +95,7 @@ impl Each {
     }
 }
 
-/// The flags of cells from the answers.
+/// Combines masks to the flags of cells.
 #[inline(always)]
 fn flags(answers: &[(Mask, u32)]) -> [u32; LANES] {
     let mut out = [0; LANES];
@@ -180,7 +180,7 @@ impl Gate {
         ])
     }
 
-    /// Whether no wave of a cell passes what has been found so far.
+    /// Whether no wave of a cell exceeds the extremes found so far.
     #[inline(always)]
     fn is_within<const NDIM: usize>(&self, at: impl Fn(usize, usize) -> Each + Copy, rho: Each) -> Mask {
         let (corners, directions) = ways(NDIM);
@@ -198,7 +198,7 @@ impl Gate {
         }
         for n in &DIRECTIONS[..directions] {
             let n = [n[0] as f32, n[1] as f32, n[2] as f32];
-            // The gate keeps four times the squared speeds.
+            // The gate holds four times the squared speeds.
             let length = 0.25 * (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
             let g = christoffel::<NDIM>(at, n);
             within = within
@@ -209,7 +209,7 @@ impl Gate {
     }
 }
 
-/// The Christoffel matrix of a wave vector (x, y, z), entries xx, yy, zz, yz, zx, xy; in 2-D without what moves along y.
+/// The Christoffel matrix of a wave vector (x, y, z) as entries xx, yy, zz, yz, zx, xy; in 2-D entries with y are zero.
 #[inline(always)]
 fn christoffel<const NDIM: usize>(c: impl Fn(usize, usize) -> Each, [x, y, z]: [f32; 3]) -> [Each; 6] {
     let [xx, yy, zz, yz, zx, xy] = [x * x, y * y, z * z, y * z, z * x, x * y];
@@ -236,12 +236,12 @@ fn christoffel<const NDIM: usize>(c: impl Fn(usize, usize) -> Each, [x, y, z]: [
     ]
 }
 
-/// Whether `high I - g - low I` is positive definite with a margin for rounding; never for infinities and NaN.
+/// Whether `high I - g - low I` is positive definite with a margin for rounding; false for infinities and NaN.
 #[inline(always)]
 fn exceeds<const NDIM: usize>(high: Each, g: [Each; 6], low: Each) -> Mask {
     let [a, b, c] = [high - g[0] - low, high - g[1] - low, high - g[2] - low];
     let (d, e, f) = (g[3], g[4], g[5]);
-    // Sums of magnitudes, of which the differences above are shares.
+    // Sums of magnitudes, the scale of rounding errors in the differences above.
     let scale = |v: Each| high + low + v.map(f32::abs);
     let [sa, sb, sc] = [scale(g[0]), scale(g[1]), scale(g[2])];
     if NDIM == 2 {
@@ -251,14 +251,14 @@ fn exceeds<const NDIM: usize>(high: Each, g: [Each; 6], low: Each) -> Mask {
             & determinant.above((sa * sc).times(MARGIN));
     }
     let minor = a * b - f * f;
-    // The entries beside the diagonal are those of -g: their product is negative where that of g is positive.
+    // The off-diagonal entries are those of -g, so that their product has the opposite sign of that of g.
     let determinant = c * minor - a * (d * d) - b * (e * e) - (d * (e * f)).times(2.0);
     a.above(sa.times(MARGIN))
         & minor.above((sa * sb).times(MARGIN))
         & determinant.above((sa * (sb * sc)).times(MARGIN))
 }
 
-/// Whether the stiffness has a Cholesky factor, none of its pivots nearly zero.
+/// Whether the Cholesky factorisation of the stiffness exists and has no pivot near zero.
 #[inline(always)]
 fn is_definite<const N: usize>(numbers: [usize; N], at: impl Fn(usize, usize) -> Each) -> Mask {
     let mut a = [[Each::same(0.0); N]; N];

@@ -1,4 +1,4 @@
-//! The same findings for every way to cut a model, and the same as of a plain look at the whole.
+//! Findings do not depend on the blocks of a model, and equal those of a direct inspection of the whole.
 
 use super::*;
 use crate::grid::Grid;
@@ -7,10 +7,10 @@ use crate::medium::{
 };
 use std::convert::Infallible;
 
-/// A model whose extremes repeat, with its density jumps on all three axes.
+/// A model whose extremes occur repeatedly, with density jumps along all axes.
 struct Model {
     padded: Padded,
-    /// Stiffness planes in file order, then density.
+    /// Stiffness arrays in file order, then density.
     arrays: Vec<Vec<f32>>,
 }
 
@@ -75,7 +75,7 @@ impl Model {
         inspection.finish()
     }
 
-    /// The whole model at once, density compared cell by cell.
+    /// Inspects the whole model at once, and compares densities cell by cell.
     fn plainly(&self) -> Result<Findings, BadCell> {
         let model = &self.padded.model;
         let planes: Vec<&[f32]> = self.arrays.iter().map(Vec::as_slice).collect();
@@ -133,7 +133,7 @@ fn blocks_and_threads_change_nothing() {
     }
 }
 
-/// The one large jump lies between two neighbours along one axis, wherever the cut is.
+/// The only large jump is between two neighbours along one axis, wherever blocks begin.
 #[test]
 fn jumps_across_blocks() {
     let cpu = Cpu::new(2).unwrap();
