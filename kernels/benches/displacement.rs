@@ -1,13 +1,14 @@
-//! Speed of the displacement method on this machine's processors, against its memory.
+//! Speed of the displacement method on processors, compared with the memory bandwidth.
 //!
 //! `cargo bench -p kernels --bench displacement -- [3d=200] [2d=1000] [3d-all=200] [2d-all=1000] [nb=48] [steps3=20]
-//! [steps2=200] [threads=1,2] [tile=z,x] [registers=512: most bits of a register] [cache=KiB of second level to suppose]
-//! [triad=y]`; 0 leaves a case out, `all` has all coefficients.
+//! [steps2=200] [threads=1,2] [tile=z,x] [registers=512, largest number of bits of a register] [cache=assumed KiB of
+//! the second-level cache] [triad=y]`; a size of 0 skips a case, and `all ` means all coefficients.
 //!
-//! Boundaries are on (one-way and sponge), a line of receivers is recorded every tenth step. Mpt/s counts padded grid
-//! points times steps over the seconds of the time loop, median of three runs; effective GB/s is the compulsory
-//! traffic of a fused pass (3-D 19 words a point: 3 + 3 + 10 read, 3 written; 2-D 11; with all coefficients 31 and 13); triad is `a = b + s*c` over
-//! 3 x 256 MB of the same run and threads, 12 bytes an element. The machine is told first, and whether others use it.
+//! Boundary conditions are on (one-way condition and sponge), and a line of receivers is recorded every tenth step.
+//! Mpt/s is the number of padded grid points times steps per second of the time loop, the median of three runs.
+//! Effective GB/s is the minimum traffic of a fused pass (in 3-D 19 words a point: 3 + 3 + 10 read, 3 written; in 2-D
+//! 11; with all coefficients 31 and 13). The triad is `a = b + s*c` over 3 x 256 MB in the same run on the same
+//! threads, with 12 bytes per element. The machine is described first, with a warning if other processes use it.
 
 #[path = "case/machine.rs"]
 mod machine;
@@ -94,7 +95,7 @@ fn run(n: usize, (ndim, kind): (usize, Coefficients), nb: usize, steps: usize, c
     (rates[1], bytes)
 }
 
-/// Dimensions, coefficients, the word for the size, its default and that of the steps.
+/// Dimensions, coefficients, the parameter for the size, its default, and the default number of steps.
 const CASES: [(usize, Coefficients, &str, &str, &str); 4] = [
     (3, Coefficients::Orthorhombic, "3d", "200", "20"),
     (2, Coefficients::Orthorhombic, "2d", "1000", "200"),

@@ -1,4 +1,4 @@
-//! A box of elements, what fills it, and what a step moves.
+//! A box of elements with its medium, and the bytes that a step moves.
 
 use super::Words;
 use kernels::mesh::step::{Law, Medium, steps};
@@ -7,7 +7,7 @@ use kernels::methods::spectral_elements::{
     Attenuation, Grain, Lumping, Pml, PointMedium, Relaxation, Setup, Source, Strength,
 };
 
-/// A box of `counts` elements of 100 m, all sides but the top absorbing.
+/// A box of `counts` elements of 100 m; all sides but the top absorb. Without `straight` the elements are curved.
 fn mesh(counts: [usize; 3], order: Order, straight: bool) -> Mesh<3> {
     let fine = if order == Order::Linear { 1 } else { 2 };
     let sizes = counts.map(|n| fine * n + 1);
@@ -48,7 +48,7 @@ fn mesh(counts: [usize; 3], order: Order, straight: bool) -> Mesh<3> {
     Mesh::new(parts).expect("the box is sound")
 }
 
-/// The medium of a word.
+/// The medium with this name on the command line.
 fn medium(word: &str) -> Option<Medium> {
     let mut medium = Medium::isotropic(2300.0, 2800.0, if word == "fluid" { 0.0 } else { 1500.0 });
     match word {
@@ -77,7 +77,7 @@ pub const LOSS: Relaxation = Relaxation {
     factors: [1.063, 1.026],
 };
 
-/// What is measured.
+/// The case that is measured.
 pub struct Case {
     pub mesh: Mesh<3>,
     pub basis: Basis,
@@ -85,7 +85,7 @@ pub struct Case {
     medium: Medium,
     points: bool,
     pml: Option<Pml<3>>,
-    /// The element in the middle.
+    /// The element in the middle of the box.
     middle: usize,
     dt: f64,
     pub count: usize,
@@ -104,7 +104,7 @@ impl Case {
         };
         let basis = Basis::new(degree.parse().expect("a number")).expect("degree= is 2 to 8");
         let medium = medium(law).expect("law= is iso, full, loss, coarse or fluid");
-        // The elements of a small box are like those of a large one.
+        // The step of a small box is used, because its elements are similar to those of a large one.
         let layers = words.number("cpml", 0);
         let small = mesh([12; 3], order, layers > 0);
         let bound = steps(&small, &basis, std::slice::from_ref(&medium));
@@ -124,7 +124,7 @@ impl Case {
         }
     }
 
-    /// Where the mechanisms of attenuation are.
+    /// The distribution of the mechanisms of attenuation.
     fn grain(&self) -> Option<Grain> {
         match self.law.as_str() {
             "loss" => Some(Grain::Fine),
@@ -168,9 +168,9 @@ impl Case {
         (self.mesh.len() * self.count) as f64 / seconds / 1e6
     }
 
-    /// Bytes that a step must move for an element of a large mesh: fields of the points that no other element has read,
-    /// numbers of all points, forces out and in (with tables of every point only those of points that elements share), places and
-    /// masses, geometry, memory variables; as elements.cu and nodes.cu count them.
+    /// Bytes that a step must move per element of a large mesh, as implemented in elements.cu and nodes.cu: fields of
+    /// the points that no other element has read, numbers of all points, forces written and read (if every point has
+    /// 21 constants, only those of shared points), indices and masses, geometry, and memory variables.
     pub fn bytes(&self) -> f64 {
         let (along, degree) = (self.basis.len(), self.basis.degree());
         let [all, inside, own] = [along.pow(3), (along - 2).pow(3), degree.pow(3)].map(|n| n as f64);
@@ -184,10 +184,10 @@ impl Case {
         let forces = if at_once { all - inside } else { all };
         let fields = components * (5.0 * own - inside + 2.0 * forces);
         let loss = match self.law.as_str() {
-            // Accelerations of shared points, written and read; memory variables, too.
+            // Accelerations of shared points and memory variables are written and read.
             "loss" => 2.0 * (own - inside) * components + 2.0 * 18.0 * all,
             "coarse" => 2.0 * 6.0 * all,
-            // The levels of a potential are read and written once more.
+            // The time levels of a potential are read and written once more.
             "fluid" => 5.0 * own,
             _ => 0.0,
         };
@@ -195,7 +195,7 @@ impl Case {
             _ if !self.points => 0.0,
             "full" => 21.0,
             "fluid" => 1.0,
-            // What mechanisms are times, too.
+            // Two of these are the strengths of the mechanisms.
             "loss" | "coarse" => 4.0,
             _ => 2.0,
         };

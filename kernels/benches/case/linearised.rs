@@ -1,4 +1,5 @@
-//! What the benchmarks of linearised runs share: forward runs, then gradients or images, of one process or of ranks.
+//! Common part of the benchmarks of linearised runs: forward runs, then gradients or images, in one process or on
+//! several ranks.
 
 use crate::case::Words;
 use crate::watched::{Watched, tell};
@@ -20,10 +21,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Steps of a run.
+/// Default number of steps of a run.
 const STEPS: usize = 140;
 
-/// Points all over a model, so many along an axis: waves are soon everywhere, for zeros draw less power.
+/// Points on a lattice over the whole model, `count` along each axis. Sources there soon fill the model with waves,
+/// because computing with zeros uses less power.
 fn lattice(grid: &Grid, count: usize) -> impl Iterator<Item = [f32; 3]> + use<> {
     let (n, ndim) = (grid.n, grid.ndim);
     let place = move |k: usize, a: usize| (k as f32 + 0.5) * n[a] as f32 / count as f32;
@@ -39,7 +41,7 @@ fn lattice(grid: &Grid, count: usize) -> impl Iterator<Item = [f32; 3]> + use<> 
     })
 }
 
-/// The shot that the words describe, on its grid.
+/// The grid and the shot that the command line describes.
 fn shot(words: &Words) -> (Grid, Shot) {
     let n: Vec<usize> = words
         .text("n", "256")
@@ -106,7 +108,7 @@ fn shot(words: &Words) -> (Grid, Shot) {
     (grid, shot)
 }
 
-/// A medium of one rock around these planes of the grid.
+/// A homogeneous medium on these planes of the grid and the ghost planes around them.
 fn rock(grid: &Grid, frame: &Frame, planes: &Range<usize>, cpu: &Cpu) -> Result<Medium<f32>, Error> {
     let padded = frame.around(grid);
     let mut medium = Medium::new(&padded)?;
@@ -134,8 +136,8 @@ fn rock(grid: &Grid, frame: &Frame, planes: &Range<usize>, cpu: &Cpu) -> Result<
     Ok(medium)
 }
 
-/// Numbers without a pattern. In short runs no wave has reached a receiver, and an adjoint source of zero would be zero all the reverse
-/// sweep.
+/// Pseudo-random numbers as residuals. In short runs no wave has reached a receiver, and with zero residuals the
+/// adjoint field would be zero throughout.
 fn noise(count: usize) -> Vec<f32> {
     let number = |k: usize| ((k as f32 * 12.9898).sin() * 43_758.547).fract();
     (0..count).map(number).collect()
@@ -148,15 +150,15 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// An instant at which all ranks are here; the next kernel of a device is the first of a run.
+    /// Synchronises all ranks and returns the time; the next kernel of a device counts as the first of a run.
     fn begin(&self) -> Result<Instant, Error> {
         self.devices.iter().for_each(|device| device.begin());
         self.ranks.all_gather(&[])?;
         Ok(Instant::now())
     }
 
-    /// Seconds from the launch of a rank's first kernel to the end of its last one, those of the slowest rank. Ranks have connected their
-    /// devices before.
+    /// Seconds from the launch of a rank's first kernel to the end of its last one, on the slowest rank. The
+    /// connection of devices comes before and does not count.
     fn seconds(&self) -> Result<f64, Error> {
         let all = self.ranks.all_gather(&self.devices[0].seconds().to_le_bytes())?;
         let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
@@ -169,7 +171,7 @@ impl Place<'_> {
     }
 }
 
-/// Images of noise on devices.
+/// Measures images from noise on devices.
 fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, place: &Place<'_>) -> Result<(), Error> {
     let wanted = Wanted {
         kinds: vec![kind],
@@ -202,7 +204,7 @@ fn measure_images(words: &Words, born: &Born<f32>, kind: Kind, place: &Place<'_>
     Ok(())
 }
 
-/// Prints how a reverse sweep goes, and its bytes on a device.
+/// Prints the schedule of a reversal, and its bytes on a device.
 fn describe(schedule: &CheckpointSchedule, nt: usize, bytes: usize) {
     println!(
         "{} steps at a time, {} checkpoints, {} steps run again, {:.1} GB",
@@ -213,12 +215,12 @@ fn describe(schedule: &CheckpointSchedule, nt: usize, bytes: usize) {
     );
 }
 
-/// The operator of a shot on the devices of all ranks.
+/// The linearised operator of a shot on the devices of all ranks.
 fn operator(words: &Words, (grid, shot): (&Grid, &Shot), place: &Place<'_>) -> Result<Born<f32>, Error> {
     let Place { ranks, devices } = place;
     let (cpu, padded) = (Cpu::new(0)?, shot.frame.around(grid));
     let of_ranks = RankPlanes::of(shot, &padded, &vec![devices.len(); ranks.size()]);
-    // Rank 0 knows the whole medium.
+    // Rank 0 has the whole medium.
     let planes = match of_ranks.as_deref().and_then(|all| all.get(ranks.rank())) {
         Some(rank) if ranks.rank() > 0 => rank.prepared.clone(),
         _ => 0..padded.planes(),
@@ -234,7 +236,7 @@ fn operator(words: &Words, (grid, shot): (&Grid, &Shot), place: &Place<'_>) -> R
     Ok(born)
 }
 
-/// Forward runs, then gradients or images, on the devices of all ranks.
+/// Measures forward runs, then gradients or images, on the devices of all ranks.
 pub fn measure(words: &Words, place: &Place<'_>) -> Result<(), Error> {
     let Place { ranks, devices } = place;
     let (grid, shot) = shot(words);

@@ -1,4 +1,4 @@
-//! The machine that a benchmark of processors runs on: model, instructions, caches, and what its memory moves.
+//! The machine on which a benchmark of processors runs: model, instruction sets, caches, and memory bandwidth.
 #![allow(dead_code)] // each benchmark uses a part of it
 
 use kernels::Error;
@@ -6,16 +6,17 @@ use kernels::device::caches::Caches;
 use kernels::device::cpu::{Cpu, Tile};
 use std::time::Instant;
 
-/// Instructions that decide about the speed of vectors, as Linux names them.
+/// Instruction sets that determine the speed of vector code, as named by Linux.
 const FLAGS: [&str; 8] = [
     "sse2", "avx", "avx2", "fma", "avx512f", "avx512vl", "asimd", "sve",
 ];
 
-/// Below this share of its best pass the median pass of a memory was slowed by somebody else.
+/// If the median bandwidth is below this fraction of the best one, other processes have slowed the measurement.
 const QUIET: f64 = 0.85;
 
-/// Threads with the tile (`cells[,rows]`; nothing: chosen), the bits of registers and the second level (KiB; 0: that of the machine) that
-/// words of a benchmark ask for.
+/// A pool of threads with the settings of a benchmark's command line: the tile (`cells[,rows]`; empty: chosen by the
+/// caches), the largest number of bits of registers, and the size of the second-level cache (KiB; 0: that of the
+/// machine).
 pub fn processors(threads: usize, tile: &str, [registers, cache]: [usize; 2]) -> Result<Cpu, Error> {
     let tile: Vec<usize> = tile.split(',').filter_map(|n| n.parse().ok()).collect();
     let tile = tile.first().map(|&cells| Tile {
@@ -29,7 +30,7 @@ pub fn processors(threads: usize, tile: &str, [registers, cache]: [usize; 2]) ->
     })
 }
 
-/// Prints model, flags and caches.
+/// Prints model, instruction sets and caches.
 pub fn describe(cpu: &Cpu) {
     let all = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let word = |keys: &[&str]| {
@@ -49,7 +50,8 @@ pub fn describe(cpu: &Cpu) {
     println!("{}, {}", cpu.describe(), cpu.caches());
 }
 
-/// GB/s of `a = b + s*c` on some threads over 3 x 256 MB, 12 bytes an element: the median and the best of nine passes.
+/// Bandwidth in GB/s of `a = b + s*c` on `threads` threads over 3 x 256 MB, with 12 bytes per element: the median and
+/// the best of nine passes.
 pub fn triad(threads: usize) -> [f64; 2] {
     const N: usize = 1 << 26;
     let cpu = Cpu::new(threads).expect("threads start");
@@ -77,21 +79,22 @@ pub fn triad(threads: usize) -> [f64; 2] {
     [rates[4], rates[8]]
 }
 
-/// Prints the triad of some threads and gives its median. `one`: that of one thread, where more run. Warns where the passes
-/// differ, or where more threads move no more than one: others use the memory or the cores.
+/// Prints and returns the median bandwidth of [`triad`] on `threads` threads; `one` is that of one thread, if it was
+/// measured. Warns if the passes differ, or if several threads are hardly faster than one, because other processes
+/// then use the memory or the cores.
 pub fn tell_triad(threads: usize, one: Option<f64>) -> f64 {
     let [median, best] = triad(threads);
     let plural = if threads == 1 { "" } else { "s" };
     println!("triad on {threads} thread{plural}: {median:.1} GB/s (best {best:.1})");
     if median < QUIET * best {
         println!(
-            "warning: passes of the triad differ by {:.0} %: others use this machine; let runs take turns, and take medians",
+            "warning: passes of the triad differ by {:.0} %: other processes use this machine; alternate the runs to be compared, and use medians",
             100.0 * (best / median - 1.0)
         );
     }
     if let Some(one) = one.filter(|one| threads > 1 && median < 1.25 * one) {
         println!(
-            "warning: {threads} threads move {:.2} times what one does: they share a core or a memory with others, and speeds on {threads} threads say little",
+            "warning: {threads} threads have only {:.2} times the bandwidth of one: they share cores or memory with other processes, and speeds on {threads} threads mean little",
             median / one
         );
     }

@@ -1,4 +1,4 @@
-//! What the benchmarks on GPUs share: words of a command line, a case and its simulation.
+//! Common part of the benchmarks on GPUs: the command line, a case and its simulation.
 #![allow(dead_code)] // each benchmark uses a part of it
 
 use kernels::Error;
@@ -18,7 +18,7 @@ use std::time::Instant;
 
 pub mod elements;
 
-/// Takes the records and forgets them.
+/// A recorder that keeps only the sum of absolute values.
 #[derive(Default)]
 pub struct Nothing(pub f64);
 
@@ -32,11 +32,11 @@ impl Recorder<f32> for Nothing {
     }
 }
 
-/// Words of the command line.
+/// Parameters `key=value` of the command line.
 pub struct Words(HashMap<String, String>);
 
 impl Words {
-    /// The words of this process's command line.
+    /// The parameters of this process's command line.
     pub fn new() -> Self {
         let words = std::env::args().skip(1);
         Self(
@@ -45,7 +45,7 @@ impl Words {
                 .collect(),
         )
     }
-    /// A case of size `n` on `gpus` devices.
+    /// The case of size `n` on `gpus` devices.
     pub fn case(&self, n: usize, gpus: usize, tile: Option<Tile>) -> Case {
         Case {
             ndim: self.number("dim", 3),
@@ -76,14 +76,14 @@ impl Words {
     }
 }
 
-/// What is measured.
+/// The case that is measured.
 pub struct Case {
     pub ndim: usize,
     pub n: usize,
     /// Interior cells along the slowest axis.
     pub deep: usize,
     pub nb: usize,
-    /// Planes of a slab that come first at a cut, in place of the partition's own choice.
+    /// Number of planes at an edge of a slab that are computed before the exchange, instead of the default.
     pub edge: Option<usize>,
     pub noise: bool,
     pub symmetry: Symmetry,
@@ -138,7 +138,8 @@ impl Case {
         slab.interior = slab.low_edge.end..slab.high_edge.start;
     }
 
-    /// A homogeneous medium of vp 3000, vs 1700 m/s with the planes of every class filled, in blocks from the host.
+    /// Makes the simulation in a homogeneous medium with vp 3000 and vs 1700 m/s. All coefficients of the class are
+    /// non-zero, and are uploaded in blocks.
     pub fn simulation(
         &self,
         devices: &[Arc<Cuda>],
@@ -181,7 +182,7 @@ impl Case {
         if !self.noise {
             return Ok(simulation);
         }
-        // Noise: fields of zeros can run faster than real ones.
+        // The fields start from noise, because zeros can be faster than real fields.
         let mut seed = 1u32;
         let mut noise = move || {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -196,7 +197,8 @@ impl Case {
         Ok(simulation)
     }
 
-    /// Words that a fused step must move at least for a point of the padded grid; the medium has its own, smaller grid.
+    /// Smallest number of words that a fused step must move per point of the padded grid. The medium counts in full,
+    /// although it has fewer points.
     pub fn words(&self) -> f64 {
         let medium = match (self.ndim, self.symmetry) {
             (_, Symmetry::Isotropic) => 3.0,
@@ -233,7 +235,7 @@ pub fn tiles(text: &str) -> Vec<Option<Tile>> {
     }
 }
 
-/// Bytes a second, read and written, of a copy inside a device.
+/// Bytes per second, read plus written, of a copy inside a device.
 pub fn copy_speed(device: &Cuda) -> Result<f64, Error> {
     let bytes = 2usize << 30;
     let (from, to) = (device.allocate(bytes)?, device.allocate(bytes)?);

@@ -1,4 +1,4 @@
-//! A GPU that adds up how long its kernels take.
+//! A GPU that measures the time of its kernels.
 
 use kernels::Error;
 use kernels::device::accelerator::{Accelerator, Boxes, Dims, Memory, Properties, Source as Text, Stream};
@@ -8,7 +8,8 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// A device that knows when its kernels were done. Where they are to be told apart it waits for each, and adds up how long they take.
+/// A device that notes when its kernels were done. With `apart` it waits for each kernel, and adds up the times by
+/// kernel.
 pub struct Watched {
     pub device: Cuda,
     apart: bool,
@@ -16,13 +17,14 @@ pub struct Watched {
     done: Mutex<Done>,
 }
 
-/// What is known of the kernels of a run.
+/// Times of the kernels of a run.
 #[derive(Default)]
 struct Done {
-    /// Whether some were launched since the host looked.
+    /// Whether kernels were launched since `last` was set.
     waiting: bool,
-    /// When the first one was launched, and when those before the host looked were done.
+    /// Launch of the first kernel.
     first: Option<Instant>,
+    /// End of all kernels launched before the last download.
     last: Option<Instant>,
 }
 
@@ -169,7 +171,7 @@ impl Accelerator for Watched {
 }
 
 impl Watched {
-    /// A device, whose kernels are told apart or not.
+    /// Wraps a device; `apart` measures each kernel separately.
     pub fn new(device: Cuda, apart: bool) -> Self {
         Self {
             device,
@@ -186,7 +188,7 @@ impl Watched {
         *seconds += begun.elapsed().as_secs_f64();
     }
 
-    /// The next kernel is the first of a run.
+    /// Makes the next kernel count as the first of a run.
     pub fn begin(&self) {
         self.done.lock().expect("nobody panics with it").first = None;
     }
@@ -200,7 +202,7 @@ impl Watched {
         }
     }
 
-    /// Prints what was added up, and begins anew.
+    /// Prints the times by kernel, and resets them.
     fn tell(&self, cells: f64) {
         let taken = std::mem::take(&mut *self.taken.lock().expect("nobody panics with it"));
         let mut all: Vec<_> = taken.into_iter().collect();
@@ -217,7 +219,7 @@ impl Watched {
     }
 }
 
-/// Prints what was added up on each device, and begins anew.
+/// Prints the times by kernel of each device, and resets them.
 pub fn tell(devices: &[Arc<Watched>], cells: f64) {
     for (number, device) in devices.iter().enumerate() {
         if devices.len() > 1 && device.apart {

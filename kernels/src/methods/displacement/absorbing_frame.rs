@@ -1,4 +1,4 @@
-//! Step 8 on processors: the one-way condition face after face, then the sponge.
+//! Step 8 on processors: the one-way condition on one face after the other, then the sponge.
 
 use super::FACE;
 use super::frame_rows::{OneWayRow, SpongeRow};
@@ -11,8 +11,8 @@ use crate::grid::PITCH;
 use std::ops::Range;
 
 impl<T: Real> View<'_, T> {
-    /// On a plane of a tile: one-way condition on the z faces and the row faces, then the sponge unless the plane
-    /// faces come first.
+    /// On a plane of a tile: applies the one-way condition on the z faces and the row faces, then the sponge, unless
+    /// the plane belongs to a plane face, which must come before its sponge.
     pub fn finish_rows(&self, tile: &Tile, plane: usize) {
         let Some(frame) = &self.setup.frame else { return };
         let p = &self.setup.padded;
@@ -39,7 +39,8 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// On the first and last planes of the grid, if they are in this part: one-way condition, then the sponge.
+    /// On the first and last planes of the grid, if they are in this part: applies the one-way condition, then the
+    /// sponge.
     pub fn plane_faces(&self, planes: &Range<usize>) {
         let Some(frame) = &self.setup.frame else { return };
         let p = &self.setup.padded;
@@ -67,7 +68,7 @@ impl<T: Real> View<'_, T> {
         });
     }
 
-    /// The one-way condition at the top (without a free surface) and the bottom of a row, where the tile has them.
+    /// The one-way condition at the top (without a free surface) and the bottom of a row, if they are in the tile.
     fn z_faces(&self, plane: usize, row: usize, z: &Range<usize>) {
         let (s, n) = (self.setup, self.setup.padded.n[0]);
         let Some(frame) = &s.frame else { return };
@@ -100,7 +101,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// The one-way condition of a row against the row further in, all components.
+    /// The one-way condition between a row and the row further in, for all components.
     fn one_way(&self, at: (usize, usize), inner: (usize, usize), b: &[T], z: &Range<usize>) {
         let form = self.setup.frame.as_ref().map_or(Form::Box, |f| f.one_way.form);
         for component in 0..self.setup.padded.ndim() {
@@ -117,12 +118,12 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// The sponge on cells `z` of a row of the new level.
+    /// The sponge on cells `z` of a row of the next time level.
     fn sponge_row(&self, plane: usize, row: usize, z: &Range<usize>) {
         let Some(frame) = &self.setup.frame else { return };
         let sponge = frame.sponge[1][row] * frame.sponge[2][plane];
         let (n, nb) = (self.setup.padded.n[0], self.setup.padded.nb);
-        // Where both other weights are one only the ends of the row are damped.
+        // If the weights of the other axes are one, only the ends of the row are damped.
         let (top, bottom) = match sponge == T::of(1.0) {
             true => (nb.next_multiple_of(PITCH), (n - nb) / PITCH * PITCH),
             false => (z.end, z.end),

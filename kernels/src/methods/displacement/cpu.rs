@@ -1,7 +1,7 @@
-//! The displacement method on processors: stress lives in a ring of planes that fits the cache.
+//! The displacement method on processors: stress is kept in a ring buffer of planes that fits in the cache.
 //!
-//! The new level overwrites the old one in place; the current level is only read, so tiles need no order among each
-//! other and any partition into slabs, tiles and threads gives the same bits.
+//! The next time level overwrites the previous one in place, and the current level is only read. Tiles can therefore
+//! be computed in any order, and any partition into slabs, tiles and threads gives the same bits.
 
 use super::GHOST;
 use super::receivers::potential;
@@ -21,16 +21,16 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Planes that a sweep must have before it is worth cutting for another thread.
+/// Smallest number of planes of a sweep for which another thread is worthwhile.
 const CHUNK_PLANES: usize = 32;
 
-/// One slab of the grid in this process's memory.
+/// One slab of the grid in host memory.
 pub struct CpuSlab<T: Real> {
     pub(super) setup: Arc<Setup<T>>,
     pub(super) layout: Layout,
     /// Two time levels, `[component][ghost + own + ghost planes][row][z]`.
     pub(super) levels: [Buffer<T>; 2],
-    /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
+    /// Index of the level `u(t)`; the other one is `u(t-dt)` and becomes `u(t+dt)`.
     pub(super) now: usize,
     direction: Direction,
     tiling: Tiling,
@@ -70,7 +70,7 @@ impl<T: Real> CpuSlab<T> {
         (self.layout.own.len() + 2 * GHOST) * self.setup.padded.plane_len()
     }
 
-    /// Where a cell of the current level stands; planes may be ghosts.
+    /// Index of a cell in a level, by padded plane, row and z; the plane may be a ghost.
     pub(super) fn at(&self, component: usize, plane: usize, row: usize, z: usize) -> usize {
         let p = &self.setup.padded;
         let local = plane + GHOST - self.layout.own.start;
@@ -91,7 +91,7 @@ impl<T: Real> CpuSlab<T> {
         T::of(potential(p, component, p.index(plane, row, z), value))
     }
 
-    /// One plane of one component of the snapshot window.
+    /// Appends one plane of one component of the snapshot window.
     fn pack(&self, component: usize, plane: usize, out: &mut Vec<T>) {
         let [z, x, _] = &self.setup.window;
         let three = self.setup.padded.ndim() == 3;
@@ -126,7 +126,7 @@ impl<T: Real> CpuSlab<T> {
             .collect()
     }
 
-    /// A step on some of the planes.
+    /// Computes a step on some of the planes.
     fn update_planes(&mut self, planes: Range<usize>, it: usize) {
         let tiles = self.tiles(&planes);
         let component = self.component_len();
@@ -168,7 +168,7 @@ impl<T: Real> CpuSlab<T> {
 
 impl<T: Real> CpuSlab<T> {
     fn update_part(&mut self, part: Part, step: usize) {
-        // What only tests run, f64, is compiled with them.
+        // Only tests run f64, which is therefore compiled with them.
         if const { size_of::<T>() != size_of::<f32>() } {
             return self.update_part_of((part, step));
         }
@@ -202,7 +202,7 @@ impl<T: Real> Stepper for CpuSlab<T> {
         Ok(())
     }
 
-    /// The equation is the same in both directions; the two time levels change places.
+    /// The equation is the same in both directions of time; the two time levels are exchanged.
     fn turn(&mut self, direction: Direction) -> Result<(), Error> {
         if direction != self.direction {
             super::reversible(self.setup.frame.is_some())?;

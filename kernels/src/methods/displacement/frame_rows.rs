@@ -1,4 +1,4 @@
-//! What the absorbing frame does with a row: the one-way condition and the sponge.
+//! The absorbing frame on a row: the one-way condition and the sponge.
 
 use crate::boundary::one_way::Form;
 use crate::device::simd::{Lane, Real};
@@ -15,11 +15,11 @@ pub struct OneWayRow<T> {
     pub curr: *const T,
     /// `curr` of the row further in.
     pub curr_in: *const T,
-    /// How.
+    /// Form of the condition.
     pub form: Form,
-    /// Factors.
+    /// Factors `b`.
     pub b: *const T,
-    /// Numbers a row.
+    /// Length of the rows.
     pub len: usize,
 }
 
@@ -48,13 +48,13 @@ impl<T: Real> pulp::WithSimd for OneWayRow<T> {
 
 /// Multiplies a row of each component by the sponge along z and the row's own factor.
 pub struct SpongeRow<'a, T> {
-    /// Cell 0 of the row, a component each.
+    /// Cell 0 of the row, for each component.
     pub rows: &'a [*mut T],
-    /// Sponge along z, from cell 0.
+    /// Weights of the sponge along z, from cell 0.
     pub sponge_z: *const T,
-    /// Product of the other axes.
+    /// Product of the weights of the other axes.
     pub sponge: T,
-    /// The cells that are damped, their ends at multiples of a register.
+    /// The cells that are damped; their lengths are multiples of a register.
     pub parts: [Range<usize>; 2],
 }
 

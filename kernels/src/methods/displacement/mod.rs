@@ -1,7 +1,7 @@
 //! The displacement method: second-order elastic wave equation, order 8 in space, 2 in time (Weiss & Shragge 2013).
 //!
 //! One step (their figure 2, nine steps), for every cell:
-//! 1. strain `e_kl = (d_k u_l + d_l u_k)/2`, shears as engineering sums (eq. 1)
+//! 1. strain `e_kl = (d_k u_l + d_l u_k)/2`, shear strains as engineering sums (eq. 1)
 //! 2. stress `s_ij = c_ijkl e_kl` (eq. 2)
 //! 3. free surface: stresses above the first model row vanish
 //! 4. stress sources are subtracted from the normal stresses
@@ -11,8 +11,7 @@
 //! 8. one-way condition on the outer faces, then the sponge on both time levels
 //! 9. output of the new level
 //!
-//! Steps 1-8 are one stage: stress never leaves the cache, and one exchange of displacement, eight planes deep,
-//! serves it.
+//! Steps 1-8 are one stage: stress never leaves the cache, and one exchange of eight planes of displacement suffices.
 
 mod absorbing_frame;
 mod cpu;
@@ -47,26 +46,26 @@ use crate::time_loop::{Direction, Schedule};
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
-/// Planes of ghost on either side of a slab: two derivatives in a row reach twice the stencil's radius.
+/// Number of ghost planes on either side of a slab: two consecutive derivatives reach twice the stencil's radius.
 pub const GHOST: usize = 2 * RADIUS;
 
-/// Planes at either end of the grid that the one-way condition ties together; they are updated in one piece.
+/// Number of planes at either end of the grid that are coupled by the one-way condition and must be updated together.
 pub(crate) const FACE: usize = one_way::DEPTH + 1;
 
-/// How grids are cut for this method. The medium of a plane of the frame is the model's outermost plane again, which the
-/// cache holds (`benches/RESULTS-GPU.md`).
+/// The requirements of this method for slabs. Planes of the frame are cheaper, because their medium is that of the
+/// model's outermost plane, which stays in the cache (`benches/RESULTS-GPU.md`).
 pub const SLABS: Cutting = Cutting {
     least: GHOST,
     face: FACE,
     frame_cost: 0.87,
 };
 
-/// How the wavelet enters.
+/// The quantity to which the wavelet is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
-    /// Component 0 into `s_zz`, 1 into `s_xx`, 2 into `s_yy`.
+    /// Normal stresses: component 0 is subtracted from `s_zz`, 1 from `s_xx`, 2 from `s_yy`.
     Stress,
-    /// Components z, x, y of a force density (it is divided by density next).
+    /// Force density: components z, x, y are subtracted from it, before it is divided by density.
     Force,
 }
 
@@ -75,42 +74,42 @@ pub enum SourceKind {
 pub struct Shot {
     /// Time step in seconds (float32, as the wavelet's header gives it).
     pub dt: f32,
-    /// `[time][component z, x, y][source]`.
+    /// Values of the sources, `[time][component z, x, y][source]`.
     pub wavelet: Vec<f32>,
-    /// Source points.
+    /// Positions of the sources.
     pub sources: Vec<Point>,
-    /// Receiver points.
+    /// Positions of the receivers.
     pub receivers: Vec<Point>,
-    /// How the wavelet enters.
+    /// The quantity to which the wavelet is added.
     pub kind: SourceKind,
-    /// Half width of the Gaussian source bell in cells; 0 is a point.
+    /// Half width in cells of the Gaussian bell over which a source is spread; 0 for a point source.
     pub nbell: usize,
-    /// One-way condition and sponge on the frame; without, a rigid outer rim.
+    /// Whether the frame has the one-way condition and the sponge; otherwise the outer rim is rigid.
     pub absorbing: bool,
-    /// How the one-way condition is differenced.
+    /// Discretisation of the one-way condition.
     pub one_way: one_way::Form,
-    /// The top of the model.
+    /// Condition on top of the model.
     pub surface: Surface,
-    /// Receivers between cells are interpolated; else the nearest cell is read.
+    /// Whether receivers between cells are interpolated; otherwise the nearest cell is read.
     pub interpolate: bool,
-    /// Divergence and curl instead of displacement.
+    /// Whether to record divergence and curl instead of displacement.
     pub potentials: bool,
-    /// Receivers after every so many steps.
+    /// Number of steps between samples of the receivers.
     pub jdata: usize,
     /// Snapshots, if any.
     pub snapshots: Option<Snapshots>,
-    /// Steps between searches for values that are not finite.
+    /// Number of steps between searches for values that are not finite.
     pub jcheck: usize,
 }
 
 impl Shot {
-    /// Components of traces and snapshots: displacements, or divergence and curl (2 in 2-D, 4 in 3-D).
+    /// Number of components of traces and snapshots: displacements, or divergence and curl (2 in 2-D, 4 in 3-D).
     pub fn components(&self, ndim: usize) -> usize {
         if self.potentials && ndim == 3 { 4 } else { ndim }
     }
 }
 
-/// What the slabs of one shot share.
+/// Data that the slabs of one shot share.
 pub(crate) struct Setup<T> {
     pub padded: Padded,
     /// Stiffness; its density array holds `dt^2/rho`.
@@ -130,18 +129,18 @@ pub(crate) struct Setup<T> {
 /// The absorbing frame.
 pub(crate) struct Frame<T> {
     pub one_way: OneWay<T>,
-    /// Sponge along z (padded to the pitch), row and plane axis.
+    /// Weights of the sponge along z (padded to the pitch), row and plane axis.
     pub sponge: [Vec<T>; 3],
 }
 
-/// A shot ready to run on this machine's processors.
+/// A shot that is ready to run on the processors of this host.
 pub struct Simulation<T: Real + Default + bytemuck::Pod> {
     setup: Arc<Setup<T>>,
     group: Group<CpuSlab<T>>,
 }
 
-/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
-/// methods of a simulation, too.
+/// A simulation dereferences to the group of its slabs, so that [`Group::run`], [`Group::run_among`],
+/// [`Group::resume`] and the others are methods of a simulation, too.
 impl<T: Real + Default + bytemuck::Pod> Deref for Simulation<T> {
     type Target = Group<CpuSlab<T>>;
 
@@ -157,8 +156,11 @@ impl<T: Real + Default + bytemuck::Pod> DerefMut for Simulation<T> {
 }
 
 impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
-    /// Checks the shot against the grid, turns the medium into factors and allocates the fields of `slabs`: all of the
-    /// grid, or those of one rank, for which the medium may hold no more than they need.
+    /// Checks the shot against the grid, converts the density to `dt^2/rho` and allocates the fields of `slabs`.
+    /// These are all slabs of the grid, or those of one rank; the medium must hold the planes that they need.
+    ///
+    /// # Errors
+    /// The shot does not fit the grid, or there is not enough memory.
     pub fn new(shot: &Shot, mut medium: Medium<T>, cpu: Cpu, slabs: Vec<slabs::Slab>) -> Result<Self, Error> {
         let padded = medium.padded().clone();
         check(shot, &padded)?;
@@ -199,11 +201,11 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         })
     }
 
-    /// Makes ready for another shot over the same medium, from rest: other sources, wavelet and receivers. Everything else of
-    /// `shot` is as it was.
+    /// Prepares another shot with other sources, wavelet and receivers in the same medium, starting from rest. All
+    /// other fields of `shot` must be unchanged.
     ///
     /// # Errors
-    /// A source or receiver that the grid does not hold; then the simulation is as it was.
+    /// The shot does not fit the grid, which leaves the simulation unchanged; or there is not enough memory.
     pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
         let padded = &self.setup.padded;
         check(shot, padded)?;
@@ -213,7 +215,7 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         let slabs: Vec<_> = self.group.subdomains.iter().map(|s| s.layout.clone()).collect();
         self.group.subdomains.clear();
         let Some(setup) = Arc::get_mut(&mut self.setup) else {
-            return Err(Error::setup("the simulation is in use"));
+            return Err(Error::setup("the simulation is in use elsewhere: end that use before the next shot"));
         };
         (setup.sources, setup.receivers) = (sources, receivers);
         let slabs = slabs
@@ -223,26 +225,27 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         Ok(())
     }
 
-    /// Numbers that a step must move at least for a point of the padded grid: levels, coefficients and density.
+    /// Smallest number of values that a step must move per point of the padded grid: time levels, coefficients and
+    /// density.
     pub fn words(&self) -> usize {
         let ndim = self.setup.padded.ndim();
         3 * ndim + self.setup.medium.coefficients().count(ndim) + 1
     }
 
-    /// The tiles in which threads work, and why, in words.
+    /// Describes, for logs, the tiles in which threads work and how they were chosen.
     pub fn tiles(&self) -> String {
         let cpu = &self.setup.cpu;
         tiling::words(&tiling::Tiling::new(&self.setup.padded, size_of::<T>(), cpu), cpu)
     }
 
-    /// Bytes of fields, medium and scratch memory, with the messages of the ranks that were connected last.
+    /// Bytes of fields, medium and scratch memory, including messages to other ranks.
     pub fn bytes(&self) -> usize {
         let slabs: usize = self.group.subdomains.iter().map(CpuSlab::bytes).sum();
         self.setup.medium.bytes() + slabs + self.group.message_bytes()
     }
 }
 
-/// Refuses to run backward where the frame absorbs: what is lost cannot come back.
+/// Refuses to run backward in time if the frame absorbs energy, which cannot be recovered.
 fn reversible(absorbs: bool) -> Result<(), Error> {
     match absorbs {
         false => Ok(()),
@@ -252,7 +255,7 @@ fn reversible(absorbs: bool) -> Result<(), Error> {
     }
 }
 
-/// When a shot records.
+/// The schedule of a shot.
 fn schedule(shot: &Shot, padded: &Padded, steps: usize, receivers: usize) -> Schedule {
     Schedule {
         first: 0,
@@ -267,7 +270,8 @@ fn schedule(shot: &Shot, padded: &Padded, steps: usize, receivers: usize) -> Sch
     }
 }
 
-/// The snapshot's curl comes in the order z, x, y; the traces' in x, y, z.
+/// The component of traces that corresponds to a component of snapshots: the curl is ordered z, x, y in snapshots,
+/// and x, y, z in traces.
 fn snapshot_component(component: usize, curl: bool) -> usize {
     if curl { [0, 3, 1, 2][component] } else { component }
 }
@@ -283,7 +287,7 @@ fn sponges<T: Real>(padded: &Padded) -> [Vec<T>; 3] {
     [z, along_rows, sponge::profile(padded.planes(), padded.nb)]
 }
 
-/// Refuses what no grid can run.
+/// Checks a shot against the grid.
 fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
     let fail = |sentence: String| Err(Error::Setup(sentence));
     let (ns, nc) = (shot.sources.len(), padded.ndim());
@@ -313,7 +317,7 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
     }
     if shot.jdata == 0 || shot.jcheck == 0 {
         return fail(
-            "data are recorded, or values checked, every 0 steps; both can be done every 1 or more".into(),
+            "data are recorded, or values checked, every 0 steps; the number of steps must be at least 1 for both".into(),
         );
     }
     if let Some(s) = &shot.snapshots {
@@ -322,8 +326,8 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes of fields, medium, scratch memory and messages that the slabs of one rank will hold on processors, for a model with
-/// these coefficients.
+/// Bytes of fields, medium, scratch memory and messages that the slabs of one rank will need on processors, for a
+/// model with these coefficients.
 pub fn bytes(padded: &Padded, slabs: &[slabs::Slab], cpu: &Cpu, kind: Coefficients) -> usize {
     let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * GHOST).sum();
     let fields = 2 * padded.ndim() * planes * padded.plane_len();

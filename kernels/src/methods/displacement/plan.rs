@@ -1,4 +1,4 @@
-//! How fast a machine is, from a second or less of a small grid with the absorbing frame.
+//! Measurement of the speed of processors, in at most about a second, on a small grid with absorbing frame.
 
 use super::SLABS;
 use super::{Shot, Simulation, SourceKind};
@@ -9,7 +9,7 @@ use crate::grid::{Grid, Padded};
 use crate::medium::{Filler, Medium};
 use crate::timing::{Nothing, rock, speed};
 
-/// A shot of `steps` steps on a grid with spacing 1, for the wave speeds of [`rock`].
+/// A shot of `steps` steps on a grid with spacing 1, whose time step is stable for the medium of [`rock`].
 pub(super) fn shot(ndim: usize, steps: usize) -> Shot {
     Shot {
         dt: 0.1,
@@ -29,7 +29,7 @@ pub(super) fn shot(ndim: usize, steps: usize) -> Shot {
     }
 }
 
-/// Points a second on the processors of this machine.
+/// Speed of the processors of this host, in points per second.
 pub fn calibrate(ndim: usize, cpu: &Cpu) -> Result<f64, Error> {
     let (grid, steps) = match ndim {
         3 => (Grid::new_3d([120; 3], [0.0; 3], [1.0; 3]), 10),

@@ -1,4 +1,4 @@
-//! Receivers: points off the grid turned into weights of their corners, extraction, and potentials of the field.
+//! Receivers: interpolation weights of points between cells, extraction, and divergence and curl of the field.
 
 use crate::Error;
 use crate::device::simd::Real;
@@ -7,10 +7,10 @@ use crate::grid::points::{Point, place};
 use crate::grid::stencil::derivative;
 use std::ops::Range;
 
-/// One receiver: corner cells and their weights.
+/// One receiver: its lower cell and interpolation weights.
 struct Receiver<T> {
     cell: [usize; 3],
-    /// Weight of the upper neighbour along z, x, y; the lower has the rest.
+    /// Weight of the upper neighbour along z, x, y; the lower cell has one minus it.
     beyond: [T; 3],
 }
 
@@ -21,7 +21,10 @@ pub struct Receivers<T> {
 }
 
 impl<T: Real> Receivers<T> {
-    /// Places every receiver; without `interpolate` each reads the nearest cell.
+    /// Locates every receiver; without `interpolate` each reads the nearest cell.
+    ///
+    /// # Errors
+    /// A receiver lies outside the padded grid.
     pub fn new(padded: &Padded, points: &[Point], interpolate: bool) -> Result<Self, Error> {
         let mut list = Vec::with_capacity(points.len());
         for (k, &point) in points.iter().enumerate() {
@@ -47,25 +50,25 @@ impl<T: Real> Receivers<T> {
         })
     }
 
-    /// Receivers in all.
+    /// Number of receivers.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Numbers of the receivers whose lower corner lies in `planes`, rising: the ones that [`Receivers::extract`] reads.
+    /// Numbers, ascending, of the receivers whose lower cell lies in `planes`, which [`Receivers::extract`] reads.
     pub fn within(&self, planes: &Range<usize>) -> Vec<usize> {
         let axis = self.ndim - 1;
         let inside = |k: &usize| planes.contains(&self.list[*k].cell[axis]);
         (0..self.list.len()).filter(inside).collect()
     }
 
-    /// Lower corner and weight of the upper neighbour along z, x, y of every receiver.
+    /// Lower cell of every receiver, and weight of the upper neighbour along z, x, y.
     pub(crate) fn places(&self) -> impl Iterator<Item = ([usize; 3], [T; 3])> {
         self.list.iter().map(|r| (r.cell, r.beyond))
     }
 
-    /// Reads the receivers whose lower corner lies in `planes`: `value(z, row, plane)` is the field; `out` holds
-    /// one number a receiver.
+    /// Reads the receivers whose lower cell lies in `planes`. `value(z, row, plane)` is the field, and `out` holds
+    /// one value for each receiver.
     pub fn extract(&self, planes: &Range<usize>, value: impl Fn(usize, usize, usize) -> T, out: &mut [T]) {
         for (r, out) in self.list.iter().zip(out) {
             let (plane, row) = if self.ndim == 3 {
@@ -84,7 +87,7 @@ impl<T: Real> Receivers<T> {
                     let f = r.beyond[a];
                     weight = weight * if e[a] == 1 { f } else { T::of(1.0 - f.f64()) };
                 }
-                // A neighbour of no weight may lie outside the numbers: 0 * NaN is NaN.
+                // Neighbours with zero weight are skipped, because they may lie outside the grid or not be finite.
                 if weight != T::of(0.0) {
                     let (dp, dr) = if self.ndim == 3 { (e[2], e[1]) } else { (e[1], 0) };
                     sum += weight * value(r.cell[0] + e[0], row + dr, plane + dp);
@@ -95,8 +98,9 @@ impl<T: Real> Receivers<T> {
     }
 }
 
-/// Divergence (component 0) or a component of the curl of a displacement field at a cell, zero in the rim where the
-/// derivative does not fit. 2-D: 1 is `D_z u_x - D_x u_z`. 3-D: 1, 2, 3 are the x, y, z components of the curl.
+/// Divergence (component 0) or a component of the curl of a displacement field at a cell; zero in the rim, where the
+/// derivative would leave the grid. In 2-D, component 1 is `D_z u_x - D_x u_z`. In 3-D, components 1, 2, 3 are the x,
+/// y, z components of the curl.
 pub fn potential(
     padded: &Padded,
     component: usize,
@@ -107,7 +111,7 @@ pub fn potential(
     if (0..padded.ndim()).any(|a| cell[a] < r || cell[a] >= padded.n[a] - r) {
         return 0.0;
     }
-    // d(axis, of component)
+    // The derivative of a component along an axis.
     let d = |axis: usize, of: usize| {
         let at = |m: isize| {
             let mut c = cell;

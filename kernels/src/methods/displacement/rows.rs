@@ -1,7 +1,7 @@
-//! The formulas of a cell, a register of cells at a time (Weiss & Shragge 2013, eqs 1-3 and 6).
+//! The formulas of a cell (Weiss & Shragge 2013, eqs 1-3 and 6), for a register of cells at a time.
 //!
-//! A row runs along `z`. `ROW` is the axis from row to row (x in 3-D, absent in 2-D) and `PLANE` the slowest axis
-//! (y in 3-D, x in 2-D), so that one text serves both dimensions.
+//! A row runs along `z`. Axes are named `z`, row (x in 3-D, absent in 2-D) and plane (the slowest axis, y in 3-D and
+//! x in 2-D), so that the same code serves both dimensions.
 
 use crate::device::simd::{Lane, Real, opaque, prefetch};
 use crate::grid::stencil::RADIUS;
@@ -9,13 +9,13 @@ use crate::medium::voigt;
 use pulp::Simd;
 use std::ops::Range;
 
-/// Stresses in the order of the ring: those differentiated along planes first.
+/// Number of stresses in the ring.
 pub const STRESSES: usize = 6;
 /// Plane-normal stress (3-D `yy`, 2-D `xx`).
 pub const PP: usize = 0;
 /// Shear of `z` and the plane axis.
 pub const ZP: usize = 1;
-/// `zz`
+/// Normal stress `zz`.
 pub const ZZ: usize = 2;
 /// Shear of the row and the plane axis (3-D `xy`).
 pub const RP: usize = 3;
@@ -24,14 +24,15 @@ pub const RR: usize = 4;
 /// Shear of `z` and the row axis (3-D `zx`).
 pub const ZR: usize = 5;
 
-/// Where the stiffness between two stresses (or a stress and a strain) of the ring stands in memory.
+/// Index in memory order of the stiffness that couples two components in the order of the ring; `None` if there is
+/// none.
 pub type Slots = [[Option<usize>; STRESSES]; STRESSES];
 
-/// [`Slots`] in 2-D, without those of a third axis, and in 3-D.
+/// [`Slots`] in 2-D, without components of a third axis, and in 3-D.
 pub static SLOTS: [Slots; 2] = [slots(2), slots(3)];
 
 const fn slots(ndim: usize) -> Slots {
-    // Axes x, y, z are 0, 1, 2: rows lie along x in 3-D, planes along y, in 2-D along x.
+    // Axes x, y, z are 0, 1, 2. In 3-D the row axis is x and the plane axis y; in 2-D the plane axis is x.
     let (z, row, plane) = (2, 0, if ndim == 3 { 1 } else { 0 });
     let axes = [
         (plane, plane),
@@ -60,8 +61,8 @@ const fn slots(ndim: usize) -> Slots {
 /// Derivative weights divided by the spacing, along z, row, plane.
 pub type Weights<T> = [[T; RADIUS]; 3];
 
-/// A block of cells of some planes: rows that follow each other, and a range along `z` that is a multiple of every
-/// register's length.
+/// A block of cells of a plane: consecutive rows, and a range along `z` whose length is a multiple of that of a
+/// register.
 #[derive(Clone)]
 pub struct Block {
     /// Rows.
@@ -71,8 +72,8 @@ pub struct Block {
 }
 
 impl Block {
-    /// Visits every register of the block once on each plane. A row is visited on all planes before the next one: what
-    /// planes share is then still in the cache.
+    /// Visits every register of the block once on each plane. A row is visited on all planes before the next row,
+    /// because data that planes share are then still in the cache.
     #[inline(always)]
     fn for_each<P>(&self, lanes: usize, planes: &[P], mut visit: impl FnMut(&P, usize, usize)) {
         for row in self.rows.clone() {
@@ -85,13 +86,14 @@ impl Block {
     }
 }
 
-/// The index of a register: in a volume of so many rows that pointers to them do not fit a processor's registers.
+/// The index `i`, hidden from the compiler by [`opaque`] in 3-D, where pointers to all rows of a formula would exceed
+/// the registers of a processor.
 #[inline(always)]
 fn index<const NDIM: usize>(i: usize) -> usize {
     if NDIM == 3 { opaque(i) } else { i }
 }
 
-/// Distances between rows and planes in numbers.
+/// Distances between rows and planes in memory, in numbers.
 pub struct Layout {
     /// Displacement, from row to row.
     pub row: usize,
@@ -99,27 +101,27 @@ pub struct Layout {
     pub plane: usize,
     /// Stress ring, from row to row.
     pub ring: usize,
-    /// How far ahead of a cell memory is asked for, 0 for not at all: so many rows at once are more than a processor follows
-    /// by itself.
+    /// Distance of prefetching, 0 for none. Processors do not prefetch by themselves for as many rows as a formula
+    /// reads.
     pub ahead: usize,
 }
 
-/// What strain and stress need of a plane.
+/// Pointers for strain and stress on a plane.
 #[derive(Clone, Copy)]
 pub struct StressPlane<T> {
-    /// Displacement now: components z, plane, row.
+    /// Displacement of the current level: components z, plane, row.
     pub u: [*const T; 3],
-    /// Stiffness between the stresses of the ring; null where [`SLOTS`] or the medium has none.
+    /// Stiffness between the components of the ring; null if [`SLOTS`] or the medium has none.
     pub stiffness: [[*const T; STRESSES]; STRESSES],
-    /// Stress to write.
+    /// Stress (output).
     pub out: [*mut T; STRESSES],
 }
 
 impl<T> StressPlane<T> {
-    /// No plane.
+    /// Null pointers.
     pub fn none() -> Self {
-        Self {
-            u: [std::ptr::null(); 3],
+    Self {
+    u: [std::ptr::null(); 3],
             stiffness: [[std::ptr::null(); STRESSES]; STRESSES],
             out: [std::ptr::null_mut(); STRESSES],
         }
@@ -128,20 +130,20 @@ impl<T> StressPlane<T> {
 
 /// Strain and stress of a block. Without `CORE` only the stresses differentiated across rows are written.
 ///
-/// Pointers lead to the first cell of row 0 of the plane; those of rows that do not exist are never followed.
+/// Pointers refer to the first cell of row 0 of the plane, and are not dereferenced for rows that do not exist.
 ///
-/// `ANY`: all coefficients count, not only those of a medium whose symmetry planes are the coordinate planes. Where the
-/// others are zero the numbers are the same.
+/// With `ANY` all coefficients are used, not only those of a medium whose symmetry planes are the coordinate planes.
+/// If the others are zero the results are the same.
 pub struct Stress<'a, T, const NDIM: usize, const CORE: bool, const ANY: bool> {
-    /// Where.
+    /// Rows and cells along z to compute.
     pub block: Block,
-    /// Distances.
+    /// Distances in memory.
     pub layout: Layout,
-    /// Planes.
+    /// Planes to compute.
     pub planes: &'a [StressPlane<T>],
-    /// Where each row starts in a plane of stiffness.
+    /// Offset of each row in a plane of stiffness.
     pub lines: &'a [usize],
-    /// Weights.
+    /// Derivative weights.
     pub weights: &'a Weights<T>,
 }
 
@@ -191,7 +193,7 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> pulp::WithSi
 }
 
 impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T, NDIM, CORE, ANY> {
-    /// One register of cells.
+    /// Computes one register of cells.
     ///
     /// # Safety
     /// The cells' stresses must be writable, their stiffness and their neighbours' displacement readable.
@@ -227,7 +229,8 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
         }
     }
 
-    /// Asks for what no plane before has read: displacement four planes on, stiffness of an orthorhombic medium.
+    /// Prefetches data that previous planes have not read: displacement four planes ahead, and the orthorhombic
+    /// coefficients.
     #[inline(always)]
     fn fetch(&self, plane: &StressPlane<T>, line: usize, at: usize) {
         let ahead = self.layout.ahead;
@@ -247,7 +250,7 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
         }
     }
 
-    /// The strains (eq. 1) of one register of cells, in the order of the ring, that its stresses need.
+    /// The strains (eq. 1) of one register of cells that its stresses need, in the order of the ring.
     ///
     /// # Safety
     /// As for [`Stress::cells`].
@@ -278,8 +281,9 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
         }
     }
 
-    /// One stress (eq. 2) of one register of cells from their strains `e` and its row of stiffnesses; `line` is where their medium begins. `first`:
-    /// the strains that count in every medium, the innermost product last; of a shear its own alone.
+    /// One stress (eq. 2) of one register of cells from their strains `e` and its row of stiffnesses; `line` is the
+    /// offset of their medium. `first` lists the strains that contribute in every medium, with the innermost product
+    /// last; for a shear stress that is only its own strain.
     ///
     /// # Safety
     /// As for [`Stress::cells`].
@@ -294,7 +298,7 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
         // SAFETY: promised by the caller.
         let c = |k: usize| unsafe { Lane::load(s, stiffness[k].add(line)) };
         let counts = |k: usize| k != first[2] && (NDIM == 3 || k < RP);
-        // No loop: what it indexes would lie in memory.
+        // This is not a loop, because indexed values would be kept in memory instead of registers.
         let [last, middle, inner] = first;
         let mut sum = c(inner) * e[inner];
         if counts(middle) {
@@ -312,28 +316,28 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
     }
 }
 
-/// What force and time step need of a plane.
+/// Pointers for force and time step on a plane.
 #[derive(Clone, Copy)]
 pub struct UpdatePlane<T> {
-    /// Stress, in ring order.
+    /// Stress, in the order of the ring.
     pub stress: [*const T; STRESSES],
-    /// The stresses differentiated along planes (`PP`, `ZP`, `RP`), 4 planes below to 4 above.
+    /// The stresses differentiated along planes (`PP`, `ZP`, `RP`), from 4 planes below to 4 above.
     pub along: [[*const T; 2 * RADIUS + 1]; 3],
-    /// Displacement now: components z, plane, row.
+    /// Displacement of the current level: components z, plane, row.
     pub curr: [*const T; 3],
-    /// Displacement before; becomes the next one in place.
+    /// Displacement of the previous level, which is overwritten with the next level.
     pub prev: [*mut T; 3],
     /// `dt*dt/rho`, zero in the rim.
     pub buoyancy: *const T,
-    /// The sponge's factor.
+    /// Weight of the sponge along the plane axis.
     pub sponge: T,
 }
 
 impl<T: Real> UpdatePlane<T> {
-    /// No plane.
+    /// Null pointers.
     pub fn none() -> Self {
-        Self {
-            stress: [std::ptr::null(); STRESSES],
+    Self {
+    stress: [std::ptr::null(); STRESSES],
             along: [[std::ptr::null(); 2 * RADIUS + 1]; 3],
             curr: [std::ptr::null(); 3],
             prev: [std::ptr::null_mut(); 3],
@@ -345,31 +349,31 @@ impl<T: Real> UpdatePlane<T> {
 
 /// Force and time step of a block.
 ///
-/// Pointers lead to the first cell of row 0 of the plane; those of rows that do not exist are never followed.
+/// Pointers refer to the first cell of row 0 of the plane, and are not dereferenced for rows that do not exist.
 pub struct Update<'a, T, const NDIM: usize, const DAMPED: bool> {
-    /// Where.
+    /// Rows and cells along z to compute.
     pub block: Block,
-    /// Rows in which forces act: not the rim.
+    /// Rows in which forces act, which excludes the rim.
     pub live: Range<usize>,
-    /// Distances.
+    /// Distances in memory.
     pub layout: Layout,
-    /// Planes.
+    /// Planes to compute.
     pub planes: &'a [UpdatePlane<T>],
-    /// Where each row starts in a plane of the medium.
+    /// Offset of each row in a plane of the medium.
     pub lines: &'a [usize],
-    /// Sponge along z.
+    /// Weights of the sponge along z.
     pub sponge_z: &'a [T],
-    /// Sponge of the rows.
+    /// Weights of the sponge along rows.
     pub sponge_row: &'a [T],
-    /// Weights.
+    /// Derivative weights.
     pub weights: &'a Weights<T>,
 }
 
 impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'_, T, NDIM, DAMPED> {
     type Output = ();
 
-    /// Force `D_j s_ij` (eq. 3) and the time step `next = 2 curr - prev + f dt^2/rho` (eq. 6). With the sponge on,
-    /// `prev` still lacks its second damping: it gets it here, so that no pass over memory is spent on it.
+    /// Force `D_j s_ij` (eq. 3) and the time step `next = 2 curr - prev + f dt^2/rho` (eq. 6). With `DAMPED`, the
+    /// second application of the sponge to `prev` is done here, which saves a pass over memory.
     #[inline(always)]
     fn with_simd<S: Simd>(self, s: S) {
         let weights = splat_weights(s, self.weights);
@@ -382,7 +386,7 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'
 }
 
 impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED> {
-    /// One register of cells.
+    /// Computes one register of cells.
     ///
     /// # Safety
     /// The cells must be writable, their neighbours in the ring readable.

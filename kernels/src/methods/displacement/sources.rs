@@ -1,14 +1,15 @@
-//! Sources: points off the grid turned into Gaussian bells of weights, and their injection.
+//! Sources: weights of Gaussian bells around points between cells, and their injection.
 
 use crate::Error;
 use crate::device::simd::Real;
 use crate::grid::points::{Place, Point, place};
 use crate::grid::{AXES, Padded};
 
-/// Axis weights of one source: the bell around each corner cell, the corners weighted by their distance.
+/// Weights of one source along each axis: a bell around each of the surrounding cells, with linear interpolation
+/// weights.
 ///
-/// The bell `exp(-(i^2 + k^2 + l^2)/(0.5 nbell))` is separable and so are the corner weights: the patch is the
-/// product of three short arrays. It is not normalised; `nbell=0` is the bare point.
+/// The bell `exp(-(i^2 + k^2 + l^2)/(0.5 nbell))` and the interpolation weights are separable, so that the patch is the
+/// product of three short arrays. It is not normalised; `nbell=0` is a point source.
 struct Patch<T> {
     /// First cell along z, x, y.
     first: [usize; 3],
@@ -32,16 +33,19 @@ fn patch_axis<T: Real>(at: Place, nbell: usize) -> Vec<T> {
 /// All sources of a shot.
 pub struct Sources<T> {
     patches: Vec<Patch<T>>,
-    /// Patches that touch a plane, in the order of the sources.
+    /// For each plane the sources that touch it, ascending.
     by_plane: Vec<Vec<u32>>,
-    /// `[time][component z, x, y][source]`, subtracted as the original programs do.
+    /// Values `[time][component z, x, y][source]`, which are subtracted as in the original programs.
     wavelet: Vec<T>,
     components: usize,
     plane_axis: usize,
 }
 
 impl<T: Real> Sources<T> {
-    /// Places every source; `wavelet` is `[time][component][source]`.
+    /// Locates every source; `wavelet` is `[time][component][source]`.
+    ///
+    /// # Errors
+    /// A source or its bell extends beyond the padded grid.
     pub fn new(padded: &Padded, points: &[Point], nbell: usize, wavelet: &[f32]) -> Result<Self, Error> {
         let plane_axis = padded.ndim() - 1;
         let mut by_plane = vec![Vec::new(); padded.planes()];
@@ -89,8 +93,9 @@ impl<T: Real> Sources<T> {
         !self.by_plane[plane].is_empty()
     }
 
-    /// Calls `add(first z, values)` for every source that touches a row, in the order of the sources:
-    /// component `component` of step `it` times the row's weights, with the sign of the injection (minus).
+    /// Calls `add(first z, amplitude, weights along z)` for every source that touches a row, in the order of the
+    /// sources. The amplitude is component `component` of step `it` times the weights of row and plane, with a minus
+    /// sign for the injection.
     pub fn for_row(
         &self,
         it: usize,
@@ -127,12 +132,12 @@ impl<T: Real> Sources<T> {
         self.patches.iter().map(|patch| (patch.first, &patch.weights))
     }
 
-    /// `[time][component z, x, y][source]`, before the sign of the injection.
+    /// Values `[time][component z, x, y][source]`, without the minus sign of the injection.
     pub(crate) fn wavelet(&self) -> &[T] {
         &self.wavelet
     }
 
-    /// Steps that the wavelet covers.
+    /// Number of steps of the wavelet.
     pub fn steps(&self) -> usize {
         self.wavelet.len() / (self.components * self.patches.len().max(1))
     }

@@ -1,4 +1,4 @@
-//! What a state of the displacement method holds: both time levels.
+//! The state of the displacement method, which consists of both time levels.
 
 use super::CpuSlab;
 use super::GHOST;
@@ -9,7 +9,7 @@ use crate::parallel::slabs::Slab as Layout;
 use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
 
-/// `u(t)` and `u(t-dt)`, `[component][plane]`; a block is a plane `[row][z]`.
+/// The arrays `u(t)` and `u(t-dt)`, each with blocks `[component][plane]`; a block is a plane `[row][z]`.
 pub(super) fn arrays<T>(p: &Padded) -> Vec<StateArray> {
     let level = |name: &str| StateArray::of::<T>(name, p.ndim() * p.planes(), p.plane_len());
     vec![level("displacement"), level("displacement before")]
@@ -20,7 +20,7 @@ pub(super) fn owned(p: &Padded, layout: &Layout) -> Vec<Range<usize>> {
     of_components(p, layout.own.clone())
 }
 
-/// Blocks of own and ghost planes; beyond the grid there are none.
+/// Blocks of own planes and of ghost planes inside the grid.
 pub(super) fn needed(p: &Padded, layout: &Layout) -> Vec<Range<usize>> {
     let own = &layout.own;
     of_components(
@@ -40,7 +40,7 @@ pub(super) fn component_and_plane(p: &Padded, block: usize) -> (usize, usize) {
 }
 
 impl<T: Real> CpuSlab<T> {
-    /// The level of an array, and the numbers of blocks in it.
+    /// The level of an array, and the range of blocks in its memory.
     fn part_of_level(&self, array: usize, blocks: &Range<usize>) -> (usize, Range<usize>) {
         let p = &self.setup.padded;
         let (component, plane) = component_and_plane(p, blocks.start);

@@ -1,4 +1,5 @@
-//! Steps 1-7 on processors: a sweep along the planes of a tile, stress in a ring of planes that fits the cache.
+//! Steps 1-7 on processors: a sweep along the planes of a tile, with stress in a ring buffer of planes that fits in
+//! the cache.
 //!
 //! At plane `j` a sweep computes the stress of plane `j` into the ring and then updates plane `j-4`, whose force
 //! needs stresses up to four planes away. A tile is a range of rows and of cells along `z`; stress is recomputed in a
@@ -22,13 +23,13 @@ pub(super) struct View<'a, T> {
     pub curr: *const T,
     /// `u(t-dt)`, replaced by `u(t+dt)`.
     pub next: *mut T,
-    /// Numbers from component to component.
+    /// Distance between components in memory, in numbers.
     pub component: usize,
     pub it: usize,
     pub tiling: &'a Tiling,
 }
 
-// SAFETY: `curr` is only read; every row of `next` is written by the one tile or face job it belongs to.
+// SAFETY: `curr` is only read, and every cell of `next` is written only by the tile or face job that owns it.
 unsafe impl<T: Sync> Sync for View<'_, T> {}
 
 impl<T: Real> View<'_, T> {
@@ -61,7 +62,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Planes on which forces act: not the rim.
+    /// Planes on which forces act, which excludes the rim.
     fn live_planes(&self) -> Range<usize> {
         RADIUS..self.setup.padded.planes() - RADIUS
     }
@@ -116,7 +117,8 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Step 3 and the rim: zero where no stress is differentiated, in the rows of a plane that the ring holds.
+    /// Step 3 and the rim: sets stress to zero above a free surface and in the rim, in the rows of a plane that the
+    /// ring holds.
     fn silence(
         &self,
         ring: &mut Ring<'_, T>,
@@ -151,7 +153,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Steps 1 and 2.
+    /// Steps 1 and 2 on a block: strain and stress.
     fn stress_block<const NDIM: usize, const CORE: bool>(
         &self,
         ring: &mut Ring<'_, T>,
@@ -217,13 +219,13 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Where a plane starts in the components that [`rows`] calls z, plane, row.
+    /// Offset of a plane in the components z, plane, row, in the order of [`rows`].
     fn components<const NDIM: usize>(&self, plane: usize) -> [usize; 3] {
         let order = if NDIM == 3 { [0, 2, 1] } else { [0, 1, 0] };
         order.map(|c| c * self.component + self.row(plane, 0))
     }
 
-    /// Step 4.
+    /// Step 4: stress sources on a row.
     fn inject_stress<const NDIM: usize>(
         &self,
         ring: &mut Ring<'_, T>,
@@ -247,7 +249,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Steps 5 and 7 of planes of the tile.
+    /// Steps 5 and 7 on planes of the tile: force and time step.
     fn update_planes<const NDIM: usize, const DAMPED: bool>(
         &self,
         tile: &Tile,
@@ -282,7 +284,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// A plane for the update; its stress only where forces act.
+    /// The pointers of a plane for the update, with stress only if forces act there.
     fn update_plane<const NDIM: usize>(
         &self,
         ring: &mut Ring<'_, T>,
@@ -311,7 +313,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Step 6: force sources, in the arithmetic of a force that is divided by density.
+    /// Step 6: force sources on a row, multiplied by `dt^2/rho` and added to the next time level.
     fn inject_force<const NDIM: usize>(&self, plane: usize, row: usize, z: &Range<usize>) {
         let s = self.setup;
         let b = &s.medium.density()[s.medium.row_start(plane, row)..];
@@ -323,7 +325,7 @@ impl<T: Real> View<'_, T> {
                     for (k, &w) in weights.iter().enumerate() {
                         let cell = first + k;
                         if z.contains(&cell) {
-                            // The rim has the density of the cell it repeats.
+                            // The rim has the density of the nearest cell inside it.
                             next[cell] += amplitude * w * b[cell.clamp(inside.start, inside.end - 1)];
                         }
                     }
@@ -331,7 +333,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// A row of the new level.
+    /// A row of the next time level.
     #[allow(clippy::mut_from_ref)]
     pub fn next_row(&self, component: usize, plane: usize, row: usize) -> &mut [T] {
         let at = component * self.component + self.row(plane, row);
@@ -347,7 +349,7 @@ impl<T: Real> View<'_, T> {
     }
 }
 
-/// What two ranges share.
+/// The intersection of two ranges.
 fn meet(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
     let start = a.start.max(b.start);
     start..a.end.min(b.end).max(start)

@@ -1,5 +1,5 @@
-//! How a slab is cut into tiles, by the caches that a thread has: a sweep along the planes of a tile keeps the
-//! displacement and the stress that it needs again in the second level.
+//! The division of a slab into tiles according to each thread's share of the caches: a sweep along the planes of a
+//! tile keeps the displacement and the stress that it needs again in the second-level cache.
 
 use super::FACE;
 use super::rows::{RP, STRESSES};
@@ -10,19 +10,19 @@ use crate::grid::stencil::RADIUS;
 use crate::grid::{PITCH, Padded};
 use std::ops::Range;
 
-/// A second level from this size on holds what a sweep needs again.
+/// Size in bytes from which the second-level cache holds the data that a sweep needs again.
 const LARGE: usize = 1 << 20;
-/// Bytes of ring and displacement that a tile may touch then (figures in `benches/RESULTS.md`).
+/// Bytes of ring and displacement that a tile may touch in that case (measurements are in `benches/RESULTS.md`).
 const TILE_BYTES: usize = 25 << 16;
-/// Rows of the narrowest tile: the halo on its sides should not outweigh it.
+/// Number of rows of the narrowest tile: its halo should not have more rows than the tile itself.
 const NARROWEST: usize = 12;
-/// Rows of the widest tile where no tile fits: the halo is a small share then.
+/// Number of rows of the widest tile if no tile fits: its halo is then relatively small.
 const WIDEST: usize = 56;
-/// Most planes that a sweep computes together.
+/// Largest number of planes that a sweep computes together.
 pub(super) const TOGETHER: usize = 2;
 
-/// Planes of the ring by stress when planes are swept one by one: those differentiated along planes are needed four
-/// planes to either side, the others from the plane of the stress to the plane of the update.
+/// Number of planes of the ring for each stress if planes are swept one by one. Stresses differentiated along planes
+/// are needed four planes to either side, the others from the plane of the stress to the plane of the update.
 const SLOTS: [usize; STRESSES] = [
     2 * RADIUS + 1,
     2 * RADIUS + 1,
@@ -32,25 +32,26 @@ const SLOTS: [usize; STRESSES] = [
     RADIUS + 1,
 ];
 
-/// A piece of a slab that one thread sweeps; `z` is a multiple of the pitch's unit at both ends.
+/// A part of a slab that one thread sweeps; both ends of `z` are multiples of [`PITCH`].
 pub(super) struct Tile {
     pub rows: Range<usize>,
     pub z: Range<usize>,
     pub planes: Range<usize>,
 }
 
-/// How rows and `z` are cut into tiles, and how a sweep goes along the planes.
+/// The division of rows and `z` into tiles, and the parameters of a sweep.
 pub(super) struct Tiling {
     ndim: usize,
     rows: Vec<Range<usize>>,
     z: Vec<Range<usize>>,
-    /// Planes that a sweep computes together, row after row: what they share is read once from beyond the second level.
+    /// Number of planes that a sweep computes together, row after row, so that data they share are loaded only once
+    /// into the second-level cache.
     pub together: usize,
-    /// Cells by which memory is asked for ahead.
+    /// Distance of prefetching in cells; 0 for none.
     pub ahead: usize,
 }
 
-/// Columns of rows, cuts of `z`, planes swept together and cells by which memory is asked for ahead.
+/// Number of tiles along rows (`columns`) and `z` (`cuts`), planes swept together, and distance of prefetching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Choice {
     columns: usize,
@@ -60,7 +61,7 @@ struct Choice {
 }
 
 impl Tiling {
-    /// For numbers of so many bytes, as it suits the caches; tiles of the size that a user asks for.
+    /// The tiling for numbers of `bytes` bytes that suits the caches, or with the tile that the user has set.
     pub fn new(p: &Padded, bytes: usize, cpu: &Cpu) -> Self {
         let mut choice = Choice::new(p, bytes, cpu.caches(), cpu.threads());
         if let Some(tile) = cpu.tile() {
@@ -94,7 +95,7 @@ impl Tiling {
             .collect()
     }
 
-    /// Numbers of a ring that serves every tile.
+    /// Length, in numbers, of a ring that is large enough for every tile.
     pub fn ring_len(&self) -> usize {
         let [cells, rows, _] = self.size();
         let halo = if self.ndim == 3 { RADIUS } else { 0 };
@@ -105,7 +106,7 @@ impl Tiling {
             + 2 * PITCH
     }
 
-    /// Planes of the ring.
+    /// Number of planes of the ring for a stress.
     fn slots(&self, stress: usize) -> usize {
         SLOTS[stress] + self.together - 1
     }
@@ -135,7 +136,7 @@ impl Tiling {
     }
 }
 
-/// What a user reads of the tiles: `tiles of 304 cells along z and 36 rows, 4 planes together`.
+/// Description of the tiles for logs, such as `tiles of 304 cells along z and 36 rows, 4 planes together`.
 pub(super) fn words(tiling: &Tiling, cpu: &Cpu) -> String {
     let [cells, rows, together] = tiling.size();
     let rows = match tiling.ndim {
@@ -153,9 +154,10 @@ pub(super) fn words(tiling: &Tiling, cpu: &Cpu) -> String {
 }
 
 impl Choice {
-    /// As it suits the share that each of `threads` threads has of the caches. Where the second level is small, a volume is
-    /// swept in wide tiles that the third one holds: no tile would fit that has not more halo than cells. Memory is asked
-    /// for ahead then. A pair of lines of a plane shares most of what it reads in the first level.
+    /// The choice that suits the share of the caches that each of `threads` threads has. If the second level is
+    /// small, a 3-D grid is swept in wide tiles that fit in the third level, because any tile that fits in the second
+    /// would have more halo than cells; data are then prefetched. In 2-D, two planes swept together share most of
+    /// their data in the first level.
     fn new(p: &Padded, bytes: usize, caches: &Caches, threads: usize) -> Self {
         let second = caches.share(2, threads).unwrap_or(LARGE);
         match (second >= LARGE, p.ndim()) {
@@ -172,7 +174,8 @@ impl Choice {
         }
     }
 
-    /// Tiles that touch at most so many bytes. Long rows pay: `z` is cut only where a dozen whole rows do not fit.
+    /// Tiles that touch at most `room` bytes. Long rows are faster, so that `z` is divided only if a dozen whole rows
+    /// do not fit.
     fn fitting(p: &Padded, bytes: usize, (room, together): (usize, usize)) -> Self {
         let (rows, units) = (p.rows(), p.pitch() / PITCH);
         let fits = |width: usize, cuts: usize| touched(p, bytes, width, (cuts, together)) <= room;
@@ -198,7 +201,7 @@ impl Choice {
         }
     }
 
-    /// Whole rows, in tiles that leave the planes in half of the third level.
+    /// Tiles of whole rows whose planes fit in half of the third level.
     fn wide(p: &Padded, bytes: usize, third: usize, threads: usize) -> Self {
         let rows = p.rows();
         let narrowest = NARROWEST.min(rows);
@@ -206,7 +209,7 @@ impl Choice {
             .rev()
             .find(|&w| touched(p, bytes, w, (1, 1)) <= third / 2)
             .unwrap_or(narrowest);
-        // Threads that wait for the last column are idle.
+        // A multiple of the number of threads avoids idle threads at the end.
         let columns = rows.div_ceil(width).next_multiple_of(threads.max(1));
         Self {
             columns: columns.min((rows / NARROWEST).max(1)),
@@ -216,7 +219,7 @@ impl Choice {
         }
     }
 
-    /// With tiles of the size that a user asks for, as far as the frame's faces can be cut.
+    /// The same choice with tiles of the size that the user has set, as far as the faces of the frame stay undivided.
     fn asked(self, p: &Padded, tile: cpu::Tile) -> Self {
         let pieces = |whole: usize, piece: usize, most: usize| match piece {
             0 => 1,
@@ -231,7 +234,7 @@ impl Choice {
     }
 }
 
-/// Cells along `z` that a tile computes, with its halo.
+/// Number of cells along `z` that a tile computes, including its halo.
 fn cells(p: &Padded, cuts: usize) -> usize {
     (p.pitch() / PITCH).div_ceil(cuts) * PITCH + if cuts > 1 { 2 * PITCH } else { 0 }
 }
@@ -253,14 +256,15 @@ fn touched(p: &Padded, bytes: usize, width: usize, (cuts, together): (usize, usi
     across * cells(p, cuts) * bytes
 }
 
-/// The stress planes of a tile, `[slot][row][z]` each, `z` with one unit of halo at either end.
+/// The ring buffer of stress planes of a tile, `[slot][row][z]` for each stress, with [`PITCH`] cells of halo at
+/// either end of `z`.
 pub(super) struct Ring<'a, T> {
     data: &'a mut [T],
     start: [usize; STRESSES],
     first_row: [isize; STRESSES],
     plane_len: [usize; STRESSES],
     slots: [usize; STRESSES],
-    /// Numbers from row to row.
+    /// Distance between rows in memory, in numbers.
     pub pitch: usize,
     first_z: isize,
 }
@@ -278,7 +282,8 @@ impl<T> Ring<'_, T> {
         &mut self.data[at..at + z.len()]
     }
 
-    /// Some rows of a plane, all of them held, from the first of the cells `z` of the first row to the last of the last row.
+    /// Consecutive rows of a plane that the ring holds, from the first of the cells `z` of the first row to the last
+    /// of the last row.
     pub fn rows(&mut self, stress: usize, plane: usize, rows: &Range<usize>, z: &Range<usize>) -> &mut [T] {
         let at = self.at(stress, plane, rows.start, z.start);
         let len = match rows.len() {
@@ -288,13 +293,13 @@ impl<T> Ring<'_, T> {
         &mut self.data[at..at + len]
     }
 
-    /// Where cell 0 of row 0 of a plane would stand, held or not.
+    /// Pointer to the position of cell 0 of row 0 of a plane, even if the ring does not hold that cell.
     pub fn origin(&mut self, stress: usize, plane: usize) -> *mut T {
         let [origin] = self.origins(stress, plane);
         origin
     }
 
-    /// The same of some planes that follow each other.
+    /// The same as [`Ring::origin`] for consecutive planes.
     pub fn origins<const N: usize>(&mut self, stress: usize, first: usize) -> [*mut T; N] {
         let back = self.first_row[stress] * self.pitch as isize + self.first_z;
         let slots = self.slots[stress];
@@ -316,7 +321,7 @@ mod tests {
         Padded::new(&Grid::new_3d(n, [0.0; 3], [1.0; 3]), nb)
     }
 
-    /// Cells along `z`, rows and planes together for a second level of so many KiB.
+    /// Cells along `z`, rows, and planes swept together, for a second level of `kib` KiB.
     fn choice(p: &Padded, kib: usize, threads: usize) -> [usize; 3] {
         let caches = Caches::given(kib << 10);
         let Choice {
@@ -345,17 +350,17 @@ mod tests {
             assert_eq!((cells, together), (304, 1), "{kib}");
             assert!((NARROWEST..=WIDEST).contains(&rows), "{rows}");
         }
-        // Columns for all threads alike, and memory asked for ahead.
+        // Every thread gets the same number of columns, and data are prefetched.
         let caches = Caches::given(512 << 10);
         let two = Choice::new(&p, 4, &caches, 2);
         assert_eq!((two.columns % 2, two.ahead), (0, AHEAD));
-        // Long rows stay whole.
+        // Long rows stay undivided with a small second level.
         let tall = volume([1500, 100, 100], 24);
         assert_eq!(choice(&tall, 512, 1)[0], 1552);
         assert!(choice(&tall, 2048, 1)[0] < 1552);
     }
 
-    /// Wide tiles take at most half of the third level, and as many rows as that allows.
+    /// Wide tiles use at most half of the third level, and as many rows as that allows.
     #[test]
     fn wide_tiles_leave_half_of_the_third_level() {
         let p = volume([200; 3], 48);
@@ -365,7 +370,7 @@ mod tests {
             assert_eq!(columns(third), p.rows().div_ceil(width), "{width}");
             assert_eq!(columns(third - 2), p.rows().div_ceil(width - 1), "{width}");
         }
-        // More threads than there are columns of the narrowest tiles leave these as they are.
+        // With more threads than columns of the narrowest tiles, the tiles do not become narrower.
         let columns = Choice::wide(&p, 4, 4 * LARGE, 1000).columns;
         assert_eq!(columns, p.rows() / NARROWEST);
     }

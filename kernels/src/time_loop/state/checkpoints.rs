@@ -1,4 +1,5 @@
-//! States saved while a run goes on: copied between two steps, checked and written on a thread of its own.
+//! Saving of states during a run: a state is copied between two steps, and checksummed and written on a thread of its
+//! own.
 
 use super::format::{LEAD, Places};
 use super::write::{Job, complete, copied};
@@ -10,61 +11,61 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at clocks and signals, as far as whole steps allow it.
+/// Target interval between checks of clocks and signals.
 const LOOK: Duration = Duration::from_millis(200);
-/// Steps between two looks at most.
+/// Largest number of steps between two checks.
 const LONGEST: usize = 1000;
 
-/// When states are saved. One more is saved when the program asks the run to stop.
+/// The interval at which states are saved. Another one is saved when the program asks the run to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// After so many steps, counted from the start of the first run; at least 1.
+    /// After every multiple of this number of steps, counted from the start of the first run; at least 1.
     Steps(usize),
-    /// When so much time has passed since the last one was begun.
+    /// When this time has passed since the last state was begun.
     Time(Duration),
     /// Only when the program asks the run to stop.
     Never,
 }
 
-/// Where states are kept, and what the program knows about them. Calls come from the thread of the time loop and from
-/// the one that writes; only [`StateStore::stops`] may come while another is answered.
+/// The storage of states, implemented by the program. Its methods are called from the thread of the time loop and
+/// from the one that writes; only [`StateStore::stops`] may be called while another call is in progress.
 pub trait StateStore: Send + Sync {
-    /// What the header adds to the engine's words: program, model, parameters, records that outputs hold after so many
-    /// steps. Asked for on rank 0.
+    /// Labels that the program adds to the header: program, model, parameters, and the records that outputs hold
+    /// after `step` steps. Called on rank 0.
     fn labels(&self, step: usize) -> Vec<(String, String)>;
 
-    /// On rank 0: begins a new state of so many bytes, beside those that are kept.
+    /// On rank 0: begins a new state of `bytes` bytes, in addition to those that are kept.
     fn create(&self, bytes: u64) -> std::io::Result<Box<dyn StateSink>>;
 
-    /// On all other ranks: opens what rank 0 has created, to write to it, too.
+    /// On all other ranks: opens the state that rank 0 has created, to write to it, too.
     fn join(&self) -> std::io::Result<Box<dyn StateSink>>;
 
-    /// On rank 0: the new state is complete and takes the place of the newest one, all at once.
+    /// On rank 0: makes the new state, which is complete, the newest one, in one atomic operation.
     fn commit(&self, step: usize) -> std::io::Result<()>;
 
-    /// On rank 0: the state after this step could not be saved, for this reason; the run goes on. What was begun is
-    /// of no use.
+    /// On rank 0: called if the state after this step could not be saved, with the reason. The run continues, and the
+    /// incomplete state is useless.
     fn failed(&self, step: usize, reason: &str);
 
-    /// The run is to stop: its state is saved first.
+    /// Whether the run must stop; its state is saved first.
     fn stops(&self) -> bool {
         false
     }
 }
 
-/// Saves the state of a run from time to time; one for every run and rank.
+/// Saves the states of a run; every rank has one for each run.
 pub struct Checkpoints<'a> {
     ranks: &'a dyn Communicator,
     store: Arc<dyn StateStore>,
     every: Every,
     /// When the last state was begun.
     begun: Instant,
-    /// Steps done at the last look and when that was.
+    /// Steps done at the last check, and its time.
     looked: (usize, Instant),
-    /// Steps done at the next look, which rank 0 decides.
+    /// Steps done at the next check, which rank 0 decides.
     look_at: usize,
     stopping: bool,
-    /// Memory of the copy, to be used again.
+    /// Memory of the copy, for reuse.
     copy: Option<Buffer<f64>>,
     writing: Writing,
     step: usize,
@@ -72,7 +73,7 @@ pub struct Checkpoints<'a> {
     end: u64,
 }
 
-/// What became of the last state.
+/// Progress of the last state.
 enum Writing {
     Nothing,
     UnderWay(Arc<Job>, JoinHandle<Outcome>),
@@ -82,10 +83,10 @@ enum Writing {
 /// The checksum of the blocks of this rank, or the reason why there is none.
 type Outcome = Result<u64, String>;
 
-/// A file that is being written, and where its arrays stand.
+/// A state that is being written, and the positions of its arrays.
 type Opened = (Box<dyn StateSink>, Places);
 
-/// What one rank says at a look.
+/// Message of one rank at a check.
 struct Words {
     due: bool,
     stops: bool,
@@ -95,7 +96,7 @@ struct Words {
 }
 
 impl<'a> Checkpoints<'a> {
-    /// Saves to `store` as `every` says.
+    /// Saves states to `store` at the interval `every`.
     pub fn new(ranks: &'a dyn Communicator, store: Arc<dyn StateStore>, every: Every) -> Self {
         let now = Instant::now();
         Self {
@@ -114,8 +115,8 @@ impl<'a> Checkpoints<'a> {
         }
     }
 
-    /// Steps done when the time loop must come back, more than those done now: `stride` more, unless a number of steps
-    /// between states asks for fewer.
+    /// The number of steps done at which the time loop must check again: at least `stride` more than `done`, unless a
+    /// state is due earlier after a given number of steps.
     pub(in crate::time_loop) fn next(&self, done: usize, stride: usize) -> usize {
         let look = self.look_at.max(done + stride);
         match self.every {
@@ -124,12 +125,12 @@ impl<'a> Checkpoints<'a> {
         }
     }
 
-    /// The run stops behind this step.
+    /// Whether the run stops after this step.
     pub(in crate::time_loop) fn stopping(&self) -> bool {
         self.stopping
     }
 
-    /// Collective: whether a state is due after so many steps. What was written meanwhile is put into place.
+    /// Collective: returns whether a state is due after `done` steps, and completes a state that was written meanwhile.
     pub(in crate::time_loop) fn look(&mut self, done: usize) -> Result<bool, Error> {
         if let Writing::UnderWay(_, thread) = &self.writing
             && thread.is_finished()
@@ -150,7 +151,7 @@ impl<'a> Checkpoints<'a> {
         Ok(all[0].due || self.stopping)
     }
 
-    /// Steps until the next look.
+    /// Number of steps until the next check.
     fn patience(&self, done: usize) -> usize {
         let steps = done.saturating_sub(self.looked.0).max(1);
         let each = self.looked.1.elapsed().as_secs_f64() / steps as f64;
@@ -158,7 +159,7 @@ impl<'a> Checkpoints<'a> {
         (wanted as usize).clamp(1, (2 * steps).min(LONGEST))
     }
 
-    /// Collective: everyone's words.
+    /// Collective: exchanges the messages of all ranks.
     fn talk(&self, due: bool, look_at: usize) -> Result<Vec<Words>, Error> {
         let outcome = match &self.writing {
             Writing::Done(_, outcome) => outcome.clone(),
@@ -175,7 +176,8 @@ impl<'a> Checkpoints<'a> {
         all.iter().map(|bytes| Words::from_bytes(bytes)).collect()
     }
 
-    /// Waits for the thread, and does what it has not begun: it may be one that hardly gets a processor.
+    /// Waits for the writing thread, and writes the pieces that it has not begun, since that thread may hardly get a
+    /// processor.
     fn join(&mut self) {
         self.writing = match std::mem::replace(&mut self.writing, Writing::Nothing) {
             Writing::UnderWay(job, thread) => {
@@ -189,7 +191,7 @@ impl<'a> Checkpoints<'a> {
         };
     }
 
-    /// Once all ranks have written their blocks rank 0 completes the state.
+    /// Completes the state on rank 0 once all ranks have written their blocks.
     fn settle(&mut self, all: &[Words]) {
         if !all.iter().all(|words| words.done) {
             return;
@@ -197,7 +199,7 @@ impl<'a> Checkpoints<'a> {
         let Writing::Done(job, _) = std::mem::replace(&mut self.writing, Writing::Nothing) else {
             return;
         };
-        // The thread has ended, so nobody else holds the job.
+        // The thread has ended, so the job has no other owner.
         let Some((copy, mut sink)) = Arc::into_inner(job).map(Job::into_parts) else {
             return;
         };
@@ -208,7 +210,7 @@ impl<'a> Checkpoints<'a> {
         let sums = all.iter().map(|words| words.outcome.clone());
         let sum = sums.reduce(|a, b| Ok(a?.wrapping_add(b?))).unwrap_or(Ok(0));
         let outcome = match sum {
-            // A process that is alone has completed it on its thread.
+            // A single rank has completed it on its writing thread.
             Ok(_) if all.len() == 1 => Ok(()),
             Ok(sum) => complete(&mut *sink, (&self.header, self.end), sum)
                 .and_then(|()| self.store.commit(self.step))
@@ -220,10 +222,10 @@ impl<'a> Checkpoints<'a> {
         }
     }
 
-    /// Collective: copies the state behind so many steps and begins to write it. The one before is complete first.
+    /// Collective: completes the previous state, copies the state after `done` steps and begins to write it.
     ///
     /// # Errors
-    /// Those of subdomains and ranks; a state that cannot be written is no error.
+    /// Those of subdomains and ranks. If a state cannot be written this is no error, but is reported to the store.
     pub(in crate::time_loop) fn take<S: State>(
         &mut self,
         done: usize,
@@ -267,7 +269,7 @@ impl<'a> Checkpoints<'a> {
         Ok(())
     }
 
-    /// Collective: the sink of a new state on every rank, or none where one of them has no sink.
+    /// Collective: opens the sink of a new state on every rank; `None` on all ranks if one of them fails.
     fn open<S: State>(&mut self, subdomains: &[S]) -> Result<Option<Opened>, Error> {
         let arrays = subdomains.first().map(State::arrays).unwrap_or_default();
         let mut sink = None;
@@ -310,7 +312,7 @@ impl<'a> Checkpoints<'a> {
         Ok(sink.map(|sink| (sink, places)))
     }
 
-    /// Collective: returns when the last state that was begun is in its place.
+    /// Collective: waits until the last state that was begun is complete.
     pub(in crate::time_loop) fn complete(&mut self) -> Result<(), Error> {
         self.join();
         let all = self.talk(false, self.look_at)?;
@@ -319,10 +321,10 @@ impl<'a> Checkpoints<'a> {
     }
 }
 
-/// Saves the state of a run that waits for it, behind so many steps or whatever it counts.
+/// Saves the state of one subdomain and waits for it; `step` is stored as its number of steps.
 ///
 /// # Errors
-/// Those of `subdomain`; a state that cannot be written is no error, and the store is told.
+/// Those of `subdomain`. If a state cannot be written this is no error, but is reported to the store.
 pub fn save<S: State>(store: Arc<dyn StateStore>, step: usize, subdomain: &mut S) -> Result<(), Error> {
     let mut checkpoints = Checkpoints::new(&Alone, store, Every::Never);
     checkpoints.take(step, std::slice::from_mut(subdomain))?;
@@ -331,7 +333,7 @@ pub fn save<S: State>(store: Arc<dyn StateStore>, step: usize, subdomain: &mut S
 
 impl Drop for Checkpoints<'_> {
     fn drop(&mut self) {
-        // A run that failed leaves the state before it whole.
+        // A state that was begun before a run failed is still written.
         if let Writing::UnderWay(job, thread) = std::mem::replace(&mut self.writing, Writing::Nothing)
             && let (_, Ok(Err(reason))) = (job.work(), thread.join())
         {
@@ -354,7 +356,7 @@ impl Words {
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let lost =
-            || Error::setup("ranks disagree about states: do all run the same program with the same words?");
+            || Error::setup("ranks disagree about states: do all run the same program with the same parameters?");
         let (flags, rest) = bytes.split_first_chunk::<4>().ok_or_else(lost)?;
         let (look_at, rest) = rest.split_first_chunk::<8>().ok_or_else(lost)?;
         let [due, stops, done, failed] = flags.map(|f| f == 1);

@@ -1,4 +1,4 @@
-//! The bytes of a state: header, places of the arrays, checksums.
+//! The format of a state: header, positions of the arrays, checksums.
 
 use super::StateArray;
 use crate::error::StateError;
@@ -12,19 +12,19 @@ pub(super) const LEAD: usize = MAGIC.len() + VERSION.len() + 1 + DIGITS + 1;
 const DIGITS: usize = 12;
 const ALIGN: u64 = 4096;
 const END: &[u8; 16] = b"SIFAKA STATE END";
-/// Bytes behind the arrays.
+/// Bytes after the arrays.
 pub(super) const TRAILER: usize = 8 + 8 + END.len();
-/// Bytes of a header's text at most: one that claims more is no header.
+/// Largest number of bytes of a header's text; a larger number means a damaged header.
 const LONGEST: usize = 1 << 24;
 
-/// What a state says of itself.
+/// The header of a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateHeader {
-    /// Steps done.
+    /// Number of steps done.
     pub step: usize,
-    /// Its arrays.
+    /// Arrays of the state.
     pub arrays: Vec<StateArray>,
-    /// What the program has added, in its order: keys without `=`.
+    /// Labels of the program, as key and value, in the program's order; keys must not contain `=`.
     pub labels: Vec<(String, String)>,
 }
 
@@ -35,7 +35,7 @@ impl StateHeader {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The header's bytes, magic line and length included.
+    /// Encodes the header, including the magic line and the length.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut text = format!("step={}\n", self.step);
         for a in &self.arrays {
@@ -53,7 +53,7 @@ impl StateHeader {
         format!("{MAGIC}{VERSION}\n{:0DIGITS$}\n{text}", text.len()).into_bytes()
     }
 
-    /// Reads the text behind the first two lines.
+    /// Decodes the text after the first two lines.
     pub(super) fn decode(text: &[u8]) -> Result<Self, StateError> {
         let damaged = || StateError::Damaged { part: "the header" };
         let text = std::str::from_utf8(text).map_err(|_| damaged())?;
@@ -102,7 +102,7 @@ pub(super) fn text_bytes(lead: &[u8]) -> Result<usize, StateError> {
         .ok_or(StateError::Damaged { part: "the header" })
 }
 
-/// Backslashes and line ends do not end a line.
+/// Escapes backslashes and line ends.
 fn escape(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('\n', "\\n")
@@ -124,16 +124,16 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-/// Where the arrays stand in the file.
+/// Positions of the arrays in the file.
 pub(super) struct Places {
     starts: Vec<u64>,
     blocks: Vec<u64>,
-    /// Where the trailer begins.
+    /// Offset of the trailer.
     pub end: u64,
 }
 
 impl Places {
-    /// Behind a header of so many bytes.
+    /// Positions after a header of `header_bytes` bytes.
     pub fn new(header_bytes: usize, arrays: &[StateArray]) -> Self {
         let (mut starts, mut end) = (Vec::new(), header_bytes as u64);
         for a in arrays {
@@ -148,7 +148,7 @@ impl Places {
         }
     }
 
-    /// Where a block begins.
+    /// Offset of a block.
     pub fn block(&self, array: usize, block: usize) -> u64 {
         self.starts[array] + block as u64 * self.blocks[array]
     }
@@ -159,14 +159,14 @@ impl Places {
     }
 }
 
-/// The share of a block in the checksum, a sum over all blocks: its order does not matter.
+/// Contribution of a block to the checksum, which is a sum over all blocks and thus independent of their order.
 pub(super) fn block_sum(array: usize, block: usize, bytes: &[u8]) -> u64 {
-    // Any odd number with well mixed bits keeps seeds of neighbouring blocks apart.
+    // Multiplication by an odd number with well-mixed bits makes the seeds of neighbouring blocks very different.
     let seed = (array as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ block as u64;
     xxh3_64_with_seed(bytes, seed)
 }
 
-/// The last bytes of a state.
+/// The trailer of a state: both checksums and the end mark.
 pub(super) fn trailer(sum: u64, header: &[u8]) -> [u8; TRAILER] {
     let mut bytes = [0; TRAILER];
     bytes[..8].copy_from_slice(&sum.to_le_bytes());
@@ -175,7 +175,7 @@ pub(super) fn trailer(sum: u64, header: &[u8]) -> [u8; TRAILER] {
     bytes
 }
 
-/// The checksum of the blocks, once the end and the header's checksum are right.
+/// The checksum of the blocks, after a check of the end mark and of the header's checksum.
 pub(super) fn checked_sum(trailer: &[u8; TRAILER], header: &[u8]) -> Result<u64, StateError> {
     if trailer[16..] != END[..] {
         return Err(StateError::Damaged { part: "the end" });

@@ -1,4 +1,4 @@
-//! Reading a state into subdomains.
+//! Loading of a state into subdomains.
 
 use super::format::{LEAD, Places, TRAILER, block_sum, checked_sum, text_bytes};
 use super::{State, StateArray, StateHeader, StateSource};
@@ -7,13 +7,13 @@ use crate::communicator::{Communicator, agree};
 use crate::error::StateError;
 use std::ops::Range;
 
-/// Bytes that are read at a time, at least a block.
+/// Bytes that are read at a time; at least one block is read.
 const PIECE: usize = 8 << 20;
 
-/// What a state says of itself, once its length and its header's checksum are right.
+/// Reads the header of a state, and checks its length and the header's checksum.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// The source cannot be read, or is not an intact state.
 pub fn read_header(source: &mut dyn StateSource) -> Result<StateHeader, StateError> {
     opened(source).map(|opened| opened.header)
 }
@@ -58,14 +58,14 @@ fn opened(source: &mut dyn StateSource) -> Result<Opened, StateError> {
 /// returns its header.
 ///
 /// # Errors
-/// Says what is wrong with it, the same sentence on all ranks; the subdomains then hold nothing that can be used.
+/// The state cannot be used; the message is the same on all ranks. The contents of the subdomains are then undefined.
 pub fn load<S: State>(
     ranks: &dyn Communicator,
     source: &mut dyn StateSource,
     subdomains: &mut [S],
 ) -> Result<StateHeader, Error> {
     let filled = fill(source, subdomains);
-    // A process that is alone keeps the type of its error.
+    // A single rank keeps the type of its error.
     let (header, wanted, found) = match ranks.size() {
         1 => filled?,
         _ => agree(ranks, filled)?,
@@ -82,7 +82,8 @@ pub fn load<S: State>(
     Ok(header)
 }
 
-/// The header, the checksum that the file has and the share of the blocks that are owned here.
+/// Loads the subdomains. Returns the header, the checksum in the file, and the contribution of the blocks that are
+/// owned here.
 fn fill<S: State>(
     source: &mut dyn StateSource,
     subdomains: &mut [S],
@@ -111,7 +112,7 @@ fn fill<S: State>(
     Ok((header, sum, found))
 }
 
-/// The share of those blocks that are owned.
+/// Contribution to the checksum of those blocks that are owned.
 fn sum_of(
     number: usize,
     array: &StateArray,
@@ -129,7 +130,7 @@ fn sum_of(
     sum
 }
 
-/// Refuses a state whose arrays are not those of the run.
+/// Checks that the arrays of the state are those of the run.
 fn same_arrays(found: &[StateArray], wanted: &[StateArray]) -> Result<(), StateError> {
     let names = |arrays: &[StateArray]| {
         let all: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();

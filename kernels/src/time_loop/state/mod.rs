@@ -1,10 +1,10 @@
-//! The state of a run between two steps: everything that the next step needs, saved while the run goes on and loaded
-//! into any other cut of the same grid.
+//! The state of a run between two steps: everything that the next step needs. It is saved while the run continues,
+//! and can be loaded into any other decomposition of the same grid.
 //!
-//! A state is a list of arrays in global order and shape, each a row of blocks of equal size (on a grid a block is a plane
-//! of one component). Every subdomain owns some blocks and needs some more, its ghosts; all subdomains of all ranks
-//! together own every block once. So the same bytes come out, and go in again, for any number of subdomains, threads,
-//! devices and ranks. The file, version 1, all numbers little endian:
+//! A state is a list of arrays in global order and shape, each a sequence of blocks of equal size (on a grid a block
+//! is a plane of one component). Every subdomain owns some blocks and needs others as ghosts; all subdomains of all
+//! ranks together own every block once. The bytes of a state therefore do not depend on the numbers of subdomains,
+//! threads, devices and ranks. The format of version 1, with all numbers little endian, is:
 //!
 //! ```text
 //! SIFAKA STATE 1\n          the magic line with the version
@@ -18,7 +18,8 @@
 //! SIFAKA STATE END          16 bytes
 //! ```
 //!
-//! The engine knows no files: it writes to a [`StateSink`] and reads from a [`StateSource`], which the program gives.
+//! The engine does not access files: it writes to a [`StateSink`] and reads from a [`StateSource`], which the program
+//! provides.
 
 mod checkpoints;
 mod format;
@@ -36,9 +37,9 @@ use std::ops::Range;
 /// One array of a state, in its global shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateArray {
-    /// What it holds, in words.
+    /// Name of the contents.
     pub name: String,
-    /// Blocks that can have owners of their own.
+    /// Number of blocks; each can have a different owner.
     pub blocks: usize,
     /// Bytes of a block.
     pub block: usize,
@@ -47,7 +48,7 @@ pub struct StateArray {
 }
 
 impl StateArray {
-    /// An array of so many blocks, each of `numbers` numbers of type `T`.
+    /// An array of `blocks` blocks, each of `numbers` numbers of type `T`.
     pub fn of<T>(name: impl Into<String>, blocks: usize, numbers: usize) -> Self {
         Self {
             name: name.into(),
@@ -65,10 +66,10 @@ impl StateArray {
 
 /// A subdomain whose state can be saved and loaded between two steps.
 pub trait State {
-    /// All arrays of the whole run, the same for every subdomain of every cut.
+    /// All arrays of the whole run, the same for every subdomain of every decomposition.
     fn arrays(&self) -> Vec<StateArray>;
 
-    /// The blocks of an array that this subdomain computes: every block has one owner.
+    /// The blocks of an array that this subdomain owns; every block has one owner.
     fn owned(&self, array: usize) -> Vec<Range<usize>>;
 
     /// The blocks that must be loaded before the next step: the owned ones and the ghosts.
@@ -83,8 +84,8 @@ pub trait State {
     fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error>;
 }
 
-/// Bytes of the state that these subdomains own: what a checkpoint takes of the host's memory, and what this process
-/// writes.
+/// Bytes of the state that these subdomains own, which are the bytes of host memory that a checkpoint needs and those
+/// that this process writes.
 pub fn owned_bytes<S: State>(subdomains: &[S]) -> usize {
     let of = |s: &S| -> usize {
         let arrays = s.arrays();
@@ -94,18 +95,18 @@ pub fn owned_bytes<S: State>(subdomains: &[S]) -> usize {
     subdomains.iter().map(of).sum()
 }
 
-/// Where the bytes of one state go. It is used on a thread of its own while the run goes on.
+/// The destination of the bytes of one state. It is used on a thread of its own while the run continues.
 pub trait StateSink: Send {
     /// Writes all bytes at this offset.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Returns when everything written survives a power failure, where that can be had.
+    /// Waits until all data are on permanent storage, as far as the system supports that.
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// Where the bytes of a state come from.
+/// The source of the bytes of a state.
 pub trait StateSource {
-    /// Bytes there are.
+    /// Number of bytes.
     fn bytes(&mut self) -> io::Result<u64>;
 
     /// Fills `out` with the bytes from this offset on.

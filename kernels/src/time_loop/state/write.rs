@@ -1,4 +1,4 @@
-//! Writing the copy of a state piece by piece, by one thread or several.
+//! Writing of the copy of a state piece by piece, by one thread or several.
 
 use super::format::{Places, block_sum, trailer};
 use super::{State, StateSink};
@@ -7,16 +7,16 @@ use crate::device::host::Buffer;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that are written at a time, at least a block.
+/// Bytes that are written at a time; at least one block is written.
 const PIECE: usize = 4 << 20;
 
-/// Blocks that lie behind each other in the copy and in the file.
+/// Blocks that are contiguous both in the copy and in the file.
 pub(super) struct Piece {
     array: usize,
     first: usize,
     blocks: usize,
     block: usize,
-    /// Where they begin in the copy and in the file.
+    /// Offsets of the first block in the copy and in the file.
     from: usize,
     to: u64,
 }
@@ -25,24 +25,24 @@ pub(super) struct Piece {
 pub(super) struct Job {
     copy: Buffer<f64>,
     pieces: Vec<Piece>,
-    /// Pieces that somebody has begun.
+    /// Number of pieces that have been begun by any thread.
     begun: AtomicUsize,
     sink: Mutex<Box<dyn StateSink>>,
     progress: Mutex<Progress>,
-    /// The last piece is done.
+    /// Notified when pieces are done.
     ended: Condvar,
 }
 
 #[derive(Default)]
 struct Progress {
-    /// Pieces that are written, or left out after a failure.
+    /// Number of pieces that have been written, or skipped after a failure.
     done: usize,
     sum: u64,
     failure: Option<String>,
 }
 
 impl Job {
-    /// All pieces of a copy to a sink.
+    /// A job that writes all pieces of a copy to a sink.
     pub fn new(copy: Buffer<f64>, pieces: Vec<Piece>, sink: Box<dyn StateSink>) -> Self {
         Self {
             copy,
@@ -54,12 +54,12 @@ impl Job {
         }
     }
 
-    /// The sink, when nobody else writes.
+    /// Locks the sink.
     pub fn sink(&self) -> MutexGuard<'_, Box<dyn StateSink>> {
         lock(&self.sink)
     }
 
-    /// Checks and writes pieces until none is left that nobody has begun.
+    /// Checksums and writes pieces until all have been begun.
     pub fn work(&self) {
         while let Some(piece) = self.pieces.get(self.begun.fetch_add(1, Ordering::Relaxed)) {
             let whole = lock(&self.progress).failure.is_none();
@@ -87,7 +87,8 @@ impl Job {
         (sum, written.err().map(|e| e.to_string()))
     }
 
-    /// The share of all pieces in the checksum, when they are written, or why they are not.
+    /// Waits for all pieces, and returns their contribution to the checksum, or the reason why they could not be
+    /// written.
     pub fn outcome(&self) -> Result<u64, String> {
         let all = |p: &mut Progress| p.done < self.pieces.len();
         let progress = self.ended.wait_while(lock(&self.progress), all);
@@ -95,7 +96,7 @@ impl Job {
         progress.failure.take().map_or(Ok(progress.sum), Err)
     }
 
-    /// What can be used again, and the sink.
+    /// The memory of the copy, for reuse, and the sink.
     pub fn into_parts(self) -> (Buffer<f64>, Box<dyn StateSink>) {
         let sink = self.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
         (self.copy, sink)
@@ -106,7 +107,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Copies all owned blocks into `copy`, one behind the other, and says where they belong.
+/// Copies all owned blocks into `copy`, one after the other, and returns their positions.
 pub(super) fn copied<S: State>(
     subdomains: &mut [S],
     places: &Places,
@@ -136,7 +137,7 @@ pub(super) fn copied<S: State>(
     Ok(pieces)
 }
 
-/// Writes the end and then the beginning, without which a file is no state.
+/// Writes the trailer, and last the header, without which a file is not accepted as a state.
 pub(super) fn complete(
     sink: &mut dyn StateSink,
     (header, end): (&[u8], u64),

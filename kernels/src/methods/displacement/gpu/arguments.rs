@@ -1,4 +1,4 @@
-//! The structures that kernels take, field by field as the kernel text has them.
+//! The arguments of kernels, as structures with the same fields as in the kernel text.
 
 use crate::device::simd::Real;
 use crate::grid::Padded;
@@ -8,7 +8,7 @@ use crate::medium::{needed, stiffness::Symmetry};
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 
-/// Coefficients of a cell at most.
+/// Largest number of coefficients of a cell.
 const COEFFICIENTS: usize = Coefficients::All.count(3);
 
 /// `struct Slab` of slab.cuh.
@@ -37,7 +37,7 @@ pub struct SlabArgs<T> {
 }
 
 impl<T: Real> SlabArgs<T> {
-    /// Everything but the addresses.
+    /// All fields but the addresses.
     pub fn new(p: &Padded, layout: &Layout) -> Self {
         let three = p.ndim() == 3;
         let int = |n: usize| i32::try_from(n).expect("an axis fits 32 bits");
@@ -67,7 +67,7 @@ impl<T: Real> SlabArgs<T> {
     }
 }
 
-/// Numbers of one component of a level: ghost, own and ghost planes.
+/// Length of one component of a level, in numbers: ghost, own and ghost planes.
 pub fn component_len(p: &Padded, layout: &Layout) -> usize {
     (layout.own.len() + 2 * crate::methods::displacement::GHOST) * p.plane_len()
 }
@@ -77,8 +77,8 @@ pub fn medium_planes(p: &Padded, layout: &Layout) -> Range<usize> {
     needed(p, &layout.own)
 }
 
-/// Coefficients that a class keeps on a device, in the order in which kernels take them; in 2-D all classes between the
-/// isotropic and the widest are one.
+/// The coefficients that a symmetry class keeps on a device, in the order in which kernels take them. In 2-D all
+/// classes between isotropic and triclinic are the same.
 pub fn kept_pairs(ndim: usize, symmetry: Symmetry) -> &'static [Pair] {
     match (ndim, symmetry) {
         (_, Symmetry::Isotropic) => &[(1, 3), (5, 5)],
@@ -100,13 +100,13 @@ pub fn kept_pairs(ndim: usize, symmetry: Symmetry) -> &'static [Pair] {
     }
 }
 
-/// The same as places in memory.
+/// The same coefficients, as indices in memory order.
 pub fn kept(ndim: usize, symmetry: Symmetry) -> Vec<usize> {
     let pairs = kept_pairs(ndim, symmetry).iter();
     pairs.map(|&pair| slot(ndim, pair)).collect()
 }
 
-/// `struct Sweep` of sweep.cu.
+/// `struct Sweep` of slab.cuh.
 #[repr(C)]
 pub struct Sweep<T> {
     pub slab: SlabArgs<T>,
@@ -207,7 +207,7 @@ pub struct Tick {
     pub steps: i32,
 }
 
-/// `struct Pad` of survey.cu.
+/// `struct Pad` of pad.cu.
 #[repr(C)]
 pub struct Pad<T> {
     pub from: u64,

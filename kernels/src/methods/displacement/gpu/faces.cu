@@ -1,20 +1,20 @@
-// Step 8 on the outer faces: the one-way condition (boundary/one_way.rs), z before rows before planes, then the sponge
-// on the cells that `in_shell` names. SURFACE 0: the condition holds on top, too.
+// Step 8 on the outer faces: the one-way condition (boundary/one_way.rs) on the faces of z, rows and planes, in this
+// order, then the sponge on the cells for which `in_shell` holds. With SURFACE 0 the condition applies on top, too.
 
 struct Faces {
     struct Slab s;
     int now;
-    int begin, end;  // planes of this part; faces of planes are never split over two parts
+    int begin, end;  // planes of this part; faces of planes are never divided between two parts
     int across;      // blocks along z
 };
 
-// Weights of the sponge on the six cells of a line across rows or planes; all one where it comes later.
+// Weights of the sponge on the six cells of a line across rows or planes; all one if the sponge is applied later.
 struct Damping {
     REAL cell[FACE];
 };
 
-// Cells 4 to 1 of a line that starts on the face and leads inwards, then the sponge on cells 0 to 5, all components.
-// Everything is read before anything is written.
+// The one-way condition on cells 4 to 1 of a line that leads inwards from the face, then the sponge on cells 0 to 5,
+// for all components. All cells are read before any is written.
 INLINE void leave(const struct Slab *s, int now, WIDE at, WIDE inwards, REAL b, const struct Damping *damping) {
     REAL next[NDIM][FACE], curr[NDIM][FACE];
     UNROLL for (int c = 0; c < NDIM; c++) {
@@ -35,7 +35,7 @@ INLINE void leave(const struct Slab *s, int now, WIDE at, WIDE inwards, REAL b, 
     }
 }
 
-// The top (side 0) or the bottom face of a line.
+// The one-way condition at the top (side 0) or the bottom of a line.
 INLINE void leave_along_z(const struct Faces *a, int plane, int row, int side) {
     const struct Slab *s = &a->s;
     const int z = side ? s->nz - 1 : 0;
@@ -43,7 +43,7 @@ INLINE void leave_along_z(const struct Faces *a, int plane, int row, int side) {
     leave(s, a->now, row_at(s, plane, row) + z, side ? -1 : 1, face_factor(s, plane, row, z, s->spacing[0]), 0);
 }
 
-// The sponge on a cell, all components.
+// The sponge on a cell, for all components.
 INLINE void dampen(const struct Faces *a, int plane, int row, int z) {
     const struct Slab *s = &a->s;
     const REAL w = sponge_at(s, plane, row, z);
@@ -51,11 +51,11 @@ INLINE void dampen(const struct Faces *a, int plane, int row, int z) {
     UNROLL for (int c = 0; c < NDIM; c++) next[c * s->component] *= w;
 }
 
-#define LINES 32  // of z between row faces, a block
-#define CHUNK 8   // cells of a line from its face
+#define LINES 32  // lines along z between row faces, per block
+#define CHUNK 8   // cells of a line, counted from its face
 
-// One z face of lines: rows of a plane (3-D) or planes (2-D), from the first that no row face has. Lines are read and
-// written eight cells at a time by threads that follow each other.
+// One z face of lines along z: of the rows of a plane (3-D) or of planes (2-D), from the first one that belongs to no
+// row face. Consecutive threads read and write eight cells of a line.
 INLINE void lines_between(const struct Faces *a, int first, int last, int n, int start, int part, int side) {
     const struct Slab *s = &a->s;
     __shared__ REAL next[NDIM][LINES][CHUNK + 1], curr[NDIM][LINES][CHUNK + 1];
@@ -92,10 +92,10 @@ INLINE void lines_between(const struct Faces *a, int first, int last, int n, int
     }
 }
 
-// Faces of z everywhere, faces of rows (2-D: of planes), and the sponge where the faces of planes do not follow.
-// Blocks (0 .. across-1, plane, side) have the lines next to a row face, each a range of z (the last one takes the
-// rest, so that no face of z is cut); the others have one z face of the lines between. Where two faces share cells, side
-// 0 does both, one after the other.
+// All faces of z, faces of rows (2-D: of planes), and the sponge, except on faces of planes, which follow. Blocks
+// (0 .. across-1, plane, side) compute the lines next to a row face, each a range of z (the last one includes the
+// remainder, so that no face of z is divided); the other blocks compute one z face of the lines between row faces. If
+// two opposite faces share cells, side 0 computes both, one after the other.
 KERNEL(faces)(const struct Faces a) {
     const int block = blockIdx.x, part = blockIdx.y, side = blockIdx.z;
     const struct Slab *s = &a.s;
@@ -125,14 +125,14 @@ KERNEL(faces)(const struct Faces a) {
         }
         return;
     }
-    // Lines next to row faces: first each along z, then across them.
+    // Lines next to row faces: first the faces of z, then the row face.
     const int both = n < 2 * FACE, begin = block * blockDim.x;
     const int end = block + 1 == a.across ? s->nz : begin + blockDim.x;
     if ((both && side) || (side ? last != n : first != 0)) return;
     const int start = side ? n - FACE : 0, count = both ? n : FACE;
     for (int k = thread; k < 2 * count; k += blockDim.x) {
         int bottom = k >= count, q = start + k % count;
-        // Both faces of a short line are one thread's.
+        // One thread computes both faces of a short line.
         if (s->nz < 2 * FACE ? bottom : (bottom ? end != s->nz : begin != 0)) continue;
         leave_along_z(&a, LINE_PLANE(q), LINE_ROW(q), bottom);
         if (s->nz < 2 * FACE) leave_along_z(&a, LINE_PLANE(q), LINE_ROW(q), 1);
@@ -154,7 +154,7 @@ KERNEL(faces)(const struct Faces a) {
 }
 
 #if NDIM == 3
-// Faces of planes, if this part has them, and the sponge there. A thread has a line across the planes.
+// Faces of planes, if they are in this part, and the sponge there. Each thread computes a line across the planes.
 KERNEL(plane_faces)(const struct Faces a) {
     const struct Slab *s = &a.s;
     const int z = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y, n = s->planes;

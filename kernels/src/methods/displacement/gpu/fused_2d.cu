@@ -1,9 +1,9 @@
-// A whole step of a 2-D grid that does not fill the device, in one launch: a block has a tile of at most TZ x TX cells
-// (z, plane) all at once, with its sources and the faces in it, so that the way through a step is short. A few blocks
-// more take the receivers of the level from which the step starts (it does not change any more). VEC is 1.
+// A whole step of a 2-D grid that does not fill the device, in one launch with low latency: each block computes a
+// tile of at most TZ x TX cells (z, plane) at once, including sources and faces. A few more blocks sample the
+// receivers from the current level, which does not change during the step. VEC is 1.
 //
-// The arithmetic is that of sweep.cu, faces.cu and survey.cu in the same order. Defines: TZ, TX; AHEAD cells of stress a
-// thread; BLOCKS; DAMPED; SURFACE 0 none, 1 vacuum, 2 traction.
+// The arithmetic is that of sweep.cu, faces.cu and survey.cu in the same order. Defines: TZ, TX; AHEAD, cells of
+// stress per thread; BLOCKS; DAMPED; SURFACE, which is 0 none, 1 vacuum, 2 traction.
 
 struct Small {
     struct Sweep sweep;
@@ -11,17 +11,18 @@ struct Small {
     struct Extract extract;
     int across;  // tiles along z
     int tiles;
-    int lines;   // of sources in these planes
+    int lines;   // lines of sources in these planes
 };
 
-// Where tile k begins of those that cover begin .. end-1. With a face at the end the last one is moved so that it has
-// all cells of the face; the first one has them because there are more than two faces' cells (tile.rs).
+// First cell of tile k of those that cover begin .. end-1. With a face at the end, the last tile is shifted so that it
+// contains all cells of the face; the first tile contains them anyway, because tiles have more cells than two faces
+// (tile.rs).
 INLINE int tile_start(int k, int begin, int end, int size, int face) {
     const int start = begin + k * size;
     return MIN(start, end - (face && start < end ? FACE : 0));
 }
 
-// Line of sources of every plane of the tile, or -1.
+// Finds the line of sources of every plane of the tile, or -1.
 INLINE void find_lines(const struct Small *a, int *found, int first, int last) {
     for (int k = threadIdx.x; k < a->lines; k += blockDim.x) {
         int plane = a->inject.line[a->inject.lines + k].plane;
@@ -29,7 +30,7 @@ INLINE void find_lines(const struct Small *a, int *found, int first, int last) {
     }
 }
 
-// The one-way condition on a line of the tile that starts at `at` on the face and leads inwards.
+// The one-way condition on a line of the tile that leads inwards from the face.
 INLINE void leave_tile(REAL *next, const REAL *curr, int inwards, int curr_inwards, REAL b) {
     REAL inner = next[(RADIUS + 1) * inwards];
     UNROLL for (int i = RADIUS; i > 0; i--) {
@@ -43,8 +44,8 @@ INLINE void leave_tile(REAL *next, const REAL *curr, int inwards, int curr_inwar
 #define EACH_STRESS UNROLL for (int m = 0, k = thread; m < AHEAD; m++, k += THREADS)
 #define EACH_CELL UNROLL for (int m = 0, k = thread; m < CELLS; m++, k += THREADS)
 
-// A thread has AHEAD cells of stress and CELLS of displacement; all that comes from device memory is asked for before
-// the first of it is needed.
+// Each thread computes AHEAD cells of stress and CELLS cells of displacement. All loads from device memory are issued
+// before the first value is needed.
 INLINE void do_tile(const struct Small *f, REAL *u) {
     const struct Sweep *a = &f->sweep;
     const struct Slab *s = &a->s;
@@ -88,7 +89,8 @@ INLINE void do_tile(const struct Small *f, REAL *u) {
         }
     }
 #if DAMPED
-    // Workers on faces: sides of z for (plane, component) of the tile, then sides of planes for (z, component).
+    // Assignment of threads to faces: sides of z for (plane, component) of the tile, and sides of planes for (z,
+    // component).
     const int z_side = thread / (2 * TX), z_line = thread / 2 % TX, p_side = thread / (2 * TZ), p_line = thread / 2 % TZ;
     const int at_z[2] = {tile_z == 0 && SURFACE == 0, z_end == s->nz}, at_p[2] = {first == 0, last == s->planes};
     const int works_z = z_side < 2 && at_z[z_side & 1] && first + z_line < last;

@@ -1,4 +1,4 @@
-// The layout of fused_2d.cu in shared memory and the derivatives there.
+// The layout of shared memory in fused_2d.cu, and derivatives there.
 
 #define U_Z (TZ + 16)
 #define U_P (TX + 16)
@@ -12,7 +12,7 @@
 #define S_ROW 0
 #define T_ROW 0
 
-// Where the displacement of a cell lies.
+// Pointer to the displacement of a cell, and the weights of the derivatives.
 struct Cells {
     const REAL *u;
     const REAL (*weights)[RADIUS];

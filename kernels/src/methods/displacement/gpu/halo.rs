@@ -1,8 +1,9 @@
-//! What neighbours wait for: the order of edges, copies and interior in the streams of a device.
+//! Halos of a slab on a device: the order of edges, copies and interior in the streams.
 //!
-//! At the start of a step the upper edge stands in the stream of the edges and the lower one in the main stream, the
-//! interior behind it; with one neighbour, the edge and the interior. The device fills what one launch leaves free with
-//! blocks of the next ([`super::parts`]), the upper edge first.
+//! At the start of a step the upper edge is enqueued in the stream of the edges, and the lower one in the main
+//! stream, followed by the interior. With one neighbour, the edge is in the stream of the edges and the interior in
+//! the main stream. The device fills multiprocessors that one launch leaves free with blocks of the next
+//! ([`super::parts`]), the upper edge first.
 
 use super::arguments::medium_planes;
 use super::slab::DeviceSlab;
@@ -16,12 +17,13 @@ use crate::parallel::halo::{Link, Linked};
 use std::sync::Arc;
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// The lower edge stands in the main stream.
+    /// Whether the slab has two neighbours; the lower edge is then in the main stream.
     pub(super) fn has_two_edges(&self) -> bool {
         !self.layout.low_edge.is_empty() && !self.layout.high_edge.is_empty()
     }
 
-    /// What is recorded may lie in ghosts: their copies stand in the stream of the edges, behind the neighbours' events.
+    /// Makes the main stream wait for copies to ghosts, which records may read. They are in the stream of the edges,
+    /// after the neighbours' events.
     pub(super) fn await_neighbours(&mut self) -> Result<(), Error> {
         if !self.layout.is_cut() {
             return Ok(());
@@ -30,7 +32,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.accelerator.wait(Stream::Main, &self.events.edges)
     }
 
-    /// Neighbours may not overwrite ghosts before they were recorded.
+    /// Records an event after the recording, before which neighbours must not overwrite ghosts.
     pub(super) fn recorded(&mut self) -> Result<(), Error> {
         if !self.layout.is_cut() {
             return Ok(());
@@ -56,7 +58,7 @@ impl<T: Real, A: Accelerator> DeviceHalo for DeviceSlab<T, A> {
         &self.accelerator
     }
 
-    /// The level that the step makes.
+    /// The next time level.
     fn exchanged(&self, _stage: usize) -> u64 {
         self.levels[1 - self.now].address()
     }
@@ -65,7 +67,8 @@ impl<T: Real, A: Accelerator> DeviceHalo for DeviceSlab<T, A> {
         &self.events.main
     }
 
-    /// The ghosts of both time levels: the one that a step makes was read in the step before, and recorded before that.
+    /// The ghosts of both time levels. Those that a step writes were last read by the previous step, and by records
+    /// before it.
     fn exported(&self, link: usize) -> Option<IpcExport<'_, A::Memory>> {
         let ghosts = &self.links[link].stages[0].receive;
         let places = |level: usize| {
@@ -123,7 +126,7 @@ impl<T: Real + Default, A: Accelerator> Subdomain for DeviceSlab<T, A> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Density and stiffness at a padded cell in words.
+    /// Density and stiffness at a padded cell, for messages.
     fn medium_words(&self, cell: [usize; 3]) -> Result<String, Error> {
         let p = &self.setup.padded;
         let (plane, row) = if p.ndim() == 3 {

@@ -1,4 +1,4 @@
-//! What a step launches.
+//! The launches of a step.
 
 use super::Setup;
 use super::arguments::{Extract, Faces, Inject, Small, Sweep, Tick};
@@ -17,9 +17,9 @@ use crate::methods::displacement::{FACE, GHOST, SLABS};
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 
-/// Threads of a block on the faces.
+/// Threads of a block of the kernels of faces.
 const FACE_THREADS: usize = 128;
-/// Lines of z between row faces that a block has.
+/// Lines along z between row faces per block.
 const LINES: usize = 32;
 
 /// The kernels of a run.
@@ -29,7 +29,7 @@ pub(super) struct Kernels<A: Accelerator> {
     plane_faces: Option<A::Kernel>,
     inject: A::Kernel,
     tick: A::Kernel,
-    /// Blocks of the sweep that the whole device holds at once.
+    /// Number of blocks of the sweep that the whole device holds at once.
     resident: usize,
 }
 
@@ -44,7 +44,8 @@ pub(super) struct SourceMemory<T, A: Accelerator> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// All kernels of a stage on some planes. `clock`: the step is counted on the device, `it` is added to it.
+    /// Enqueues all kernels of a step on some planes. With `clock` the step is counted on the device, and `it` is
+    /// added to it.
     pub(super) fn enqueue(
         &self,
         stream: Stream,
@@ -68,7 +69,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
-    /// Gives the interior half of the planes, for an exchange that takes longer than a copy between devices.
+    /// Enlarges the interior to half of the planes, to hide an exchange that takes longer than a copy between devices.
     pub(super) fn hide_more(&mut self) {
         if self.parts.is_none() {
             return;
@@ -95,7 +96,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads: tile.threads(p.ndim()),
             shared: tile.shared(p.ndim()) * size_of::<T>(),
         };
-        // SAFETY: the levels hold eight planes on either side of all own planes, the medium what those need.
+        // SAFETY: the levels hold eight planes on either side of the own planes, and the medium all planes needed
+        // there.
         unsafe {
             self.accelerator
                 .launch(stream, &self.kernels.sweep, dims, &argument(&args))
@@ -150,7 +152,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads: (widest.unwrap_or(1) as usize).next_multiple_of(32).min(256),
             shared: 0,
         };
-        // SAFETY: the tables name cells of the slab only.
+        // SAFETY: the tables contain only cells of the slab.
         unsafe {
             self.accelerator
                 .launch(stream, &self.kernels.inject, dims, &argument(&args))
@@ -181,7 +183,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads: FACE_THREADS,
             shared: 0,
         };
-        // SAFETY: faces and the cells they read lie in the slab; a part holds the faces of planes whole.
+        // SAFETY: faces and the cells they read lie in the slab; a part contains whole faces of planes.
         unsafe { self.accelerator.launch(stream, faces, dims, &argument(&args))? };
         let outermost = planes.start == 0 || planes.end == p.planes();
         if let Some(kernel) = self.kernels.plane_faces.as_ref().filter(|_| outermost) {
@@ -196,7 +198,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(())
     }
 
-    /// A whole step of a small grid, with the receivers of the step before it where they are wanted.
+    /// Launches a whole step of a small grid, with the receivers of the previous step if there are any in `extract`.
     fn small(
         &self,
         stream: Stream,
@@ -223,15 +225,15 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads,
             shared: tile.shared(2) * size_of::<T>(),
         };
-        // SAFETY: as for the sweep; tables of sources and receivers name cells of the slab.
+        // SAFETY: as for the sweep; tables of sources and receivers contain only cells of the slab.
         unsafe {
             self.accelerator
                 .launch(stream, &self.kernels.sweep, dims, &argument(&args))
         }
     }
 
-    /// Step `it` after the start of a graph, counted on the device; a sample after each step that is due follows, at
-    /// the latest with the step after it.
+    /// Enqueues step `it` after the start of a graph, counted on the device. If a sample is due after the step, it is
+    /// taken by this step or the next one.
     pub(super) fn graph_step(&mut self, it: usize, jdata: usize) -> Result<(), Error> {
         let whole = self.layout.own.clone();
         if self.variant.tile.form == Form::Small {
@@ -264,11 +266,12 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     }
 }
 
-/// Planes of interior that hide an exchange of eight planes from device to device: the copy takes as long as ten.
+/// Planes of interior that hide an exchange of eight planes from device to device: the copy takes as long as the
+/// computation of ten planes.
 const HIDDEN: usize = 24;
 
-/// Parts along the planes into which a sweep of so many columns is cut, so that the device is full until the end:
-/// a part costs eight planes of stress more.
+/// Number of chunks of planes into which a sweep of `columns` columns is divided, so that the device is full until
+/// the end. Each chunk costs eight additional planes of stress.
 fn chunks(columns: usize, planes: usize, resident: usize) -> usize {
     let cost = |chunks: usize| {
         let waves = (columns * chunks).div_ceil(resident.max(1));
@@ -278,7 +281,8 @@ fn chunks(columns: usize, planes: usize, resident: usize) -> usize {
 }
 
 impl<A: Accelerator> Kernels<A> {
-    /// How the step of a slab is cut, unless it has no neighbours or its caller has cut it.
+    /// The division of a slab's step into launches; `None` if the slab has no neighbours or its caller has set other
+    /// edges.
     pub(super) fn parts(&self, p: &Padded, layout: &Layout, tile: Tile) -> Option<Parts> {
         let edges = layout.neighbours(p.planes());
         if edges == 0 || tile.form == Form::Small || *layout != SLABS.with_edges(layout, p.planes(), GHOST) {
@@ -293,7 +297,7 @@ impl<A: Accelerator> Kernels<A> {
         parts(columns, self.resident, layout.own.len(), edges, hidden)
     }
 
-    /// Compiles what a variant needs.
+    /// Compiles the kernels of a variant.
     pub(super) fn load(a: &A, variant: &Variant) -> Result<Self, Error> {
         let one = |source: &Source, name: &str| -> Result<A::Kernel, Error> {
             Ok(a.load(source, &[name])?.remove(0))
@@ -310,7 +314,7 @@ impl<A: Accelerator> Kernels<A> {
         let resident = a.resident_blocks(&sweep, threads, shared)? * a.properties().multiprocessors;
         let faces_apart = variant.absorbing && variant.tile.form != Form::Small;
         Ok(Self {
-            // Whole clusters: chunks and parts are counted in the blocks that are launched, which come in clusters, too.
+            // A multiple of the cluster size, because blocks are launched in whole clusters.
             resident: resident / cluster * cluster,
             sweep,
             faces: maybe(faces_apart, &faces, "faces")?,

@@ -1,4 +1,5 @@
-//! The medium on its way to the devices: blocks of lines from pinned memory, padded along z there.
+//! The upload of the medium to devices: blocks of lines are sent from page-locked memory, and padded along z on the
+//! device.
 
 use super::arguments::{Pad, kept, medium_planes};
 use crate::Error;
@@ -13,11 +14,11 @@ use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Blocks under way at once.
+/// Number of blocks in flight at once.
 pub const DEPTH: usize = 2;
-/// Bytes of a block, all arrays together: they hide the cost of a transfer.
+/// Bytes of a block, all arrays together: large enough to hide the latency of a transfer.
 const BLOCK_BYTES: usize = 16 << 20;
-/// Lines and bytes of a block of whole lines of all arrays, whose numbers have `number` bytes.
+/// Number of lines and bytes of a block, which holds whole lines of all arrays; values have `number` bytes.
 pub fn block(padded: &Padded, kind: Coefficients, number: usize) -> (usize, usize) {
     let (nz, arrays) = (padded.model.n[0], kind.count(padded.ndim()) + 1);
     let line = nz * arrays * number;
@@ -32,13 +33,13 @@ pub fn lines(padded: &Padded, layout: &Layout) -> Range<usize> {
     planes.start * rows..planes.end * rows
 }
 
-/// One device, what it owns of the grid, and its part of the medium.
+/// One device with its slab and its part of the medium.
 pub struct Place<A: Accelerator> {
     pub(super) accelerator: Arc<A>,
     pub(super) layout: Layout,
     /// Lines of the model that are needed here.
     lines: Range<usize>,
-    /// Stiffness in memory order (those not kept are given back), then density as `dt^2/rho`.
+    /// Stiffness in memory order (`None` for coefficients that are not kept), then density as `dt^2/rho`.
     pub(super) arrays: Vec<Option<A::Memory>>,
     pad: A::Kernel,
     staging: Vec<A::Memory>,
@@ -53,14 +54,14 @@ pub struct Upload<T, A: Accelerator> {
     scale: T,
     pub(super) places: Vec<Place<A>>,
     blocks: Vec<A::Pinned>,
-    /// Lines that fit a block.
+    /// Largest number of lines of a block.
     capacity: usize,
     turn: usize,
 }
 
 impl<T: Real, A: Accelerator> Upload<T, A> {
-    /// Takes memory for all arrays of an orthorhombic medium on the devices, one slab each; `dt` is the time step of the run and
-    /// `surface` what bounds the model on top: both go into what is stored.
+    /// Allocates all arrays of an orthorhombic medium on the devices, one slab each. The stored values depend on the
+    /// time step `dt` (s) of the run and on its condition on top, `surface`.
     pub fn new(
         padded: &Padded,
         machines: Vec<(Arc<A>, Layout)>,
@@ -70,8 +71,8 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         Self::of_class(padded, machines, surface, dt, Symmetry::Orthorhombic)
     }
 
-    /// The same for a medium of which it is known before it is read that it is of this class or of a narrower one:
-    /// memory is taken only for what the class needs.
+    /// The same as [`Upload::new`] for a medium that is known to belong to this symmetry class, or a narrower one,
+    /// before it is read: only the coefficients that the class needs are allocated.
     pub fn of_class(
         padded: &Padded,
         machines: Vec<(Arc<A>, Layout)>,
@@ -84,7 +85,7 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         let kept = kept(padded.ndim(), symmetry);
         let first = machines
             .first()
-            .ok_or_else(|| Error::setup("no device to run on"))?
+            .ok_or_else(|| Error::setup("no device was given for the upload of the medium; at least one is needed"))?
             .0
             .clone();
         let blocks = (0..DEPTH).map(|_| first.pin(bytes)).collect::<Result<_, _>>()?;
@@ -109,7 +110,7 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         &self.padded
     }
 
-    /// Lines that a block may hold at most.
+    /// Largest number of lines of a block.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -125,7 +126,8 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         Ok(bytemuck::cast_slice_mut(bytes))
     }
 
-    /// Sends the block given out last, whose first line is `first`, to the devices that need it.
+    /// Sends the block that [`Upload::numbers`] returned last, whose first line is `first`, to the devices that need
+    /// it.
     pub fn send(&mut self, first: usize, lines: usize) -> Result<(), Error> {
         let turn = self.turn;
         for place in &self.places {
@@ -170,8 +172,8 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
                 divide: i32::from(k == density),
                 scale: self.scale,
             };
-            // SAFETY: block and staging memory are not touched again before the event set below is reached; `array`
-            // holds all lines of the place.
+            // SAFETY: block and staging memory are not accessed again before the event recorded below is reached;
+            // `array` holds all lines of the place.
             unsafe {
                 a.upload(
                     Stream::Main,
@@ -191,7 +193,7 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         a.record(Stream::Main, &place.done[turn])
     }
 
-    /// Sends a whole medium of this host, which holds the coefficients that are wanted.
+    /// Sends a whole medium in host memory, which must hold the coefficients that are needed.
     pub fn medium(&mut self, medium: &Medium<T>) -> Result<(), Error> {
         let p = self.padded.clone();
         let wanted = self.kind.count(p.ndim());
@@ -212,7 +214,8 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         Ok(())
     }
 
-    /// All is sent: gives back what the class of the medium does not need and what the transfers needed.
+    /// Ends the upload: frees the coefficients that the class of the medium does not need, and the memory for
+    /// transfers.
     pub(super) fn finish(mut self, symmetry: Symmetry) -> Result<Vec<Place<A>>, Error> {
         let kept = kept(self.padded.ndim(), symmetry);
         for place in &mut self.places {
@@ -229,7 +232,7 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
     }
 }
 
-/// Blocks of the model go on while the next is read.
+/// Blocks of the model are uploaded while the next one is read.
 impl<A: Accelerator> Destination for Upload<f32, A> {
     fn coefficients(&self) -> Coefficients {
         self.kind
@@ -250,7 +253,7 @@ impl<A: Accelerator> Destination for Upload<f32, A> {
 
 impl<T, A: Accelerator> Drop for Upload<T, A> {
     fn drop(&mut self) {
-        // Transfers may still be reading the pinned blocks; what went wrong with them no longer matters.
+        // Transfers may still be reading the page-locked blocks; their errors no longer matter.
         self.places
             .iter()
             .for_each(|place| drop(place.accelerator.finish()));

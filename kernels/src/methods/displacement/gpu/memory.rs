@@ -1,4 +1,4 @@
-//! The memory of a device that a run takes, before anything of it is taken.
+//! Estimates of the memory that a run needs on a device and on its host, before it is allocated.
 
 use super::arguments::{component_len, kept};
 use super::medium::{DEPTH, block, lines};
@@ -9,14 +9,14 @@ use crate::medium::{Coefficients, Symmetry};
 use crate::methods::displacement::{GHOST, Shot};
 use crate::parallel::slabs::Slab as Layout;
 
-/// What the driver takes for itself: the code of the kernels and their local memory.
+/// Bytes that the driver uses itself: the code of the kernels and their local memory.
 const OWN: usize = 32 << 20;
-/// The driver gives memory out in pages of this size.
+/// Size of the pages in which the driver allocates memory.
 const PAGE: usize = 2 << 20;
 
-/// Bytes of device memory that one slab of a shot needs at its peak, in float32, for a medium of this class. Where the
-/// class is not known before the model is read that is [`Symmetry::widest`]: all planes are taken, any may stay.
-/// `outer`: neighbours on other ranks to which messages go from the memory of the device.
+/// Peak bytes of device memory that one slab of a shot needs in float32 for a medium of this class. If the class is
+/// not known before the model is read, it is [`Symmetry::widest`], because all coefficients are allocated and may be
+/// kept. `outer` is the number of neighbours on other ranks to which messages are sent from device memory.
 pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry, outer: usize) -> usize {
     const NUMBER: usize = size_of::<f32>();
     let pages = |bytes: usize| bytes.next_multiple_of(PAGE);
@@ -31,8 +31,9 @@ pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry, 
     medium + reading.max(running) + OWN
 }
 
-/// Bytes of pinned memory of the host that slabs of one rank need at their peak, in float32: blocks of the model while it
-/// is read, then what is recorded. `outer`: neighbours on other ranks to which messages go from the memory of the host.
+/// Peak bytes of page-locked host memory that the slabs of one rank need in float32: for blocks of the model while it
+/// is read, then for records. `outer` is the number of neighbours on other ranks to which messages are sent from host
+/// memory.
 pub fn host_bytes(shot: &Shot, padded: &Padded, layouts: &[Layout], outer: usize) -> usize {
     let blocks =
         [Coefficients::Orthorhombic, Coefficients::All].map(|kind| block(padded, kind, size_of::<f32>()).1);
@@ -41,12 +42,12 @@ pub fn host_bytes(shot: &Shot, padded: &Padded, layouts: &[Layout], outer: usize
     reading.max(records + 2 * outer * message(padded))
 }
 
-/// What leaves to or arrives from one neighbour.
+/// Bytes that are sent to or received from one neighbour in a step.
 fn message(padded: &Padded) -> usize {
     padded.ndim() * GHOST * padded.plane_len() * size_of::<f32>()
 }
 
-/// Wavelet and tables of the sources, as if all of them lay on the slab.
+/// Bytes of the wavelet and the tables of the sources, as if all sources were on the slab.
 fn sources(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
     let (count, length) = (shot.sources.len(), 2 * shot.nbell + 2 + 2 * RADIUS);
     let across = if padded.ndim() == 3 {
@@ -56,11 +57,11 @@ fn sources(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
     };
     let touched = count * across * length.min(layout.own.len());
     let lines = touched.min(layout.own.len() * padded.rows());
-    // A line has six numbers and the list of its sources; a source its place and six rows of weights.
+    // A line has six numbers and the list of its sources; a source has its position and six rows of weights.
     4 * (shot.wavelet.len() + 6 * lines + touched + count * (3 + 6 * length))
 }
 
-/// Receivers, as if all of them lay on the slab, and the pieces of snapshots.
+/// Bytes of the records of receivers, as if all receivers were on the slab, and of the pieces of snapshots.
 fn records(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
     let ring = ring_bytes(shot.components(padded.ndim()) * shot.receivers.len());
     let window = shot.snapshots.as_ref().map_or(0, |s| {

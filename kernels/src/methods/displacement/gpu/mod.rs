@@ -1,5 +1,6 @@
-//! The displacement method on accelerators: one kernel for strain, stress, force and time step, a few small ones for
-//! sources, faces and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a processor.
+//! The displacement method on accelerators: one kernel for strain, stress, force and time step, and a few small ones
+//! for sources, faces and records. All code here uses the trait [`Accelerator`], so that the tests can run it on a
+//! processor.
 
 mod arguments;
 mod halo;
@@ -37,7 +38,7 @@ use std::sync::Arc;
 use tile::{Terms, Tile};
 use variant::Variant;
 
-/// What the slabs of one shot share.
+/// Data that the slabs of one shot share.
 pub(crate) struct Setup<T> {
     pub padded: Padded,
     pub sources: Sources<T>,
@@ -51,15 +52,15 @@ pub(crate) struct Setup<T> {
     pub dt: f64,
 }
 
-/// A shot ready to run on accelerators, one slab each.
+/// A shot that is ready to run on accelerators, one slab on each.
 pub struct Simulation<T: Real + Default, A: Accelerator> {
     setup: Arc<Setup<T>>,
     group: Group<DeviceSlab<T, A>>,
     variant: Variant,
 }
 
-/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
-/// methods of a simulation, too.
+/// A simulation dereferences to the group of its slabs, so that [`Group::run`], [`Group::run_among`],
+/// [`Group::resume`] and the others are methods of a simulation, too.
 impl<T: Real + Default, A: Accelerator> Deref for Simulation<T, A> {
     type Target = Group<DeviceSlab<T, A>>;
 
@@ -75,8 +76,11 @@ impl<T: Real + Default, A: Accelerator> DerefMut for Simulation<T, A> {
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
-    /// Checks the shot against the grid and allocates the fields beside an uploaded medium of class `symmetry`, or of
-    /// a narrower one. `tile` overrides how the sweep is cut.
+    /// Checks the shot against the grid and allocates the fields for an uploaded medium of class `symmetry`, or of a
+    /// narrower one. `tile` overrides the choice of the sweep's tile.
+    ///
+    /// # Errors
+    /// The shot does not fit the grid, the tile does not fit the device, or a device fails.
     pub fn new(
         shot: &Shot,
         upload: Upload<T, A>,
@@ -144,19 +148,20 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         })
     }
 
-    /// Bytes of memory of all devices, with the messages of the ranks that met last.
+    /// Bytes of memory of all devices, including messages to other ranks.
     pub fn bytes(&self) -> usize {
         self.group.subdomains.iter().map(DeviceSlab::bytes).sum::<usize>() + self.group.message_bytes()
     }
 
-    /// Numbers that a step must move at least for a point of the padded grid: levels and what is kept of the medium.
+    /// Smallest number of values that a step must move per point of the padded grid: time levels and kept coefficients.
     pub fn words(&self) -> usize {
         let ndim = self.setup.padded.ndim();
         3 * ndim + arguments::kept(ndim, self.variant.symmetry).len() + 1
     }
 
-    /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a component, the
-    /// same for the current and the last time level. Ghosts follow with the first exchange, so this is for one slab.
+    /// Starts from given fields instead of zero: `field(component, plane, out)` writes the values `[row][z]` of an
+    /// own plane, which are used for both the current and the previous time level. It does not fill ghosts, and is
+    /// therefore for one slab only.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
         for slab in &self.group.subdomains {
             let (p, own) = (&self.setup.padded, slab.layout.own.clone());
@@ -181,7 +186,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     }
 }
 
-/// Uploads a medium of this host and prepares a shot on it: `machines` gives each slab its device.
+/// Uploads a medium in host memory and prepares a shot on it; `machines` lists each slab with its device.
 pub fn from_medium<T: Real + Default, A: Accelerator>(
     shot: &Shot,
     medium: &Medium<T>,

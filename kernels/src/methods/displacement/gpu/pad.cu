@@ -1,4 +1,4 @@
-// The medium's way into device memory.
+// Padding of the medium in device memory.
 
 struct Pad {
     const REAL *from;  // [line][z of the model]
@@ -10,7 +10,7 @@ struct Pad {
     REAL scale;
 };
 
-// Lines of the model with their ends repeated into the frame; zero in the rim, where no stress acts.
+// Copies lines of the model and extends their end values into the frame; zero in the rim, where no stress acts.
 KERNEL(pad)(const struct Pad a) {
     const WIDE count = a.lines * a.pitch;
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += (WIDE)gridDim.x * blockDim.x) {

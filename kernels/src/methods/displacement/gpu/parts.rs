@@ -1,31 +1,33 @@
-//! How the step of a slab is cut into launches: planes that neighbours wait for, and blocks along the planes.
+//! The division of a slab's step into launches: edges that neighbours wait for and the interior, each in chunks of
+//! planes.
 //!
-//! A block walks along the planes of its column and needs a start of its own ([`START`]). Blocks of one launch come in
-//! waves that fill the device; where a launch ends, blocks of the next fill the gap. So parts should be few and thick,
-//! and the last one, the interior, thin: it only has to take longer than the exchange that it hides.
+//! A block advances along the planes of its column, and its start has a cost ([`START`]). Blocks of one launch come
+//! in waves that fill the device; at the end of a launch, blocks of the next one fill the gap. Chunks should
+//! therefore be few and thick, and the last part, the interior, thin: it only has to take longer than the exchange
+//! that it hides.
 
 use crate::methods::displacement::GHOST;
 use std::collections::BTreeMap;
 
-/// Planes that the start of a block costs: eight of stress in front of its own, and the time until they are there.
+/// Cost of the start of a block, in planes: eight planes of stress before its own, and the latency of loading them.
 const START: usize = 11;
 
 /// Numbers of chunks that are tried.
 const CHUNKS: [usize; 16] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96];
 
-/// What is launched on a slab with neighbours in a step.
+/// The launches of a step on a slab with neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// Planes of an edge.
+    /// Number of planes of an edge.
     pub edge: usize,
-    /// Blocks of a column in an edge.
+    /// Number of blocks per column in an edge.
     pub edge_chunks: usize,
-    /// Blocks of a column in the interior.
+    /// Number of blocks per column in the interior.
     pub interior_chunks: usize,
 }
 
-/// The quickest way through `own` planes of so many columns on a device that holds `resident` blocks at once, with
-/// `edges` neighbours. The interior has at least `hidden` planes where the slab is thick enough.
+/// The fastest division of `own` planes of `columns` columns on a device that holds `resident` blocks at once, with
+/// `edges` neighbours. The interior has at least `hidden` planes if the slab is thick enough.
 pub fn parts(columns: usize, resident: usize, own: usize, edges: usize, hidden: usize) -> Parts {
     let most = (own / edges).max(GHOST.min(own));
     let thickest = (own.saturating_sub(hidden) / edges).clamp(GHOST.min(own), most);
@@ -54,7 +56,7 @@ pub fn parts(columns: usize, resident: usize, own: usize, edges: usize, hidden: 
     best.1.expect("one chunk always fits")
 }
 
-/// When the last block ends, each starting as soon as another made room, in planes of one block.
+/// Time at which the last block ends, in planes of one block; each block starts as soon as there is room.
 fn makespan(launches: &[(usize, usize)], resident: usize) -> usize {
     let mut room = BTreeMap::from([(0, resident.max(1))]);
     let mut last = 0;
@@ -81,7 +83,7 @@ mod tests {
     fn blocks_follow_each_other() {
         assert_eq!(makespan(&[(132, 100)], 132), 100 + START);
         assert_eq!(makespan(&[(133, 100)], 132), 200 + 2 * START);
-        // The gap behind the 133rd takes what comes next.
+        // The next launch fills the gap beside block 133.
         assert_eq!(makespan(&[(133, 100), (131, 50)], 132), 200 + 2 * START);
         assert_eq!(makespan(&[(5, 7), (0, 3), (3, 0)], 2), 3 * (7 + START));
     }

@@ -1,4 +1,4 @@
-//! How fast a device is on grids like that of a run.
+//! Measurement of a device's speed on grids like that of a run.
 
 use super::{Simulation, Upload, bytes};
 use crate::Error;
@@ -10,8 +10,8 @@ use crate::methods::displacement::plan::shot;
 use crate::timing::{Nothing, cut, noise, rock, speed};
 use std::sync::Arc;
 
-/// Points a second of one device, from a second or less of the grid of a run where that is small, else of a cut of it;
-/// always with the absorbing frame and fields of noise: zeros can be faster.
+/// Speed of one device in points per second, measured in at most about a second on the grid of a run if it is small,
+/// else on a smaller one, with absorbing frame. Fields are noise, because zeros can be faster.
 pub fn calibrate<A: Accelerator>(run: &Padded, device: &Arc<A>, symmetry: Symmetry) -> Result<f64, Error> {
     let (ndim, free) = (run.ndim(), device.free_bytes()?);
     let (mut most, steps) = if ndim == 3 { (256, 40) } else { (3000, 200) };
@@ -33,7 +33,7 @@ pub fn calibrate<A: Accelerator>(run: &Padded, device: &Arc<A>, symmetry: Symmet
     let mut simulation = Simulation::new(&shot, upload, symmetry, None)?;
     let mut noise = noise();
     let (nz, pitch) = (padded.n[0], padded.pitch());
-    // What lies behind the last cell of a row stays zero.
+    // The padding after the last cell of a row stays zero.
     simulation.start_from(|_, _, plane| {
         let rows = plane.chunks_mut(pitch);
         rows.for_each(|row| row[..nz].iter_mut().for_each(|u| *u = noise()));

@@ -1,13 +1,13 @@
-// The point functions of a step, once a dimension: strain (eq. 1), stress by Hooke's law (eq. 2) and the part of the
-// divergence of stress (eq. 3) that is differentiated inside a plane. All forms of the sweep call them.
+// The pointwise functions of a step in 2-D and 3-D: strain (eq. 1), stress by Hooke's law (eq. 2), and the part of the
+// divergence of stress (eq. 3) with derivatives inside a plane. All forms of the sweep call them.
 //
-// A form says before this text how displacement is differentiated around VEC cells that `struct Cells` describes: along_z,
-// along_rows (3-D) and along_planes of a component.
+// Each form defines before this text the derivatives of displacement at VEC cells that `struct Cells` describes:
+// along_z, along_rows (3-D) and along_planes of a component.
 //
-// Defines: SYM, SURFACE 0 none, 1 vacuum, 2 traction; FORCE_CELLS of a thread whose force is one sum; S_ROW and T_ROW,
-// numbers between rows of the stresses zr, and rr and rp (3-D).
+// Defines: SYM; SURFACE, which is 0 none, 1 vacuum, 2 traction; FORCE_CELLS, the cells of a thread whose force is
+// computed together; S_ROW and T_ROW, the distance between rows of the stress zr, and of rr and rp (3-D).
 
-// Which stresses of a cell are wanted: those differentiated along z, rows, planes.
+// The stresses that are needed: those that are differentiated along z, rows, planes.
 struct Wanted {
     int z, rows, planes;
 };
@@ -88,8 +88,8 @@ INLINE void hooke_shear(const REAL *c, const REAL *e, REAL *s) { EACH_VEC s[v] =
 // Adds three products to a number of each cell.
 #define ADD(s, a, x, b, y, c, z) (s) = FMA(a, x, FMA(b, y, FMA(c, z, s)))
 
-// Between normal strains and shear stresses, shear strains and the others: zero where the coordinate planes are symmetry
-// planes.
+// Adds the remaining terms of Hooke's law, which couple shear strains with other components and vanish if the
+// coordinate planes are symmetry planes.
 INLINE void hooke_others(const struct Stiffness *c, const struct Tensor *e, struct Wanted wanted, struct Tensor *s) {
 #if NDIM == 3
     EACH_VEC {
@@ -118,7 +118,7 @@ INLINE void hooke_others(const struct Stiffness *c, const struct Tensor *e, stru
 }
 #endif
 
-// A traction-free surface (SURFACE 2) leaves no stress across it in the cells above nb; `z` is the first of VEC cells.
+// At a traction-free surface (SURFACE 2), sets the stress to zero in cells above nb; `z` is the first of VEC cells.
 INLINE void free_of_traction(int z, int nb, REAL *stress) {
 #if SURFACE == 2
     EACH_VEC stress[v] *= z + v >= nb;
@@ -126,7 +126,7 @@ INLINE void free_of_traction(int z, int nb, REAL *stress) {
 }
 
 #if SYM == 4
-// All stresses of VEC cells from the displacement around them: each follows from every strain.
+// All stresses of VEC cells from the displacement around them; each depends on every strain.
 INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct Wanted wanted, int z, int nb, struct Tensor *s) {
     struct Tensor e;
     normal_strains(u, &e);
@@ -147,7 +147,7 @@ INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct W
 #endif
 }
 #else
-// The normal stresses of VEC cells from the displacement around them; then each shear stress.
+// The normal stresses of VEC cells from the displacement around them; the shear stresses follow in separate functions.
 INLINE void normal_stress(const struct Cells *u, const struct Stiffness *c, struct Wanted wanted, int z, int nb, struct Tensor *s) {
     struct Tensor e;
     normal_strains(u, &e);
@@ -185,7 +185,7 @@ INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct W
 }
 #endif
 
-// Where the stresses of FORCE_CELLS cells lie.
+// Pointers to the stresses of FORCE_CELLS cells.
 struct Around {
     const REAL *zz, *zp;
 #if NDIM == 3
@@ -202,7 +202,7 @@ struct Around {
 #endif
 #define EACH_FORCE UNROLL for (int v = 0; v < FORCE_CELLS; v++)
 
-// Force of FORCE_CELLS cells but for what is differentiated along planes.
+// Force on FORCE_CELLS cells without the derivatives along planes.
 INLINE void divergence(const struct Around *s, const REAL *wz, const REAL *wr, REAL (*out)[FORCE_CELLS]) {
     DERIVE_Z(s->zz, wz, out[C_Z]);
     DERIVE_Z(s->zp, wz, out[C_P]);

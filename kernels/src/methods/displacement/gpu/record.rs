@@ -1,4 +1,4 @@
-//! What is recorded of a slab: receivers, snapshots, the search for values that are not finite.
+//! Records of a slab: receivers, snapshots, and the search for values that are not finite.
 
 use super::Setup;
 use super::arguments::{Extract, Look, Pack};
@@ -12,7 +12,7 @@ use crate::device::simd::Real;
 use crate::methods::displacement::snapshot_component;
 use std::ops::Range;
 
-/// Memory for what is recorded on one slab.
+/// Memory and kernels for the records of one slab.
 pub struct Records<T, A: Accelerator> {
     receivers: ReceiverTables<T>,
     cell: A::Memory,
@@ -50,7 +50,8 @@ impl<T: Real, A: Accelerator> Records<T, A> {
         })
     }
 
-    /// Before the first step: so many records were taken before, and what a run that failed left behind is forgotten.
+    /// Called before the first step: `records` records were taken before it, and anything that a failed run left
+    /// behind is discarded.
     pub(super) fn rewind(&mut self, records: usize) {
         self.ring.rewind_to(records);
         self.pieces.rewind();
@@ -89,7 +90,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
-    /// Receivers of the current level, if they are due after step `it` (counted from the device's clock with `clock`).
+    /// Records the receivers of the current level, if due after step `it` (with `clock`, counted from the device's
+    /// clock).
     pub(super) fn extract(&mut self, it: usize, jdata: usize, clock: bool) -> Result<(), Error> {
         let r = &self.records;
         if r.receivers.own.is_empty() {
@@ -102,14 +104,14 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads: 64,
             shared: 0,
         };
-        // SAFETY: receivers lie on the slab, their neighbours at most in its ghosts.
+        // SAFETY: receivers lie on the slab, and the cells around them in it or in its ghosts.
         unsafe {
             self.accelerator
                 .launch(Stream::Main, &r.extract, dims, &argument(&args))
         }
     }
 
-    /// So many records were extracted in all.
+    /// Notes that `records` records were extracted in all.
     pub(super) fn extracted(&mut self, records: usize) -> Result<(), Error> {
         self.records.ring.written(&self.accelerator, records)
     }
@@ -128,7 +130,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(())
     }
 
-    /// Packs own planes of a component of the snapshot window and sends them.
+    /// Packs own planes of a component of the snapshot window, and sends them to the host.
     pub(super) fn pack(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
         let three = self.setup.padded.ndim() == 3;
         let [z, x, _] = self.setup.window.clone();
@@ -148,7 +150,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             row_count: row_count as i32,
             out: r.pieces.address(),
         };
-        // SAFETY: the window lies on the slab; the piece was taken, so nothing else uses its memory.
+        // SAFETY: the planes lie on the slab; the previous piece has been taken, so nothing else uses its memory.
         unsafe {
             self.accelerator
                 .launch(Stream::Main, &r.pack, walk(numbers), &argument(&args))?;

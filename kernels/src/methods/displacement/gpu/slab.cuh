@@ -1,4 +1,4 @@
-// One slab of the grid as kernels see it; displacement/gpu/slab.rs has the same structure.
+// One slab of the grid for kernels; displacement/gpu/arguments.rs has the same structure.
 //
 // Levels are [component][ghost + own + ghost planes][row][z], z fastest, components z, row, plane (2-D: z, plane).
 // The medium is [model plane from medium_first on][model row][padded z].
@@ -13,7 +13,7 @@
 
 struct Slab {
     REAL *level[2];
-    const REAL *stiffness[21];  // those that the class keeps, see stiffness.cuh
+    const REAL *stiffness[21];  // the coefficients that the class keeps, see stiffness.cuh
     const REAL *buoyancy;      // dt^2/rho, zero in the rim along z
     const REAL *sponge[3];     // along z, row, plane
     WIDE component;            // numbers from component to component
@@ -24,19 +24,20 @@ struct Slab {
     int first, own, medium_first, padding;
 };
 
-// Where a row of a plane (own or ghost) starts in a component.
+// Offset of a row of a plane (own or ghost) in a component.
 INLINE WIDE row_at(const struct Slab *s, int plane, int row) {
     return ((WIDE)(plane + GHOST - s->first) * s->rows + row) * s->pitch;
 }
 
-// Where the medium of a padded row starts; rows and planes of the frame repeat the edge of the model.
+// Offset of the medium of a padded row; rows and planes of the frame repeat the edge of the model.
 INLINE WIDE medium_at(const struct Slab *s, int plane, int row) {
     int p = CLAMP(plane - s->nb, 0, s->model_planes - 1) - s->medium_first;
     int r = NDIM == 3 ? CLAMP(row - s->nb, 0, s->model_rows - 1) : 0;
     return ((WIDE)p * s->model_rows + r) * s->pitch;
 }
 
-// Cells next to a face: their new level is damped after the one-way condition, elsewhere at once.
+// Whether a cell is next to a face. There the sponge is applied after the one-way condition, elsewhere with the time
+// step.
 INLINE int in_shell(const struct Slab *s, int plane, int row, int z) {
     return z < FACE || z >= s->nz - FACE || plane < FACE || plane >= s->planes - FACE ||
            (NDIM == 3 && (row < FACE || row >= s->rows - FACE));
@@ -48,13 +49,13 @@ INLINE REAL sponge_at(const struct Slab *s, int plane, int row, int z) {
     return s->sponge[0][z] * (s->sponge[1][NDIM == 3 ? row : 0] * s->sponge[2][plane]);
 }
 
-// What every form of the sweep takes.
+// Arguments of every form of the sweep.
 struct Sweep {
     struct Slab s;
-    int now;         // which level is u(t); the other becomes u(t+dt)
-    int begin, end;  // planes to step
-    int chunk;       // planes of one block (fused_2d.cu: TX)
-    const void *box[2];  // with BULK in 3-D: planes around a tile as boxes of each level
+    int now;         // index of the level u(t); the other becomes u(t+dt)
+    int begin, end;  // planes to compute
+    int chunk;       // number of planes of one block (fused_2d.cu: TX)
+    const void *box[2];  // with BULK in 3-D: tensor map of the planes around a tile, for each level
 };
 
 // W . (f(m) - f(-m)) of one cell.

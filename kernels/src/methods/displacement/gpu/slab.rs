@@ -22,17 +22,18 @@ use std::sync::Arc;
 
 /// Steps of a recorded graph; even, so that it ends on the level on which it began.
 const GRAPH: usize = 20;
-/// Padded cells below which launching costs more than computing, so that steps are replayed from a graph.
+/// Number of padded cells up to which launches take longer than the computation, so that steps are replayed from a
+/// graph.
 const SMALL: usize = 4 << 20;
-/// Points in the streams that others wait for.
+/// Events for which other streams wait.
 pub(super) struct Events<A: Accelerator> {
-    /// The main stream after a step, and after what is recorded of it.
+    /// The main stream after a step, and after its records.
     pub main: A::Event,
     /// The stream of the edges before a step.
     pub begun: A::Event,
-    /// The kernels of the lower edge where it stands in the main stream.
+    /// After the kernels of the lower edge, if it is in the main stream.
     pub first: A::Event,
-    /// The kernels in the stream of the edges.
+    /// After the kernels in the stream of the edges.
     pub edges: A::Event,
 }
 
@@ -45,15 +46,15 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) levels: [A::Memory; 2],
     pub(super) medium: Vec<Option<A::Memory>>,
     _sponge: Vec<A::Memory>,
-    /// How the device copies planes around a tile on its own, for each level.
+    /// Tensor maps, one for each level, by which the device copies planes around a tile.
     pub(super) boxes: Option<A::Memory>,
     pub(super) variant: Variant,
     pub(super) kernels: Kernels<A>,
-    /// How a step is cut, where there are neighbours.
+    /// The division of a step into launches, if there are neighbours.
     pub(super) parts: Option<Parts>,
     pub(super) sources: SourceMemory<T, A>,
     pub(super) records: Records<T, A>,
-    /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
+    /// Index of the level `u(t)`; the other one is `u(t-dt)` and becomes `u(t+dt)`.
     pub(super) now: usize,
     pub(super) events: Events<A>,
     pub(super) links: Vec<Link>,
@@ -61,11 +62,11 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) staging: Staging<A>,
     graph: Option<A::Graph>,
     clock: A::Memory,
-    /// What the device's clock says.
+    /// Value of the device's clock.
     clock_shows: i64,
 }
 
-/// Descriptions of the planes around a tile, for a variant that wants them.
+/// Tensor maps of the planes around a tile, for a variant that uses them.
 fn boxes<A: Accelerator>(
     a: &A,
     p: &Padded,
@@ -159,12 +160,12 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         &self.accelerator
     }
 
-    /// Where the device counts steps.
+    /// Address of the device's clock, which counts steps.
     pub(super) fn clock(&self) -> u64 {
         self.clock.address()
     }
 
-    /// A graph of [`GRAPH`] steps from level 0 on, with a sample after each that is due.
+    /// Records a graph of [`GRAPH`] steps that starts from level 0, with a sample after each step that is due.
     fn record_graph(&mut self, jdata: usize) -> Result<A::Graph, Error> {
         let accelerator = self.accelerator.clone();
         let slab = std::cell::RefCell::new(self);
@@ -178,7 +179,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         })
     }
 
-    /// Replays whole graphs over `steps` and returns the steps left over at its end.
+    /// Replays whole graphs over `steps`, and returns the remaining steps at the end.
     fn replay(&mut self, steps: Range<usize>, jdata: usize) -> Result<Range<usize>, Error> {
         if self.graph.is_none() {
             self.graph = Some(self.record_graph(jdata)?);
@@ -196,7 +197,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// The edges: the lower of two stands in the main stream, others in that of the edges.
+    /// Enqueues the edges: the lower one of two in the main stream, others in the stream of the edges.
     fn update_edges(&mut self, step: usize) -> Result<(), Error> {
         let a = self.accelerator.clone();
         let edges: Vec<_> = self.layout.part(Part::Boundary).collect();
@@ -207,8 +208,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let Some(last) = edges.last() else {
             return Ok(());
         };
-        // The edges read the fields that the main stream made in the last step; their ghosts were waited for when they
-        // arrived.
+        // The edges read fields that the main stream computed in the previous step; this stream has already waited for
+        // the ghosts when they arrived.
         a.wait(Stream::Edges, &self.events.main)?;
         a.record(Stream::Edges, &self.events.begun)?;
         self.enqueue(Stream::Edges, last, step, false)?;
@@ -235,7 +236,7 @@ impl<T: Real, A: Accelerator> Stepper for DeviceSlab<T, A> {
             return Ok(());
         };
         if self.layout.is_cut() && !self.has_two_edges() {
-            // Not before the edge, which waits for the neighbour first.
+            // The interior must not start before the edge, for which the neighbour waits.
             self.accelerator.wait(Stream::Main, &self.events.begun)?;
         }
         self.enqueue(Stream::Main, &interior, step, false)
@@ -250,7 +251,7 @@ impl<T: Real, A: Accelerator> Stepper for DeviceSlab<T, A> {
         Ok(())
     }
 
-    /// The equation is the same in both directions; the two time levels change places.
+    /// The equation is the same in both directions of time; the two time levels are exchanged.
     fn turn(&mut self, direction: Direction) -> Result<(), Error> {
         if direction != self.direction {
             reversible(self.variant.absorbing)?;

@@ -1,4 +1,4 @@
-//! The state of a slab on a device: the shapes are those of processors ([`crate::methods::displacement`]).
+//! The state of a slab on a device, in the same format as on processors ([`crate::methods::displacement`]).
 
 use super::arguments::component_len;
 use super::slab::DeviceSlab;
@@ -11,7 +11,7 @@ use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Where a block stands in the level of an array.
+    /// Address of a block in the level of an array.
     fn block_at(&self, array: usize, block: usize) -> u64 {
         let p = &self.setup.padded;
         let (component, plane) = component_and_plane(p, block);
@@ -37,13 +37,13 @@ impl<T: Real, A: Accelerator> State for DeviceSlab<T, A> {
 
     fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
         let from = self.block_at(array, blocks.start);
-        // SAFETY: own planes of one component, which follow each other in a level.
+        // SAFETY: these are own planes of one component, which are contiguous in a level.
         unsafe { self.staging.download(&self.accelerator, from, out) }
     }
 
     fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
         let to = self.block_at(array, blocks.start);
-        // SAFETY: own and ghost planes of one component, which follow each other in a level.
+        // SAFETY: these are own and ghost planes of one component, which are contiguous in a level.
         unsafe { self.staging.upload(&self.accelerator, bytes, to) }
     }
 }

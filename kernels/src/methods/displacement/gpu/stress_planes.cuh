@@ -1,6 +1,6 @@
-// Stress planes of a tile in shared memory: what the forms that walk along planes put there and read.
+// Stress planes of a tile in shared memory, for the forms that advance along planes.
 
-// The stresses that a thread of a tile makes; in 2-D all of them.
+// The stresses that a thread of a tile computes; in 2-D all of them.
 INLINE struct Wanted wanted_of(struct Mine m) {
     const struct Wanted wanted = {NDIM == 2 || m.core || m.z_side, NDIM == 2 || !m.z_side, NDIM == 2 || m.core};
     return wanted;
@@ -18,8 +18,8 @@ INLINE void put_stress(REAL *out, struct Mine m, struct Wanted wanted, const str
 #endif
 }
 
-// Makes the stresses of a thread's cells and puts them there; each as soon as it is complete where that can be, so that few
-// numbers are held at once.
+// Computes the stresses of a thread's cells and stores them in shared memory, each as soon as it is complete where
+// possible, so that few values are held at once.
 INLINE void make_stress_planes(REAL *out, struct Mine m, struct Wanted wanted, const struct Cells *u,
                                const struct Stiffness *c, int z, int nb, struct Tensor *s) {
 #if SYM == 4 || NDIM == 2
@@ -43,7 +43,7 @@ INLINE void make_stress_planes(REAL *out, struct Mine m, struct Wanted wanted, c
 #endif
 }
 
-// The stresses around a cell of the tile.
+// Pointers to the stresses around a cell of the tile.
 INLINE struct Around stress_around(const REAL *plane, int zl, int rl) {
     struct Around s;
     const int s_at = rl * S_PITCH + zl + RADIUS;

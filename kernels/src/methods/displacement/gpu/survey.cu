@@ -32,7 +32,7 @@ KERNEL(pack)(const struct Pack a) {
 struct Look {
     struct Slab s;
     int now;
-    unsigned long long *found;  // the smallest number of a cell ([plane][row][z] of the padded grid) with a bad value
+    unsigned long long *found;  // the smallest index of a cell ([plane][row][z] of the padded grid) with a value that is not finite
 };
 
 KERNEL(look)(const struct Look a) {
@@ -46,7 +46,7 @@ KERNEL(look)(const struct Look a) {
     }
 }
 
-// Counts the steps that a graph has run.
+// Adds the steps of a graph to the clock.
 struct Tick {
     int *clock;
     int steps;

@@ -1,17 +1,17 @@
-// Sources and receivers at a cell (survey.rs makes their tables).
+// Sources and receivers at a cell (survey.rs computes their tables).
 
 // ---- sources ----
 
-// A row of cells that sources touch, and which.
+// A row of cells that sources touch, with a list of these sources.
 struct Line {
     int plane, row, z_begin, z_end;
-    int first, count;  // entries of the list of sources, in their order
+    int first, count;  // range of entries in the list of sources
 };
 
 struct Inject {
     struct Slab s;
     int now, steps;
-    const int *clock;         // step of the run, counted on the device, plus `step`; or none
+    const int *clock;         // step of the run, counted on the device, to which `step` is added; or null
     int step;
     int lines;                // first line of this part
     const struct Line *line;
@@ -23,13 +23,13 @@ struct Inject {
     int stress;               // the wavelet is a stress, not a force
 };
 
-// Weight of a source along one axis at distance i from its first cell; `derived`: of its derivative.
+// Weight of a source along one axis at distance i from its first cell, or with `derived` the derivative of the weight.
 INLINE REAL bell(const struct Inject *a, int source, int axis, int derived, int i) {
     return i < 0 || i >= a->length ? 0 : a->weight[((WIDE)(source * 3 + axis) * 2 + derived) * a->length + i];
 }
 
-// Steps 4 and 6 on a cell of a line, after the time step: a stress source enters through the force it means, D_i of its
-// bell; both are then divided by density.
+// Steps 4 and 6 on a cell of a line, after the time step. A stress source acts as the equivalent force, the
+// derivative D_i of its bell; both kinds are then divided by density.
 INLINE void inject_cell(const struct Inject *a, const struct Line *of, int z, REAL *next) {
     const struct Slab *s = &a->s;
     const struct Line line = *of;
@@ -58,9 +58,9 @@ INLINE void inject_cell(const struct Inject *a, const struct Line *of, int z, RE
     UNROLL for (int c = 0; c < NDIM; c++) next[c] = FMA(sum[c], b, next[c]);
 }
 
-// ---- what is recorded ----
+// ---- records ----
 
-// D along an axis of a component at a cell.
+// The derivative of a component along an axis at a cell.
 INLINE REAL derive(const struct Slab *s, const REAL *level, int component, int axis, WIDE at) {
     WIDE stride = axis == 0 ? 1 : axis == 1 ? s->pitch : (WIDE)s->rows * s->pitch;
     const REAL *u = level + component * s->component + at;
@@ -69,7 +69,7 @@ INLINE REAL derive(const struct Slab *s, const REAL *level, int component, int a
     return sum;
 }
 
-// Displacement, or divergence and curl in the order of the traces (survey.rs `potential`).
+// Displacement, or divergence and curl in the order of the traces (`potential` in receivers.rs).
 INLINE REAL sample(const struct Slab *s, const REAL *level, int potentials, int component, int plane, int row, int z) {
     WIDE at = row_at(s, plane, row) + z;
     if (!potentials) return level[component * s->component + at];
@@ -113,7 +113,7 @@ INLINE void do_extract(const struct Extract *f, int block) {
         for (int i = 0; i < 3; i++) {
             if (NDIM == 3 || i != 1) w *= e[i] ? beyond[i] : 1 - beyond[i];
         }
-        // A neighbour of no weight may lie outside the numbers: 0 * NaN is NaN.
+        // Neighbours with zero weight are skipped, because their values may not be finite, and 0 * NaN is NaN.
         if (w != 0) sum = FMA(w, sample(s, s->level[a.now], a.potentials, component, cell[2] + e[2], cell[1] + e[1], cell[0] + e[0]), sum);
     }
     a.records[(WIDE)(it / a.every % a.slots * a.components + component) * a.receivers + receiver] = sum;

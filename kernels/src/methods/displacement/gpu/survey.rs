@@ -1,4 +1,4 @@
-//! Sources and receivers as tables for the device.
+//! Tables of sources and receivers for the device.
 
 use super::arguments::Line;
 use crate::device::simd::Real;
@@ -9,28 +9,28 @@ use crate::methods::displacement::sources::Sources;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Memory axis (z, row, plane) of a triple's axis.
+/// For each axis of a triple, its axis in memory (0 z, 1 row, 2 plane).
 fn axes(ndim: usize) -> &'static [usize] {
     if ndim == 3 { &[0, 1, 2] } else { &[0, 2] }
 }
 
-/// What the kernel `inject` reads.
+/// Tables for the kernel `inject`.
 pub struct SourceTables<T> {
-    /// Lines of cells that sources touch, by plane and row.
+    /// Lines of cells that sources touch, sorted by plane and row.
     pub lines: Vec<Line>,
-    /// Sources of every line, in their order.
+    /// Sources of all lines, line by line, in ascending order.
     pub list: Vec<i32>,
     /// First cell of every source, `[source][z, row, plane]`.
     pub places: Vec<i32>,
-    /// `[source][z, row, plane][plain, derivative][length]`.
+    /// Weights of the bells, `[source][z, row, plane][plain, derivative][length]`.
     pub weights: Vec<T>,
-    /// Cells of a source along an axis.
+    /// Number of cells of a source along an axis.
     pub length: usize,
 }
 
 impl<T: Real> SourceTables<T> {
-    /// Tables for the own planes of a slab. `derived`: the bells' derivatives are wanted, too (stress sources), four
-    /// cells wider on either side.
+    /// Tables for the own planes of a slab. With `derived` (stress sources) they include the derivatives of the
+    /// bells, which are four cells wider on either side.
     pub fn new(p: &Padded, sources: &Sources<T>, own: &Range<usize>, derived: bool) -> Self {
         let halo = if derived { RADIUS } else { 0 };
         let longest = sources.bells().flat_map(|(_, w)| w.iter().map(Vec::len)).max();
@@ -40,7 +40,7 @@ impl<T: Real> SourceTables<T> {
         for (number, (first, bells)) in sources.bells().enumerate() {
             let (mut place, mut table) = ([0i32; 3], vec![T::of(0.0); 6 * length]);
             if p.ndim() == 2 {
-                // The one row.
+                // The only row has the weight one.
                 table[2 * length] = T::of(1.0);
             }
             let mut reach = [0..1, 0..1, 0..1];
@@ -85,14 +85,14 @@ impl<T: Real> SourceTables<T> {
         }
     }
 
-    /// Which lines lie in these planes.
+    /// The range of lines that lie in these planes.
     pub fn within(&self, planes: &Range<usize>) -> Range<usize> {
         let before = |plane: usize| self.lines.partition_point(|l| (l.plane as usize) < plane);
         before(planes.start)..before(planes.end)
     }
 }
 
-/// The bell and its derivative, `halo` cells from the start of their rows.
+/// Writes the bell and its derivative, with the bell `halo` cells from the start of the rows.
 fn fill<T: Real>(bell: &[T], halo: usize, d: f64, (plain, derivative): (&mut [T], &mut [T])) {
     plain[halo..halo + bell.len()].copy_from_slice(bell);
     if halo > 0 {
@@ -109,13 +109,13 @@ fn fill<T: Real>(bell: &[T], halo: usize, d: f64, (plain, derivative): (&mut [T]
     }
 }
 
-/// What the kernel `extract` reads.
+/// Tables for the kernel `extract`.
 pub struct ReceiverTables<T> {
-    /// Numbers of the receivers whose lower corner lies on the slab.
+    /// Numbers of the receivers whose lower cell lies on the slab.
     pub own: Vec<usize>,
-    /// `[receiver][z, row, plane]`.
+    /// Lower cell of each receiver, `[receiver][z, row, plane]`.
     pub cells: Vec<i32>,
-    /// Weight of the upper neighbour, in the same order.
+    /// Weight of the upper neighbour along each axis, in the same order.
     pub beyond: Vec<T>,
 }
 

@@ -1,19 +1,22 @@
-// Steps 1-3, 5 and 7 of displacement/mod.rs in one pass, and the sponge: stress lives in shared memory and registers. The
-// formulas of a cell are those of points.cuh.
+// Steps 1-3, 5 and 7 of displacement/mod.rs in one pass, and the sponge: stress is kept in shared memory and
+// registers. The formulas of a cell are those of points.cuh.
 //
-// A block owns a tile of TZ x TX cells (z, row) and walks along the planes. At plane j it
-//   1. takes strain from a ring of RING planes of displacement in shared memory (planes j-4 .. j+4, the next ones on
-//      their way from device memory), and puts the stresses that are differentiated inside the plane there too;
-//   2. adds the derivatives inside the plane to the force on plane j, and what the stress of plane j means to the
-//      derivatives along planes to the forces on planes j-4 .. j+4, which are registers: the force on plane j-4 is
-//      complete then, and its cells are stepped in place.
-// Around the tile, stress is computed once more on four cells to each side, only the components differentiated that way,
-// by threads of their own. Sums have one order, whatever the range of planes: any cut gives the same bits.
+// A block owns a tile of TZ x TX cells (z, row) and advances along the planes. At plane j it
+//   1. computes strain from a ring buffer of RING planes of displacement in shared memory (planes j-4 .. j+4, while the
+// next ones are copied from device memory), and stores the stresses that are differentiated inside the plane there;
+//   2. adds the derivatives inside the plane to the force on plane j, and the contributions of the stress of plane j to
+// derivatives along planes to the forces on planes j-4 .. j+4, which are in registers. The force on plane j-4 is then
+//      complete, and its cells are updated in place.
+// Stress on four cells around the tile is recomputed by additional threads, only the components that are
+// differentiated in that direction. Sums have a fixed order, whatever the range of planes, so that any decomposition
+// gives the same bits.
 //
-// Defines: TZ, TX (1 in 2-D), AHEAD planes on their way, BLOCKS a multiprocessor, DAMPED 0|1, SURFACE 0 none, 1 vacuum, 2 traction.
+// Defines: TZ, TX (1 in 2-D), AHEAD planes in flight, BLOCKS per multiprocessor, DAMPED 0|1, SURFACE 0 none, 1 vacuum,
+// 2 traction.
 
 #if !BULK
-// A plane of displacement around the tile into a slot of the ring, zeros beyond the grid; by all threads.
+// Starts copying a plane of displacement around the tile into a slot of the ring, with zeros outside the grid; called
+// by all threads.
 INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z, int tile_row, int thread) {
     const int wide = 16 / sizeof(REAL), across = (TZ + 16) / wide, pieces = NDIM * U_ROWS * across;
     const REAL *from = a->s.level[a->now];
@@ -28,12 +31,12 @@ INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z
 }
 #endif
 
-#define ASKER (NDIM == 3 ? CORE_THREADS + Z_THREADS : 0)  // in 3-D one that has no part in the force
+#define ASKER (NDIM == 3 ? CORE_THREADS + Z_THREADS : 0)  // the thread that starts copies; in 3-D one that computes no force
 
-// What a thread's cells have of the sponge, which no plane changes.
+// The sponge on a thread's cells, as far as it is the same for all planes.
 struct Sponge {
     REAL damp[VEC];
-    int shell;  // a bit a cell
+    int shell;  // one bit per cell
 };
 
 INLINE struct Sponge sponge_of(const struct Sweep *a, int writes, int row, int z) {
@@ -49,14 +52,14 @@ INLINE struct Sponge sponge_of(const struct Sweep *a, int writes, int row, int z
     return sponge;
 }
 
-// Asks for the planes with which the ring begins and waits until those are there that the first stress needs.
+// Starts copying the first planes of the ring, and waits for those that the first stress needs.
 INLINE void start_ring(const struct Sweep *a, REAL *ring, void *arrivals, int begin, int tile_z, int tile_row) {
     const int thread = threadIdx.x;
 #if BULK
     ARRIVAL *arrival = (ARRIVAL *)arrivals;
     if (thread == 0) UNROLL for (int k = 0; k < RING; k++) arrival_init(arrival + k, 1);
 #if NDIM == 2
-    // Cells beyond the grid are never written again.
+    // Cells outside the grid are zero and never written again.
     const REAL zeros[VEC] = {0};
     for (int k = thread * VEC; k < RING * U_PLANE; k += THREADS * VEC) store(ring + k, zeros);
 #endif
@@ -79,7 +82,7 @@ INLINE void start_ring(const struct Sweep *a, REAL *ring, void *arrivals, int be
 #endif
 }
 
-// Time step (eq. 6) of a thread's cells. The old level still lacks its second damping.
+// Time step (eq. 6) of a thread's cells. The second application of the sponge to the previous level is done here.
 INLINE void step_cells(const struct Sweep *a, REAL *next, REAL (*prev)[VEC], REAL (*old)[VEC], REAL (*force)[VEC],
                        const REAL *factor, int acts, const REAL *damp, int shell) {
     UNROLL for (int i = 0; i < NDIM; i++) {
@@ -117,10 +120,10 @@ KERNEL(sweep)(const struct Sweep a) {
     REAL force[NDIM][2 * RADIUS][VEC];
     UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) EACH_VEC force[i][k][v] = 0;
     const struct Sponge sponge = sponge_of(&a, writes, row, z);
-    int slot = RADIUS;  // of plane j
+    int slot = RADIUS;  // slot of plane j
 #if BULK
     __shared__ ARRIVAL arrivals[RING];
-    // The plane that must have arrived next, by its slot and turn.
+    // The next plane to wait for, by its slot and phase.
     int coming = 2 * RADIUS + 1, turn = 0;
     start_ring(&a, ring, arrivals, begin, tile_z, tile_row);
 #else
@@ -138,7 +141,7 @@ KERNEL(sweep)(const struct Sweep a) {
         int slots[2 * RADIUS + 1];
         find_slots(slot, slots);
         REAL *out = stress + (j & 1) * S_PLANE;
-        // Rows and planes of the rim and all beyond it carry no stress.
+        // There is no stress in rows and planes of the rim and outside the grid.
         struct Tensor s;
         set_zero(&s);
         if (live_row && is_live(j, a.s.planes)) {
@@ -157,7 +160,7 @@ KERNEL(sweep)(const struct Sweep a) {
         REAL damp_plane = 1;
         if (steps) damp_plane = a.s.sponge[2][p];
 #endif
-        // Plane j-4 of the ring makes room after the barrier.
+        // The slot of plane j-4 is reused after the barrier.
         UNROLL for (int i = 0; i < NDIM; i++) load(ring + slots[0] + u_at + i * U_COMPONENT, old[i]);
 #if BULK
         BLOCK_BARRIER;

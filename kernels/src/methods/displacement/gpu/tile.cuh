@@ -1,7 +1,7 @@
-// What the two forms of the sweep share: the layout of a tile in shared memory and derivatives there.
+// The layout of a tile in shared memory and derivatives there, for sweep.cu and warp_specialized.cu.
 
 #define RING (2 * RADIUS + AHEAD + 1)
-#define RANK ((int)blockIdx.y % CLUSTER)  // of a block among those that share halos along rows: cluster.cuh
+#define RANK ((int)blockIdx.y % CLUSTER)  // index of a block among those that share halos along rows (cluster.cuh)
 #define QUADS (TZ / VEC)
 #define SIDE (RADIUS / VEC)  // threads along z of the halo on one side
 #if NDIM == 3
@@ -20,11 +20,11 @@
 #define ROW_THREADS 0
 #endif
 #define THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 31) / 32 * 32)
-// Displacement reaches eight rows beyond the tile where the block makes the halo of stress, else four.
+// Displacement extends eight rows beyond the tile on sides where the block computes the halo of stress, else four.
 #define ROWS_BEFORE (RANK == 0 ? ROW_HALO : RADIUS)
 #define U_ROWS (TX + ROW_HALO + (CLUSTER == 1 ? ROW_HALO : RADIUS))
 #define U_COMPONENT (U_ROWS * U_PITCH)
-#define U_PLANE ((NDIM * U_COMPONENT + 31) / 32 * 32)  // copies want slots at multiples of 128 bytes
+#define U_PLANE ((NDIM * U_COMPONENT + 31) / 32 * 32)  // copies require slots aligned to 128 bytes
 
 // Stress planes: zz and zp with a halo along z, rr and rp with one along rows, zr with both.
 #define S_ZZ 0
@@ -62,9 +62,9 @@ INLINE void slopes(const REAL *p, int stride, const REAL *w, REAL *out) {
     }
 }
 
-// What the stress of plane j means to the forces on planes j-4 .. j+4 along one component (f holds those from j-4 to
-// j+3 before it): `own` is differentiated along planes, `plane` the rest of the force on plane j. The force on plane j-4
-// is complete then.
+// Adds the contribution of the stress of plane j to one component of the forces on planes j-4 .. j+4; before it, f
+// holds the forces from j-4 to j+3. `own` is the stress that is differentiated along planes, `plane` the rest of the
+// force on plane j. `full` is the complete force on plane j-4.
 INLINE void spread(REAL (*f)[FORCE_CELLS], const REAL *plane, const REAL *own, const REAL *w, REAL *full) {
     UNROLL for (int v = 0; v < FORCE_CELLS; v++) {
         full[v] = FMA(w[3], own[v], f[0][v]);
@@ -79,7 +79,7 @@ INLINE void spread(REAL (*f)[FORCE_CELLS], const REAL *plane, const REAL *own, c
     }
 }
 
-// Where the displacement of VEC cells lies in the ring: the slots of the planes around theirs, and the place in a plane.
+// Position of the displacement of VEC cells in the ring: the slots of the surrounding planes, and the index in a plane.
 struct Cells {
     const REAL *ring;
     const int *slots;
@@ -109,10 +109,10 @@ INLINE void along_planes(const struct Cells *u, int component, REAL *out) {
     }
 }
 
-// The cells of a thread that makes stress, relative to the tile: those of the tile itself (core), those beside it along z,
-// or (3-D) those beside it along rows, in a cluster those on its outer side. Threads that fill up the last warp repeat its
-// last cells. `mixed`: threads beside a row lie next to each other in a warp, on whichever side; else those of one side follow
-// those of the other.
+// The cells of a stress thread, relative to the tile: in the tile itself (core), beside it along z, or (3-D) beside
+// it along rows, in a cluster only on the outer side. Threads that fill the last warp repeat the last cells. With
+// `mixed`, threads for both sides of a row are adjacent in a warp; otherwise all threads of one side follow those of
+// the other.
 struct Mine {
     int zl, rl, core, z_side;
 };
@@ -140,7 +140,7 @@ INLINE struct Mine my_cells(int thread, int mixed) {
     return m;
 }
 
-// Where a plane of the ring and those around it begin.
+// Offsets in the ring of a plane and of those around it.
 INLINE void find_slots(int slot, int *slots) {
     UNROLL for (int m = 0; m <= 2 * RADIUS; m++) {
         int k = slot + m - RADIUS;
@@ -148,8 +148,9 @@ INLINE void find_slots(int slot, int *slots) {
     }
 }
 
-// The same for one number of a plane, from its place in the ring four planes before: for texts that count on from plane to
-// plane. A place behind the ring's end minus the ring is the right one; one inside it minus the ring is larger than any other.
+// The same for one cell of a plane, from its index in the ring four planes before, for texts that increment it from
+// plane to plane. An index beyond the ring's end is reduced by the length of the ring; for others the difference
+// wraps around and is larger.
 INLINE void follow_slots(unsigned at, int *slots) {
     UNROLL for (int m = 0; m <= 2 * RADIUS; m++) {
         const unsigned far = at + m * U_PLANE, near = far - RING * U_PLANE;
@@ -158,7 +159,8 @@ INLINE void follow_slots(unsigned at, int *slots) {
 }
 
 #if BULK
-// A plane of displacement around the tile into a slot of the ring, zeros beyond the grid; by one thread.
+// Starts copying a plane of displacement around the tile into a slot of the ring, with zeros outside the grid; called
+// by one thread.
 INLINE void ask_plane(const struct Sweep *a, REAL *slot, ARRIVAL *arrival, int plane, int tile_z, int tile_row) {
     const int local = plane + GHOST - a->s.first;
     before_copies();

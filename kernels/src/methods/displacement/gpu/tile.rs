@@ -1,16 +1,16 @@
-//! How a sweep is cut into blocks.
+//! The division of a sweep into blocks.
 
 use crate::Error;
 use crate::grid::stencil::RADIUS;
 use crate::medium::stiffness::Symmetry;
 use crate::methods::displacement::FACE;
 
-/// The text of a sweep.
+/// The kernel text of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// All threads make stress, then force (sweep.cu).
+    /// All threads compute stress, then force (sweep.cu).
     Sweep,
-    /// Stress and force have warps of their own (warp_specialized.cu; 3-D, compute capability 9.0 and later).
+    /// Separate warps compute stress and force (warp_specialized.cu; 3-D, compute capability 9.0 and later).
     Relay,
     /// The whole step of a tile at once, for small grids (fused_2d.cu; 2-D).
     Small,
@@ -19,59 +19,60 @@ pub enum Form {
 /// The tile of a block of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// The text.
+    /// The kernel text.
     pub form: Form,
-    /// Cells of a thread along z: 1, 2 or 4, at most 16 bytes.
+    /// Number of cells per thread along z: 1, 2 or 4, at most 16 bytes.
     pub vec: usize,
-    /// Cells along z.
+    /// Number of cells along z.
     pub z: usize,
-    /// Rows (2-D: 1).
+    /// Number of rows (2-D: 1).
     pub rows: usize,
-    /// Planes of a tile of fused_2d.cu.
+    /// Number of planes of a tile of fused_2d.cu.
     pub planes: usize,
-    /// Planes on their way to shared memory; cells of stress of a thread in fused_2d.cu.
+    /// Number of planes that are copied to shared memory in advance; cells of stress per thread in fused_2d.cu.
     pub ahead: usize,
     /// Blocks that one multiprocessor should hold at once.
     pub blocks: usize,
-    /// Numbers between rows of a plane in shared memory (3-D), against conflicts of its banks.
+    /// Padding between rows of a plane in shared memory (3-D), in numbers, to avoid bank conflicts.
     pub pad: usize,
-    /// Blocks that share halos of stress along rows (warp_specialized.cu; 1: none, 2).
+    /// Number of blocks that share halos of stress along rows: 2, or 1 for no sharing (warp_specialized.cu).
     pub cluster: usize,
-    /// Planes come in one piece (compute capability 9.0 and later), else in pieces of 16 bytes.
+    /// Whether planes are copied in bulk (compute capability 9.0 and later), instead of in pieces of 16 bytes.
     pub bulk: bool,
 }
 
-/// What a tile is chosen for.
+/// The properties of run and device by which a tile is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub ndim: usize,
-    /// float64 instead of float32.
+    /// Whether numbers are float64 instead of float32.
     pub double: bool,
-    /// Class of the medium.
+    /// Symmetry class of the medium.
     pub symmetry: Symmetry,
-    /// Cells of the padded grid.
+    /// Number of cells of the padded grid.
     pub cells: usize,
-    /// Cells along its shortest axis.
+    /// Number of cells along its shortest axis.
     pub shortest: usize,
-    /// Rows of the padded grid (2-D: 1).
+    /// Number of rows of the padded grid (2-D: 1).
     pub rows: usize,
     /// Compute capability times ten.
     pub architecture: u32,
-    /// Blocks can write to each other's shared memory.
+    /// Whether blocks can write to each other's shared memory.
     pub clusters: bool,
     /// Bytes of shared memory that a block may use.
     pub shared_bytes: usize,
 }
 
-/// Padded cells of a 2-D grid up to which the shortest way through a step counts.
+/// Number of padded cells of a 2-D grid up to which the latency of a step matters most.
 const SMALL: usize = 600_000;
-/// Registers of a force thread and of a copying thread of warp_specialized.cu; force64 needs more.
+/// Registers of a force thread of warp_specialized.cu, in float32 and float64.
 const FORCE_REGISTERS: [usize; 2] = [64, 104];
+/// Registers of a copying thread of warp_specialized.cu.
 const COPY_REGISTERS: usize = 24;
-/// Tiles along rows from which on an idle block at the end costs less than sharing halos wins: a tenth.
+/// Number of tiles along rows from which an idle block at the end costs less than the tenth that sharing halos gains.
 const MANY: usize = 9;
-/// Bytes of shared memory that a kernel keeps for itself.
+/// Bytes of static shared memory that are reserved for a kernel.
 const OWN_BYTES: usize = 256;
 
 const fn volume(form: Form, vec: usize, z: usize, rows: usize, pad: usize) -> Tile {
@@ -127,10 +128,10 @@ const fn patch(z: usize, planes: usize, ahead: usize, blocks: usize) -> Tile {
     }
 }
 
-/// Tiles of grids up to so many cells.
+/// Tiles of small 2-D grids, each with the largest number of cells for which it is used.
 const PATCHES: [(usize, Tile); 2] = [(300_000, patch(24, 16, 2, 2)), (SMALL, patch(32, 24, 4, 1))];
 
-/// Tiles in the order of preference; the first that fits is taken (figures in `benches/RESULTS-GPU.md`).
+/// Tiles in the order of preference; the first that fits is used (measurements are in `benches/RESULTS-GPU.md`).
 const VOLUMES: [Tile; 5] = [
     pair(2, 32, 12),
     volume(Form::Relay, 2, 32, 12, 0),
@@ -147,7 +148,7 @@ const PLANES: [Tile; 2] = [plane(4, 248, 2, 6), plane(4, 120, 2, 4)];
 const PLANES_DOUBLE: [Tile; 1] = [plane(2, 120, 2, 4)];
 
 impl Tile {
-    /// All tiles of a kind of run, the preferred one first, whether they fit a device or not.
+    /// All tiles for a kind of run, the preferred one first, whether they fit the device or not.
     pub fn all(terms: &Terms) -> Vec<Self> {
         let mut tiles = match (terms.ndim, terms.double) {
             (3, false) => VOLUMES.to_vec(),
@@ -155,7 +156,7 @@ impl Tile {
             (_, false) => PLANES.to_vec(),
             (_, true) => PLANES_DOUBLE.to_vec(),
         };
-        // With few coefficients all warps can do everything.
+        // With few coefficients, warps that compute both stress and force are faster.
         let few = !matches!(terms.symmetry, Symmetry::Orthorhombic | Symmetry::Triclinic);
         if terms.ndim == 3 && !terms.double && few {
             tiles[..3].rotate_right(1);
@@ -177,17 +178,20 @@ impl Tile {
             && self.shared(terms.ndim) * number + OWN_BYTES <= terms.shared_bytes
             && match self.form {
                 Form::Sweep => self.cluster == 1,
-                // Numbers go to another block in pairs of float32.
+                // Values are pushed to the other block in pairs of float32.
                 Form::Relay => {
                     let alone = self.cluster == 1 || terms.clusters && self.vec == 2 && !terms.double;
                     terms.ndim == 3 && terms.architecture >= 90 && alone
                 }
-                // A tile holds the whole face of one side, not those of two.
+                // A tile can contain the whole face of one side of the grid, but not of two.
                 Form::Small => terms.ndim == 2 && terms.shortest >= 2 * FACE,
             }
     }
 
-    /// The tile for these terms.
+    /// The preferred tile that fits.
+    ///
+    /// # Errors
+    /// No tile fits the shared memory of the device.
     pub fn choose(terms: &Terms) -> Result<Self, Error> {
         let modern = terms.architecture >= 90;
         let found = Self::all(terms)
@@ -205,7 +209,7 @@ impl Tile {
         })
     }
 
-    /// Threads of a block, as the texts count them.
+    /// Number of threads of a block, as in the kernel texts.
     pub fn threads(&self, ndim: usize) -> usize {
         let (quads, side) = (self.z / self.vec, RADIUS / self.vec);
         let all = match ndim {
@@ -221,8 +225,8 @@ impl Tile {
         }
     }
 
-    /// Registers of a thread at the start of warp_specialized.cu, then of its stress, force and copying warps: as many as there
-    /// are, in eights.
+    /// Registers per thread at the start of warp_specialized.cu, then of its stress, force and copying warps: as many
+    /// as are available, in multiples of eight.
     pub fn registers(&self, double: bool) -> [usize; 4] {
         let (all, force) = (self.threads(3), (self.z * self.rows).next_multiple_of(128));
         let each = FORCE_REGISTERS[usize::from(double)];
@@ -232,7 +236,7 @@ impl Tile {
         [start, stress, each, COPY_REGISTERS]
     }
 
-    /// Blocks along rows, whole clusters of them: where the grid ends before the last one does, that block makes no stress and
+    /// Number of blocks along rows, in whole clusters. A last block that lies outside the grid computes no stress and
     /// writes nothing.
     pub fn blocks_along(&self, rows: usize) -> usize {
         rows.div_ceil(self.rows).next_multiple_of(self.cluster)
@@ -242,14 +246,15 @@ impl Tile {
         self.blocks_along(rows) - rows.div_ceil(self.rows)
     }
 
-    /// Cells along z and rows of a plane of displacement in shared memory (3-D): twice the stencil around the tile, but once
-    /// where another block makes the halo of stress.
+    /// Numbers of cells along z and of rows of a plane of displacement in shared memory (3-D): the tile with a halo
+    /// of twice the stencil's radius, or once on a side where another block computes the halo of stress.
     pub fn around(&self) -> [usize; 2] {
         let halo = (5 - self.cluster) * RADIUS;
         [self.z + 16 + self.pad, self.rows + halo]
     }
 
-    /// Numbers of shared memory of a block: displacement around it and stress, two planes of it where it walks.
+    /// Shared memory of a block, in numbers: displacement around the tile, and stress (two planes of it in forms that
+    /// advance along planes).
     pub fn shared(&self, ndim: usize) -> usize {
         let ring = 2 * RADIUS + self.ahead + 1;
         let (z, rows) = (self.z, self.rows);
@@ -274,7 +279,7 @@ impl Tile {
 mod tests {
     use super::*;
 
-    /// Blocks that share halos in pairs come in pairs, also where the rows would end before the last one.
+    /// Blocks that share halos in pairs are launched in pairs, even if the last one lies beyond the last row.
     #[test]
     fn blocks_come_in_whole_clusters() {
         let (alone, paired) = (volume(Form::Sweep, 2, 32, 8, 0), pair(2, 32, 8));
@@ -285,7 +290,8 @@ mod tests {
         }
     }
 
-    /// Warps with parts of their own share out the registers with which their block has started, of the 65536 of a multiprocessor.
+    /// Specialised warps redistribute the registers with which their block has started, of the 65536 of a
+    /// multiprocessor.
     #[test]
     fn registers_that_warps_take_are_those_that_others_give() {
         for (tile, double) in [
@@ -301,7 +307,7 @@ mod tests {
         }
     }
 
-    /// Warps have parts of their own where media have many coefficients.
+    /// Specialised warps are used for media with many coefficients.
     #[test]
     fn tiles_of_volumes_follow_the_number_of_coefficients() {
         let form = |symmetry: Symmetry| {
@@ -326,7 +332,7 @@ mod tests {
         }
     }
 
-    /// A block has its own few bytes beside the tile.
+    /// The reserved bytes of a block count in addition to the tile.
     #[test]
     fn tiles_leave_room_for_what_kernels_keep() {
         let tile = VOLUMES[3];
@@ -346,7 +352,7 @@ mod tests {
         assert!(fits(OWN_BYTES) && !fits(OWN_BYTES - 1) && !fits(0));
     }
 
-    /// Numbers of eight bytes take twice the memory, and a load of 16 bytes holds two of them.
+    /// Numbers of eight bytes need twice the memory, and a load of 16 bytes holds two of them.
     #[test]
     fn tiles_of_float64_have_room_for_numbers_of_eight_bytes() {
         let fits = |tile: Tile, shared_bytes: usize| {

@@ -1,4 +1,4 @@
-//! Which kernel text a run compiles: the texts are joined behind the defines of their variant.
+//! The kernel texts that a run compiles: files that are joined after the defines of their variant.
 
 use super::arguments::kept_pairs;
 use super::tile::{Form as Cut, Terms, Tile};
@@ -25,26 +25,26 @@ const ONE_WAY: &str = include_str!("../../../boundary/one_way.cuh");
 const POINTS: &str = include_str!("survey.cuh");
 const SURVEY: &str = include_str!("survey.cu");
 
-/// Everything that a kernel text is specialised for.
+/// The properties for which a kernel text is specialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// float64 instead of float32 (tests).
+    /// Whether numbers are float64 (tests) instead of float32.
     pub double: bool,
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub ndim: usize,
-    /// Class of the medium.
+    /// Symmetry class of the medium.
     pub symmetry: Symmetry,
-    /// One-way condition and sponge.
+    /// Whether the frame has the one-way condition and the sponge.
     pub absorbing: bool,
     /// Form of the one-way condition.
     pub one_way: Form,
-    /// The top of the model.
+    /// Condition on top of the model.
     pub surface: Surface,
-    /// How a block of the sweep is cut.
+    /// Tile of the sweep.
     pub tile: Tile,
 }
 
-/// The order of the classes in stiffness.cuh; in 2-D all between the isotropic and the widest are one.
+/// Number of a class in stiffness.cuh; in 2-D all classes between isotropic and triclinic are the same.
 fn class(ndim: usize, symmetry: Symmetry) -> u32 {
     match symmetry {
         Symmetry::Isotropic => 0,
@@ -55,7 +55,7 @@ fn class(ndim: usize, symmetry: Symmetry) -> u32 {
     }
 }
 
-/// Kernel `pad`.
+/// The text of the kernel `pad`.
 pub fn pad_source(double: bool, ndim: usize) -> Source {
     let head = format!(
         "#define REAL_IS_DOUBLE {}\n#define NDIM {ndim}\n#define VEC 1\n",
@@ -88,12 +88,12 @@ impl Variant {
         Source { name, text }
     }
 
-    /// Kernel `sweep`; that of fused_2d.cu is the whole step.
+    /// The text of the kernel `sweep`; that of fused_2d.cu computes the whole step.
     pub fn sweep(&self) -> Source {
         let t = self.tile;
         let surface = match self.surface {
             Surface::Traction => 2,
-            // Above a vacuum the medium itself carries no stress: only faces need to know.
+            // Under a vacuum the stiffness above the surface is zero, so that only faces depend on the surface.
             Surface::Vacuum if t.form == Cut::Small => 1,
             _ => 0,
         };
@@ -128,7 +128,7 @@ impl Variant {
         }
     }
 
-    /// The form of the one-way condition, which means nothing to a run without it.
+    /// The define of the form of the one-way condition; always the same in runs without it.
     fn form(&self) -> (&'static str, usize) {
         (
             "ONE_WAY",
@@ -136,20 +136,20 @@ impl Variant {
         )
     }
 
-    /// Kernels `faces` and, in 3-D, `plane_faces`.
+    /// The text of the kernels `faces` and, in 3-D, `plane_faces`.
     pub fn faces(&self) -> Source {
         let surface = usize::from(self.surface != Surface::None);
         let defines = [("SURFACE", surface), self.form()];
         self.source("faces.cu", &[ONE_WAY, FACES].join("\n"), 1, &defines)
     }
 
-    /// Kernels `inject`, `extract`, `pack`, `look`, `tick`.
+    /// The text of the kernels `inject`, `extract`, `pack`, `look`, `tick`.
     pub fn survey(&self) -> Source {
         self.source("survey.cu", &[POINTS, SURVEY].join("\n"), 1, &[])
     }
 }
 
-/// One text of every kind that a run can need on a device with this much shared memory, for checks without a device.
+/// All different texts that runs can need on a device with this much shared memory, for checks without a device.
 pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<Source>, Error> {
     let mut found = vec![pad_source(double, 2), pad_source(double, 3)];
     let classes = Symmetry::ALL;

@@ -1,20 +1,21 @@
-// The same step as sweep.cu in 3-D for compute capability 9.0 and later, with a relay inside a block: some warps make
-// stress, others take it from shared memory and make force and the time step of the plane before. Stress warps hold no
-// force, force warps no medium, so that more warps fit, and each side waits for memory while the other computes.
+// The same step as sweep.cu in 3-D for compute capability 9.0 and later, with specialised warps in a block: some
+// compute stress, others read it from shared memory and compute force and time step. Stress warps hold no force, and
+// force warps no medium, so that more warps fit, and one kind can compute while the other waits for memory.
 //
-// Barriers in shared memory: FULL(b), stress of a plane is in buffer b; EMPTY(b), it was read. Every thread arrives for
-// itself in its own block: compute-sanitizer follows that, and neither warps that arrive as one nor named barriers; all
-// three are equally fast. One more warp asks for planes of displacement: it knows from FULL that the stress warps have left
-// a slot of the ring.
+// Barriers in shared memory: FULL(b), the stress of a plane is in buffer b; EMPTY(b), it has been read. Every thread
+// of the own block arrives by itself: compute-sanitizer supports that, but neither one arrival per warp nor named
+// barriers, and all three are equally fast. One more warp starts the copies of planes of displacement; FULL tells it
+// that the stress warps no longer need a slot of the ring.
 //
-// Stress threads have VEC cells, force threads one. Places in memory are counted on from plane to plane, which takes fewer
-// instructions than finding them anew. Two blocks may share halos: cluster.cuh.
+// Stress threads have VEC cells, force threads one. Memory indices are incremented from plane to plane, which takes
+// fewer instructions than computing them anew. Two blocks may share halos (cluster.cuh).
 //
-// Defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu; CLUSTER, blocks that share halos (1 or 2); START_REGISTERS
-// a thread, which the warps of the three kinds change to STRESS_REGISTERS, FORCE_REGISTERS and COPY_REGISTERS.
+// Defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu; CLUSTER, blocks that share halos (1 or 2);
+// START_REGISTERS per thread, which the three kinds of warps change to STRESS_REGISTERS, FORCE_REGISTERS and
+// COPY_REGISTERS.
 
 #define FORCE_THREADS (TZ * TX)
-// Registers are handed over between groups of four warps.
+// Registers can be reallocated between groups of four warps only.
 #define STRESS_THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 127) / 128 * 128)
 #define FIRST_COPIER (STRESS_THREADS + (FORCE_THREADS + 127) / 128 * 128)
 #define ALL_THREADS (FIRST_COPIER + 128)
@@ -29,7 +30,7 @@
     else asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n))
 #endif
 
-// On a processor every plane has two common barriers instead.
+// On a processor, two common barriers per plane are used instead.
 INLINE void barrier_all(void) { __syncthreads(); }
 
 #ifdef CUDA_ON_CPU
@@ -46,7 +47,7 @@ INLINE void barrier_all(void) { __syncthreads(); }
 #define COMMON_BARRIER
 #endif
 
-// Who arrives at EMPTY: the force threads and, in a cluster, each force warp of the other block.
+// Number of arrivals at EMPTY: the force threads and, in a cluster, each force warp of the other block.
 #define EMPTY_ARRIVALS ((FIRST_COPIER - STRESS_THREADS) + (CLUSTER - 1) * (FIRST_COPIER - STRESS_THREADS) / 32)
 
 INLINE void full_arrive(ARRIVAL *full) {
@@ -68,17 +69,18 @@ INLINE void empty_arrive(ARRIVAL *empty) {
 #endif
 }
 
-// Whether the plane behind this one has a medium of its own: those beyond the model repeat its edges.
+// Whether the medium of the next plane differs in memory from that of this one: planes outside the model repeat its
+// edges.
 INLINE int is_followed(const struct Slab *s, int plane) {
     return plane >= s->nb && plane - s->nb < s->model_planes - 1;
 }
 
-// Planes of displacement around the tile into the ring, by one warp.
+// Copies planes of displacement around the tile into the ring; executed by one warp.
 INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, int begin, int end) {
     const int tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
     int slot = 0;
     for (int plane = begin - 2 * RADIUS; plane < end + 2 * RADIUS; plane++) {
-        // The stress of plane j frees the slot of plane j-4.
+        // Once the stress of plane j is computed, the slot of plane j-4 is free.
         const int j = plane - RING + RADIUS;
         if (j == begin - RADIUS) COMMON_BARRIER;
         if (j >= begin - RADIUS) {
@@ -89,7 +91,7 @@ INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, i
         slot = slot + 1 == RING ? 0 : slot + 1;
         if (j >= begin - RADIUS) COMMON_BARRIER;
     }
-    // No slot is needed any more, but the barriers count this warp.
+    // No more slots are needed, but the common barriers count this warp.
     for (int j = end + 2 * RADIUS - RING + RADIUS; j < end + RADIUS; j++) {
         if (j < begin - RADIUS) continue;
         if (j == begin - RADIUS) COMMON_BARRIER;
@@ -99,7 +101,7 @@ INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, i
     }
 }
 
-// Steps 1 to 3 of planes begin-4 .. end+3, by the stress warps.
+// Steps 1 to 3 of planes begin-4 .. end+3; executed by the stress warps.
 INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, ARRIVAL *arrivals, int begin, int end) {
     const int tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
     const struct Mine mine = my_cells(threadIdx.x, 1);
@@ -110,9 +112,9 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
 #if SHARES
     const struct Push push = push_of(mine, stress, arrivals + RING);
 #endif
-    int oldest = (mine.rl + ROWS_BEFORE) * U_PITCH + mine.zl + 8;  // where the first cell lies in the ring, in plane j-4
+    int oldest = (mine.rl + ROWS_BEFORE) * U_PITCH + mine.zl + 8;  // index in the ring of the first cell, in plane j-4
     int coming = 2 * RADIUS, turn = 0;
-    // Where the medium of plane j begins; planes beyond the model repeat its edges.
+    // Index of the medium of plane j; planes outside the model repeat its edges.
     const WIDE medium_plane = (WIDE)a->s.model_rows * a->s.pitch;
     WIDE medium = medium_at(&a->s, begin - RADIUS, row) + z;
     for (int k = 0; k < 2 * RADIUS; k++) arrival_wait(arrivals + k, 0);
@@ -146,7 +148,7 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
     }
 }
 
-// Steps 5, 7 and the sponge of planes begin .. end-1, by the force warps.
+// Steps 5, 7 and the sponge of planes begin .. end-1; executed by the force warps.
 INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arrivals, int begin, int end) {
     const int thread = threadIdx.x - STRESS_THREADS, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
     const int mine = MIN(thread, FORCE_THREADS - 1), zl = mine % TZ, rl = mine / TZ;
@@ -167,7 +169,7 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arriva
         const int p = j - RADIUS, steps = writes && p >= begin, q = j & 1;
         REAL curr[NDIM], prev[NDIM], b = 0;
 #if DAMPED
-        // Asked for a plane ahead, so that nothing waits for it.
+        // The weight is loaded one plane ahead, to hide the latency.
         const REAL w = damp * damp_plane;
         if (writes && p + 1 >= begin && p + 1 < end) damp_plane = a->s.sponge[2][p + 1];
 #endif
@@ -226,7 +228,7 @@ KERNEL(sweep)(const struct Sweep a) {
     arrivals_ready();
     before_copies();
 #if SHARES
-    cluster_barrier();  // nobody pushes before the other's barriers are there
+    cluster_barrier();  // no block may push before the other's barriers are initialised
 #else
     barrier_all();
 #endif
@@ -243,8 +245,8 @@ KERNEL(sweep)(const struct Sweep a) {
         fetch_planes(&a, ring, arrivals, begin, end);
     }
 #if SHARES
-    // The shared memory of a block must outlive what the other one sends there. Each waits for all that is sent to it, so
-    // this only makes sure of it, once a launch.
+    // The shared memory of a block must stay allocated until the other one has sent everything. Each block already
+    // waits for all data that are sent to it, so this barrier, once a launch, is only a precaution.
     cluster_barrier();
 #endif
 }
