@@ -1,7 +1,13 @@
 //! Speed of the displacement method on GPUs: medians of points per second, effective GB/s, and their ratio to the
 //! copy speed of the same run.
-//! `cargo bench -p kernels --bench accelerator -- [dim=3] [n=512] [nb=48] [sym=iso|vti|hti|ort|tri] [gpus=1] [steps=100] [deep=n, interior cells along the slowest axis] [edge=planes computed before the exchange] [noise=y] [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,form,pad,cluster]]`;
-//! several values of n= or tile= are separated by a slash.
+//!
+//! ```text
+//! cargo bench -p kernels --bench accelerator -- [dim=3] [n=512] [nb=48] [sym=iso|vti|hti|ort|tri] [gpus=1] [steps=100]
+//!     [deep=n: interior cells along the slowest axis] [edge=planes computed before the exchange] [noise=y] [repeat=5]
+//!     [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,form,pad,cluster]]
+//! ```
+//!
+//! Several values of `n=` or `tile=` are separated by a slash.
 
 mod case;
 

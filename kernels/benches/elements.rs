@@ -1,13 +1,22 @@
-//! Speed of spectral elements: million element-steps a second, the best of several runs, in a box whose elements are all a
-//! little bent, with absorbing sides, a free surface, a source and receivers; on the processors of this machine, or with
-//! gpus=1 (2, ...) on GPUs, there with the bytes that a step must move and their share of the copy speed of the same run.
-//! gradient=y measures a gradient against forward runs of the same engine, all of its work counted, with memory=1 of what all steps take.
-//! With ranks=y each GPU is run by a rank of its own and halos go by messages from host to host, as between nodes: the exchange
-//! as programs have it, blocking, with nothing sent, without buffers (Komatitsch et al. 2010, figures 11 to 15).
+//! Speed of the spectral elements in millions of element-steps a second, the best of several runs.
 //!
-//! `cargo bench -p kernels --bench elements -- [threads=1] [gpus=0] [n=20,20,16 elements] [law=iso/full/loss/coarse/fluid] [points=y: constants of every point]
-//! [cpml=0: elements in perfectly matched layers along each side but the top, of straight elements then] [degree=4] [order=1: elements of 8 nodes, 2: of 27] [steps=80] [repeat=3] [jdata=10, ranks=n: on GPUs] [gradient=n memory=1]`; several values
-//! are separated by a slash.
+//! The case is a box of slightly deformed elements with absorbing sides, a free surface, a source and receivers. It
+//! runs on the processors of this machine, or with `gpus=1` (2, ...) on GPUs; these runs also print the bytes that a
+//! step must move and the ratio of their rate to the speed of a copy on the same GPU.
+//!
+//! `gradient=y` compares a whole gradient with forward runs of the same engine; it may use `memory=1` times the bytes
+//! that keeping all steps takes. With `ranks=y` each GPU has a rank of its own and halos travel as messages from host
+//! to host, as between nodes. Four exchanges are compared then: overlapped as in the programs, blocking, without
+//! sending anything, and without buffers (Komatitsch et al. 2010, figures 11 to 15).
+//!
+//! ```text
+//! cargo bench -p kernels --bench elements -- [threads=1] [gpus=0] [ranks=n] [n=20,20,16: elements]
+//!     [law=iso/full/loss/coarse/fluid] [points=y: constants of every point] [cpml=0: elements in perfectly matched
+//!     layers along each side but the top, all elements are straight then] [degree=4] [order=1: elements of 8 nodes,
+//!     2: of 27] [steps=80] [repeat=3] [jdata=10: on GPUs] [gradient=n] [memory=1]
+//! ```
+//!
+//! Several values of `law=`, `degree=` and `threads=` are separated by a slash.
 
 mod case;
 #[path = "../../tests/support/thread_ranks.rs"]
@@ -30,7 +39,7 @@ use kernels::parallel::rank_halo::Overlap;
 use kernels::time_loop::reversal::CheckpointSchedule;
 use thread_ranks::{Capabilities, thread_ranks};
 
-/// Equal ranges of the elements, and what is recorded.
+/// Cuts the elements into `parts` ranges of equal length; also returns the shot of the case.
 fn shares(case: &Case, words: &Words, parts: usize) -> (Vec<Range<usize>>, Shot<3>) {
     let elements = case.mesh.len();
     let cut = |k: usize| elements * k / parts..elements * (k + 1) / parts;
@@ -47,7 +56,7 @@ fn shares(case: &Case, words: &Words, parts: usize) -> (Vec<Range<usize>>, Shot<
     ((0..parts).map(cut).collect(), shot)
 }
 
-/// Exchanges that are compared.
+/// The halo exchanges that [`among_ranks`] compares.
 const MANNERS: [Overlap; 4] = [
     Overlap::Overlapped,
     Overlap::Blocking,
@@ -55,7 +64,7 @@ const MANNERS: [Overlap; 4] = [
     Overlap::WithoutBuffers,
 ];
 
-/// Runs on GPUs with a rank each; times are those of the slowest rank.
+/// Measures runs on GPUs with a rank for each; the times are those of the slowest rank.
 fn among_ranks(case: &Case, words: &Words, devices: &[Arc<Cuda>]) {
     let (cuts, shot) = shares(case, words, devices.len());
     let options = |overlap: Overlap| ParallelOptions {
@@ -111,7 +120,7 @@ fn among_ranks(case: &Case, words: &Words, devices: &[Arc<Cuda>]) {
     });
 }
 
-/// Runs on GPUs; `copy` is what a copy moves in a second.
+/// Measures runs on GPUs in one process; `copy` is the speed of a copy on one of them in bytes a second.
 fn on_gpus(case: &Case, words: &Words, (devices, copy): (&[Arc<Cuda>], f64)) {
     let begun = Instant::now();
     let (parts, elements) = (devices.len(), case.mesh.len());
@@ -146,14 +155,15 @@ fn on_gpus(case: &Case, words: &Words, (devices, copy): (&[Arc<Cuda>], f64)) {
     );
 }
 
-/// Million element-steps in a second and in a second of a processor's time, which other processes do not share; bytes.
+/// Millions of element-steps in a second of wall clock and in a second of processor time, which does not count the
+/// time of other processes, and the bytes of the engine.
 struct Speed {
     wall: f64,
     busy: f64,
     bytes: usize,
 }
 
-/// Times forward runs against gradients of an adjoint, which may take so many bytes beside it.
+/// Compares the times of forward runs and of gradients; the checkpoints of a gradient may take at most `room` bytes.
 fn against<M: Machine<3>>(
     case: &Case,
     words: &Words,
@@ -182,7 +192,7 @@ fn against<M: Machine<3>>(
         gradient();
         times[1].push(begun.elapsed().as_secs_f64());
     }
-    // The first ones take memory from the system.
+    // The first pair is left out: it also allocates the memory.
     let best = times.map(|times| times[1..].iter().copied().fold(f64::INFINITY, f64::min));
     println!(
         "{} degree {} {} elements, {} steps: forward {:.2} ms a step, gradient {:.2}: {:.2} forward runs; {:.2} GB for the stored wavefield, {} checkpoints, {} steps computed again",
@@ -199,7 +209,7 @@ fn against<M: Machine<3>>(
     );
 }
 
-/// Gradients on the first of these GPUs, or on so many threads.
+/// Measures gradients on the first of `devices`, or on `threads` threads if there is none.
 fn gradients(case: &Case, words: &Words, devices: &[Arc<Cuda>], threads: usize) {
     let (cuts, shot) = shares(case, words, 1);
     let shot = Shot {
@@ -233,22 +243,22 @@ fn gradients(case: &Case, words: &Words, devices: &[Arc<Cuda>], threads: usize) 
     });
 }
 
-/// Seconds of processors that this process has taken.
+/// Processor time of this process in seconds.
 fn busy() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the call writes the time and nothing else.
+    // SAFETY: `time` is valid for writing, and the call writes nothing else.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Speed of all steps but the first on so many threads.
+/// Measures all steps but the first on `threads` threads.
 fn on_threads(case: &Case, threads: usize) -> Speed {
     let engine = case.with(|setup| Engine::new(Cpu::new(threads).expect("threads start"), setup));
     let mut engine = engine.expect("the set-up is sound");
-    // The first step takes memory from the system.
+    // The first step also allocates memory.
     engine.step();
     let (start, taken) = (Instant::now(), busy());
     (1..case.count).for_each(|_| engine.step());

@@ -1,8 +1,14 @@
-//! Speed of linearised velocity-stress runs on GPUs: milliseconds a step of forward runs and of gradients, or of images in place of
-//! gradients, with `apart=y` those of each kernel, which the host then waits for. `cargo bench -p kernels --bench linearised -- [dim=3]
-//! [n=256, or z,x,y: cells of the model] [nb=10] [order=4] [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the
-//! reverse sweep] [keep=steps|boundary, of gradients] [image=none|pp|energy] [repeat=2] [gpus=1: so many share the shot] [apart=y]`. The
-//! benchmark of that name in the crate `ranks` takes the same words, and its ranks share the shot.
+//! Speed of linearised velocity-stress runs on GPUs: milliseconds a step of forward runs and of gradients, or of
+//! images instead of gradients; with `apart=y` also those of each kernel, for which the host then waits.
+//!
+//! ```text
+//! cargo bench -p kernels --bench linearised -- [dim=3] [n=256, or z,x,y: cells of the model] [nb=10] [order=4]
+//!     [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the reverse sweep]
+//!     [keep=steps|boundary, of gradients] [image=none|pp|energy] [repeat=2] [gpus=1: GPUs that share the shot]
+//!     [apart=y]
+//! ```
+//!
+//! The benchmark of that name in the crate `ranks` takes the same arguments, and its ranks share the shot.
 
 mod case;
 #[path = "case/linearised.rs"]

@@ -1,8 +1,8 @@
 """Forward runs and gradients of Deepwave, an elastic engine for PyTorch, in the case of the benchmark `linearised`.
 
 python peer_deepwave.py [n=256] [steps=140] [segments=1] [repeat=3]: n^3 cells, order 4, CPML of 10 cells on all sides, 512 sources and
-343 receivers all over the model, noise handed back for the gradient. segments=0: forward runs alone; 1: all steps are kept on the
-device; more: Deepwave's checkpoints. It needs the packages `torch` and `deepwave`, and a GPU.
+343 receivers all over the model, noise as adjoint source. segments=0: forward runs alone; 1: the gradient keeps all steps on the
+device; more: it uses Deepwave's checkpoints. The script needs the packages `torch` and `deepwave`, and a GPU.
 """
 
 import sys
@@ -15,27 +15,27 @@ FREQUENCY, DT, SPACING = 15.0, 0.001, 10.0
 
 
 def lattice(n, count):
-    """count^3 cells, evenly spread, as Deepwave has locations: [shot][point][axis]."""
+    """Returns count^3 evenly spread cells as locations of Deepwave: [shot][point][axis]."""
     side = torch.linspace(n * 0.05, n * 0.95, count).long()
     points = torch.stack(torch.meshgrid(side, side, side, indexing="ij"), -1)
     return points.reshape(1, -1, 3).cuda()
 
 
 def models(n):
-    """Lame's constants and buoyancy: vp 3000 to 3100 m/s, vp/vs 1.8, 2200 kg/m3."""
+    """Returns the Lame parameters and the buoyancy for vp of 3000 to 3100 m/s, vp/vs of 1.8 and 2200 kg/m3."""
     vp = 3000 + 100 * torch.rand((n, n, n), device="cuda")
     mu = 2200 * (vp / 1.8) ** 2
     return [2200 * vp**2 - 2 * mu, mu, torch.full_like(vp, 1 / 2200)]
 
 
 def wavelets(steps, count):
-    """Ricker wavelets, [shot][source][step]."""
+    """Returns Ricker wavelets, [shot][source][step]."""
     phase = (3.14159 * FREQUENCY * (torch.arange(steps) * DT - 0.06)) ** 2
     return (1e6 * (1 - 2 * phase) * torch.exp(-phase)).repeat(1, count, 1).cuda()
 
 
 def run(words, model):
-    """One shot: milliseconds a step forward, and with the gradient."""
+    """Runs one shot and prints the milliseconds a step of the forward run and of forward run and gradient together."""
     n, steps, segments = words["n"], words["steps"], words["segments"]
     sources, receivers = lattice(n, 8), lattice(n, 7)
     more = {"checkpoint_segments": segments} if segments > 1 else {}

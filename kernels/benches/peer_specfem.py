@@ -1,12 +1,12 @@
-"""Element-steps a second of SPECFEM3D Cartesian and of the benchmark `elements`, on one machine, by turns.
+"""Compares the element-steps a second of SPECFEM3D Cartesian and of the benchmark `elements` on one machine.
 
-python peer_specfem.py SPECFEM3D [law=iso] [n=20,20,16] [steps=80] [repeat=3]: SPECFEM3D is the folder of an installation (4.1.1, built
-with one process), of which `bin/xmeshfem3D`, `bin/xgenerate_databases` and `bin/xspecfem3D` run, with its own `DATA/Par_file` and
-`DATA/meshfem3D_files/Mesh_Par_file` changed to a box of n elements of 8 nodes and 100 m, degree 4, absorbing on five sides, one source
-and one station. law=iso: isotropic, loss: three mechanisms, fluid. Both are kept to one processor and run
-one after the other, `repeat` times: a row for each with both numbers, and the ratio of the medians. Meshes differ in one thing:
-elements of `elements` are a little bent, as the general kernel of SPECFEM3D takes them, too (its kernel for cubes is switched off by
-a slope of the top).
+python peer_specfem.py SPECFEM3D [law=iso] [n=20,20,16] [steps=80] [repeat=3]: SPECFEM3D is the folder of an installation (4.1.1,
+built for one process). The script runs its `bin/xmeshfem3D`, `bin/xgenerate_databases` and `bin/xspecfem3D` with copies of its
+`DATA/Par_file` and `DATA/meshfem3D_files/Mesh_Par_file`, changed to a box of n elements of 8 nodes and 100 m, degree 4, with five
+absorbing sides, one source and one station. law= is iso (isotropic), loss (attenuation by three mechanisms) or fluid. Both codes are
+bound to one processor and run in turns, `repeat` times; each turn prints a row with both speeds, and the last row the ratio of the
+medians. The meshes differ in one respect: the elements of `elements` are slightly deformed. The top of the SPECFEM3D mesh dips, so
+that SPECFEM3D uses its general kernel as well and not the one for cubes.
 """
 
 import os
@@ -19,12 +19,12 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIZE = 100.0
-# Density, vp, vs, Q of both moduli: the benchmark's medium.
+# The medium of the benchmark: density, vp, vs, and Q of the bulk and the shear modulus.
 ROCK = {"iso": "2300 2800 1500 9999 9999", "loss": "2300 2800 1500 80 40", "fluid": "2300 2800 0 9999 9999"}
 
 
 def settings(text, values):
-    """A file of SPECFEM3D with other values behind its keys; a key that it lacks is an error."""
+    """Returns the text of a parameter file of SPECFEM3D with the given values; each key must occur exactly once."""
     for key, value in values.items():
         text, found = re.subn(rf"(?m)^(\s*{key}\s*=\s*)[^#\n]*", rf"\g<1>{value}  ", text)
         if found != 1:
@@ -33,7 +33,7 @@ def settings(text, values):
 
 
 def prepare(home, folder, words):
-    """Writes the case into a folder, and meshes it."""
+    """Writes the input files of the case into a folder and runs the mesher and the database generator."""
     n, law = words["n"], words["law"]
     mesh = os.path.join(folder, "DATA", "meshfem3D_files")
     for name in (mesh, os.path.join(folder, "OUTPUT_FILES", "DATABASES_MPI")):
@@ -66,7 +66,7 @@ def prepare(home, folder, words):
     domain = 1 if law == "fluid" else 2
     box += f"NMATERIALS = 1\n1 {ROCK[law]} 0 {domain}\nNREGIONS = 1\n1 {n[0]} 1 {n[1]} 1 {n[2]} 1\n"
     write("meshfem3D_files/Mesh_Par_file", box)
-    # The top is a plane that dips by 1 %.
+    # The top is a plane that dips by 1 % (see above).
     write("meshfem3D_files/interfaces.dat", f"1\n.true. 2 2 0.0 0.0 {ends[0]} {ends[1]}\ntop.dat\n{n[2]}\n")
     write("meshfem3D_files/top.dat", f"0.0\n{0.01 * ends[0]}\n0.0\n{0.01 * ends[0]}\n")
     middle = [end / 2 for end in ends]
@@ -86,7 +86,7 @@ def run(home, folder, program):
 
 
 def theirs(home, folder, words):
-    """Million element-steps a second of one run of SPECFEM3D, by what it says of its time loop."""
+    """Runs SPECFEM3D once and returns millions of element-steps a second, from the time that it reports for its time loop."""
     run(home, folder, "xspecfem3D")
     with open(os.path.join(folder, "OUTPUT_FILES", "output_solver.txt"), encoding="utf-8", errors="replace") as file:
         found = re.findall(r"Total elapsed time in seconds =\s*(\S+)", file.read())
@@ -97,7 +97,7 @@ def theirs(home, folder, words):
 
 
 def ours(words):
-    """The same of the benchmark `elements`."""
+    """Runs the benchmark `elements` once and returns millions of element-steps a second."""
     text = ",".join(str(count) for count in words["n"])
     asked = [f"law={words['law']}", f"n={text}", f"steps={words['steps']}", "threads=1", "repeat=1"]
     line = ["cargo", "bench", "-q", "-p", "kernels", "--bench", "elements", "--", *asked]
@@ -120,7 +120,7 @@ def main(arguments):
     if words["law"] not in ROCK:
         sys.exit(f"peer_specfem.py: law={words['law']} must be {', '.join(ROCK)}")
     words.update(n=[int(count) for count in words["n"].split(",")], steps=int(words["steps"]), repeat=int(words["repeat"]))
-    # One processor for this process and all that it starts.
+    # Binds this process, and those that it starts, to one processor.
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     folder = tempfile.mkdtemp()
     try:

@@ -1,9 +1,10 @@
-//! What looking back costs on the processors of this machine, in forward runs: gradients with all steps kept and by boundary saving,
-//! and images, beside the production engine over the same model. Every figure is the best of several runs in turns, by the wall clock.
+//! Cost of gradients and images on the processors of this machine, in forward runs of the production engine over the
+//! same model. Gradients are measured with all steps kept and with boundary saving. Each figure is the best
+//! wall-clock time of several runs, which take turns.
 //!
 //! `cargo bench -p kernels --bench reversal -- [threads=1/2] [dim=2/3] [size=281,1361 or 120,120,120: cells of the model] [order=4/8]
 //! [frame=20 in 2-D, 10 in 3-D] [loss=none/three] [free=n] [steps=200 in 2-D, 40 in 3-D] [repeat=3]`; several values are separated by a
-//! slash. The first gradient of each kind also takes the memory from the system, and is printed beside the others.
+//! slash. The first run of each kind also allocates memory; its time is printed as well.
 
 mod case;
 #[path = "case/machine.rs"]
@@ -22,7 +23,7 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, 
 use kernels::source::{Action, Source};
 use std::time::Instant;
 
-/// What is measured.
+/// The case that is measured.
 struct Case {
     grid: Grid,
     order: usize,
@@ -84,7 +85,7 @@ impl Case {
         }
     }
 
-    /// An isotropic medium of two rocks.
+    /// An isotropic medium of two layers, an interface at half the depth.
     fn medium(&self, shot: &Shot, cpu: &Cpu) -> Result<Medium<f32>, Error> {
         let mut medium = Medium::new(&shot.frame.around(&self.grid))?;
         let (nz, lines) = (self.grid.n[0], self.grid.cells() / self.grid.n[0]);
@@ -109,7 +110,7 @@ impl Case {
     }
 }
 
-/// Milliseconds a step of some runs.
+/// Milliseconds a step of the first and of the fastest of several runs.
 struct Times {
     first: f64,
     best: f64,

@@ -1,8 +1,14 @@
-//! Speed of the velocity-stress engine on GPUs: points of the padded grid a second, effective GB/s and share of the copy
-//! speed of the same run, medians. `cargo bench -p kernels --bench staggered -- [dim=3] [n=512, or z,x,y: cells of the
-//! model] [nb=10] [absorb=cpml|sponge|none] [free=n] [order=4] [sym=iso|ort] [q=none|coarse|1|2|3|4] [gpus=1] [deep=n]
-//! [steps=100] [repeat=5] [jdata=10] [noise=y] [tile=threads along z,rows,deep,strip,velocity blocks,stress blocks,ahead,
-//! frame threads,frame blocks]`; several values of tile= are separated by a slash.
+//! Speed of the velocity-stress engine on GPUs: points of the padded grid a second, effective GB/s and their ratio to
+//! the speed of a copy, medians of several runs.
+//!
+//! ```text
+//! cargo bench -p kernels --bench staggered -- [dim=3] [n=512, or z,x,y: cells of the model] [nb=10]
+//!     [absorb=cpml|sponge|none] [free=n] [order=4] [sym=iso|ort] [q=none|coarse|1|2|3|4] [gpus=1] [deep=n] [steps=100]
+//!     [repeat=5] [jdata=10] [noise=y] [tile=threads along z,rows,deep,strip,velocity blocks,stress blocks,ahead,
+//!     frame threads,frame blocks]
+//! ```
+//!
+//! Several values of `tile=` are separated by a slash.
 
 mod case;
 
@@ -22,7 +28,7 @@ use kernels::source::{Action, Source};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Fills a medium with one rock.
+/// A homogeneous isotropic medium on the grid with its frame.
 fn rock(grid: &Grid, frame: &Frame, cpu: &Cpu) -> Result<Medium<f32>, Error> {
     let mut medium = Medium::new(&frame.around(grid))?;
     let (nz, lines) = (grid.n[0], grid.cells() / grid.n[0]);
@@ -42,7 +48,7 @@ fn rock(grid: &Grid, frame: &Frame, cpu: &Cpu) -> Result<Medium<f32>, Error> {
     Ok(medium)
 }
 
-/// The shot that the words describe, on its grid.
+/// The grid, the shot and the symmetry class that the arguments describe.
 fn shot(words: &Words) -> (Grid, Shot, Symmetry) {
     let n: Vec<usize> = words
         .text("n", "512")
@@ -118,7 +124,7 @@ fn shot(words: &Words) -> (Grid, Shot, Symmetry) {
     (grid, shot, class)
 }
 
-/// Numbers that a step must move for a cell: what each stage reads and writes once.
+/// Numbers that a step must move for each cell if both stages read and write each number once.
 fn words_moved(ndim: usize, class: Symmetry, mechanisms: usize) -> usize {
     let stresses = if ndim == 3 { 6 } else { 3 };
     let stiffness = match (ndim, class) {
@@ -190,7 +196,7 @@ fn measure(words: &Words, tile: Option<Tile>, devices: &[Arc<Cuda>], copy: f64) 
     Ok(())
 }
 
-/// The tiles that a word lists.
+/// The tiles that the argument `tile=` lists; `None` is the default tile.
 fn tiles(list: &str) -> Vec<Option<Tile>> {
     let tile = |words: &str| {
         let n: Vec<usize> = words.split(',').filter_map(|w| w.parse().ok()).collect();

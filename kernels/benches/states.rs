@@ -1,14 +1,15 @@
-//! What states that are saved while a run goes on cost on this machine's processors.
+//! Cost of saving the state of a run while it goes on, on the processors of this machine.
 //!
 //! `cargo bench -p kernels --bench states -- [n=300] [nb=16] [every=100] [states=2] [pairs=3] [threads=0] [folder=.] [sync=y]`
 //!
-//! Both methods in 3-D, with their frames. Runs without and with states take turns; a run has `states + 1` times `every`
-//! steps and saves `states` times, into the same file of `folder`, each flushed to the disk unless `sync=n`. The cost is
-//! the time more, over that of as many times `every` steps: the median of the pairs, with the least and the largest.
+//! Both finite-difference methods are measured in 3-D, with their frames. Runs without and with saving take turns. A
+//! run has `states + 1` times `every` steps and saves `states` times into the same file in `folder`; each state is
+//! flushed to the disk unless `sync=n`. The cost of a state is the additional time relative to that of `every` steps;
+//! the median, the least and the largest of the pairs are printed.
 //!
-//! On a machine that others share this difference is noise. So two parts of it are measured by themselves: how long a run
-//! stands still until its state is copied and the first of it is being written, and the processor time of the thread that
-//! writes meanwhile, which one of the run's threads may lack. Their share of `every` steps is the second figure.
+//! If other programs run on the machine, this difference is mostly noise. Two parts of it are therefore also measured
+//! separately: how long the run waits until its state has been copied and writing begins, and the processor time of the
+//! writing thread, which the run's own threads may lack. The second line prints both relative to `every` steps.
 
 use kernels::Error;
 use kernels::boundary::{cpml::Layer, free_surface::Surface, one_way::Form};
@@ -41,13 +42,13 @@ impl Recorder<f32> for Nothing {
     }
 }
 
-/// Seconds that each state took of the run.
+/// Seconds that each state cost.
 #[derive(Default)]
 struct Taken {
     begun: Option<Instant>,
-    /// Until the first of it was being written.
+    /// Time that the run waited until writing began.
     still: Vec<f64>,
-    /// Of a processor, by the thread that wrote; none where the system does not tell.
+    /// Processor time of the writing thread; empty if the system does not report it.
     written: Vec<f64>,
 }
 
@@ -63,7 +64,7 @@ struct Sink {
     taken: Arc<Mutex<Taken>>,
 }
 
-/// Seconds that this thread has had a processor.
+/// Processor time of the calling thread in seconds.
 fn thread_seconds() -> Option<f64> {
     let about = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = about.split_whitespace().next()?.parse().ok()?;
@@ -131,7 +132,7 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A run of one of the methods.
+/// Runs one of the methods, saving its state if checkpoints are given.
 type Run = Box<dyn FnMut(Option<&mut Checkpoints<'_>>) -> Result<(), Error>>;
 
 fn displaced(n: usize, nb: usize, steps: usize, threads: usize) -> (Run, usize) {

@@ -1,7 +1,7 @@
-"""The model, sources and receivers of a small survey in 2-D, as files of RSF in this folder.
+"""Writes the model, sources and receivers of a small 2-D survey as RSF files into the current folder.
 
-python3 survey_model.py: vp.rsf, vs.rsf and den.rsf of 281 x 1361 cells of 10 m, speeds that grow with depth, with noise and a step;
-sous.rsf with 32 shots, sou.rsf with the first of them, rec.rsf with 677 receivers. It needs the package `numpy`.
+python3 survey_model.py: vp.rsf, vs.rsf and den.rsf have 281 x 1361 cells of 10 m, with speeds that grow with depth, noise and one
+interface; sous.rsf has 32 shots, sou.rsf the first of them, rec.rsf 677 receivers. The script needs the package `numpy`.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ DEPTH, WIDTH, SHOTS, RECEIVERS, SPACING = 281, 1361, 32, 677, 10.0
 
 
 def put(name, numbers, axes):
-    """Writes numbers whose last axis is the first one of the file; an axis is its length and its spacing."""
+    """Writes name.rsf with its data; axes are (length, spacing), fastest first, the last axis of the array."""
     np.ascontiguousarray(numbers, dtype="<f4").tofile(f"{name}@")
     with open(name, "w") as header:
         header.writelines(f"n{k}={n} o{k}=0 d{k}={d}\n" for k, (n, d) in enumerate(axes, 1))
@@ -18,7 +18,7 @@ def put(name, numbers, axes):
 
 
 def points(x, z):
-    """Points in the order of sou= and rec=."""
+    """Returns points at one depth as sou= and rec= take them, (x, z) for each."""
     return np.stack([x, np.full(len(x), z)], 1)
 
 

@@ -1,10 +1,11 @@
-//! Speed of the velocity-stress method on the processors of this machine: million points of the padded grid a second, the
-//! best of several runs. A receiver is recorded every step.
+//! Speed of the velocity-stress method on the processors of this machine: millions of points of the padded grid a
+//! second, the best of several runs. A receiver is recorded every step.
 //!
 //! `cargo bench -p kernels --bench velocity_stress -- [threads=1] [slabs=1] [dim=3/2] [n=200, 2-D 1200]
 //! [size=nz,nx,ny of the model, instead of n] [order=2/4/8] [frame=none/cpml10/cpml16/sponge20] [loss=none/coarse/one/three]
 //! [free=n] [points=60: millions of points and steps a run] [repeat=5] [device=cpu]`; several values are separated by a
-//! slash. `tile=z,x`, `registers=256`, `cache=KiB of second level to suppose` and `triad=n` as in the benchmark `displacement`.
+//! slash. `tile=z,x`, `registers=256`, `cache=assumed KiB of the second-level cache` and `triad=n` are as in the
+//! benchmark `displacement`.
 
 mod case;
 #[path = "case/machine.rs"]
@@ -36,7 +37,7 @@ impl Recorder<f32> for Nothing {
     }
 }
 
-/// What is measured.
+/// The case that is measured.
 struct Case {
     grid: Grid,
     order: usize,
@@ -45,7 +46,7 @@ struct Case {
     surface: bool,
 }
 
-/// The frame of a word: cells on every face, but not on a free surface.
+/// Parses a value of `frame=`; all faces but a free surface have the same number of cells.
 fn frame(word: &str, surface: bool) -> Option<Frame> {
     let digits = word.trim_start_matches(char::is_alphabetic);
     let layers = Absorber::Cpml(Layer {
@@ -70,7 +71,7 @@ fn frame(word: &str, surface: bool) -> Option<Frame> {
     })
 }
 
-/// The relaxation of a word.
+/// Parses a value of `loss=`.
 fn loss(word: &str) -> Option<Option<Mechanisms>> {
     match word {
         "none" => Some(None),
@@ -81,7 +82,7 @@ fn loss(word: &str) -> Option<Option<Mechanisms>> {
     }
 }
 
-/// An isotropic medium without contrasts.
+/// A homogeneous isotropic medium.
 fn medium(case: &Case, cpu: &Cpu) -> Result<Medium<f32>, Error> {
     let grid = &case.grid;
     let mut medium = Medium::new(&case.frame.around(grid))?;
@@ -138,13 +139,13 @@ fn shot(case: &Case, nt: usize) -> Shot {
     }
 }
 
-/// The threads, with the tile, registers and caches that words ask for.
+/// The threads, with the tile, registers and cache size that the arguments give.
 fn processors(words: &Words) -> Result<Cpu, Error> {
     let sizes = [words.number("registers", 512), words.number("cache", 0)];
     machine::processors(words.number("threads", 1), &words.text("tile", ""), sizes)
 }
 
-/// Million points of the padded grid a second.
+/// Millions of points of the padded grid a second.
 fn speed(case: &Case, words: &Words) -> Result<f64, Error> {
     let cpu = processors(words)?;
     let padded = case.frame.around(&case.grid);
@@ -161,7 +162,7 @@ fn speed(case: &Case, words: &Words) -> Result<f64, Error> {
     Ok(1e-6 * (padded.cells() * nt) as f64 / best)
 }
 
-/// The model of so many dimensions.
+/// The grid of the model in `dim` dimensions.
 fn grid(dim: &str, words: &Words) -> Grid {
     let n = words.number("n", if dim == "2" { 1200 } else { 200 });
     let size: Vec<usize> = words
@@ -181,7 +182,9 @@ fn main() -> Result<(), Error> {
     let words = Words::new();
     let device = words.text("device", "cpu");
     if device != "cpu" {
-        return Err(Error::setup(format!("device={device}: this benchmark knows cpu")));
+        return Err(Error::setup(format!(
+            "device={device} must be cpu in this benchmark"
+        )));
     }
     machine::describe(&processors(&words)?);
     if words.text("triad", "y") == "y" {
@@ -190,7 +193,7 @@ fn main() -> Result<(), Error> {
     let surface = words.text("free", "n") == "y";
     let bad = |key: &str, word: &str| {
         Error::setup(format!(
-            "{key}={word}: the head of this benchmark lists what there is"
+            "{key}={word} is not known; the head of benches/velocity_stress.rs lists the values"
         ))
     };
     for dim in words.text("dim", "3/2").split('/') {

@@ -7,8 +7,7 @@
 //! | variable | meaning |
 //! | --- | --- |
 //! | `CUDA_VISIBLE_DEVICES` | the devices that CUDA shows to the program |
-//! | `CUDA_SYNC=1` | every launch waits for its kernel, so that a fault is reported with the kernel that caused it;
-//! nothing is recorded and replayed |
+//! | `CUDA_SYNC=1` | launches wait for their kernels, so that a fault names its kernel; nothing is recorded and replayed |
 //! | `SIFAKA_NVRTC` | folder of the compiler's library |
 //! | `SIFAKA_CACHE` | folder of compiled kernels, instead of `sifaka` in the user's cache folder |
 

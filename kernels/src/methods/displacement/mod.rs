@@ -215,7 +215,9 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         let slabs: Vec<_> = self.group.subdomains.iter().map(|s| s.layout.clone()).collect();
         self.group.subdomains.clear();
         let Some(setup) = Arc::get_mut(&mut self.setup) else {
-            return Err(Error::setup("the simulation is in use elsewhere: end that use before the next shot"));
+            return Err(Error::setup(
+                "the simulation is in use elsewhere: end that use before the next shot",
+            ));
         };
         (setup.sources, setup.receivers) = (sources, receivers);
         let slabs = slabs

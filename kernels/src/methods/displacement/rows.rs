@@ -120,8 +120,8 @@ pub struct StressPlane<T> {
 impl<T> StressPlane<T> {
     /// Null pointers.
     pub fn none() -> Self {
-    Self {
-    u: [std::ptr::null(); 3],
+        Self {
+            u: [std::ptr::null(); 3],
             stiffness: [[std::ptr::null(); STRESSES]; STRESSES],
             out: [std::ptr::null_mut(); STRESSES],
         }
@@ -336,8 +336,8 @@ pub struct UpdatePlane<T> {
 impl<T: Real> UpdatePlane<T> {
     /// Null pointers.
     pub fn none() -> Self {
-    Self {
-    stress: [std::ptr::null(); STRESSES],
+        Self {
+            stress: [std::ptr::null(); STRESSES],
             along: [[std::ptr::null(); 2 * RADIUS + 1]; 3],
             curr: [std::ptr::null(); 3],
             prev: [std::ptr::null_mut(); 3],

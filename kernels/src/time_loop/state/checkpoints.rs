@@ -333,7 +333,8 @@ pub fn save<S: State>(store: Arc<dyn StateStore>, step: usize, subdomain: &mut S
 
 impl Drop for Checkpoints<'_> {
     fn drop(&mut self) {
-        // A state that was begun before a run failed is still written.
+        // The run has failed, but the state that is being written can still be completed. With several ranks it is not
+        // committed, so that the previous state remains.
         if let Writing::UnderWay(job, thread) = std::mem::replace(&mut self.writing, Writing::Nothing)
             && let (_, Ok(Err(reason))) = (job.work(), thread.join())
         {
@@ -355,8 +356,9 @@ impl Words {
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let lost =
-            || Error::setup("ranks disagree about states: do all run the same program with the same parameters?");
+        let lost = || {
+            Error::setup("ranks disagree about states: do all run the same program with the same parameters?")
+        };
         let (flags, rest) = bytes.split_first_chunk::<4>().ok_or_else(lost)?;
         let (look_at, rest) = rest.split_first_chunk::<8>().ok_or_else(lost)?;
         let [due, stops, done, failed] = flags.map(|f| f == 1);

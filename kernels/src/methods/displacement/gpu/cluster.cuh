@@ -4,8 +4,8 @@
 // block computes the halo before its rows, and only the second one the halo after its rows.
 //
 // Both blocks advance along the same planes and have the same barriers. For a buffer of stress:
-// FULL counts the stress threads of its own block and the bytes that the other block pushes; the first thread of the
-//          block announces their number before it arrives. The bytes may come earlier, because the phase cannot end
+//   FULL   counts the stress threads of its own block and the bytes that the other block pushes; the first thread of
+//          the block announces their number before it arrives. The bytes may come earlier, because the phase cannot end
 //          before all threads have arrived.
 //   EMPTY  counts the force threads of its own block and one arrival of each force warp of the other block.
 // Stress threads wait for their own EMPTY before they write a buffer and push to the other block's buffer of the same

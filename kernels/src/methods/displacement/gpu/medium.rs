@@ -85,7 +85,9 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         let kept = kept(padded.ndim(), symmetry);
         let first = machines
             .first()
-            .ok_or_else(|| Error::setup("no device was given for the upload of the medium; at least one is needed"))?
+            .ok_or_else(|| {
+                Error::setup("no device was given for the upload of the medium; at least one is needed")
+            })?
             .0
             .clone();
         let blocks = (0..DEPTH).map(|_| first.pin(bytes)).collect::<Result<_, _>>()?;

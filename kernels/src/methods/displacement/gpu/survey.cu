@@ -32,7 +32,7 @@ KERNEL(pack)(const struct Pack a) {
 struct Look {
     struct Slab s;
     int now;
-    unsigned long long *found;  // the smallest index of a cell ([plane][row][z] of the padded grid) with a value that is not finite
+    unsigned long long *found;  // smallest index of a cell ([plane][row][z], padded grid) with a non-finite value
 };
 
 KERNEL(look)(const struct Look a) {

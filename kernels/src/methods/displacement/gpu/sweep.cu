@@ -3,10 +3,11 @@
 //
 // A block owns a tile of TZ x TX cells (z, row) and advances along the planes. At plane j it
 //   1. computes strain from a ring buffer of RING planes of displacement in shared memory (planes j-4 .. j+4, while the
-// next ones are copied from device memory), and stores the stresses that are differentiated inside the plane there;
+//      next ones are copied from device memory), and also stores the stresses there that are differentiated inside
+//      the plane;
 //   2. adds the derivatives inside the plane to the force on plane j, and the contributions of the stress of plane j to
-// derivatives along planes to the forces on planes j-4 .. j+4, which are in registers. The force on plane j-4 is then
-//      complete, and its cells are updated in place.
+//      derivatives along planes to the forces on planes j-4 .. j+4, which are in registers. The force on plane j-4 is
+//      then complete, and its cells are updated in place.
 // Stress on four cells around the tile is recomputed by additional threads, only the components that are
 // differentiated in that direction. Sums have a fixed order, whatever the range of planes, so that any decomposition
 // gives the same bits.
@@ -31,7 +32,7 @@ INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z
 }
 #endif
 
-#define ASKER (NDIM == 3 ? CORE_THREADS + Z_THREADS : 0)  // the thread that starts copies; in 3-D one that computes no force
+#define ASKER (NDIM == 3 ? CORE_THREADS + Z_THREADS : 0)  // thread that starts copies; in 3-D it computes no force
 
 // The sponge on a thread's cells, as far as it is the same for all planes.
 struct Sponge {
