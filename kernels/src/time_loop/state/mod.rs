@@ -11,7 +11,7 @@
 //! 000000001234\n            bytes of the header's text
 //! step=100\n                steps done
 //! array=24 4096 4 name\n    blocks, bytes of a block, bytes of a number, name; a line for every array
-//! label=key=value\n         what the program adds: model, parameters, records written; \n and \ are escaped by \
+//! label=key=value\n         labels of the program: model, parameters, records written; \n and \ are escaped by \
 //! ...                       each array begins at the next multiple of 4096 bytes
 //! checksum of the blocks    8 bytes: the sum of XXH3 of every block, seeded by its array and number
 //! checksum of the header    8 bytes: XXH3 of everything from the magic line to the last label
