@@ -1,18 +1,18 @@
-# What the `run` of every folder of fuzz targets shares; to be sourced there, with `set -eu`.
+# Functions that the `run` scripts of all fuzz folders share; source this file after `set -eu`.
 
 # Ends the script where libFuzzer cannot be built.
 needs_compiler() {
     command -v "${CXX:-c++}" >/dev/null 2>&1 && return
     echo "skipped the fuzz targets: no C++ compiler (${CXX:-c++}) to build libFuzzer with" >&2
-    # Whoever asks for a C compiler wants this, too.
+    # REQUIRE_CC covers the C++ compiler, too.
     [ "${REQUIRE_CC:-0}" != 1 ]
     exit
 }
 
 host=$(rustc -vV | sed -n 's/^host: //p')
 
-# The flags of cargo-fuzz without a sanitizer: what a safe reader can do wrong is a panic or a hang. With --target they are not
-# those of build scripts.
+# Builds the targets with the flags of cargo-fuzz, without a sanitizer: a reader in safe Rust can only panic or hang.
+# Because of --target, these flags do not apply to build scripts.
 build_targets() {
     RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Cpasses=sancov-module \
 -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -20,8 +20,8 @@ build_targets() {
         cargo build --release --target "$host" --target-dir target
 }
 
-# fuzz TARGET ARCHIVE LONGEST SEEDS: runs a target for $seconds from the corpus in an archive and the files of a folder, with
-# inputs of at most so many bytes; with $keep what reached new code goes into the archive.
+# fuzz TARGET ARCHIVE LONGEST SEEDS: runs a target for $seconds from the corpus in an archive and the files of a folder,
+# with inputs of at most LONGEST bytes; with $keep, the inputs that reached new code go into the archive.
 fuzz() {
     corpus=$(mktemp -d)
     trap 'rm -rf "$corpus"' EXIT

@@ -5,17 +5,17 @@ use std::io::{self, BufRead};
 use crate::data::Element;
 use crate::number::is_space;
 
-/// No number is longer than this; a longer word is not text of numbers.
+/// Longest text of a number, in bytes; a longer word is an error.
 const LONGEST: usize = 4096;
 
-/// What the scanner met.
+/// A number, the end of the data, or a word that is no number.
 pub(crate) enum Scan<T> {
     Value(T),
     End,
     Bad(String),
 }
 
-/// Reads numbers as `fscanf` does: a number ends where it cannot go on, blank or not.
+/// Reads numbers as `fscanf` does: a number ends at the first byte that cannot continue it, so `7-8` is two numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
     text: Vec<u8>,
@@ -109,7 +109,7 @@ pub(crate) fn print<T: Element>(data: &[T], written: u64, text: &mut Vec<u8>) {
     }
 }
 
-/// True when the last line of `written` items is open.
+/// True if the last line of `written` items has no newline yet.
 pub(crate) fn line_is_open(written: u64) -> bool {
     !written.is_multiple_of(PER_LINE)
 }

@@ -48,16 +48,16 @@ impl Axis {
 }
 
 impl Default for Axis {
-    /// What an axis without keys is read as: one sample at 0, sampling 1.
+    /// The axis of a header without keys for it: one sample at 0, sampling 1.
     fn default() -> Self {
         Self::new(1, 0.0, 1.0)
     }
 }
 
-/// How far data go that end before their header says.
+/// The complete records in data that are shorter than their header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WholeRecords {
-    /// The axis along which they are counted.
+    /// The axis along which records are counted, from 1. A record holds all samples of the axes before it.
     pub axis: usize,
     /// Records that are complete.
     pub whole: u64,
@@ -66,7 +66,7 @@ pub struct WholeRecords {
 }
 
 impl std::fmt::Display for WholeRecords {
-    /// As the end of a sentence: `57 of the 100 records along axis 3 are whole`.
+    /// Ends a sentence: `57 of the 100 records along axis 3 are whole`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { axis, whole, of } = self;
         let are = if *whole == 1 { "is" } else { "are" };
@@ -108,7 +108,7 @@ impl Header {
                         shown(raw)
                     )));
                 }
-                // A number in quotes is 0 to Madagascar's library, too; a word is a mistake.
+                // As in Madagascar's library, a number in quotes reads as 0; a word is an error.
                 Some(0) if leading_int(unquoted(raw)).1 == 0 => {
                     return Err(Error::new(format!(
                         "{key}={} in the header is no whole number",
@@ -131,7 +131,7 @@ impl Header {
                 return Ok(0);
             }
         }
-        // Bytes must be countable too, for the widest element.
+        // The size in bytes must fit i64 even for 8-byte elements.
         if overflow || product > (i64::MAX as u64) / 8 {
             return Err(Error::new(format!(
                 "{} is more elements than can be counted",
@@ -171,7 +171,7 @@ impl Header {
         (of > 1).then_some(WholeRecords { axis, whole, of })
     }
 
-    /// Makes the header that of whole records only, in a line of its own.
+    /// Appends a line that reduces the lengths to those of the whole records.
     pub(crate) fn keep(&mut self, records: &WholeRecords) {
         let mut line = format!("\tn{}={}", records.axis, records.whole);
         for axis in records.axis + 1..=self.present() {

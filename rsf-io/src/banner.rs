@@ -1,12 +1,12 @@
-//! The line that every program leaves in the history of what it writes: version, program, directory, user,
-//! host and time. The time makes a rewritten header differ, which is what SCons looks at.
+//! The line that every program adds to the history of its outputs: version, program, directory, user, host and time.
+//! Because of the time, a rewritten header differs from the old one, so that SCons notices it.
 
 use std::env;
 use std::ffi::CStr;
 use std::path::Component;
 use std::sync::OnceLock;
 
-/// `sifaka-0.1.0`, with the commit when the build was told it.
+/// `sifaka-0.1.0`, followed by `-COMMIT` if SIFAKA_COMMIT was set when the library was built.
 pub fn version() -> String {
     let number = concat!("sifaka-", env!("CARGO_PKG_VERSION"));
     match option_env!("SIFAKA_COMMIT") {
@@ -15,7 +15,7 @@ pub fn version() -> String {
     }
 }
 
-/// The banner with its empty line.
+/// The banner, followed by an empty line.
 pub(crate) fn banner(program: &str) -> String {
     let line = format!(
         "{}\t{program}\t{}:\t{}@{}\t{}",
@@ -28,7 +28,7 @@ pub(crate) fn banner(program: &str) -> String {
     format!("{}\n\n", harmless(&line))
 }
 
-/// Text that sets no key and opens no string when it is read as a header.
+/// Replaces the characters by which `text` would set a key or open a string when it is read as a header.
 pub(crate) fn harmless(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -56,7 +56,7 @@ pub(crate) fn place() -> String {
     parts[parts.len().saturating_sub(3)..].join("/")
 }
 
-/// Text of a C string that the C library filled into `buffer`.
+/// The C string that the C library has written into `buffer`.
 fn text_of(buffer: &[u8]) -> String {
     CStr::from_bytes_until_nul(buffer)
         .map(|text| text.to_string_lossy().into_owned())
@@ -71,7 +71,7 @@ pub(crate) fn host() -> String {
     text_of(&buffer)
 }
 
-/// Login name, else the name of the effective user, else its number.
+/// The login name, else the name of the effective user, else the number of that user.
 fn user() -> &'static str {
     static USER: OnceLock<String> = OnceLock::new();
     USER.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The command line: Madagascar's `key=value`, last one wins, `par=` files, on top of clap.
+//! Reads Madagascar's command line by means of clap: `key=value`, of which the last counts, and `par=` files.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -18,7 +18,7 @@ use crate::params::{COMMON, OF_DRIVERS, Param, ParamKind, Program, WITHOUT_EFFEC
 use crate::value::{Parsed, Value};
 use crate::{Error, Header, Result};
 
-/// What the user wants done.
+/// What the command line asks for.
 #[derive(Debug)]
 pub(crate) enum Action {
     Run,
@@ -28,7 +28,7 @@ pub(crate) enum Action {
     Completion(Shell),
 }
 
-/// A read command line.
+/// A command line after parsing.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub action: Action,
@@ -42,7 +42,7 @@ pub(crate) struct Line {
     pub warnings: Vec<String>,
 }
 
-/// Assignments in their final state, and what clap shall see beside them.
+/// The arguments, sorted: the last value of each parameter, and options for clap.
 #[derive(Default)]
 struct Words {
     keys: BTreeMap<String, OsString>,
@@ -105,7 +105,7 @@ impl Line {
         })
     }
 
-    /// A yes-or-no key of every program.
+    /// The value of a yes-or-no key that every program has.
     pub(crate) fn common_flag(&self, key: &str) -> bool {
         self.common
             .get(key)
@@ -132,7 +132,7 @@ fn action(matches: &ArgMatches) -> Action {
 }
 
 impl Words {
-    /// Sorts one argument; an option of clap's style (`--nb 4`) takes the next one too.
+    /// Sorts one argument; a parameter typed as an option (`--nb 4`) takes the next argument as its value.
     fn take(
         &mut self,
         program: &'static Program,
@@ -178,8 +178,8 @@ impl Words {
         Ok(())
     }
 
-    /// Remembers the value of a parameter. Of two values of one name the last wins; two names of one parameter on one
-    /// command line are taken for a mistake.
+    /// Stores the value of a parameter. Of two values under one name the last counts; two names of one parameter on one
+    /// command line are an error.
     fn set(&mut self, param: &'static Param, typed: &str, value: OsString, on_line: bool) -> Result<()> {
         let key = param.key(typed);
         if on_line {
@@ -194,7 +194,7 @@ impl Words {
         Ok(())
     }
 
-    /// Remembers a value; false for a key that nobody knows.
+    /// Stores a value; false for an unknown key.
     fn assign(
         &mut self,
         program: &'static Program,
@@ -238,7 +238,7 @@ impl Words {
             .map_err(|error| Error::new(format!("{name}: {error}")))?;
         for (key, value) in header.entries() {
             let key = String::from_utf8_lossy(key).into_owned();
-            // A par= inside a par= file has no effect, as ever.
+            // A par= inside a par= file has no effect.
             let value = OsString::from_vec(unquoted(value).to_vec());
             if key != "par" && !self.assign(program, &key, value, false)? {
                 self.unknown.push(format!("{name}: {}", unknown(program, &key)));
@@ -261,8 +261,8 @@ fn keys_of(param: &'static Param) -> impl Iterator<Item = (&'static Param, Strin
     param.all_keys().into_iter().map(move |key| (param, key))
 }
 
-/// The sentence for a key that nobody knows, with the one that is meant: by what other programs call it, by its letters, or by its
-/// beginning (`frequency` for `freq`).
+/// The warning about an unknown key, with the key that is probably meant: the one that other programs call so, one with
+/// similar letters, or one with the same beginning (`freq` for `frequency`).
 fn unknown(program: &'static Program, key: &str) -> String {
     let bare = key.trim_start_matches('-').to_lowercase();
     let mut named = program.params.iter();
@@ -345,7 +345,7 @@ fn clap_argument((param, key): (&'static Param, String)) -> Arg {
     }
 }
 
-/// Reads values by the declaration of their parameter.
+/// A parser for clap that reads values by the declaration of their parameter.
 #[derive(Clone)]
 struct ValueOf(&'static Param, String);
 

@@ -1,4 +1,4 @@
-//! Forms and types of the numbers of a dataset, and the conversion of slices of them.
+//! Forms and types of the numbers of a dataset, and their conversion.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// For messages: what makes data of the type `wanted` of these.
+    /// For messages: the program that converts data of this type to `wanted`.
     pub fn to(self, wanted: Self) -> String {
         match (self, wanted) {
             (Self::Complex, _) => "sfreal and sfimag take their parts".to_string(),
@@ -90,7 +90,7 @@ impl Form {
 pub struct Format {
     /// How numbers are written.
     pub form: Form,
-    /// What they are.
+    /// Type of one element.
     pub kind: Kind,
 }
 
@@ -136,7 +136,7 @@ impl Format {
         }
     }
 
-    /// True when an element has a fixed place in the file.
+    /// True if all elements have the same size in the file, so that the position of each follows from its number.
     pub fn is_binary(self) -> bool {
         self.form != Form::Ascii || matches!(self.kind, Kind::Uchar | Kind::Char)
     }
@@ -159,9 +159,9 @@ pub trait Element: bytemuck::Pod + sealed::Sealed {
     fn accepts(kind: Kind) -> bool {
         kind == Self::KIND
     }
-    /// Turns big endian into this machine's order, or back.
+    /// Swaps, in place, between big endian and this machine's byte order.
     fn swap(data: &mut [Self]);
-    /// Reads the number that starts a word of text: the number and the bytes used, 0 when there is none.
+    /// Reads the number at the beginning of `text`; returns it and the bytes that it takes, 0 if there is no number.
     fn scan(text: &[u8]) -> (Self, usize);
     /// Appends the number as text, with six digits.
     fn print(self, text: &mut Vec<u8>);
@@ -209,7 +209,7 @@ impl Element for Complex {
     fn swap(data: &mut [Self]) {
         BigEndian::from_slice_f32(bytemuck::cast_slice_mut(data));
     }
-    /// `re imi`: blanks may stand before each part, the letter follows the imaginary part at once.
+    /// `re imi`: blanks may stand before each part, but not before the `i`.
     fn scan(text: &[u8]) -> (Self, usize) {
         let (re, first) = leading_f32(text);
         let (im, second) = leading_f32(&text[first..]);
@@ -227,7 +227,7 @@ impl Element for Complex {
     }
 }
 
-/// Integers have the same three bodies.
+/// Implements [`Element`] for a type of integers.
 macro_rules! integer {
     ($type:ty, $kind:expr, $swap:path) => {
         impl Element for $type {

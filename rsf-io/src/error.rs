@@ -8,7 +8,7 @@ use crate::Signal;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Wrong input, described by its sentence.
+    /// An error that the message describes in full.
     #[error("{0}")]
     Message(String),
     /// The operating system refused something.
@@ -16,24 +16,24 @@ pub enum Error {
     Os {
         /// What was tried, with the file's name.
         what: String,
-        /// The system's answer.
+        /// The system's error.
         cause: io::Error,
     },
-    /// The reader of a pipe went away. It is no fault of the program, which ends without a word.
+    /// The reader of a pipe closed it. This is no fault of the program, which ends without a message.
     #[error("{0}: the reading program closed the pipe")]
     Closed(String),
-    /// The program panicked, which its hook has told.
+    /// The program panicked; the panic hook has printed the message.
     #[error("internal error")]
     Panic,
-    /// Another process of the same run tells the error; this one ends with the same exit code.
+    /// Another process of the same run prints the error; this one ends with the same exit code.
     #[error("another process has told the error")]
     Told(u8),
-    /// A signal ended the run, at a place where its outputs are in order.
+    /// A signal ended the run between two steps, with its outputs in order.
     #[error("ended by {signal}: {left}")]
     Interrupted {
-        /// The signal, which ends the process when all is told.
+        /// The signal, which ends the process after the message.
         signal: Signal,
-        /// What is left of the run, as the rest of a sentence.
+        /// What the run has left behind, worded to follow a colon.
         left: String,
     },
     /// `--dryrun=y`: the header is written and the run ends, successfully.
@@ -41,7 +41,7 @@ pub enum Error {
     DryRun,
 }
 
-/// Result of the library.
+/// A result with the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -56,7 +56,7 @@ impl Error {
         }
     }
 
-    /// A failed write to `file`: a closed pipe and a full disk get their own words.
+    /// The error of a failed write to `file`, with advice for a full disk.
     pub(crate) fn writing(file: &str, cause: io::Error) -> Self {
         match cause.kind() {
             io::ErrorKind::BrokenPipe => Self::Closed(file.to_string()),

@@ -17,9 +17,9 @@ use crate::{Error, Result};
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     used: Vec<(FileId, String)>,
-    /// Files that are there and will be written by their names, see [`Files::spare`].
+    /// Existing files that will be written later, see [`Files::spare`].
     targets: Vec<(FileId, String)>,
-    /// Files that are there are not emptied when they are opened.
+    /// Existing files are not truncated when they are opened for writing.
     pub(crate) keeps: bool,
 }
 
@@ -32,7 +32,7 @@ impl Files {
             .try_for_each(|id| self.read(*id, &input.name()))
     }
 
-    /// The same of an open file that is no dataset.
+    /// As [`Files::reading`], for an open file that is no dataset.
     pub(crate) fn reading_file(&mut self, file: &File, name: &str) -> Result<()> {
         file_id(file).map_or(Ok(()), |id| self.read(id, name))
     }
@@ -53,7 +53,7 @@ impl Files {
         Ok(())
     }
 
-    /// Refuses a file that is in use, and remembers that what is there under this path will be overwritten.
+    /// Refuses an existing file `path` that this run uses, and remembers that it will be overwritten.
     pub(crate) fn spare(&mut self, path: &Path, name: &str) -> Result<()> {
         let id = File::open(path).ok().and_then(|file| file_id(&file));
         let Some(id) = id else { return Ok(()) };
@@ -86,9 +86,11 @@ impl Files {
         Ok(file)
     }
 
-    /// Creates the data file of `output` under the first name that belongs to nobody else, or empties the one that this
-    /// header has had before; the file and its path. A new name is taken in one step with the check that it is new, so
-    /// that programs that start at once do not get the same one.
+    /// Creates the data file of `output` under the first name that no other header owns, or empties the data file that
+    /// this
+    /// header had before. Returns the file and its path. A new name is checked and taken in one step, so that programs
+    /// that
+    /// start at once do not get the same name.
     pub(crate) fn create_data(&mut self, names: &Names, output: &str) -> Result<(File, PathBuf)> {
         for name in names.tried() {
             let shown = format!("data file {} of {output}", name.path.display());
@@ -97,7 +99,7 @@ impl Files {
             let file = match made {
                 Ok(file) => {
                     if let Some(header) = &names.header {
-                        // Where the file system has no attributes, the name alone tells whose the file is.
+                        // On a file system without attributes the name alone tells which header owns the file.
                         let _ = file.set_xattr(OWNER, header.as_os_str().as_bytes());
                     }
                     file
@@ -118,12 +120,13 @@ impl Files {
         )))
     }
 
-    /// An existing file, emptied, if it is the header's own and this run does not use it; anything but a regular file as
-    /// it is.
+    /// Opens an existing file and empties it, if the header owns it and this run does not use it; `None` if not. A file
+    /// that
+    /// is not regular is opened and left as it is.
     fn old_data(&self, name: &Name, header: Option<&Path>) -> io::Result<Option<File>> {
         let file = match OpenOptions::new().write(true).open(&name.path) {
             Ok(file) => file,
-            // Another user's.
+            // The file is another user's.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -146,7 +149,7 @@ impl Files {
     }
 }
 
-/// What is said of an output that would overwrite a file of this run.
+/// The error of an output that would overwrite a file of this run.
 fn overwritten(output: &str, other: &str) -> Error {
     Error::new(format!(
         "{output} would overwrite the file of {other}: choose another name for the output"
@@ -157,16 +160,17 @@ pub(crate) fn is_regular(file: &File) -> bool {
     file.metadata().is_ok_and(|meta| meta.is_file())
 }
 
-/// Removes a file that holds nothing of use; links and devices stay.
+/// Removes a regular file that holds nothing of use; links and devices stay.
 pub(crate) fn remove(path: &Path) {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
-        // The run has failed with its own message already.
+        // The run has already failed with an error of its own.
         let _ = fs::remove_file(path);
     }
 }
 
-/// Closes a file and tells what closing says; a drop would swallow it, and on network file systems it
-/// may be the only report of a full disk.
+/// Closes a file and returns the error of closing, which a drop would ignore; on network file systems it may be the
+/// only
+/// report of a full disk.
 pub(crate) fn close(file: File) -> io::Result<()> {
     // SAFETY: the descriptor was owned by `file`, which gave it up, so it is closed once.
     match unsafe { libc::close(file.into_raw_fd()) } {

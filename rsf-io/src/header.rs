@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// Two form feeds and EOT at the start of a line: the data follow in the same stream.
 pub const TERMINATOR: [u8; 3] = [0x0c, 0x0c, 0x04];
 
-/// A header longer than this is taken for something that is no header (64 MiB).
+/// Longest header, in bytes (64 MiB).
 const LONGEST: u64 = 64 << 20;
 
 /// Keys of a dataset and the text they came from.
@@ -76,7 +76,7 @@ impl Header {
         Ok(())
     }
 
-    /// Adds a line of keys without quotes behind all others.
+    /// Appends a line of keys, whose values must have no quotes.
     pub(crate) fn append(&mut self, line: &str) {
         if self.text.last().is_some_and(|last| *last != b'\n') {
             self.text.push(b'\n');
@@ -95,7 +95,7 @@ impl Header {
         self.inline
     }
 
-    /// True without any text.
+    /// True if the header has no text.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -192,7 +192,7 @@ impl Header {
         match self.int("esize") {
             Some(0) => Ok(Format::from_text("ascii_float")),
             _ if self.raw("in").is_none() => Err(Error::new(
-                "is no header of a dataset: neither in=, where the data are, nor data_format=, their type, stands in it",
+                "is no header of a dataset: it has neither in=, which names the data, nor data_format=, which is their type",
             )),
             _ => Err(Error::new(
                 "the header has no data_format=, so the type of the data is unknown",
@@ -273,7 +273,7 @@ pub(crate) fn repeated(item: &[u8]) -> (u64, &[u8]) {
     }
 }
 
-/// Text of bytes for messages.
+/// Bytes as text for messages.
 pub(crate) fn shown(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }

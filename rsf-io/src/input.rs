@@ -18,10 +18,10 @@ use crate::data::{Complex, Element, Form, Format, Kind};
 use crate::file_id::{FileId, file_id};
 use crate::{Axis, Error, Header, Result};
 
-/// Bytes read (and turned, for xdr) at a time.
+/// Bytes read (and swapped, for xdr) at a time.
 const PIECE: usize = 1 << 20;
 
-/// Requests from here on go straight into the caller's memory.
+/// Requests of at least this many bytes are read directly into the caller's memory.
 const DIRECT: usize = 1 << 16;
 
 /// Value of a parameter that is a number or a file.
@@ -33,7 +33,7 @@ pub enum NumberOrFile {
     File(Input),
 }
 
-/// What becomes of data that end early.
+/// How to treat data that end before their header says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Cut {
     /// They are refused.
@@ -64,12 +64,12 @@ pub struct Input {
     noted: Box<Noted>,
 }
 
-/// What was noted when an input was opened, and is seldom asked for.
+/// Facts noted when an input was opened, and seldom needed.
 #[derive(Debug)]
 struct Noted {
-    /// The files.
+    /// Identities of the header file and the data file.
     ids: Vec<FileId>,
-    /// What is wrong with the data though they can be read.
+    /// Warnings about data that can be read nevertheless.
     flaws: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Input {
         Self::from_reader(name, reader, Some(path), cut)
     }
 
-    /// Reads a dataset whose header starts at the reader's place, in the file `path` if it has a name.
+    /// Reads a dataset whose header starts at the reader's position; `path` is the name of its file, if it has one.
     pub(crate) fn from_reader(
         name: String,
         mut reader: BufReader<File>,
@@ -155,7 +155,7 @@ impl Input {
         &self.noted.ids
     }
 
-    /// What is wrong with the data though they can be read, a sentence each.
+    /// Warnings about data that can be read nevertheless, a sentence each.
     pub(crate) fn flaws(&self) -> &[String] {
         &self.noted.flaws
     }
@@ -265,8 +265,9 @@ impl Input {
         self.read(out)
     }
 
-    /// All remaining elements. Memory grows with what is really there, so that a wrong header on a pipe
-    /// leads to an error and does not exhaust the memory of the machine.
+    /// All remaining elements. From a pipe, memory grows with the data that arrive, so that a wrong header causes an
+    /// error and
+    /// does not exhaust the memory of the machine.
     pub fn read_all<T: Element>(&mut self) -> Result<Vec<T>> {
         let ahead = if self.is_seekable() {
             u64::MAX
@@ -296,7 +297,7 @@ impl Input {
         self.read_all()
     }
 
-    /// Passes over elements.
+    /// Skips the next `elements` elements. Errors: fewer are left, or they cannot be read.
     pub fn skip(&mut self, elements: u64) -> Result<()> {
         if elements > self.remaining() {
             return Err(self.beyond(self.pos, elements));
@@ -342,7 +343,7 @@ impl Input {
     pub fn read_at<T: Element>(&self, offset: u64, out: &mut [T]) -> Result<()> {
         let Some(start) = self.start else {
             return Err(Error::new(format!(
-                "{}: is no file of binary numbers, so it has one order",
+                "{}: is no file of binary numbers, so its elements can only be read in order",
                 self.name
             )));
         };
@@ -430,7 +431,8 @@ pub(crate) fn open_file(path: &Path, name: &str, wanted: &str) -> Result<File> {
     }
 }
 
-/// What a reader has ahead; on a pipe the call blocks until the first bytes arrive.
+/// The bytes in a reader's buffer, which is filled if it is empty; on a pipe the call blocks until the first bytes
+/// arrive.
 fn peek(reader: &mut BufReader<File>) -> Result<&[u8]> {
     loop {
         match reader.fill_buf() {
@@ -455,12 +457,12 @@ fn fill_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
     Ok(got)
 }
 
-/// Fills `out` as far as the stream goes; the bytes got.
+/// Fills `out` as far as the stream goes; returns the number of bytes read.
 fn fill(reader: &mut BufReader<File>, out: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
     while got < out.len() {
         let rest = &mut out[got..];
-        // With its buffer empty the reader may be passed by.
+        // With an empty buffer the file can be read directly.
         let read = if reader.buffer().is_empty() && rest.len() >= DIRECT {
             reader.get_mut().read(rest)
         } else {

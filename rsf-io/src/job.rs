@@ -38,15 +38,15 @@ pub struct Job {
     files: Files,
     dry: bool,
     mute: bool,
-    /// What is odd about the data path has been told.
+    /// The warning about the data path was given.
     path_told: bool,
     /// See [`Job::accept_cut_data`].
     cut: Cut,
-    /// Standard input is a copy of another process's: no output can overwrite it.
+    /// Standard input is a copy that another process has sent, so no output can overwrite it.
     handed: bool,
     /// See [`Job::continue_outputs`].
     continued: VecDeque<Written>,
-    /// Warnings that were told.
+    /// Warnings given so far.
     warned: Mutex<BTreeSet<String>>,
 }
 
@@ -95,7 +95,7 @@ impl Job {
         &self.name
     }
 
-    /// True for a dry run, which ends at the first element written.
+    /// True for a dry run, which ends when the first header is written.
     pub fn is_dry_run(&self) -> bool {
         self.dry
     }
@@ -110,7 +110,7 @@ impl Job {
         &self.words
     }
 
-    /// Everything given on the command line but the parameters `names`, in one order: equal for equal runs.
+    /// The parameters that were given, except `names`, as one text in a fixed order, which is equal for equal runs.
     pub fn words_but(&self, names: &[&str]) -> String {
         let values = self
             .values
@@ -180,12 +180,12 @@ impl Job {
         Ok(self.double_opt(name)?.map(|value| value as f32))
     }
 
-    /// A real number in full.
+    /// A real number in double precision.
     pub fn double(&self, name: &str) -> Result<f64> {
         self.double_opt(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// A real number in full that may be absent.
+    /// A real number in double precision that may be absent.
     pub fn double_opt(&self, name: &str) -> Result<Option<f64>> {
         match self.value(name)? {
             Some(Value::Float(value)) => Ok(Some(value)),
@@ -267,7 +267,7 @@ impl Job {
     /// first byte or the end.
     ///
     /// # Errors
-    /// An empty file: somebody meant to send something.
+    /// Standard input is an empty file: a dataset was meant to be in it.
     pub fn stdin_if_any(&mut self) -> Result<Option<Input>> {
         let some = self.stdin.as_mut().map(pipe::holds_data).transpose()?;
         match some {
@@ -282,24 +282,26 @@ impl Job {
         }
     }
 
-    /// Lets outputs opened from now on carry the history of `input` and follow its format, as standard input
-    /// makes them do.
+    /// Makes outputs that are opened from now on carry the history of `input` and follow its format, as [`Job::stdin`]
+    /// does for
+    /// the dataset on standard input.
     pub fn follow(&mut self, input: &Input) {
         self.history = Some(input.shared_header());
     }
 
-    /// Lets inputs that are opened from now on have data that end before their header says: their whole records are read,
-    /// with a warning. Without this call that is an error.
+    /// Accepts, in inputs that are opened from now on, data that end before their header says: their whole records are
+    /// read,
+    /// with a warning. Without this call such data are an error.
     pub fn accept_cut_data(&mut self) {
         self.cut = Cut::Records;
     }
 
-    /// As [`Job::accept_cut_data`], with records along this axis alone, even if no whole one is there.
+    /// As [`Job::accept_cut_data`], with records along this axis (counted from 1) alone, even if none is complete.
     pub fn accept_cut_along(&mut self, axis: usize) {
         self.cut = Cut::Along(axis);
     }
 
-    /// Tells what is wrong with an input that can be read.
+    /// Warns about flaws of an input that can be read nevertheless.
     fn warn_of(&self, input: &Input) {
         input.flaws().iter().for_each(|flaw| self.warn(flaw));
     }
@@ -323,7 +325,7 @@ impl Job {
         self.handed = true;
     }
 
-    /// A file for numbers on the way, already without a name.
+    /// A temporary file, whose name is already removed.
     pub(crate) fn scratch(&self) -> Result<File> {
         self.places.scratch()
     }
@@ -387,8 +389,9 @@ impl Job {
         self.files.spare(path, name)
     }
 
-    /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]): a pipe and numbers as text go
-    /// into a temporary file in the data path, which has no name any more and vanishes with the run.
+    /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]): data from a pipe or in
+    /// text form
+    /// go into a temporary file in the data path, whose name is already removed, so that it vanishes with the run.
     pub fn by_position(&mut self, input: Input) -> Result<Input> {
         if input.is_seekable() {
             return Ok(input);
@@ -396,12 +399,12 @@ impl Job {
         input.spooled(self.scratch()?)
     }
 
-    /// True when the parameter of that input was given.
+    /// True if the parameter of this input was given.
     pub fn has_input(&self, name: &str) -> bool {
         self.given(name)
     }
 
-    /// The path of the regular file that standard output goes to; none of a pipe, and where the system does not tell.
+    /// The path of the regular file that is standard output; `None` for a pipe, or if the system does not tell.
     pub fn stdout_path(&self) -> Option<PathBuf> {
         let stdout = pipe::stdout_file().ok().filter(is_regular);
         stdout.as_ref().and_then(pipe::name_of)
@@ -484,7 +487,7 @@ impl Job {
         Ok(output)
     }
 
-    /// Says once what is odd about the data path, if it is used.
+    /// Warns once, if the data path is used and looks wrong.
     fn tell_of_the_data_path(&mut self, output: &Output) {
         let used = output.layout() != &Layout::Stream && self.places.out.is_none();
         if used

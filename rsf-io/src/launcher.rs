@@ -1,28 +1,28 @@
-//! Launchers of several processes, known by what they put into the environment.
+//! Recognises launchers of MPI processes by the environment variables that they set.
 
 use std::env;
 
 /// How this process was launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launched {
-    /// How many processes there are.
+    /// Number of processes.
     pub size: usize,
-    /// The number of this one.
+    /// Rank of this process, counted from 0.
     pub rank: usize,
     /// The launcher's name.
     pub by: &'static str,
 }
 
-/// What launchers say of the number of processes, and of the number of this one.
+/// Variables with the number of processes and the rank of this one, and the name of the launcher that sets them.
 const LAUNCHERS: [(&str, &str, &str); 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun"),
     ("PMI_SIZE", "PMI_RANK", "mpiexec"),
     ("MPI_LOCALNRANKS", "MPI_LOCALRANKID", "mpiexec"),
 ];
-/// The same of Slurm, which says it of every step: only one with PMIx is a start of MPI.
+/// The variables of Slurm, which sets them in every job step: only a step with PMIx starts MPI processes.
 const SLURM: (&str, &str, &str) = ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun");
 
-/// What a launcher says of this process, where one has started it. The innermost launcher counts.
+/// How a launcher started this process; `None` without a launcher. The innermost launcher counts.
 pub fn launched() -> Option<Launched> {
     let number = |name: &str| env::var(name).ok()?.parse::<usize>().ok();
     let slurm = env::var_os("PMIX_RANK").map(|_| SLURM);

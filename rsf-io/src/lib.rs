@@ -83,16 +83,19 @@ pub use together::{Places, SharedData};
 
 use command::{Action, Line};
 
-/// Runs a program: reads the command line, prints the documentation when asked (or when called bare with
+/// Runs a program: reads the command line, prints the documentation when asked (or when called without arguments and
+/// with
 /// nothing on standard input), calls `run`, prints an error as one line `prog: message`.
-/// The exit code is 0; 1 after an error; that of the signal, if one ended the run; and [`CLOSED_PIPE`] when the reader of the output has
-/// closed the pipe. In that case nothing is printed, as for every program that SIGPIPE ends: the reader has seen enough, or has reported
-/// an error of its own, which a second message would only obscure.
+/// The exit code is 0; 1 after an error; that of the signal, if one ended the run; and [`CLOSED_PIPE`] when the reader
+/// of
+/// the output has closed the pipe. In that case nothing is printed, as for every program that SIGPIPE ends: the reader
+/// has
+/// read enough, or has reported an error of its own, which a second message would only obscure.
 pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
     start_with(program, run, std::env::args_os().collect())
 }
 
-/// What a shell reports of a program that SIGPIPE has ended.
+/// The exit code that a shell reports for a program ended by SIGPIPE: 141.
 pub const CLOSED_PIPE: u8 = 128 + libc::SIGPIPE as u8;
 
 /// [`start`] with given words, the first being the name: for a binary that holds several programs.
@@ -105,10 +108,10 @@ pub fn start_with(
     end(&name, attempt(program, run, words))
 }
 
-/// What [`start_with`] does before the exit: the outcome is for [`end`], which tells an error.
+/// Runs a program as [`start_with`] does, but returns the outcome, for [`end`] to report.
 ///
 /// # Errors
-/// A wrong command line, what `run` returns, and [`Error::Panic`] for a fault that the panic's hook has told.
+/// A wrong command line, an error of `run`, or [`Error::Panic`] after a panic, whose message is printed already.
 pub fn attempt(
     program: &'static Program,
     run: impl FnOnce(&mut Job) -> anyhow::Result<()>,
@@ -118,12 +121,14 @@ pub fn attempt(
     report_panics(name.clone());
     signals::tell_of_signals(&name, second::is_second());
     let arguments = words.into_iter().skip(1).collect();
-    // What a panic leaves half done is dropped with the program.
+    // State that a panic leaves inconsistent is dropped with the program.
     let whole = panic::AssertUnwindSafe(|| whole_run(program, &name, arguments, run));
     panic::catch_unwind(whole).unwrap_or_else(|_| Err(Error::Panic.into()))
 }
 
-/// Tells an error as one line `name: message`, unless it is that of a reader who left, and gives the exit code, see [`start`].
+/// Prints an error as one line `name: message`, unless the reader of a pipe has closed it, and returns the exit code,
+/// see
+/// [`start`].
 pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
@@ -133,7 +138,7 @@ pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
     if !told && code != 0 && code != CLOSED_PIPE {
         let text = format!("{error:#}");
         let line: Vec<&str> = text.lines().map(str::trim).collect();
-        // One piece, so that nothing comes between; nothing is left to do when stderr is closed.
+        // One write, so that no other output comes between; nothing is left to do when stderr is closed.
         let told = format!("{name}: {}\n", line.join(" "));
         let _ = io::stderr().lock().write_all(told.as_bytes());
     }
@@ -151,8 +156,8 @@ pub fn ended_by(error: &anyhow::Error) -> Option<Signal> {
     })
 }
 
-/// The exit code of an error: 0 for a dry run, 141 for a reader that closed its pipe and 130, 143 or 129 for an interrupted
-/// run, as the shell has it for a signal, else 1; where another process tells the error that one's code.
+/// The exit code of an error: 0 for a dry run, 141 for a reader that closed its pipe, 130, 143 or 129 for a run that a
+/// signal ended (as shells report it), the code of another process that prints the error, else 1.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     let code = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref()? {
         Error::DryRun => Some(0),
@@ -170,7 +175,7 @@ pub fn name_of(program: &Program, words: &[OsString]) -> String {
     file.map_or(program.name.into(), |name| name.to_string_lossy().into_owned())
 }
 
-/// A fault of the program itself is told on one line too, as `prog: internal error: ...`.
+/// Makes a panic print one line, `prog: internal error, please report it: ...`.
 fn report_panics(name: String) {
     panic::set_hook(Box::new(move |info| {
         let text = info.to_string();
@@ -216,7 +221,9 @@ fn whole_run(
     run(&mut job)
 }
 
-/// The documentation is no dataset: `sfspike > out.rsf` was meant to make one, and so was a program behind one that brought nothing.
+/// Refuses to write the documentation where a dataset is expected: into a file (`sfspike > out.rsf`), or after a
+/// program
+/// that has sent nothing.
 fn refuse_file(name: &str, stdin: &BufReader<File>) -> Result<()> {
     let stdout = pipe::stdout_file()?;
     let empty = pipe::is_empty(stdin);

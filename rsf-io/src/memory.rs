@@ -2,8 +2,9 @@
 
 use std::fs;
 
-/// Bytes that the system could give, swap included, within the limits of the process: those of its control group and of its
-/// address space (`ulimit -v`). `None` where the system does not say.
+/// Bytes that the system could still give, swap included, within the limits of the process: those of its control group
+/// and
+/// of its address space (`ulimit -v`). `None` where the system does not say.
 pub fn free() -> Option<f64> {
     let system = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let swap = kilobytes(&text, "SwapFree:").unwrap_or(0.0);
@@ -15,20 +16,21 @@ pub fn free() -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// `12.34 GB`, with more digits for what would be none.
+/// `12.34 GB` (10^9 bytes), with four decimals below 0.1 GB.
 pub fn gigabytes(bytes: f64) -> String {
     let digits = if bytes < 1e8 { 4 } else { 2 };
     format!("{:.digits$} GB", bytes / 1e9)
 }
 
-/// What a line such as `MemAvailable: 123 kB` says, in bytes.
+/// The number of a line such as `MemAvailable: 123 kB`, in bytes.
 fn kilobytes(text: &str, key: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.starts_with(key))?;
     let number: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(1024.0 * number)
 }
 
-/// What the control group (version 2) leaves; pages of files count as free, for they are given back.
+/// Bytes that the control group (version 2) leaves; inactive file pages count as free, because the kernel reclaims
+/// them.
 fn of_group() -> Option<f64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -63,7 +65,7 @@ mod tests {
         assert_eq!(super::kilobytes(text, "MemAvailable:"), Some(65536.0));
         assert_eq!(super::kilobytes(text, "SwapFree:"), None);
         assert!(super::free().is_none_or(|free| free >= 0.0));
-        // The unit of the SI, not 2^30 bytes.
+        // A gigabyte is 10^9 bytes, not 2^30.
         let told = [1e9, 12.345e9, 2.5e7].map(super::gigabytes);
         assert_eq!(told, ["1.00 GB", "12.35 GB", "0.0250 GB"]);
     }

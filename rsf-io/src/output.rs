@@ -22,10 +22,10 @@ use crate::number::format_g;
 use crate::place::Layout;
 use crate::{Axis, Error, Header, Result};
 
-/// Bytes gathered before they are written, and turned at a time for xdr.
+/// Bytes that are buffered before they are written, and bytes that are swapped at a time for xdr.
 const PIECE: usize = 1 << 20;
 
-/// What a new output is made of.
+/// The arguments of [`Output::new`].
 pub(crate) struct Parts {
     pub name: String,
     pub program: String,
@@ -34,12 +34,12 @@ pub(crate) struct Parts {
     pub layout: Layout,
     /// The header file, or the stream that holds both header and data.
     pub first: File,
-    /// Data file of two.
+    /// The data file, if it is not the header file.
     pub second: Option<File>,
     /// Files to remove if nothing gets written.
     pub created: Vec<PathBuf>,
     pub dry: bool,
-    /// What the dataset begins with.
+    /// Elements of an interrupted run, with which the dataset begins.
     pub before: Option<Written>,
 }
 
@@ -58,7 +58,7 @@ pub struct Output {
     format: Format,
     layout: Layout,
     header_file: Option<File>,
-    /// The header file once more, for a line that is added later.
+    /// A second handle to the header file, for a line that is added at the end.
     header_again: Option<File>,
     data: Option<BufWriter<File>>,
     data_name: String,
@@ -132,7 +132,7 @@ impl Output {
         }
     }
 
-    /// Sets n=1 for the axes of the history behind axis `rank`.
+    /// Sets n=1 for the axes of the history after axis `rank`.
     pub fn set_rank(&mut self, rank: usize) {
         for i in rank + 1..=MAX_AXES {
             let key = format!("n{i}");
@@ -186,7 +186,7 @@ impl Output {
         }
     }
 
-    /// A line of history that sets no key, after the banner: what made the data, and where.
+    /// Adds a line that sets no key to the history, after the banner: the version and the device that made the data.
     pub fn put_note(&mut self, version: &str, device: &str) {
         self.notes.push(harmless(&format!("{version}\t{device}")));
     }
@@ -232,7 +232,7 @@ impl Output {
         self.set_format(Format { kind, ..self.format });
     }
 
-    /// Number of elements that the header says; writes the header.
+    /// Writes the header, if that is still to do, and returns the number of elements that it declares.
     pub fn declared(&mut self) -> Result<u64> {
         if !self.begun {
             self.begin()?;
@@ -240,7 +240,7 @@ impl Output {
         Ok(self.declared)
     }
 
-    /// Writes `elements` elements that are text already, lines and all; the first call writes the header.
+    /// Writes `elements` elements that are already text, line breaks included; the first call writes the header.
     /// Errors: another form than text, and those of [`Output::write`].
     pub fn write_text(&mut self, text: &[u8], elements: u64) -> Result<()> {
         if self.format.is_binary() {
@@ -272,8 +272,9 @@ impl Output {
     }
 
     /// Writes elements; the first call writes the header.
-    /// Errors: another type than before, more elements than the header says, a key set too late, and
-    /// what the system says (a full disk, a closed pipe).
+    /// Errors: another type than before, more elements than the header says, a key set too late, and a failed write (a
+    /// full
+    /// disk, a closed pipe).
     pub fn write<T: Element>(&mut self, data: &[T]) -> Result<()> {
         if !self.begun {
             if !T::accepts(self.format.kind) {
@@ -317,7 +318,7 @@ impl Output {
         Ok(())
     }
 
-    /// A key that comes too late is a fault of the program that must not pass unseen.
+    /// Refuses a key that was set after the header was written, which is a fault of the program.
     fn in_time(&self) -> Result<()> {
         match &self.late {
             Some(key) => Err(Error::new(format!(
@@ -348,7 +349,7 @@ impl Output {
         self.write(data)
     }
 
-    /// Hands what was written to the system, so that a reader of the pipe sees it now.
+    /// Flushes the buffer, so that the reader of a pipe gets all that was written.
     pub fn flush(&mut self) -> Result<()> {
         match &mut self.data {
             Some(data) => data.flush().map_err(|e| Error::writing(&self.data_name, e)),
@@ -386,7 +387,7 @@ impl Output {
         &self.layout
     }
 
-    /// Writes the header of floats that others write.
+    /// Writes the header of floats that other processes write.
     pub(crate) fn begin_floats(&mut self) -> Result<()> {
         self.format.kind = Kind::Float;
         self.in_time()?;
@@ -395,11 +396,11 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the header. In a dry run that is all.
+    /// Writes the header; a dry run ends here with [`Error::DryRun`].
     fn begin(&mut self) -> Result<()> {
         if self.format.form == Form::Xdr && matches!(self.format.kind, Kind::Long | Kind::Double) {
             return Err(Error::new(format!(
-                "{}: {} cannot be written",
+                "{}: {} cannot be written: xdr holds float, int, complex, short and bytes",
                 self.name, self.format
             )));
         }
@@ -412,7 +413,7 @@ impl Output {
             Some(mut file) => {
                 self.empty_kept(&file)?;
                 let written = file.write_all(&text).and_then(|()| file.try_clone());
-                // Closed here, because closing may tell of a full disk.
+                // Closed here, because closing may report a full disk.
                 let written = written.and_then(|again| close(file).map(|()| again));
                 self.header_again = Some(written.map_err(|e| Error::writing(&self.name, e))?);
             }
@@ -435,8 +436,9 @@ impl Output {
         Ok(())
     }
 
-    /// A terminal shows no binary numbers, and may take some of them for commands. The launcher of several ranks may read
-    /// what they write through a terminal of its own (Open MPI does), which no user sees.
+    /// Refuses to write binary numbers to a terminal, which may take some of them for commands. Under a launcher of
+    /// several
+    /// ranks a terminal is allowed: Open MPI reads their output through one that no user sees.
     fn refuse_terminal(&self) -> Result<()> {
         if crate::launcher::launched().is_some() {
             return Ok(());
@@ -454,7 +456,7 @@ impl Output {
         )))
     }
 
-    /// History, banner, notes, keys.
+    /// The text of the header: history, banner, notes, keys.
     fn text(&self) -> Result<Vec<u8>> {
         let mut text = self.history.history().to_vec();
         if text.last().is_some_and(|last| *last != b'\n') {

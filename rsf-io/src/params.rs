@@ -30,7 +30,7 @@ pub enum ParamKind {
     Words,
     /// Every key that is not declared, such as the tags of `sfmath`.
     Keys,
-    /// A key that this program does not take and its users look for here: the sentence says what to do instead.
+    /// A key that users look for here but this program does not take; the sentence says what to do instead.
     Elsewhere,
 }
 
@@ -58,9 +58,9 @@ pub struct Param {
     pub doc: &'static str,
     /// Other keys with the same meaning.
     pub aliases: [Option<&'static str>; 3],
-    /// Names that other programs have for it: not taken, but whoever types one is told this one.
+    /// Names that other programs have for it: they are not accepted, but a user who types one is told this name.
     pub known_as: &'static [&'static str],
-    /// What makes such a file, for whoever gives a number in its place.
+    /// How to make such a file, for a user who gives a number instead.
     pub made_by: Option<&'static str>,
     /// The program cannot run without it.
     pub required: bool,
@@ -69,8 +69,9 @@ pub struct Param {
 }
 
 impl Param {
-    /// Whether the range in words has the numbers that are checked: `>= 1`, `1 or more`, `1 to 9` or `from 1 to 9`. Other words are
-    /// not understood.
+    /// Whether the range in words agrees with the bounds that are checked: `>= 1`, `1 or more`, `1 to 9` or `from 1 to
+    /// 9`. Other
+    /// words are not understood and pass.
     fn holds_what_it_says(&self, words: &str) -> bool {
         let numbers = |part: &str| part.trim().parse::<f64>().ok();
         let words = words.strip_prefix("from ").unwrap_or(words);
@@ -209,13 +210,13 @@ impl Param {
         self
     }
 
-    /// What other programs call it: whoever types one of `names`, in small letters, is told this one.
+    /// Names that other programs have for it, in lower case: a user who types one is told this name.
     pub const fn known_as(mut self, names: &'static [&'static str]) -> Self {
         self.known_as = names;
         self
     }
 
-    /// What makes such a file, worded to follow a colon in the message to whoever gives a number in place of a file.
+    /// How to make such a file, worded to follow a colon in the message to a user who gives a number instead.
     pub const fn made_by(mut self, words: &'static str) -> Self {
         self.made_by = Some(words);
         self
@@ -354,8 +355,9 @@ pub(crate) const OPTIONS: &[(&str, &str)] = &[
 ];
 
 impl Program {
-    /// Checks the declaration itself, for the tests of a program: names are unique and not taken by the
-    /// options of every program, defaults are allowed values, every parameter has a sentence.
+    /// Checks the declaration itself, for the tests of a program: names are unique and differ from the options of every
+    /// program,
+    /// ranges in words agree with the bounds, defaults are allowed values, every parameter has a sentence.
     pub fn verify(&self) -> Result<(), String> {
         let mut seen = std::collections::BTreeSet::new();
         let taken = [

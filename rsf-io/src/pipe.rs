@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// Buffer of standard input.
 const BUFFER: usize = 1 << 20;
 
-/// A second handle to standard input, without the buffer of Rust's own.
+/// A second handle to standard input, which bypasses the buffer of Rust's own.
 pub(crate) fn stdin_reader() -> Result<BufReader<File>> {
     let fd = io::stdin().as_fd().try_clone_to_owned();
     let file = fd
@@ -25,7 +25,8 @@ pub(crate) fn stdin_reader() -> Result<BufReader<File>> {
 /// Standard output was closed when the process began (`>&-`).
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Rust's own start opens /dev/null in the place of a closed standard output, so somebody must look before.
+/// Before `main`, Rust's runtime opens /dev/null in place of a closed standard output, so this check runs earlier
+/// still.
 #[cfg(target_os = "linux")]
 #[used]
 // SAFETY: the section holds functions of this type, which the loader calls one after the other before `main`.
@@ -39,7 +40,7 @@ extern "C" fn look() {
     CLOSED.store(flags == -1, Ordering::Relaxed);
 }
 
-/// A second handle to standard output, without the buffer of Rust's own.
+/// A second handle to standard output, which bypasses the buffer of Rust's own.
 /// Errors: it was closed when the process began.
 pub(crate) fn stdout_file() -> Result<File> {
     if CLOSED.load(Ordering::Relaxed) {
@@ -76,7 +77,7 @@ pub(crate) fn holds_data(reader: &mut BufReader<File>) -> Result<bool> {
     if file.is_terminal() || is_null(file) {
         return Ok(false);
     }
-    // The reader of the dataset has the sentence for it.
+    // The reader of the dataset reports the error.
     if file.metadata().is_ok_and(|meta| meta.is_dir()) {
         return Ok(true);
     }
@@ -86,22 +87,22 @@ pub(crate) fn holds_data(reader: &mut BufReader<File>) -> Result<bool> {
     Ok(!some.is_empty())
 }
 
-/// Whether standard input, of which nothing came, is a pipe or a file: somebody meant to send something.
+/// Whether an empty standard input is a pipe or a file, so that a dataset was expected.
 pub(crate) fn is_empty(reader: &BufReader<File>) -> bool {
     use std::os::unix::fs::FileTypeExt;
     let kind = reader.get_ref().metadata().map(|meta| meta.file_type());
     kind.is_ok_and(|kind| kind.is_fifo() || kind.is_file())
 }
 
-/// Whether standard input, of which nothing came, is a file.
+/// Whether an empty standard input is a file.
 pub(crate) fn is_empty_file(reader: &BufReader<File>) -> bool {
     reader.get_ref().metadata().is_ok_and(|meta| meta.is_file())
 }
 
-/// What is said of an input that is the file of standard output.
+/// The error message of an input that is also the file of standard output.
 pub(crate) const EMPTIED: &str = "is empty: it is standard output, too, and the shell emptied it before the program started; make it anew, and give the output another name";
 
-/// Whether standard input is the file that standard output is.
+/// Whether standard input and standard output are the same file.
 pub(crate) fn is_output(reader: &BufReader<File>) -> bool {
     let output = stdout_file().ok().and_then(|file| file_id(&file));
     output.is_some() && output == file_id(reader.get_ref())

@@ -1,4 +1,4 @@
-//! Where the numbers of an output go.
+//! Where the data of an output go.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -19,18 +19,18 @@ use crate::{Error, Result};
 pub(crate) enum Layout {
     /// Header, terminator and numbers in one stream.
     Stream,
-    /// Header here, numbers in that file.
+    /// The header in its own file, numbers in this one.
     TwoFiles(PathBuf),
 }
 
-/// Where the numbers of an output may go.
+/// Where the data of an output may go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Behind the header.
     Stream,
     /// Into the file that the user has named.
     Named(PathBuf),
-    /// Into the first of these files that belongs to nobody else.
+    /// Into the first of these files that belongs to no other header.
     Free(Names),
 }
 
@@ -39,11 +39,11 @@ pub(crate) enum Place {
 pub(crate) struct Names {
     /// Data path and name, without the `@`.
     stem: PathBuf,
-    /// A mark of the header's folder, which makes the name its own.
+    /// A hash of the header's folder, which makes the name unique.
     mark: String,
     /// The name without the mark is tried first.
     plain: bool,
-    /// The header, from the root; none for one that has no name.
+    /// Absolute path of the header; `None` if it has no name.
     pub header: Option<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Names {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     pub path: PathBuf,
-    /// Whether a file of this name belongs to the header when nothing is written about its owner.
+    /// Whether a file of this name belongs to the header if the file has no attribute of its owner.
     pub own: bool,
 }
 
@@ -105,16 +105,18 @@ pub(crate) struct Places {
     pub program: String,
 }
 
-/// The data path, and who says it.
+/// The data path, and where it was set.
 struct Prefix {
     text: OsString,
     source: &'static str,
 }
 
 impl Places {
-    /// Place of standard output: a pipe or a terminal takes a stream; else `out=` names the data file
-    /// (`out=stdout`: a stream); else /dev/null takes a stream; else the data path decides. What a launcher of several
-    /// ranks reads is always a pipe, so there `out=` comes first.
+    /// The place of the data of standard output. In a pipe or a terminal they follow the header; otherwise `out=` names
+    /// the data
+    /// file (`out=stdout`: they follow the header); otherwise they follow the header into /dev/null, or the data path
+    /// decides.
+    /// A launcher of several ranks always reads a pipe, so there `out=` comes first.
     pub(crate) fn of_stdout(&self, stdout: &mut File) -> Result<Place> {
         let chosen = launched().is_some() && self.out.is_some();
         if !chosen && stdout.stream_position().is_err() {
@@ -149,7 +151,7 @@ impl Places {
         let here = env::current_dir().ok();
         let (plain, stem) = (here.as_ref() == Some(&folder), self.stem(name)?);
         Ok(Names {
-            // Absolute: a program that reads the header in its own folder would look for a relative path there.
+            // Absolute, because a program that reads the header in its own folder would look for a relative path there.
             stem: match here.filter(|_| !plain && stem.is_relative()) {
                 Some(here) => here.join(stem.strip_prefix(".").unwrap_or(&stem)),
                 None => stem,
@@ -160,7 +162,7 @@ impl Places {
         })
     }
 
-    /// A file for numbers on the way, already without a name.
+    /// A temporary file, whose name is already removed.
     pub(crate) fn scratch(&self) -> Result<File> {
         let mut path = self
             .stem(format!("{}{}", self.program, std::process::id()))?
@@ -189,8 +191,9 @@ impl Places {
         Ok(PathBuf::from(path))
     }
 
-    /// A remark for the user where the data path does not end in a slash: it names a folder all the same, or it is a plain
-    /// prefix, which is seldom meant.
+    /// A warning if the data path does not end in a slash: it names a folder all the same, or it is a plain prefix,
+    /// which is
+    /// seldom meant.
     pub(crate) fn remark(&self) -> Option<String> {
         let Prefix { text, source } = self.prefix().ok()?;
         let shown = text.to_string_lossy();
@@ -233,7 +236,7 @@ fn names_folder(prefix: &OsStr) -> bool {
     !prefix.is_empty() && !prefix.as_bytes().ends_with(b"/") && Path::new(prefix).is_dir()
 }
 
-/// A short mark of a directory name (FNV-1a).
+/// A 32-bit hash of a directory name (FNV-1a).
 fn mark(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
@@ -258,7 +261,7 @@ fn prefix_of(file: &Path) -> Result<Option<OsString>> {
     }
 }
 
-/// `datapath=PATH`, then lines `HOST datapath=PATH` of which one may be for this host.
+/// Reads `datapath=PATH`, then lines `HOST datapath=PATH` of which one may be for this host.
 fn parse_datapath(text: &[u8], host: &[u8]) -> Option<OsString> {
     const KEY: &[u8] = b"datapath=";
     let word = |text: &[u8]| {

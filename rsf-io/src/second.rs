@@ -1,12 +1,13 @@
-//! Whether this process is one of several of which another speaks.
+//! Silences all but one of several processes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// This process is not the one that speaks.
+/// Another process prints the messages.
 static SECOND: AtomicBool = AtomicBool::new(false);
 
-/// Says whether this process is one of several with the same command line another of which speaks: then it warns of
-/// nothing and shows no documentation. Call it before [`crate::attempt`].
+/// Sets whether another process of the same run prints the messages: this one then prints no warnings and no
+/// documentation.
+/// Call it before [`crate::attempt`].
 pub fn second(is_second: bool) {
     SECOND.store(is_second, Ordering::Relaxed);
 }

@@ -46,7 +46,7 @@ pub(crate) fn text(program: &Program, name: &str) -> String {
     out
 }
 
-/// Those that the program has.
+/// The parameters that the documentation lists.
 fn shown(program: &Program) -> impl Iterator<Item = &Param> {
     program.params.iter().filter(|param| param.is_shown())
 }
@@ -169,7 +169,7 @@ fn paragraphs(text: &str) -> Vec<String> {
     lines
 }
 
-/// The declaration as JSON: what a generator of sfdoc's modules needs.
+/// The declaration as JSON, for a generator of sfdoc's modules.
 pub(crate) fn json(program: &Program, name: &str) -> String {
     let params: Vec<String> = shown(program)
         .map(|param| {

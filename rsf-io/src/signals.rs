@@ -1,8 +1,10 @@
 //! Signals that end a run: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
-//! A program that has a better end than the middle of its work takes a [`Watch`] and asks [`interrupted`] between two
-//! steps. Every other program ends at once, and so does that one at a second signal; all of them say so in one sentence.
-//! In the end the signal itself ends the process, so that the shell reports 130, 143 or 129 and ends its loops, too.
+//! A program that must not end in the middle of its work holds a [`Watch`] and asks [`interrupted`] between two steps.
+//! Any
+//! other program ends at once, and so does this one at a second signal; each prints one sentence. The process is
+//! finally
+//! ended by the signal itself, so that the shell reports 130, 143 or 129 and ends its loops, too.
 
 use crate::launcher::launched;
 use std::fmt;
@@ -17,17 +19,17 @@ use signal_hook::low_level;
 pub struct Signal(i32);
 
 impl Signal {
-    /// What a shell reports of a program that it has ended.
+    /// The exit code that a shell reports for a program ended by this signal.
     pub fn exit_code(self) -> u8 {
         128 + self.0 as u8
     }
 
-    /// Its number, for another process.
+    /// The number of the signal, to be sent to another process.
     pub fn number(self) -> u8 {
         self.0 as u8
     }
 
-    /// The signal of this number, if it is one of the three.
+    /// The signal with this number; `None` unless it is SIGINT, SIGTERM or SIGHUP.
     pub fn of(number: u8) -> Option<Self> {
         let number = i32::from(number);
         [SIGINT, SIGTERM, SIGHUP]
@@ -37,7 +39,7 @@ impl Signal {
 
     /// Does what the signal does without a handler: ends the process.
     pub(crate) fn end_process(self) {
-        // A signal that cannot be raised leaves the exit code to tell.
+        // If the signal cannot be raised, the exit code reports it.
         let _ = low_level::emulate_default_handler(self.0);
     }
 }
@@ -48,13 +50,13 @@ impl fmt::Display for Signal {
     }
 }
 
-/// The first signal that came while somebody watched; 0 for none.
+/// The first signal that came during a [`Watch`]; 0 for none.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
-/// Somebody watches.
+/// A [`Watch`] exists.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// While it lives the first signal does not end the process but is told by [`interrupted`].
+/// While it exists, the first signal does not end the process; [`interrupted`] returns it.
 #[derive(Debug)]
 #[must_use = "signals are watched only while this lives"]
 pub struct Watch(());
@@ -73,8 +75,8 @@ impl Drop for Watch {
     }
 }
 
-/// The signal that came while a [`Watch`] lived, if one did: end the run soon, with
-/// [`Error::Interrupted`](crate::Error::Interrupted). It costs no more than reading a number.
+/// The signal that came during a [`Watch`], if one did: end the run soon, with
+/// [`Error::Interrupted`](crate::Error::Interrupted). The call only loads an atomic number.
 pub fn interrupted() -> Option<Signal> {
     match CAUGHT.load(Ordering::Relaxed) {
         0 => None,
@@ -82,12 +84,13 @@ pub fn interrupted() -> Option<Signal> {
     }
 }
 
-/// Lets the three signals end the program `name` with a sentence, unless `mute` or started by a launcher. A signal that whoever started the
-/// program has it ignore (`nohup`) stays ignored.
+/// Makes the three signals end the program `name` with a sentence; the sentence is left out if `mute` is set or a
+/// launcher
+/// started the program. A signal that is ignored at the start (`nohup`) stays ignored.
 pub(crate) fn tell_of_signals(name: &str, mute: bool) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // A file that grows beyond what the user allows (ulimit -f) is a failed write, not the end of the process.
+        // A file that reaches the limit of its size (ulimit -f) is a failed write, not the end of the process.
         // SAFETY: the handler does nothing.
         let _ = unsafe { low_level::register(SIGXFSZ, || ()) };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -105,13 +108,13 @@ pub(crate) fn tell_of_signals(name: &str, mute: bool) {
             // SAFETY: the handler does what handlers may do: it reads and sets atomic numbers, writes bytes that are
             // there already, and raises the signal.
             let registered = unsafe { low_level::register(signal, move || came(signal, &sentence)) };
-            // Where it cannot be registered the signal ends the program without a word.
+            // A signal whose handler cannot be registered ends the program without a message.
             let _ = registered;
         }
     });
 }
 
-/// The handler.
+/// The signal handler: during a [`Watch`] it notes the first signal, else it ends the process.
 fn came(signal: i32, sentence: &str) {
     let first = WATCHED.load(Ordering::SeqCst)
         && CAUGHT

@@ -1,4 +1,6 @@
-//! What a program that runs as several processes needs: one reads standard input for all, one prints messages, all write.
+//! Input and output of a program that runs as several processes: one of them reads standard input for all, and all of
+//! them
+//! write.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, IsTerminal, Read, Seek, Write};
@@ -13,14 +15,15 @@ use crate::output::Output;
 use crate::place::Layout;
 use crate::{Error, Header, Result, TERMINATOR};
 
-/// Numbers turned at a time for xdr.
+/// Numbers that are swapped at a time for xdr.
 const PIECE: usize = 1 << 18;
 
-/// Milliseconds without a byte that end a header whose data lie elsewhere: where its last line names them, as programs
-/// write it, and where another line does, as hands may.
+/// Milliseconds without a byte after which a header with a separate data file counts as complete: if `in=` is its last
+/// line,
+/// as programs write it, and if it is not, as in a header written by hand.
 const SILENCE: [i32; 2] = [300, 3000];
 
-/// Whether the bytes of a dataset received so far reach its end.
+/// Whether the bytes of a dataset received so far reach its end; `Perhaps` holds the milliseconds to wait for more.
 enum End {
     Here,
     Perhaps(i32),
@@ -46,7 +49,7 @@ fn end(bytes: &[u8]) -> End {
                 End::Ahead
             }
         }
-        // History holds other in= of other files: the last one counts, and its file must be there.
+        // The history may hold in= of other files: the last one counts, and its file must exist.
         None if bytes.ends_with(b"\n") && header.path("in").is_some_and(|path| path.is_file()) => {
             let last = text
                 .trim_ascii()
@@ -60,7 +63,7 @@ fn end(bytes: &[u8]) -> End {
     }
 }
 
-/// Waits until something can be read, or the end has come; `false` after `patience` milliseconds (-1: never).
+/// Waits until bytes or the end can be read; `false` after `patience` milliseconds (-1: waits for ever).
 fn readable(file: &File, patience: i32) -> std::io::Result<bool> {
     let mut one = libc::pollfd {
         fd: file.as_raw_fd(),
@@ -82,12 +85,14 @@ fn readable(file: &File, patience: i32) -> std::io::Result<bool> {
 }
 
 impl Job {
-    /// The dataset on standard input, header and what follows it, to be handed to the other processes. Its end is that
-    /// of the stream, or of the numbers that the header counts; some launchers never hand on the end of a stream, so a
-    /// header that names its data file ends when nothing more comes for a moment.
+    /// The bytes of the dataset on standard input, header and data, to be sent to the other processes. The dataset ends
+    /// with the
+    /// stream or with the last number that the header counts. Some launchers do not pass on the end of a stream, so a
+    /// header
+    /// that names its data file also ends when nothing more comes for a moment.
     ///
     /// # Errors
-    /// A terminal, and what reading says.
+    /// Standard input is a terminal or cannot be read.
     pub fn stdin_for_all(&mut self) -> Result<Vec<u8>> {
         let reader = self.take_stdin()?;
         if reader.get_ref().is_terminal() {
@@ -117,7 +122,7 @@ impl Job {
         }
     }
 
-    /// Puts what another process has read in the place of standard input.
+    /// Replaces standard input by the bytes that another process has read there.
     pub fn set_stdin(&mut self, bytes: &[u8]) -> Result<()> {
         let failed = |cause| Error::os("cannot keep what came on standard input", cause);
         let mut file = self.scratch()?;
@@ -137,8 +142,9 @@ pub struct SharedData {
 }
 
 impl Output {
-    /// Writes the header of an output whose floats several processes will write by [`SharedData::open`]; `None`, and
-    /// nothing is done, for one that has an order: a pipe, or numbers as text.
+    /// Writes the header of an output whose floats several processes will write by [`SharedData::open`]; `None`,
+    /// without
+    /// writing anything, for an output that must be written in order: a pipe, or numbers as text.
     pub fn share(&mut self) -> Result<Option<SharedData>> {
         let form = self.format().form;
         let path = match self.layout() {
@@ -146,21 +152,21 @@ impl Output {
             _ => return Ok(None),
         };
         self.begin_floats()?;
-        // The others know the place, not this process's folder.
+        // Other processes may have another current folder.
         let path = std::path::absolute(&path).unwrap_or(path);
         Ok(Some(SharedData { path, form }))
     }
 }
 
 impl SharedData {
-    /// As words for another process.
+    /// The value as bytes, to be sent to another process.
     pub fn to_words(&self) -> Vec<u8> {
         let mut words = vec![u8::from(self.form == Form::Xdr)];
         words.extend(self.path.as_os_str().as_bytes());
         words
     }
 
-    /// What [`SharedData::to_words`] wrote; `None` for no words.
+    /// Reads the bytes of [`SharedData::to_words`]; `None` for no bytes.
     pub fn from_words(words: &[u8]) -> Option<Self> {
         let (&form, path) = words.split_first()?;
         Some(Self {
@@ -188,7 +194,7 @@ impl SharedData {
     }
 }
 
-/// An open data file that takes floats anywhere.
+/// An open data file, to which floats can be written at any position.
 #[derive(Debug)]
 pub struct Places {
     file: File,
@@ -196,7 +202,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Writes floats from element `at` on.
+    /// Writes floats from element `at` on, counted from 0.
     pub fn write_f32(&self, at: u64, values: &[f32]) -> Result<()> {
         let failed = |cause| Error::writing(&format!("data file {}", self.shared.path.display()), cause);
         if self.shared.form == Form::Native {
@@ -214,7 +220,7 @@ impl Places {
         Ok(())
     }
 
-    /// The open file once more, to wait until all that was written lies on the disk.
+    /// A second handle to the file, to sync it to disk.
     pub fn data_file(&self) -> Option<File> {
         self.file.try_clone().ok()
     }

@@ -1,5 +1,6 @@
-//! Typed values of parameters: strict where Madagascar guesses (`nb=abc` is an error here and 0 there),
-//! the same where it is clear.
+//! Typed values of parameters. A value that Madagascar would guess at is an error (`nb=abc`, which is 0 there); all
+//! others
+//! are read as Madagascar does.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -22,7 +23,7 @@ pub(crate) enum Value {
     Floats(Vec<f64>),
 }
 
-/// A value, and what the user should hear about it.
+/// A value, and a warning about it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parsed {
     pub value: Value,
@@ -191,7 +192,7 @@ impl Into64 for f64 {
     }
 }
 
-/// A whole number; a decimal one loses its fraction, which the flag tells.
+/// A whole number; a decimal number loses its fraction, and the flag is then true.
 fn whole(text: &[u8]) -> Option<(i64, bool)> {
     if let (Some(value), used) = leading_int(text)
         && used == text.len()

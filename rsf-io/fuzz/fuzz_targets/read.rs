@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use libfuzzer_sys::fuzz_target;
 use rsf_io::{Complex, Element, Header, Input, Kind};
 
-/// One file per process, in memory where the machine has such a place.
+/// One file per process, in shared memory (/dev/shm) if there is any.
 fn scratch() -> &'static PathBuf {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     FILE.get_or_init(|| {

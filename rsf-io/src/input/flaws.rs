@@ -1,4 +1,4 @@
-//! Whether the data of a dataset are what its header says.
+//! Checks the data of a dataset against its header.
 
 use std::io::Seek;
 use std::sync::Arc;
@@ -7,8 +7,9 @@ use super::{Cut, Input};
 use crate::{Error, Result};
 
 impl Input {
-    /// Compares `esize` with the size of the type. Madagascar's library goes by the type alone, and so does this one, but
-    /// data of twice the size would be read as twice as many numbers.
+    /// Warns if `esize` is not the size of the type. As in Madagascar's library the type decides, so that data of twice
+    /// the
+    /// size would be read as twice as many numbers.
     pub(super) fn compare_sizes(&mut self) {
         let (size, format) = (self.format.kind.size(), self.format);
         if let Some(said) = self.header.int("esize")
@@ -23,8 +24,10 @@ impl Input {
         }
     }
 
-    /// Finds out whether elements have places, and if so whether all of them are there. Where `cut` allows it, data
-    /// that end early are read up to their last whole record: the header then has that length, and a line that says so.
+    /// Finds out whether elements can be read by position, and if so whether the file holds all of them. Where `cut`
+    /// allows it,
+    /// data that end early are read up to their last whole record: the header then gets that length, in a line of its
+    /// own.
     pub(super) fn measure(&mut self, cut: Cut) -> Result<()> {
         let meta = self.reader.get_ref().metadata().map_err(|e| self.unreadable(e))?;
         if !meta.is_file() || !self.format.is_binary() {
@@ -48,7 +51,7 @@ impl Input {
         Ok(())
     }
 
-    /// Takes the whole records of the `elements` that are there for all of the data.
+    /// Shortens the dataset to the whole records among the `elements` that the file holds.
     fn shorten(&mut self, lack: String, elements: u64, cut: Cut) -> Result<()> {
         let whole = match cut {
             Cut::Along(axis) => self.header.whole_records_along(axis, elements),

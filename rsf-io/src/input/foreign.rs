@@ -1,4 +1,4 @@
-//! What came where the header of a dataset was expected.
+//! Recognises files that are given in place of an RSF header.
 
 use std::path::Path;
 
@@ -41,10 +41,10 @@ const KNOWN: [(&[u8], &str); 20] = [
         "a picture or map (TIFF; sifaka.grids in Python reads GeoTIFF)",
     ),
 ];
-/// So many bytes are looked at.
+/// Bytes that are examined.
 const LOOK: usize = 4096;
 
-/// A sentence about the first bytes of what is no RSF header, with what to do; none where it may be one.
+/// An error message with advice if the first bytes are no RSF header; `None` if they may be one.
 pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
     let first = &first[..first.len().min(LOOK)];
     if let Some((_, what)) = KNOWN.iter().find(|(bytes, _)| first.starts_with(bytes)) {
@@ -72,7 +72,7 @@ pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
     ))
 }
 
-/// What is said of a text without a parameter whose first or second line holds numbers alone, as a list of points does.
+/// An error message for a text without `=` whose first or second line holds numbers alone, as a list of points does.
 fn table(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text)
         .ok()
@@ -93,7 +93,7 @@ fn table(text: &[u8]) -> Option<String> {
     ))
 }
 
-/// What is said of a header file without a byte: the shell has emptied it where it is standard output, too.
+/// The error message for an empty header file, which the shell has emptied if it is standard output, too.
 pub(super) fn emptied(ids: &[FileId]) -> &'static str {
     let output = pipe::stdout_file().ok().and_then(|file| file_id(&file));
     if output.is_some_and(|output| ids.contains(&output)) {
@@ -103,7 +103,7 @@ pub(super) fn emptied(ids: &[FileId]) -> &'static str {
     }
 }
 
-/// The first three of real numbers in the order of this machine, where nearly all of them have sizes that values have.
+/// The first three of `bytes` as native f32 numbers, if nearly all of the numbers have plausible magnitudes.
 fn reals(bytes: &[u8]) -> Option<String> {
     let values: Vec<f32> = bytes
         .chunks_exact(4)

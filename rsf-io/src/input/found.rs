@@ -1,4 +1,4 @@
-//! Where the numbers of a header lie.
+//! Finds the data file of a header.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,34 +15,35 @@ use crate::{Error, Header, Result};
 /// The data file that `in=` of a header names.
 pub(super) struct Found {
     pub file: File,
-    /// Its path, from the current folder.
+    /// Its path, absolute or relative to the current folder.
     path: PathBuf,
-    /// A warning, where another file of that name may be meant.
+    /// A warning, if another file of that name may be meant.
     pub doubt: Option<String>,
-    /// Whether its length alone has chosen it among two files of that name.
+    /// Whether it was chosen among two files of that name by its length alone.
     guessed: bool,
 }
 
 impl Found {
-    /// What messages call it.
+    /// Its name in messages.
     pub fn shown(&self) -> String {
         shown(&self.path)
     }
 }
 
-/// The file with the numbers of a header.
+/// The data file of a header.
 pub struct DataFile {
-    /// Its path, from the current folder.
+    /// Its path, absolute or relative to the current folder.
     pub path: PathBuf,
-    /// A sentence where another file of that name may be meant.
+    /// A warning, if another file of that name may be meant.
     pub doubt: Option<String>,
-    /// Whether it lies elsewhere than the header and its length alone has chosen it.
+    /// Whether it lies in the current folder, not beside the header, and was chosen by its length alone.
     pub guessed: bool,
-    /// The path of another header that names it, too, and that has made it.
+    /// The path of another header, with which it was written and which still names it.
     pub of_other: Option<PathBuf>,
 }
 
-/// Where the numbers of a header lie that has this path; `None` where they follow it. It is the file that [`crate::Input`] reads.
+/// Finds the data file of a header at `path`, the one that [`crate::Input`] reads; `None` if the data follow the
+/// header.
 ///
 /// # Errors
 /// A file that is not there or cannot be opened, or a header without `in=`.
@@ -63,13 +64,13 @@ pub fn data_file(path: &Path, header: &Header) -> Result<Option<DataFile>> {
     }))
 }
 
-/// Whether these are two files that are there.
+/// Whether both files exist and are different ones.
 fn is_other(one: &Path, other: &Path) -> bool {
     let id = |path: &Path| File::open(path).ok().and_then(|file| file_id(&file));
     id(one).is_some_and(|one| id(other) != Some(one))
 }
 
-/// Whether the header of this path names these data: in its own folder, or where nothing is there, in the current one.
+/// Whether the header at this path names these data: in its own folder or, if no such file exists, in the current one.
 fn names(header: &Path, data: &File) -> bool {
     let read = |file: File| Header::read(&mut BufReader::new(file)).ok();
     let Some(named) = File::open(header)
@@ -84,16 +85,20 @@ fn names(header: &Path, data: &File) -> bool {
     same(if beside.exists() { beside } else { named })
 }
 
-/// What messages call a file of numbers.
+/// The name of a data file in messages.
 fn shown(path: &Path) -> String {
     format!("data file {}", path.display())
 }
 
-/// Opens the file of `in=`: as named, else beside the header, whose path is `place` where it has one.
+/// Opens the file that `in=` names: as named, else beside the header, whose path is `place` if it has one.
 ///
-/// Where both are there, the attribute that outputs of this library leave on their data file says which one belongs to the header. Without
-/// it the one is taken that is as long as the header says, if only one of them is; else the one that is named from the current
-/// directory, as in Madagascar, with a warning. Where both belong to other headers, the one beside the header is taken, with a warning.
+/// Where both exist, the attribute that this library gives to its data files tells which one belongs to the header.
+/// Without
+/// the attribute the file is taken whose length agrees with the header, if only one does; else the one that is named
+/// from
+/// the current directory, as in Madagascar, with a warning. Where both belong to other headers, the one beside the
+/// header
+/// is taken, with a warning.
 pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> Result<Found> {
     let here = open_file(path, &shown(path), "a file of numbers");
     let found = |file: File, doubt: Option<String>| Found {
@@ -108,7 +113,7 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
     let Some(place) = place else {
         let doubt = made_elsewhere(header.history()).map(|made| {
             format!(
-                "the header has come without its file, through a pipe, and was made in {made}: its data {} are read from the current folder; < FILE or the name of the file finds those beside it",
+                "the header came through a pipe and was made in {made}: its data {} are read from the current folder; to read the data beside the header, redirect its file (< FILE) or give the file's name",
                 path.display()
             )
         });
@@ -147,7 +152,7 @@ pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> R
             Ok(match (is_own(&here), is_own(&other)) {
                 (Some(true), _) => found(here, None),
                 (_, Some(true)) | (Some(false), None) => second(other, None),
-                // A header that was moved or copied with its data.
+                // The header was moved or copied with its data.
                 (Some(false), Some(false)) => second(other, doubt("second")),
                 (None, _) => match [fits(&here), fits(&other)] {
                     [true, false] => by_length(found(here, None)),
@@ -179,7 +184,7 @@ fn expected(header: &Header) -> Option<u64> {
     header.elements().ok()?.checked_mul(size)
 }
 
-/// The last folders of the place where the last program of a history ran, where these are not those of the current folder.
+/// The last folders of the directory in which the last program of a history ran, if it is not the current directory.
 fn made_elsewhere(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let mut lines = text.lines().rev();
@@ -202,14 +207,14 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// The path of a header from the root, as outputs write it on their data.
+/// The absolute path of a header, as outputs write it into the attribute of their data files.
 fn own_path(header: &Path) -> PathBuf {
     let folder = folder(header);
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
     folder.join(header.file_name().unwrap_or_default())
 }
 
-/// Names the file that is called like `path` with the usual suffix behind it, if only that one is there.
+/// Words for a message, ` (there is PATH.rsf)`, if only that file exists and `path` does not.
 pub(super) fn near(path: &Path) -> String {
     let mut longer = path.as_os_str().to_owned();
     longer.push(".rsf");

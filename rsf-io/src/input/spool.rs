@@ -1,4 +1,4 @@
-//! What comes as a stream, put into a file so that its elements have places.
+//! Copies a stream into a file, so that its elements can be read by position.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
@@ -9,7 +9,7 @@ use crate::data::{Complex, Element, Form, Kind};
 use crate::{Error, Result};
 
 impl Input {
-    /// All that is left of data in text form, as it stands in the file; `self` then has no elements left.
+    /// The rest of data in text form, as it stands in the file; `self` then has no elements left.
     /// Errors: data in another form.
     pub fn text_left(&mut self) -> Result<Vec<u8>> {
         if self.format.is_binary() {

@@ -1,4 +1,4 @@
-//! What can be said of a command line before anything is opened.
+//! Checks of the command line that need no open file.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,11 +8,13 @@ use crate::params::{Param, ParamKind};
 use crate::value::Value;
 use crate::{Error, Result};
 
-/// Answers to a question, which are no names of files.
+/// Answers to a yes-or-no question, which are no names of files.
 const ANSWERS: [&str; 6] = ["y", "n", "yes", "no", "true", "false"];
 
 impl Job {
-    /// All missing parameters in one sentence. A file named like the tag stands for a missing input.
+    /// Refuses a run without its required parameters, and names all that are missing. An input may be missing if a file
+    /// has the
+    /// name of its tag.
     pub(super) fn check_required(&self) -> Result<()> {
         let missing: Vec<String> = self
             .program
@@ -32,7 +34,7 @@ impl Job {
         )))
     }
 
-    /// Refuses `y` and `n` as names of files that are written: somebody took the word for a switch.
+    /// Refuses `y` and `n` as names of output files: the user took the parameter for a switch.
     pub(super) fn check_outputs(&self) -> Result<()> {
         let outputs = self.program.params.iter().filter(|p| p.kind == ParamKind::Output);
         for Param { name, doc, .. } in outputs {

@@ -1,4 +1,4 @@
-//! What a run that goes on behind a saved state needs to know and to say.
+//! Outputs and parameters of a run that resumes from a checkpoint.
 
 use std::collections::VecDeque;
 
@@ -9,14 +9,15 @@ use crate::params::ParamKind;
 use crate::value::Value;
 
 impl Job {
-    /// Lets the next outputs that are opened go on behind these elements, in this order. Their files stay as they are
-    /// until the first element is written, also when the run fails before.
+    /// Makes the next outputs that are opened continue after these elements, in this order. Their files stay unchanged
+    /// until
+    /// the first element is written, even if the run fails before.
     pub fn continue_outputs(&mut self, before: impl IntoIterator<Item = Written>) {
         self.continued = before.into_iter().collect::<VecDeque<_>>();
         self.files.keeps = !self.continued.is_empty();
     }
 
-    /// The elements that the output being opened goes on behind.
+    /// The elements after which the output being opened continues.
     pub(super) fn next_continued(&mut self, output: &str) -> Result<Option<Written>> {
         let before = self.continued.pop_front();
         self.files.keeps = !self.continued.is_empty();
@@ -26,8 +27,9 @@ impl Job {
         Ok(before)
     }
 
-    /// Every declared parameter but files and those in `but`, with its value as given or its default; none where it
-    /// depends on other things. Equal for runs that were asked to do the same.
+    /// Every declared parameter except files and those in `but`, with its given value or its default (`None` if the
+    /// default
+    /// depends on other things). The lists are equal for runs that were asked to do the same.
     pub fn settings(&self, but: &[&str]) -> Result<Vec<(&'static str, Option<String>)>> {
         let files = [ParamKind::Input, ParamKind::Output, ParamKind::NumberOrFile];
         let params = self.program.params.iter();
@@ -38,7 +40,7 @@ impl Job {
             .collect()
     }
 
-    /// Of [`Self::settings`] those that are not what they are by default.
+    /// Those of [`Self::settings`] that differ from their defaults.
     pub fn chosen(&self, but: &[&str]) -> Result<Vec<(&'static str, String)>> {
         let usual = |name: &str| {
             let param = self.program.params.iter().find(|p| p.name == name)?;

@@ -1,4 +1,4 @@
-//! What a run says on standard error.
+//! Messages on standard error.
 
 use std::io::Write;
 use std::sync::PoisonError;
@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use super::Job;
 
 impl Job {
-    /// A warning on stderr, `prog: warning: text`, the first time that the run has reason to; silent in a dry run.
+    /// Prints the line `prog: warning: text` on stderr, once for each text; silent in a dry run.
     pub fn warn(&self, text: &str) {
         if self.dry {
             return;
@@ -17,16 +17,16 @@ impl Job {
         }
     }
 
-    /// A line on stderr: `prog: text`; nothing from a process that is not the one that speaks ([`crate::second`]).
+    /// Prints the line `prog: text` on stderr; silent if another process prints the messages ([`crate::second`]).
     pub fn say(&self, text: &str) {
         if !self.mute {
             self.tell(text);
         }
     }
 
-    /// A line on stderr, whoever this process is.
+    /// Prints the line `prog: text` on stderr, in every process.
     pub fn tell(&self, text: &str) {
-        // In one piece, whatever other threads say; a closed stderr is no reason to stop.
+        // One write keeps lines of several threads apart; a closed stderr is no reason to stop.
         let line = format!("{}: {text}\n", self.name);
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }

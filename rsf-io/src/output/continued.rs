@@ -1,4 +1,4 @@
-//! A dataset that goes on where an interrupted run has left it.
+//! A dataset that continues where an interrupted run has left it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,27 +13,29 @@ use crate::pipe::{is_null, name_of};
 use crate::place::Layout;
 use crate::{Error, Result};
 
-/// Bytes before the end by which the elements are known again.
+/// Bytes at the end of the elements whose checksum identifies them.
 const TAIL: u64 = 4096;
 
-/// The first elements of a dataset, and where they lie: a run that goes on behind them begins with them.
+/// The first elements of a dataset, written by an interrupted run, and where they are stored: the run that resumes it
+/// begins
+/// with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The absolute path of the file; none for elements that went into a pipe.
+    /// The absolute path of the file; `None` for elements that went into a pipe.
     path: Option<PathBuf>,
     /// Bytes of the file before the first element.
     start: u64,
     /// Bytes of the elements.
     bytes: u64,
-    /// How many there are.
+    /// Number of elements.
     elements: u64,
     format: Format,
-    /// A mark of the last bytes.
+    /// Checksum of the last [`TAIL`] bytes; 0 if they could not be read.
     tail: u64,
 }
 
 impl Written {
-    /// As one line of text.
+    /// The value as one line of text.
     pub fn to_text(&self) -> String {
         let path = self.path.as_deref().map_or("".into(), Path::to_string_lossy);
         format!(
@@ -42,7 +44,7 @@ impl Written {
         )
     }
 
-    /// What [`Written::to_text`] made; `None` for anything else.
+    /// Reads the line of [`Written::to_text`]; `None` for anything else.
     pub fn from_text(text: &str) -> Option<Self> {
         let mut words = text.splitn(6, ' ');
         let format = Format::from_text(words.next()?);
@@ -59,12 +61,12 @@ impl Written {
         })
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub fn elements(&self) -> u64 {
         self.elements
     }
 
-    /// The same file when it holds so many floats: for an output whose elements several processes write.
+    /// The same file with `elements` floats, for an output whose elements several processes write.
     pub fn with_floats(&self, elements: u64) -> Self {
         let mut written = Self {
             bytes: 4 * elements,
@@ -75,7 +77,7 @@ impl Written {
         written
     }
 
-    /// A checksum of the last bytes; 0 without a file.
+    /// The checksum of the last [`TAIL`] bytes; 0 without a file.
     fn mark(&self) -> io::Result<u64> {
         let Some(path) = &self.path else {
             return Ok(0);
@@ -86,7 +88,7 @@ impl Written {
         Ok(fnv(&bytes))
     }
 
-    /// Refuses elements that are not there any more.
+    /// Refuses elements that their file no longer holds.
     pub(crate) fn check(&self, output: &str) -> Result<()> {
         let Some(path) = self.path.as_deref().filter(|_| self.elements > 0) else {
             return match self.elements {
@@ -118,14 +120,14 @@ impl Written {
     }
 }
 
-/// A mark of some bytes (FNV-1a); never 0.
+/// The FNV-1a checksum of `bytes`, with 1 in place of 0.
 fn fnv(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix).max(1)
 }
 
 impl Output {
-    /// Hands everything to the system and says where it lies.
+    /// Flushes the buffer and describes the elements written so far.
     /// Errors: a failed write.
     pub fn so_far(&mut self) -> Result<Written> {
         if let Some(before) = &self.before {
@@ -154,24 +156,24 @@ impl Output {
             format: self.format,
             tail: 0,
         };
-        // A file that cannot be read is known by its length alone.
+        // A file that cannot be read is checked by its length alone.
         written.tail = written.mark().unwrap_or(0);
         Ok(written)
     }
 
-    /// Whether what is written cannot be read again: it goes into a pipe or a terminal.
+    /// Whether the data go into a pipe or a terminal and cannot be read again.
     pub fn is_piped(&self) -> bool {
         let file = self.data.as_ref().map(|data| data.get_ref());
         file.is_some_and(|file| !is_regular(file) && !is_null(file))
     }
 
-    /// The open data file once more, to wait until all that was written lies on the disk; none for a pipe.
+    /// A second handle to the data file, to sync it to disk; `None` for a pipe.
     pub fn data_file(&self) -> Option<File> {
         let file = self.data.as_ref()?.get_ref();
         is_regular(file).then(|| file.try_clone().ok())?
     }
 
-    /// Empties a header file that was kept as it was.
+    /// Empties the header file of a resumed run, which was kept until its new header is written.
     pub(super) fn empty_kept(&self, header: &File) -> Result<()> {
         match self.before {
             Some(_) if is_regular(header) => header.set_len(0).map_err(|e| Error::writing(&self.name, e)),
@@ -179,7 +181,7 @@ impl Output {
         }
     }
 
-    /// Begins with the elements that were written before: those in this file stay, those in another are copied.
+    /// Begins with the elements of the interrupted run: those in this data file stay, those in another are copied.
     pub(super) fn recall(&mut self) -> Result<()> {
         let Some(before) = self.before.take() else {
             return Ok(());
@@ -187,7 +189,7 @@ impl Output {
         before.check(&self.name)?;
         if before.elements > 0 && before.format != self.format {
             return Err(Error::new(format!(
-                "{}: the interrupted run has written {}, this one would go on with {}: take the same format of the input",
+                "{}: the interrupted run has written {}, this one would go on with {}: give it input of the same format",
                 self.name, before.format, self.format
             )));
         }
@@ -235,7 +237,8 @@ impl Output {
 mod tests {
     use super::*;
 
-    /// A file that could not be read while it was written is known by its length alone; any other by its last bytes, too.
+    /// A file that could not be read while it was written is checked by its length alone; any other by its last bytes,
+    /// too.
     #[test]
     fn elements_without_a_mark_are_known_by_their_length() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The end of a dataset of which not all was written.
+//! Ends a dataset before all of its elements are written.
 
 use std::io::Write;
 
@@ -7,7 +7,8 @@ use crate::files::{close, is_regular};
 use crate::{Error, Header, Result};
 
 impl Output {
-    /// Records along axis `axis` (counted from 1, the last one) that are complete, and those that the header counts.
+    /// The number of complete records along axis `axis` (counted from 1, the last one), and the number that the header
+    /// says.
     pub fn records(&self, axis: usize) -> Result<(u64, u64)> {
         let whole = self.written / self.record(axis)?.max(1);
         let of = Header::parse(&self.text()?)?.axis(axis).n as u64;

@@ -18,7 +18,7 @@ pub(super) fn write_xdr<T: Element>(sink: &mut impl Write, data: &[T]) -> std::i
     Ok(())
 }
 
-/// Numbers as text, behind so many others.
+/// Writes numbers as text; `written` numbers precede them in the dataset.
 pub(super) fn write_ascii<T: Element>(
     sink: &mut impl Write,
     data: &[T],
