@@ -1,8 +1,9 @@
-//! With the feature `mpi`: programs, tests and benchmarks find the MPI library that they were built with, wherever it lies.
+//! With the feature `mpi`, lets programs, tests and benchmarks find at run time the MPI library that they were built
+//! with.
 //! `ranks` (`kernels/mpi`) is built by this file, too.
 
 fn main() {
-    // Without any such line every file of the crate would be a reason to run this again.
+    // Without such a line Cargo would run this script whenever any file of the crate changes.
     println!("cargo:rerun-if-changed=Cargo.toml");
     #[cfg(feature = "mpi")]
     match build_probe_mpi::probe() {
@@ -13,7 +14,7 @@ fn main() {
         }
         Err(errors) => println!("cargo:warning=no MPI was found by mpicc: {errors:?}"),
     }
-    // Without the feature another MPI is no reason to build everything again.
+    // Without the feature another MPI does not require a new build.
     #[cfg(feature = "mpi")]
     println!("cargo:rerun-if-env-changed=MPICC");
 }

@@ -1,8 +1,8 @@
-//! Words of the command line that have no effect because of others: said, and the run goes on.
+//! Warnings about parameters that have no effect because of others.
 
 use rsf_io::Job;
 
-/// Warns of those of `keys` that were given: they have no effect, and `why` goes on with the reason.
+/// Warns that those of `keys` that were given have no effect; `why` ends the sentence with the reason.
 pub fn tell(job: &Job, keys: &[&str], why: &str) {
     let given: Vec<String> = keys
         .iter()
@@ -24,10 +24,11 @@ const MECHANISMS: [(&[&str], &[&str]); 5] = [
     (&["fx", "fy", "fz"], &["force"]),
 ];
 
-/// Warns of parameters of mechanisms and histories without effect; `files` are the words of files that have mechanisms of their own.
+/// Warns of parameters of mechanisms and time functions without effect; `files` are the parameters that name files with
+/// mechanisms of their own.
 ///
 /// # Errors
-/// A program that has no src= and stf=.
+/// The program does not declare src= and stf=.
 pub fn of_sources(job: &Job, files: &[&str]) -> anyhow::Result<()> {
     let (src, stf) = (job.choice("src")?, job.choice("stf")?);
     let file = files.iter().find(|word| job.given(word));

@@ -1,6 +1,6 @@
-//! What the programs share. See ARCHITECTURE.md.
+//! The code of the programs. See ARCHITECTURE.md.
 
-// What a method alone uses is not used in a build without it.
+// Code that only one method uses is unused in a build without that method.
 #![cfg_attr(
     not(all(feature = "spectral-elements", feature = "velocity-stress")),
     allow(dead_code, unused_imports)

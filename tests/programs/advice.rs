@@ -323,7 +323,7 @@ fn files_of_sources_and_axes_that_do_not_fit_are_named_once() {
         ),
         (
             "onset=three.rsf",
-            "onset=three.rsf has 3 values; onset= takes one a source, 1 here",
+            "onset=three.rsf has 3 values; onset= takes one for each source, 1 here",
         ),
         (
             "series=two.rsf",

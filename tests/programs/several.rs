@@ -242,7 +242,7 @@ fn what_does_not_go_together_is_refused() {
             "each further one goes into a file that is named by it: data=velocity pressure=pressure.rsf",
         ),
         ("data=speed", "receivers record velocity, displacement"),
-        ("data=das", "data=das wants along=, the direction of the fibre"),
+        ("data=das", "data=das needs along=, the direction of the fibre"),
         ("data=das", "(sfpoints x=0 z=1 > along.rsf is straight down)"),
         (
             "data=pressure das=d.rsf along=along.rsf gauge=900",

@@ -1,4 +1,4 @@
-//! What follows on a reader: a mesh is looked at and searched, or its fault is one sentence.
+//! Checks the outcome of a reader: a mesh is validated and searched, or the error is one sentence.
 
 use kernels::mesh::{Locator, Material, Mesh};
 
@@ -13,12 +13,12 @@ const ROCK: Material = Material {
     anisotropic: false,
 };
 
-/// A sentence is one line, and no book.
+/// Asserts that an error message is one line of moderate length.
 pub fn sentence(text: &str) {
     assert!(!text.is_empty() && text.lines().count() == 1 && text.len() < 2000, "{text}");
 }
 
-/// Looks at what a reader has read.
+/// Checks the mesh or the error of a reader.
 pub fn look(read: anyhow::Result<RawMesh>) {
     match read {
         Ok(raw) if raw.ndim == 2 => whole::<2>(&raw),

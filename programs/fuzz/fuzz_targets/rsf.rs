@@ -1,6 +1,6 @@
-//! Any bytes as the RSF files of a mesh, with a line between them.
+//! Any bytes as the RSF files of a mesh, which a line separates.
 #![no_main]
-#![allow(dead_code)] // of the mounted sources a part is used here
+#![allow(dead_code)] // only a part of the included sources is used here
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,12 +13,12 @@ mod look;
 #[path = "../../src/meshing/mod.rs"]
 mod meshing;
 
-/// The words for the files, in the order in which their bytes follow.
+/// The parameters that name the files, in the order in which their bytes follow each other.
 const WORDS: [&str; 7] = [
     "elements", "nodes", "regions", "materials", "absorbing", "free", "pml",
 ];
 
-/// What stands between two files.
+/// Separates two files.
 const BETWEEN: &[u8] = b"\n=== next file ===\n";
 
 static PROGRAM: Program = Program {
@@ -39,7 +39,7 @@ static PROGRAM: Program = Program {
     ],
 };
 
-/// A folder of this process, in memory where the machine has such a place.
+/// A folder of this process, in shared memory (/dev/shm) if there is any.
 fn folder() -> PathBuf {
     let shm = PathBuf::from("/dev/shm");
     let dir = if shm.is_dir() { shm } else { std::env::temp_dir() };
@@ -78,7 +78,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = fs::remove_dir_all(&folder);
     match (outcome, read) {
         (Ok(()), Some(read)) => look::look(read),
-        // A panic has been told and caught; here it counts.
+        // The panic was caught after its message; here it is a failure.
         (outcome, _) => panic!("the reader did not come to an end: {outcome:?}"),
     }
 });

@@ -1,6 +1,6 @@
-//! Any bytes as a folder of SPECFEM3D's mesh files: text holds no zero, so zeros stand between the files.
+//! Any bytes as a folder of SPECFEM3D's mesh files, separated by zero bytes, which text does not contain.
 #![no_main]
-#![allow(dead_code)] // of the mounted sources a part is used here
+#![allow(dead_code)] // only a part of the included sources is used here
 
 use libfuzzer_sys::fuzz_target;
 
@@ -8,7 +8,7 @@ mod look;
 #[path = "../../src/meshing/mod.rs"]
 mod meshing;
 
-/// The files in the order in which their bytes follow.
+/// The files, in the order in which their bytes follow each other.
 const FILES: [&str; 8] = [
     "nodes_coords_file",
     "mesh_file",

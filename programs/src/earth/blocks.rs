@@ -1,4 +1,4 @@
-//! Files of sources as SPECFEM3D has them: blocks of lines, each a word, a colon and a number.
+//! Reads files of sources in the form of SPECFEM3D: blocks of lines, each with a word, a colon and a number.
 
 use anyhow::{Context, Result, bail};
 
@@ -7,14 +7,15 @@ use anyhow::{Context, Result, bail};
 pub struct Block<const N: usize> {
     /// In the order of the words.
     pub values: [f64; N],
-    /// Which spelling of each word the file has.
+    /// The index of each word's spelling in the file.
     pub spellings: [usize; N],
     /// The file of the source's time function, where a line names one.
     pub history: Option<String>,
 }
 
-/// Reads the blocks of a text: every word once in each, in any order; `words` lists the spellings of each. The line at the head
-/// of a source and lines with other words are passed over.
+/// Reads the blocks of a text: every word once in each, in any order; `words` lists the spellings of each. The first
+/// line of
+/// a source and lines with other words are skipped.
 ///
 /// # Errors
 /// A word that is missing or has no number; `kind` names the file.
@@ -23,7 +24,7 @@ pub fn read<const N: usize>(text: &str, kind: &str, words: &[&[&str]; N]) -> Res
     let mut found: [Option<(f64, usize)>; N] = [None; N];
     for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {
         let is_started = found.iter().any(Option::is_some);
-        // The first line of an event has the hypocentre of a catalogue and times with colons in no file.
+        // The first line of an event, the hypocentre of a catalogue, has no colon in any file.
         let Some((word, value)) = line.split_once(':') else {
             if let ([name], Some(last), false) = (
                 &line.split_whitespace().collect::<Vec<_>>()[..],
@@ -48,7 +49,7 @@ pub fn read<const N: usize>(text: &str, kind: &str, words: &[&[&str]; N]) -> Res
             .parse()
             .ok()
             .filter(|v: &f64| v.is_finite())
-            .with_context(|| format!("line {number} is `{line}`: a number follows the colon"))?;
+            .with_context(|| format!("line {number} is `{line}`: a number must follow the colon"))?;
         if found[k].replace((value, spelling)).is_some() {
             bail!(
                 "line {number} has `{word}` again, and the source before has no {}",

@@ -1,4 +1,4 @@
-//! Earthquakes in CMTSOLUTION files, as SPECFEM3D and Harvard's catalogue have them.
+//! Earthquakes in CMTSOLUTION files, the form of SPECFEM3D and of Harvard's catalogue.
 
 use anyhow::{Result, bail};
 
@@ -7,16 +7,16 @@ use super::blocks::{self, Block};
 /// From dyne cm to N m.
 const DYNE_CM: f64 = 1e-7;
 
-/// What a source does.
+/// The moment tensor or the force of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mechanism {
-    /// rr tt pp rt rp tp, N m: r up, t south, p east.
+    /// Elements rr tt pp rt rp tp, N m: r is up, t south, p east.
     Moment([f64; 6]),
-    /// East, north and up, N.
+    /// Components east, north and up, N.
     Force([f64; 3]),
 }
 
-/// How a source goes on in time.
+/// A source time function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SourceTime {
     /// The rate of a moment, or a force, as a Gaussian of area one with this half duration, s.
@@ -34,9 +34,9 @@ pub enum SourceTime {
 /// One source of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Seconds behind the origin time of the first line.
+    /// Seconds after the origin time of the first line.
     pub shift: f64,
-    /// How it goes on.
+    /// Its source time function.
     pub source_time: SourceTime,
     /// True where the file says `latorUTM:`, as the Cartesian version of SPECFEM3D does.
     pub is_local: bool,
@@ -44,15 +44,15 @@ pub struct Event {
     pub latitude: f64,
     /// Degrees, or x of a local mesh.
     pub longitude: f64,
-    /// m.
+    /// Depth, m.
     pub depth: f64,
-    /// What it does.
+    /// Its mechanism.
     pub mechanism: Mechanism,
-    /// The file of its time function, where a line behind the moments names one.
+    /// The file of its time function, if a line after the moments names one.
     pub history: Option<String>,
 }
 
-/// The words of a file; the Cartesian version of SPECFEM3D has other ones for the place.
+/// The words of a file; the Cartesian version of SPECFEM3D has other ones for the position.
 const WORDS: [&[&str]; 11] = [
     &["time shift"],
     &["half duration"],
@@ -82,10 +82,10 @@ pub fn read(text: &str) -> Result<Vec<Event>> {
     blocks.into_iter().map(event).collect()
 }
 
-/// The time of the first line, as in ` PDE 2003  9  2 18 28  3.90 ...`; None where it has no date.
+/// The time of the first line, as in ` PDE 2003  9  2 18 28  3.90 ...`; `None` if it has no date.
 ///
 /// # Errors
-/// A date that is none.
+/// A date or time that does not exist.
 pub fn origin_time(text: &str) -> Result<Option<String>> {
     let first = text.lines().next().unwrap_or_default();
     let Some((date, seconds)) = date(first) else {
@@ -101,7 +101,7 @@ pub fn origin_time(text: &str) -> Result<Option<String>> {
     let known = (1..=12).contains(&month) && (1..=days).contains(&day);
     if !known || hour > 23 || minute > 59 || !(0.0..61.0).contains(&seconds) {
         bail!(
-            "its first line has the date {year}-{month}-{day} and the time {hour}:{minute}:{seconds}: no day is like that; the line has year month day hour minute second"
+            "its first line has the date {year}-{month}-{day} and the time {hour}:{minute}:{seconds}, which do not exist; the line must have year month day hour minute second"
         );
     }
     Ok(Some(format!(
@@ -118,15 +118,16 @@ pub fn scalar_moment([rr, tt, pp, rt, rp, tp]: [f64; 6]) -> f64 {
 /// dyne cm differs by 4.7.
 const SIZES: f64 = 3.0;
 
-/// What is told of a file whose moments are far from the magnitudes of its first line; nothing of places in metres, whose magnitudes
-/// are mostly made up.
+/// A warning if the moments of a file are far from the magnitudes of its first line; none for positions in metres,
+/// where
+/// the magnitudes are mostly made up.
 pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
     let first = text.lines().next().filter(|line| date(line).is_some())?;
     let event = events.first().filter(|event| !event.is_local)?;
     let Mechanism::Moment(tensor) = event.mechanism else {
         return None;
     };
-    // Behind the date, whose year may touch the name of the catalogue, latitude, longitude, depth, mb and Ms.
+    // After the date, whose year may touch the name of the catalogue, follow latitude, longitude, depth, mb and Ms.
     let words = first.split_whitespace();
     let numbers: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
     let date = if numbers.first()? > &1000.0 { 6 } else { 5 };
@@ -241,7 +242,7 @@ Mtp:      -2.480000D+27
         assert!((2.0 / 3.0 * (moment.log10() - 9.1) - 8.2).abs() < 0.05);
     }
 
-    /// Moments in N m are 4.7 units of magnitude too small where dyne cm are read.
+    /// Moments given in N m are read as dyne cm, which makes them 4.7 units of magnitude too small.
     #[test]
     fn moments_in_other_units_are_told() {
         let told = |text: &str| other_size(text, &read(text).unwrap());
@@ -262,7 +263,7 @@ Mtp:      -2.480000D+27
         assert_eq!(told(LOCAL), None);
     }
 
-    /// As the Cartesian version of SPECFEM3D has it, with a time function of its own.
+    /// An event of the Cartesian version of SPECFEM3D, with a time function of its own.
     const LOCAL: &str = "\
 PDE  1999 01 01 00 00 00.00  750 500 -700 1.0 1.0 test
 event name:       test

@@ -1,4 +1,4 @@
-//! Point forces in FORCESOLUTION files, as SPECFEM3D has them.
+//! Point forces in FORCESOLUTION files, the form of SPECFEM3D.
 
 use anyhow::{Result, bail};
 
@@ -22,7 +22,7 @@ const WORDS: [&[&str]; 10] = [
 /// Reads the forces of a text.
 ///
 /// # Errors
-/// A word that is missing or has no number, a time function that is not known, a force without direction, or a file of moments.
+/// A word that is missing or has no number, an unknown time function, a force without direction, or a file of moments.
 pub fn read(text: &str) -> Result<Vec<Event>> {
     if text.contains("Mrr:") {
         bail!("it is a CMTSOLUTION file; give it as cmt=");
@@ -50,7 +50,7 @@ fn event(block: Block<10>) -> Result<Event> {
         4.0 if span > 0.0 => SourceTime::Impact(span),
         0.0 | 1.0 | 2.0 | 3.0 | 4.0 => {
             bail!(
-                "`hdurorf0:` is {span}; a half duration or a period in s, or a frequency in Hz, is above zero"
+                "`hdurorf0:` is {span}; a half duration is zero or more seconds, a period (s) or a frequency (Hz) is above zero"
             )
         }
         _ => bail!(
@@ -102,7 +102,7 @@ component dir vect source Z_UP:  -4.d0
             panic!("{event:?}")
         };
         assert!((east / 6e14 - 1.0).abs() < 1e-12 && north == 0.0 && (up / -8e14 - 1.0).abs() < 1e-12);
-        // Places on a globe have both words of one.
+        // A position is on a globe only if both words say so.
         let half = PUSH.replace("latorUTM", "latitude");
         for (text, is_local) in [
             (half.clone(), true),

@@ -1,4 +1,4 @@
-//! Where a mesh has latitudes and depths: on a globe, or in a box with local coordinates.
+//! Positions of sources and stations in a mesh: on a globe, or in a box with local coordinates.
 
 use anyhow::{Context, Result, bail};
 use kernels::earth::Frame;
@@ -9,99 +9,100 @@ use std::collections::HashSet;
 use super::cmt::{Mechanism, SourceTime};
 use super::{Projection, cmt, force, read_text, stations, xml};
 
-/// The words that name files of sources.
+/// The parameters that name files of sources.
 pub const SOURCES: [&str; 3] = ["cmt", "force", "quakeml"];
 
 /// What latitude, longitude and depth mean.
 #[derive(Clone, Copy, Debug)]
 pub enum Ground {
-    /// Degrees on a globe of a radius (m), in geocentric axes.
+    /// Degrees on a globe of this radius, in geocentric axes.
     Globe {
         /// Of the surface, m.
         radius: f64,
-        /// True where latitudes of files are geographic ones.
+        /// True if latitudes in files are geographic.
         geographic: bool,
     },
-    /// y and x of a mesh whose z axis points downwards from the surface; x to the east, y to the north; with utm= or epsg= degrees, which
-    /// that map makes metres.
+    /// y and x of a mesh whose z axis points downwards from the surface, x to the east and y to the north; with utm= or
+    /// epsg=
+    /// degrees, which the projection turns into metres.
     Box,
 }
 
-/// z of the top of a mesh (m) at places x, y; none beside it.
+/// z of the top of a mesh (m) at places x, y; `None` outside of the mesh.
 type Tops<'a> = dyn Fn(&[[f64; 2]]) -> Vec<Option<f64>> + 'a;
 
-/// What places need of a mesh in a box.
+/// The top and the extent of a mesh in a box.
 pub struct Terrain<'a> {
-    /// What sentences call it.
+    /// Its name in messages.
     pub what: &'a str,
-    /// z of the top of the mesh (m) at places x, y; none beside it.
+    /// z of the top of the mesh (m) at places x, y; `None` outside of the mesh.
     pub tops: &'a Tops<'a>,
     /// The lowest and the highest x, and y, of the mesh, m.
     pub reach: [[f64; 2]; 2],
 }
 
-/// A place of a file.
+/// A position in a file.
 struct Place {
-    /// What the file calls it, for sentences.
+    /// Its name in messages.
     what: String,
     /// Degrees, or y of a box.
     latitude: f64,
     /// Degrees, or x of a box.
     longitude: f64,
-    /// Below the ground, m.
+    /// Depth below the ground, m.
     depth: f64,
 }
 
-/// What a source does in the axes of the mesh.
+/// The mechanism of a source in the axes of the mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TurnedMechanism {
-    /// N m.
+    /// Moment tensor, N m.
     Moment([[f64; 3]; 3]),
-    /// N.
+    /// Force, N.
     Force([f64; 3]),
 }
 
-/// What a list of earthquakes or forces makes of the sources.
+/// The sources of a file of earthquakes or forces.
 pub struct Quakes {
-    /// x, y, z, m.
+    /// Positions x, y, z, m.
     pub points: Vec<[f64; 3]>,
-    /// What they do.
+    /// Mechanisms.
     pub mechanisms: Vec<TurnedMechanism>,
-    /// When each is half done, s behind the first.
+    /// Centroid times, s after the earliest.
     pub shifts: Vec<f64>,
-    /// How they go on in time.
+    /// Source time functions.
     pub source_times: Vec<SourceTime>,
-    /// What sentences call each.
+    /// Names in messages.
     pub names: Vec<String>,
     /// Files of their time functions.
     pub histories: Vec<Option<String>>,
 }
 
-/// What a list of stations makes of the receivers.
+/// The receivers of a list of stations.
 pub struct Sites {
-    /// x, y, z, m.
+    /// Positions x, y, z, m.
     pub points: Vec<[f64; 3]>,
-    /// Up, north and east of each.
+    /// Directions up, north and east at each.
     pub frames: Vec<Frame>,
-    /// What sentences call each.
+    /// Names in messages.
     pub names: Vec<String>,
     /// Network and name, as in `II.OBN`.
     pub codes: Vec<String>,
 }
 
-/// Gives a point of a name another place, or takes it away.
+/// Takes the name and position of a point; returns its new position, or `None` to drop it.
 type Settled<'a> = dyn FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>> + 'a;
 
-/// The entries of a list whose points stay.
+/// Keeps those entries of `list` for which `stays` is true.
 fn only<T>(list: &mut Vec<T>, stays: &[bool]) {
     let mut stays = stays.iter();
     list.retain(|_| stays.next() == Some(&true));
 }
 
-/// Moves points, which messages call `what`; which of them stay.
+/// Moves points, which messages call `what`, and returns which of them stay.
 ///
 /// # Errors
-/// Those of `settle`, and where no point stays.
+/// Errors of `settle`, or no point that stays.
 fn settled(
     what: &str,
     (points, names): (&mut [[f64; 3]], &[String]),
@@ -120,10 +121,10 @@ fn settled(
 }
 
 impl Quakes {
-    /// Lets `settle` move sources and leave some of them out, but not all.
+    /// Moves sources by `settle`, which may drop some of them, but not all.
     ///
     /// # Errors
-    /// Those of `settle`, and where no source is left.
+    /// Errors of `settle`, or no source that is left.
     pub fn settle(
         &mut self,
         mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
@@ -140,10 +141,10 @@ impl Quakes {
 }
 
 impl Sites {
-    /// Lets `settle` move stations and leave some of them out, but not all.
+    /// Moves stations by `settle`, which may drop some of them, but not all.
     ///
     /// # Errors
-    /// Those of `settle`, and where no station is left.
+    /// Errors of `settle`, or no station that is left.
     pub fn settle(
         &mut self,
         mut settle: impl FnMut(&str, [f64; 3]) -> Result<Option<[f64; 3]>>,
@@ -165,10 +166,11 @@ const LOCAL: Frame = Frame {
 };
 
 impl Ground {
-    /// That of a mesh whose header has a `radius` or has none; radius= of the command line goes before it.
+    /// The ground of a mesh, a globe if radius= or the mesh's header (`radius`) gives a radius; radius= takes
+    /// precedence.
     ///
     /// # Errors
-    /// A radius that is none.
+    /// A radius that is not positive.
     pub fn of(job: &Job, radius: Option<f64>) -> Result<Self> {
         let Some(radius) = job.double_opt("radius")?.or(radius) else {
             return Ok(Self::Box);
@@ -209,7 +211,7 @@ impl Ground {
             } = place;
             if latitude.abs() > 90.0 || longitude.abs() > 360.0 || *depth >= radius {
                 bail!(
-                    "{what} is at latitude {latitude}, longitude {longitude} and a depth of {depth} m: on a globe of {} km latitudes are from -90 to 90 degrees",
+                    "{what} is at latitude {latitude}, longitude {longitude} and a depth of {depth} m: on a globe of {} km latitudes are from -90 to 90 degrees, longitudes from -360 to 360, and depths less than the radius",
                     radius / 1e3
                 );
             }
@@ -227,7 +229,7 @@ impl Ground {
     /// The sources of cmt=, force= or quakeml=, if one is given.
     ///
     /// # Errors
-    /// A file that cannot be read, or an event that is nowhere.
+    /// A file that cannot be read, or an event outside of the globe or box.
     pub fn quakes(self, job: &Job, terrain: &Terrain) -> Result<Option<Quakes>> {
         let Some((word, name, text)) = listed(job)? else {
             return Ok(None);
@@ -308,7 +310,7 @@ impl Ground {
         if !matches!(self, Self::Box) || job.given("utm") || job.given("epsg") {
             return;
         }
-        // Nobody gives whole metres to hundredths, and few boxes are that small.
+        // Coordinates in metres are mostly whole numbers, and few boxes are that small.
         let odd = |x: f64| x.fract() != 0.0;
         let mut like_degrees = places.iter().filter(|place| {
             place.latitude.abs() <= 90.0
@@ -326,7 +328,7 @@ impl Ground {
     /// The receivers of stations=, if it is given.
     ///
     /// # Errors
-    /// A file that cannot be read, or a station that is nowhere.
+    /// A file that cannot be read, or a station outside of the globe or box.
     pub fn sites(self, job: &Job, terrain: &Terrain) -> Result<Option<Sites>> {
         let Some(name) = job.text("stations")? else {
             return Ok(None);
@@ -340,7 +342,8 @@ impl Ground {
         if xml::is_xml(&text) {
             self.wants_a_map(job, &format!("stations={name}"))?;
         }
-        // A globe has no mountains: its ground is its surface. From z = 0 heights count, from the ground of a mesh they do not.
+        // The ground of a globe is its surface, without mountains. Elevations matter for depths from z = 0, not from
+        // the ground.
         let heights = matches!(self, Self::Box) && job.choice("depth")? == "z";
         let place = |station: &stations::Station| Place {
             what: format!("stations={name}: {}", station.name),
@@ -380,7 +383,7 @@ fn in_box(
     };
     let placed = places.iter().zip(over).zip(tops).map(|((place, [x, y]), top)| {
         let Some(top) = top else {
-            // To centimetres: projections have fifteen digits.
+            // Rounded to centimetres, because projections give fifteen digits.
             let short = |x: f64| (x * 100.0).round() / 100.0;
             let [[x0, x1], [y0, y1]] = terrain.reach.map(|ends| ends.map(short));
             let [x, y] = [x, y].map(short);
@@ -394,7 +397,7 @@ fn in_box(
     placed.collect()
 }
 
-/// Refuses words that say the same.
+/// Refuses two parameters that give the sources, or the receivers.
 ///
 /// # Errors
 /// Two of cmt=, force=, quakeml= and sou=, or stations= and rec=.
@@ -409,7 +412,7 @@ pub fn refuse_pairs(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// The file of sources: the word that names it, its name and its text.
+/// The file of sources: the parameter that names it, its name and its text.
 fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
     for word in SOURCES {
         if let Some(name) = job.text(word)? {
@@ -420,11 +423,12 @@ fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
     Ok(None)
 }
 
-/// Depths below this are more likely km than m: the deepest earthquakes lie at about 700 km.
+/// Depths less than this are more likely km than m: the deepest earthquakes lie at about 700 km.
 const SHALLOW: f64 = 700.0;
 
-/// What the header of the data tells of cmt= and quakeml=: the origin time of the first event, and the seconds behind it at which time is 0,
-/// the earliest of all centroid times.
+/// The origin time of the first event of cmt= or quakeml=, for the header of the data, and the seconds after it at
+/// which
+/// time is 0: the earliest of all centroid times.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -458,7 +462,7 @@ pub struct OriginTime {
 }
 
 impl OriginTime {
-    /// That of a header, if it has one.
+    /// The origin time in a header, if it has one.
     pub fn of_header(header: &Header) -> Option<Self> {
         let shift = header
             .text("time_shift")
@@ -469,12 +473,12 @@ impl OriginTime {
         })
     }
 
-    /// When time is 0, in seconds since the beginning of 1970; `None` where the origin time is no time.
+    /// When time is 0, in seconds since the beginning of 1970; `None` if the origin time cannot be read.
     pub fn zero(&self) -> Option<f64> {
         Some(xml::seconds(&self.origin)?.0 + self.shift)
     }
 
-    /// When time is 0, for sentences.
+    /// When time is 0, for messages.
     pub fn words(&self) -> String {
         match self.shift {
             0.0 => self.origin.clone(),
@@ -482,7 +486,7 @@ impl OriginTime {
         }
     }
 
-    /// The keys of headers, with values as headers have them.
+    /// The keys of a header and their values as written there.
     pub fn keys(&self) -> [(&'static str, String); 2] {
         [
             ("origin_time", format!("\"{}\"", self.origin)),
@@ -491,7 +495,7 @@ impl OriginTime {
     }
 }
 
-/// The earliest centroid time, in seconds behind the origin time of the file.
+/// The earliest centroid time, in seconds after the origin time of the file.
 fn earliest(events: &[cmt::Event]) -> f64 {
     let shifts = events.iter().map(|event| event.shift);
     shifts.fold(f64::INFINITY, f64::min)

@@ -1,4 +1,6 @@
-//! Time functions of sources in files of their own, as SPECFEM3D reads them: a number for every step, remarks behind # or !.
+//! Source time functions in files of their own, in the form of SPECFEM3D: one number a line for each time step; lines
+//! that
+//! begin with # or ! are remarks.
 
 use std::path::Path;
 
@@ -9,7 +11,7 @@ use super::read_text;
 /// Reads the file that `list`, a file of sources, names: from the folder of the run, else beside that file.
 ///
 /// # Errors
-/// A file that is in neither place, or what is no number.
+/// A file that is in neither place, or a line without a number.
 pub fn read(list: &str, named: &str) -> Result<Vec<f32>> {
     let own = Path::new(list).parent().unwrap_or(Path::new(""));
     let last = Path::new(named).file_name().unwrap_or_default();

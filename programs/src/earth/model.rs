@@ -5,18 +5,21 @@ use anyhow::{Context, Result, bail};
 use super::read_text;
 use kernels::earth::{Layer, Matter, Profile, Radial};
 
-/// What a layer is thick at least, m: thinner ones are slips.
+/// Least thickness of a layer, m; a thinner one is a mistake.
 const THINNEST: f64 = 1.0;
 
 /// The model that a word names: `prem`, `prem-ti` (transversely isotropic), or a file.
 ///
-/// A file has rows of radius (m, ascending from the centre), density (kg/m3), P and S speed (m/s); behind them, if any, the
-/// quality factors of bulk and shear modulus; behind these, if any, horizontal P and S speed and eta, which is the order
-/// of a deck of Mineos. A radius that stands twice is a discontinuity. Lines that begin with # and the three first lines of a deck
-/// are skipped.
+/// A file has rows of radius (m, ascending from the centre), density (kg/m3), P and S velocity (m/s); then, optionally,
+/// the
+/// quality factors of bulk and shear modulus; then, optionally, horizontal P and S velocity and eta, which is the order
+/// of a
+/// Mineos deck. A radius in two rows is a discontinuity. Lines that begin with # and the first three lines of a deck
+/// are
+/// skipped.
 ///
 /// # Errors
-/// A file that cannot be read, or a row that is no matter.
+/// A file that cannot be read, or a row with impossible properties.
 pub fn open(word: &str) -> Result<Radial> {
     match word {
         "prem" => Ok(Radial::prem(true)),
@@ -55,7 +58,7 @@ fn read(text: &str) -> Result<Radial> {
         let (radius, matter) = matter(&row, number)?;
         if let Some(last) = rows.last().filter(|last| radius < last.0) {
             bail!(
-                "line {number} has the radius {radius} m behind {} m; rows go from the centre to the surface",
+                "line {number} has the radius {radius} m after {} m; rows go from the centre to the surface",
                 last.0
             );
         }
@@ -99,7 +102,7 @@ fn matter(row: &[f64], number: usize) -> Result<(f64, Matter)> {
     Ok((row[0], matter))
 }
 
-/// Layers between the radii that stand twice.
+/// The layers between the discontinuities.
 fn layers(rows: &[(f64, Matter)]) -> Result<Radial> {
     let mut found = Vec::new();
     for rows in rows.chunk_by(|a, b| a.0 < b.0) {

@@ -1,4 +1,4 @@
-//! From latitude and longitude to metres of a map, for meshes in coordinates of one.
+//! Converts latitude and longitude to metres of a map projection, for meshes in such coordinates.
 
 use anyhow::{Context, Result, bail};
 use proj4rs::Proj;
@@ -7,17 +7,17 @@ use rsf_io::Job;
 
 /// Degrees of WGS84 to x (east) and y (north) of a map.
 pub struct Projection {
-    /// The word that names it, for sentences.
+    /// The parameter that sets it, for messages.
     name: String,
     degrees: Proj,
     map: Proj,
 }
 
 impl Projection {
-    /// That of utm= or epsg=, if one is given.
+    /// The projection of utm= or epsg=, if one is given.
     ///
     /// # Errors
-    /// A zone or a code that is none, or a map that is not in metres.
+    /// An unknown zone or code, or a map that is not in metres.
     pub fn of(job: &Job) -> Result<Option<Self>> {
         let (name, map) = match (
             job.text("utm")?,
@@ -87,7 +87,7 @@ fn utm(text: &str) -> Result<Proj> {
     .with_context(|| format!("utm={text}"))
 }
 
-/// A map by its code.
+/// A map projection by its EPSG code.
 fn epsg(code: i64) -> Result<Proj> {
     let known = u16::try_from(code)
         .ok()

@@ -1,19 +1,19 @@
-//! Stations in STATIONS files, as SPECFEM3D has them.
+//! Stations in STATIONS files, the form of SPECFEM3D.
 
 use anyhow::{Context, Result, bail};
 
 /// One line of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Station {
-    /// Its name and network, as in `II.OBN`: network first.
+    /// Network and name, as in `II.OBN`.
     pub name: String,
     /// Degrees, or y of a local mesh.
     pub latitude: f64,
     /// Degrees, or x of a local mesh.
     pub longitude: f64,
-    /// Above the sea, m.
+    /// Height above sea level, m.
     pub elevation: f64,
-    /// Below the ground, m.
+    /// Depth below the ground, m.
     pub burial: f64,
 }
 

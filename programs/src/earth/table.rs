@@ -1,17 +1,17 @@
-//! Flat layers in a text: a model of one dimension, as catalogues and papers print it.
+//! Flat layers in a text file: a one-dimensional model, as catalogues and papers print it.
 
 use anyhow::{Context, Result, bail};
 
 use super::read_text;
 
-/// What fills a layer.
+/// The rock of a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rock {
-    /// P and S speed, m/s; S is 0 in a fluid.
+    /// P and S velocity, m/s; S is 0 in a fluid.
     pub speeds: [f32; 2],
     /// Density, kg/m3.
     pub density: f32,
-    /// Quality factors of P and S waves; 0 is no loss. None where the table has no such columns.
+    /// Quality factors of P and S waves; 0 means no attenuation. `None` if the table has no such columns.
     pub quality: Option<[f32; 2]>,
 }
 
@@ -24,9 +24,11 @@ pub struct Table {
 }
 
 impl Table {
-    /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, if any, Qp and Qs (0: no loss), from the
-    /// top down. Commas count as spaces; empty lines and those that begin with # are passed over, and the first other line may be a
-    /// heading, which begins with a letter: where it names the columns, they may have another order.
+    /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, optionally, Qp and Qs (0:
+    /// no
+    /// attenuation), from the top down. Commas count as spaces; empty lines and those that begin with # are skipped.
+    /// The first
+    /// other line may be a heading, which begins with a letter; if it names the columns, they may have another order.
     ///
     /// # Errors
     /// A file that cannot be read, or a row that is no layer.
@@ -50,7 +52,7 @@ impl Table {
                     continue;
                 }
                 bail!(
-                    "line {number} is `{line}`; behind the first line, which may be a heading, rows are numbers: depth vp vs rho [qp qs]. Begin remarks with #"
+                    "line {number} is `{line}`; after the first line, which may be a heading, rows are numbers: depth vp vs rho [qp qs]. Begin remarks with #"
                 );
             }
             let words = line.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
@@ -109,7 +111,7 @@ impl Table {
         Ok(())
     }
 
-    /// z of the top of the last one, m.
+    /// z of the top of the lowest layer, m.
     pub fn lowest(&self) -> f64 {
         self.tops.last().copied().unwrap_or_default()
     }
@@ -145,10 +147,10 @@ const COLUMNS: [&[&str]; 6] = [
     &["qs", "qmu", "qbeta"],
 ];
 
-/// Where a heading has the columns; none of one in which a word is no name of a column, which is a remark.
+/// The place of each of [`COLUMNS`] in a heading; `None` if a word names no column, which makes the line a remark.
 ///
 /// # Errors
-/// A column twice or missing, and thicknesses.
+/// A column that is missing or named twice, or thicknesses.
 fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
     let words: Vec<String> = heading
         .split([',', ' ', '\t', ';'])
@@ -169,7 +171,7 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
     let column = |word: &String| COLUMNS.iter().position(|names| names.contains(&word.as_str()));
     let found: Vec<Option<usize>> = words.iter().map(column).collect();
     let Some(columns) = found.iter().copied().collect::<Option<Vec<_>>>() else {
-        // Of a heading that is not read as a whole, what is read must be where it belongs.
+        // In a heading with unknown words, the known ones must stand in their usual columns.
         if let Some(k) = (0..found.len()).find(|k| found[*k].is_some_and(|column| column != *k)) {
             bail!(
                 "column {} is called {} and would be read as {}: name all columns depth, vp, vs, rho, qp and qs, which may then have any order, or begin a remark with #",
@@ -193,7 +195,7 @@ fn places_of(heading: &str) -> Result<Option<Vec<usize>>> {
 mod tests {
     use super::*;
 
-    /// Columns go where the heading says, and a heading that names none of them is a remark.
+    /// A heading sets the order of the columns, and one that names none of them is a remark.
     #[test]
     fn headings_name_the_columns() {
         let rock = |text: &str| Table::read(text).unwrap().rocks[0];

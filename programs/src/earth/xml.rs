@@ -13,7 +13,7 @@ const TO_1970: i64 = 719_469;
 /// (Ekstrom, Nettles & Dziewonski 2012).
 const HALF_DURATION: f64 = 1.05e-8 * 215.443_469_003_188_4;
 
-/// True of a text that is XML.
+/// True if a text is XML.
 pub fn is_xml(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
@@ -27,7 +27,7 @@ fn children<'a, 'b>(node: Node<'a, 'b>, name: &'static str) -> impl Iterator<Ite
     node.children().filter(move |child| is(child, name))
 }
 
-/// Whether an element has a name, whatever its name space: those have a number for every version.
+/// Whether an element has a name, in any namespace: namespaces differ between versions.
 fn is(node: &Node, name: &str) -> bool {
     node.is_element() && node.tag_name().name() == name
 }
@@ -49,14 +49,15 @@ fn number(node: Node, path: &[&'static str], what: &str) -> Result<f64> {
 
 /// The earthquakes of a QuakeML file, with the time of the first.
 pub struct Catalogue {
-    /// Sources; the shift is that of the centroid behind `time`.
+    /// Sources; their shifts are the centroid times in seconds after `time`.
     pub events: Vec<Event>,
-    /// When the first of them began, as in `2026-03-04T05:06:07.500000`.
+    /// The origin time of the first event, as in `2026-03-04T05:06:07.500000`.
     pub time: String,
 }
 
-/// Reads the events of a QuakeML file that have a moment tensor: the origin that the tensor was derived for, else the preferred
-/// one, else the first.
+/// Reads the events of a QuakeML file, which must have moment tensors. The origin is the one that the tensor was
+/// derived
+/// for, else the preferred one, else the first.
 ///
 /// # Errors
 /// Text that is no QuakeML, or an event without moment tensor, place or time.
@@ -84,7 +85,7 @@ pub fn quakes(text_of_file: &str) -> Result<Catalogue> {
     })
 }
 
-/// A source, with the seconds of its hypocentral time and that time.
+/// A source, its origin time in seconds since 1970, and that time as text.
 fn quake(event: Node, what: &str) -> Result<(Event, f64, String)> {
     let preferred = |list: &'static str, key: &'static str| {
         let id = text(event, &[key]);
@@ -137,12 +138,12 @@ fn quake(event: Node, what: &str) -> Result<(Event, f64, String)> {
     Ok((source, begin, shown))
 }
 
-/// The difference of two times as files have them, without what rounding has left behind its microseconds.
+/// Rounds a difference of times to microseconds, the precision of times in files.
 fn whole_microseconds(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }
 
-/// Seconds of a time since the beginning of 1970, and the time as headers have it. Times without a zone are UTC.
+/// Seconds of a time since the beginning of 1970, and the time as headers write it. Times without a zone are UTC.
 pub fn seconds(word: &str) -> Option<(f64, String)> {
     let (date, clock) = word.strip_suffix('Z').unwrap_or(word).split_once('T')?;
     let date: Vec<i64> = date
@@ -180,11 +181,12 @@ pub fn seconds(word: &str) -> Option<(f64, String)> {
     ))
 }
 
-/// Reads the stations of a StationXML file: one for every place (location code) of a station's channels, buried as deep as the first
-/// channel there; a station without channels is one at the ground.
+/// Reads the stations of a StationXML file: one for every location code among a station's channels, with the depth of
+/// the
+/// first channel there; a station without channels counts as one at the ground.
 ///
 /// # Errors
-/// Text that is no StationXML, or a station without a place.
+/// Text that is no StationXML, or a station without a position.
 pub fn stations(text_of_file: &str) -> Result<Vec<Station>> {
     let document = parsed(text_of_file)?;
     let mut found: Vec<Station> = Vec::new();
@@ -208,7 +210,7 @@ pub fn stations(text_of_file: &str) -> Result<Vec<Station>> {
             }
             for (location, place) in places {
                 let value = |name: &'static str| {
-                    // A channel may leave its place to its station.
+                    // A channel without a position has that of its station.
                     let own = if text(place, &[name]).is_some() {
                         place
                     } else {

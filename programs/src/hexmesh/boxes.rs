@@ -1,4 +1,4 @@
-//! A box between surfaces, cut into elements, with perfectly matched layers around it where they are asked for.
+//! Cuts a box between surfaces into elements, with perfectly matched layers around it if cpml= asks for them.
 
 use anyhow::{Result, bail};
 use kernels::mesh::Order;
@@ -10,13 +10,13 @@ use super::stages::Stages;
 use crate::meshing::{RawMesh, countable};
 use crate::surfaces::Surface;
 
-/// The longest upright edge for a level one of length 1 with which a box is cut. Elements of use have 10 at most.
+/// Largest ratio of height to width of a box's elements; useful elements have at most 10.
 const LONGEST: f64 = 1000.0;
 
-/// Elements across a perfectly matched layer that send back less than a thousandth.
+/// Elements across a perfectly matched layer that suffice for a reflection of less than a thousandth.
 const ENOUGH: usize = 3;
 
-/// The box that the parameters describe; none in a dry run.
+/// The box that the parameters describe; `None` in a dry run.
 ///
 /// # Errors
 /// Parameters that do not fit together, surfaces that cross or end too early, more elements than can be counted.
@@ -63,14 +63,14 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
             .any(|(_, elements, _)| *elements < ENOUGH)
         {
             job.warn(&format!(
-                "cpml={thickness} m makes layers of fewer than {ENOUGH} elements, which send back up to a tenth of the waves: {ENOUGH} and more send back less than a thousandth"
+                "cpml={thickness} m makes layers of fewer than {ENOUGH} elements, which reflect up to a tenth of the waves: {ENOUGH} and more reflect less than a thousandth"
             ));
         }
     }
     Ok(Some(mesh))
 }
 
-/// Everything that is known of a box before it is cut.
+/// A box before it is cut.
 struct Shape {
     surfaces: Vec<Surface>,
     rows: Vec<Row>,
@@ -100,7 +100,7 @@ impl Frame {
         own.map_or(0, |(_, elements, _)| *elements)
     }
 
-    /// Its layers as a user reads them.
+    /// Its layers in words.
     fn shown(&self) -> String {
         let side = |(side, elements, thickness): &(usize, usize, f64)| {
             let elements = if *elements == 1 {
@@ -215,10 +215,11 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
         );
     }
 
-    /// Adds layers at least this thick (m) outside of sides that absorb, of elements as large as those of the box beside them.
+    /// Adds layers at least `thickness` (m) thick outside of the absorbing sides, of elements as large as those beside
+    /// them.
     ///
     /// # Errors
-    /// No such side, and a bottom or a top that absorbs and is not flat.
+    /// No absorbing side, or an absorbing bottom or top that is not flat.
     fn add_frame(&mut self, thickness: f64, absorb: &[usize]) -> Result<()> {
         let count = |length: f64| (thickness / length - 1e-6).ceil().max(1.0) as usize;
         for (axis, [low, high]) in self.frame.inner.into_iter().enumerate() {
@@ -268,7 +269,9 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
         Ok(())
     }
 
-    /// Gives elements of the layers below and above the regions that they go on with, and lists all elements of layers with their axes.
+    /// Gives the elements of layers below and above the box the regions beside them, and lists all elements of layers
+    /// with
+    /// their axes.
     fn mark_frame(&self, mesh: &mut RawMesh) {
         let [below, above] = [cut::BOTTOM, cut::TOP].map(|side| usize::from(self.frame.elements(side) > 0));
         let last = (self.layers.len() - 1 - below - above) as i32;
@@ -286,7 +289,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
                 !(low..=high).contains(&middle(axis))
             };
             let region = mesh.regions[element] - below as i32;
-            // Of x, y and z; SPECFEM3D counts x, y, z, xy, xz, yz, xyz.
+            // Bits for x, y and z; SPECFEM3D numbers the combinations x, y, z, xy, xz, yz, xyz.
             let is_in = [
                 outside(0),
                 mesh.ndim == 3 && outside(1),
@@ -310,7 +313,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
             low + (high - low) * at as f64 / (UNIT * self.top[axis].max(1) as i64) as f64
         };
         let (x, y) = (along(0, place[0]), along(1, place[2]));
-        // In layers around the box maps go on with the values of their edges.
+        // In layers around the box, maps continue with the values at their edges.
         let inner = |axis: usize, x: f64| x.clamp(self.frame.inner[axis][0], self.frame.inner[axis][1]);
         let within = [inner(0, x), inner(1, y)];
         let (low, high) = (
@@ -337,7 +340,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
     }
 }
 
-/// The rows of all layers from the bottom up, with what doubles where.
+/// The rows of all layers from the bottom up, with their doublings.
 fn rows(layers: &[usize], doubling: &[usize], top: [usize; 2]) -> Result<Vec<Row>> {
     let flat = top[1] == 0;
     let needed = if flat { 1 } else { 2 };

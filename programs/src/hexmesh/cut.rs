@@ -39,10 +39,10 @@ pub(super) fn absorbing(job: &Job) -> Result<Vec<usize>> {
         .collect()
 }
 
-/// Refuses more elements than memory holds. False in a dry run, which writes the header of the elements and is done.
+/// Refuses more elements than memory holds. False in a dry run, for which it writes the header of the elements.
 ///
 /// # Errors
-/// A sentence with what would fit.
+/// Too many elements; the message says how many would fit.
 pub(super) fn room(job: &mut Job, elements: usize, order: Order, ndim: usize) -> Result<bool> {
     let needed = elements as f64 * bytes(order, ndim, job.int("degree")?, job.flag("judge")?);
     let free = memory::free().unwrap_or(f64::INFINITY);
@@ -71,8 +71,9 @@ pub(super) fn room(job: &mut Job, elements: usize, order: Order, ndim: usize) ->
     Ok(false)
 }
 
-/// Bytes an element takes, as measured for meshes of half a million: while the mesh is written, or while it is judged with its
-/// points at a degree.
+/// Bytes of memory for each element, as measured for meshes of half a million: while the mesh is written, or while it
+/// is
+/// checked with its points at a degree.
 fn bytes(order: Order, ndim: usize, degree: i64, judge: bool) -> f64 {
     let [mesh, written] = match (order, ndim) {
         (Order::Linear, 2) => [150.0, 150.0],
@@ -88,7 +89,7 @@ fn bytes(order: Order, ndim: usize, degree: i64, judge: bool) -> f64 {
     }
 }
 
-/// What is known before a body is cut.
+/// The elements of a body before it is cut.
 pub(super) struct Plan<'a> {
     /// From the bottom up.
     pub(super) rows: &'a [Row],
@@ -97,14 +98,14 @@ pub(super) struct Plan<'a> {
     pub(super) order: Order,
     /// Sides that absorb.
     pub(super) absorb: &'a [usize],
-    /// True where x, y and up are a right-handed system of axes; of a box they are x, y and minus z.
+    /// True if x, y and up are right-handed axes; in a box, x, y and down are.
     pub(super) mirrored: bool,
     /// Shows the progress of the work.
     pub(super) stages: &'a Stages,
 }
 
 impl Plan<'_> {
-    /// The mesh; `coordinates` are those of a place in a layer.
+    /// Cuts the mesh; `coordinates` gives the coordinates of a place in a layer.
     pub(super) fn cut<const D: usize>(
         &self,
         coordinates: impl Fn(Place, usize) -> Result<[f64; D]>,
@@ -127,7 +128,7 @@ impl Plan<'_> {
             per_element,
             ..RawMesh::default()
         };
-        // Nodes of the row; of the ones below only those that they share.
+        // Nodes of this row, and those that it shares with the row below.
         let mut known: HashMap<Place, i32> = HashMap::new();
         let ends = [
             self.top[0] as i64 * UNIT,

@@ -1,9 +1,10 @@
 //! The elements of a box as corners on a lattice of whole numbers: x, up, y.
 //!
-//! An element of the top row is `UNIT` wide and a row `2 UNIT` high, so that middles of edges, faces and elements are whole
-//! numbers too. Every element is a quadrilateral in an upright plane, in 3-D drawn out across the plane.
+//! An element of the top row is `UNIT` wide and a row `2 UNIT` high, so that middles of edges, faces and elements are
+//! whole
+//! numbers too. Outside of bricks, an element is a quadrilateral in an upright plane, extruded across the plane in 3-D.
 
-/// Width of an element of the top row; an eighth of it is needed by the middles, more by those of bricks.
+/// Width of an element of the top row, which makes the coordinates of all middles whole numbers, even in bricks.
 pub(super) const UNIT: i64 = 64;
 /// Height of a row.
 pub(super) const ROW: i64 = 2 * UNIT;
@@ -11,17 +12,17 @@ pub(super) const ROW: i64 = 2 * UNIT;
 /// A place: x, up, y.
 pub(super) type Place = [i64; 3];
 
-/// What a row of elements does to the counts above it.
+/// How a row changes the number of elements above it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     Plain,
     DoubleX,
     DoubleY,
-    /// Both in one row, in 3-D.
+    /// Doubles along x and y in one row, in 3-D.
     Brick,
 }
 
-/// A row: its place from below, the layer, and the elements along x and y below it (y: 0 in 2-D).
+/// A row: its kind, its layer, and the elements along x and y below it (y: 0 in 2-D).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) kind: Kind,
@@ -77,7 +78,7 @@ pub(super) fn corners(row: &Row, top: [usize; 2], low: i64) -> Vec<Vec<Place>> {
     match (row.kind, row.counts[1]) {
         (kind, 0) => {
             for quad in pattern(0, kind == Kind::DoubleX) {
-                // Up is minus z: the way round turns.
+                // Up is minus z, which reverses the orientation.
                 found.push([0, 3, 2, 1].map(|k| [quad[k][0], quad[k][1], 0]).to_vec());
             }
         }
@@ -113,8 +114,9 @@ fn plain(k: usize, width: i64) -> Vec<Quad> {
     vec![[[a, 0], [b, 0], [b, ROW], [a, ROW]]]
 }
 
-/// One element below, two above: three quadrilaterals. The side towards the partner, the next cell of an even one, is
-/// cut in the middle; the partner is the mirror image.
+/// One element below, two above: three quadrilaterals. Cells form pairs of mirror images, an even cell and the next
+/// one;
+/// the side between them is cut in the middle.
 fn doubled(k: usize, width: i64) -> Vec<Quad> {
     let (half, middle) = (ROW / 2, width / 2);
     let quads = [
@@ -130,7 +132,7 @@ fn doubled(k: usize, width: i64) -> Vec<Quad> {
     quads.map(place).to_vec()
 }
 
-/// Heights inside a brick, chosen for the largest stable step of the paper's mesh.
+/// Heights inside a brick, chosen for the largest stable step of the mesh of Komatitsch et al. (2010).
 const LOWER: i64 = 5 * ROW / 16;
 const UPPER: i64 = 5 * ROW / 8;
 

@@ -1,4 +1,4 @@
-//! `sfhexmesh`: makes, reads and judges meshes of hexahedra and quadrilaterals.
+//! `sfhexmesh`: makes, reads and checks meshes of hexahedra and quadrilaterals.
 //!
 //! A box between maps (`boxes`), a chunk of the Earth (`sphere`, whose rows `shells` chooses), a file of Gmsh, a folder of
 //! SPECFEM3D's mesh files, or a mesh in RSF files becomes a [`RawMesh`]; `cut` cuts boxes and chunks on the `lattice`,
@@ -73,7 +73,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     }
     if let Some(names) = names {
         if !raw.tomography.is_empty() {
-            job.warn("files of tomography are no part of a mesh in RSF: its regions have their least values; sfsem3d-gpu specfem= reads the files");
+            job.warn("a mesh in RSF files has no tomography: its regions get the least values of the tomography files; sfsem3d-gpu specfem= reads these files");
         }
         stages.during("writes the mesh", 0, |_| stored::write(job, &names, &raw))?;
     }
@@ -83,7 +83,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 /// The name of the stage that reads a mesh from files.
 const READS: &str = "reads the mesh";
 
-/// Words of some ways to a mesh, and those ways.
+/// Parameters that belong to some kinds of input only, and the parameters that choose these kinds.
 const OF_WAYS: [(&[&str], &[&str]); 7] = [
     (
         &["layers", "nx", "ny", "doubling", "absorb"],
@@ -103,7 +103,7 @@ const OF_WAYS: [(&[&str], &[&str]); 7] = [
     (&["base"], &["surfaces", "sphere", "gmsh", "specfem"]),
 ];
 
-/// Warns of words that have no effect in this way.
+/// Warns of parameters that have no effect with the kind of input `way`.
 fn idle_words(job: &Job, way: &str) -> Result<()> {
     let called = |way: &str| {
         if way == "sphere" {
@@ -184,7 +184,7 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
     (0..regions).map(material).collect()
 }
 
-/// Looks for faults and tells the figures; a mesh that is only read goes on as its histograms.
+/// Checks the mesh and prints its measures; writes the histograms of a mesh that is only read.
 fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, (way, stages): (&str, &Stages)) -> Result<()> {
     let mesh = stages.during("looks for faults", 0, |_| Mesh::<D>::new(raw.parts()))?;
     specfem::tell_of_open_faces(job, raw, &mesh)?;

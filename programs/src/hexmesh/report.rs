@@ -1,4 +1,4 @@
-//! The figures of a mesh as lines of text and as histograms.
+//! Reports the quality of a mesh as lines of text and as histograms.
 
 use anyhow::Result;
 use kernels::earth::Radial;
@@ -11,12 +11,12 @@ use rsf_io::{Axis, Kind, Output};
 /// Bins of a histogram.
 const BINS: usize = 20;
 
-/// Figures of all elements.
+/// Measures of all elements.
 pub(super) struct Report {
     degree: usize,
     points: usize,
     figures: Vec<Quality>,
-    /// Largest stable steps and what sets the smallest; none without materials.
+    /// Largest stable steps and the element with the smallest; `None` without materials.
     steps: Option<Bound>,
     /// Resolved frequencies, Hz; empty without materials.
     frequencies: Vec<f64>,
@@ -56,18 +56,22 @@ fn stable<const D: usize>(
     run.bound()
 }
 
-/// A step that programs on the mesh take: they find the eigenvalues, of which a thousandth is open, anew. Four digits, rounded down.
+/// The step to print: a thousandth below the limit, because the programs that run on the mesh compute the eigenvalues
+/// anew to
+/// that accuracy, and rounded down to the digits that are shown.
 fn safe(limit: f64) -> f64 {
     let step = 0.999 * limit;
     let digit = 10f64.powi(step.log10().floor() as i32 - 4);
     (step / digit).floor() * digit
 }
 
-/// Frequencies in Hz above which sources are those of a laboratory.
+/// Highest frequency of sources in the field, Hz; only laboratory sources have higher ones.
 const SEISMIC: f64 = 5e3;
 
 impl Report {
-    /// Looks at every element; steps are those of a `model` of the Earth, if there is one, and a little smaller in matched layers.
+    /// Measures every element. Stable steps are those of a `model` of the Earth, if there is one, else those of the
+    /// materials,
+    /// a little smaller in matched layers.
     pub(super) fn of<const D: usize>(
         mesh: &Mesh<D>,
         materials: &[Material],
@@ -76,7 +80,7 @@ impl Report {
     ) -> Result<Self, Fault> {
         let basis = Basis::new(degree)?;
         let figures = quality::all(mesh, &basis);
-        // The step of a medium that a table of constants describes is for the program that has the table.
+        // The step of an anisotropic medium is left to the program that reads its table of constants.
         let plain = !materials.is_empty() && materials.iter().all(|m| !m.anisotropic);
         let media: Vec<Medium> = materials
             .iter()
@@ -108,7 +112,7 @@ impl Report {
         })
     }
 
-    /// The lines that the user reads.
+    /// The report as lines of text.
     pub(super) fn lines<const D: usize>(&self, mesh: &Mesh<D>) -> Vec<String> {
         let at = |element: usize| format!("element {element} at {}", Place::from(mesh.centre(element)));
         let mut lines = vec![format!(
@@ -170,7 +174,7 @@ impl Report {
         lines
     }
 
-    /// Writes the histograms: bins, figures.
+    /// Writes the histograms, n1 bins of n2 measures.
     pub(super) fn write(&self, mut output: Output) -> Result<()> {
         let over_least = |values: &[f64]| -> Vec<f64> {
             let smallest = least(values.iter().copied()).1;

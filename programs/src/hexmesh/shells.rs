@@ -1,4 +1,4 @@
-//! Which rows of elements lie between which radii: the choice for models of the Earth.
+//! Chooses the rows of elements between the discontinuities of a model of the Earth.
 
 use anyhow::{Result, bail};
 use kernels::earth::Radial;
@@ -8,8 +8,9 @@ use super::lattice::{Kind, Row};
 /// Two radii are the same within this, m.
 const SAME: f64 = 1.0;
 
-/// PREM's discontinuities from the core-mantle boundary up (km), and the rows above each of them in a mesh of 256 elements a
-/// right angle: Komatitsch et al. (2010).
+/// PREM's discontinuities from the core-mantle boundary up (km), and the rows above each of them in a mesh of 256
+/// elements
+/// across a right angle: Komatitsch et al. (2010).
 const MANTLE: [(f64, usize); 10] = [
     (3480.0, 2),
     (3630.0, 22),
@@ -22,21 +23,23 @@ const MANTLE: [(f64, usize); 10] = [
     (6346.6, 1),
     (6356.0, 1),
 ];
-/// Elements a right angle of that mesh.
+/// Elements across a right angle in that mesh.
 const FINE: f64 = 256.0;
-/// The row of the lower mantle's that doubles there.
+/// The row of the lower mantle that doubles in that mesh, counted from 1.
 const LOWER_BRICK: usize = 12;
-/// The layers of the lower mantle and of the lid in the table: their rows double.
+/// Indices of the lower mantle and the lid in [`MANTLE`]; one row of each doubles.
 const LOWER: usize = 1;
 const LID: usize = 7;
-/// Elements at the surface (m) from which on nothing doubles in the mantle: they are as wide as waves want them below.
+/// Width of elements at the surface (m) from which on the mantle has no doublings: they are already as wide as the
+/// waves
+/// allow at depth.
 const COARSE: f64 = 100e3;
 
-/// What the user asks for.
+/// The layers that the parameters ask for.
 pub(super) struct Wish {
     /// Radius of the bottom, m.
     pub(super) bottom: f64,
-    /// Depths (m) of discontinuities without faces.
+    /// Depths (m) of discontinuities that the mesh does not follow.
     pub(super) skip: Vec<f64>,
     /// Rows of every layer.
     pub(super) layers: Option<Vec<usize>>,
@@ -93,7 +96,7 @@ impl Shells {
         })
     }
 
-    /// What the user reads of the layers.
+    /// A description of each layer, from the top down.
     pub(super) fn lines(&self, rows: &[Row]) -> Vec<String> {
         let line = |layer: usize| {
             let own = || rows.iter().filter(|row| row.layer == layer);
@@ -167,7 +170,7 @@ fn chosen(radii: &[f64], wish: &Wish) -> (Vec<usize>, Vec<usize>) {
     let foot = first.unwrap_or(0);
     let (mut count, mut doublings) = (wish.top[0], 0);
     let mut parts = Vec::with_capacity(layers);
-    // From the surface down: what has doubled above says how wide elements are.
+    // From the surface down, because the doublings above determine the width of elements.
     for k in (0..layers).rev() {
         let (low, high) = (radii[k], radii[k + 1]);
         let part = if doubles && k >= foot {

@@ -71,8 +71,8 @@ v-, u-, u+, v+, w+, and in 2-D v-, u+, v+, u-. Jacobians are positive in these a
 
 A box: surfaces= lists the bottom, the interfaces and the top, one more than layers= has entries. Maps are interpolated \
 linearly, and surfaces may not cross. Region k is layer k, counted from the bottom. doubling=2 turns the lowest row of layer \
-2 (in 3-D the two lowest rows, one for each axis) into a transition with twice as many elements above as below; no node \
-hangs on a face or edge. nx= and ny= must be divisible by 2 to the power of one more than the number of doublings. The top \
+2 (in 3-D the two lowest rows, one for each axis) into a transition with twice as many elements above as below, without \
+hanging nodes. nx= and ny= must be divisible by 2 to the power of one more than the number of doublings. The top \
 is free.
 
 cpml= adds perfectly matched layers outside of the absorbing sides of a box, which the modelling programs then use by themselves: \

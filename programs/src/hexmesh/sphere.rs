@@ -1,4 +1,4 @@
-//! A chunk of the cubed sphere between two radii, its rows of elements on the discontinuities of a model.
+//! A chunk of the cubed sphere between two radii, whose rows of elements follow the discontinuities of a model.
 
 use anyhow::{Context, Result, bail};
 use kernels::earth::{Chunk, Matter, Radial};
@@ -20,7 +20,7 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     let model = earth::open_model(&job.text("model")?.unwrap_or_default())?;
     let globe = Globe::of(job, &model)?;
     let mut absorb = cut::absorbing(job)?;
-    // A fluid below holds no shear and little pressure: the bottom of a mantle is freer than it is absorbing.
+    // A fluid below supports no shear: the bottom of the mantle is closer to a free boundary than to an absorbing one.
     let foot = globe.shells.radii[0];
     if !job.given("absorb")
         && model.seen_from(0.0, foot).vsv == 0.0
@@ -49,7 +49,7 @@ pub(super) fn make(job: &mut Job, stages: &Stages) -> Result<Option<RawMesh>> {
     Ok(Some(mesh))
 }
 
-/// Everything that is known of a chunk before it is cut.
+/// A chunk before it is cut.
 struct Globe {
     chunk: Chunk,
     shells: Shells,
@@ -125,7 +125,7 @@ impl Globe {
             .position([part(0, place[0]), part(1, place[2])], radius)
     }
 
-    /// What is in the middle of every layer.
+    /// The material in the middle of every layer.
     fn materials(&self, model: &Radial, losses: bool) -> Vec<Material> {
         let of = |ends: &[f64]| {
             let middle = (ends[0] + ends[1]) / 2.0;

@@ -28,7 +28,7 @@ pub(super) struct Line<'a> {
     shares: Vec<[f64; 2]>,
     /// Shallowest and deepest z of each horizon there.
     spans: Vec<[f64; 2]>,
-    /// The points stand half a cell below the nodes.
+    /// The points lie half a cell below the nodes.
     lower: bool,
     /// The points are those of shear stresses, half a cell beyond the nodes along two axes.
     shears: bool,

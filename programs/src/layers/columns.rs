@@ -1,4 +1,4 @@
-//! The depths of all horizons under columns that are narrower than cells.
+//! The depths of all horizons in columns that are narrower than cells.
 
 use anyhow::{Result, bail};
 use kernels::medium::window::REACH;
@@ -19,7 +19,7 @@ pub(super) struct Columns {
     step: [f64; 2],
 }
 
-/// A column near a node: its distance along x and y in spacings, and where it stands in the list.
+/// A column near a node: its offset along x and y in spacings, and its index in the list.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) off: [f64; 2],
@@ -35,7 +35,7 @@ impl Columns {
         let pad = REACH * FINE;
         let count = |axis: &Axis| (axis.n - 1) * FINE + 2 * pad + FINE / 2;
         let n = [count(&axes[1]), if ndim == 3 { count(&axes[2]) } else { 1 }];
-        // The frame of a run repeats the last values of the model, and so do columns beyond it.
+        // The absorbing frame of a run repeats the outermost values of the model, and so do columns beyond it.
         let place = |axis: &Axis, k: usize| {
             let at = (k as f64 - pad as f64 + 0.5) / FINE as f64;
             f64::from(axis.o) + f64::from(axis.d) * at.clamp(0.0, (axis.n - 1) as f64)
@@ -95,7 +95,7 @@ impl Columns {
         .collect()
     }
 
-    /// Where a column at this distance from a node begins and ends along one axis, in spacings.
+    /// The ends along one axis of a column at this offset from a node, in spacings.
     pub(super) fn limits(off: f64) -> [f64; 2] {
         let half = 0.5 / FINE as f64;
         [off - half, off + half]

@@ -1,4 +1,4 @@
-//! `sflayers`: a model from horizons and the rock between them.
+//! `sflayers`: makes a model from horizons and the rock between them.
 //!
 //! # Conventions
 //! Axes, Voigt numbers and planes are those of `sfstiffness`. A cell that an interface cuts has the effective medium of its
@@ -29,10 +29,10 @@ use rsf_io::{Axis, Job};
 use crate::stiffness::grid_of;
 use crate::surfaces::Surface;
 
-/// Nodes along z above which horizons in the first cell are told.
+/// With more nodes along z than this, horizons that all lie in the first cell cause a warning.
 const MANY: usize = 20;
 
-/// What the parameters ask for.
+/// The model that the parameters describe.
 struct Model {
     grid: Grid,
     rocks: Vec<Rock>,
@@ -89,7 +89,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     )
 }
 
-/// Warns of horizons that all lie in the first cell, as those of a grid in m do where they are in km.
+/// Warns of horizons that all lie in the first cell, as horizons in km do on a grid in m.
 fn tell_other_units(job: &Job, horizons: &[Surface], z: &Axis) {
     let within = |horizon: &Surface| (1e-6..f64::from(z.d)).contains(&horizon.farthest());
     if !horizons.is_empty() && z.n > MANY && horizons.iter().all(within) {
@@ -112,7 +112,7 @@ impl Model {
         Ok(self.grid.asked(job, self.staggered)?.unwrap_or(needed))
     }
 
-    /// Rock that the planes cannot hold, and memory that is not there.
+    /// Refuses rock that the planes cannot represent, and models that memory cannot hold.
     fn refuse_what_does_not_fit(&self) -> Result<()> {
         for (k, rock) in self.rocks.iter().enumerate().filter(|(_, rock)| rock.is_turned()) {
             let (_, c) = rock

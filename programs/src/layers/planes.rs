@@ -1,4 +1,4 @@
-//! The planes of a model: filled line by line on all threads, and written.
+//! Fills the planes of a model line by line on all threads, and writes them.
 
 use anyhow::{Context, Result, bail};
 use kernels::medium::{Coefficients, Voigt, rotate};
@@ -11,7 +11,7 @@ use rsf_io::memory;
 /// Density and stiffness of a node.
 pub(super) type Medium = (f64, Voigt);
 
-/// The nodes of a model and what is written of each.
+/// The nodes of a model and the coefficients that are written.
 pub(super) struct Grid {
     /// z, x, y; y has one sample in 2-D.
     pub(super) axes: [Axis; 3],
@@ -31,8 +31,9 @@ impl Grid {
         self.axes.each_ref().map(|axis| axis.n)
     }
 
-    /// Whether a node is one of those that the frame of a run repeats. For a staggered grid they keep the rock of their layer: CPML
-    /// may be unstable in anisotropic media such as those of cut cells, and the programs would use a sponge there.
+    /// Whether a node is one of those that the absorbing frame of a run repeats. On a staggered grid these keep the rock of
+    /// their layer:
+    /// CPML may be unstable in anisotropic media such as those of cut cells, and the programs would use a sponge there.
     pub(super) fn is_outermost(&self, [x, y]: [usize; 2], z: usize) -> bool {
         let ends = |at: usize, axis: usize| at == 0 || at + 1 == self.axes[axis].n;
         ends(z, 0) || ends(x, 1) || (self.ndim == 3 && ends(y, 2))
@@ -63,7 +64,7 @@ impl Grid {
     /// Refuses more planes than there is memory for.
     ///
     /// # Errors
-    /// What they take and what is free.
+    /// Planes that need more memory than is free.
     pub(super) fn refuse_what_is_too_large(&self) -> Result<()> {
         let cells = self.n().iter().map(|n| *n as f64).product::<f64>();
         let bytes = 4.0 * cells * (self.kind.count(self.ndim) + 3) as f64;
@@ -156,7 +157,7 @@ impl Grid {
     }
 }
 
-/// The coefficients of these pairs; those that are rounding errors of float64 are zero.
+/// The coefficients of these pairs; rounding errors of float64 become zero.
 fn held(c: &Voigt, pairs: &[(usize, usize)]) -> impl Iterator<Item = f32> {
     let largest = c[0][0].max(c[1][1]).max(c[2][2]);
     pairs.iter().map(move |&pair| {

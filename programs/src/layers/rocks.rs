@@ -9,7 +9,7 @@ use crate::stiffness::warn_of_percent;
 
 /// One layer: constant, or linear in depth.
 pub(super) struct Rock {
-    /// Density, P and S velocity at `datum`, and how much they grow with a unit of depth.
+    /// Density, P and S velocity at `datum`, and their gradients with depth.
     at_datum: [f64; 3],
     growth: [f64; 3],
     datum: f64,
@@ -22,7 +22,7 @@ impl Rock {
     /// The rock of all `layers`, from the top down.
     ///
     /// # Errors
-    /// Lists of other lengths, or without numbers.
+    /// Lists whose length is neither one nor the number of layers, or missing ones.
     pub(super) fn all(job: &Job, layers: usize) -> Result<Vec<Self>> {
         let list = |key: &str| -> Result<Vec<f64>> {
             let values = job.floats(key)?;

@@ -65,17 +65,17 @@ VTI cells, dipping ones tilted cells, for which all 6 or 21 coefficients are wri
 spacings to each side, which differs for the two kinds of programs (scheme=): reflections at normal incidence keep their amplitude within 4 % for waves of \
 ten points and more (collocated) or of six and more (staggered). Windows are negative in places, so shares and with them the density overshoot by up to 8 % of the \
 contrast. Stiffnesses are harmonic means and overshoot more: c33 by up to 13 % where the stiffer rock has 2.4 times the c33 of the other, by up to 32 % where it has 4 times, \
-so the stable time step is shorter than that of the rocks. Where the result would be no elastic medium, a node has the parts of its own cell only.
+so the stable time step is shorter than that of the rocks. Where the result would be no elastic medium, a node averages its own cell only.
 
 scheme=staggered writes four or nine planes. Of a tilted cell these are the nine of the effective medium as they are; the other \
 coefficients (c15, c35, ...), which are of second order in the contrast, are left out. The shear stiffnesses are those \
 of the effective medium at the shear stresses, half a cell beyond the nodes; shears=staggered in the header tells the modelling \
-programs (sfvsfd2d-gpu, sfvsfd3d-gpu) to take them as they are, and programs of the other kind refuse such a file. They take files of the other \
+programs (sfvsfd2d-gpu, sfvsfd3d-gpu) to take them as they are, and sfewefd2d-gpu and sfewefd3d-gpu refuse such a file. The velocity-stress programs take files of the other \
 scheme (shears=collocated) with a warning. The outermost nodes, which \
-the frame of a run repeats, have the rock of their layer, because CPML may grow in cut cells.
+the frame of a run repeats, have the rock of their layer, because CPML may be unstable in cut cells.
 
-Where fluid meets solid, a node has the parts of its own cell only. With scheme=staggered it moves along the interface with whatever fills the larger part of its cell, \
-and shear stresses act between nodes of rock alone: the place of the interface between nodes is right for waves that cross it, and for waves that run along it the grid has steps. \
+Where fluid meets solid, a node averages its own cell only. With scheme=staggered it slips along the interface with the material that fills the larger part of its cell, \
+and shear stresses act only between solid nodes: waves across the interface meet it at its true position between nodes, and waves along it meet a staircase. \
 A flat sea floor is best half way between two rows of nodes; for one that dips a mesh (sfhexmesh) is better.";
 
 const EXAMPLE: &str = "\

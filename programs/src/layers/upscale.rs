@@ -157,7 +157,7 @@ impl Fine {
         Ok(fine)
     }
 
-    /// Looks at every fine node, so that a fault is told where it stands and not as part of a mean.
+    /// Checks every fine node, so that a fault is reported at its node and not in a mean.
     fn refuse_what_is_no_medium(&self) -> Result<()> {
         let [nz, nx, _] = self.grid.n();
         (0..self.density.len()).into_par_iter().try_for_each(|cell| {
@@ -231,7 +231,7 @@ impl Fine {
         let count = self.grid.kind.count(self.grid.ndim);
         let mut c = rotate::matrix(self.grid.ndim, &values[..count]);
         if self.grid.ndim == 2 {
-            // What no plane holds is that of a VTI medium with c66 = c55; it does not come back into the planes.
+            // Coefficients without a plane are those of a VTI medium with c66 = c55; they are not written back.
             (c[1][1], c[3][3], c[5][5]) = (c[0][0], c[4][4], c[4][4]);
             (c[0][1], c[1][2]) = (c[0][0] - 2.0 * c[4][4], c[0][2]);
             (c[1][0], c[2][1]) = (c[0][1], c[1][2]);
@@ -250,7 +250,7 @@ fn read(input: &mut Input, cells: usize) -> Result<Vec<f32>> {
     Ok(values)
 }
 
-/// How many of the media that were met last are compared with that of a fine node.
+/// Number of the latest media with which that of a fine node is compared.
 const ALIKE: usize = 16;
 
 /// Fine nodes that have the medium of `cell`, and the sums of their weights in the window and in the coarse cell.
@@ -316,7 +316,7 @@ impl Line<'_> {
         made.expect("there is a window")
     }
 
-    /// The same where fluids and rocks are within reach, of the cell alone.
+    /// As [`Self::medium`] where fluid meets solid: from the cell of the node alone.
     fn contact(&self, runs: &[Run], normal: [f64; 3]) -> Medium {
         let held = runs.iter().filter(|run| run.weights[1] != 0.0);
         let parts: Vec<(f64, Voigt)> = held
@@ -399,7 +399,7 @@ impl Line<'_> {
     }
 }
 
-/// The eigenvector of the largest eigenvalue of a symmetric matrix, by powers; down where there is none.
+/// The eigenvector of the largest eigenvalue of a symmetric matrix, by repeated squaring; downwards for a zero matrix.
 fn leading(tensor: &[[f64; 3]; 3]) -> [f64; 3] {
     let [largest, ..] = eigen::triple(tensor);
     if largest <= 0.0 {

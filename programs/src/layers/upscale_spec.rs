@@ -30,9 +30,9 @@ Standard input holds stiffness planes as sfstiffness writes them, den= the densi
 on; each of them gets the medium that long waves see in place of the fine nodes around it: fine layers (Schoenberg and Muir 1989) of \
 their rocks, across the direction in which the fine medium changes most there, with the weights of the windows of sflayers, and the mean of their densities. \
 Beyond the grid its last nodes repeat. Interfaces need not lie on coarse nodes. Travel times through layers that are thinner than a coarse cell are kept within \
-0.2 % of a period (staggered) or 0.9 % (collocated) in the case that the tests hold. A model of scheme=staggered is no input: its shear stiffnesses stand elsewhere.
+0.2 % of a period (staggered) or 0.9 % (collocated) in a tested case. A model of scheme=staggered is refused as input, because its shear stiffnesses lie between the nodes.
 
-scheme=staggered writes the planes for the velocity-stress programs as sflayers does. Fluids against solids have the parts of the cell of a node alone. \
+scheme=staggered writes the planes for the velocity-stress programs as sflayers does. Where fluid meets solid, a node averages its own cell only. \
 Windows hold (8n)^2 fine nodes in 2-D and (8n)^3 in 3-D: where every fine node differs from its neighbours, large 3-D models take long.";
 
 const EXAMPLE: &str = "\

@@ -1,4 +1,4 @@
-//! The files beside the elements of a mesh: what they are called, where they lie, and whose they are.
+//! The files of a mesh beside that of its elements: their names, their folder, and the mesh that they belong to.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
@@ -7,25 +7,26 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use rsf_io::{Header, Job};
 
-/// Words that name the files of a mesh.
+/// Parameters that name the files of a mesh.
 pub const WORDS: [&str; 6] = ["nodes", "regions", "materials", "absorbing", "free", "pml"];
 
-/// So many bytes of a file are looked at for the header of a mesh.
+/// Most bytes of a file that are read as the header of a mesh.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// Names of the files of a mesh that is written.
 pub struct Names {
-    /// Where they lie: folder and base.
+    /// Folder and base of the names.
     base: PathBuf,
-    /// What the header of the elements says before the word of a file.
+    /// How the names begin in the header of the elements.
     said: String,
 }
 
 impl Names {
-    /// By base=; without it, by the name of the file that standard output is, beside which they lie, else `mesh`.
+    /// The names by base=; without it, by the name of the file that standard output is, in its folder, or `mesh` for a
+    /// pipe.
     ///
     /// # Errors
-    /// Files of another mesh that is there.
+    /// The files exist and belong to another mesh.
     pub fn of(job: &Job) -> Result<Self> {
         let output = job.stdout_path();
         let names = match (job.text("base")?, &output) {
@@ -35,7 +36,7 @@ impl Names {
         };
         match output {
             Some(output) => names.refuse_another(&output)?,
-            // What the pipe goes to may be the mesh that has these files.
+            // The pipe may lead to the very mesh that has these files.
             None => names.tell_another(job),
         }
         Ok(names)
@@ -48,7 +49,7 @@ impl Names {
         }
     }
 
-    /// Beside a file, called like it.
+    /// Names like that of a file, in its folder.
     fn after(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let said = name.strip_suffix(".rsf").unwrap_or(&name).to_string();
@@ -62,7 +63,7 @@ impl Names {
         Self { base, said }
     }
 
-    /// The path of a file, and what the header says of it.
+    /// The path of a file, and its name in the header of the elements.
     pub fn of_file(&self, word: &str) -> (PathBuf, String) {
         let end = format!("-{word}.rsf");
         let mut path = self.base.clone().into_os_string();
@@ -70,7 +71,7 @@ impl Names {
         (path.into(), format!("{}{end}", self.said))
     }
 
-    /// Those of its files that are there.
+    /// Those of the files that exist.
     fn there(&self) -> impl Iterator<Item = PathBuf> {
         WORDS
             .iter()
@@ -78,7 +79,7 @@ impl Names {
             .filter(|path| path.exists())
     }
 
-    /// Warns of files that are there.
+    /// Warns of files that exist.
     fn tell_another(&self, job: &Job) {
         if let Some(file) = self.there().next() {
             job.warn(&format!(
@@ -111,7 +112,7 @@ impl Names {
     }
 }
 
-/// Where a file lies that the header of a mesh names: beside that header, else where the name says.
+/// The path of a file that the header of a mesh names: beside that header, else as named.
 pub fn placed(header: &Path, named: &str) -> PathBuf {
     let beside = folder(header).join(named);
     if beside.exists() {

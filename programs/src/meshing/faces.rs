@@ -1,4 +1,4 @@
-//! From the corners of a face to the element and local face that have them.
+//! Finds the element and the local face with given corners.
 
 use std::collections::HashMap;
 

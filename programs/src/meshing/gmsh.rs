@@ -31,10 +31,10 @@ fn cell_type(kind: i32) -> Option<(usize, usize)> {
 }
 
 /// Reads the bytes of a file; messages call it `name`. With `up` the last axis of the file points upwards. The second
-/// value lists groups of faces whose names mean nothing here.
+/// value lists groups of faces with unknown names, which are ignored.
 ///
 /// # Errors
-/// A sentence about what is damaged, missing or not possible.
+/// A file that is damaged or incomplete, or elements that are not supported.
 pub fn read(name: &str, bytes: &[u8], up: bool) -> Result<(RawMesh, Vec<String>)> {
     let file = sections::read(name, bytes)?;
     let ndim = if file.blocks.iter().any(|b| b.dimension == 3) {
@@ -51,7 +51,7 @@ pub fn read(name: &str, bytes: &[u8], up: bool) -> Result<(RawMesh, Vec<String>)
     Ok((mesh, strange))
 }
 
-/// Elements, nodes and regions; nodes are numbered as they first appear. Also the numbers of the tags.
+/// Elements, nodes and regions, and the numbers of the nodes by their tags; nodes are numbered as they first appear.
 fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<u64, i32>)> {
     let mut mesh = RawMesh {
         ndim,
@@ -113,7 +113,7 @@ fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<
     Ok((mesh, numbers))
 }
 
-/// The sentence about a node of an element that $Nodes does not have.
+/// The error of an element with a node that $Nodes does not have.
 fn missing(name: &str, file: &Sections, (block, element): (&Block, usize), tag: u64) -> anyhow::Error {
     anyhow!(
         "{name}: {} names node {tag}, which $Nodes does not have; save the whole mesh again",
@@ -121,7 +121,7 @@ fn missing(name: &str, file: &Sections, (block, element): (&Block, usize), tag: 
     )
 }
 
-/// Which coordinates of the file are those of the mesh: in 2-D x and whichever of y and z is not the same everywhere.
+/// The coordinates of the file that the mesh uses: in 2-D x, and y unless it is constant, else z.
 fn columns(file: &Sections, ndim: usize) -> Vec<usize> {
     if ndim == 3 {
         return vec![0, 1, 2];
@@ -134,7 +134,7 @@ fn columns(file: &Sections, ndim: usize) -> Vec<usize> {
     if high > low { vec![0, 1] } else { vec![0, 2] }
 }
 
-/// Regions: the physical groups of a dimension, or its entities where no group holds any.
+/// Regions: the physical groups of a dimension, or its entities if no entity is in a group.
 struct Regions {
     by_entity: bool,
     /// Number and name by tag.
@@ -189,8 +189,9 @@ impl Regions {
     }
 }
 
-/// Mirrors the elements whose axes are left-handed as a whole: Gmsh's surfaces have either direction. Folded elements
-/// stay as they are, for the mesh to refuse.
+/// Mirrors elements that are left-handed at all corners, because Gmsh's surfaces have either orientation. Folded
+/// elements
+/// stay as they are, and the mesh refuses them.
 fn put_right(mesh: &mut RawMesh) {
     fn handed<const D: usize>(mesh: &RawMesh, element: usize) -> bool {
         let nodes = &mesh.elements[element * mesh.per_element..(element + 1) * mesh.per_element];
@@ -212,7 +213,7 @@ fn put_right(mesh: &mut RawMesh) {
     }
 }
 
-/// Fills the lists of faces from the groups a dimension below; returns the names that say nothing.
+/// Fills the lists of faces from the groups a dimension below; returns the names that are unknown.
 fn surfaces(file: &Sections, mesh: &mut RawMesh, numbers: &HashMap<u64, i32>) -> Result<Vec<String>> {
     let below = mesh.ndim - 1;
     let corners = 1 << below;

@@ -9,7 +9,7 @@ use kernels::mesh::Material;
 use super::scanner::Scanner;
 use super::{LOSSLESS, Tomography};
 
-/// Where files of tomography are.
+/// Folders that are searched for files of tomography.
 const TOMOGRAPHY: [&str; 5] = [
     "",
     "tomo_files/",
@@ -18,7 +18,7 @@ const TOMOGRAPHY: [&str; 5] = [
     "../DATA/tomo_files/",
 ];
 
-/// What a file is called in messages, and its bytes.
+/// Functions that give the name of a file in messages, and its bytes.
 pub(super) type Opening<'a> = (
     &'a dyn Fn(&str) -> String,
     &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>,
@@ -74,14 +74,14 @@ pub(super) struct Row {
     pub(super) matter: Matter,
 }
 
-/// What a row is of.
+/// The material of a row.
 pub(super) enum Matter {
     Rock(Material),
     /// The domain, and the file of tomography.
     Named(i64, String),
-    /// That file, and its least values.
+    /// The least values of the file of tomography, and its model.
     Model(Material, Arc<Tomography>),
-    /// What is not read here, as the end of a sentence.
+    /// A material that is not read here, described by the end of a sentence.
     Unread(&'static str),
 }
 
@@ -117,7 +117,7 @@ pub(super) fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
     Ok(found)
 }
 
-/// The rest of a row of a material below zero: `tomography elastic name`.
+/// The rest of a row of a material with a negative number: `tomography elastic name`.
 fn from_file(line: &mut Scanner, domain: i64) -> Matter {
     let mut word = || line.word("").unwrap_or_default().to_string();
     let (kind, _, file) = (word(), word(), word());
@@ -132,7 +132,7 @@ fn from_file(line: &mut Scanner, domain: i64) -> Matter {
     }
 }
 
-/// The rest of a row: what follows is ignored, as by SPECFEM3D.
+/// The rest of a row; further words are ignored, as in SPECFEM3D.
 fn rock(line: &mut Scanner, domain: i64, number: i64) -> Result<Material> {
     let mut row = [0.0; 6];
     for (value, what) in row

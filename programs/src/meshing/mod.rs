@@ -1,7 +1,6 @@
-//! Meshes in files: what programs that read or write meshes share. No formulas: `kernels::mesh` looks for faults.
+//! Reads and writes meshes, for all programs with meshes. `kernels::mesh` checks them.
 //!
-//! Every reader gives a [`RawMesh`]: numbers as they stand in files, of either dimension, z downwards, nodes in Gmsh's
-//! order.
+//! Every reader returns a [`RawMesh`]: in 2-D or 3-D, with z downwards and nodes in Gmsh's order.
 
 pub mod beside;
 mod faces;
@@ -25,7 +24,7 @@ pub use tomography::Tomography;
 /// A quality factor that means no attenuation.
 pub const LOSSLESS: f64 = 9999.0;
 
-/// Says how many outer faces are in no list of free or absorbing ones: waves are reflected there. `list` is what would have named them.
+/// Says how many outer faces are in no list of free or absorbing ones, and so reflect waves. `list` names such a list.
 pub fn tell_of_unlisted_faces<const D: usize>(job: &Job, mesh: &Mesh<D>, list: &str) {
     let (all, listed) = (mesh.outer().count(), mesh.free().len() + mesh.absorbing().len());
     if all > listed {
@@ -61,19 +60,19 @@ pub struct RawMesh {
     pub layers: Vec<[i32; 2]>,
     /// Models on grids that fill regions instead of their materials, one or none each; empty where the file has none.
     pub tomography: Vec<Option<Arc<Tomography>>>,
-    /// Numbers of the materials that the file has and no element.
+    /// Numbers of the materials in the file that no element has.
     pub unused: Vec<i64>,
-    /// Radius of the surface (m) where the mesh is a part of a globe: its axes are geocentric then.
+    /// Radius of the surface (m) of a mesh that is a part of a globe, whose axes are geocentric.
     pub radius: Option<f64>,
 }
 
 impl RawMesh {
-    /// Elements.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.elements.len() / self.per_element.max(1)
     }
 
-    /// True without elements.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
     }
@@ -91,7 +90,7 @@ impl RawMesh {
         }
     }
 
-    /// The perfectly matched layers of the mesh that was made of it, if it has any.
+    /// The perfectly matched layers of `mesh`, which was made of this one, if it has any.
     ///
     /// # Errors
     /// Elements that do not make up layers of constant thickness along whole sides.
@@ -112,8 +111,9 @@ impl RawMesh {
         }
     }
 
-    /// Turns a mesh with its last axis upwards: the axis changes its sign, and with it the order of the nodes, so that
-    /// Jacobians keep theirs. To be called before faces are numbered.
+    /// Reverses the last axis, which points upwards, and with it the order of the nodes, so that Jacobians keep their
+    /// sign. To be
+    /// called before faces are numbered.
     fn turn_down(&mut self) {
         let ndim = self.ndim;
         self.nodes
@@ -154,7 +154,7 @@ fn mirrored(ndim: usize, per_element: usize) -> Vec<usize> {
     }
 }
 
-/// A number of elements that a file or parameters ask for, before any memory is taken.
+/// Checks a number of elements that a file or parameters ask for, before any memory is allocated.
 ///
 /// # Errors
 /// More than can be counted.

@@ -1,4 +1,4 @@
-//! Numbers one after the other from the text of a file, with the line of what is wrong.
+//! Reads numbers one after the other from the text of a file; errors name the line.
 
 use anyhow::{Result, anyhow};
 
@@ -35,7 +35,7 @@ impl<'a> Scanner<'a> {
         self.at += space.count();
     }
 
-    /// The next word without moving; none at the end.
+    /// The next word, without moving; `None` at the end.
     pub(super) fn peek(&mut self) -> Option<&'a [u8]> {
         self.skip_space();
         let rest = &self.bytes[self.at..];
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
         self
     }
 
-    /// The rest of the line, without its end; none when nothing follows.
+    /// The rest of the line, without its end; `None` when nothing follows.
     pub(super) fn line(&mut self) -> Option<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {
@@ -117,7 +117,7 @@ impl<'a> Scanner<'a> {
         Ok(found)
     }
 
-    /// Words that are left, each a number or not.
+    /// The number of words that are left.
     pub(super) fn words_left(&self) -> usize {
         self.bytes[self.at..]
             .split(u8::is_ascii_whitespace)
@@ -125,7 +125,7 @@ impl<'a> Scanner<'a> {
             .count()
     }
 
-    /// Moves behind the next line that is `text`; false when there is none.
+    /// Moves past the next line that is `text`; false when there is none.
     pub(super) fn skip_past(&mut self, text: &str) -> bool {
         let start = self.at;
         while let Some(line) = self.line() {

@@ -48,7 +48,7 @@ pub fn open(job: &Job) -> Result<RawMesh> {
     accept(job, read(Path::new(&folder))?)
 }
 
-/// Reports what is odd in a folder that was read, and removes from it what `absorbing=none` leaves out.
+/// Reports materials that no element has, and removes what `absorbing=none` leaves out.
 ///
 /// # Errors
 /// Another `absorbing=`.
@@ -82,7 +82,7 @@ pub fn accept(job: &Job, mut mesh: RawMesh) -> Result<RawMesh> {
 /// Says how many outer faces of a mesh of `specfem=` no file lists, from which waves come back, and which files are missing.
 ///
 /// # Errors
-/// As those of reading the words.
+/// Parameters that cannot be read.
 pub fn tell_of_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> Result<()> {
     let Some(folder) = job.text("specfem")? else {
         return Ok(());
@@ -106,7 +106,7 @@ pub fn tell_of_open_faces<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<
 /// Reads the folder. Without files of faces no face is absorbing or free.
 ///
 /// # Errors
-/// A file that is missing or damaged, or does not fit the others: a sentence with file and line.
+/// A file that is missing or damaged, or does not fit the others; the message names file and line.
 pub fn read(folder: &Path) -> Result<RawMesh> {
     let path = |file: &str| folder.join(file);
     let (here, below) = (path(NEEDED[0]), path("MESH").join(NEEDED[0]));
@@ -126,8 +126,9 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
     })
 }
 
-/// Reads files from anywhere: `open` gives the bytes of a file, none for one of faces, layers or tomography that is not there; messages
-/// call it what `shown` says.
+/// Reads files from anywhere: `open` gives the bytes of a file, `None` for one of faces, layers or tomography that does
+/// not
+/// exist; `shown` gives its name in messages.
 ///
 /// # Errors
 /// As [`read`].
@@ -291,7 +292,7 @@ fn elements(scanner: &mut Scanner, nodes: usize) -> Result<(usize, Vec<i32>)> {
     Ok((per_element, elements))
 }
 
-/// What is wrong with a list of elements whose numbers are not as many as they must be: the first line of another length.
+/// The error of a list of elements with a wrong number of words: the first line of another length.
 fn uneven(scanner: &Scanner, count: usize) -> anyhow::Error {
     let (mut rest, mut usual) = (scanner.clone(), None);
     loop {
@@ -325,8 +326,9 @@ fn uneven(scanner: &Scanner, count: usize) -> anyhow::Error {
     ))
 }
 
-/// For each node in SPECFEM's order its place in Gmsh's: corners, the edges of the lower face, the upright ones, those of
-/// the upper face, the faces below, in front, right, behind, left, above, the centre.
+/// The place in Gmsh's order of each node in SPECFEM's order: corners, the edges of the lower face, the upright edges,
+/// those
+/// of the upper face, the faces below, in front, right, behind, left, above, the centre.
 fn gmsh_order(per_element: usize) -> Vec<usize> {
     const EDGES: [[usize; 2]; 12] = [
         [0, 1],

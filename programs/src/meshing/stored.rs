@@ -1,10 +1,14 @@
 //! Meshes as RSF files.
 //!
-//! `nodes=` float n1=3 (x, y, z; in 2-D 2: x, z), `elements=` int n1=8, 27, 4 or 9, `regions=` int, `materials=` float n1=6
-//! (rho, vp, vs, Q_kappa, Q_mu, 1 where a table of constants holds), `absorbing=` and `free=` int n1=2 (element, local
-//! face), `pml=` int n1=2 (element, axes: [`RawMesh::layers`]). Coordinates of nodes count from `nodes_origin` of their header, which has double precision, where that has one. A mesh under one
-//! name is its elements, in whose header the same words name the other files; `radius` there is that of
-//! the surface of a globe, whose axes are geocentric.
+//! `nodes=` float n1=3 (x, y, z; in 2-D 2: x, z), `elements=` int n1=8, 27, 4 or 9, `regions=` int, `materials=` float
+//! n1=6
+//! (rho, vp, vs, Q_kappa, Q_mu, and 1 if a table gives the constants), `absorbing=` and `free=` int n1=2 (element,
+//! local
+//! face), `pml=` int n1=2 (element, axes: [`RawMesh::layers`]). Coordinates of nodes are relative to `nodes_origin` in
+//! their
+//! header, if it has one, which is in double precision. `mesh=` names the elements, in whose header the same words name
+//! the
+//! other files; `radius` there is that of the surface of a globe, whose axes are geocentric.
 
 use std::path::PathBuf;
 
@@ -23,7 +27,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// The dataset that a word names on the command line, else in the header of the mesh.
+    /// The dataset that a parameter names on the command line, else in the header of the mesh.
     fn open(&mut self, word: &str) -> Result<Option<Input>> {
         if ["absorbing", "pml"].contains(&word) && absorbs_nowhere(self.job)? {
             return Ok(None);
@@ -45,12 +49,12 @@ impl Files<'_> {
     }
 }
 
-/// True where `absorbing=none` takes the absorbing sides away.
+/// True if `absorbing=none` removes the absorbing sides.
 pub fn absorbs_nowhere(job: &Job) -> Result<bool> {
     Ok(job.text("absorbing")?.as_deref() == Some("none"))
 }
 
-/// Reads the mesh that `mesh=` or `elements=` and the other words of the command line name.
+/// Reads the mesh that `mesh=` or `elements=` and the other parameters name.
 ///
 /// # Errors
 /// A file that is missing, or shapes that do not fit together.
@@ -164,12 +168,12 @@ fn reals(mut input: Input) -> Result<Vec<f64>> {
     Ok(input.read_all_f32()?.into_iter().map(f64::from).collect())
 }
 
-/// The word in the header of nodes with the place that they count from.
+/// The key in the header of nodes for the origin of their coordinates.
 const ORIGIN: &str = "nodes_origin";
-/// So many times the length of the mesh away from zero along an axis, coordinates count from a place of their own.
+/// Distance from zero, in lengths of the mesh along an axis, beyond which coordinates get an origin of their own.
 const FAR: f64 = 4.0;
 
-/// Coordinates from zero, in double precision.
+/// Absolute coordinates, in double precision.
 fn coordinates(input: Input) -> Result<Vec<f64>> {
     let (name, ndim, origin) = (input.name(), input.axis(1).n, input.header().text(ORIGIN));
     let mut nodes = reals(input)?;
@@ -190,7 +194,7 @@ fn coordinates(input: Input) -> Result<Vec<f64>> {
     Ok(nodes)
 }
 
-/// The place, in whole metres, that coordinates of a mesh are to count from, so that single precision holds them; none near zero.
+/// The origin for the coordinates of a mesh, in whole metres, so that single precision suffices; `None` near zero.
 fn origin(mesh: &RawMesh) -> Option<Vec<f64>> {
     let along = |c: usize| {
         let ends = [f64::INFINITY, f64::NEG_INFINITY];
@@ -210,7 +214,7 @@ fn pairs(input: Input) -> Result<Vec<[i32; 2]>> {
     Ok(values.chunks_exact(2).map(|p| [p[0], p[1]]).collect())
 }
 
-/// Elements in layers and their axes, of a mesh of so many elements.
+/// Elements in layers and their axes, in a mesh of `count` elements.
 fn of_layers(input: Input, count: usize, ndim: usize) -> Result<Vec<[i32; 2]>> {
     let (name, layers) = (input.name(), pairs(input)?);
     let axes: &[i32] = if ndim == 2 {
@@ -267,13 +271,13 @@ fn read_materials(input: Input) -> Result<Vec<Material>> {
     values.chunks_exact(6).enumerate().map(row).collect()
 }
 
-/// Speed of P waves in m/s that nothing in the Earth has, by far.
+/// P velocity in m/s that is far above any in the Earth.
 const FASTEST: f64 = 3e4;
 
-/// A material that an isotropic medium can have.
+/// Checks that the numbers of a material are possible.
 ///
 /// # Errors
-/// The numbers that are not possible.
+/// A density, a velocity or a quality factor that is not possible.
 pub fn check(material: &Material) -> Result<()> {
     let Material { density, vp, vs, .. } = *material;
     let sound = density > 0.0 && vp > 0.0 && vs >= 0.0 && [density, vp, vs].iter().all(|v| v.is_finite());
@@ -288,7 +292,7 @@ pub fn check(material: &Material) -> Result<()> {
         );
     }
     for (name, q) in [("Qkappa", material.q_kappa), ("Qmu", material.q_mu)] {
-        // A fluid has no shear to lose, and files write 0 for it.
+        // A fluid has no shear to attenuate, and files write 0 for it.
         if (q.is_nan() || q < 1.0) && (vs > 0.0 || q != 0.0) {
             bail!(
                 "{name}={}: quality factors are 1 or more (rock has 20 to 1000), and 9999 is no loss",
@@ -299,7 +303,7 @@ pub fn check(material: &Material) -> Result<()> {
     Ok(())
 }
 
-/// Standard output with the axes of so many elements.
+/// Standard output with the axes of `count` elements.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -312,7 +316,8 @@ pub fn elements(job: &mut Job, per_element: usize, count: usize) -> Result<Outpu
     Ok(whole)
 }
 
-/// Writes the mesh: the elements on standard output, the rest in files of these names, which the header of the elements has.
+/// Writes the mesh: the elements to standard output, the rest to files of these names, which the header of the elements
+/// has.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -380,10 +385,10 @@ enum Numbers<'a> {
     Whole(&'a [i32]),
 }
 
-/// The word of a file, the numbers in a row and their label.
+/// The parameter of a file, the numbers in a row and their label.
 type Rows<'a> = (&'a str, usize, &'a str);
 
-/// One dataset of rows.
+/// Writes one dataset of rows.
 fn save(job: &mut Job, names: &Names, rows: Rows, numbers: Numbers) -> Result<()> {
     let mut output = dataset(job, names, rows, &numbers)?;
     match numbers {
@@ -393,7 +398,7 @@ fn save(job: &mut Job, names: &Names, rows: Rows, numbers: Numbers) -> Result<()
     Ok(output.finish()?)
 }
 
-/// The same before its numbers are written.
+/// Opens such a dataset and sets its axes.
 fn dataset(job: &mut Job, names: &Names, (word, columns, label): Rows, numbers: &Numbers) -> Result<Output> {
     let (path, _) = names.of_file(word);
     let mut output = job.output_to(path.display().to_string(), path)?;

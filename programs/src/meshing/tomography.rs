@@ -1,25 +1,26 @@
-//! Tomography files of SPECFEM3D: speeds and density on a regular grid, a row a node.
+//! Tomography files of SPECFEM3D: velocities and density on a regular grid, one row for each node.
 //!
-//! The head has the first and the last place (x, y, z up), the steps, the numbers of nodes, and the least and largest vp, vs and rho;
-//! the rows have x, y, z, vp, vs, rho, and may have quality factors of P and S, which are not read.
+//! The head has the first and the last position (x, y, z up), the spacings, the numbers of nodes, and the least and
+//! largest
+//! vp, vs and rho; the rows have x, y, z, vp, vs, rho, and may have quality factors of P and S, which are not read.
 
 use anyhow::Result;
 
 use super::scanner::Scanner;
 
-/// Most nodes that are taken.
+/// Most nodes of a grid.
 const MOST_NODES: f64 = 4e9;
 
 /// A model on a grid.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tomography {
-    /// The file, for sentences.
+    /// Name of the file in messages.
     pub name: String,
     /// Nodes along x, y and z.
     pub n: [usize; 3],
     /// The first node, m, z downwards.
     pub o: [f64; 3],
-    /// From node to node, m.
+    /// Spacing, m.
     pub d: [f64; 3],
     /// vp and vs (m/s) and density (kg/m3), z fastest, then x, then y.
     pub values: [Vec<f32>; 3],
@@ -31,7 +32,7 @@ impl Tomography {
     /// Reads the bytes of a file; `name` is what messages call it.
     ///
     /// # Errors
-    /// A number that is missing or is none, a node beyond the grid or given twice.
+    /// A number that is missing or invalid, or a node beyond the grid or given twice.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self> {
         let scanner = &mut Scanner::new(name, bytes);
         let first = three(scanner, "place of the first node")?;
@@ -109,7 +110,7 @@ impl Tomography {
         std::array::from_fn(|k| of(&self.values[k]))
     }
 
-    /// The grid with so many nodes more at its low and high ends along x, y and z, which have the values of its sides.
+    /// The grid extended by `low` and `high` nodes at its ends along x, y and z, which repeat the values at its sides.
     pub fn grown(&self, low: [usize; 3], high: [usize; 3]) -> Self {
         let n: [usize; 3] = std::array::from_fn(|c| low[c] + self.n[c] + high[c]);
         let old = |k: usize| {
@@ -129,7 +130,7 @@ impl Tomography {
     }
 }
 
-/// Passes over lines of remarks.
+/// Skips lines of remarks.
 fn skip_remarks(scanner: &mut Scanner) {
     while scanner
         .peek()

@@ -1,4 +1,4 @@
-//! RSF files of the acquisition that all methods share: points, and data by shots.
+//! RSF files of the acquisition, for all methods: points, and data by shots.
 
 use super::model::of_dimensions;
 use anyhow::bail;
@@ -6,7 +6,7 @@ use kernels::grid::points::Point;
 use kernels::grid::{AXES, Padded};
 use rsf_io::{Input, Job, format_g};
 
-/// So many numbers of an input from number `first` on.
+/// Reads `count` finite numbers of an input, from number `first` (counted from 0) on.
 pub fn finite(input: &mut Input, first: u64, count: usize) -> anyhow::Result<Vec<f32>> {
     let mut values = vec![0.0; count];
     if input.is_seekable() {
@@ -94,8 +94,9 @@ fn read(input: &mut Input, ndim: usize, count: usize) -> anyhow::Result<Vec<Poin
     Ok(values.chunks(ndim).map(point).collect())
 }
 
-/// Refuses a point of the file `name` outside the model, where the frame changes what is recorded there. Half a cell is
-/// left to rounding.
+/// Refuses a point of the file `name` outside the model, in the frame, whose boundaries change what is recorded there.
+/// Half a
+/// cell is allowed for rounding.
 pub fn inside(padded: &Padded, points: &[Point], name: &str) -> anyhow::Result<()> {
     let (model, d, axes) = (&padded.model, padded.d(), 0..padded.ndim());
     let last = |a: usize| model.o[a] + (model.n[a] - 1) as f32 * d[a];
@@ -112,7 +113,7 @@ pub fn inside(padded: &Padded, points: &[Point], name: &str) -> anyhow::Result<(
         .clone()
         .map(|a| format!("{} from {} to {}", AXES[a], shown(model.o[a]), shown(last(a))));
     bail!(
-        "{name}: point {} at {} is outside the model, which has {}: move the point or enlarge the model (the frame of nb= is no place for points)",
+        "{name}: point {} at {} is outside the model, which has {}: move the point or enlarge the model (points must not lie in the frame of nb=)",
         bad + 1,
         at.collect::<Vec<_>>().join(" "),
         allowed.collect::<Vec<_>>().join(", ")

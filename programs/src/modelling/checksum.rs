@@ -1,4 +1,4 @@
-//! Checksums by which runs and files are known again.
+//! Checksums that identify runs and files.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -6,24 +6,24 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct Checksum(Xxh3);
 
 impl Checksum {
-    /// Of no numbers.
+    /// The checksum of no numbers.
     pub fn new() -> Self {
         Self(Xxh3::new())
     }
 
-    /// With these numbers, too.
+    /// Adds numbers.
     pub fn with<T: bytemuck::NoUninit>(mut self, numbers: &[T]) -> Self {
         self.0.update(bytemuck::cast_slice(numbers));
         self
     }
 
-    /// With this text, too.
+    /// Adds a text.
     pub fn with_text(mut self, text: &str) -> Self {
         self.0.update(text.as_bytes());
         self
     }
 
-    /// The sum.
+    /// The value of the checksum.
     pub fn end(self) -> u64 {
         self.0.digest()
     }

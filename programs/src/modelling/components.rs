@@ -1,4 +1,4 @@
-//! What numbers and which components data have, compared with those that a run models.
+//! Compares the quantity and the components of data with those that a run models.
 
 use anyhow::{bail, ensure};
 use rsf_io::Input;
@@ -8,7 +8,7 @@ const WORDS: [&str; 19] = [
     "z", "x", "y", "Z", "X", "Y", "N", "E", "R", "T", "1", "2", "3", "zz", "xx", "yy", "zx", "zy", "xy",
 ];
 
-/// By which components, and which factor, a component can be made: the first one that the data have.
+/// Components from which a component can be made, with factors; of these, the first that the data have is used.
 const MADE: [(&str, &[(&str, f32)]); 6] = [
     ("z", &[("z", 1.0), ("Z", -1.0)]),
     ("x", &[("x", 1.0), ("X", 1.0), ("E", 1.0), ("1", 1.0), ("R", 1.0)]),
@@ -18,7 +18,7 @@ const MADE: [(&str, &[(&str, f32)]); 6] = [
     ("E", &[("E", 1.0), ("x", 1.0), ("1", 1.0)]),
 ];
 
-/// What a run models.
+/// The quantity and the components that a run models.
 pub struct Modelled<'a> {
     /// As headers say it: `velocity in m/s`.
     pub quantity: &'a str,
@@ -54,7 +54,7 @@ pub fn same_kind(data: &Input, run: &Modelled<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a header says that numbers are, where that is not this quantity. Label and unit count, too, for they are what users set.
+/// The quantity in a header, if it is not `wanted`. Label and unit count, too, because users set them.
 fn other_quantity(data: &Input, wanted: &str) -> Option<String> {
     let text = |key: &str| data.header().text(key).filter(|text| !text.is_empty());
     let by_label = text("label").map(|label| match text("unit") {
@@ -65,7 +65,7 @@ fn other_quantity(data: &Input, wanted: &str) -> Option<String> {
     found.filter(|found| found != wanted && by_label.as_deref() != Some(wanted))
 }
 
-/// Whether data of this label and unit are what receivers record.
+/// Whether label and unit, `words`, name a quantity that receivers record.
 fn is_known(words: &str) -> bool {
     let known = [
         "velocity in m/s",
@@ -76,7 +76,7 @@ fn is_known(words: &str) -> bool {
     known.contains(&words)
 }
 
-/// The components that a label names; none where it has other words.
+/// The components that a label names; `None` if it has other words.
 fn words(label: &str) -> Option<Vec<&str>> {
     let found: Vec<&str> = label.split_whitespace().collect();
     (!found.is_empty() && found.iter().all(|word| WORDS.contains(word))).then_some(found)
@@ -94,7 +94,7 @@ fn told(components: &[&str]) -> String {
     components.join(" ") + sign
 }
 
-/// What to do with data that have these components where others are wanted.
+/// Advice on how to make the components `wanted` from those `found`.
 fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
     let or = or.map_or(String::new(), |word| format!("{word}, or "));
     let label = wanted.join(" ");
@@ -130,7 +130,7 @@ fn way(found: &[&str], wanted: &[&str], or: Option<&str>) -> String {
     )
 }
 
-/// Where among these components the one is of which another can be made, and the factor.
+/// The index in `found` of a component from which `word` can be made, and the factor.
 fn made(word: &str, found: &[&str]) -> Option<(usize, f32)> {
     let (_, of) = MADE.iter().find(|(name, _)| *name == word)?;
     let place = |(name, factor): &(&str, f32)| Some((found.iter().position(|own| own == name)?, *factor));

@@ -1,5 +1,6 @@
-//! Several quantities of one run, each in a file of its own, made of what the engine reads in every step; and records at other times
-//! than those of the steps.
+//! Derives several quantities from the values that the engine records in every step, each in a file of its own, and
+//! resamples
+//! records to other times than those of the steps.
 
 use super::exact_time::{Correction, Held};
 use super::fibre::Fibre;
@@ -10,24 +11,26 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::ops::Range;
 
-/// How a quantity is made of what is read.
+/// How a quantity is derived from the recorded values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum How {
-    /// It is that.
+    /// The recorded values themselves.
     AsRead,
-    /// The sum of that times the time step.
+    /// Their sum times the time step.
     Sum,
-    /// The difference of that from the step before, over the time step.
+    /// Their difference from the step before, over the time step.
     Difference,
-    /// That of two steps before, and twice the time step times what was read in the step before: displacements of velocities that are
-    /// differences over two steps.
+    /// Its value two steps before, plus twice the time step times the value recorded in the step before: displacements
+    /// from
+    /// velocities that are differences over two steps.
     Leap,
-    /// That of the step before, and half a time step times what was read then and now: velocities of accelerations.
+    /// Its value in the step before, plus half a time step times the values recorded then and now: velocities from
+    /// accelerations.
     Mean,
 }
 
 impl How {
-    /// Numbers that it keeps for each that it makes.
+    /// Numbers that are kept from step to step for each number of the quantity.
     fn keeps(self) -> usize {
         match self {
             Self::AsRead | Self::Sum | Self::Difference => 1,
@@ -37,14 +40,14 @@ impl How {
     }
 }
 
-/// Which numbers of what is read it is made of.
+/// The recorded values that a quantity is derived from.
 #[derive(Clone, Debug)]
 pub enum Pick {
     /// All.
     All,
-    /// In every component those of the first receivers: so many, of how many.
+    /// Those of the first receivers in every component: their number, and that of all receivers.
     First(usize, usize),
-    /// The strain of a fibre: of how many receivers in a component, from which on.
+    /// The strain of a fibre: the number of receivers in a component, and the first one to use.
     Along(Fibre, [usize; 2]),
 }
 
@@ -58,28 +61,28 @@ impl Pick {
     }
 }
 
-/// Which of its records are written.
+/// Which records of a quantity are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
-    /// One in so many.
+    /// One in this many.
     Every(usize),
     /// Samples at other times.
     At(Times),
 }
 
-/// A quantity in the making.
+/// The recipe of a derived quantity.
 pub struct Made {
-    /// Those of its kind among the numbers that are read in a step.
+    /// The range of its values among those recorded in a step.
     pub numbers: Range<usize>,
-    /// Which of them.
+    /// Which of these are used.
     pub pick: Pick,
-    /// How it is made of them.
+    /// How it is derived from them.
     pub how: How,
     /// The time step, s.
     pub dt: f64,
     /// Which records are written.
     pub when: When,
-    /// How they get exact time, of which those of `when` are written.
+    /// The time-dispersion correction, after which records are selected by `when`.
     pub exact: Option<Correction>,
 }
 
@@ -89,7 +92,7 @@ impl Made {
         self.pick.of(&vec![0.0; self.numbers.len()]).len()
     }
 
-    /// Bytes of [`Divide::kept`] at most.
+    /// Most bytes of [`Divide::kept`].
     pub fn kept(&self) -> usize {
         let records = match self.when {
             When::At(times) => times.kept(),
@@ -100,14 +103,14 @@ impl Made {
     }
 }
 
-/// A quantity and its file; none is that of the data.
+/// A quantity and its file; `None` stands for the file of the data.
 struct Way {
     made: Made,
     file: Option<Output>,
-    /// Sums, and what was read in the step before.
+    /// Sums, and the values recorded in the step before.
     kept: Vec<f32>,
     resampler: Option<Resampler>,
-    /// Records that are corrected behind the last one.
+    /// Records that are corrected after the last one.
     held: Option<Held>,
 }
 
@@ -115,7 +118,7 @@ struct Way {
 pub struct Divide(Vec<Way>);
 
 impl Divide {
-    /// The file of the data alone, whose records of so many numbers are corrected.
+    /// The data alone, whose records of `numbers` values are corrected.
     pub fn of_corrected(correction: Correction, numbers: usize) -> Self {
         let made = Made {
             numbers: 0..numbers,
@@ -143,7 +146,7 @@ impl Divide {
         Self(all.into_iter().map(way).collect())
     }
 
-    /// Takes what was read in step `it`; `data` is the file of the first quantity.
+    /// Takes the values recorded in step `it`; `data` is the file of the first quantity.
     pub fn take(&mut self, it: usize, read: &[f32], data: &mut Output) -> Result<()> {
         for way in &mut self.0 {
             let records = way.record(it, read);
@@ -163,7 +166,7 @@ impl Divide {
         Ok(())
     }
 
-    /// Writes what can be corrected of the records of a run that has ended early.
+    /// Writes the records that can be corrected in a run that has ended early.
     pub fn end_shot_early(&mut self, data: &mut Output) -> Result<()> {
         for way in &mut self.0 {
             let records = way.corrected();
@@ -177,7 +180,7 @@ impl Divide {
         self.0.iter_mut().filter_map(|way| way.file.as_mut())
     }
 
-    /// Lets the files have several shots, on their last axis.
+    /// Gives the files a last axis of shots.
     pub fn count_shots(&mut self, shots: &Axis) {
         for file in self.files() {
             file.set_axis(4, shots);
@@ -185,23 +188,23 @@ impl Divide {
         }
     }
 
-    /// Where the files beside that of the data stand.
+    /// The elements written so far into the files other than the data.
     pub fn so_far(&mut self) -> Result<Vec<Written>> {
         self.files().map(Output::so_far).collect()
     }
 
-    /// Those files once more, to wait until they lie on the disk.
+    /// Second handles to these files, to sync them to disk.
     pub fn data_files(&mut self) -> Vec<File> {
         self.files().filter_map(|file| file.data_file()).collect()
     }
 
-    /// The name of one that goes into a pipe.
+    /// The name of a file that is a pipe, if one is.
     pub fn piped(&self) -> Option<String> {
         let mut files = self.0.iter().filter_map(|way| way.file.as_ref());
         files.find(|file| file.is_piped()).map(Output::name)
     }
 
-    /// What the next step goes on with: sums, the numbers of the last step, records that samples still need.
+    /// The values that later steps need: sums, the values of the last step, records that samples still need.
     pub fn kept(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for way in &self.0 {
@@ -214,7 +217,7 @@ impl Divide {
         bytes
     }
 
-    /// Goes on with what [`Divide::kept`] gave of such a run; `None` where it is of another.
+    /// Restores the values of [`Divide::kept`]; `None` if they are of another run.
     pub fn restore(&mut self, mut bytes: &[u8]) -> Option<()> {
         for way in &mut self.0 {
             let (kept, rest) = bytes.split_at_checked(4 * way.kept.len())?;
@@ -236,7 +239,7 @@ impl Divide {
         files.try_for_each(Output::finish)
     }
 
-    /// Ends the files early, with the whole records along their last axis; what they hold, in words.
+    /// Ends the files early, with the whole records along their last axis; returns what they hold, in words.
     pub fn finish_early(self, axis: usize, what: &str) -> Result<Vec<String>> {
         let files = self.0.into_iter().filter_map(|way| way.file);
         files
@@ -312,7 +315,7 @@ impl Way {
     }
 }
 
-/// The word of data=.
+/// The quantity of data=.
 ///
 /// # Errors
 /// Several words: standard output takes one quantity.
@@ -328,7 +331,7 @@ pub fn one_quantity(job: &Job) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Says what the numbers of an output are, as in `velocity in m/s`.
+/// Sets the quantity of an output in its header, as in `velocity in m/s`.
 pub fn put_quantity(output: &mut Output, quantity: &str) {
     let (label, unit) = quantity.split_once(" in ").unwrap_or((quantity, ""));
     let (first, rest) = label.split_at(label.len().min(1));
@@ -337,7 +340,7 @@ pub fn put_quantity(output: &mut Output, quantity: &str) {
     output.put_text("unit", unit);
 }
 
-/// What an output holds that was ended early, in words.
+/// Ends an output early and returns what it holds, in words.
 pub fn ended(output: Output, axis: usize, records: Option<u64>) -> Result<String> {
     let (written, of) = output.records(axis)?;
     let (name, records) = (output.name(), records.unwrap_or(written));

@@ -1,4 +1,6 @@
-//! Exact time, `tdc=y`: histories of sources are transformed to the clock of the steps before a run, and its records back to true time.
+//! Time-dispersion correction, `tdc=y`: source time functions (histories) are transformed to the clock of the time
+//! steps before
+//! a run, and its records back to exact time.
 
 mod held;
 
@@ -21,30 +23,33 @@ pub const TDC: Param = Param::bool("tdc").default("n").doc(
 /// The key of headers that says on which clock samples or snapshots are.
 pub const CLOCK: &str = "clock";
 
-/// Share of its largest value with which a history begins at most.
+/// Largest first sample of a history that counts as beginning at rest, as a share of its largest value.
 pub const AT_REST: f64 = 0.03;
 
-/// Share of a history that its transform may lose. A rate of Brune's whose largest value comes after ten steps loses 0.4 %.
+/// Largest share of a history that its transform may lose. Brune's moment rate with its peak after ten steps loses 0.4
+/// %.
 const LOST: f64 = 0.01;
 
-/// Share of the highest frequency of the sources below and above which about as much of what the steps do to waves is felt.
+/// The frequency, as a share of the highest of the sources, at which relaxation times are corrected: about half of the
+/// effect of
+/// the steps on the waves comes from lower frequencies.
 const STRONG: f64 = 0.6;
 
-/// The time steps of a run, and what they do to its waves.
+/// The time steps of a run, and the time dispersion that they cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// Steps that the user has asked for, and the time step, s.
     pub steps: usize,
     pub dt: f64,
-    /// Of the sources.
+    /// Frequency band of the sources.
     pub band: Band,
-    /// Share of their largest value with which series of samples begin at most.
+    /// Largest first sample among the series of the sources, as a share of their largest value.
     pub begins: f64,
     /// The correction, with `tdc=y`.
     pub exact: Option<ExactTime>,
 }
 
-/// Share of its largest value with which a series begins.
+/// The first sample of a series as a share of its largest value.
 pub fn first_share(series: impl Iterator<Item = f32> + Clone) -> f64 {
     let first = series.clone().next().map_or(0.0, f32::abs);
     let largest = series.fold(0.0f32, |most, x| most.max(x.abs()));
@@ -56,8 +61,9 @@ pub fn first_share(series: impl Iterator<Item = f32> + Clone) -> f64 {
 }
 
 impl Timing {
-    /// Of a run of so many steps of a time step whose sources have these series, the first sample of each at a time in steps, this
-    /// band; the series get exact time where it is asked for.
+    /// The timing of a run of `steps` steps of `dt` (s) whose sources have these series, with first samples at `first`
+    /// (in steps),
+    /// and this frequency band; with `exact` the series are transformed.
     ///
     /// # Errors
     /// A history that does not begin at rest, or has frequencies that steps do not have.
@@ -78,7 +84,7 @@ impl Timing {
         })
     }
 
-    /// The same with sources that begin with this share of their largest value.
+    /// The same with sources whose first sample is this share of their largest value.
     pub fn beginning(self, begins: f64) -> Self {
         Self { begins, ..self }
     }
@@ -111,12 +117,12 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         }
     }
 
-    /// Steps that run.
+    /// Steps that run, with those that the correction adds.
     pub fn all_steps(&self) -> usize {
         self.exact.map_or(self.steps, |exact| exact.steps)
     }
 
-    /// The error that the steps make, for the end of a plan or a run.
+    /// The time-dispersion error of the steps, for the end of a plan or a run.
     pub fn words(&self) -> Option<String> {
         let (f, dt) = (self.band.max, self.dt);
         if f <= 0.0 {
@@ -142,15 +148,16 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         })
     }
 
-    /// What relaxation times of a step that is centred in time are multiplied with. Such memory variables relax as if the frequency
-    /// were `2/dt tan(w dt/2)`, above the one of the waves by the cosine of the half phase (Wittsten, Koene, Andersson and Robertsson
-    /// 2019); that is taken out where the waves are strong.
+    /// The factor for relaxation times in a scheme that is centred in time. Its memory variables relax at the frequency
+    /// `2/dt tan(w dt/2)`, and its waves have the exact one `2/dt sin(w dt/2)`, which is lower by the cosine of `w
+    /// dt/2` (Wittsten,
+    /// Koene, Andersson and Robertsson 2019); the factor compensates this where the waves are strong.
     pub fn relaxation(&self) -> f64 {
         let sine = (PI * STRONG * self.band.max * self.dt).min(0.9);
         self.exact.map_or(1.0, |_| (1.0 - sine * sine).sqrt())
     }
 
-    /// What the header of snapshots and maps says of their clock, where records have another one.
+    /// The header entry for the clock of snapshots and maps, if records have exact time.
     pub fn clock_of_steps(&self) -> Option<String> {
         self.exact?;
         let share = 100.0 * early(self.band.max, self.dt).unwrap_or(0.0);
@@ -160,21 +167,24 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         ))
     }
 
-    /// How records of a field, whose first is taken at a time in steps, are corrected where the engine gives those that are kept; one in
-    /// `jdata` is wanted.
+    /// The correction of records of a field, given the time of the first one in steps, if the engine delivers only the
+    /// records that
+    /// are kept; one in `jdata` is wanted.
     pub fn correction(&self, of: (f64, Reading), jdata: usize) -> Option<Correction> {
         let exact = self.exact?;
         let every = exact.every(jdata, self.band);
         Some(exact.records(of, [every, every, jdata]))
     }
 
-    /// The same where the engine gives those of every step.
+    /// The same if the engine delivers the records of every step.
     pub fn correction_of_steps(&self, of: (f64, Reading), jdata: usize) -> Option<Correction> {
         let exact = self.exact?;
         Some(exact.records(of, [1, exact.every(jdata, self.band), jdata]))
     }
 
-    /// By what a run is known again: histories are transformed as a whole, so that their beginning depends on the number of steps.
+    /// A part of the identity of a run: histories are transformed as a whole, so that even their beginning depends on
+    /// the number
+    /// of steps.
     pub fn content(&self) -> Option<(&'static str, u64)> {
         let exact = self.exact?;
         Some((
@@ -183,13 +193,13 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
         ))
     }
 
-    /// What the header of records says.
+    /// The header entry for the clock of records.
     pub fn clock_of_records(&self) -> Option<&'static str> {
         self.exact.map(|_| "exact time (tdc=y)")
     }
 }
 
-/// The correction of a run.
+/// The time-dispersion correction of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExactTime {
     /// Steps that the user has asked for, and those that run.
@@ -199,12 +209,12 @@ pub struct ExactTime {
 }
 
 impl ExactTime {
-    /// Of a run of so many steps, if `tdc=y` asks for it.
+    /// The correction of a run of `steps` steps of `dt` (s), if `tdc=y` asks for it.
     pub fn read(job: &Job, steps: usize, dt: f64) -> anyhow::Result<Option<Self>> {
         Ok(job.flag("tdc")?.then(|| Self::of(steps, dt)))
     }
 
-    /// Of a run of so many steps.
+    /// The correction of a run of `steps` steps of `dt` (s).
     pub fn of(steps: usize, dt: f64) -> Self {
         Self {
             asked: steps,
@@ -213,12 +223,12 @@ impl ExactTime {
         }
     }
 
-    /// Steps that run behind those that were asked for: the last records need them.
+    /// Steps after those that were asked for, which the last records need.
     pub fn further(&self) -> usize {
         self.steps - self.asked
     }
 
-    /// Transforms histories that begin at `first` steps to the clock of the steps; `what` they are called in messages.
+    /// Transforms histories that begin at `first` steps to the clock of the steps; `what` names them in messages.
     ///
     /// # Errors
     /// A history that does not begin at rest, or has frequencies that steps do not have.
@@ -244,7 +254,7 @@ impl ExactTime {
         })
     }
 
-    /// Histories as they were given, of those that [`ExactTime::sources`] has made of them.
+    /// Transforms histories back to those that [`ExactTime::sources`] was given.
     pub fn histories(&self, series: &[Vec<f32>], first: f64) -> Vec<Vec<f32>> {
         let plan = self.of_sources(first);
         let given = |series: &Vec<f32>| {
@@ -255,12 +265,13 @@ impl ExactTime {
         series.par_iter().map(given).collect()
     }
 
-    /// From derivatives by histories on the clock of the steps to those by histories as they are given.
+    /// Transforms derivatives with respect to histories on the clock of the steps to those with respect to the given
+    /// histories.
     pub fn histories_adjoint(&self, derivatives: &[f64], first: f64) -> Vec<f64> {
         self.of_sources(first).to_steps_adjoint(derivatives)
     }
 
-    /// Refuses a history of which too little comes `back`.
+    /// Refuses a history that does not begin at rest or of which too little comes `back` from the transforms.
     fn check(&self, given: &[f64], back: &[f64], first: f64, name: &str) -> anyhow::Result<()> {
         let largest = given.iter().fold(0.0f64, |most, x| most.max(x.abs()));
         let onset = beginning(given, first);
@@ -282,16 +293,18 @@ impl ExactTime {
         Ok(())
     }
 
-    /// Steps from one record that is kept to the next, where the user has asked for one in `jdata`: a divisor of that which leaves
-    /// the highest frequency four samples a period.
+    /// Steps between records that are kept, if one in `jdata` is wanted: a divisor of `jdata` that leaves at least four
+    /// samples a
+    /// period at the highest frequency.
     pub fn every(&self, jdata: usize, band: Band) -> usize {
         let step = 2.0 * (PI * band.max * self.dt).min(1.0).asin();
         let fits = |every: &usize| jdata.is_multiple_of(*every) && *every as f64 * step <= FRAC_PI_2;
         (1..=jdata.min(self.asked)).rev().find(fits).unwrap_or(1)
     }
 
-    /// How records that are taken from `first` steps on are corrected: one in `jdata` is wanted, one in `every` is kept, and one in
-    /// `given` comes.
+    /// The correction of records that begin at `first` steps: the engine delivers one in `given` steps, one in `every`
+    /// is kept,
+    /// and one in `jdata` is wanted.
     pub fn records(&self, (first, reading): (f64, Reading), [given, every, jdata]: [usize; 3]) -> Correction {
         Correction {
             time: *self,
@@ -304,7 +317,9 @@ impl ExactTime {
     }
 }
 
-/// What a history that is sampled from `first` steps on has at zero: the least of what its first sample, a line and a parabola say.
+/// The magnitude at time zero of a history sampled from `first` steps on: the least among its first sample and
+/// extrapolations
+/// by a line and a parabola.
 fn beginning(series: &[f64], first: f64) -> f64 {
     match *series {
         [] => 0.0,
@@ -325,10 +340,10 @@ pub struct Correction {
     time: ExactTime,
     first: f64,
     reading: Reading,
-    /// Steps from one record that comes to the next, and from one that is kept.
+    /// Steps between records that the engine delivers, and between those that are kept.
     given: usize,
     every: usize,
-    /// One of so many that are corrected is wanted.
+    /// One of this many corrected records is wanted.
     thinned: usize,
 }
 
@@ -348,12 +363,12 @@ impl Correction {
         self.time.steps.div_ceil(self.every)
     }
 
-    /// Records in true time at the steps that are kept.
+    /// Records in exact time at the steps that are kept.
     fn samples(&self) -> usize {
         self.time.asked.div_ceil(self.every)
     }
 
-    /// The transforms of records in true time and on the clock of the steps, of so many each.
+    /// The transform of `samples` records in exact time and `steps` records on the clock of the steps.
     fn plan(&self, [samples, steps]: [usize; 2]) -> TimeDispersion {
         TimeDispersion::new(Sampling {
             samples,
@@ -363,7 +378,7 @@ impl Correction {
         })
     }
 
-    /// Bytes that records of so many numbers take until then.
+    /// Bytes that these records of `numbers` values take until then.
     pub fn bytes(&self, numbers: usize) -> usize {
         4 * numbers * self.kept()
     }
@@ -425,7 +440,7 @@ mod tests {
         assert!(exact.sources(&mut [brune(2.0)], 0.5, "stf=").is_err());
     }
 
-    /// What a line and a parabola through rest leave at zero is nothing, however late the first sample is; a jump stays.
+    /// Lines and parabolas that begin at rest are extrapolated to zero, however late the first sample is; a jump stays.
     #[test]
     fn histories_are_continued_to_zero_by_lines_and_parabolas() {
         for late in [0.25, 0.5, 1.0] {

@@ -1,4 +1,4 @@
-//! Distributed acoustic sensing: the strain along fibres, of what receivers record.
+//! Distributed acoustic sensing: the strain along fibres, from what receivers record.
 
 use super::acquisition;
 use anyhow::bail;
@@ -11,7 +11,7 @@ pub struct Fibre {
     /// Unit vectors along the fibre (z, x, y), one a channel.
     directions: Vec<[f64; 3]>,
     ndim: usize,
-    /// Length over which a channel takes the mean strain, m; zero: at a place.
+    /// Gauge length, over which a channel averages the strain, m; 0: the strain at a point.
     pub gauge: f64,
 }
 
@@ -20,11 +20,11 @@ const PAIRS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
 const PAIRS_2D: [[usize; 2]; 3] = [[0, 0], [1, 1], [0, 1]];
 
 impl Fibre {
-    /// Reads `along=` and `gauge=` for so many channels.
+    /// Reads `along=` and `gauge=` for `channels` channels.
     pub fn read(job: &mut Job, ndim: usize, channels: usize) -> anyhow::Result<Self> {
         if !job.has_input("along") {
             bail!(
-                "data=das wants along=, the direction of the fibre: n1={ndim}, x[, y], z, one for all receivers or one each, as sfpoints makes it (sfpoints x=0{} z=1 > along.rsf is straight down)",
+                "data=das needs along=, the direction of the fibre: n1={ndim}, x[, y], z, one for all receivers or one each, as sfpoints makes it (sfpoints x=0{} z=1 > along.rsf is straight down)",
                 if ndim == 3 { " y=0" } else { "" }
             );
         }
@@ -41,7 +41,7 @@ impl Fibre {
             let direction = point.map(f64::from);
             let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
             if length <= 0.0 {
-                bail!("{name}: direction {} is zero; a fibre goes somewhere", k + 1);
+                bail!("{name}: direction {} is zero; give a vector along the fibre", k + 1);
             }
             Ok(direction.map(|x| x / length))
         };
@@ -64,12 +64,12 @@ impl Fibre {
         }
     }
 
-    /// Channels.
+    /// Number of channels.
     pub fn channels(&self) -> usize {
         self.directions.len()
     }
 
-    /// Places that the strain of all channels is made of.
+    /// Number of receivers that the strain of all channels is derived from.
     pub fn receivers(&self) -> usize {
         match self.gauge > 0.0 {
             true => 2 * self.channels(),
@@ -82,7 +82,7 @@ impl Fibre {
         self.directions[channel]
     }
 
-    /// Places of receivers that the strain is made of beside the channels: both ends of each gauge, one behind the other.
+    /// Positions of further receivers that the strain is derived from: both ends of each gauge, one after the other.
     pub fn ends(&self, channels: &[Point]) -> Vec<Point> {
         if self.gauge <= 0.0 {
             return Vec::new();
@@ -97,13 +97,14 @@ impl Fibre {
         pairs.collect()
     }
 
-    /// What a checksum of the cable knows.
+    /// The cable in words, for a checksum.
     pub fn words(&self) -> String {
         format!("{:?} {}", self.directions, self.gauge)
     }
 
-    /// Strain of all channels from a record `[component][receiver]` of so many receivers. With a gauge it holds displacements, and the
-    /// ends begin at receiver `first`; without one it holds strains, and the channels begin there.
+    /// Strain of all channels from a record `[component][receiver]` of `receivers` receivers. With a gauge length the
+    /// record holds
+    /// displacements, and the ends begin at receiver `first`; otherwise it holds strains, and the channels begin there.
     pub fn strain(&self, record: &[f32], (receivers, first): (usize, usize)) -> Vec<f32> {
         let value = |c: usize, k: usize| f64::from(record[c * receivers + first + k]);
         let channel = |(k, along): (usize, &[f64; 3])| {

@@ -1,4 +1,6 @@
-//! Records that grow behind waves that have passed: what an unstable absorbing layer leaves in them long before they are no numbers.
+//! Finds records that grow after the waves have passed, as an unstable absorbing layer makes them long before values
+//! are not
+//! finite.
 
 use super::exact_time::Timing;
 
@@ -12,20 +14,19 @@ const FACTOR: f32 = 30.0;
 /// The share of the rise, in logarithms, that either half of that time must have: a wave that arrives rises less and less.
 const EVEN: f32 = 0.35;
 
-/// By how much waves before must have been above where the rise begins.
+/// By what factor earlier waves must have exceeded the level at which the rise begins.
 const PASSED: f32 = 1.3;
 
-/// How many periods of the sources the rise lasts at least: what comes before the first wave, at the level of rounding, rises for a
-/// shorter time.
+/// Least duration of the rise in periods of the sources: rounding errors before the first wave rise for a shorter time.
 const PERIODS: f64 = 3.0;
 
-/// The frequency of sources without a peak, of pulses with one sign, as a share of their highest.
+/// The dominant frequency of pulses of one sign, whose spectrum has no peak, as a share of their highest frequency.
 const PULSE: f64 = 0.3;
 
 /// The largest magnitudes of the records so far.
 #[derive(Clone, Debug)]
 pub struct Growth {
-    /// Records of so many periods.
+    /// Records in [`PERIODS`] periods.
     least: usize,
     largest: Vec<f32>,
     /// Records of a window, and those of the last one so far.
@@ -34,7 +35,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Of no records yet; `steps` of a run with this timing have so many `records`.
+    /// No records yet; a run of `steps` steps with this timing has `records` records.
     pub fn new(timing: &Timing, [steps, records]: [usize; 2]) -> Self {
         let peak = timing.band.peak.max(PULSE * timing.band.max);
         let of_periods = PERIODS / (peak * timing.dt) * records as f64 / steps.max(1) as f64;
@@ -72,7 +73,7 @@ impl Growth {
         self.last = 1;
     }
 
-    /// By what factor the records rise until the end, behind waves that have passed, if they do.
+    /// By what factor the records rise until the end, after waves have passed, if they do.
     pub fn factor(&self) -> Option<f32> {
         // The last window may be short.
         let whole = self.largest.len() - usize::from(self.last < self.records);

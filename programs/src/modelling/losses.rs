@@ -1,11 +1,12 @@
-//! What is said of quality factors, whatever the method.
+//! Checks of quality factors, for all methods.
 
 use super::words::counted;
 use anyhow::bail;
 use kernels::medium::attenuation::Law;
 use rsf_io::Job;
 
-/// Refuses quality factors below 1, of which a wave is gone within a fraction of its length; 0 is no loss.
+/// Refuses quality factors below 1, with which a wave decays within a fraction of its wavelength; 0 means no
+/// attenuation.
 pub fn refuse_low_quality(key: &str, factors: &[f32]) -> anyhow::Result<()> {
     if let Some(q) = factors.iter().find(|q| q.is_nan() || **q < 1.0 && **q != 0.0) {
         bail!(
@@ -15,21 +16,22 @@ pub fn refuse_low_quality(key: &str, factors: &[f32]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Unevenness of the quality factor in its band from which it is told.
+/// Unevenness of the quality factor in its band above which there is a warning.
 const UNEVEN: f64 = 0.1;
 
 /// A quality factor as many rocks have, by which a band is judged.
 pub const USUAL: f64 = 50.0;
 
-/// Warns of a quality factor that so many mechanisms do not keep constant over so wide a band; `cure` is what would
-/// help beside a narrower one.
+/// Warns of a quality factor that the relaxation times of `law` do not keep constant over this band; `cure` is what
+/// would help
+/// besides a narrower band.
 pub fn uneven(job: &Job, law: &Law, (q, [low, high]): (f64, [f64; 2]), cure: &str) {
     let off = law.unevenness(q);
     if off <= UNEVEN {
         return;
     }
     let times = counted(law.times.len(), "relaxation time");
-    // Where others are constant in this band, it is the loss that is too large.
+    // If larger factors are constant in this band, it is the attenuation that is too strong.
     let of_its_own = |q: f64| Law::new(law.times.len(), [low, high], high, q).unevenness(q);
     let least = (1..=USUAL as u32).find(|usual| of_its_own(f64::from(*usual)) <= UNEVEN);
     if let Some(least) = least {

@@ -1,4 +1,4 @@
-//! Which machine runs a shot.
+//! Chooses the devices that run a shot, and divides the grid or mesh among them.
 
 mod groups;
 
@@ -20,12 +20,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 
-/// What is cut for the machines of a run.
+/// What is divided among the devices of a run.
 #[derive(Clone, Copy)]
 pub enum Pieces<'a> {
-    /// Planes of a grid, of which so many at either end are frame, cut as the method wants it.
+    /// Planes of a grid, the number of frame planes at either end, and how the method divides them.
     Planes(&'a Padded, usize, Cutting),
-    /// Elements of a mesh of this dimension.
+    /// Dimension and number of elements of a mesh.
     Elements(usize, usize),
 }
 
@@ -39,17 +39,17 @@ impl Pieces<'_> {
     }
 }
 
-/// The machine of a run, as one rank has it.
+/// The devices of a run on one rank.
 pub struct Machine {
     /// Threads that read the model; where there are no GPUs they run the shot, too.
     pub cpu: Cpu,
-    /// This rank's part of the grid in parts; on GPUs one each.
+    /// This rank's slabs of the grid; on GPUs one for each.
     pub slabs: Vec<Slab>,
     /// The ranges of all subdomains of all ranks, and how many of them are this rank's.
     ranges: (Vec<Range<usize>>, usize),
     /// Slabs of lower ranks.
     before: usize,
-    /// In the order of the slabs; empty on the CPU.
+    /// GPUs in the order of the slabs; empty on the CPU.
     gpus: Vec<Properties>,
     /// Ranks and hosts, where there are several ranks.
     options: String,
@@ -59,7 +59,7 @@ pub struct Machine {
     pub asked: Option<usize>,
 }
 
-/// What this rank has to offer.
+/// The devices that this rank offers.
 struct Offer {
     gpus: Vec<Properties>,
     parts: usize,
@@ -76,7 +76,9 @@ fn device(job: &Job) -> rsf_io::Result<&'static str> {
 }
 
 impl Machine {
-    /// What `device=`, `gpu=` and `ngpu=` ask for, cut so that all are done together; nothing is opened for long.
+    /// Chooses what `device=`, `gpu=` and `ngpu=` ask for, and divides the work so that all devices finish together; no
+    /// device stays
+    /// open.
     pub fn choose(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
         let places = world.of_host()?;
         let offer = device(job)
@@ -85,7 +87,7 @@ impl Machine {
         Self::of(world.agree(offer)?, pieces, world)
     }
 
-    /// The same with the tiles that a user asks for, which no GPU has.
+    /// The same with the tiles of `tile=`, which have no effect on GPUs.
     pub fn with_tile(self, job: &Job, tile: Option<Tile>) -> Self {
         if tile.is_some() && self.has_gpus() {
             job.warn("tile= is not used: it cuts the work of CPU threads, and GPUs run the shot");
@@ -106,7 +108,7 @@ impl Machine {
         !self.gpus.is_empty()
     }
 
-    /// What all ranks offer, cut.
+    /// Divides the work among the devices of all ranks.
     fn of(offer: Offer, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
         let speeds = speeds(&offer, pieces.ndim(), world)?;
         let counts: Vec<usize> = speeds.iter().map(Vec::len).collect();
@@ -206,8 +208,9 @@ impl Machine {
         at_the_same_time(&self.gpus, |found| Ok(Arc::new(Gpu::open(found.number)?)))
     }
 
-    /// Begins to open the GPUs of these machines, which takes a second, beside other work: until the thread is joined and what it returns is
-    /// dropped, [`Machine::open`] finds them open. It tells of faults, too.
+    /// Begins to open the GPUs of these machines, which takes a second, beside other work: until the thread is joined
+    /// and the GPUs
+    /// that it returns are dropped, [`Machine::open`] finds them open. Errors are left for [`Machine::open`] to report.
     pub fn begin_to_open(machines: &[Self]) -> JoinHandle<Vec<Gpu>> {
         let gpus = machines.iter().flat_map(|machine| &machine.gpus);
         let numbers: Vec<_> = gpus.map(|gpu| gpu.number).collect();
@@ -286,7 +289,7 @@ fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>
     Ok(None)
 }
 
-/// Relative speeds of the slabs of all ranks: alike where all have the same machine, else a small grid is timed.
+/// Relative speeds of the slabs of all ranks: equal if all have the same devices, else measured on a small grid.
 fn speeds(offer: &Offer, ndim: usize, world: &World) -> anyhow::Result<Vec<Vec<f64>>> {
     let kind = match offer.gpus.first() {
         Some(gpu) => format!("GPU {} {}", gpu.name, gpu.architecture),
@@ -337,7 +340,7 @@ fn all_or_none(on_gpus: &[bool], world: &World) -> anyhow::Result<()> {
     })
 }
 
-/// Points a second of one of the devices.
+/// Measures the speed of one of the devices, in points a second.
 fn timed(offer: &Offer, ndim: usize) -> anyhow::Result<f64> {
     Ok(match offer.gpus.first() {
         Some(found) => {
@@ -430,12 +433,13 @@ pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
     Ok(Cpu::new(threads(job, ranks)?)?)
 }
 
-/// How many they are.
+/// The number of these threads.
 fn threads(job: &Job, ranks: usize) -> anyhow::Result<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let asked = match job.int_opt("threads")? {
         Some(n) => usize::try_from(n)?.min(4 * cores),
-        // Madagascar's flows set it to the cores of the whole machine, also where the process may use only a few.
+        // Madagascar's flows set this variable to the cores of the whole machine, even if the process may use only a
+        // few.
         None => std::env::var("OMP_NUM_THREADS")
             .ok()
             .and_then(|n| n.trim().parse::<usize>().ok())
@@ -445,7 +449,7 @@ fn threads(job: &Job, ranks: usize) -> anyhow::Result<usize> {
     Ok(if asked == 0 { (cores / ranks).max(1) } else { asked })
 }
 
-/// The tile that `tile=` asks for on a grid of so many dimensions.
+/// The tile that `tile=` asks for on a grid of `ndim` dimensions.
 pub fn tile(job: &Job, ndim: usize) -> anyhow::Result<Option<Tile>> {
     let sizes: Vec<usize> = job
         .ints("tile")?
@@ -472,7 +476,7 @@ pub fn free(gpu: &Gpu) -> anyhow::Result<(usize, String)> {
     Ok((gpu.free_bytes()?, gpu_words(gpu.properties())))
 }
 
-/// Neighbours on other ranks of one of the slabs of a rank, of so many planes in all.
+/// Number of neighbours on other ranks of slab `number` of a rank, in a grid of `planes` planes.
 pub fn outer(slabs: &[Slab], planes: usize, number: usize) -> usize {
     let own = &slabs[number].own;
     let below = number == 0 && own.start > 0;

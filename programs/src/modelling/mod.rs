@@ -1,4 +1,4 @@
-//! Elastic modelling: what the modelling programs of all methods share. A method's own is in the folder of its name.
+//! Elastic modelling: the common code of the modelling programs. Each method has a folder of its own.
 
 mod acquisition;
 mod checkpoint;
@@ -48,7 +48,7 @@ pub fn main(program: &'static Program, run: fn(&mut Job, &World) -> anyhow::Resu
         Ok(world) => world,
         Err(error) => return rsf_io::end(&name, Err(error)),
     };
-    // Of several ranks the first speaks.
+    // Of several ranks only the first prints messages.
     rsf_io::second(!world.leads());
     let mut begun = false;
     let all = |job: &mut Job| {
@@ -65,7 +65,7 @@ pub fn main(program: &'static Program, run: fn(&mut Job, &World) -> anyhow::Resu
     rsf_io::end(&name, world.close(outcome).map_err(words::explain))
 }
 
-/// The way of ghosts that `exchange=` asks for.
+/// The transport of ghost cells that `exchange=` asks for.
 fn transport(job: &Job) -> anyhow::Result<Transport> {
     Ok(match job.choice("exchange")? {
         "peer" => Transport::Ipc,

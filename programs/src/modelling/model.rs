@@ -1,4 +1,4 @@
-//! RSF planes to a medium: axes checked against each other, then volumes in one pass of blocks.
+//! Reads a model from RSF files: checks their axes against each other, then reads the volumes in one pass of blocks.
 
 mod checksum;
 mod order;
@@ -20,11 +20,11 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// runs at full speed, small enough for the caches that all threads share.
 const BLOCK_BYTES: usize = 32 << 20;
 
-/// Key of a header that says where the shear stiffnesses of a file stand, and its value where they stand at the shear stresses.
+/// Header key for the positions of the shear stiffnesses of a file.
 pub const SHEARS: &str = "shears";
-/// See [`SHEARS`].
+/// Value of [`SHEARS`]: the shear stiffnesses are those at the shear stresses, half a cell beyond the nodes.
 pub const IN_PLACE: &str = "staggered";
-/// The value of the key [`SHEARS`] where the shear stiffnesses of cut cells stand on the nodes.
+/// Value of [`SHEARS`]: the shear stiffnesses of cut cells are those at the nodes.
 pub const ON_NODES: &str = "collocated";
 
 /// The grid of the first file, after checking that the others have the same.
@@ -110,7 +110,7 @@ fn other_dimensions(file: &Input, ndim: usize) -> anyhow::Result<()> {
     }
 }
 
-/// The program that does in so many dimensions what this one does in others.
+/// The name of the program like this one for `ndim` dimensions.
 pub fn of_dimensions(ndim: usize) -> String {
     let called = std::env::args_os().next().unwrap_or_default();
     let name = Path::new(&called)
@@ -132,7 +132,7 @@ fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid>
             format!("n{}={}: {}", ndim + 1, names.len(), names.join(" "))
         });
         bail!(
-            "{} has n{}={planes} planes behind the grid axes and {} values; a {ndim}-D run needs {}",
+            "{} has n{}={planes} planes after the grid axes and {} values; a {ndim}-D run needs {}",
             stiffness.name(),
             ndim + 1,
             stiffness.len(),
@@ -164,8 +164,9 @@ pub fn words(grid: &Grid) -> String {
         .join(" x ")
 }
 
-/// The volumes of a model. What is a file of binary numbers never lies in memory as a whole; a pipe and text have one
-/// order, plane behind plane, and are held from the start.
+/// The volumes of a model. Files of binary numbers are never held in memory as a whole; a pipe or text can only be read
+/// in
+/// order, plane after plane, and is held from the start.
 pub struct Volumes {
     planes: Planes,
     density: Source,
@@ -173,7 +174,7 @@ pub struct Volumes {
     stiff: AtomicUsize,
 }
 
-/// No cell.
+/// Stands for no cell.
 const NONE: usize = usize::MAX;
 
 /// A checksum of all numbers of a model, the same for any parts in which it is read.
@@ -181,12 +182,12 @@ const NONE: usize = usize::MAX;
 pub struct Fingerprint(AtomicU64);
 
 impl Fingerprint {
-    /// The sum of what was read last.
+    /// The checksum of the last reading.
     pub fn sum(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// With some lines of an array, of which those outside `own` belong to another rank.
+    /// Adds lines of an array; those outside `own` belong to another rank and do not count.
     fn add(&self, (array, first): (usize, usize), nz: usize, values: &[f32], own: &Range<usize>) {
         for (k, line) in values.chunks_exact(nz).enumerate() {
             if own.contains(&(first + k)) {
@@ -202,7 +203,7 @@ impl Fingerprint {
 enum Planes {
     /// A file that has them, and for each place in memory the plane of the file.
     Stiffness(Source, Vec<usize>),
-    /// P and S speeds of an isotropic medium.
+    /// P and S velocities of an isotropic medium.
     Speeds([Source; 2]),
 }
 
@@ -222,12 +223,14 @@ impl Volumes {
         })
     }
 
-    /// The first cell among those that were read whose P and S speeds a plane has and no solid: its bulk modulus would be negative.
+    /// The first cell read so far whose P and S velocities are possible in a plane but not in a solid: its bulk modulus
+    /// would be
+    /// negative.
     pub fn too_stiff(&self) -> Option<usize> {
         Some(self.stiff.load(Ordering::SeqCst)).filter(|cell| *cell != NONE)
     }
 
-    /// The widest class that the model can have: isotropic where it is given by speeds.
+    /// The widest class that the model can have: isotropic if it is given by velocities.
     pub fn widest(&self) -> Symmetry {
         match self.planes {
             Planes::Speeds(_) => Symmetry::Isotropic,
@@ -248,7 +251,7 @@ impl Volumes {
     /// Reads, checks and hands over what the padded planes `own` need of the model, in one pass, a block at a time: the
     /// coefficients that are wanted there, zeros for those that the files do not have.
     ///
-    /// The answer is what the model is like inside `own`, or the first cell there that no run can use.
+    /// Returns the findings about the model inside `own`, or the first cell there that no run can use.
     pub fn read(
         &self,
         padded: &Padded,
@@ -259,7 +262,7 @@ impl Volumes {
         self.read_around(padded, [own, own], cpu, destination)
     }
 
-    /// The same where what is wanted are the padded planes `prepared`, of which `own` are a part.
+    /// The same for the padded planes `prepared`, of which `own` are a part.
     pub fn read_around(
         &self,
         padded: &Padded,
@@ -326,13 +329,14 @@ impl Volumes {
 
 /// The opened files of a model, whatever its kind.
 pub trait Opened {
-    /// What is read of them.
+    /// The volumes that are read from the files.
     type Volumes;
 
     /// Bytes of inputs that have to be held in memory as a whole.
     fn held(&self) -> u64;
 
-    /// Makes ready what is read of a model of this dimension; it leaves the checksum of the model in `fingerprint`.
+    /// Prepares the volumes of a model of this dimension; reading them leaves the checksum of the model in
+    /// `fingerprint`.
     fn volumes(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Self::Volumes>;
 
     /// A checksum of a model that is not among the contents of a run.
@@ -357,7 +361,7 @@ impl Opened for Files {
     }
 }
 
-/// By what a state knows a grid.
+/// The description of a grid in states.
 pub fn layout(grid: &Grid) -> String {
     let axes = (0..grid.ndim).map(|a| format!("{} n={} o={} d={}", AXES[a], grid.n[a], grid.o[a], grid.d[a]));
     axes.collect::<Vec<_>>().join(", ")
@@ -365,11 +369,11 @@ pub fn layout(grid: &Grid) -> String {
 
 /// The opened files of a model on a grid.
 pub enum Files {
-    /// P speed, S speed and density.
+    /// P velocity, S velocity and density.
     Speeds([Input; 3]),
     /// Stiffness planes and density.
     Stiffness([Input; 2]),
-    /// P speed, S speed and density along z, the same at all places of a grid.
+    /// P velocity, S velocity and density along z, the same at all places of a grid.
     Layers(Grid, [Vec<f32>; 3]),
 }
 
@@ -394,7 +398,8 @@ impl Files {
         Ok(grid)
     }
 
-    /// What the planes of a model of this dimension are; of speeds those of an orthorhombic medium.
+    /// The coefficients that the planes of a model of this dimension hold; for velocities those of an orthorhombic
+    /// medium.
     pub fn coefficients(&self, ndim: usize) -> Coefficients {
         let found = match self {
             Self::Speeds(_) | Self::Layers(..) => None,
@@ -408,7 +413,7 @@ impl Files {
         matches!(self, Self::Stiffness([ccc, _]) if ccc.header().text(SHEARS).as_deref() == Some(place))
     }
 
-    /// Makes ready what [`Volumes::read`] reads of a model of this dimension; it leaves the checksum of the model in
+    /// Prepares the volumes of a model of this dimension; reading them leaves the checksum of the model in
     /// `fingerprint`.
     fn ready(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Volumes> {
         let order = self.coefficients(ndim).table(ndim).file_order();
@@ -440,9 +445,9 @@ impl Files {
     }
 }
 
-/// What the files say of one cell.
+/// The values of the files in one cell.
 pub struct Cell {
-    /// P and S speed, where the files have speeds.
+    /// P and S velocity, if the files hold velocities.
     pub speeds: Option<[f32; 2]>,
     /// Density.
     pub density: f32,
@@ -457,11 +462,11 @@ fn held(inputs: &[&Input]) -> u64 {
         .sum()
 }
 
-/// Numbers that threads take from any place.
+/// Numbers that threads read at any position.
 enum Source {
-    /// Where they are in a file.
+    /// Numbers in a file of binary numbers.
     File(Input),
-    /// From an input that has one order.
+    /// All numbers of an input that can only be read in order.
     Held(Vec<f32>),
     /// The same line along z everywhere.
     Column(Vec<f32>),

@@ -1,4 +1,4 @@
-//! Observed data: how they are compared, their weights, and what their headers say of times and shots.
+//! Observed data: how they are compared, their weights, and the times and shots in their headers.
 
 use super::acquisition::finite;
 use super::exact_time::CLOCK;
@@ -75,10 +75,10 @@ pub struct DataTimes {
 }
 
 impl DataTimes {
-    /// As the third axis of the data says.
+    /// The times of the third axis of the data.
     pub fn of(data: &Input) -> Self {
         let Axis { n, o, d, .. } = data.axis(3);
-        // What the header says, and not the nearest number of single precision.
+        // The decimal numbers of the header, not the nearest ones in single precision.
         let [first, step] = [o, d].map(|x| format!("{x}").parse().unwrap_or(f64::from(x)));
         Self {
             first,
@@ -91,7 +91,7 @@ impl DataTimes {
 /// The times of data, where they are not those of the records.
 ///
 /// # Errors
-/// Another number of records at the same times; times that are none, or behind the end of the run.
+/// Another number of records at the same times; invalid times, or times after the end of the run.
 pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<DataTimes>> {
     let found @ DataTimes {
         first: o,
@@ -134,8 +134,9 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<D
     Ok(Some(found))
 }
 
-/// What is said of data that have as many records as the run, or a header without times, and end after it: their header has lost its
-/// times, as that of a plain array has.
+/// Advice on data that end after the run and have as many records as the run, or a header without times: their header
+/// has
+/// lost its times, as that of a plain array has.
 fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
     if found.count != run.steps.div_ceil(run.jdata) {
         return match (found.first, found.step) {
@@ -151,8 +152,9 @@ fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
     )
 }
 
-/// The sentence for data that do not have the axes of a survey: receivers, components, times and shots. `wanted` are the numbers of receivers and
-/// components, `shots` those of the run and of the whole survey.
+/// The error message for data that do not have the axes of a survey: receivers, components, times and shots. `wanted`
+/// are the
+/// numbers of receivers and components, `shots` those of the run and of the whole survey.
 pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [usize; 2]) -> String {
     let found = [1, 2, 3, 4].map(|i| data.axis(i).n);
     let of_shots = match shots {
@@ -187,7 +189,9 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
     )
 }
 
-/// The programs that give data of these axes the order receiver, component, time, shot, where they are such data in another order.
+/// The programs that bring data with these axes into the order receiver, component, time, shot, if they are such data
+/// in
+/// another order.
 fn turned(n: [usize; 4], [receivers, components]: [usize; 2], shots: [usize; 2]) -> Option<&'static str> {
     let (is_receivers, is_components) = (|i: usize| n[i] == receivers, |i: usize| n[i] == components);
     let counts_shots = |i: usize| shots.contains(&n[i]);
@@ -242,24 +246,24 @@ pub fn tell_silent(job: &Job, heard: &[u64], picks: &Picks) -> anyhow::Result<()
     Ok(())
 }
 
-/// Says what the numbers of an output are, whose history says what the data were.
+/// Sets the quantity of an output, in whose history the header has that of the data.
 pub fn name(output: &mut Output, label: &str, quantity: &str) {
     for (key, text) in [("quantity", quantity), ("label", label), ("unit", "")] {
         output.put_text(key, text);
     }
 }
 
-/// Says that the numbers of an output are a gradient.
+/// Sets the quantity of an output that holds a gradient.
 pub fn name_gradient(output: &mut Output) {
     name(output, "Derivative of the misfit", "derivative of the misfit");
 }
 
-/// Says that they are what the transpose makes of data.
+/// Sets the quantity of an output that holds the transpose applied to data.
 pub fn name_transposed(output: &mut Output) {
     name(
         output,
         "Transposed data",
-        "what the transpose of linearised modelling makes of data",
+        "transpose of linearised modelling, applied to data",
     );
 }
 

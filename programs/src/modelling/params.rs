@@ -2,30 +2,30 @@
 
 use rsf_io::Param;
 
-/// What makes the points of `sou=` and `rec=`.
+/// How to make the points of `sou=` and `rec=`.
 pub const COORDINATES: &str = "sfpoints x= z= makes one of coordinates (in three dimensions with y=)";
 
-/// The way of ghosts between ranks.
+/// How ghost cells are exchanged between ranks.
 pub const EXCHANGE: Param = Param::choice("exchange", &["auto", "peer", "device", "host"])
     .default("auto")
     .doc("how GPUs of different ranks exchange data: peer copies into the other GPU's memory (on one host), device sends messages from GPU to GPU (if MPI supports it), host sends them from host to host; auto: the first of these that works");
 
-/// What other programs call the number of steps.
+/// Names of the number of steps in other programs.
 pub const STEPS_ELSEWHERE: [&str; 4] = ["nstep", "nsteps", "steps", "ntime"];
-/// And the peak frequency of a wavelet.
+/// Names of the peak frequency of a wavelet in other programs.
 pub const PEAK_ELSEWHERE: [&str; 6] = ["frequency", "frq", "f0", "fm", "fpeak", "peak"];
 
-/// Where states are saved.
+/// The file in which states are saved.
 pub const CHECKPOINT: Param = Param::string("checkpoint")
     .default_text("none")
     .doc("file in which the state of the run is saved from time to time; FILE.1 is the state before that");
 
-/// When.
+/// How often states are saved.
 pub const EVERY: Param = Param::string("every")
     .default_text("10min")
     .doc("interval between saved states: a number of steps, or a time such as every=30s, 10min, 2h");
 
-/// The state behind which a run goes on.
+/// The state from which a run resumes.
 pub const RESUME: Param = Param::string("resume")
     .default_text("none")
     .doc("saved state from which this run continues; all parameters of the model and the shot must be the same, but slabs, threads, GPUs and ranks may differ; the outputs of the first run are continued");
@@ -53,12 +53,12 @@ pub const SNAP: Param = Param::bool("snap").default("n").doc("write snapshots in
 /// The snapshots.
 pub const WFL: Param = Param::output("wfl").doc("snapshots, written with snap=y");
 
-/// What an unstable time step is.
+/// Whether an unstable time step is an error or a warning.
 pub const CFL: Param = Param::choice("cfl", &["error", "warn"])
     .default("error")
     .doc("what to do about an unstable time step: stop, or warn and run");
 
-/// Steps between two looks at the whole field.
+/// Steps between two checks of the whole field.
 pub const JCHECK: Param = Param::int("jcheck")
     .default("100")
     .range(">= 1", Some(1.0), None)
@@ -133,7 +133,7 @@ ssou=y, of stresses), as sfricker1 makes them";
 const WAVELETS_ONLY: &str = "sfvsfd3d-gpu and sfsem3d-gpu take files of earthquakes. Here sou= names the points of sources, and standard input \
 has the wavelets of their forces (or, with ssou=y, stresses)";
 
-/// Words of programs on meshes that programs on grids do not take, and what they take.
+/// Parameters of programs on meshes that programs on grids do not take, and what they take.
 pub const OF_MESHES: [Param; 4] = [
     Param::elsewhere("sponge")
         .doc("sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge damps waves in a frame of nb= cells"),
@@ -145,7 +145,7 @@ pub const OF_MESHES: [Param; 4] = [
         .doc("sfsem2d-gpu and sfsem3d-gpu run meshes. Here vp=, vs= and den= are the model on a grid"),
 ];
 
-/// Words of programs on grids that programs on meshes do not take.
+/// Parameters of programs on grids that programs on meshes do not take.
 pub const OF_GRIDS: [Param; 6] = [
     Param::elsewhere("nb").doc(LAYERS_OF_MESHES),
     Param::elsewhere("absorb").doc(LAYERS_OF_MESHES),

@@ -3,7 +3,7 @@
 use kernels::grid::points::Snapshots;
 use std::ops::Range;
 
-/// Where the numbers of this rank stand in a snapshot.
+/// The positions of this rank's numbers in snapshots.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
     /// Numbers of one component, of all ranks and of this one, and those of lower ranks.
@@ -19,7 +19,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// For the padded planes `own` of a window, behind so many steps.
+    /// The positions of the padded planes `own` in a window, after `done` steps.
     pub fn new(snapshots: &Snapshots, ndim: usize, own: &Range<usize>, done: usize) -> Self {
         let (lower, planes) = (&snapshots.window[..ndim - 1], &snapshots.window[ndim - 1]);
         let plane: usize = lower.iter().map(Range::len).product();
@@ -34,7 +34,8 @@ impl Part {
         }
     }
 
-    /// Where a piece of the snapshot after step `it` goes: pieces follow each other, component by component.
+    /// The position of the next piece of the snapshot after step `it`: pieces follow each other, component by
+    /// component.
     pub fn place(&mut self, it: usize, components: usize, numbers: usize) -> usize {
         if self.coming != Some(it) {
             self.number += usize::from(self.coming.is_some());

@@ -16,7 +16,7 @@ pub struct Picks {
 }
 
 impl Picks {
-    /// What `shots=` takes of a survey of so many shots.
+    /// The shots that `shots=` picks from a survey of `whole` shots.
     pub fn read(job: &Job, whole: usize) -> anyhow::Result<Self> {
         match job.text("shots")? {
             Some(text) => Self::parse(&text, whole),
@@ -24,7 +24,7 @@ impl Picks {
         }
     }
 
-    /// All shots of a survey of so many.
+    /// All shots of a survey of `whole` shots.
     pub fn all(whole: usize) -> Self {
         Self {
             numbers: (0..whole).collect(),
@@ -63,7 +63,7 @@ impl Picks {
         })
     }
 
-    /// How many there are.
+    /// Number of picked shots.
     pub fn count(&self) -> usize {
         self.numbers.len()
     }
@@ -73,12 +73,12 @@ impl Picks {
         self.whole
     }
 
-    /// Whether `shots=` has picked them.
+    /// The list as headers have it; `None` if `shots=` is not given.
     pub fn listed(&self) -> Option<&str> {
         self.listed.as_deref()
     }
 
-    /// Those of `all` that belong to the picked shots; one is for all of them.
+    /// Those of `all` that belong to the picked shots; a single one belongs to all of them.
     pub fn of<T>(&self, all: Vec<T>) -> Vec<T> {
         if all.len() <= 1 {
             return all;
@@ -101,7 +101,7 @@ impl Picks {
         format!("{} of {}", self.number(place), self.whole)
     }
 
-    /// The axis of the picked shots, where that of all is `axis`; shots at several distances are counted from 0.
+    /// The axis of the picked shots, given that of all shots; unevenly spaced ones are counted from 0.
     pub fn axis(&self, axis: &Axis) -> Axis {
         let n = self.count();
         let (o, d) = match (step(&self.numbers), self.numbers.first()) {
@@ -145,7 +145,7 @@ impl Picks {
         Ok(())
     }
 
-    /// The shots of this survey that the header of a file names as those that were written into it.
+    /// The shots of this survey that the header of a file lists.
     pub fn of_header(&self, name: &str, found: Option<&str>) -> anyhow::Result<Self> {
         match found {
             Some(list) => Self::parse(list, self.whole).with_context(|| format!("the header of {name}")),
@@ -153,13 +153,14 @@ impl Picks {
         }
     }
 
-    /// Where these shots, by their numbers in the survey from 1 on, are among them.
+    /// The index among the picked shots of a shot with this number in the survey, from 1.
     pub fn place(&self, number: usize) -> Option<usize> {
         self.numbers.binary_search(&(number - 1)).ok()
     }
 
-    /// Where the picked shots lie in data whose header, with the axis of its shots, says which shots it has; none for shots that it has not.
-    /// `name` is that of the data.
+    /// The indices of the picked shots in data whose header and axis of shots say which shots they hold; `None` for a
+    /// shot that
+    /// is missing. `name` is that of the data.
     pub fn places_in(
         &self,
         name: &str,
@@ -171,7 +172,7 @@ impl Picks {
             return Ok((0..self.count()).map(Some).collect());
         }
         let others = self.of_header(name, found)?;
-        // Where the picked shots have an axis of their own, so has the survey, and the data must have that of their shots.
+        // If the picked shots have an axis of their own, so has the survey, and the data must have that of their shots.
         if let (Some(step), Some(&first)) = (step(&self.numbers), self.numbers.first()) {
             let d = wanted.d / step as f32;
             let all = Axis {
@@ -213,7 +214,7 @@ fn there_are(shots: usize) -> String {
     )
 }
 
-/// The distance of numbers that have one; 1 of a lone one.
+/// The common difference of the numbers, if they have one; 1 for a single number.
 fn step(numbers: &[usize]) -> Option<usize> {
     let step = numbers.windows(2).next().map_or(1, |pair| pair[1] - pair[0]);
     let regular = numbers.windows(2).all(|pair| pair[1] - pair[0] == step);
@@ -230,7 +231,7 @@ fn listed(numbers: &[usize]) -> String {
             .windows(2)
             .take_while(|pair| pair[1] - pair[0] == jump)
             .count();
-        // Two that are apart are no range.
+        // Two numbers that do not follow each other are no range.
         let len = if len == 2 && jump > 1 && rest.len() > 2 {
             1
         } else {

@@ -1,4 +1,4 @@
-//! How far a run is.
+//! Shows the progress of a run.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernels::time_loop::Recorder;
@@ -12,22 +12,22 @@ pub enum Progress {
     Bar(ProgressBar),
     /// Elsewhere.
     Lines {
-        /// Of the program.
+        /// Name of the program.
         name: String,
-        /// All of them.
+        /// Steps of the run.
         steps: usize,
         /// Steps that were done before this run.
         first: usize,
-        /// Step whose end is worth a line.
+        /// Step after which the next line is printed.
         next: usize,
-        /// When the first began.
+        /// When this run began.
         begun: Instant,
     },
-    /// Not asked for.
+    /// Nothing is shown.
     Quiet,
 }
 
-/// The step of the next line: each tenth of a run has one, also where it goes on behind some steps.
+/// The step of the next line: each tenth of a run has one, even if the run was resumed.
 fn next_told(done: usize, steps: usize) -> usize {
     ((done * 10 / steps.max(1) + 1) * steps).div_ceil(10)
 }
@@ -88,11 +88,11 @@ impl Progress {
     }
 }
 
-/// A recorder whose steps are told.
+/// A recorder whose steps are shown.
 pub struct Watched<'a> {
-    /// Takes the rest.
+    /// Receives traces and snapshots.
     pub recorder: &'a mut dyn Recorder<f32>,
-    /// Takes the steps.
+    /// Receives the steps.
     pub progress: &'a mut Progress,
 }
 

@@ -1,4 +1,4 @@
-//! The recorder that writes RSF, and the axes of what it writes.
+//! The recorder that writes RSF files, and the axes of these files.
 
 use super::checkpoint::{Marks, Resumed};
 use super::divide::{Divide, ended, put_quantity};
@@ -42,7 +42,8 @@ pub fn window(
         let d = padded.d()[a];
         let start = padded.o[a] + whole[a].start as f32 * d;
         let o = job.float_opt(&o_key)?.unwrap_or(start);
-        // The nearest node; half-way origins (a hundredth of a cell either way) go down, as the original's floor has them.
+        // The nearest node; an origin half-way between nodes (within a hundredth of a cell) goes down, as in
+        // Madagascar's program.
         let first = ((f64::from(o) - f64::from(padded.o[a])) / f64::from(d) + 0.49).floor();
         if first < 0.0 || first + n as f64 > padded.n[a] as f64 {
             let last = padded.o[a] + (padded.n[a] - 1) as f32 * d;
@@ -67,7 +68,7 @@ pub fn named_as(axis: &mut Axis, model: &Axis, name: &str) {
     axis.unit = told(&model.unit);
 }
 
-/// The axes of what a run writes.
+/// The axes of the outputs of a run.
 pub struct Records {
     /// Steps and when the first record is taken.
     pub time: Axis,
@@ -93,7 +94,7 @@ pub struct Films {
     pub components: Axis,
 }
 
-/// The times of one record in so many steps.
+/// The time axis of one record in `every` steps.
 pub fn thinned(time: &Axis, every: usize) -> Axis {
     Axis {
         n: time.n.div_ceil(every),
@@ -103,15 +104,15 @@ pub fn thinned(time: &Axis, every: usize) -> Axis {
     }
 }
 
-/// The files a run writes, as one rank has them: rank 0 the data, all of them their planes of the snapshots.
+/// The files of a run on one rank: rank 0 has the data, and each rank its planes of the snapshots.
 pub struct Outputs {
     data: Option<Output>,
     /// The axis of the snapshots that counts them.
     last_axis: usize,
     snapshots: Wavefield,
-    /// What turns the data before they are written.
+    /// Turns the data to other axes before they are written.
     turn: Option<Turn>,
-    /// What makes several quantities of the data, or corrects them.
+    /// Derives several quantities from the data, or corrects them.
     divide: Option<Divide>,
     /// Steps whose snapshots are written.
     steps: usize,
@@ -123,7 +124,7 @@ enum Wavefield {
     Nothing,
     /// One after the other.
     Stream(Output),
-    /// At their places, beside other ranks.
+    /// By position, in parallel with other ranks.
     Places {
         /// On rank 0.
         header: Option<Output>,
@@ -185,7 +186,7 @@ impl Outputs {
         self.turn = Some(turn);
     }
 
-    /// Makes several quantities of the data, or other times.
+    /// Derives several quantities, or other times, from the data.
     pub fn divide(&mut self, divide: Divide) {
         self.divide = Some(divide);
     }
@@ -209,7 +210,7 @@ impl Outputs {
         }
     }
 
-    /// Says what the numbers are, as in `velocity in m/s`: in a sentence for readers, and as label and unit for pictures.
+    /// Sets the quantity in the headers, as in `velocity in m/s`: as a whole, and as label and unit for pictures.
     pub fn tell_quantity(&mut self, quantity: &str) {
         if let Some(data) = &mut self.data {
             put_quantity(data, quantity);
@@ -217,14 +218,14 @@ impl Outputs {
         self.tell_quantity_of_snapshots(quantity);
     }
 
-    /// The same of the snapshots alone.
+    /// The same for the snapshots alone.
     pub fn tell_quantity_of_snapshots(&mut self, quantity: &str) {
         if let Wavefield::Stream(wfl) = &mut self.snapshots {
             put_quantity(wfl, quantity);
         }
     }
 
-    /// Says on which clock the data and the snapshots are, where that is not the usual one.
+    /// Sets the clock of the data and the snapshots in the headers, if it is not the usual one.
     pub fn tell_clock(&mut self, timing: &Timing) {
         if let (Some(records), Some(steps)) = (timing.clock_of_records(), timing.clock_of_steps()) {
             self.tell(CLOCK, records);
@@ -239,7 +240,7 @@ impl Outputs {
         }
     }
 
-    /// Puts the device into the history of what is written.
+    /// Puts the device into the history of the outputs.
     pub fn note(&mut self, device: &str) {
         let version = rsf_io::version();
         for data in self
@@ -254,8 +255,9 @@ impl Outputs {
         }
     }
 
-    /// Several ranks write their planes themselves where the file allows it; all ranks call it, after
-    /// [`Outputs::note`]. `own` are the padded planes of this rank; `done` steps were done before. Says who writes
+    /// Lets several ranks write their planes of the snapshots themselves if the file allows it; all ranks call it,
+    /// after
+    /// [`Outputs::note`]. `own` are the padded planes of this rank; `done` steps were done before. Returns who writes
     /// snapshots.
     pub fn spread(
         &mut self,
@@ -303,7 +305,7 @@ impl Outputs {
         piped.or_else(|| self.divide.as_ref().and_then(Divide::piped))
     }
 
-    /// Lets the quantities that are made of the data go on as a state has kept them.
+    /// Restores the intermediate values of derived quantities from a state.
     pub fn restore(&mut self, resumed: &Resumed) -> anyhow::Result<()> {
         let Some(divide) = &mut self.divide else {
             return Ok(());
@@ -311,13 +313,13 @@ impl Outputs {
         let kept = resumed.kept.as_deref();
         kept.and_then(|kept| divide.restore(kept)).with_context(|| {
             format!(
-                "{}: the state does not hold what the records of these quantities go on with: begin that run anew",
+                "{}: the state has no intermediate values of these quantities: begin that run anew",
                 resumed.name()
             )
         })
     }
 
-    /// Lets the data have several shots, on their last axis.
+    /// Gives the data a last axis of shots.
     pub fn count_shots(&mut self, shots: &Axis) {
         if let Some(data) = &mut self.data {
             data.set_axis(4, shots);
@@ -328,24 +330,24 @@ impl Outputs {
         }
     }
 
-    /// The data alone, on the rank that has them, and what is made of them.
+    /// The data alone, on the rank that has them, and the steps that derive them from the records.
     pub fn into_data(self) -> Option<(Output, Option<Divide>, Option<Turn>)> {
         self.data.map(|data| (data, self.divide, self.turn))
     }
 
-    /// Ends a dry run, which wants the header of the data and nothing else.
+    /// Ends a dry run, which writes the header of the data alone.
     pub fn header_only(self) -> anyhow::Result<()> {
         Ok(self.data.map_or(Ok(()), Output::finish)?)
     }
 }
 
-/// Writes what the engine measures.
+/// Writes what the engine records.
 pub struct Writer {
     outputs: Outputs,
     components: usize,
     silent: bool,
     growth: Growth,
-    /// What a state is to know of the files, where states are saved.
+    /// Notes about the files for states, if states are saved.
     marks: Option<Arc<Mutex<Marks>>>,
 }
 
@@ -381,7 +383,7 @@ impl Writer {
         }
     }
 
-    /// Tells where the files stand.
+    /// Notes the contents of the files for a state.
     fn mark(&mut self, marks: &mut Marks) -> rsf_io::Result<()> {
         marks.silent = self.silent;
         marks.data = self.outputs.data.as_mut().map(Output::so_far).transpose()?;
@@ -399,7 +401,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the files after `step` steps of a run that was to go on: their headers get the number of whole records. What
+    /// Ends the files after `step` steps of an interrupted run: their headers get the number of whole records. Returns
+    /// what
     /// they hold, in words.
     pub fn finish_early(mut self, step: usize) -> anyhow::Result<String> {
         let axis = self.outputs.last_axis;
@@ -426,7 +429,7 @@ impl Writer {
         Ok(held.join(", "))
     }
 
-    /// Ends the files; data without a single non-zero number are worth a warning.
+    /// Ends the files; warns if all data are zero.
     pub fn finish(self, job: &Job) -> anyhow::Result<()> {
         match self.outputs.snapshots {
             Wavefield::Nothing => {}
@@ -477,7 +480,7 @@ impl Recorder<f32> for Writer {
 
     fn snapshot(&mut self, it: usize, piece: &[f32]) -> Result<(), kernels::Error> {
         match &mut self.outputs.snapshots {
-            // Steps that run behind those that were asked for.
+            // Steps after those that were asked for.
             _ if it >= self.outputs.steps => Ok(()),
             Wavefield::Nothing => Ok(()),
             Wavefield::Stream(wfl) => wfl.write_f32(piece),

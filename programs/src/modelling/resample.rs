@@ -1,4 +1,4 @@
-//! Records at other times than those of the steps, behind a filter against aliasing: `dtout=`.
+//! Resamples records to other times than those of the steps, with an anti-alias filter: `dtout=`.
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use fourier::time_dispersion::bessel;
@@ -7,22 +7,23 @@ use std::f64::consts::PI;
 
 /// Half the length of the filter, in samples of the coarser step.
 const HALF: f64 = 16.0;
-/// Where the filter has fallen to a half, as a share of the sampling frequency of the coarser step. With the window below the band from
-/// 0.34 to 0.5 is its slope.
+/// Frequency at which the filter has fallen to a half, as a share of the sampling frequency of the coarser step. With
+/// the
+/// window below, the filter falls from one to zero between 0.34 and 0.5.
 const CUT: f64 = 0.42;
-/// Shape of Kaiser's window (Kaiser 1974): what lies beyond the slope is 80 dB down.
+/// Shape of Kaiser's window (Kaiser 1974): the stop band is 80 dB down.
 const BETA: f64 = 8.0;
 
 /// The times of records, and those of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
-    /// Of the first record, s.
+    /// Time of the first record, s.
     pub first: f64,
-    /// From record to record, s.
+    /// Interval of the records, s.
     pub dt: f64,
-    /// From sample to sample, s; the first one is at zero.
+    /// Interval of the samples, s; the first one is at zero.
     pub step: f64,
-    /// Samples.
+    /// Number of samples.
     pub count: usize,
 }
 
@@ -32,12 +33,12 @@ impl Times {
         HALF * self.dt.max(self.step)
     }
 
-    /// Records that a [`Resampler`] keeps at most.
+    /// Most records that a [`Resampler`] keeps.
     pub fn kept(&self) -> usize {
         ((2.0 * self.half() + self.step) / self.dt) as usize + 3
     }
 
-    /// The records that a sample needs; those before the first are at rest.
+    /// The first and the last record that a sample needs; records before the first are zero.
     fn needed(&self, sample: usize) -> [i64; 2] {
         let at = sample as f64 * self.step - self.first;
         let record = |time: f64| time / self.dt;
@@ -47,7 +48,7 @@ impl Times {
         ]
     }
 
-    /// How a sample is made of so many records.
+    /// The weights of `records` records in a sample.
     fn row(&self, sample: usize, records: usize) -> Row {
         let [first, last] = self.needed(sample);
         let from = first.clamp(0, (records as i64 - 1).max(0));
@@ -87,7 +88,8 @@ struct Row {
     weights: Vec<f64>,
 }
 
-/// Makes samples of records as they come. Before the first record everything was at rest; behind the last one its numbers stay.
+/// Computes samples from records as they come. Before the first record all values are zero; after the last one they are
+/// constant.
 pub struct Resampler {
     times: Times,
     /// The last records, and the number of the first of them.
@@ -98,7 +100,7 @@ pub struct Resampler {
 }
 
 impl Resampler {
-    /// For records at these times.
+    /// A resampler for these times.
     pub fn new(times: Times) -> Self {
         Self {
             times,
@@ -108,7 +110,8 @@ impl Resampler {
         }
     }
 
-    /// All that was not used up, for [`Resampler::restore`]: the next sample, the number of the first record, how many there are,
+    /// The state, for [`Resampler::restore`]: the next sample, the number of the first record that is kept, how many
+    /// there are,
     /// the records.
     pub fn kept(&self) -> Vec<u8> {
         let counts = [self.next, self.begin, self.records.len()].map(|n| n as u64);
@@ -119,7 +122,9 @@ impl Resampler {
         bytes
     }
 
-    /// Goes on with what was kept of records of so many numbers; what is left of the bytes, or `None` where they are something else.
+    /// Restores the state from the bytes of [`Resampler::kept`], for records of `numbers` values; returns the bytes
+    /// after them, or
+    /// `None` if these are no such bytes.
     pub fn restore<'a>(&mut self, numbers: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (counts, rest) = bytes.split_at_checked(24)?;
         let counts: Vec<u64> = pod_collect_to_vec(counts);
@@ -131,7 +136,7 @@ impl Resampler {
         Some(rest)
     }
 
-    /// Takes the next record, and gives the samples that can be made then.
+    /// Takes the next record and returns the samples that can then be computed.
     pub fn push(&mut self, record: &[f32]) -> Vec<Vec<f32>> {
         self.records.push_back(record.to_vec());
         let mut made = Vec::new();
@@ -143,7 +148,7 @@ impl Resampler {
         made
     }
 
-    /// The rest of the samples; what follows is the first record of another run.
+    /// The rest of the samples; the next record is the first of another run.
     pub fn finish(&mut self) -> Vec<Vec<f32>> {
         let mut made = Vec::new();
         while self.next < self.times.count && !self.records.is_empty() {
@@ -161,7 +166,7 @@ impl Resampler {
             add(*weight, &self.records[record - self.begin], &mut sums);
         }
         self.next += 1;
-        // What no later sample needs, but for the last record, which stands for those behind it.
+        // Records that no later sample needs, except the last one, which stands for those after it.
         while (self.begin as i64) < self.times.needed(self.next)[0] && self.records.len() > 1 {
             self.records.pop_front();
             self.begin += 1;
@@ -170,14 +175,14 @@ impl Resampler {
     }
 }
 
-/// All samples of a shot, by a linear operator on its records and the transpose of that.
+/// The resampling of a shot as a linear operator, with its transpose.
 pub struct Samples {
     rows: Vec<Row>,
     records: usize,
 }
 
 impl Samples {
-    /// Of so many records at these times.
+    /// The operator for `records` records at these times.
     pub fn new(times: &Times, records: usize) -> Self {
         Self {
             rows: (0..times.count)
@@ -187,12 +192,12 @@ impl Samples {
         }
     }
 
-    /// How many there are.
+    /// Number of samples.
     pub fn count(&self) -> usize {
         self.rows.len()
     }
 
-    /// From records, `[record][number]`, to samples, `[sample][number]`: what a [`Resampler`] makes of them, with the same bits.
+    /// Resamples records `[record][number]` to samples `[sample][number]`, with the same bits as [`Resampler`].
     pub fn of(&self, records: &[f32]) -> Vec<f32> {
         let numbers = records.len() / self.records.max(1);
         let mut made = Vec::with_capacity(self.count() * numbers);
@@ -241,7 +246,7 @@ mod tests {
         }
         made.extend(resampler.finish());
         assert_eq!(made.len(), times.count);
-        // Numbers that stay have their value once the rest before them is behind.
+        // A constant is reproduced once the zeros before it have left the filter.
         let behind = (HALF * times.dt.max(times.step) / times.step) as usize + 2;
         assert!(made[behind..].iter().all(|x| (x[1] - 3.0).abs() < 1e-5));
         made.into_iter().map(|x| f64::from(x[0])).collect()
@@ -253,7 +258,7 @@ mod tests {
         most.expect("there are numbers")
     }
 
-    /// Before the first record there is rest: of records of one the filter takes the half that lies behind it.
+    /// Before the first record all values are zero: of records of one, the filter gets only the half after the sample.
     #[test]
     fn before_the_first_record_there_is_rest() {
         let times = Times {
@@ -320,7 +325,8 @@ mod tests {
         }
     }
 
-    /// A run that was interrupted behind any record goes on with the bits of one that was not, and leaves to others what is theirs.
+    /// A run that was interrupted after any record continues with the bits of one that was not, and leaves the bytes of
+    /// others.
     #[test]
     fn what_was_kept_goes_on_behind_any_record() {
         let times = Times {
@@ -378,7 +384,8 @@ mod tests {
             );
             assert!(off < 1e-4, "{step}: {off}");
             if step > dt {
-                // Half of a wave is left in the middle of the slope, and nothing behind it. At half the sampling frequency itself
+                // Half of a wave is left in the middle of the slope, and nothing beyond it. At half the sampling
+                // frequency itself
                 // all samples of a sine are zero.
                 let left = |frequency: f64| {
                     let made = resampled(times, frequency / step);

@@ -1,5 +1,6 @@
-//! Shots of a survey that several ranks make, and several groups of GPUs or threads in each of them; all are handed on in their order, or
-//! their sums are ([`sum`]).
+//! Computes the shots of a survey on several ranks, and on several groups of GPUs or threads in each of them; rank 0
+//! gets all
+//! shots in their order, or their sums ([`sum`]).
 
 #[cfg(test)]
 mod among_ranks;
@@ -22,11 +23,11 @@ pub struct ShotResult {
     pub values: Vec<f32>,
     /// Numbers that belong to this shot alone.
     pub own: Vec<f32>,
-    /// What else is to be known of it.
+    /// Further results, as integers or bits.
     pub words: Vec<u64>,
 }
 
-/// What became of a shot.
+/// The outcome of a shot.
 #[derive(Debug)]
 pub enum Outcome {
     /// It is done.
@@ -37,19 +38,19 @@ pub enum Outcome {
     Stopped(Signal),
 }
 
-/// What became of shots, in the order of the numbers that were given.
+/// The results of shots, in the order of the numbers that were given.
 pub type All = Vec<anyhow::Result<ShotResult>>;
 
-/// What a worker has done with shots.
+/// The shots of a call when the worker returns.
 pub enum Begun<'a> {
-    /// All of it.
+    /// They are complete.
     Ended(All),
-    /// All but what this does, while the worker may go on with other shots.
+    /// They are complete but for this function, which may run while the worker computes other shots.
     Rest(Box<dyn FnOnce() -> All + Send + 'a>),
 }
 
 impl Begun<'_> {
-    /// What becomes of the shots.
+    /// Completes the shots.
     pub fn end(self) -> All {
         match self {
             Self::Ended(all) => all,
@@ -60,16 +61,16 @@ impl Begun<'_> {
 
 type Call<'a> = dyn FnMut(&[usize]) -> Begun<'a> + Send + 'a;
 
-/// Makes shots, whose numbers it gets.
+/// Computes shots, given their numbers.
 pub struct Worker<'a>(Box<Call<'a>>);
 
 impl<'a> Worker<'a> {
-    /// One that makes all shots that it gets at the same time.
+    /// A worker that computes all shots of a call at the same time.
     pub fn side_by_side(mut make: impl FnMut(&[usize]) -> All + Send + 'a) -> Self {
         Self(Box::new(move |numbers| Begun::Ended(make(numbers))))
     }
 
-    /// The same for one that leaves a part of its work to others.
+    /// The same for a worker that leaves a part of its work to another thread.
     pub fn with_rest(make: impl FnMut(&[usize]) -> Begun<'a> + Send + 'a) -> Self {
         Self(Box::new(make))
     }
@@ -79,26 +80,28 @@ impl<'a> Worker<'a> {
 pub struct Workers<'a> {
     /// All of them; worker number `k` begins with batch number `k`.
     pub all: Vec<Worker<'a>>,
-    /// Shots that each of them makes at a time.
+    /// Shots that each of them computes at a time.
     pub batch: usize,
-    /// Whether they go on with further shots while those before are handed on, also where there is only one worker and one rank.
+    /// Whether they compute further shots while those before are written, even if there is only one worker and one
+    /// rank.
     pub ahead: bool,
 }
 
-/// Shots that each of so many workers makes at the same time where it could make `most` of them, so that all have as many.
+/// Number of shots that each worker computes at the same time, at most `most`, such that all workers have equally many.
 pub fn batch(shots: usize, workers: usize, most: usize) -> usize {
     let rounds = shots.div_ceil((workers * most).max(1)).max(1);
     shots.div_ceil(workers.max(1) * rounds).clamp(1, most.max(1))
 }
 
-/// The shots, or nodes of shots, of `todo` that this rank makes: each rank the next one in turn.
+/// The shots, or nodes of shots, of `todo` that this rank computes: each rank takes the next one in turn.
 pub fn of_rank<S: Clone>(todo: &[S], world: &World) -> Vec<S> {
     let (rank, ranks) = (world.ranks().rank(), world.ranks().size());
     todo.iter().skip(rank).step_by(ranks).cloned().collect()
 }
 
-/// Lets the workers of every rank make its shots of `todo`, and rank 0 `take` all of them in their order. All ranks call it with the
-/// same `todo`; where `take` fails other ranks are not waited for.
+/// Computes the shots `todo` with the workers of all ranks; rank 0 gets all of them in their order by `take`. All ranks
+/// call it
+/// with the same `todo`; if `take` fails, the other ranks are not waited for.
 pub fn in_order(
     todo: &[usize],
     workers: Workers<'_>,
@@ -115,7 +118,9 @@ pub fn in_order(
     })
 }
 
-/// The same for sums: every rank adds up the shots of its nodes of the tree ([`sum::nodes_of_ranks`]), and rank 0 takes the nodes in their order.
+/// The same for sums: every rank adds the shots of its nodes of the tree ([`sum::nodes_of_ranks`]), and rank 0 gets the
+/// nodes
+/// in their order.
 pub fn summed(
     nodes: &[Range<usize>],
     workers: Workers<'_>,
@@ -131,7 +136,8 @@ pub fn summed(
     })
 }
 
-/// Lets the workers make these shots of this rank, which `hand_on` asks for by their places, from the first to the last.
+/// Computes these shots of this rank with its workers; `hand_on` asks for them by their indices, from the first to the
+/// last.
 fn make_all(
     own: &[usize],
     mut workers: Workers<'_>,
@@ -152,7 +158,8 @@ fn make_all(
     })
 }
 
-/// On rank 0: takes all of `todo` in their order, where `make` gives its own ones; on another rank: sends its own ones in their order.
+/// On rank 0: takes all of `todo` in their order, its own ones from `make`. On another rank: sends its own ones in
+/// their order.
 fn hand_on<S>(
     todo: &[S],
     make: &mut dyn FnMut(&S) -> Outcome,
@@ -178,8 +185,9 @@ fn hand_on<S>(
     Ok(())
 }
 
-/// What `plan=y` says of so many shots, of which so many are to be made by so many groups of this rank, each so many side by side; one
-/// of them takes so many seconds, also among others. All ranks call it.
+/// The words of `plan=y` about `shots` shots, of which `todo` are to be computed by `groups` groups of this rank, each
+/// `batch`
+/// side by side; a shot takes `seconds` seconds, even beside others. All ranks call it.
 pub fn plan(
     (shots, todo): (usize, usize),
     (groups, batch, seconds): (usize, usize, f64),
@@ -204,7 +212,7 @@ pub fn plan(
     Ok(words + &format!(", which takes about {longest:.1} s"))
 }
 
-/// Lets a worker make shots, unless a signal has come, which [`outcomes`] reports.
+/// Computes shots with a worker, unless a signal has come, which [`outcomes`] reports.
 fn attempt<'a>(worker: &mut Worker<'a>, numbers: &[usize]) -> Begun<'a> {
     match rsf_io::interrupted() {
         Some(signal) => Begun::Ended(numbers.iter().map(|_| Err(anyhow!("{signal}"))).collect()),
@@ -212,7 +220,7 @@ fn attempt<'a>(worker: &mut Worker<'a>, numbers: &[usize]) -> Begun<'a> {
     }
 }
 
-/// What became of shots.
+/// The outcomes of shots.
 fn outcomes(all: All) -> Vec<Outcome> {
     let outcome = |made| match (made, rsf_io::interrupted()) {
         (Ok(made), _) => Outcome::Done(made),
@@ -251,7 +259,8 @@ mod tests {
         }
     }
 
-    /// What a worker leaves to others is done while it makes the next shots, and all are handed on in their order.
+    /// The work that a worker leaves to another thread is done during the next shots, and all shots are taken in their
+    /// order.
     #[test]
     fn the_rest_of_a_shot_is_done_beside_the_next_one() {
         use std::sync::mpsc::channel;
@@ -298,7 +307,7 @@ mod tests {
         assert_eq!(taken, [0, 1, 2, 3, 4, 105, 6, 107, 8, 9]);
     }
 
-    /// Where the rest of a batch panics all of its shots fail for that reason, and the others are made.
+    /// If the rest of a batch panics, all of its shots fail for that reason, and the others are computed.
     #[test]
     fn a_rest_that_panics_ends_its_batch_alone() {
         let worker = Worker::with_rest(|numbers: &[usize]| {
@@ -363,7 +372,7 @@ mod tests {
                 },
             )
             .unwrap();
-            // A batch may begin within them and end behind them.
+            // A batch may begin within this number and end beyond it.
             let bound = allowed + batch - 1;
             assert!(
                 (allowed..=bound).contains(&most),

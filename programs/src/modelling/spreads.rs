@@ -1,4 +1,4 @@
-//! Where the sources and receivers of all shots of a survey are.
+//! The positions of the sources and receivers of all shots of a survey.
 
 use super::acquisition;
 use super::checksum::Checksum;
@@ -25,8 +25,9 @@ pub struct Spreads {
 }
 
 impl Spreads {
-    /// Reads files of points, `sou=` and `rec=`, whose third axis is that of the shots, and takes what `shots=` picks of them. Where
-    /// something else says where the points of all shots are, there is none.
+    /// Reads files of points, `sou=` and `rec=`, whose third axis is that of the shots, and takes the shots that
+    /// `shots=` picks. A
+    /// file is `None` if something else gives the points of all shots.
     pub fn of_files(
         job: &Job,
         (sou, rec): (Option<Input>, Option<Input>),
@@ -77,8 +78,9 @@ impl Spreads {
         })
     }
 
-    /// Of one shot with several lines of receivers and with snapshots, which go with one shot, the first line: so do Madagascar's
-    /// programs read a plane of receivers. shots= asks for another line.
+    /// Keeps the first of several lines of receivers if there is one source shot and snapshots are written, which one
+    /// shot alone
+    /// can have: so Madagascar's programs read a plane of receivers. shots= asks for another line.
     pub fn keep_first_line(&mut self, job: &Job) -> anyhow::Result<()> {
         let lines = self.receivers.len();
         if self.sources.len() > 1 || lines == 1 || job.given("shots") || !job.flag("snap")? {
@@ -94,7 +96,7 @@ Madagascar (shots=2 takes the second)"
         Ok(())
     }
 
-    /// How many shots there are.
+    /// Number of shots.
     pub fn count(&self) -> usize {
         self.axis.n
     }
@@ -113,7 +115,7 @@ Madagascar (shots=2 takes the second)"
         .end()
     }
 
-    /// Lets `check` look at the sources and the receivers of every shot; what it refuses gets the shot's number.
+    /// Calls `check` with the sources and the receivers of every shot; its errors get the number of the shot.
     pub fn check(&self, check: impl Fn([&[Point]; 2]) -> anyhow::Result<()>) -> anyhow::Result<()> {
         (0..self.count()).try_for_each(|shot| {
             let checked = check(self.of(shot));
@@ -131,12 +133,14 @@ Madagascar (shots=2 takes the second)"
         self.picks.same(&data.name(), listed.as_deref(), axes)
     }
 
-    /// Whether data of so many shots can be those that are picked, and not those of the whole survey.
+    /// Whether data of `shots` shots can be those that are picked, and not those of the whole survey.
     pub fn picks_alone(&self, shots: usize) -> bool {
         shots == self.count() && shots != self.picks.whole()
     }
 
-    /// Gives the data an axis of shots, where there are several or some were picked, and says which were and by which parameters.
+    /// Gives the data an axis of shots if there are several or some were picked, and writes into the headers which were
+    /// picked,
+    /// and the parameters of the survey.
     pub fn head(&self, job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
         if self.count() > 1 || self.picks.listed().is_some() {
             outputs.count_shots(&self.axis);
@@ -153,7 +157,7 @@ Madagascar (shots=2 takes the second)"
 mod tests {
     use super::*;
 
-    /// States of surveys are known by their points: a receiver elsewhere, or in another shot, makes another sum.
+    /// States of surveys are identified by their points: a receiver elsewhere, or in another shot, makes another sum.
     #[test]
     fn checksums_tell_spreads_apart() {
         let spreads = |sources: Vec<Vec<Point>>, receivers: Vec<Vec<Point>>| Spreads {

@@ -1,4 +1,4 @@
-//! The sections of an MSH file as they stand.
+//! Reads the sections of an MSH file.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Block {
     pub(super) nodes: Vec<u64>,
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Default)]
 pub(super) struct Sections {
     /// Coordinates by tag.
@@ -40,7 +40,7 @@ impl Sections {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// What messages call an element of a block: its tag, and the coordinates of the first of its nodes that has any.
+    /// The name of an element in messages: its tag, and the coordinates of the first of its nodes that has any.
     pub(super) fn shown(&self, block: &Block, number: usize) -> String {
         let nodes = block.nodes.chunks_exact(block.per_element).nth(number);
         let known = nodes.into_iter().flatten().find_map(|tag| self.nodes.get(tag));
@@ -49,7 +49,7 @@ impl Sections {
     }
 }
 
-/// Nodes and name of the types of elements that Gmsh writes up to the order of the cells we know.
+/// Number, nodes and name of Gmsh's types of elements of first and second order.
 const KINDS: [(i32, usize, &str); 19] = [
     (1, 2, "line"),
     (2, 3, "triangle"),
@@ -142,7 +142,7 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Sections> {
         let section = scanner.word("section")?;
         if !section.starts_with('$') || seen.contains(&section) {
             return Err(scanner.wrong(format!(
-                "`{}` is no new section, `$Nodes` is one",
+                "`{}` is no name of a section such as `$Nodes`, or the section is given twice",
                 section.chars().take(40).collect::<String>()
             )));
         }
@@ -203,7 +203,7 @@ fn header(scanner: &mut Scanner) -> Result<Form> {
         }
         _ => {
             return Err(scanner.wrong(format!(
-                "kind {binary} with numbers of {size} bytes is not read; 0, and 1 with 8 bytes, are"
+                "file type {binary} with numbers of {size} bytes is not read; allowed are 0 (text) and 1 (binary) with 8 bytes"
             )));
         }
     };
@@ -285,7 +285,7 @@ fn nodes(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
     }
     if file.nodes.len() != total {
         return Err(numbers.scanner.wrong(format!(
-            "$Nodes holds {} nodes and says {total}",
+            "$Nodes holds {} nodes, but its head says {total}",
             file.nodes.len()
         )));
     }
@@ -327,7 +327,7 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
     if found != total {
         return Err(numbers
             .scanner
-            .wrong(format!("$Elements holds {found} elements and says {total}")));
+            .wrong(format!("$Elements holds {found} elements, but its head says {total}")));
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! By what a run is known again: program, grid, parameters, acquisition, model.
+//! The identity of a run, by which a state is recognised: program, grid, parameters, acquisition, model.
 
 use kernels::time_loop::state::StateHeader;
 use rsf_io::Job;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Parameters that change no number of what is written. `nt` may be larger when the run goes on.
+/// Parameters that do not change the results. `nt` may be larger when a run is resumed.
 pub const FREE: [&str; 15] = [
     "threads",
     "tile",
@@ -23,7 +23,7 @@ pub const FREE: [&str; 15] = [
     "resume",
 ];
 
-/// The same of sums over the shots of a survey.
+/// The same for sums over the shots of a survey.
 const FREE_OF_SUMS: [&str; 15] = [
     "threads",
     "device",
@@ -42,18 +42,18 @@ const FREE_OF_SUMS: [&str; 15] = [
     "resume",
 ];
 
-/// Differences that are told at most.
+/// Most differences that a message lists.
 const TOLD: usize = 3;
 
-/// What decides about the numbers of a run.
+/// Everything that determines the results of a run.
 pub struct Identity {
     program: &'static str,
     grid: String,
-    /// Name and value, none where it follows from others.
+    /// Name and value of each parameter, `None` if the value follows from others.
     settings: Vec<(&'static str, Option<String>)>,
-    /// Checksums of small inputs, by the words for them.
+    /// Checksums of small inputs, by their names in messages.
     contents: Vec<(&'static str, u64)>,
-    /// Checksums of what the sources do up to every step.
+    /// Checksums of the source terms up to each step.
     sources: Vec<u64>,
     /// Checksum of the model, once it is read.
     model: u64,
@@ -70,8 +70,9 @@ fn listed(free: &[&str]) -> String {
 }
 
 impl Identity {
-    /// Of a run whose model is not read yet: its grid in words, checksums of its small inputs by the words for them, and of what the
-    /// sources do in each step.
+    /// The identity of a run whose model is not read yet: its grid in words, checksums of its small inputs by their
+    /// names, and
+    /// checksums of the source terms of each step.
     pub fn of(
         job: &Job,
         grid: String,
@@ -94,7 +95,7 @@ impl Identity {
         })
     }
 
-    /// Of sums over the shots of a survey with this grid and these contents; what a state counts are shots.
+    /// The identity of sums over the shots of a survey with this grid and these contents; its states count shots.
     pub fn of_sums(job: &Job, grid: String, contents: Vec<(&'static str, u64)>) -> anyhow::Result<Self> {
         Ok(Self {
             program: job.declared_name(),
@@ -113,7 +114,7 @@ impl Identity {
         self
     }
 
-    /// What the header of a state says of the run that has done so many steps.
+    /// The labels in the header of a state after `step` steps.
     pub fn labels(&self, step: usize) -> Vec<(String, String)> {
         let mut labels = vec![
             ("program".into(), self.program.into()),
@@ -137,7 +138,7 @@ impl Identity {
             .map_or(String::new(), |sum| format!("{sum:016x}"))
     }
 
-    /// Why a state is not of this run, as the end of a sentence; the model is compared later.
+    /// Why a state does not belong to this run, as the end of a sentence; the model is compared later.
     pub fn difference(&self, header: &StateHeader) -> Option<String> {
         let found = header.label("program").unwrap_or("no program that is named");
         if found != self.program {

@@ -1,4 +1,4 @@
-//! Runs that are saved while they go on, and runs that go on behind a saved state: `checkpoint=`, `every=`, `resume=`.
+//! Saves states during a run, and resumes a run from a saved state: `checkpoint=`, `every=`, `resume=`.
 
 mod identity;
 mod resume;
@@ -16,26 +16,26 @@ use rsf_io::Job;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Time between two states where `every=` does not say.
+/// Time between two states without `every=`.
 const USUAL: Duration = Duration::from_secs(600);
 
-/// What the command line says about states.
+/// The parameters about states.
 pub struct Wishes {
-    /// Where states are saved, if they are.
+    /// The file that states are saved in, if they are.
     pub file: Option<PathBuf>,
-    /// When.
+    /// How often they are saved.
     pub every: Every,
-    /// The state behind which the run goes on.
+    /// The state from which the run resumes.
     pub resume: Option<PathBuf>,
 }
 
 impl Wishes {
-    /// Reads `checkpoint=`, `every=` and `resume=` of a run of so many steps.
+    /// Reads `checkpoint=`, `every=` and `resume=` of a run of `steps` steps.
     pub fn read(job: &Job, steps: usize) -> anyhow::Result<Self> {
         Self::counted(job, steps, "steps", Every::Time(USUAL))
     }
 
-    /// The same of a survey of so many shots, behind each of which a state can be saved.
+    /// The same for a survey of `shots` shots, after each of which a state can be saved.
     pub fn of_shots(job: &Job, shots: usize) -> anyhow::Result<Self> {
         Self::counted(job, shots, "shots", Every::Steps(1))
     }
@@ -60,7 +60,7 @@ impl Wishes {
         {
             job.warn(&match job.given("every") {
                 true => format!("every={jump}: the run has {count} {what} and saves no state while it goes on; give a smaller every="),
-                false => "checkpoint= saves a state behind each shot but the last, and there is one shot".into(),
+                false => "checkpoint= saves a state after each shot but the last, and there is only one shot".into(),
             });
         }
         Ok(Self {
@@ -70,13 +70,13 @@ impl Wishes {
         })
     }
 
-    /// Whether the run has to be known again.
+    /// Whether the run needs an identity, because it saves or resumes states.
     pub fn any(&self) -> bool {
         self.file.is_some() || self.resume.is_some()
     }
 }
 
-/// Steps (or what `what` says), or a time with its unit.
+/// Reads a number of steps (or shots, as `what` says), or a time with its unit.
 fn interval(text: &str, what: &str) -> anyhow::Result<Every> {
     let wrong = || {
         format!(

@@ -1,4 +1,4 @@
-//! A run that goes on behind a saved state.
+//! Resumes a run from a saved state.
 
 use super::Identity;
 use super::store::{Growing, kept_of, label_of, map_of};
@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-/// A state whose header was found to be of this run; the same on all ranks.
+/// A state whose header belongs to this run; the same on all ranks.
 pub struct Resumed {
     file: PathBuf,
     /// Steps done.
@@ -23,12 +23,13 @@ pub struct Resumed {
     model: u64,
     /// The map that the state holds, on rank 0.
     map: Option<Vec<f32>>,
-    /// What quantities that are made of the records go on with, on rank 0.
+    /// Intermediate values of quantities that are derived from the records, on rank 0.
     pub kept: Option<Vec<u8>>,
 }
 
-/// What rank 0 finds in a header: step, whether all was silent and the model's checksum; then what the state has beside
-/// the arrays of the engine.
+/// The contents of a header, read on rank 0: step, whether all data were zero and the model's checksum; then the
+/// state's map
+/// and intermediate values, which no array of the engine holds.
 #[derive(Default)]
 struct Found {
     words: Vec<u64>,
@@ -37,8 +38,9 @@ struct Found {
 }
 
 impl Resumed {
-    /// Reads what the state says of itself and compares it with this run, but for the model; lets the outputs that are
-    /// opened next go on. Collective: all ranks call it.
+    /// Reads the header of the state, compares it with this run except for the model, and makes the outputs that are
+    /// opened next
+    /// continue. Collective: all ranks call it.
     pub fn open(
         job: &mut Job,
         file: &Path,
@@ -63,12 +65,12 @@ impl Resumed {
         })
     }
 
-    /// The file, for this rank.
+    /// Opens the file on this rank.
     pub fn source(&self) -> anyhow::Result<Source> {
         open(&self.file).with_context(|| shown(&self.file))
     }
 
-    /// Puts the map of the state in place of that of a run which begins; on rank 0, which has it.
+    /// Copies the map of the state into `growing`; to be called on rank 0, which has it.
     pub fn fill(&self, growing: &Growing) -> anyhow::Result<()> {
         let mut map = growing.lock().unwrap_or_else(PoisonError::into_inner);
         match &self.map {
@@ -135,7 +137,7 @@ fn unknown(label: &str) -> anyhow::Error {
     anyhow!("the state does not say what its {label} is: it was not written by this program")
 }
 
-/// What the outputs held, in the order in which they are opened.
+/// The elements that the outputs held, in the order in which the outputs are opened.
 fn written(header: &StateHeader) -> anyhow::Result<Vec<Written>> {
     let first = ["data", "snapshots"].map(String::from).into_iter();
     let divided = (0..).map(label_of).take_while(|key| header.label(key).is_some());

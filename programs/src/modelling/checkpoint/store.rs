@@ -1,4 +1,4 @@
-//! Where states are kept: FILE and the one before it, FILE.1.
+//! Stores states: the last one in FILE and the one before it in FILE.1.
 
 use super::Identity;
 use anyhow::{Context, bail};
@@ -22,13 +22,13 @@ pub type Growing = Arc<Mutex<Vec<f32>>>;
 /// The label of a map in the header of a state.
 const MAP: &str = "map";
 
-/// Places of a map that a state holds: headers have less than 16 MB.
+/// Most numbers of a map in a state, whose header must be smaller than 16 MB.
 pub const MOST_PLACES: usize = 1 << 20;
 
-/// The label of what quantities that are made of the records go on with.
+/// The label of the intermediate values of quantities that are derived from the records.
 const KEPT: &str = "kept";
 
-/// Bytes of that at most, so that there is room for it and a map.
+/// Most bytes of these values, so that there is room for them and a map.
 pub const MOST_KEPT: usize = 6 << 20;
 
 /// The label of a file beside data and snapshots.
@@ -36,7 +36,7 @@ pub fn label_of(number: usize) -> String {
     format!("output {}", number + 1)
 }
 
-/// What quantities that are made of the records go on with.
+/// The intermediate values that a state holds.
 pub fn kept_of(header: &StateHeader) -> Option<Vec<u8>> {
     STANDARD.decode(header.label(KEPT)?).ok()
 }
@@ -48,41 +48,41 @@ pub fn map_of(header: &StateHeader) -> Option<Vec<f32>> {
     Some(numbers.map(f32::from_le_bytes).collect())
 }
 
-/// What the outputs hold, as their writer saw it last.
+/// The contents of the outputs, as last noted by their writer.
 #[derive(Default)]
 pub struct Marks {
     /// The data.
     pub data: Option<Written>,
     /// The snapshots.
     pub snapshots: Option<Written>,
-    /// Where ranks write snapshots at their places: steps from one to the next, and the numbers of one.
+    /// If ranks write snapshots in parallel: the steps between two snapshots, and the numbers in each.
     pub places: Option<(usize, u64)>,
     /// Files of further quantities, in the order in which they were opened.
     pub divided: Vec<Written>,
-    /// What these go on with.
+    /// Intermediate values of these quantities.
     pub kept: Option<Vec<u8>>,
     /// All data so far were zero.
     pub silent: bool,
     /// The map that is written after the last step.
     pub map: Option<Growing>,
-    /// Files to be on the disk before a state that counts on them.
+    /// Files to be synced to disk before a state that relies on them.
     pub files: Vec<File>,
 }
 
-/// The states of one run, as one rank sees them; without a file it saves none, and ends the run when a signal has come.
+/// The states of one run, as one rank sees them; without a file it saves none, but still ends the run after a signal.
 pub struct Store {
     program: String,
     file: Option<PathBuf>,
     identity: Option<Identity>,
     marks: Arc<Mutex<Marks>>,
-    /// The failure to save is told.
+    /// A failure to save was reported.
     told: AtomicBool,
     /// Steps of the last state that was saved.
     saved: AtomicUsize,
 }
 
 impl Store {
-    /// For a run that is known by `identity`.
+    /// The store of the run with this identity.
     pub fn new(job: &Job, file: Option<PathBuf>, identity: Option<Identity>) -> Self {
         Self {
             program: job.program().into(),
@@ -113,7 +113,7 @@ impl Store {
         fs::remove_file(&new).with_context(name)
     }
 
-    /// For the writer of the outputs, where states count on it.
+    /// The marks, for the writer of the outputs; `None` if no states are saved.
     pub fn marks(&self) -> Option<Arc<Mutex<Marks>>> {
         self.file.as_ref().map(|_| self.marks.clone())
     }
@@ -124,7 +124,7 @@ impl Store {
         marks.map = Some(map);
     }
 
-    /// What is left of a run that was ended after so many steps, as the end of a sentence.
+    /// How a run that ended after `step` steps can be resumed, as the end of a sentence.
     pub fn left(&self, step: usize) -> String {
         match &self.file {
             None => String::new(),
@@ -193,7 +193,7 @@ impl StateStore for Store {
         let file = self.path()?;
         let (new, before) = (beside(file, ".new"), beside(file, ".1"));
         if file.exists() {
-            // A second name, so that there is a state under the first one at any moment; not all file systems have them.
+            // A hard link keeps a state under the first name at any moment; not all file systems have hard links.
             let _ = fs::remove_file(&before);
             if fs::hard_link(file, &before).is_err() {
                 fs::rename(file, &before)?;
@@ -201,7 +201,7 @@ impl StateStore for Store {
         }
         fs::rename(new, file)?;
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Where a folder cannot be synchronised the names are written a little later.
+        // If the folder cannot be synced, the names reach the disk a little later.
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
         self.saved.store(step, Ordering::SeqCst);
         self.told.store(false, Ordering::SeqCst);
@@ -213,7 +213,7 @@ impl StateStore for Store {
             return;
         };
         let _ = fs::remove_file(beside(file, ".new"));
-        // Once until a state is saved again: a disk stays full for long.
+        // Reported once until a state is saved again: a disk stays full for long.
         if !self.told.swap(true, Ordering::SeqCst) {
             let kept = match file.exists() {
                 true => format!("{} stays as it is", file.display()),
@@ -234,7 +234,7 @@ impl StateStore for Store {
 /// A state that is being written.
 struct Sink {
     file: File,
-    /// Of the outputs.
+    /// Files of the outputs.
     outputs: Vec<File>,
 }
 

@@ -14,7 +14,7 @@ struct Sum<'a> {
 }
 
 impl<'a> Sums<'a> {
-    /// Together with `numbers`, whose lines have `line` numbers; a rest that is no line is not saved.
+    /// Adds the array `numbers`, in lines of `line` numbers; an incomplete last line is not saved.
     pub fn with<T: bytemuck::Pod>(mut self, name: &str, line: usize, numbers: &'a mut [T]) -> Self {
         let lines = numbers.len().checked_div(line).unwrap_or(0);
         self.0.push(Sum {

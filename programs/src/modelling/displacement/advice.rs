@@ -1,4 +1,4 @@
-//! What a user may have meant otherwise: told before the run, which goes on.
+//! Warnings, before a run, about settings that the user may not have meant.
 
 use super::Run;
 use crate::idle;
@@ -8,17 +8,18 @@ use kernels::boundary::one_way::Form;
 use kernels::methods::displacement::Shot;
 use rsf_io::Job;
 
-/// Rows of a frame from which on a free surface is one.
+/// Least rows of a frame with which a free surface is accurate.
 const LEAST: usize = 5;
 
-/// Steps from which growth of the published one-way condition can be seen.
+/// Number of steps beyond which growth of the published one-way condition can be seen.
 const LONG: usize = 2000;
 
-/// Warns of words that have no effect because what they belong to is off by default. A flow that gives `free=n`, `dabc=n` or `snap=n`
-/// has chosen so, and hears nothing.
+/// Warns of parameters that have no effect because the feature that they belong to is off by default. With `free=n`,
+/// `dabc=n`
+/// or `snap=n` on the command line the feature is off by choice, and there is no warning.
 ///
 /// # Errors
-/// A program without these words.
+/// The program does not declare these parameters.
 pub fn idle(job: &Job) -> anyhow::Result<()> {
     let window = ["jsnap", "nqz", "nqx", "oqz", "oqx", "dqz", "dqx"];
     for (switch, words) in [
@@ -33,7 +34,7 @@ pub fn idle(job: &Job) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Warns of a free surface in the smallest frame, in which the rows above the model have no stress with `free=n` either.
+/// Warns of a free surface in a narrow frame, where the rows above the model carry no stress even with `free=n`.
 pub fn narrow(job: &Job, shot: &Shot, nb: usize) {
     if shot.surface != Surface::None && nb < LEAST {
         job.warn(&format!(
@@ -42,15 +43,16 @@ pub fn narrow(job: &Job, shot: &Shot, nb: usize) {
     }
 }
 
-/// Warns of a wavelet without a single number that is not zero.
+/// Warns of a wavelet that is zero everywhere.
 pub fn silent(job: &Job, shot: &Shot) {
     if shot.wavelet.iter().all(|&w| w == 0.0) {
         job.warn("the wavelet is zero everywhere: the source injects nothing");
     }
 }
 
-/// The published one-way condition can grow: told where the table of the tests shows it. `share` is the time step as a
-/// share of the largest stable one.
+/// Warns of runs in which the published one-way condition can grow, according to the table of the tests. `share` is the
+/// ratio
+/// of the time step to the largest stable one.
 pub fn growth(job: &Job, run: &Run, share: f64) {
     let risky = run.time.n > LONG && (share > 0.6 || run.padded.nb < 32);
     if run.shot.absorbing && run.shot.one_way == Form::Box && risky {
@@ -61,7 +63,8 @@ pub fn growth(job: &Job, run: &Run, share: f64) {
     }
 }
 
-/// Fluid beside rock, whose contact this scheme does not model: all components stand on the same nodes, and its differences reach across.
+/// Warns of fluid beside rock: this scheme has all components on the same nodes, and its differences reach across the
+/// contact.
 pub fn fluids(job: &Job, run: &Run, fluids: usize) {
     let ndim = run.padded.ndim();
     if fluids > 0 && fluids < run.padded.model.cells() {

@@ -37,10 +37,10 @@ impl Engine {
         let mut report = None;
         let memory = MemoryCheck::new(run, on);
         let short = world.agree(memory.shortage(widest))?.is_some();
-        // Planes that the kernels asked for by sym= do not need must be looked at all the same.
+        // Planes that the kernels of sym= do not need must be checked all the same.
         let short = short || !widest.holds(Symmetry::widest(run.coefficients));
         if world.any(short)? {
-            // Memory for a narrower class only: which one the model has must be known before memory is taken.
+            // A narrower class may fit: the class of the model must be known before memory is allocated.
             let seen = look(job, run, volumes, on)?;
             world.agree(memory.shortage(seen.class).and_then(|found| match found {
                 Some(shortage) => bail!("{shortage}"),
@@ -159,7 +159,7 @@ pub fn again(
         simulation.next_shot(&run.shot)?;
         return Ok(None);
     }
-    // Its memory is needed.
+    // The new engine needs the memory of the old one.
     *engine = None;
     let (made, report) = Engine::new(job, run, volumes, on)?;
     *engine = Some(made);
@@ -178,7 +178,7 @@ pub fn look(
     judge(job, run, world.agree(found)?, world)
 }
 
-/// What all ranks make of what each has found in its part of the model.
+/// Merges what the ranks have found in their parts of the model into one report.
 fn judge(job: &Job, run: &Run, found: Result<Findings, BadCell>, world: &World) -> anyhow::Result<Report> {
     let whole = world.merge(found);
     world.agree(whole.and_then(|whole| plan::examine(job, run, whole)))

@@ -1,4 +1,4 @@
-//! Whether a run fits the memory of its GPUs, and what would, before anything is taken.
+//! Checks whether a run fits the memory of its GPUs, and what would fit, before any memory is allocated.
 
 use super::{Run, plan};
 use crate::modelling::machine::{free, outer};
@@ -23,7 +23,7 @@ const CLASSES: [(Symmetry, &str); 3] = [
     (Symmetry::Orthorhombic, "ort"),
 ];
 
-/// GPUs beyond which nobody wants to know how many would do.
+/// Most GPUs that a message suggests.
 const MOST: usize = 1000;
 
 /// The GPUs of a rank and what shall run on them.
@@ -38,7 +38,7 @@ pub struct MemoryCheck<'a> {
 impl<'a> MemoryCheck<'a> {
     /// For the slabs of this rank, one a GPU.
     pub fn new(run: &'a Run, on: Resources<'a>) -> Self {
-        // Where devices of one host copy into each other messages are notes; whether they can is not known yet.
+        // If devices of one host copy directly, messages are mere notifications; whether they can is not known yet.
         let may = matches!(run.transport, Transport::Auto | Transport::CudaAware);
         Self {
             run,
@@ -60,14 +60,14 @@ impl<'a> MemoryCheck<'a> {
         bytes(shot, padded, &self.slabs[number], class, outer)
     }
 
-    /// Bytes of the host that stay where the GPUs read and write them.
+    /// Bytes of pinned host memory that the GPUs read and write.
     pub fn host_bytes(&self) -> usize {
         let all: usize = (0..self.slabs.len()).map(|k| self.outer(k)).sum();
         let outer = if self.on_device { 0 } else { all };
         host_bytes(&self.run.shot, &self.run.padded, self.slabs, outer)
     }
 
-    /// A sentence when a run with kernels of this class does not fit: what it needs, what is free, what would fit.
+    /// A message if a run with kernels of this class does not fit: what it needs, what is free, what would fit.
     pub fn shortage(&self, class: Symmetry) -> anyhow::Result<Option<String>> {
         for (number, gpu) in self.gpus.iter().enumerate() {
             let (free, name) = free(gpu)?;
@@ -89,7 +89,7 @@ impl<'a> MemoryCheck<'a> {
         Ok(None)
     }
 
-    /// Words on a narrower class than the one that `sym=` forces, where its kernels fit.
+    /// Advice on a narrower class than the one that `sym=` forces, if its kernels fit.
     pub fn narrower(&self, class: Symmetry) -> anyhow::Result<String> {
         for (narrow, word) in CLASSES {
             if class != narrow && class.holds(narrow) && self.shortage(narrow)?.is_none() {
@@ -100,7 +100,7 @@ impl<'a> MemoryCheck<'a> {
     }
 }
 
-/// What would fit GPUs with so many bytes free.
+/// Advice on what would fit GPUs with `free` bytes each.
 fn ways_out(run: &Run, gpus: usize, class: Symmetry, free: usize) -> String {
     let mut ways = Vec::new();
     if let Some(count) = enough(run, gpus, class, free) {
@@ -127,7 +127,7 @@ fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
         .unwrap_or_default()
 }
 
-/// How many GPUs hold the run, each with so many bytes free.
+/// How many GPUs with `free` bytes each hold the run.
 fn enough(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<usize> {
     let most = (run.padded.planes() / SLABS.least).min(MOST);
     (gpus + 1..=most).find(|&count| {
@@ -184,8 +184,9 @@ pub fn host(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     check_host(job, on.world, [all; 2], |share| smaller_grid(&run.padded, share))
 }
 
-/// A sentence where GPUs of this rank have not the room; a class that is not known yet may still be narrow enough. All ranks
-/// call it.
+/// A message if the GPUs of this rank lack memory; a class that is not known yet may still be narrow enough. All ranks
+/// call
+/// it.
 pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let memory = MemoryCheck::new(run, on);
     let narrowest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);

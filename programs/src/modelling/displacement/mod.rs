@@ -1,4 +1,4 @@
-//! Elastic modelling by displacements: what `sfewefd2d-gpu` and `sfewefd3d-gpu` share.
+//! Elastic modelling by displacements: the common part of `sfewefd2d-gpu` and `sfewefd3d-gpu`.
 
 mod advice;
 mod engine;
@@ -39,13 +39,13 @@ use rsf_io::{Axis, Input, Job};
 struct Run {
     /// Model grid with its frame.
     padded: Padded,
-    /// What the planes of the model are.
+    /// The coefficients that the planes of the model hold.
     coefficients: Coefficients,
     /// The shot.
     shot: Shot,
     /// The wavelet's time axis as it was read.
     time: Axis,
-    /// What the steps do to its waves.
+    /// Time steps and the correction of their dispersion.
     timing: Timing,
     /// Steps of the run, and from one of the user's records to the next.
     steps: usize,
@@ -54,7 +54,7 @@ struct Run {
     spreads: Spreads,
     /// Snapshot axes z, x[, y].
     window: Vec<Axis>,
-    /// The way of ghosts between GPUs of different ranks.
+    /// How ghost cells are sent between GPUs of different ranks.
     transport: Transport,
 }
 
@@ -227,7 +227,7 @@ impl Survey for Run {
 }
 
 impl Run {
-    /// What the data are.
+    /// The recorded quantity.
     fn quantity(&self) -> &'static str {
         match self.shot.potentials {
             true => "divergence and curl",
@@ -235,7 +235,8 @@ impl Run {
         }
     }
 
-    /// How the records are corrected, with `tdc=y`: each is a step behind the wavelet's sample of its number.
+    /// The correction of the records with `tdc=y`: a record is one step later than the wavelet's sample of the same
+    /// number.
     fn correction(&self) -> Option<Correction> {
         self.timing.correction((1.0, Reading::OfOneTime), self.jdata)
     }

@@ -23,7 +23,7 @@ x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere betwe
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
 after the other in the same model, which is read once (on GPUs once a shot), with the same wavelet, and the data have a last \
 axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, in the order of the \
-survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A shot that fails is \
+survey, their last axis has the numbers of the shots if these are evenly spaced, and shots in the header lists them. A shot that fails is \
 reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots finished= takes the data \
 of an earlier run of the survey, which may have been stopped or killed: its shots are copied, and only those are modelled that \
 it does not have or that are zero. Parameters, model, points and time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. Snapshots, checkpoint= and resume= are available for one shot only. Several shots can run at the same \
@@ -42,7 +42,7 @@ Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is 
 holds the displacement one step after the wavelet sample of the same number. With opot=y the output is divergence and curl \
 instead of displacement: div, curl in 2-D; in 3-D div, x, y, z in the data and div, z, x, y in the snapshots.\n\n\
 Long time steps make waves arrive early. tdc=y changes the wavelet before the run and the records after it so that they have \
-exact time at any stable step, but for what the absorbing frame does, which acts once a step. The wavelet must begin at rest and \
+exact time at any stable step, except for the effect of the absorbing frame, which acts once a step. The wavelet must begin at rest and \
 have no frequencies above 1/(pi dt). Records stay in memory until the end of the run, which takes a few steps more; snapshots keep \
 the clock of the steps, as their header says. plan=y and the last line of verb=y give the error of the time step.
 
@@ -82,7 +82,7 @@ macro_rules! params {
                 .doc("with dabc=y, the one-way condition: box as published, upwind for long runs, thin frames and large time steps"),
             Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
             Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
-            Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that no grid carries: for tests"),
+            Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that the grid cannot carry: for tests"),
             TDC,
             JDATA,
             JSNAP,

@@ -1,4 +1,4 @@
-//! What a displacement run will be, before the first step.
+//! Checks and describes a displacement run before the first step.
 
 use super::memory::{MemoryCheck, host, shortage};
 use super::{Run, advice};
@@ -20,7 +20,7 @@ use rsf_io::Job;
 /// Points per shortest wavelength below which a warning is due.
 const COARSE: f64 = 5.0;
 
-/// Judges what was found in the model.
+/// Checks the findings about the model: stability, dispersion and symmetry class.
 pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
     let band = run.timing.band;
     let asked = Asked {
@@ -70,7 +70,7 @@ pub fn widest(job: &Job, run: &Run) -> anyhow::Result<Symmetry> {
     Ok(asked.unwrap_or(Symmetry::widest(run.coefficients)))
 }
 
-/// The coefficients that a run on processors reads: those of the files, and all where `sym=` asks for them.
+/// The coefficients that a run on processors reads: those of the files, or all for `sym=tri`.
 pub fn read_as(job: &Job, run: &Run) -> anyhow::Result<Coefficients> {
     Ok(match widest(job, run)? {
         Symmetry::Triclinic => Coefficients::All,
@@ -140,10 +140,10 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     ));
 }
 
-/// The answer of `plan=y`, and the seconds of the run; all ranks call it, rank 0 speaks.
+/// Prints the plan of `plan=y` and returns the expected seconds of the run. All ranks call it, and rank 0 prints.
 pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<f64> {
     let (machine, world) = (on.machine, on.world);
-    // Without GPUs this was looked at before the model was read.
+    // Without GPUs this was checked before the model was read.
     if !on.gpus.is_empty() {
         host(job, run, on)?;
     }

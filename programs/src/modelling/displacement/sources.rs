@@ -6,10 +6,10 @@ use kernels::grid::{AXES, Padded};
 use kernels::stability::{Band, dominant_frequency};
 use rsf_io::{Axis, Input, Job};
 
-/// Series of the wavelet that are searched for their band.
+/// Most series of the wavelet whose frequency band is determined.
 const SERIES: usize = 64;
 
-/// A wavelet as the engine takes it.
+/// A wavelet in the form that the engine needs.
 pub struct Wavelet {
     /// `[time][component][source]`
     pub values: Vec<f32>,
@@ -84,12 +84,12 @@ pub fn timing(job: &Job, wave: &Wavelet, count: usize) -> anyhow::Result<Timing>
     })
 }
 
-/// The wavelet's series that are looked at, of `count` side by side.
+/// The series of the wavelet that are analysed, of `count` side by side.
 fn series(wavelet: &[f32], count: usize) -> impl Iterator<Item = impl Iterator<Item = f32> + Clone> {
     (0..count.min(SERIES)).map(move |k| wavelet.iter().skip(k).step_by(count).copied())
 }
 
-/// Share of its largest value with which one of the wavelet's series begins at most.
+/// The largest first sample among the wavelet's series, as a share of the largest value of its series.
 fn begins(wavelet: &[f32], count: usize) -> f64 {
     series(wavelet, count).map(first_share).fold(0.0, f64::max)
 }

@@ -1,4 +1,4 @@
-//! Records on the clock of the steps, and what is made of them in true time.
+//! Keeps records on the clock of the steps and transforms them to exact time.
 
 use super::Correction;
 use bytemuck::{cast_slice, pod_collect_to_vec};
@@ -8,17 +8,17 @@ use rayon::prelude::*;
 /// Traces that are transformed together.
 const TOGETHER: usize = 256;
 
-/// Records on the clock of the steps, until all of them are there.
+/// Records on the clock of the steps, kept until the run ends.
 pub struct Held {
     correction: Correction,
     /// Numbers of a record.
     numbers: usize,
-    /// Behind each other.
+    /// One after the other.
     records: Vec<f32>,
 }
 
 impl Held {
-    /// None yet, of so many numbers each.
+    /// No records yet; each has `numbers` values.
     pub fn new(correction: Correction, numbers: usize) -> Self {
         Self {
             correction,
@@ -40,13 +40,14 @@ impl Held {
         self.records.extend_from_slice(record);
     }
 
-    /// Bytes from which [`Held::restore`] goes on.
+    /// The records as bytes, for [`Held::restore`].
     pub fn state(&self) -> Vec<u8> {
         let count = [self.records.len() as u64];
         [cast_slice::<u64, u8>(&count), cast_slice(&self.records)].concat()
     }
 
-    /// Goes on with what was kept; what is left of the bytes, or `None` where they are something else.
+    /// Restores records from the bytes of [`Held::state`]; returns the bytes after them, or `None` if these are no such
+    /// bytes.
     pub fn restore<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (count, rest) = bytes.split_first_chunk::<8>()?;
         let count = usize::try_from(u64::from_ne_bytes(*count)).ok()?;
@@ -55,8 +56,9 @@ impl Held {
         Some(rest)
     }
 
-    /// All records in true time, at the steps that are kept; what follows is the first record of another run. Of a run that ended
-    /// early fewer are known.
+    /// All records in exact time, at the steps that are kept; the next record is the first of another run. After a run
+    /// that
+    /// ended early fewer are known.
     pub fn finish(&mut self) -> Vec<Vec<f32>> {
         let mut records = std::mem::take(&mut self.records);
         let (correction, numbers) = (self.correction, self.numbers);
@@ -87,7 +89,7 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Of records of a whole run.
+    /// The operator for the records of a whole run.
     pub fn new(correction: Correction) -> Self {
         Self {
             plan: correction.plan([correction.samples(), correction.kept()]),
@@ -95,13 +97,14 @@ impl Operator {
         }
     }
 
-    /// Records that are wanted.
+    /// Number of records that are wanted.
     pub fn count(&self) -> usize {
         self.correction.samples().div_ceil(self.correction.thinned)
     }
 
-    /// From the records that a run keeps, `[record][number]`, to those that are wanted, in true time: what [`Held`] makes of them, with
-    /// the same bits.
+    /// Transforms the records that a run keeps, `[record][number]`, to those that are wanted, in exact time, with the
+    /// same bits as
+    /// [`Held`].
     pub fn of(&self, mut records: Vec<f32>) -> Vec<f32> {
         let (numbers, thinned) = (records.len() / self.correction.kept(), self.correction.thinned);
         by_traces(&mut records, numbers, self.correction.samples(), |trace| {
@@ -137,7 +140,7 @@ impl Operator {
     }
 }
 
-/// Replaces records of so many numbers, `[record][number]`, by so many others, trace by trace.
+/// Replaces records of `numbers` values, `[record][number]`, by `count` others, trace by trace.
 fn by_traces(
     records: &mut Vec<f32>,
     numbers: usize,
@@ -197,7 +200,7 @@ mod tests {
         assert_eq!(all(Some(21)), whole);
     }
 
-    /// The operator is what records become, and has a transpose.
+    /// The operator gives the same records as [`Held`], and has a transpose.
     #[test]
     fn all_records_at_once_have_a_transpose() {
         let noise = |k: usize| ((k * 7919 % 1009) as f32 / 504.5 - 1.0) * 1e3;

@@ -1,4 +1,4 @@
-//! Surveys whose sums are saved behind their shots, and go on from there: `checkpoint=`, `every=`, `resume=`.
+//! Saves the sums of a survey after its shots, and resumes from there: `checkpoint=`, `every=`, `resume=`.
 
 use super::Clock;
 use super::records::Records;
@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-/// What the shots of a survey add up to so far, and a checksum of the data that they were made of.
+/// The sum over the shots of a survey so far, and a checksum of their data.
 pub struct Stack {
     sum: TreeSum,
     name: &'static str,
@@ -42,7 +42,7 @@ impl Stack {
         self.sum.add(shots, values);
     }
 
-    /// Takes note of the checksums of what was read for the next shot.
+    /// Adds the checksums of the data that were read for the next shot.
     pub fn note_read(&mut self, sums: &[u64]) {
         self.read = [with_sums(self.read[0], sums)];
     }
@@ -67,13 +67,13 @@ impl Stack {
     }
 }
 
-/// The checksum of all that was read, with those of the next shot.
+/// The checksum of all data so far, updated by those of the next shot.
 fn with_sums(known: u64, sums: &[u64]) -> u64 {
     let with = |known: u64, sum: &u64| Checksum::new().with(&[known, *sum]).end();
     sums.iter().fold(known, with)
 }
 
-/// What shots are added to.
+/// A sum that shots are added to.
 pub trait Summed {
     /// What a state holds.
     fn sums(&mut self) -> Sums<'_>;
@@ -81,14 +81,14 @@ pub trait Summed {
     /// The sum itself.
     fn stack(&mut self) -> &mut Stack;
 
-    /// Takes note of what was made of a shot beside its part of the sum: numbers and words of its own.
+    /// Stores the results of a shot that are not summed: numbers and words of its own.
     fn note(&mut self, shot: usize, own: &[f32], words: &[u64]);
 }
 
 /// The states of a survey.
 pub struct Kept {
     wishes: Wishes,
-    /// Where there is anything to save or to go on with.
+    /// Set if states are saved or loaded.
     identity: Option<Identity>,
     resumed: Option<Resumed>,
     store: Arc<Store>,
@@ -100,8 +100,11 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Reads what is asked for and the header of the state that the survey goes on with; `contents` are checksums of what decides about
-    /// the sums beside the shots. To be called before outputs are opened, which go on, and before the model is read; all ranks call it.
+    /// Reads the parameters and the header of the state from which the survey resumes; `contents` are checksums of
+    /// everything but
+    /// the shots that determines the sums. To be called before outputs are opened, which then continue, and before the
+    /// model is
+    /// read; all ranks call it.
     pub fn open<M: Survey>(
         job: &mut Job,
         run: &M,
@@ -122,7 +125,7 @@ impl Kept {
             let contents = [shared.concat(), all].concat();
             let known = world.agree(Identity::of_sums(job, run.layout(), contents))?;
             if let Some(file) = &wishes.resume {
-                // A state behind the last shot is one, too: the outputs may be missing.
+                // A state after the last shot is allowed, too: the outputs may be missing.
                 resumed = Some(Resumed::open(job, file, &known, (shots + 1, world))?);
             }
             identity = Some(known);
@@ -141,7 +144,7 @@ impl Kept {
         })
     }
 
-    /// Whether a checksum of the model is asked for, because states are saved or loaded.
+    /// Whether a checksum of the model is needed, because states are saved or loaded.
     pub fn knows_its_model(&self) -> bool {
         self.wishes.any()
     }
@@ -181,8 +184,9 @@ impl Kept {
         Ok(())
     }
 
-    /// Begins sums on rank 0, with the state if there is one: loads it, once the model, of which this is the checksum, is read, and passes over
-    /// the data of its shots. All ranks call it.
+    /// Begins the sums on rank 0: if there is a state, loads it once the model, which has this checksum, is read, and
+    /// skips the data
+    /// of its shots. All ranks call it.
     pub fn begin(
         &mut self,
         (job, model): (&Job, u64),
@@ -198,7 +202,7 @@ impl Kept {
         })
     }
 
-    /// Passes over the data of shots that the state has, which must be those that it was made of; on rank 0.
+    /// Skips the data of the shots in the state, and checks that they are the data of that run; on rank 0.
     fn pass(&self, records: &Records, wanted: u64) -> anyhow::Result<()> {
         let Some(resumed) = &self.resumed else {
             return Ok(());
@@ -223,7 +227,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Lets states count on what the output holds.
+    /// Makes every state wait until the output is synced to disk.
     pub fn watch(&self, job: &Job, output: &Output) {
         let Some(marks) = self.store.marks() else { return };
         if output.is_piped() {
@@ -245,7 +249,7 @@ impl Kept {
         }
     }
 
-    /// Whether a state is due behind these shots.
+    /// Whether a state is due after these shots.
     fn is_due(&self, shots: &Range<usize>) -> bool {
         shots.end < self.shots
             && match self.wishes.every {
@@ -255,8 +259,9 @@ impl Kept {
             }
     }
 
-    /// Saves the sums behind these shots, the last ones that they have, if that is due; `output` is what has been written so far, if anything
-    /// is.
+    /// Saves the sums after these shots, which were added last, if a state is due; `output` is the output so far, if
+    /// there is
+    /// one.
     pub fn behind(
         &mut self,
         shots: &Range<usize>,

@@ -1,5 +1,6 @@
-//! Linearised modelling, gradients and images of surveys: what all methods share. A method computes a shot; here shots are shared out
-//! among ranks, added by the tree of their numbers, and their sums are saved.
+//! Linearised modelling, gradients and images of surveys, for all methods. A method computes a shot; this module
+//! distributes
+//! the shots among ranks, adds them in a tree of their numbers, and saves the sums.
 
 pub mod kept;
 pub mod params;
@@ -16,12 +17,12 @@ use std::time::Instant;
 pub struct Clock(Instant);
 
 impl Clock {
-    /// It begins now.
+    /// Starts the clock.
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// Lets `make` make so many shots, for which everything is set up now; `verb=y` tells how long both took.
+    /// Calls `make`, which computes `shots` shots, after the set-up; `verb=y` prints how long both took.
     ///
     /// # Errors
     /// What `make` returns.
@@ -44,7 +45,8 @@ impl Clock {
     }
 }
 
-/// Several ranks must have one command line, and the data of rank 0; all of them call it before anything else.
+/// Checks that all ranks have one command line, and gives them the data of rank 0; all ranks call it before anything
+/// else.
 pub fn meet(job: &mut Job, world: &World) -> anyhow::Result<()> {
     world.same_shot(job)?;
     match job.flag("plan")? {

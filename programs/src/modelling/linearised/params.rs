@@ -1,4 +1,4 @@
-//! Parameters of surveys whose sums are saved behind their shots.
+//! Parameters of surveys whose sums are saved after their shots.
 
 use rsf_io::Param;
 

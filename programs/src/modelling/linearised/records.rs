@@ -1,4 +1,4 @@
-//! The data that linearised shots are compared with or made of.
+//! The data that linearised shots use: those that they are compared with, or those that the transpose acts on.
 
 use crate::modelling::checksum::Checksum;
 use crate::modelling::observed::of_shot;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 /// The data of several shots, and checksums of every input for each of them.
 type Given = (Vec<Vec<f32>>, Vec<Vec<u64>>);
 
-/// The data of a survey, and what lies beside them, for all that read them.
+/// The data of a survey and further inputs of the same shape, such as weights, for all that read them.
 pub struct Records {
     inputs: Mutex<Vec<Input>>,
     /// Numbers of a shot.
@@ -19,11 +19,12 @@ pub struct Records {
 }
 
 impl Records {
-    /// Of inputs that have the data of each of the shots that are picked, or of each shot of the survey, `count` numbers each; shots are read
-    /// in any order where there are `several` that read them.
+    /// Records from inputs that hold the picked shots, or all shots of the survey, `count` numbers each. With `several`
+    /// readers
+    /// shots are read in any order.
     ///
     /// # Errors
-    /// Inputs of which shots cannot be read in any order, and nobody can keep them.
+    /// An input that cannot be read by position and cannot be copied into a temporary file.
     pub fn new(
         job: &mut Job,
         inputs: Vec<Input>,
@@ -48,7 +49,7 @@ impl Records {
         &self.names
     }
 
-    /// The numbers of several shots, those of every input one behind the other, and their checksums.
+    /// The numbers of several shots, those of all inputs one after the other, and their checksums.
     pub fn of_shots(&self, numbers: &[usize]) -> anyhow::Result<Given> {
         let (mut all, mut sums) = (Vec::new(), Vec::new());
         for &number in numbers {
@@ -59,7 +60,7 @@ impl Records {
         Ok((all, sums))
     }
 
-    /// The numbers of a shot in every input, and their checksums. Inputs that have one order are read in that.
+    /// The numbers of a shot in every input, and their checksums. A pipe or text must be read in order.
     pub fn shot(&self, number: usize) -> anyhow::Result<(Vec<Vec<f32>>, Vec<u64>)> {
         let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut all, mut sums) = (Vec::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! Surveys of linearised shots: all stations of all ranks make the shots, and rank 0 takes each of them, or their sums.
+//! Surveys of linearised shots: the workers of all ranks compute the shots, and rank 0 gets each of them, or their
+//! sums.
 
 use super::kept::{Kept, Summed};
 use crate::modelling::shots::sum::nodes_of_ranks;
@@ -7,21 +8,22 @@ use crate::modelling::world::World;
 use anyhow::bail;
 use std::ops::Range;
 
-/// Where a rank computes its shots. The last word of each result is the drift of waves that ran backwards, as the bits of an `f64`: NaN where
-/// none did.
+/// How a rank computes its shots. The last word of each result is the drift of waves that were run backwards, as the
+/// bits of
+/// an `f64`: NaN if none were.
 pub enum Stations<'a> {
-    /// Workers that make shots of their own, and how many each of them can make side by side.
+    /// Workers that compute shots of their own, and how many shots each can compute side by side.
     Own {
         /// The workers.
         all: Vec<(Worker<'a>, usize)>,
         /// Whether steps run on GPUs, so that processors are idle meanwhile.
         on_gpu: bool,
     },
-    /// What makes a shot together with all other ranks.
+    /// A function that computes a shot together with all other ranks.
     Shared(Box<dyn FnMut(usize) -> Begun<'a> + 'a>),
 }
 
-/// Lets all stations of all ranks make shots, and rank 0 `take` them in their order.
+/// Computes shots with the workers of all ranks; rank 0 gets them in their order by `take`.
 pub fn each(
     stations: Stations<'_>,
     (shots, world): (Range<usize>, &World),
@@ -36,12 +38,15 @@ pub fn each(
     let taken = shots::in_order(&todo, workers, world, &mut |number, outcome| {
         take(number, result(outcome)?)
     });
-    // The other ranks do not know of it.
+    // The other ranks do not know of the error.
     taken.map_err(|error| world.fail(error))
 }
 
-/// Lets all stations of all ranks make the shots that a survey still has to make and add them up by the tree of their numbers, and rank 0 take
-/// the sums, with a state behind them where one is due. Returns on rank 0 how far waves have drifted that ran backwards.
+/// Computes the remaining shots of a survey with the workers of all ranks and adds them in the tree of their numbers;
+/// rank 0
+/// gets the sums and saves a state after them if one is due. Returns on rank 0 how far waves that were run backwards
+/// have
+/// drifted.
 pub fn sum(
     stations: Stations<'_>,
     (kept, found): (&mut Kept, &mut dyn Summed),
@@ -78,12 +83,12 @@ pub fn sum(
         world,
         &mut |node, outcome| take(node, result(outcome)?),
     );
-    // The other ranks do not know of it.
+    // The other ranks do not know of the error.
     taken.map_err(|error| world.fail(error))?;
     Ok(drifted)
 }
 
-/// The workers of a rank that makes so many shots.
+/// The workers of a rank that computes `own` shots.
 fn workers<'a>((mut all, ahead): (Vec<(Worker<'a>, usize)>, bool), own: usize) -> Workers<'a> {
     all.truncate(own);
     let most = room_of_all(all.iter().map(|(_, side_by_side)| *side_by_side));
@@ -103,7 +108,7 @@ fn result(outcome: Outcome) -> anyhow::Result<ShotResult> {
     }
 }
 
-/// Lets all ranks make shots that they share, one by one, and rank 0 take them.
+/// Computes shots that all ranks share, one by one; rank 0 gets them by `take`.
 fn shared<'a>(
     mut make: Box<dyn FnMut(usize) -> Begun<'a> + 'a>,
     (shots, world): (Range<usize>, &World),
@@ -118,19 +123,19 @@ fn shared<'a>(
                     Ok(())
                 }
             });
-            // The other ranks do not know of it.
+            // The other ranks do not know of the error.
             taken.map_err(|error| world.fail(error))?;
         }
     }
     Ok(())
 }
 
-/// Shots that run side by side on every station, of which one may have less room than the others.
+/// Number of shots that run side by side on every worker: that of the worker with the least room.
 fn room_of_all(rooms: impl Iterator<Item = usize>) -> usize {
     rooms.min().unwrap_or(1)
 }
 
-/// What an attempt makes of shots side by side; where it fails with several of them, of one after the other.
+/// Attempts shots side by side; if that fails for several of them, attempts one after the other.
 pub fn or_one_by_one<R>(
     numbers: &[usize],
     attempt: &mut dyn FnMut(&[usize]) -> anyhow::Result<R>,
@@ -144,7 +149,7 @@ pub fn or_one_by_one<R>(
     }
 }
 
-/// The larger of what is known and the drift of one more shot, which is no number where no waves ran backwards.
+/// The larger one of the known drift and that of one more shot, which is NaN if no waves were run backwards.
 fn larger(known: Option<f64>, drift: f64) -> Option<f64> {
     match drift.is_nan() {
         true => known,

@@ -7,15 +7,17 @@ use kernels::device::accelerator::Properties;
 use kernels::device::cpu::Cpu;
 use rsf_io::Job;
 
-/// Cells of a grid, frame included, up to which linearised shots run on one thread each side by side: on two threads that took 0.55 s in
-/// place of 1.05 for six shots of 6,800 cells, where a thread alone took 0.91.
+/// Most cells of a grid, frame included, on which linearised shots run side by side on one thread each: for six shots
+/// of 6,800
+/// cells on two threads that took 0.55 s instead of 1.05 s, and 0.91 s on a single thread.
 const SMALL: usize = 200_000;
 
-/// Does the same with each of several things at the same time, on a thread each; what came of them in their order, or the first error in
-/// that order.
+/// Runs `work` on all items at the same time, on a thread each; returns the results in the order of the items, or the
+/// first
+/// error in that order.
 ///
 /// # Errors
-/// What `work` returns. Where it panics, so does this.
+/// Those of `work`. A panic of `work` is passed on.
 pub fn at_the_same_time<T: Send, R: Send>(
     all: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> anyhow::Result<R> + Sync,
@@ -47,7 +49,7 @@ impl Machine {
         world: &World,
     ) -> anyhow::Result<Vec<Self>> {
         let places = world.of_host()?;
-        // Shots of a small grid that some threads can share out.
+        // Shots of a small grid that threads can divide among themselves.
         let shared = match single {
             Some([shots, cells]) if cells <= SMALL => shots.div_ceil(world.ranks().size()),
             _ => 1,
@@ -56,7 +58,7 @@ impl Machine {
             let asked = job.given("ngpu").then(|| job.int("ngpu")).transpose()?;
             let asked = asked.map(usize::try_from).transpose()?;
             let each = asked.or(single.map(|_| 1));
-            // All threads of a group share a linearised shot as it is.
+            // The threads of a group share a linearised shot without dividing it into slabs.
             let slabs = if single.is_some() { 1 } else { asked.unwrap_or(1) };
             offers(job, device, (each, [slabs, shared]), places)
         });
@@ -79,12 +81,12 @@ impl Machine {
     }
 }
 
-/// What `groups=` says.
+/// The value of `groups=`.
 fn asked(job: &Job) -> anyhow::Result<Option<usize>> {
     Ok(job.int_opt("groups")?.map(usize::try_from).transpose()?)
 }
 
-/// What each group of this rank has: of so many GPUs if that is asked for; where there are none, as [`of_processors`] says.
+/// The devices of each group of this rank: `each` GPUs if that is asked for; without GPUs those of [`of_processors`].
 fn offers(
     job: &Job,
     device: &str,
@@ -125,10 +127,10 @@ fn offers(
     parts.collect()
 }
 
-/// Shots that each of so many GPUs runs at the same time where groups are asked for; as many on each of them.
+/// Number of shots that each of `gpus` GPUs runs at the same time for `groups=`, the same on all of them.
 fn on_each(groups: Option<usize>, each: Option<usize>, gpus: usize) -> anyhow::Result<Option<usize>> {
     match (groups, each.unwrap_or(1)) {
-        // One at a time, whatever would fit.
+        // One at a time, even if more would fit.
         (Some(groups), 1) if groups <= gpus => Ok(Some(1)),
         (Some(groups), 1) => {
             ensure!(
@@ -141,8 +143,9 @@ fn on_each(groups: Option<usize>, each: Option<usize>, gpus: usize) -> anyhow::R
     }
 }
 
-/// Groups that share the threads, with so many slabs each: as many as are asked for, else one for each of `shared` shots as far as there
-/// are threads.
+/// Groups that share the threads, with `slabs` slabs each: as many as are asked for, else one for each of `shared`
+/// shots as far
+/// as there are threads.
 fn of_processors(job: &Job, [slabs, shared]: [usize; 2], places: Places) -> anyhow::Result<Vec<Offer>> {
     let groups = match asked(job)? {
         Some(groups) => groups,
@@ -152,7 +155,7 @@ fn of_processors(job: &Job, [slabs, shared]: [usize; 2], places: Places) -> anyh
     (0..groups).map(offer).collect()
 }
 
-/// GPUs of each group where a rank has so many, and so many groups and GPUs of each are asked for.
+/// Number of GPUs of each group on a rank with `gpus` GPUs, if `groups` groups or `each` GPUs a group are asked for.
 fn group_size(gpus: usize, groups: Option<usize>, each: Option<usize>) -> anyhow::Result<usize> {
     let words = |n: usize| match n {
         1 => "1 GPU".to_string(),

@@ -9,7 +9,7 @@ const LABELS: [&[&str]; 3] = [
     &["y", "crossline"],
 ];
 
-/// What is said of two files of which one has its first two axes exchanged.
+/// A hint for two files of which one has its first two axes exchanged.
 pub fn swapped(first: &Input, other: &Input) -> Option<&'static str> {
     let [a, b] = [first, other].map(|file| [1, 2].map(|i| file.axis(i).n));
     (a[0] != a[1] && a == [b[1], b[0]])

@@ -1,4 +1,4 @@
-//! What a run will be: stability, dispersion, memory and time, before the first step.
+//! Predicts a run before its first step: stability, dispersion, memory and time.
 
 pub mod ranks;
 
@@ -13,19 +13,20 @@ use kernels::stability::{BadCell, Band, Extremes, Findings, points_per_wavelengt
 use rsf_io::Job;
 pub use rsf_io::memory::{free as free_memory, gigabytes};
 
-/// Ratio of neighbouring densities from which the limit of single cells is no longer the whole truth.
+/// Ratio of neighbouring densities above which the stability limit of single cells may be too large.
 const JUMP: f32 = 1.2;
-/// Share of that limit which is safe all the same, up to the ratio [`SAFE_TO`] at the fastest cells; above it what is
-/// safe falls with the root of the ratio.
+/// Share of that limit that is safe for ratios up to [`SAFE_TO`] at the fastest cells; above, the safe share falls with
+/// the
+/// root of the ratio.
 const SAFE: f64 = 0.8;
 const SAFE_TO: f64 = 4.0;
 
-/// Points per shortest wavelength that nobody pays for: axes in km beside speeds in m/s have them.
+/// Points per shortest wavelength above which units are doubtful, as those of axes in km beside speeds in m/s.
 const FINE: f64 = 500.0;
-/// How many times above the limit a step is told that comes of other units.
+/// A step this many times above its limit has probably another unit.
 const HOPELESS: f64 = 50.0;
 
-/// What one look at the model and the sources found.
+/// The findings about the model and the sources.
 pub struct Report {
     /// Speeds, stability limit and class of the model.
     pub extremes: Extremes,
@@ -44,7 +45,7 @@ pub fn end(refused: Option<&String>) -> anyhow::Result<()> {
     refused.map_or(Ok(()), |refused| bail!("{refused}"))
 }
 
-/// What one look at the model found, with the limit of the scheme that runs.
+/// The findings about the model, with the limit of the scheme that runs.
 pub struct Judged {
     /// Speeds, stability limit and class of the model.
     pub extremes: Extremes,
@@ -66,7 +67,7 @@ pub fn band_words(band: Band, unit: &str) -> String {
     }
 }
 
-/// What a run asks of its model.
+/// The properties of a run by which its model is checked.
 pub struct Asked<'a> {
     /// The grid.
     pub padded: &'a Padded,
@@ -76,7 +77,7 @@ pub struct Asked<'a> {
     pub share: f64,
     /// Whether `share` holds at jumps of density, too.
     pub holds_at_jumps: bool,
-    /// What makes the step smaller, as [`kernels::Error::Unstable`] says it.
+    /// How to make the step smaller, worded for [`kernels::Error::Unstable`].
     pub cure: &'static str,
     /// Band of the sources, and how they begin.
     pub timing: Timing,
@@ -96,7 +97,7 @@ fn floored(x: f64) -> String {
     }
 }
 
-/// Looks at what was found in the model. Refuses a medium that no run can use, and an unstable time step
+/// Checks the findings about the model. Refuses a medium that no run can use, and an unstable time step
 /// unless `plan=y`, which refuses it at its end.
 pub fn judge(job: &Job, asked: &Asked<'_>, found: Result<Findings, BadCell>) -> anyhow::Result<Judged> {
     let padded = asked.padded;
@@ -168,7 +169,7 @@ fn unstable(job: &Job, asked: &Asked<'_>, extremes: &Extremes) -> anyhow::Result
     }
 }
 
-/// What is said behind a step that is far above its limit.
+/// A question about units, to be appended to the message about a step far above its limit.
 pub fn of_step(dt: f64, limit: f64) -> &'static str {
     match dt > HOPELESS * limit {
         true => ". dt= is in s, coordinates in m and speeds in m/s: are they?",
@@ -176,7 +177,7 @@ pub fn of_step(dt: f64, limit: f64) -> &'static str {
     }
 }
 
-/// A positive number rounded up to so many digits, so that what a message advises is enough.
+/// A positive number rounded up to `digits` digits, so that the advice of a message is enough.
 pub fn up(x: f64, digits: i32) -> f64 {
     let unit = 10f64.powi(x.log10().floor() as i32 + 1 - digits);
     (x / unit * (1.0 - 1e-9)).ceil() * unit
@@ -196,7 +197,7 @@ pub fn named(job: &Job, key: &str) -> String {
     job.text(key).ok().flatten().unwrap_or_else(|| key.into())
 }
 
-/// The grid, in lines of `verb=y`.
+/// Prints the grid for `verb=y`.
 pub fn grid_lines(job: &Job, p: &Padded) {
     let frame = kernels::grid::Grid {
         n: p.n,
@@ -226,8 +227,9 @@ pub fn speed_words(e: &Extremes) -> String {
 }
 
 /// Refuses a run that the memory of a host does not hold, all ranks there together; with `plan=y` that is a warning, and so is
-/// a run that may need the second number and surely needs the first. `fits` says what a share of the memory holds. All ranks
-/// call it, rank 0 speaks.
+/// a run that may need the second number and surely needs the first. `fits` says what a share of the memory holds. All
+/// ranks
+/// call it, and rank 0 prints.
 pub fn check_host(
     job: &Job,
     world: &World,
@@ -272,7 +274,7 @@ pub fn check_host(
 
 /// `a grid of 650 x 650 x 650 points fits`: the model whose padded grid has this share of the cells of `p`, or less.
 pub fn smaller_grid(p: &Padded, share: f64) -> String {
-    // A little less, for what does not shrink with the grid.
+    // A little less, because some memory does not shrink with the grid.
     let factor = 0.98 * share.powf(1.0 / p.ndim() as f64);
     let lengths = (0..p.ndim()).map(|axis| {
         let frame = (p.n[axis] - p.model.n[axis]) as f64;
@@ -300,7 +302,7 @@ pub fn print_memory(job: &Job, p: &Padded, whose: &str, bytes: usize) {
     ));
 }
 
-/// So many seconds, from some minutes on in minutes, hours or days, too.
+/// A number of seconds in words; from five minutes on in minutes, hours or days, too.
 pub fn span(seconds: f64) -> String {
     let (unit, name) = match seconds {
         ..300.0 => return format!("{seconds:.1} s"),

@@ -1,11 +1,11 @@
-//! What `plan=y` says of several ranks.
+//! The part of `plan=y` about several ranks.
 
 use crate::modelling::machine::Machine;
 use crate::modelling::world::World;
 use kernels::parallel::rank_halo::trial;
 use rsf_io::Job;
 
-/// What all ranks together will do.
+/// The plan of all ranks.
 pub struct All {
     /// A line for each slab, in the order of the planes.
     pub lines: Vec<String>,
@@ -37,7 +37,7 @@ pub fn lines(world: &World, machine: &Machine, lines: &[String], seconds: f64) -
     Ok(together(&hosts, &all))
 }
 
-/// What ranks on these hosts have said.
+/// Decodes the messages of the ranks on these hosts.
 fn together(hosts: &[Vec<u8>], all: &[Vec<u8>]) -> All {
     let (mut told, mut step) = (Vec::new(), 0.0f64);
     for (rank, words) in all.iter().enumerate() {
@@ -54,7 +54,8 @@ fn together(hosts: &[Vec<u8>], all: &[Vec<u8>]) -> All {
     All { lines: told, step }
 }
 
-/// Times a few exchanges from host to host, of so many pieces of `bytes` bytes in each stage of a step, and tells them.
+/// Times a few exchanges from host to host, of `pieces` pieces of `bytes` bytes in each stage of a step, and prints the
+/// time.
 /// All ranks call it.
 pub fn exchange(job: &Job, pieces: &[usize], bytes: usize, world: &World) -> anyhow::Result<()> {
     let seconds = longest(pieces, bytes, world)?;
@@ -80,7 +81,8 @@ fn exchange_words(pieces: &[usize], bytes: usize, seconds: f64) -> String {
     )
 }
 
-/// The same with its share of a step of `step` seconds, of which the share `hides` computes what needs no neighbour.
+/// The same with its share of a step of `step` seconds, of which the fraction `hides` is spent on cells that need no
+/// neighbour.
 pub fn share_of_step(
     job: &Job,
     (pieces, bytes): (&[usize], usize),

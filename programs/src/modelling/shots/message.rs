@@ -1,4 +1,4 @@
-//! What became of a shot, or the sum of several, on its way from another rank to rank 0.
+//! Messages with the outcome of a shot, or of the sum of several, from another rank to rank 0.
 
 use super::{Outcome, ShotResult};
 use crate::modelling::world::{World, of_another};
@@ -6,7 +6,7 @@ use anyhow::{bail, ensure};
 use kernels::communicator::{PIECE, Topic};
 use rsf_io::Signal;
 
-/// Sends what became of a shot to rank 0: a message that says what comes, and its values in further ones.
+/// Sends an outcome to rank 0: a first message that describes it, and its values in further ones.
 pub fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {
     let (head, values) = split(outcome, &world.name());
     world.ranks().send_to_root(Topic::Traces, head)?;
@@ -15,7 +15,7 @@ pub fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {
     Ok(world.ranks().flush()?)
 }
 
-/// On rank 0: what became of the next shot of another rank.
+/// On rank 0: receives the next outcome of another rank.
 pub fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
     let next = || world.ranks().receive_from(Topic::Traces, from);
     let Some((mut outcome, count)) = of_head(&next()?) else {
@@ -47,7 +47,7 @@ fn split(outcome: Outcome, name: &str) -> (Vec<u8>, Vec<f32>) {
     }
 }
 
-/// What the first message says, without the values, and how many of them follow.
+/// The outcome in the first message, without the values, and how many of them follow.
 fn of_head(bytes: &[u8]) -> Option<(Outcome, usize)> {
     let (&kind, rest) = bytes.split_first()?;
     let outcome = match kind {

@@ -1,4 +1,4 @@
-//! Workers on threads of their own: each takes the next shot, and what they have made is asked for in order.
+//! Workers on threads of their own: each takes the next shot, and the outcomes are requested in order.
 
 use super::{Begun, Outcome, Worker, Workers, attempt, outcomes};
 use anyhow::anyhow;
@@ -8,42 +8,43 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// Shots that a worker may be ahead of the one that is waited for: what is made early takes memory.
+/// Shots that a worker may be ahead of the one that is waited for, since finished shots take memory.
 pub const AHEAD: usize = 2;
 
-/// The shots of a rank while workers make them.
+/// The shots of a rank while workers compute them.
 struct Queue<'a> {
     /// Their numbers.
     shots: &'a [usize],
     /// How far ahead of the one that is waited for a shot may be.
     ahead: usize,
-    /// Shots that a worker makes at a time.
+    /// Shots that a worker computes at a time.
     batch: usize,
     desk: Mutex<Desk>,
     changed: Condvar,
 }
 
-/// What is under way. Shots are counted by their places.
+/// The state of the queue. Shots are counted by their indices in the list.
 struct Desk {
     /// The next one that a worker may take.
     next: usize,
     /// The one that is waited for.
     wanted: usize,
-    /// Nobody waits any more.
+    /// No further shot will be requested.
     closed: bool,
-    /// Workers that are there.
+    /// Workers that are still running.
     workers: usize,
     made: BTreeMap<usize, Outcome>,
 }
 
-/// Hands on all shots in their order; what it is given makes one, by its place.
+/// Requests all shots in their order, by the function that it is given.
 pub type HandOn<'a> = &'a mut dyn FnMut(Make<'_>) -> anyhow::Result<()>;
 
-/// What became of the shot at a place.
+/// Returns the outcome of the shot with this index.
 pub type Make<'a> = &'a mut dyn FnMut(usize) -> Outcome;
 
-/// Lets the workers make these shots while `hand_on` asks for them by their places, from the first to the last; it may end early.
-/// Returns when all workers have ended.
+/// Computes these shots with the workers while `hand_on` requests them by their indices, from the first to the last; it
+/// may
+/// end early. Returns when all workers have ended.
 pub fn side_by_side<'w>(
     shots: &[usize],
     Workers {
@@ -83,7 +84,8 @@ impl Queue<'_> {
         self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the shots from `place` on, then the next ones. What a worker leaves to others is done on a thread beside it, one batch at a time.
+    /// Computes the shots from `place` on, then the next ones. The rest of a batch is done on another thread, one batch
+    /// at a time.
     fn serve<'s, 'w: 's>(&'s self, mut worker: Worker<'w>, place: usize, scope: &'s Scope<'s, '_>) {
         let _leaving = Leaving(self);
         let mut place = Some(place).filter(|&place| place < self.shots.len());
@@ -102,7 +104,7 @@ impl Queue<'_> {
         drop(beside.map(ScopedJoinHandle::join));
     }
 
-    /// Does what was left of the shots at these places.
+    /// Completes the shots at these places.
     fn end(&self, places: Range<usize>, rest: Box<dyn FnOnce() -> super::All + Send + '_>) {
         let ended = catch_unwind(AssertUnwindSafe(rest)).map(outcomes);
         let failed = |_| Outcome::Failed(anyhow!("the thread that ends it has ended early"));
@@ -110,13 +112,13 @@ impl Queue<'_> {
         self.put(places, outcomes);
     }
 
-    /// Hands on what became of the shots at these places.
+    /// Stores the outcomes of the shots at these places.
     fn put(&self, places: Range<usize>, outcomes: Vec<Outcome>) {
         self.desk().made.extend(places.zip(outcomes));
         self.changed.notify_all();
     }
 
-    /// The place of the first of the next shots, once it may be made.
+    /// The index of the first of the next shots, once it may be computed.
     fn next(&self) -> Option<usize> {
         let mut desk = self.desk();
         loop {
@@ -131,7 +133,7 @@ impl Queue<'_> {
         }
     }
 
-    /// What became of the shot at `place`.
+    /// Waits for the outcome of the shot at `place`.
     fn wait_for(&self, place: usize) -> Outcome {
         let mut desk = self.desk();
         desk.wanted = place;
@@ -151,7 +153,7 @@ impl Queue<'_> {
     }
 }
 
-/// A worker that leaves when this is dropped, also by a panic.
+/// Counts a worker out when it is dropped, also after a panic.
 struct Leaving<'a>(&'a Queue<'a>);
 
 impl Drop for Leaving<'_> {
@@ -161,7 +163,7 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// Lets workers end behind the shots that they are at when this is dropped.
+/// When it is dropped, workers end after their present shots.
 struct Closing<'a>(&'a Queue<'a>);
 
 impl Drop for Closing<'_> {

@@ -17,7 +17,7 @@ pub struct TreeSum {
 }
 
 impl TreeSum {
-    /// The sum of the first `shots` shots, which are zero so far, of so many numbers: what a saved state is loaded into.
+    /// The sum of the first `shots` shots, of `numbers` zeros in each node, into which a saved state is loaded.
     pub fn of_first(shots: usize, numbers: usize) -> Self {
         let node = |shots: Range<usize>| (shots, vec![0.0; numbers]);
         Self {
@@ -65,7 +65,7 @@ impl TreeSum {
     }
 }
 
-/// Nodes that rank 0 holds at most while it adds up so many shots.
+/// Most nodes that rank 0 holds while it adds `shots` shots.
 pub fn most_nodes(shots: usize) -> usize {
     (usize::BITS - shots.leading_zeros()) as usize
 }
@@ -101,7 +101,9 @@ pub fn nodes_of_ranks(shots: Range<usize>, most: usize, world: &World) -> Vec<Ra
     found.unwrap_or(single)
 }
 
-/// What became of a node: the sum of its shots, which `next` gives in their order, and one behind the other what belongs to each of them.
+/// The outcome of a node: the sum of its shots, which `next` returns in their order, and the further results of each of
+/// them,
+/// one after the other.
 pub(super) fn of_node(node: &Range<usize>, next: &mut dyn FnMut() -> Outcome) -> Outcome {
     let (mut sum, mut all) = (TreeSum::default(), ShotResult::default());
     for number in node.clone() {
@@ -157,7 +159,7 @@ mod tests {
         for shots in [1, 2, 5, 8, 13, 16, 31] {
             let wanted = of_single(0..shots).total();
             for most in [1, 2, 3, 4, 8, 64] {
-                // A state behind the first of them, then the rest.
+                // A state after the first of them, then the rest.
                 for done in 0..shots {
                     let mut sum = of_single(0..done);
                     for node in nodes(done..shots, most) {

@@ -15,16 +15,16 @@ use quakes::Placed;
 use rsf_io::{Input, Job};
 use series::refined;
 
-/// Histories whose bands are looked at, evenly spread over all.
+/// Most histories whose frequency bands are determined, evenly spread over all.
 const LOOKED_AT: usize = 64;
 
-/// Samples of a history that are looked at; longer ones are taken in longer steps.
+/// Most samples of a history that are analysed; longer histories are sampled in longer steps.
 const SAMPLES: f64 = 1e6;
 
-/// What the series of sources are.
+/// What the series of sources represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histories {
-    /// Rates of moments, half a step after the number of the step, and forces: of a run that begins at zero.
+    /// Moment rates, half a step after each step, and forces; the run begins at zero.
     Rates,
     /// Moments and forces. With `false` series= is the moment, not its rate.
     Moments(bool),
@@ -38,20 +38,20 @@ pub struct Sources {
     pub series: Vec<Vec<f32>>,
     /// The widest band of their whole histories: it does not depend on where the run ends.
     pub band: Band,
-    /// Share of its largest value with which a series of samples begins at most.
+    /// Largest first sample of a series of samples, as a share of its largest value.
     pub begins: f64,
     /// When the run begins, s: at zero, or where a series of moments or forces begins before it.
     pub begin: f64,
 }
 
 impl Sources {
-    /// When, in steps, the first samples of rates or forces act.
+    /// The time in steps of the first samples of rates or forces.
     pub fn first_step(&self) -> f64 {
         self.list.first().map_or(0.0, |source| source.action.time(0))
     }
 }
 
-/// Reads all that the command line says about sources, which are at these points.
+/// Reads the parameters of sources at these points.
 pub fn read_at(
     job: &mut Job,
     ndim: usize,
@@ -68,7 +68,7 @@ pub fn read_at(
     let onsets = onsets(job, count)?;
     let begin = match what {
         Histories::Rates => 0.0,
-        // What begins at a time of its own does so inside the run.
+        // The run begins early enough for all histories.
         Histories::Moments(_) => begin(&histories, onsets.as_deref()),
     };
     let given = Unsampled {
@@ -81,7 +81,7 @@ pub fn read_at(
     sampled(job, given, time, what)
 }
 
-/// The same of sources that are placed already.
+/// The same for sources whose positions and mechanisms are known.
 pub fn read_placed(
     job: &mut Job,
     mut placed: Placed,
@@ -131,7 +131,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
         begin,
     };
     let value = |action: Action, history: &TimeFunction, t: f64| match (action, history) {
-        // A step goes on behind its span: its band is that of its rate.
+        // A step continues after its span: its band is that of its rate.
         (Action::Moment(_), _) | (_, TimeFunction::Step { .. }) => history.rate(t) as f32,
         (Action::Force(_), _) => history.pulse(t) as f32,
     };
@@ -171,7 +171,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     let mut largest = whole.largest;
     match what {
         Histories::Rates => early(job, &histories, onsets.as_deref(), (begin, dt)),
-        // What was looked at are rates.
+        // The largest value found above is that of rates.
         Histories::Moments(rate) => {
             let pairs = (0..actions.len().max(histories.len()))
                 .map(|k| (actions[k % actions.len()], &histories[k % histories.len()]));
@@ -192,7 +192,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
     Ok(sources)
 }
 
-/// When a run begins that is to have the histories from their beginnings: at zero, or before it.
+/// When a run must begin to contain all histories from their beginnings: at zero, or before it.
 fn begin(histories: &[TimeFunction], onsets: Option<&[f32]>) -> f64 {
     let of = |k: usize| {
         let onset = onsets.map_or(0.0, |o| f64::from(o[k]).min(0.0));
@@ -204,7 +204,7 @@ fn begin(histories: &[TimeFunction], onsets: Option<&[f32]>) -> f64 {
 }
 
 /// The moment over its final one, or the force over its strength, step by step from a time of the history on. A moment
-/// is the sum of its rates in the middles of the steps, but where the history is the moment itself.
+/// is the sum of its rates in the middles of the steps, unless the history is the moment itself.
 fn strengths<'a>(
     action: Action,
     history: &'a TimeFunction,
@@ -256,12 +256,12 @@ fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, (begin, 
                 let loud = values.iter().position(|&x| x != 0.0).unwrap_or(values.len());
                 start + loud as f64 * step + onset
             }
-            // Those begin at zero.
+            // Built-in time functions begin at zero.
             _ => onset,
         }
     };
     let earliest = (0..count).map(&mut first).fold(0.0, f64::min);
-    // Float32 axes miss zero by less.
+    // Rounding of float32 axes is smaller.
     if earliest < begin - 0.01 * dt {
         let (what, raise) = match series {
             true => ("series= begins", "o1 of series= or onset="),
@@ -274,7 +274,7 @@ fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, (begin, 
     }
 }
 
-/// Share of its largest value with which a history of samples begins at most.
+/// The largest first sample of the histories given by samples, as a share of its history's largest value.
 fn begins(histories: &[TimeFunction]) -> f64 {
     let share = |history: &TimeFunction| match history {
         TimeFunction::Series { values, .. } => first_share(values.iter().copied()),
@@ -283,7 +283,7 @@ fn begins(histories: &[TimeFunction]) -> f64 {
     histories.iter().map(share).fold(0.0, f64::max)
 }
 
-/// What the histories have from their beginnings to their ends.
+/// Properties of whole histories.
 struct Whole {
     /// The widest band.
     band: Band,
@@ -291,7 +291,7 @@ struct Whole {
     largest: f32,
 }
 
-/// Looks at whole histories: a run that ends in the middle of one would see a step there, which is in none of its waves.
+/// Analyses whole histories: a run that ends in the middle of one would show a step there, which none of its waves has.
 fn whole(
     actions: &[Action],
     histories: &[TimeFunction],
@@ -305,7 +305,7 @@ fn whole(
     for history in histories.iter().step_by(histories.len().div_ceil(LOOKED_AT)) {
         let [begin, end] = history.span();
         let step = dt.max((end - begin) / SAMPLES);
-        // Silence behind it makes the spectrum dense enough to read a frequency off.
+        // Zeros after the history make the spectrum dense enough to read off a frequency.
         let samples = ((end - begin) / step).ceil() as usize + 1;
         let at = |k: usize| value(actions[0], history, begin + (k as f64 + 0.5) * step);
         let mut trace: Vec<f32> = (0..samples).map(at).collect();
@@ -350,7 +350,7 @@ fn couple(job: &Job, [strike, dip, rake, m0]: [f64; 4]) -> anyhow::Result<Action
     Ok(Action::double_couple(strike, dip, rake, m0, job.double("xaz")?))
 }
 
-/// Tells in 2-D what of double couples would shear out of the plane.
+/// Warns in 2-D of double couples that shear rock out of the plane.
 fn out_of_plane(job: &Job, actions: &[Action]) {
     let across = |action: &Action| match *action {
         Action::Moment(m) => {
@@ -363,7 +363,7 @@ fn out_of_plane(job: &Job, actions: &[Action]) {
     if let Some((first, &Action::Moment(m))) = found.next() {
         let others = found.count();
         job.warn(&format!(
-            "the double couple {}{} moves rock across the plane x-z, too (Mxy={:.3e}, Myz={:.3e}): that part makes SH waves, which a 2-D run has not",
+            "the double couple {}{} moves rock across the plane x-z, too (Mxy={:.3e}, Myz={:.3e}): that part makes SH waves, which a 2-D run does not model",
             if actions.len() == 1 { "of src=dc".into() } else { format!("of source {}", first + 1) },
             if others > 0 { format!(" (and {others} more)") } else { String::new() },
             m[3], m[5]
@@ -488,7 +488,7 @@ fn onsets(job: &mut Job, count: usize) -> anyhow::Result<Option<Vec<f32>>> {
     let mut file = job.input("onset")?;
     if file.len() != count as u64 {
         bail!(
-            "{} has {} values; onset= takes one a source, {count} here",
+            "{} has {} values; onset= takes one for each source, {count} here",
             file.name(),
             file.len()
         );

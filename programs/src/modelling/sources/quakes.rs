@@ -1,4 +1,4 @@
-//! Earthquakes and forces of files as sources of a run, with the time functions that SPECFEM3D gives them.
+//! Turns earthquakes and forces of files into sources of a run, with the time functions that SPECFEM3D gives them.
 
 use crate::earth::{self, Quakes, SourceTime, TurnedMechanism};
 use anyhow::bail;
@@ -12,30 +12,31 @@ const SPREAD: f64 = 1.628 * std::f64::consts::SQRT_2;
 const LEAST: f64 = 5.0;
 /// T over the spread of the Gaussian sqrt(pi)/T exp(-(pi t/T)^2).
 const IMPACT: f64 = std::f64::consts::PI * std::f64::consts::SQRT_2;
-/// How long SPECFEM3D lets a sine grow at least, s.
+/// Least time over which SPECFEM3D lets a sine grow, s.
 const GROWTH: f64 = 200.0;
 
-/// Sources that another file than sou= places, each with its moment tensor.
+/// Sources whose positions come from another file than sou=, each with its moment tensor or force.
 #[derive(Clone)]
 pub struct Placed {
-    /// Where.
+    /// Positions.
     pub points: Vec<Point>,
-    /// What.
+    /// Moment tensors or forces.
     pub actions: Vec<Action>,
-    /// When each is half done, s.
+    /// Centroid time of each, s.
     pub shifts: Vec<f64>,
-    /// Histories of each, which lie about that time, and series at their own times; where there are none, those of the command line hold.
+    /// Histories, centred on that time, or series with times of their own; if empty, those of the command line apply.
     pub histories: Vec<TimeFunction>,
 }
 
 impl Placed {
-    /// True where histories are samples of the moments themselves, whatever rate= says of series=.
+    /// True if histories are samples of the moments themselves, whatever rate= says of series=.
     pub fn has_samples(&self) -> bool {
         let is_series = |history: &TimeFunction| matches!(history, TimeFunction::Series { .. });
         self.histories.iter().any(is_series)
     }
 
-    /// When each source begins that has the history of its number, or the only one, s: so that its centroid lies at the shift.
+    /// The onset of each source with the history of its number, or the only one, s, so that its centroid lies at the
+    /// shift.
     pub fn onsets(&self, histories: &[TimeFunction]) -> Vec<f32> {
         let each = self.shifts.iter().enumerate();
         each.map(|(k, shift)| (shift - centroid(&histories[k % histories.len()])) as f32)
@@ -53,11 +54,12 @@ fn centroid(history: &TimeFunction) -> f64 {
     }
 }
 
-/// Earthquakes and forces as sources; the command line may have their history. Where it has not (its argument), `bells` says which
-/// moments follow the Gaussian itself instead of its integral.
+/// Earthquakes and forces as sources. The command line may give their histories; `bells`, whose argument says that it
+/// does
+/// not, tells which moments follow the Gaussian itself instead of its integral.
 ///
 /// # Errors
-/// Files of time functions that are not there or too short, and those of `bells`.
+/// Files of time functions that are missing or too short, and errors of `bells`.
 pub fn placed(
     job: &Job,
     quakes: &Quakes,
@@ -85,7 +87,7 @@ pub fn placed(
         },
         SourceTime::Impact(time) => TimeFunction::Gaussian { tau: time / IMPACT },
     };
-    // SPECFEM3D's Gaussian has the area one, that of a force or a bell here the height one.
+    // SPECFEM3D's Gaussian has area one; that of a force or a bell here has height one.
     let height = |source_time: &SourceTime| {
         let tau = match *source_time {
             _ if !own || has_samples => return 1.0,
@@ -126,7 +128,7 @@ pub fn placed(
     })
 }
 
-/// The word that names the sources: cmt, force or quakeml.
+/// The parameter that names the sources: cmt, force or quakeml.
 pub fn word(job: &Job) -> &'static str {
     let all = earth::SOURCES.into_iter();
     all.clone()

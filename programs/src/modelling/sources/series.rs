@@ -1,18 +1,20 @@
-//! Time functions in samples that are further apart than the steps of a run: cubic splines through them.
+//! Interpolates time functions, whose samples are further apart than the steps of a run, by cubic splines.
 use kernels::source::TimeFunction;
 
-/// The pole of the filter that makes coefficients of samples (Unser, Aldroubi and Eden 1993, equation 2.5).
+/// The pole of the filter from samples to coefficients (Unser, Aldroubi and Eden 1993, equation 2.5).
 const POLE: f64 = -0.267_949_192_431_122_7;
 
-/// A share of a step that float32 axes may miss it by.
+/// Rounding of a step on a float32 axis, as a share of the step.
 const ROUNDING: f64 = 1e-3;
 
-/// Samples that a series becomes at most; what would be longer has a step that is wrong, which other sentences tell.
+/// Most samples of a refined series; a longer one has a wrong step, of which other messages warn.
 const MOST: f64 = 1e7;
 
 /// The series with samples at most `dt` apart, on a cubic spline through its own where these are further apart.
 ///
-/// The ends are mirrors, so that the integral of the spline is that of straight lines between the samples: a moment does not change.
+/// The series is mirrored at its ends, so that the integral of the spline is that of straight lines between the
+/// samples: a
+/// moment does not change.
 pub fn refined(series: TimeFunction, dt: f64) -> TimeFunction {
     let TimeFunction::Series { start, step, values } = series else {
         return series;
@@ -36,7 +38,7 @@ pub fn refined(series: TimeFunction, dt: f64) -> TimeFunction {
     }
 }
 
-/// The place of a sample among `n` of which the ends are mirrors.
+/// The index of a sample in a series of `n` that is mirrored at its ends.
 fn mirrored(k: i64, n: usize) -> usize {
     let period = 2 * (n as i64 - 1);
     let k = k.rem_euclid(period);
@@ -47,7 +49,7 @@ fn mirrored(k: i64, n: usize) -> usize {
 fn coefficients(values: &[f32]) -> Vec<f64> {
     let n = values.len();
     let mut c: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
-    // What samples before the first have left: behind forty of them nothing.
+    // The contribution of samples before the first, which is negligible beyond forty of them.
     c[0] = (0..40)
         .map(|k| POLE.powi(k as i32) * f64::from(values[mirrored(k, n)]))
         .sum();
@@ -89,7 +91,7 @@ mod tests {
         (step, values)
     }
 
-    /// A wavelet with nothing above half of the Nyquist frequency of its samples.
+    /// The wavelet has no frequencies above half of the Nyquist frequency of its samples.
     #[test]
     fn wavelets_are_what_they_were_between_their_samples() {
         let ricker = |t: f64| {

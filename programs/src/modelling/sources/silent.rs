@@ -1,15 +1,16 @@
-//! Sources that do nothing, or not yet.
+//! Refuses sources that do nothing, and warns of those that do nothing during the run.
 
 use super::Sources;
 use anyhow::bail;
 use kernels::source::{Action, Source};
 use rsf_io::Job;
 
-/// A history whose largest value is no larger a share of that of all is silent.
+/// A history is silent if its largest value is at most this share of that of all.
 const SILENT: f32 = 1e-6;
 
-/// Refuses sources that do nothing; warns of histories, the `longest` of so many seconds, that begin after the run, have their
-/// `largest` value there, or lie between two steps.
+/// Refuses sources of zero strength; warns of histories, the longest of which lasts `longest` seconds, that begin after
+/// the
+/// run, reach their `largest` value after it, or lie between two steps.
 pub fn refuse(
     job: &Job,
     sources: &Sources,

@@ -1,4 +1,4 @@
-//! What a user may have meant otherwise: told before the run, which goes on.
+//! Warnings, before a run, about settings that the user may not have meant.
 
 use super::spreads::place;
 use crate::earth::SOURCES;
@@ -11,7 +11,7 @@ use kernels::methods::spectral_elements::Pml;
 use rsf_io::Job;
 use std::collections::HashSet;
 
-/// Receivers from which an array in one cell is no accident.
+/// Least number of receivers that cause a warning if all of them lie in one cell.
 const ARRAY: usize = 3;
 
 /// Warns, before a mesh is set up, of parameters without effect and of materials in other units. `models` tells modelling, with its
@@ -50,7 +50,7 @@ fn idle(job: &Job, models: bool) -> anyhow::Result<()> {
     }
 }
 
-/// Parameters of snapshots and maps among them.
+/// Warns of such parameters of snapshots and maps.
 fn idle_of_films(job: &Job) -> anyhow::Result<()> {
     let has_map = ["pgv", "pgd", "pga"].iter().any(|word| job.given(word));
     if !job.flag("snap")? {
@@ -65,7 +65,7 @@ fn idle_of_films(job: &Job) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Those of the grid of derivatives.
+/// Warns of such parameters of the grid of derivatives.
 fn idle_of_grids(job: &Job) -> anyhow::Result<()> {
     if job.choice("on")? != "grid" {
         let words = ["nqz", "oqz", "dqz", "nqx", "oqx", "dqx", "nqy", "oqy", "dqy"];
@@ -85,7 +85,7 @@ fn materials(job: &Job, raw: &RawMesh) {
     );
 }
 
-/// The same of a grid.
+/// The same for a grid.
 pub fn grid(job: &Job, word: &str, values: &[f32]) {
     let among = values.iter().copied().map(f64::from);
     match word {
@@ -106,7 +106,7 @@ pub fn grid(job: &Job, word: &str, values: &[f32]) {
     }
 }
 
-/// The places of rec=; warns where they lie closer together than the points of a mesh.
+/// The positions of rec=; warns if they lie closer together than the points of the mesh.
 pub fn received<const D: usize>(
     job: &Job,
     points: Vec<Point>,
@@ -121,7 +121,8 @@ pub fn received<const D: usize>(
     places
 }
 
-/// Warns of receivers in an element that holds a source of their shot: polynomials do not follow the field of a point near it.
+/// Warns of receivers in an element that holds a source of their shot: polynomials cannot represent the field near a
+/// point.
 pub fn beside_sources<const D: usize>(job: &Job, mesh: &Mesh<D>, shots: &[[Vec<[f64; D]>; 2]]) {
     let locator = Locator::new(mesh);
     let holding = |x: [f64; D]| locator.sharing(x).into_iter().map(|found| found.element);

@@ -1,9 +1,9 @@
-//! A recorder before another one: records of receivers are changed, everything else is handed on.
+//! A recorder that changes the records of receivers and passes everything else on to another one.
 
 use kernels::Error;
 use kernels::time_loop::Recorder;
 
-/// Hands on what `change` makes of the record after a step, if it makes anything of it.
+/// Passes on the result of `change` for the record after a step, unless it is `None`.
 pub struct Changing<'a, C> {
     pub change: C,
     pub to: &'a mut dyn Recorder<f32>,

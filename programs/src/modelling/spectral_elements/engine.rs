@@ -28,7 +28,7 @@ fn locked(map: &Growing) -> MutexGuard<'_, Vec<f32>> {
     map.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What runs it.
+/// The subdomains that run it.
 enum Machine<const D: usize> {
     /// On the processors.
     Cpu(Group<spectral_elements::Engine<D>>),

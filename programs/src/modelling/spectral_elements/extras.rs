@@ -1,4 +1,4 @@
-//! What a run of the modelling programs records beside its data: snapshots, maps, cables, further quantities.
+//! Further outputs of the modelling programs: snapshots, maps, cables, further quantities.
 
 use super::maps::{self, Peaks};
 use super::several::Several;
@@ -10,7 +10,7 @@ use kernels::mesh::Mesh;
 use kernels::methods::spectral_elements::Shot;
 use rsf_io::{Axis, Job};
 
-/// What modelling alone records.
+/// The outputs that modelling alone has.
 #[derive(Default)]
 pub struct Extras {
     pub several: Option<Several>,
@@ -21,7 +21,7 @@ pub struct Extras {
 }
 
 impl Extras {
-    /// As the command line says; the shot gets the places and the steps that the run needs.
+    /// Reads them from the command line; the shot gets the receivers and the steps that they need.
     pub fn read<const D: usize>(
         job: &mut Job,
         (raw, mesh): (&RawMesh, &Mesh<D>),

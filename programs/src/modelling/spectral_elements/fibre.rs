@@ -1,11 +1,11 @@
-//! Fibres in a mesh: the receivers that their strain is made of.
+//! Fibres in a mesh: the receivers that their strain is derived from.
 
 use crate::modelling::fibre::Fibre;
 use kernels::mesh::{Locator, Mesh};
 use kernels::methods::spectral_elements::{Quantity, Shot};
 use rsf_io::Job;
 
-/// The cable of data=das; none of other data.
+/// The cable of data=das; `None` for other data.
 pub fn asked<const D: usize>(
     job: &mut Job,
     mesh: &Mesh<D>,
@@ -18,8 +18,9 @@ pub fn asked<const D: usize>(
     Ok(None)
 }
 
-/// Reads along= and gauge=, and makes the receivers of `shot`, which stand for the channels, those that the method records: the
-/// ends of their gauges, or places of strain.
+/// Reads along= and gauge=, and replaces the receivers of `shot`, which stand for the channels, by those that the
+/// method
+/// records: the ends of their gauges, or the places of the strain.
 fn read<const D: usize>(job: &mut Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> anyhow::Result<Fibre> {
     let fibre = Fibre::read(job, D, shot.receivers.len())?;
     if fibre.gauge <= 0.0 {
@@ -32,7 +33,7 @@ fn read<const D: usize>(job: &mut Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> an
     Ok(fibre)
 }
 
-/// The places that the strain of channels at these places is made of.
+/// The positions that the strain of channels at these positions is derived from.
 pub fn places<const D: usize>(fibre: &Fibre, channels: Vec<[f64; D]>) -> Vec<[f64; D]> {
     if fibre.gauge <= 0.0 {
         return channels;

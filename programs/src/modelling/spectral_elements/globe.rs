@@ -1,4 +1,4 @@
-//! What files about the Earth say of a shot: earthquakes, stations, the model of the radius.
+//! Reads files about the Earth: earthquakes, stations, radial models.
 
 use super::medium::Rocks;
 use super::outside::Outside;
@@ -13,21 +13,21 @@ use kernels::mesh::{Locator, Mesh, ground};
 use kernels::methods::spectral_elements::{PointMedia, PointMedium};
 use rsf_io::Job;
 
-/// What cmt=, force= and stations= place.
+/// Sources and receivers of cmt=, force=, quakeml= and stations=.
 pub struct Places<const D: usize> {
-    /// The sources of cmt= or force=, and where they are, m: [`Placed`] has single precision.
+    /// The sources, and their positions in double precision, m ([`Placed`] has single precision).
     pub quakes: Option<Placed>,
     pub centres: Vec<[f64; D]>,
-    /// The receivers of stations=, m.
+    /// The positions of the receivers of stations=, m.
     pub sites: Option<Vec<[f64; D]>>,
-    /// Up, north and east of each of these.
+    /// Directions up, north and east at each of these.
     pub frames: Vec<Frame>,
     /// Network and name of each.
     pub codes: Vec<String>,
 }
 
 impl<const D: usize> Places<D> {
-    /// True where the sources have samples of the moments themselves, whatever rate= says.
+    /// True if the sources have samples of the moments themselves, whatever rate= says.
     pub fn have_samples(&self) -> bool {
         self.quakes.as_ref().is_some_and(Placed::has_samples)
     }
@@ -95,7 +95,7 @@ pub fn places<const D: usize>(
     Ok(places)
 }
 
-/// A place of a file in the mesh, or none, before anything is set up.
+/// The position in the mesh of a point of a file; `None` if it is left out.
 fn within<const D: usize>(
     outside: &mut Outside<'_, D>,
     name: &str,
@@ -105,7 +105,7 @@ fn within<const D: usize>(
     Ok(placed.map(|x| std::array::from_fn(|c| x[c])))
 }
 
-/// z of the top of a mesh, beside it that at the nearest place of the rectangle that it spans.
+/// z of the top of a mesh; outside of it, that at the nearest place of the rectangle that the mesh spans.
 fn tops_beside<const D: usize>(
     mesh: &Mesh<D>,
     reach: [[f64; 2]; 2],
@@ -213,7 +213,7 @@ pub fn fill<const D: usize>(
     let model = earth::open_model(&word)?;
     let Ground::Globe { radius: surface, .. } = Ground::of(job, raw.radius)? else {
         bail!(
-            "model= wants a mesh of the Earth (sfhexmesh sphere=y), or radius=, the radius of its surface in m"
+            "model= needs a mesh of the Earth (sfhexmesh sphere=y), or radius=, the radius of its surface in m"
         );
     };
     if (surface / model.surface() - 1.0).abs() > 1e-6 {
@@ -241,7 +241,7 @@ pub fn fill<const D: usize>(
     }
     for (medium, general) in rocks.media.iter_mut().zip(&general) {
         if *general {
-            // Of the kind that the points have; the numbers are those of the model.
+            // Of the kind of law that the points have; the constants are those of the model.
             medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
         }
     }
@@ -251,7 +251,7 @@ pub fn fill<const D: usize>(
     Ok(())
 }
 
-/// A checksum of what a model says.
+/// A checksum of a model.
 fn checksum(model: &Radial) -> u64 {
     let sample = |layer: &Layer| {
         let at = |k: u32| layer.bottom + (layer.top - layer.bottom) * f64::from(k) / 64.0;
@@ -268,7 +268,7 @@ fn checksum(model: &Radial) -> u64 {
         .end()
 }
 
-/// Refuses what asks for the ground of a globe.
+/// Refuses outputs on the ground of a globe.
 pub fn refuse_ground(job: &Job, raw: &RawMesh) -> anyhow::Result<()> {
     if raw.radius.is_some() && ["ground", "pgd", "pgv", "pga"].iter().any(|word| job.given(word)) {
         bail!(

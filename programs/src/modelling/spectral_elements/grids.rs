@@ -10,7 +10,7 @@ use kernels::mesh::{Basis, Material, Mesh};
 use kernels::methods::spectral_elements::{Band, GridModel, Grids, Lattice, Planes, Pml};
 use rsf_io::{Input, Job, NumberOrFile};
 
-/// Words of grids with one number a node.
+/// Parameters of grids with one number for each node.
 const WORDS: [&str; 5] = ["vp", "vs", "den", "qp", "qs"];
 
 /// The files of a model, and its grid.
@@ -24,7 +24,7 @@ struct Files {
 }
 
 impl Files {
-    /// Numbers of a file, `planes` of them a node, after a look at its axes.
+    /// Reads the numbers of a file, `planes` for each node, after checking its axes.
     fn read(
         &mut self,
         word: &str,
@@ -69,7 +69,7 @@ impl Files {
         }
         let mut values = file.read_all_f32()?;
         if planes > 1 && grids > 1 {
-            // Planes of all regions one behind the other: the regions come last in memory.
+            // In the file the regions of a plane follow each other after its nodes; in memory regions come last.
             let cells = nodes as usize;
             let at = |k: usize| values[(k / cells % grids * planes + k / cells / grids) * cells + k % cells];
             values = (0..values.len()).map(at).collect();
@@ -135,7 +135,7 @@ fn quality(
     Ok(factors)
 }
 
-/// A model, if any of its words is given: `table` is ccc= where that is a grid. Its checksum comes with it.
+/// A model, if any of its parameters is given: `table` is ccc= if that is a grid. Also returns its checksum.
 pub fn read<const D: usize>(
     job: &mut Job,
     mesh: (&Mesh<D>, &Basis),

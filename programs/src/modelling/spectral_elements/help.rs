@@ -1,4 +1,4 @@
-//! What `sfsem2d-gpu` and `sfsem3d-gpu` tell of themselves.
+//! The documentation of `sfsem2d-gpu` and `sfsem3d-gpu`.
 
 /// Long text of the self-documentation.
 pub(super) const COMMENTS: &str = "\
@@ -99,15 +99,15 @@ horizontal velocity of all steps on the ground, with the axes nqx=, oqx=, dqx= a
 data=acceleration pga= do the same for these.
 
 Long time steps make waves arrive early. tdc=y changes the histories of the sources before the run and the records after it so \
-that they have exact time at any stable step: histories must begin at rest and have no frequencies above 1/(pi dt). Of a step near \
-the largest one absorbing sides send back a little more. With three mechanisms at every point tdc=y also follows the strain of the \
+that they have exact time at any stable step: histories must begin at rest and have no frequencies above 1/(pi dt). With a step near \
+the largest stable one, absorbing sides reflect a little more. With three mechanisms at every point tdc=y also follows the strain of the \
 step, where tdc=n takes the one that SPECFEM3D predicts. Records stay in memory until the end of the run, which takes a few steps more; snapshots and maps keep the \
 clock of the steps, as their headers say. plan=y and the last line of verb=y give the error of the time step.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
 after the other on the same mesh, which is read once and, on the CPU, also set up once, with the same mechanisms and histories, \
 and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, \
-in the order of the survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A \
+in the order of the survey, their last axis has the numbers of the shots if these are evenly spaced, and shots in the header lists them. A \
 shot that fails is reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots \
 finished= takes the data of an earlier run of the survey, which may have been stopped or killed: its shots are copied, and only \
 those are modelled that it does not have or that are zero. Parameters, model, points and time functions must be those of that run: its header has their checksums. Snapshots, maps, checkpoint= and resume= are available for one shot only, and \
@@ -140,5 +140,5 @@ sfhexmesh surfaces=2000,0 layers=8 nx=10 ny=10 xmin=0 xmax=2500 ymin=0 ymax=2500
 sfspike n1=3 nsp=3 k1=1,2,3 mag=1230,1210,1040 > sou.rsf
 sfspike n1=3 nsp=3 k1=1,2,3 mag=1900,1800,30 > rec.rsf
 sfsem3d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.003 src=dc m0=1e15 tau=0.06 verb=y > data.rsf
-# what it will take, cut into three subdomains
+# memory and time of this run, divided into three subdomains
 sfsem3d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.003 src=dc m0=1e15 tau=0.06 device=cpu ngpu=3 plan=y";

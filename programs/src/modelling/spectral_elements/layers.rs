@@ -73,7 +73,7 @@ fn tell_thin<const D: usize>(job: &Job, thickness: f64, mesh: &Mesh<D>) {
     }
 }
 
-/// The layer that sponge= asks for. One that is thin for the waves of the sources sends them back itself.
+/// The layer that sponge= asks for; warns if it is too thin for the waves of the sources, which it then reflects.
 pub(super) fn sponge<const D: usize>(
     job: &Job,
     speeds: &[[f64; 2]],
@@ -95,7 +95,7 @@ two of P are enough"
         );
     }
     let fastest = speeds.iter().map(|[vp, _]| *vp).fold(0.0, f64::max);
-    // Of a pulse of one sign the waves are highest at about a third of where it ends.
+    // The waves of a pulse of one sign are strongest at about a third of its highest frequency.
     let typical = band.peak.max(band.max / 3.0);
     let wavelengths = thickness * typical / fastest;
     if wavelengths < 1.0 {
@@ -113,7 +113,7 @@ two of P are enough"
     }))
 }
 
-/// How `lumping=` says that the damping of absorbing sides enters the mass.
+/// How the damping of absorbing sides enters the mass, by `lumping=`.
 pub(super) fn lumping(job: &Job) -> anyhow::Result<Lumping> {
     Ok(match job.choice("lumping")? {
         "specfem" => Lumping::RowSums,

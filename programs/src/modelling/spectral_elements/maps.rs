@@ -12,13 +12,13 @@ use kernels::mesh::ground::{self, Places};
 use kernels::methods::spectral_elements::Shot;
 use rsf_io::{Axis, Job, Output};
 
-/// Points along an axis where nothing is said.
+/// Points along an axis by default.
 const USUAL: usize = 101;
 
 /// Limit on the points of a component of the snapshots: each keeps the weights of its element, a kilobyte in 3-D.
 const MOST: usize = 1 << 24;
 
-/// Words for maps of the largest horizontal values, what data= must record for them, and their unit.
+/// Parameters for maps of the largest horizontal values, what data= must record for them, and their unit.
 const PEAKS: [(&str, &str, &str); 3] = [
     ("pgd", "displacement", "m"),
     ("pgv", "velocity", "m/s"),
@@ -73,7 +73,7 @@ pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> 
     }
     let axes = axes(job, mesh, usize::from(on_ground))?;
     shot.film = match on_ground {
-        // Where there is no ground is no place at all: zeros are written there.
+        // Where there is no ground, NaN stands for a point without a place, and zeros are written there.
         true => on_the_ground(mesh, &axes)
             .into_iter()
             .map(|place| place.unwrap_or([f64::NAN; D]))
@@ -98,7 +98,7 @@ fn inside<const D: usize>(axes: &[Axis]) -> Vec<[f64; D]> {
     (0..axes.iter().map(|axis| axis.n).product()).map(at).collect()
 }
 
-/// All places of the axes x[, y] on the ground; none beside it.
+/// All places of the axes x[, y] on the ground; `None` where there is none.
 fn on_the_ground<const D: usize>(mesh: &Mesh<D>, axes: &[Axis]) -> Vec<Option<[f64; D]>> {
     let places = |k: usize| {
         axes.get(k).map_or(
@@ -129,12 +129,12 @@ fn on_the_ground<const D: usize>(mesh: &Mesh<D>, axes: &[Axis]) -> Vec<Option<[f
 /// A map of the largest horizontal values on the ground.
 #[derive(Clone, Debug)]
 pub struct Peaks {
-    /// Its word, what it is of, and its unit.
+    /// Its parameter, its quantity and its unit.
     word: &'static str,
     what: &'static str,
     unit: &'static str,
     axes: Vec<Axis>,
-    /// The place in the map of every receiver behind the user's own.
+    /// The index in the map of every receiver after the user's own.
     places: Vec<usize>,
     /// The user's receivers, and the steps from one of their records to the next.
     own: usize,
@@ -143,7 +143,7 @@ pub struct Peaks {
 }
 
 impl Peaks {
-    /// Reads what is asked for; the places of the map become receivers of `shot`, which records them in every step.
+    /// Reads pgd=, pgv= or pga=; the places of the map become receivers of `shot`, which records them in every step.
     pub fn read<const D: usize>(
         job: &Job,
         mesh: &Mesh<D>,
@@ -194,7 +194,7 @@ impl Peaks {
         self.own
     }
 
-    /// A checksum of what the map is of and where its places are, among all receivers.
+    /// A checksum of the quantity of the map and of its places, which follow the user's own among `receivers`.
     pub fn sum<const D: usize>(&self, receivers: &[[f64; D]]) -> u64 {
         let places = receivers[self.own..].as_flattened();
         let text = format!("{} {:?} {:?}", self.word, self.axes, self.places);
@@ -224,8 +224,9 @@ impl Peaks {
         vec![0.0; self.axes.iter().map(|axis| axis.n).product()]
     }
 
-    /// Takes the record after a step, `[component][receiver]`, z first, into the map; returns the user's part of it, where
-    /// that is due.
+    /// Takes the record after a step, `[component][receiver]`, z first, into the map; returns the user's part of it, if
+    /// one
+    /// is due.
     pub fn take(&self, step: usize, record: &[f32], map: &mut [f32]) -> Option<Vec<f32>> {
         self.keep(record, map);
         step.is_multiple_of(self.every)

@@ -1,4 +1,4 @@
-//! What fills the regions: materials, tables of constants, attenuation, models on grids.
+//! The media of the regions: materials, tables of constants, attenuation, models on grids.
 
 use super::grids;
 use super::quality::{self, Fit};
@@ -14,27 +14,27 @@ use kernels::methods::spectral_elements::{
 };
 use rsf_io::{Input, Job};
 
-/// The quality factor from which on there is no loss.
+/// The quality factor from which on there is no attenuation.
 pub const LOSSLESS: f64 = 9000.0;
 
 /// The media of the regions, and a model that changes inside of them.
 pub struct Rocks<const D: usize> {
-    /// One a region.
+    /// One for each region.
     pub media: Vec<Medium>,
-    /// P and S speed, m/s.
+    /// P and S velocity of each region, m/s.
     pub speeds: Vec<[f64; 2]>,
-    /// Attenuation, where sls= or quality factors give it, and where its mechanisms are.
+    /// Attenuation, if sls= or quality factors give it, and how its mechanisms are distributed.
     pub relaxations: Option<Vec<Relaxation>>,
     pub grain: Grain,
-    /// What its mechanisms follow.
+    /// The strain that its mechanisms follow.
     pub followed: Followed,
-    /// The quality factors qp= and qs=, each one number or one a node.
+    /// The quality factors qp= and qs=, each a single number or one for each node.
     pub quality: Option<[Vec<f32>; 2]>,
-    /// Whether a model says more than the regions from point to point.
+    /// Whether a model varies within the regions.
     pub varies: bool,
-    /// What points are made of, where a model says more than the regions.
+    /// The media of points, if they are not simply those of the regions.
     pub model: Option<Box<dyn PointMedia<D>>>,
-    /// The grid of the model and how many there are, where it is on one.
+    /// The grid of the model, if it is on one, and the number of such grids.
     pub lattice: Option<(Lattice<D>, usize)>,
     /// Row and column in Voigt's matrix (from 0) of the constants on that grid, in the order of their planes.
     pub constants: Vec<[usize; 2]>,
@@ -46,7 +46,7 @@ pub struct Rocks<const D: usize> {
 /// The largest share of a modulus that one coarse-grained mechanism may take at its point.
 const MOST_COARSE: f64 = 0.15;
 
-/// Constants on a grid, whose shear stiffnesses must stand at the nodes, too.
+/// Constants on a grid, all of which must be those at the nodes.
 fn on_nodes(file: Input) -> anyhow::Result<Input> {
     ensure!(
         file.header().text(SHEARS).as_deref() != Some(IN_PLACE),
@@ -55,7 +55,8 @@ fn on_nodes(file: Input) -> anyhow::Result<Input> {
     Ok(file)
 }
 
-/// Reads what the mesh is filled with: its materials, ccc=, sls=, and models on grids; relaxation times are those of the clock of the
+/// Reads the media of the mesh: its materials, ccc=, sls=, and models on grids; relaxation times are those of the clock
+/// of the
 /// steps.
 pub fn read<const D: usize>(
     job: &mut Job,
@@ -81,7 +82,7 @@ pub fn read<const D: usize>(
         false => None,
     };
     if laws.is_some() && (job.given("qp") || job.given("qs")) {
-        bail!("sls= and qp=, qs= both say how the medium loses: leave out one of them");
+        bail!("sls= and qp=, qs= both describe the attenuation: leave out one of them");
     }
     let model = match raw.tomography.is_empty() {
         true => grids::read(job, (mesh, basis), (&raw.materials, layers), planes, |job| {
@@ -143,7 +144,7 @@ fn media(materials: &[Material], tables: Option<&[f64]>, on_a_grid: bool) -> any
             medium.law = Law::Anisotropic(Box::new(constants(&tables[region * 21..][..21], region)?));
         }
         if on_a_grid && m.vs > 0.0 {
-            // Of the kind that the points have; the numbers are those of the grid.
+            // Of the kind of law that the points have; the constants are those of the grid.
             medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
         }
         Ok(medium)
@@ -152,7 +153,7 @@ fn media(materials: &[Material], tables: Option<&[f64]>, on_a_grid: bool) -> any
 }
 
 impl<const D: usize> Rocks<D> {
-    /// As the method takes it.
+    /// The attenuation in the form that the method needs.
     pub fn attenuation(&self) -> Option<Attenuation<'_>> {
         self.relaxations.as_deref().map(|regions| Attenuation {
             regions,
@@ -162,7 +163,7 @@ impl<const D: usize> Rocks<D> {
     }
 }
 
-/// What the mechanisms follow.
+/// The strain that the mechanisms follow.
 fn followed(timing: &Timing) -> Followed {
     match timing.exact {
         Some(_) => Followed::OfNow,
@@ -170,12 +171,12 @@ fn followed(timing: &Timing) -> Followed {
     }
 }
 
-/// Where the mechanisms are.
+/// How the mechanisms are distributed, by qmech=.
 fn grain<const D: usize>(job: &Job, laws: Option<&[Relaxation]>, basis: &Basis) -> anyhow::Result<Grain> {
     let asked = job.choice("qmech")?;
     let Some(laws) = laws else {
         if job.given("qmech") {
-            job.warn("qmech= has no effect: nothing loses");
+            job.warn("qmech= has no effect: nothing attenuates");
         }
         return Ok(Grain::Fine);
     };
@@ -237,7 +238,7 @@ fn constant<const D: usize>(
     Ok(Some(raw.materials.iter().map(of).collect()))
 }
 
-/// The numbers of a file of `columns` a region.
+/// The numbers of a file with `columns` numbers for each region.
 fn rows(word: &str, mut file: Input, columns: usize, regions: usize) -> anyhow::Result<Vec<f64>> {
     let (name, n1) = (file.name(), file.axis(1).n);
     if n1 != columns || file.len() != (columns * regions) as u64 {
@@ -257,7 +258,7 @@ fn rows(word: &str, mut file: Input, columns: usize, regions: usize) -> anyhow::
     Ok(values.into_iter().map(f64::from).collect())
 }
 
-/// The whole of a symmetric table, from its upper triangle row by row.
+/// A symmetric table, from its upper triangle row by row.
 fn constants(row: &[f64], region: usize) -> anyhow::Result<[[f64; 6]; 6]> {
     let mut table = [[0.0; 6]; 6];
     let pairs = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));
@@ -266,7 +267,7 @@ fn constants(row: &[f64], region: usize) -> anyhow::Result<[[f64; 6]; 6]> {
     }
     if let Some(row) = not_definite::<3>(&table) {
         bail!(
-            "ccc=: the constants of region {region} are not positive definite (row {row}): no rock is like that; look at the order c11 c12 c13 ... c66 and at the unit, Pa"
+            "ccc=: the constants of region {region} are not positive definite (row {row}): no rock is like that; check the order c11 c12 c13 ... c66 and at the unit, Pa"
         );
     }
     Ok(table)

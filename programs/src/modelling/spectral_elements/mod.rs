@@ -1,4 +1,4 @@
-//! Elastic modelling by spectral elements: what `sfsem2d-gpu` and `sfsem3d-gpu` share.
+//! Elastic modelling by spectral elements: the common part of `sfsem2d-gpu` and `sfsem3d-gpu`.
 
 pub mod adjoint;
 mod advice;
@@ -72,7 +72,7 @@ struct Run<const D: usize> {
     /// Time step and the time of the first one, s.
     dt: f64,
     begin: f64,
-    /// What the steps do to the waves.
+    /// Time steps and the correction of their dispersion.
     timing: Timing,
     /// Steps from one of the user's records to the next.
     jdata: usize,
@@ -81,22 +81,22 @@ struct Run<const D: usize> {
     pml: Option<Pml<D>>,
     /// Points of the mesh.
     points: usize,
-    /// Checksum of the mesh and what fills it.
+    /// Checksum of the mesh and its media.
     sum: u64,
     receivers: Axis,
     /// Axes of the snapshots.
     window: Vec<Axis>,
-    /// What the user calls the quantity, and those beside it.
+    /// The recorded quantity in words, and further quantities.
     quantity: &'static str,
     several: Option<Several>,
-    /// Up, north and east of every receiver, where stations= has placed them, and their names.
+    /// Directions up, north and east at every receiver of stations=, and the names of the stations.
     frames: Vec<Frame>,
     stations: Vec<String>,
     transport: Transport,
 }
 
 impl<const D: usize> Run<D> {
-    /// As the method takes it.
+    /// The setup in the form that the method needs.
     fn setup(&self) -> Setup<'_, D> {
         Setup {
             mesh: &self.mesh,
@@ -114,7 +114,7 @@ impl<const D: usize> Run<D> {
     }
 }
 
-/// A mesh brings its model: nothing is left to be read.
+/// The files of a mesh hold its model, so that no volumes are left to be read.
 struct InTheMesh;
 
 impl Opened for InTheMesh {
@@ -457,7 +457,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh, models: bool) -> anyhow
     })
 }
 
-/// The sources as the method takes them, at places in double precision where a file has given them.
+/// The sources in the form that the method needs, at places in double precision where a file gives them.
 fn found_sources<const D: usize>(found: &sources::Sources, centres: &[[f64; D]]) -> Vec<Source<D>> {
     let source = |(k, source): (usize, &kernels::source::Source)| Source {
         at: centres.get(k).copied().unwrap_or(place(source.point)),
@@ -467,7 +467,7 @@ fn found_sources<const D: usize>(found: &sources::Sources, centres: &[[f64; D]])
     found.list.iter().enumerate().map(source).collect()
 }
 
-/// What a source does, along the axes of a mesh.
+/// The strength of a source along the axes of a mesh.
 fn strength<const D: usize>(action: Action) -> Strength<D> {
     let axis = |c: usize| if D == 2 { 2 * c } else { c };
     match action {
@@ -481,7 +481,7 @@ fn strength<const D: usize>(action: Action) -> Strength<D> {
     }
 }
 
-/// A checksum of all that the mesh and the files of its media say.
+/// A checksum of the mesh and its media.
 fn checksum<const D: usize>(raw: &RawMesh, rocks: &Rocks<D>) -> u64 {
     let lists = [&raw.absorbing, &raw.free].map(|list| list.as_flattened());
     Checksum::new()

@@ -1,4 +1,4 @@
-//! What a run on a mesh writes.
+//! The outputs of a run on a mesh.
 
 use super::Run;
 use super::several::Several;
@@ -14,7 +14,7 @@ use fourier::time_dispersion::Reading;
 use kernels::methods::spectral_elements::{Quantity, Shot};
 use rsf_io::{Axis, Job};
 
-/// The words of data=.
+/// The quantities of data=.
 const DATA: [&str; 7] = [
     "velocity",
     "displacement",
@@ -25,7 +25,7 @@ const DATA: [&str; 7] = [
     "das",
 ];
 
-/// The word of data=.
+/// The quantity that data= names.
 ///
 /// # Errors
 /// Another word, or several: standard output takes one quantity.
@@ -37,7 +37,7 @@ pub fn asked(job: &Job) -> anyhow::Result<&'static str> {
     }
 }
 
-/// What data= asks for, and its name.
+/// The quantity that data= names, and its name in headers.
 pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
     Ok(match asked(job)? {
         "displacement" => (Quantity::Displacement, "displacement in m"),
@@ -59,7 +59,7 @@ pub fn taken<const D: usize>(shot: &Shot<D>) -> (f64, Reading) {
     (0.0, reading)
 }
 
-/// Lets the engine take the steps that exact time needs, and record what is kept of one record in `jdata`.
+/// Sets the steps that exact time needs, and the steps between records if one in `jdata` is wanted.
 pub fn correct<const D: usize>(
     job: &Job,
     timing: &Timing,
@@ -78,7 +78,7 @@ pub fn correct<const D: usize>(
     }
 }
 
-/// Lets the engine take the steps that exact time needs, and record what it needs.
+/// Sets the steps that exact time needs, and the steps between records; returns the correction.
 pub fn correct_steps<const D: usize>(
     timing: &Timing,
     (shot, jdata): (&mut Shot<D>, usize),

@@ -1,4 +1,4 @@
-//! Points outside of a mesh: those that a mesh misses by a little move to it.
+//! Points outside of a mesh: those that lie only a little outside are moved into it.
 
 use anyhow::bail;
 use kernels::mesh::{Locator, Mesh};
@@ -15,7 +15,7 @@ enum Rule {
     Error,
 }
 
-/// Looks at points, and counts those outside.
+/// Checks points, and counts those outside.
 pub struct Outside<'a, const D: usize> {
     locator: Locator<'a, D>,
     rule: Rule,
@@ -26,7 +26,7 @@ pub struct Outside<'a, const D: usize> {
 }
 
 impl<'a, const D: usize> Outside<'a, D> {
-    /// By outside= of the command line.
+    /// Reads outside=.
     pub fn new(job: &Job, mesh: &'a Mesh<D>) -> anyhow::Result<Self> {
         Ok(Self {
             locator: Locator::new(mesh),
@@ -41,12 +41,12 @@ impl<'a, const D: usize> Outside<'a, D> {
         })
     }
 
-    /// True where a place without ground above it may still be moved or left out.
+    /// True if a place without ground above it may still be moved or left out.
     pub fn is_lenient(&self) -> bool {
         self.rule != Rule::Error
     }
 
-    /// The place of a point that has a name, none where it is left out.
+    /// The place of the point `name`; `None` if it is left out.
     ///
     /// # Errors
     /// A point that is too far away, or any outside, as outside= says.
@@ -91,7 +91,7 @@ impl<'a, const D: usize> Outside<'a, D> {
             match self.place(&format!("{name} {}", k + 1), x)? {
                 Some(x) => settled.push(x),
                 None => bail!(
-                    "{name} {} is outside of the mesh, and outside=leave leaves out {}, for those of sou= and rec= have their places on an axis: take the point out of its file, or enlarge the mesh (outside=move moves points that are less than half an element away)",
+                    "{name} {} is outside of the mesh, and outside=leave leaves out {}, because those of sou= and rec= have fixed places on an axis: take the point out of its file, or enlarge the mesh (outside=move moves points that are less than half an element away)",
                     k + 1,
                     match D {
                         3 => "points of cmt=, force= and stations= alone",
@@ -103,7 +103,7 @@ impl<'a, const D: usize> Outside<'a, D> {
         Ok(settled)
     }
 
-    /// Says in one sentence each what was moved and what was left out.
+    /// Warns of points that were moved and of points that were left out.
     pub fn tell(&self, job: &Job) {
         let points = |count: usize| if count == 1 { "point" } else { "points" };
         if self.moved > 0 {

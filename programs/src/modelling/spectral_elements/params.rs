@@ -65,7 +65,7 @@ pub(super) const MESH: &[Param] = &[
     Param::input("onset").doc("delay of every source, s"),
 ];
 
-/// What receivers record.
+/// Recorded quantities.
 const RECORDED: &[Param] = &[
     Param::string("data")
         .default("velocity")
@@ -77,7 +77,7 @@ const RECORDED: &[Param] = &[
     Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
 ];
 
-/// What absorbs.
+/// Absorbing sides and layers.
 pub(super) const SIDES: &[Param] = &[
     Param::float("sponge")
         .default("0")
@@ -220,7 +220,7 @@ const FILMS_3D: &[Param] = &[
         .doc("snapshots and maps: distance of the points along y"),
 ];
 
-/// Lists one behind the other.
+/// Joins lists of parameters.
 pub(super) const fn joined<const N: usize>(lists: &[&[Param]]) -> [Param; N] {
     let mut all = [lists[0][0]; N];
     let (mut list, mut k) = (0, 0);

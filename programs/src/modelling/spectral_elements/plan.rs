@@ -1,4 +1,4 @@
-//! What a run on a mesh will be: the stable step and memory.
+//! Predicts a run on a mesh: its stable step, memory and time.
 
 use super::{Run, advice, spreads};
 use crate::modelling::plan::{check_host, end, gigabytes, of_step, span};
@@ -10,7 +10,9 @@ use kernels::mesh::step::{Bound, Law, Medium};
 use kernels::methods::spectral_elements::{Pml, calibrate, gpu};
 use rsf_io::Job;
 
-/// Fewer points than these on the shortest wavelength of the sources are warned of: an element of degree 4 is a wavelength long then.
+/// With fewer points than this on the shortest wavelength of the sources there is a warning; an element of degree 4 is
+/// then a
+/// wavelength long.
 const FEWEST_POINTS: f64 = 4.0;
 
 /// The highest degree that elements can have.
@@ -22,7 +24,7 @@ pub struct Step {
     pub limit: f64,
     /// The element that sets it.
     pub element: usize,
-    /// The element with the fewest points on a wavelength, and up to which frequency (Hz) they are five.
+    /// The element with the fewest points on a wavelength, and the frequency (Hz) at which they are five.
     pub resolved: Option<(usize, f64)>,
     /// Why the run will be refused; its plan ends with this.
     pub refused: Option<String>,
@@ -71,7 +73,7 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     })
 }
 
-/// What is said of sources whose waves are too short for an element, which resolves this frequency.
+/// A warning about sources whose waves are too short for element `slow`, which resolves this frequency.
 fn coarse<const D: usize>(run: &Run<D>, slow: usize, frequency: f64) -> String {
     let highest = run.timing.band.max;
     let times = highest / frequency;
@@ -94,7 +96,7 @@ fn coarse<const D: usize>(run: &Run<D>, slow: usize, frequency: f64) -> String {
     )
 }
 
-/// Bytes that the run takes on all ranks together, about.
+/// Estimated bytes of the run on all ranks together.
 fn bytes<const D: usize>(run: &Run<D>) -> f64 {
     let local = run.basis.len().pow(D as u32) as f64;
     let sums = 8.0 + 4.0 * D as f64;
@@ -118,7 +120,7 @@ fn bytes<const D: usize>(run: &Run<D>) -> f64 {
     };
     let of_elements = run.mesh.len() as f64 * (nodes + local * (sums + relaxing + constants + 4.0));
     let of_places = (run.shot.film.len() + run.shot.receivers.len()) as f64 * local * 8.0;
-    // In layers filters, memory variables and what smooths velocities, axis by axis.
+    // Layers have filters, memory variables and smoothed velocities, axis by axis.
     let axes = |pml: &Pml<D>| {
         let of = |element: usize| pml.axes(&run.mesh.coordinates(element)).count_ones();
         (0..run.mesh.len()).map(of).sum::<u32>()
@@ -141,7 +143,7 @@ pub fn check_memory<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) 
     })
 }
 
-/// The lines of `verb=y`.
+/// Prints the lines of `verb=y`.
 pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
     let mesh = &run.mesh;
     let layers = run.pml.as_ref().map_or(String::new(), |pml| {
@@ -192,10 +194,10 @@ fn own_elements(on: Resources<'_>) -> usize {
     ranges[own].iter().map(ExactSizeIterator::len).sum()
 }
 
-/// Tells what the run needs and takes; runs nothing. The seconds of the run.
+/// Prints what the run needs, without running it; returns its expected seconds.
 pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<f64> {
     let step = on.world.agree(judge(job, run))?;
-    // Without GPUs this was looked at before.
+    // Without GPUs this was checked before.
     if !on.gpus.is_empty() {
         check_memory(job, run, on)?;
     }

@@ -27,10 +27,10 @@ pub enum Fit {
 }
 
 impl Fit {
-    /// That of qfit=; without it SPECFEM3D's for its own meshes, unless qband= has a band.
+    /// The fit of qfit=; without it that of SPECFEM3D for its own meshes, unless qband= is given.
     ///
     /// # Errors
-    /// qfit= of SPECFEM3D beside grids of quality factors.
+    /// A qfit= that cannot be read.
     pub fn of(job: &Job) -> anyhow::Result<Self> {
         if !job.given("qfit") {
             return Ok(match job.given("specfem") && !job.given("qband") {
@@ -56,7 +56,7 @@ pub fn resolved<const D: usize>(raw: &RawMesh, mesh: &Mesh<D>, basis: &Basis) ->
     quality::resolved(mesh, &slowest, basis.degree()).map_or(f64::NAN, |(_, frequency)| frequency)
 }
 
-/// The two frequencies of qband=, if it is given, and qref=; a band and the middle of it stand in for them.
+/// The two frequencies of qband=, else those of `otherwise`, and qref=, else the geometric mean of the band.
 fn limits(job: &Job, otherwise: impl FnOnce() -> [f64; 2]) -> anyhow::Result<([f64; 2], f64)> {
     let band = match job.floats("qband")?.as_slice() {
         [] => otherwise(),
@@ -101,8 +101,8 @@ pub fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
     })
 }
 
-/// What gives two quality factors, of shear and bulk, their relaxation times on the clock of the steps; `resolved` is the highest
-/// frequency of the mesh.
+/// Returns a function from two quality factors, of shear and bulk, to their relaxation times on the clock of the steps;
+/// `resolved` gives the highest frequency that the mesh resolves.
 ///
 /// # Errors
 /// Numbers that are no band.

@@ -1,7 +1,10 @@
 //! Several quantities of one run on a mesh: `displacement=FILE`, `velocity=FILE` and `acceleration=FILE` beside data=.
 //!
-//! In the steps of the method a velocity is the difference of the displacements before and behind it over two steps, and half of the
-//! accelerations around a step make its change of velocity. So one of them, read in every step, gives the others.
+//! In this scheme a velocity is the difference of the displacements a step later and a step before over two steps, and
+//! the
+//! velocity changes in a step by the mean of the accelerations at its ends. So one quantity, read in every step, gives
+//! the
+//! others.
 
 use super::outputs::asked;
 use crate::modelling::checkpoint::MOST_KEPT;
@@ -12,7 +15,7 @@ use fourier::time_dispersion::Reading;
 use kernels::methods::spectral_elements::Quantity;
 use rsf_io::Job;
 
-/// Words of the quantities, and what headers call them.
+/// Parameters of the quantities, and their names in headers.
 const ALL: [(&str, Quantity, &str); 3] = [
     ("displacement", Quantity::Displacement, "displacement in m"),
     ("velocity", Quantity::Velocity, "velocity in m/s"),
@@ -25,7 +28,7 @@ pub struct Wanted {
     pub quantity: Quantity,
     /// In words.
     pub words: &'static str,
-    /// The parameter that names its file; none of the data.
+    /// The parameter that names its file; `None` for the data.
     pub key: Option<&'static str>,
 }
 
@@ -37,7 +40,7 @@ pub struct Several {
 }
 
 impl Several {
-    /// What the command line asks for beside data=; `None` where that is all.
+    /// The quantities that are asked for beside data=; `None` if there are none.
     ///
     /// # Errors
     /// A quantity that is asked for twice, or cannot be had beside the others.
@@ -83,7 +86,7 @@ impl Several {
         Ok(Some(Self { wanted, read }))
     }
 
-    /// How a quantity with so many numbers a record is made; one record in `jdata` is written.
+    /// How a quantity with `numbers` numbers in a record is derived; one record in `jdata` is written.
     pub fn made(&self, quantity: Quantity, numbers: usize, (timing, jdata): (&Timing, usize)) -> Made {
         let how = match (self.read, quantity) {
             (Quantity::Velocity, Quantity::Displacement) => How::Leap,
@@ -124,7 +127,7 @@ impl Several {
         Ok(())
     }
 
-    /// By what a state knows the quantities again.
+    /// The quantities in words, for the identity of states.
     pub fn words(&self) -> String {
         self.wanted
             .iter()

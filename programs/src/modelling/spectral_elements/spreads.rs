@@ -12,7 +12,7 @@ use kernels::grid::points::Point;
 use kernels::mesh::{Locator, Mesh};
 use rsf_io::Job;
 
-/// Sources and receivers of all shots, where points say where they are.
+/// Sources and receivers of all shots, as far as sou= and rec= give them.
 pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result<Spreads> {
     let sou = match places.quakes {
         Some(_) => None,
@@ -67,7 +67,7 @@ pub fn settle<const D: usize>(spreads: &mut Spreads, outside: &mut Outside<'_, D
     Ok(())
 }
 
-/// Refuses points of several shots outside of the mesh; those of one are looked for when it is set up.
+/// Refuses points of several shots outside of the mesh; those of a single shot are checked when it is set up.
 pub fn check<const D: usize>(spreads: &Spreads, mesh: &Mesh<D>, fibre: Option<&Fibre>) -> anyhow::Result<()> {
     if spreads.count() < 2 {
         return Ok(());

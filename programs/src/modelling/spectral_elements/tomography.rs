@@ -7,11 +7,12 @@ use kernels::mesh::{Basis, Mesh};
 use kernels::methods::spectral_elements::{GridModel, Grids, Lattice, Planes};
 use rsf_io::Job;
 
-/// The model of all regions, each on the grid of the files: those of a material have its values at all nodes. Its checksum comes with
-/// it.
+/// The model of all regions, each on the grid of the files: a region with a material has its values at all nodes. Also
+/// returns
+/// its checksum.
 ///
 /// # Errors
-/// Files of different grids, other words that fill the mesh, or values that no medium has.
+/// Files of different grids, other parameters that fill the mesh, or values that no medium has.
 pub fn read<const D: usize>(
     job: &Job,
     raw: &RawMesh,
@@ -27,7 +28,7 @@ pub fn read<const D: usize>(
         );
     }
     let first = first(job, raw)?;
-    // Beyond the grid the values of its sides hold.
+    // The grid is extended by the values of its sides.
     let [low, high] = beyond(mesh, first);
     let mut planes: [Vec<f32>; 3] = Default::default();
     let mut grid = None;

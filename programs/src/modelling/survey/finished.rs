@@ -13,23 +13,23 @@ use std::path::Path;
 
 pub use made_of::MadeOf;
 
-/// Numbers that are looked at together.
+/// Numbers that are read together.
 const LOOK: usize = 1 << 16;
 
 /// The axis of the shots.
 const SHOTS: usize = 4;
 
-/// Differences that are told at most.
+/// Most differences that a message lists.
 const TOLD: usize = 3;
 
-/// What finished= is, for the end of a sentence.
+/// The meaning of finished=, for the end of a sentence.
 const TAKES: &str = "finished= takes the data of an earlier run of the survey";
 
 /// A file of a survey's data.
 pub struct Quantity {
-    /// What its numbers are, as its header says it.
+    /// Its quantity, as in its header.
     pub words: &'static str,
-    /// The parameter that names it; none of standard output.
+    /// The parameter that names it; `None` for standard output.
     pub key: Option<&'static str>,
     /// Axes of a shot.
     pub axes: [Axis; 3],
@@ -47,7 +47,7 @@ struct Held {
     input: Input,
     /// Numbers of a shot.
     numbers: usize,
-    /// Where the file has the shots of this run; none for one that it has not.
+    /// The index in the file of each shot of this run; `None` if the file does not have it.
     places: Vec<Option<usize>>,
 }
 
@@ -56,13 +56,16 @@ struct Held {
 pub struct Finished {
     /// By quantity.
     files: Vec<Held>,
-    /// Shots that need not be made again, in their order.
+    /// Shots that need not be computed again, in their order.
     pub shots: Vec<usize>,
 }
 
 impl Finished {
-    /// Opens what `finished=` names, which must be data like these, with an axis of the shots of `spreads` behind their axes: the first file is that of standard
-    /// output, the others are known by what their headers say that they are; `exact` says whether this run has exact time, `made_of` what its shots are made of.
+    /// Opens the files of `finished=`, which must be data like these, with an axis of the shots of `spreads` after
+    /// their axes. The
+    /// first file is that of standard output; the others are recognised by the quantities in their headers. `exact`
+    /// says whether
+    /// this run has exact time, and `made_of` identifies its shots.
     pub fn open(
         job: &mut Job,
         quantities: &[Quantity],
@@ -142,7 +145,7 @@ impl Finished {
         self.files.iter().map(whole).collect()
     }
 
-    /// Shots of so many that are to be made.
+    /// Those of `shots` shots that remain to be computed.
     pub fn todo(&self, shots: usize) -> Vec<usize> {
         (0..shots).filter(|shot| !self.shots.contains(shot)).collect()
     }

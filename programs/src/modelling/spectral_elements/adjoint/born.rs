@@ -1,4 +1,4 @@
-//! Linearised modelling on meshes: what `sfsemborn2d-gpu` and `sfsemborn3d-gpu` share.
+//! Linearised modelling on meshes: the common part of `sfsemborn2d-gpu` and `sfsemborn3d-gpu`.
 
 pub use super::params::{BORN_2D as PROGRAM_2D, BORN_3D as PROGRAM_3D};
 use super::readout::Readout;
@@ -40,7 +40,7 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     }
 }
 
-/// A perturbation in, data out.
+/// `adj=n`: from a perturbation to data.
 fn forward<const D: usize>(
     job: &mut Job,
     opened: &Opened<D>,
@@ -60,7 +60,7 @@ fn forward<const D: usize>(
     let mut data = world.agree(data(job, opened, world))?;
     let stations = opened.stations(job, false, world)?;
     let job: &Job = job;
-    // The data go on where they are, so that a state holds nothing of them.
+    // The data file itself is continued, so that a state holds nothing of it.
     world.agree(data.as_ref().map_or(Ok(()), |data| {
         kept.load(job, opened.run.sum, Sums::default())?;
         kept.watch(job, data);
@@ -93,12 +93,12 @@ fn forward<const D: usize>(
 /// The output of `adj=n`, on rank 0.
 fn data<const D: usize>(job: &mut Job, opened: &Opened<D>, world: &World) -> anyhow::Result<Option<Output>> {
     let mut records = outputs::open(job, &opened.run, world)?;
-    records.tell("linearised", "what the perturbation changes in the data");
+    records.tell("linearised", "change of the data by the perturbation, to first order");
     records.note(&opened.machine().cpu.describe());
     Ok(records.into_data().map(|(data, ..)| data))
 }
 
-/// What comes back of the shots so far.
+/// The sum over the shots so far.
 struct Found<'a> {
     stack: Stack,
     /// 1 where any number of the data was not zero, and where single precision has lost numbers.
@@ -133,7 +133,7 @@ impl Summed for Found<'_> {
     }
 }
 
-/// Data in, a perturbation out.
+/// `adj=y`: from data to a perturbation.
 fn back<const D: usize>(
     job: &mut Job,
     opened: &Opened<D>,
@@ -183,7 +183,7 @@ fn back<const D: usize>(
     })?;
     world.agree(output.map_or(Ok(()), |output| {
         if found.heard == [0] {
-            job.warn(&format!("{name} is zero everywhere, and so is what comes back"));
+            job.warn(&format!("{name} is zero everywhere, and so is the result"));
         }
         target::write(job, output, &found.stack.total(), found.lost != [0])
     }))

@@ -7,7 +7,7 @@ use crate::modelling::observed;
 use kernels::misfit::{Misfit, Observed};
 use rsf_io::{Input, Job};
 
-/// What is made of records before they are compared with data, and how.
+/// How records are converted to data and compared with them.
 pub struct Compared {
     kind: Misfit,
     readout: Readout,
@@ -23,7 +23,8 @@ pub struct OfShot {
 }
 
 impl Compared {
-    /// As the command line and the header of the data say; with the data and their weights for all shots, of which
+    /// Reads this from the parameters and the header of the data; also returns the data and their weights for all
+    /// shots, of which
     /// `several` may run at the same time.
     pub fn read<const D: usize>(
         job: &mut Job,
@@ -51,7 +52,7 @@ impl Compared {
         })
     }
 
-    /// The misfit of the records of a shot, `[record][component][receiver]`, and its derivative by them.
+    /// The misfit of the records of a shot, `[record][component][receiver]`, and its derivative with respect to them.
     pub fn judge(&self, records: Vec<f32>, of_shot: &OfShot) -> (f64, Vec<f32>) {
         let (misfit, residual) = self.kind.of(&self.readout.of(records), &of_shot.observed);
         (misfit, self.readout.transposed(residual))

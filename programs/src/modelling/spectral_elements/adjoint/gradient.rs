@@ -1,4 +1,4 @@
-//! Gradients on meshes: what `sfsemgrad2d-gpu` and `sfsemgrad3d-gpu` share.
+//! Gradients on meshes: the common part of `sfsemgrad2d-gpu` and `sfsemgrad3d-gpu`.
 
 use super::compared::Compared;
 pub use super::params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
@@ -74,8 +74,11 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
     })
 }
 
-/// What is made of a shot: its gradient, the derivatives by the sources, then in words the bits of the misfit, whether any of the data counts,
-/// whether single precision has lost numbers of the gradient or of the sources, and checksums of the data.
+/// The result of a shot: its gradient, the derivatives with respect to the sources, then in words the bits of the
+/// misfit, whether
+/// any of the data counts, whether single precision has lost numbers of the gradient or of the sources, and checksums
+/// of the
+/// data.
 fn shot<const D: usize>(
     (opened, station): (&Opened<D>, &mut Station<D>),
     (compared, records, number): (&Compared, &Records, usize),
@@ -105,13 +108,13 @@ fn shot<const D: usize>(
     })
 }
 
-/// What the shots add up to so far.
+/// The sums over the shots so far.
 struct Found<'a> {
     stack: Stack,
     misfits: Vec<f64>,
-    /// The derivatives by the sources, shot by shot.
+    /// The derivatives with respect to the sources, shot by shot.
     sources: Vec<f32>,
-    /// Whether single precision has lost numbers of the gradient, or of the derivatives by the sources.
+    /// Whether single precision has lost numbers of the gradient, or of the derivatives with respect to the sources.
     lost: [u64; 2],
     /// 1 for each shot of which any data count.
     heard: Vec<u64>,
@@ -149,7 +152,8 @@ impl Summed for Found<'_> {
     }
 }
 
-/// What is written, on rank 0. All files are made before the run, for a name that cannot be written must not cost a survey.
+/// The output files, on rank 0. All are made before the run, because a name that cannot be written must not cost a
+/// survey.
 struct Outputs {
     gradient: Output,
     misfit: Option<Output>,
@@ -185,7 +189,7 @@ impl Outputs {
         }))
     }
 
-    /// Writes what was found.
+    /// Writes the results.
     fn write<const D: usize>(
         self,
         job: &Job,

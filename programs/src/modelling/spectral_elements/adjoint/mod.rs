@@ -22,22 +22,22 @@ use station::Station;
 use std::time::Instant;
 use target::Target;
 
-/// A survey on a mesh, and what derivatives are by.
+/// A survey on a mesh, and the parameters of its derivatives.
 struct Opened<const D: usize> {
     run: Run<D>,
     step: plan::Step,
     target: Target<D>,
-    /// What runs shots at the same time.
+    /// Devices that run shots at the same time.
     machines: Vec<Machine>,
 }
 
 impl<const D: usize> Opened<D> {
-    /// As the command line says; all ranks call it.
+    /// Reads the survey from the command line; all ranks call it.
     fn read(job: &mut Job, world: &World) -> anyhow::Result<Self> {
         let mut opened = world.agree(Self::own(job))?;
         let (shots, ranks) = (opened.shots(), world.ranks().size());
         let pieces = Pieces::Elements(D, opened.run.mesh.len());
-        // Shots on meshes take all threads unless groups= shares them out.
+        // Shots on meshes take all threads unless groups= divides them.
         opened.machines = Machine::groups(job, pieces, Some([shots, usize::MAX]), world)?;
         let groups = opened.machines.len();
         if groups > shots {
@@ -81,7 +81,7 @@ impl<const D: usize> Opened<D> {
         self.run.spreads.count()
     }
 
-    /// The stations, of the first of which `verb=y` tells. All ranks call it.
+    /// The stations; `verb=y` describes the first. All ranks call it.
     fn stations(&self, job: &Job, reverse: bool, world: &World) -> anyhow::Result<Vec<Station<D>>> {
         let stations = world.agree(Station::all(job, self, world, reverse))?;
         if job.flag("verb")? {
@@ -103,14 +103,14 @@ impl<const D: usize> Opened<D> {
         }
     }
 
-    /// Prints the mesh and what `reverse` or a linearised run needs, of the first shot. All ranks call it.
+    /// Prints the mesh and what a reverse or linearised run of the first shot needs. All ranks call it.
     fn plan(&self, job: &Job, world: &World, reverse: bool) -> anyhow::Result<()> {
         let stations = world.agree(Station::all(job, self, world, reverse))?;
         self.tell(job, &stations);
         world.agree(end(self.step.refused.as_ref()))
     }
 
-    /// Opens the states of the survey, which has these contents beside its shots; all ranks call it.
+    /// Opens the states of the survey; `contents` identify it beside its shots. All ranks call it.
     fn kept(&self, job: &mut Job, contents: Vec<(&'static str, u64)>, world: &World) -> anyhow::Result<Kept> {
         Kept::open(job, &self.run, contents, world)
     }
@@ -125,13 +125,13 @@ struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// None where they are not asked for, or there is one shot.
+    /// `None` without `verb=y`, or if there is one shot.
     fn new(job: &'a Job, shots: usize) -> anyhow::Result<Option<Self>> {
         let begun = Instant::now();
         Ok((job.flag("verb")? && shots > 1).then_some(Self { job, shots, begun }))
     }
 
-    /// Tells that a shot is done, of which there is this to say.
+    /// Reports that a shot is done; `words` go before its time.
     fn tell(&mut self, shot: usize, words: &str) {
         let seconds = self.begun.elapsed().as_secs_f64();
         let (number, shots) = (shot + 1, self.shots);

@@ -1,4 +1,4 @@
-//! The parameters of the programs of derivatives on meshes.
+//! The parameters of the programs for derivatives on meshes.
 
 use super::super::params::{EARTH, MESH, SIDES, THREADS, counted, joined};
 use crate::modelling::exact_time::TDC;
@@ -11,8 +11,8 @@ Models the shots of a survey on a mesh, compares them with the data on standard 
 with respect to the model. It is the derivative of the discrete program, summed over the shots, in the unit of the misfit divided by \
 that of the parameter. The misfit is printed, and misfit= receives its value for every shot. sfsem2d-gpu and sfsem3d-gpu \
 explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists of \
-solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing, sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held. Records are \
-displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they have no derivative, and the fit of the mechanisms to the lowest of them is held. The moment of explosions in fluids is held.
+solids, with or without attenuation (qp=, qs=), and fluids, with free, absorbing, sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held fixed. Records are \
+displacement, velocity or acceleration in solids, or pressure in fluids. Quality factors, of materials= or of qp= and qs=, are held fixed unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they have no derivative, and the fit of the mechanisms to the lowest of them is held fixed. The moment of explosions in fluids is held fixed.
 
 on= says where the parameters of the gradient are. model: at the nodes of the grid of vp=, vs= and den=, by the transpose of \
 their interpolation; the output has the axes of that grid (and then of the regions, if each has a grid). A parameter that has no \
@@ -34,9 +34,9 @@ says what the misfit is. squares: half the sum of the squared differences. corre
 normalised correlation, so that amplitudes have no effect (Choi and Alkhalifah 2012). envelope: half the sum of the squared \
 differences of the envelopes (Bozdag and others 2011). With tdc=y the misfit is that of data in exact time.
 
-sougrad= receives the derivatives by the sources, shot by shot: by the components of the force or moment tensor along the axes of the \
-mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the history is multiplied by them), by the place (z x [y], m) and by a delay t (s) of the history; label1 of the file names them in this order. stfgrad= \
-receives those by the samples of each history as the modelling program applies it at the times of its steps: of forces and of moments. The samples of series= are those with rate=n; with rate=y \
+sougrad= receives the derivatives with respect to the sources, shot by shot: to the components of the force or moment tensor along the axes of the \
+mesh (fz fx [fy] in N or mzz mxx [myy] mxz [myz mxy] in N m; the history is multiplied by them), to the place (z x [y], m) and to a delay t (s) of the history; label1 of the file names them in this order. stfgrad= \
+receives those with respect to the samples of each history as the modelling program applies it at the times of its steps: of forces and of moments. The samples of series= are those with rate=n; with rate=y \
 (the default) a moment is the integral of series= up to its time. A source on a side between elements moves into the element that holds it, a moment into all that share the place, of which \
 the mean is given. In a fluid only the sum of the diagonal of a moment counts, of which each \
 component gets an equal share.
@@ -82,8 +82,8 @@ model. adj=y is the exact transpose of adj=n for every step of the discrete prog
 within rounding, and sfconjgrad can invert the operator.
 
 sfsem2d-gpu and sfsem3d-gpu explain the mesh, the model, sources, receivers, sides and the time step, which are as there. The medium consists \
-of solids, with or without attenuation, and fluids, with free, absorbing, sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held. Quality factors, of materials= or of qp= and qs=, are held \
-unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they do not change, and the fit of the mechanisms to the lowest of them is held. The moment of explosions in fluids is held.
+of solids, with or without attenuation, and fluids, with free, absorbing, sponge= and cpml= sides; the rock in these layers, or in those of the mesh, is held fixed. Quality factors, of materials= or of qp= and qs=, are held fixed \
+unless wrt=vp,vs,rho,qp,qs names them, which takes those of qp= and qs=; where they are 0 they do not change, and the fit of the mechanisms to the lowest of them is held fixed. The moment of explosions in fluids is held fixed.
 
 on= says where the perturbation is, and with adj=y the result, and wrt= of which parameters. on=model: at the nodes of the grid of vp=, \
 vs=, den= or ccc=, from which elements take it as they take the model; on=regions: one value for each region, with n1 counting regions; on=grid: at the \
@@ -102,7 +102,7 @@ the same bits for any memory= and threads=.
 
 The shots run one after the other: with adj=n on processors, with adj=y on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on four GPUs at the same time, and groups=4 on the first four or, on processors, on a quarter of the threads each. GPUs and \
 processors differ by the rounding of single precision. A build with MPI also runs as several ranks (mpirun -n 4 sfsemborn2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, groups and ranks. checkpoint= saves \
-the sums behind every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits. With adj=n the state counts on the data file of the stopped run, which is continued.";
+the sums behind every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits. With adj=n the state relies on the data file of the stopped run, which is continued.";
 
 const BORN_USAGE: &str =
     "< perturbation.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [adj=n] > data.rsf";
@@ -126,7 +126,7 @@ sfspike n1=2 n2=3 nsp=1 k1=1 k2=2 mag=18 > change.rsf
 sfsemborn3d-gpu < change.rsf mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=500 dt=0.003 m0=1e12 stf=ricker freq=2 > data.rsf
 sfdottest sfsemborn3d-gpu mod=change.rsf dat=data.rsf mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=500 dt=0.003 m0=1e12 stf=ricker freq=2";
 
-/// By what derivatives are, and what is kept of a run.
+/// The parameters of derivatives, and the memory for the stored wavefield.
 const OWN: &[Param] = &[
     Param::string("data")
         .default("velocity")
@@ -171,13 +171,13 @@ const COMPARED: &[Param] = &[
     Param::input("weight").doc("weights of the data, one for each: mutes and the like"),
 ];
 
-/// What is written beside the gradient.
+/// Outputs beside the gradient.
 const BESIDE: &[Param] = &[
     Param::output("misfit").doc("misfit of every shot, n1 = shots"),
     Param::output("sougrad")
-        .doc("derivatives by the strength, place and time of every source; n2 = sources, n3 = shots"),
+        .doc("derivatives with respect to the strength, place and time of every source; n2 = sources, n3 = shots"),
     Param::output("stfgrad")
-        .doc("derivatives by every sample of the sources' histories; n2 = sources, n3 = shots"),
+        .doc("derivatives with respect to every sample of the sources' histories; n2 = sources, n3 = shots"),
 ];
 
 /// The direction of the linear operator.
@@ -199,7 +199,7 @@ const GRID_3D: &[Param] = &[
         .doc("on=grid: distance of the nodes along y"),
 ];
 
-/// What is printed and checked.
+/// States, messages and checks.
 const CHECKS: &[Param] = &[
     CHECKPOINT,
     EVERY,

@@ -1,4 +1,6 @@
-//! The linear map from the records of the steps to data: it turns them to the axes of stations, corrects them to exact time and resamples them. Its transpose is here, too.
+//! The linear map from the records of the steps to data: it turns them to the axes of stations, corrects them to exact
+//! time and
+//! resamples them. Its transpose is here, too.
 
 use super::super::{Run, outputs};
 use crate::earth::{OriginTime, origin_time};
@@ -20,7 +22,7 @@ pub struct Readout {
 }
 
 impl Readout {
-    /// For data at the times of the records of a run.
+    /// The map to data at the times of the records of a run.
     pub fn new<const D: usize>(run: &Run<D>) -> Self {
         let correction = run.timing.correction(outputs::taken(&run.shot), run.jdata);
         Self {
@@ -31,14 +33,14 @@ impl Readout {
         }
     }
 
-    /// For data at the times that their header tells.
+    /// The map to data at the times in their header.
     ///
     /// # Errors
     /// Data of another survey or of another quantity; times that do not fit the run.
     pub fn of_data<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Self> {
         check(run, data)?;
         check_names(run, data)?;
-        // In the plane there are no earthquakes.
+        // 2-D programs take no files of earthquakes, which have an origin time.
         if D == 3 {
             check_origin(job, data)?;
         }
@@ -58,7 +60,7 @@ impl Readout {
         records.chunks_exact(self.values).flat_map(turn).collect()
     }
 
-    /// The data of records.
+    /// Converts records to data.
     pub fn of(&self, mut records: Vec<f32>) -> Vec<f32> {
         if let Some(turn) = &self.turn {
             records = self.each(&records, |record| turn.apply(record));
@@ -161,7 +163,7 @@ fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
     same_kind(data, &modelled)
 }
 
-/// How records become data at the times that a header tells, where those are others.
+/// The resampling of records to the times in the header of the data, if these are others.
 fn samples<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Option<Samples>> {
     let recorded = Recorded {
         begin: run.begin,

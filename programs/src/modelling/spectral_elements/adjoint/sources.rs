@@ -1,4 +1,4 @@
-//! The files of derivatives by sources, sougrad= and stfgrad=.
+//! The files of derivatives with respect to sources, sougrad= and stfgrad=.
 
 use super::super::Run;
 use anyhow::ensure;
@@ -6,7 +6,7 @@ use kernels::methods::spectral_elements::Strength;
 use kernels::methods::spectral_elements::adjoint::SourceGradient;
 use rsf_io::{Axis, Job, Output};
 
-/// The derivatives by sources that are asked for.
+/// The derivatives with respect to sources that are asked for.
 pub struct BySources {
     /// Whether the sources are forces; otherwise they are moments.
     forces: bool,
@@ -22,7 +22,7 @@ pub struct SourceFiles {
 }
 
 impl BySources {
-    /// As the command line says; none where neither is given.
+    /// Reads sougrad= and stfgrad=; `None` if neither is given.
     ///
     /// # Errors
     /// Forces and moments in one run.
@@ -87,7 +87,9 @@ impl BySources {
         of_one.map(|numbers| numbers * run.sources.len())
     }
 
-    /// What is written of a shot: the parameters of all sources, then their histories. Whether single precision does not have some of it, too.
+    /// The numbers of a shot: derivatives with respect to the parameters of all sources, then to their histories. Also
+    /// returns
+    /// whether some of them are beyond the range of single precision.
     pub fn of_shot<const D: usize>(&self, run: &Run<D>, gradients: &[SourceGradient<D>]) -> (Vec<f32>, bool) {
         let (mut all, mut histories, mut lost) = (Vec::new(), Vec::new(), false);
         for (gradient, source) in gradients.iter().zip(&run.sources) {
@@ -118,17 +120,19 @@ impl BySources {
     }
 }
 
-/// Whether single precision does not have numbers of one unit: one of them is too large, or even the largest too small.
+/// Whether numbers of one unit are beyond the range of single precision: one of them is too large, or even the largest
+/// too
+/// small.
 fn is_lost(numbers: &[f64]) -> bool {
     let largest = numbers.iter().map(|x| x.abs()).max_by(f64::total_cmp);
     largest.is_some_and(|x| x != 0.0 && !(f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x))
 }
 
 impl SourceFiles {
-    /// Writes what [`BySources::of_shot`] has given of all shots, so many numbers of each in either file.
+    /// Writes the results of [`BySources::of_shot`] for all shots, `numbers` of each shot in the two files.
     pub fn write(self, job: &Job, numbers: [usize; 2], (all, lost): (&[f32], bool)) -> anyhow::Result<()> {
         if lost {
-            job.warn("derivatives by the sources are beyond the range of single precision: scale m0= (or fx=, mech=) and the data");
+            job.warn("derivatives with respect to the sources are beyond the range of single precision: scale m0= (or fx=, mech=) and the data");
         }
         let files = [self.parameters, self.histories].into_iter().enumerate();
         for (k, mut file) in files.filter_map(|(k, file)| file.map(|file| (k, file))) {
@@ -142,7 +146,7 @@ impl SourceFiles {
     }
 }
 
-/// What a source is made of, in the order of files.
+/// The names of a source's parameters, in the order of files.
 fn names<const D: usize>(forces: bool) -> &'static str {
     match (forces, D) {
         (true, 2) => "fz fx z x t",
@@ -152,7 +156,9 @@ fn names<const D: usize>(forces: bool) -> &'static str {
     }
 }
 
-/// The derivatives by the components of the command line, in the order of [`names`]. A shear component stands twice in the tensor, so its derivatives are summed.
+/// The derivatives with respect to the components on the command line, in the order of [`names`]. A shear component
+/// stands
+/// twice in the tensor, so its derivatives are summed.
 fn strength<const D: usize>(strength: &Strength<D>) -> Vec<f64> {
     let (x, y, z) = (0, D - 2, D - 1);
     match strength {
@@ -175,7 +181,9 @@ fn strength<const D: usize>(strength: &Strength<D>) -> Vec<f64> {
     }
 }
 
-/// The slopes of a history, by central differences of eighth order; it is zero before its first sample and stays behind its last one.
+/// The slopes of a history, by central differences of eighth order; it is zero before its first sample and constant
+/// after
+/// its last one.
 fn slopes(history: &[f32], dt: f64) -> Vec<f64> {
     const WEIGHTS: [f64; 4] = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
     let at = |k: isize| match usize::try_from(k) {

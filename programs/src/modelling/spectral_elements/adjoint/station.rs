@@ -1,4 +1,4 @@
-//! Where the shots of a survey on a mesh are run: on processors or on GPUs, one after the other or several at the same time.
+//! Runs the shots of a survey on a mesh on processors or GPUs, one after the other or several at the same time.
 
 use super::super::Run;
 use super::Opened;
@@ -19,30 +19,30 @@ use rsf_io::Job;
 /// Bytes of a GB, in which `memory=` counts.
 const GIGA: f64 = 1e9;
 
-/// The share of the free memory that all shots of a host that run at the same time take together unless `memory=` says otherwise.
+/// Share of the free memory that all shots running at the same time on a host take together, without `memory=`.
 const SHARE: f64 = 0.5;
 
-/// The same of a GPU.
+/// The same for a GPU.
 const SHARE_OF_GPU: f64 = 0.9;
 
 /// An engine of a survey, whose mesh is set up once: it runs the shots that it gets one after the other.
 pub struct Station<const D: usize> {
-    /// Turned to the shot that is run.
+    /// The run, set to the shot that is computed.
     pub run: Run<D>,
     engine: Engine<D>,
-    /// What is kept, where derivatives are made of records.
+    /// The checkpoint schedule, if derivatives are computed.
     schedule: Option<CheckpointSchedule>,
-    /// The GPU in words, and what is free of its memory.
+    /// The GPU and its free memory, in words.
     of_gpu: Option<String>,
 }
 
-/// What runs a shot.
+/// The engine of a shot.
 enum Engine<const D: usize> {
     Cpu(Box<Adjoint<D>>),
     Gpu(Box<Adjoint<D, OnDevice<D, Gpu>>>),
 }
 
-/// Calls something of the adjoint of an engine, whichever it is.
+/// Evaluates an expression with the adjoint of either kind of engine.
 macro_rules! of_engine {
     ($engine:expr, $adjoint:ident => $call:expr) => {
         match $engine {
@@ -52,10 +52,10 @@ macro_rules! of_engine {
     };
 }
 
-/// A gradient, and the derivatives by the sources where they are asked for.
+/// A gradient, and the derivatives with respect to the sources if they are asked for.
 pub type Derivatives<const D: usize> = (Gradient<D>, Vec<SourceGradient<D>>);
 
-/// What is done with a shot by a station that is turned to it.
+/// The computation for a shot, on a station that is set to it.
 pub type Work<'a, const D: usize> = &'a (dyn Fn(usize, &mut Station<D>) -> anyhow::Result<ShotResult> + Sync);
 
 impl<const D: usize> Station<D> {
@@ -128,7 +128,9 @@ impl<const D: usize> Station<D> {
         Ok(station)
     }
 
-    /// What is kept in `memory=`, or in a share of what is free, which so many shots have at the same time on a host.
+    /// The checkpoint schedule that fits `memory=`, or a share of the free memory, which `sharing` shots use at the
+    /// same time on a
+    /// host.
     fn choose(&self, job: &Job, sharing: usize) -> anyhow::Result<CheckpointSchedule> {
         let room = match (job.double_opt("memory")?, &self.engine) {
             (Some(asked), Engine::Gpu(adjoint)) => {
@@ -158,7 +160,7 @@ impl<const D: usize> Station<D> {
         self.of_gpu.is_some()
     }
 
-    /// Tells of memory.
+    /// Prints the memory.
     pub fn tell(&self, job: &Job) {
         let Some(schedule) = &self.schedule else {
             if let Engine::Cpu(adjoint) = &self.engine {
@@ -190,7 +192,7 @@ impl<const D: usize> Station<D> {
         }
     }
 
-    /// The data that a change of the medium makes, to first order, as records of the steps.
+    /// The change of the records by a change of the medium, to first order.
     pub fn linearised(&mut self, change: &Change<D>) -> anyhow::Result<Vec<f32>> {
         let Self { run, engine, .. } = self;
         match engine {
@@ -199,7 +201,9 @@ impl<const D: usize> Station<D> {
         }
     }
 
-    /// The derivatives of what `judge` makes of the records of the shot, by the medium and, if they are asked for, by the sources.
+    /// The derivatives of a misfit with respect to the medium and, if they are asked for, the sources. `judge` returns
+    /// the
+    /// derivative of the misfit with respect to the records of the shot.
     pub fn derivatives(
         &mut self,
         by_sources: bool,
@@ -239,7 +243,7 @@ impl<const D: usize> Station<D> {
             1 => done,
             _ => done.with_context(|| format!("shot {}", picks.number(number))),
         }?;
-        // No waves ran backwards.
+        // No waves were run backwards.
         result.words.push(f64::NAN.to_bits());
         Ok(result)
     }
@@ -254,7 +258,7 @@ impl<const D: usize> Station<D> {
     }
 }
 
-/// Lets these stations do this work with every shot that they get.
+/// Workers that do this work for every shot that they get.
 pub fn at_work<const D: usize>(stations: Vec<Station<D>>, work: Work<'_, D>) -> Stations<'_> {
     let on_gpu = stations.iter().any(Station::is_on_gpu);
     let worker = |mut station: Station<D>| {

@@ -1,4 +1,4 @@
-//! What derivatives are by: regions, the grid of the model, or a grid of its own.
+//! The parameters of derivatives: those of regions, on the grid of the model, or on a grid of its own.
 
 use super::super::Run;
 use anyhow::{Context, bail, ensure};
@@ -11,19 +11,20 @@ use rsf_io::{Axis, Input, Job, Output};
 
 /// Where the parameters are.
 enum Place<const D: usize> {
-    /// One set of them a region.
+    /// One set of them for each region.
     Regions(usize),
     /// At the nodes of grids, one for all regions or one each.
     Grids(Lattice<D>, usize),
 }
 
-/// By what derivatives are.
+/// The parameters of derivatives.
 pub struct Target<const D: usize> {
     place: Place<D>,
     parameters: Parameters,
     /// The planes of files: their names, and their numbers among the parameters.
     planes: Vec<(String, usize)>,
-    /// The quality factors of P and S, where derivatives are by them: the method has those by one over them.
+    /// The quality factors of P and S, if derivatives are taken with respect to them; the method gives those with
+    /// respect to 1/Q.
     quality: Option<[Vec<f32>; 2]>,
 }
 
@@ -31,7 +32,7 @@ pub struct Target<const D: usize> {
 const NAMES: [&str; 3] = ["z", "x", "y"];
 
 impl<const D: usize> Target<D> {
-    /// As `on=` and `wrt=` say.
+    /// Reads `on=` and `wrt=`.
     pub fn read(job: &Job, run: &Run<D>) -> anyhow::Result<Self> {
         let varies = run.rocks.varies;
         let place = match (job.choice("on")?, run.rocks.lattice) {
@@ -69,7 +70,8 @@ impl<const D: usize> Target<D> {
         })
     }
 
-    /// The derivative of one over a quality factor by that factor, at a place of a plane of it; zero where there is no loss.
+    /// The derivative of 1/Q with respect to Q at a place, for a plane of quality factors; zero where there is no
+    /// attenuation.
     fn by_quality(&self, number: usize, place: usize) -> Option<f64> {
         let quality = self.quality.as_ref()?.get(number.checked_sub(3)?)?;
         let own = f64::from(quality[place.min(quality.len() - 1)]);
@@ -81,7 +83,7 @@ impl<const D: usize> Target<D> {
         self.parameters
     }
 
-    /// Regions or nodes, of which a plane has one number each.
+    /// Number of regions or nodes; a plane has one value for each.
     fn places(&self) -> usize {
         match &self.place {
             Place::Regions(count) => *count,
@@ -158,7 +160,7 @@ impl<const D: usize> Target<D> {
         Ok(())
     }
 
-    /// A change of the model with these numbers of a file.
+    /// The change of the model given by these numbers of a file.
     pub fn change(&self, values: &[f32], run: &Run<D>) -> anyhow::Result<Change<D>> {
         let count = self.places();
         let mut all = vec![vec![0.0; count]; self.parameters.count()];
@@ -188,7 +190,7 @@ impl<const D: usize> Target<D> {
         output.end_axes(axes.len());
     }
 
-    /// The numbers of a gradient, and whether single precision does not have them.
+    /// The numbers of a gradient, and whether they are beyond the range of single precision.
     pub fn values(
         &self,
         gradient: &Gradient<D>,
@@ -244,7 +246,7 @@ fn parameters(job: &Job) -> anyhow::Result<(Parameters, &'static str)> {
     })
 }
 
-/// The quality factors of a run by which derivatives are asked for.
+/// The quality factors of a run with respect to which derivatives are asked for.
 ///
 /// # Errors
 /// Quality factors of materials=, of regions, or none; those of a grid where derivatives are elsewhere.
@@ -258,15 +260,16 @@ fn quality<const D: usize>(run: &Run<D>, place: &Place<D>) -> anyhow::Result<[Ve
     };
     if let Some(grid) = quality.iter().find(|own| own.len() > 1 && own.len() != nodes) {
         bail!(
-            "wrt=vp,vs,rho,qp,qs: the quality factors have {} nodes, and the derivatives would be by {nodes}: give on=model",
+            "wrt=vp,vs,rho,qp,qs: the quality factors have {} nodes, and the grid of the derivatives has {nodes}: give on=model",
             grid.len()
         );
     }
     Ok(quality.clone())
 }
 
-/// The planes of `wrt=ccc,rho`: those of ccc= in the order of its file, all 21 in the order of its rows for regions, and otherwise those
-/// that waves in the mesh feel.
+/// The planes of `wrt=ccc,rho`: those of ccc= in the order of its file, all 21 in the order of its rows for regions,
+/// and
+/// otherwise those that affect waves in the mesh.
 fn constants<const D: usize>(run: &Run<D>, place: &Place<D>) -> Vec<(String, usize)> {
     let pairs: Vec<[usize; 2]> = match place {
         Place::Regions(_) => (0..6).flat_map(|i| (i..6).map(move |j| [i, j])).collect(),

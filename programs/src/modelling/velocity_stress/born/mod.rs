@@ -100,7 +100,7 @@ fn header_only(job: &mut Job, set_up: &SetUp, adjoint: bool, world: &World) -> a
 /// The output of `adj=n`, on rank 0.
 fn records(job: &mut Job, set_up: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
     let mut records = outputs::open(job, &set_up.run, world)?;
-    records.tell("linearised", "what the perturbation changes in the data");
+    records.tell("linearised", "change of the data by the perturbation, to first order");
     records.note(&set_up.machine().describe(None));
     let mut data = records.into_data().map(|(data, ..)| data);
     if let Some(data) = &mut data {
@@ -231,7 +231,7 @@ fn back(
         return world.agree(Ok(()));
     };
     if found.heard == [0] {
-        job.warn(&format!("{name} is zero everywhere, and so is what comes back"));
+        job.warn(&format!("{name} is zero everywhere, and so is the result"));
     }
     let written = output
         .write_f32(&found.stack.total())
