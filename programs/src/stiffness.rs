@@ -3,16 +3,19 @@
 //! # Conventions
 //! Grid axes are z (down, fastest), x, y. Voigt: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy. Values are density
 //! times velocity squared in the units of the inputs. The planes follow the grid on the next axis, in the order that
-//! the solvers read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12 c13 c23 (3-D); of media that these cannot hold all
-//! coefficients by the rows of the upper triangle, six in 2-D (1, 3, 5) and 21 in 3-D.
-//! The formulas stand in `kernels::medium::thomsen`, the tilt in `kernels::medium::rotate`.
+//! the solvers read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12 c13 c23 (3-D); of media that these cannot
+//! describe
+//! all coefficients, by the rows of the upper triangle, six in 2-D (1, 3, 5) and 21 in 3-D.
+//! The formulas are in `kernels::medium::thomsen`, the tilt in `kernels::medium::rotate`.
 //!
 //! # Memory
-//! Inputs that are files are read in pieces. The output is plane after plane while all coefficients of a cell come at
-//! once: if all planes fit into `memory=` they are computed in one pass and held; else the model is first checked in
-//! one pass and then read again for every group of planes that fits, or, if not even one does, for every plane, with
-//! nothing but pieces held (12 MiB in all). Inputs that cannot be read twice (pipes, ascii) are held as a whole.
-//! Nothing is written before every cell has been found sound.
+//! Inputs that are files are read in pieces. The output is ordered by planes, but all coefficients of a cell are
+//! computed
+//! together: if all planes fit into `memory=` they are computed in one pass and kept; otherwise the model is first
+//! checked in
+//! one pass and then read again for every group of planes that fits, or, if not even one fits, for every plane, with
+//! only pieces in memory (12 MiB in all). Inputs that cannot be read twice (pipes, ascii) are kept as a whole.
+//! Nothing is written before all cells have been checked.
 
 mod model;
 mod recipe;
@@ -36,7 +39,7 @@ const BLOCK: usize = 1 << 11;
 /// Runs the program.
 ///
 /// # Errors
-/// One sentence about parameters, files that do not fit together, or the first cell that is no elastic medium.
+/// Parameters that are wrong, files that do not fit together, or the first cell that is no elastic medium.
 pub fn run(job: &mut Job) -> Result<()> {
     let law = Law::chosen(
         |name| job.given(name),
@@ -75,7 +78,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     if let Some((cell, [vp, vs])) = model.stiff {
         let place = model.place(cell);
         job.warn(&format!(
-            "{place}: vs is {} and vp is {}: a solid with vs above 0.866 vp has a negative bulk modulus, which waves in 2-D do not see; look at vp= and vs=",
+            "{place}: vs is {} and vp is {}: a solid with vs above 0.866 vp has a negative bulk modulus, which does not affect waves in 2-D; check vp= and vs=",
             vs as f32, vp as f32
         ));
     }
@@ -103,7 +106,7 @@ fn asked(job: &Job, ndim: usize) -> Result<Option<Coefficients>> {
     Ok(kind)
 }
 
-/// The coefficients that a tilted model needs, from a look at every cell.
+/// The coefficients that a tilted model needs, from a pass over all cells.
 fn needed(model: &mut Model, recipe: Recipe) -> Result<Coefficients> {
     let kind = Coefficients::All;
     let mut needed = Coefficients::Orthorhombic;
@@ -116,7 +119,7 @@ fn needed(model: &mut Model, recipe: Recipe) -> Result<Coefficients> {
     Ok(needed)
 }
 
-/// The parameters given that the symmetry class does not know.
+/// Warns of given parameters that the symmetry class does not use.
 fn warn_of_unused(job: &Job, law: Law) {
     for (slot, name) in NAMES.iter().enumerate() {
         if job.given(name) && !law.uses(slot) {
@@ -133,10 +136,10 @@ fn warn_of_unused(job: &Job, law: Law) {
     }
 }
 
-/// The largest coefficient left out so far and its cell.
+/// The cell with the largest coefficient that was left out so far, and the coefficient.
 type Worst = Option<(usize, Lost)>;
 
-/// Writes all planes, as many a pass over the inputs as fit into `budget` bytes.
+/// Writes all planes, in each pass over the inputs as many as fit into `budget` bytes.
 fn write_planes(model: &mut Model, recipe: &Recipe, budget: u64, output: &mut Output) -> Result<Worst> {
     let order = recipe.kind.table(recipe.ndim).file_order();
     let planes = order.len();
@@ -173,7 +176,8 @@ fn write_planes(model: &mut Model, recipe: &Recipe, budget: u64, output: &mut Ou
     Ok(worst)
 }
 
-/// Computes every cell in file order and hands pieces of them to `take`. Stops at the first unsound cell.
+/// Computes all cells in file order and passes pieces of them to `take`. Stops at the first cell that is no elastic
+/// medium.
 fn pass(model: &mut Model, recipe: &Recipe, mut take: impl FnMut(&[Cell]) -> Result<()>) -> Result<Worst> {
     let mut worst: Worst = None;
     let mut cells = vec![[0.0; Coefficients::All.count(3)]; PIECE.min(model.cells())];

@@ -1,11 +1,11 @@
-//! Surfaces in depth: the bottom, the interfaces and the top of a box, the horizons of a model.
+//! Surfaces in depth: bottom, interfaces and top of a box, or horizons of a model.
 
 use anyhow::{Result, bail};
 use rsf_io::{Axis, Job};
 
 use crate::modelling::units;
 
-/// z over a box or a model.
+/// z as a function of x and y.
 pub(crate) enum Surface {
     Flat(f64),
     Map {
@@ -17,7 +17,7 @@ pub(crate) enum Surface {
 }
 
 impl Surface {
-    /// A number, or the map of an RSF file, as an entry of the parameter `key`.
+    /// Opens an entry of the parameter `key`: a number, or an RSF file with a map.
     ///
     /// # Errors
     /// An empty entry, a number that is not finite, a file that cannot be read or is no map of finite numbers.
@@ -61,7 +61,7 @@ impl Surface {
                 f64::from(x.o) + column as f64 * f64::from(x.d),
                 f64::from(y.o) + row as f64 * f64::from(y.d),
                 match count {
-                    1 => "there alone".into(),
+                    1 => "the only such place".into(),
                     _ => format!("the first of {count} such places"),
                 }
             );
@@ -69,8 +69,9 @@ impl Surface {
         Ok(Self::Map { name, x, y, values })
     }
 
-    /// Refuses a map that changes along y in a model of x and z, whose first row alone would be read. `count` is the parameter that
-    /// makes the model one of x, y and z.
+    /// Refuses a map that changes along y for a model of x and z, which would use only its first row. `count` is the
+    /// parameter that
+    /// makes the model 3-D.
     ///
     /// # Errors
     /// Such a map.
@@ -100,7 +101,7 @@ impl Surface {
         }
     }
 
-    /// First and last coordinate along x and y; none where the surface is the same everywhere.
+    /// First and last coordinate along x (`axis` 0) or y; `None` if the surface is constant along it.
     pub(crate) fn span(&self, axis: usize) -> Option<[f64; 2]> {
         let Self::Map { x, y, .. } = self else { return None };
         let axis = if axis == 0 { x } else { y };
@@ -112,10 +113,10 @@ impl Surface {
         })
     }
 
-    /// z at a place, linear between the samples.
+    /// z at a position, interpolated linearly between the samples.
     ///
     /// # Errors
-    /// A place more than a sample's rounding outside of the map.
+    /// A position outside of the map by more than rounding.
     pub(crate) fn at(&self, place: [f64; 2]) -> Result<f64> {
         let (name, x, y, values) = match self {
             Self::Flat(z) => return Ok(*z),

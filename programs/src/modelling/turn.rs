@@ -2,21 +2,22 @@
 
 use kernels::earth::Frame;
 
-/// From the components z, x, y of every receiver to its Z, N, E.
+/// The rotation from the components z, x, y of every receiver to its Z, N, E.
 pub struct Turn {
     /// Rows Z, N, E, columns z, x, y, of every receiver.
     rows: Vec<[[f32; 3]; 3]>,
 }
 
 impl Turn {
-    /// For receivers with these axes.
+    /// The rotation for receivers with these axes.
     pub fn new(frames: &[Frame]) -> Self {
         let row = |axis: [f64; 3]| [axis[2], axis[0], axis[1]].map(|c| c as f32);
         let rows = frames.iter().map(|f| [f.up, f.north, f.east].map(row)).collect();
         Self { rows }
     }
 
-    /// From records `[component][receiver]` of z, x, y to those of Z, N, E; what lies behind the three components stays as it is.
+    /// Rotates records `[component][receiver]` of z, x, y to Z, N, E; values after the three components stay as they
+    /// are.
     pub fn apply(&self, traces: &[f32]) -> Vec<f32> {
         self.turned(traces, |row, to, from| row[to][from])
     }

@@ -1,15 +1,15 @@
-//! Numbers that look like those of other units than SI: told before a run, which goes on.
+//! Warns, before a run, of numbers that look like those of other units than SI.
 
 use rsf_io::{Input, Job};
 
-/// No rock and no fluid of the Earth is slower for P waves, in m/s: a model in km/s is.
+/// P velocity, in m/s, below that of any rock or fluid; a slower model is probably in km/s.
 const SLOW: f64 = 100.0;
-/// No rock is lighter, in kg/m3: a model in g/cm3 is.
+/// Density, in kg/m3, below that of any rock; a lighter model is probably in g/cm3.
 const LIGHT: f64 = 50.0;
 
-/// No ground is slower for S waves, in m/s: one in km/s is.
+/// S velocity, in m/s, below that of any ground; a slower model is probably in km/s.
 const SOFT: f64 = 20.0;
-/// Units of headers that are not SI, in small letters and without blanks, with the SI unit and what makes numbers of it.
+/// Units in headers that are not SI, in lower case and without blanks, with the SI unit and the factor to it.
 const OTHERS: [(&[&str], &str, &str); 9] = [
     (&["km/s", "kms-1", "km.s-1", "km*s^-1", "kms^-1"], "m/s", "1000"),
     (&["ft/s", "feet/s"], "m/s", "0.3048"),
@@ -28,7 +28,7 @@ const OTHERS: [(&[&str], &str, &str); 9] = [
     (&["us", "usec", "\u{b5}s", "\u{3bc}s"], "s", "1e-6"),
 ];
 
-/// The SI unit behind a unit of a header that is not SI, and the factor.
+/// The SI unit for a unit of a header that is not SI, and the factor to it.
 fn other(unit: &str) -> Option<(&'static str, &'static str)> {
     let plain = unit.to_lowercase().replace([' ', '\\'], "");
     let known = OTHERS.iter().find(|(words, ..)| words.contains(&plain.as_str()));
@@ -101,7 +101,7 @@ pub fn density(job: &Job, density: f64, place: &str) {
     }
 }
 
-/// The same of regions, by the P speed and the density of each; `told` says of which of the two.
+/// The same for regions, by the P velocity and the density of each; `told` says which of the two to check.
 pub fn regions(job: &Job, regions: &[[f64; 2]], told: [bool; 2]) {
     let fastest = regions.iter().map(|[vp, _]| *vp).max_by(f64::total_cmp);
     fastest
@@ -127,7 +127,7 @@ pub fn sources(job: &Job, count: usize) {
     ));
 }
 
-/// Warns of all receivers in a part of the model as small as `part`.
+/// Warns that all receivers lie in a part of the model as small as `part`.
 pub fn receivers(job: &Job, count: usize, part: &str) {
     job.warn(&format!(
         "all {count} receivers lie within {part}: are the units of rec= those of the model, m?"

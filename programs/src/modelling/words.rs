@@ -1,9 +1,11 @@
-//! Words of the command line for what the engine advises: the engine knows no parameter, its errors speak of what can be
-//! done, and a program adds how its users say it. Also what is said of data that are all zero.
+//! Adds parameters of the command line to the advice of the engine: the engine knows no parameters, so its errors
+//! describe the
+//! remedies, and a program adds the parameters for them. Also warnings about growing records and about data that are
+//! all zero.
 
 use rsf_io::{Job, format_g};
 
-/// What the engine's errors advise or name, and the word of the command line for it.
+/// Phrases in the engine's errors, and the parameter of the command line for each.
 const WORDS: [(&str, &str); 18] = [
     ("run on the processors", "device=cpu"),
     ("more GPUs", "ngpu="),
@@ -25,7 +27,7 @@ const WORDS: [(&str, &str); 18] = [
     ("one that a run has saved", "checkpoint="),
 ];
 
-/// A text with the word of the command line behind every advice that has one, unless brackets follow already.
+/// Adds the parameter after every phrase of `WORDS` in a text, unless brackets or `with` follow already.
 pub fn explained(said: &str) -> String {
     let mut text = said.to_string();
     for (advice, word) in WORDS {
@@ -40,7 +42,7 @@ pub fn explained(said: &str) -> String {
     text
 }
 
-/// The same for the error of a run; errors of files and signals keep their type, and so their exit code.
+/// The same for the error of a run; an error without such a phrase keeps its type and so its exit code.
 pub fn explain(error: anyhow::Error) -> anyhow::Error {
     let said = format!("{error:#}");
     let text = explained(&said);
@@ -51,22 +53,23 @@ pub fn explain(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Steps from one record (`jdata`) or snapshot (`jsnap`) to the next of a run of `nt` steps, with a warning where only that of
-/// the first step is left.
+/// Steps from one record (`jdata`) or snapshot (`jsnap`) to the next in a run of `nt` steps, with a warning if only
+/// that of the
+/// first step remains.
 pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
     let given = job.int_opt(key)?.map(usize::try_from).transpose()?;
     let every = given.unwrap_or(nt.max(1));
     if every >= nt && nt > 1 {
         let what = if key == "jsnap" { "snapshot" } else { "record" };
         job.warn(&match given {
-            Some(_) => format!("{key}={every} leaves the {what} of the first step alone: the run has {nt} steps; give a smaller {key}="),
+            Some(_) => format!("{key}={every} leaves only the {what} of the first step: the run has {nt} steps; give a smaller {key}="),
             None => format!("{key}= is not given, so the only {what} is that of the first step: the run has {nt} steps; give {key}=, the steps from one to the next"),
         });
     }
     Ok(every)
 }
 
-/// Warns of records, of these shots of a survey, that grow by such a factor.
+/// Warns of records, of these shots of a survey, that grow by this factor.
 pub fn tell_growth(job: &Job, factor: f32, shots: Option<&str>) {
     let of = shots.map_or(String::new(), |shots| format!(" of {shots}"));
     job.warn(&format!(
@@ -120,7 +123,7 @@ mod tests {
         assert!(matches!(error.downcast_ref(), Some(kernels::Error::Elsewhere)));
     }
 
-    /// Each advice stands in the engine's texts: a sentence that was written anew would lose its word.
+    /// Each phrase occurs in the engine's source: an error that is reworded would lose its parameter.
     #[test]
     fn the_engine_still_says_so() {
         fn texts(folder: &std::path::Path, all: &mut String) {

@@ -1,4 +1,4 @@
-//! The ranks of a run: who there is, what all agree on, and how an error on one of them ends all.
+//! The ranks of a run: their hosts, agreement among them, and how an error on one of them ends all.
 
 #[cfg(test)]
 #[path = "../../../tests/support/members.rs"]
@@ -10,7 +10,7 @@ use kernels::communicator::{Alone, Communicator};
 use kernels::stability::{BadCell, Findings};
 use rsf_io::{Job, launched};
 
-/// An error that all ranks know of; this one tells it.
+/// An error that all ranks know of and this rank reports.
 #[derive(Debug, thiserror::Error)]
 #[error("{words}")]
 struct Agreed {
@@ -18,27 +18,27 @@ struct Agreed {
     code: u8,
 }
 
-/// An error of another rank, which these words name.
+/// An error of another rank, which the message names.
 pub fn of_another(words: String) -> anyhow::Error {
     Agreed { words, code: 1 }.into()
 }
 
-/// A rank among those of its host.
+/// The position of a rank among those of its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
     /// Ranks of this host before this one.
     pub place: usize,
     /// Ranks of this host.
     pub ranks: usize,
-    /// Those that may use the same cores.
+    /// Ranks of this host that may use the same cores.
     pub sharing: usize,
 }
 
 /// This process among its ranks.
 pub enum World {
-    /// There is no other.
+    /// The only process.
     Alone(Alone),
-    /// Started by a launcher of MPI.
+    /// Ranks that an MPI launcher has started.
     #[cfg(feature = "mpi")]
     Mpi(ranks::World),
     /// Threads of a test.
@@ -46,7 +46,7 @@ pub enum World {
     Members(Box<members::Member>),
 }
 
-/// Those of a rank among ranks that have told their host and, on a line behind it, their cores.
+/// The places of a rank; `all` has the host of every rank and, on a second line, its cores.
 fn places(all: &[Vec<u8>], rank: usize) -> Places {
     fn host(words: &[u8]) -> &[u8] {
         words.split(|&byte| byte == b'\n').next().unwrap_or_default()
@@ -69,15 +69,16 @@ impl World {
         let Some(all) = launched().filter(|all| all.size > 1) else {
             return Ok(Self::alone());
         };
-        // Before ranks have met the launcher's first one speaks.
+        // Before the ranks have met, the first one of the launcher reports errors.
         Self::join(all.size, all.by).map_err(|error| match all.rank {
             0 => error,
             _ => rsf_io::Error::Told(1).into(),
         })
     }
 
-    /// All ranks come here when they have read their command lines: `begun` are those that have something to run, and
-    /// either all have or none.
+    /// All ranks call this when they have read their command lines; `begun`: whether the rank has something to run, as
+    /// either all
+    /// ranks must have or none.
     pub fn begin(&self, begun: bool, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         if self.is_alone() {
             return outcome;
@@ -88,11 +89,11 @@ impl World {
             return Ok(());
         }
         self.agree(Err(anyhow!(
-            "some ranks have a run and some have none: give all of them the same words, and the wavelet by wav= where the command line has no other word"
+            "some ranks have a run and some have none: give all of them the same parameters, and the wavelet by wav= if the command line has no other parameter"
         )))
     }
 
-    /// All ranks must run one shot: only the words of the machine may differ.
+    /// All ranks must run the same shot: only the parameters of the devices may differ.
     pub fn same_shot(&self, job: &Job) -> anyhow::Result<()> {
         let mine = job.words_but(&["threads", "tile", "gpu", "ngpu", "groups", "device", "verb"]);
         let all = self.ranks().all_gather(mine.as_bytes())?;
@@ -153,12 +154,12 @@ impl World {
         })
     }
 
-    /// A process that has no others, or does not talk to them: it computes whole shots by itself.
+    /// A process without other ranks, or one that computes whole shots without communicating with them.
     pub fn alone() -> Self {
         Self::Alone(Alone)
     }
 
-    /// What the engine needs of them.
+    /// The ranks as the engine needs them.
     pub fn ranks(&self) -> &dyn Communicator {
         match self {
             Self::Alone(alone) => alone,
@@ -169,12 +170,12 @@ impl World {
         }
     }
 
-    /// Whether there are several.
+    /// Whether this is the only process.
     pub fn is_alone(&self) -> bool {
         self.ranks().size() == 1
     }
 
-    /// Whether this rank reads standard input, writes the data and speaks.
+    /// Whether this rank reads standard input, writes the data and prints messages.
     pub fn leads(&self) -> bool {
         self.ranks().rank() == 0
     }
@@ -196,12 +197,13 @@ impl World {
         Ok(places(&all, self.ranks().rank()))
     }
 
-    /// All ranks come here with what they have done; when one has failed all fail, and the first of them tells why.
+    /// All ranks call this with their results; if one has failed, all fail, and the first that has failed reports the
+    /// error.
     pub fn agree<T>(&self, outcome: anyhow::Result<T>) -> anyhow::Result<T> {
         if self.is_alone() {
             return outcome;
         }
-        // Who only knows that another tells has nothing to say.
+        // A rank whose error is that another rank reports one has no message of its own.
         let own = outcome.as_ref().err().filter(|error| !is_told(error));
         let code = own.map_or(0, rsf_io::exit_code);
         let words = own.map_or(String::new(), |e| explained(&format!("{e:#}")));
@@ -222,7 +224,7 @@ impl World {
         Err(Agreed { words, code }.into())
     }
 
-    /// Everyone's numbers, in the order of the ranks.
+    /// The numbers of all ranks, in the order of the ranks.
     pub fn numbers(&self, mine: &[u64]) -> anyhow::Result<Vec<Vec<u64>>> {
         let bytes: Vec<u8> = mine.iter().flat_map(|number| number.to_le_bytes()).collect();
         let all = self.ranks().all_gather(&bytes)?;
@@ -238,7 +240,7 @@ impl World {
         Ok(self.numbers(mine)?.swap_remove(0))
     }
 
-    /// What the first rank that has something to say says, with its name; on all ranks.
+    /// The complaint of the first rank that has one, with its name; on all ranks.
     pub fn complaint(&self, mine: Option<String>) -> anyhow::Result<Option<String>> {
         if self.is_alone() {
             return Ok(mine);
@@ -249,7 +251,7 @@ impl World {
         Ok(first.map(|words| String::from_utf8_lossy(words).into_owned()))
     }
 
-    /// Whether it is so on any rank.
+    /// Whether `here` is true on any rank.
     pub fn any(&self, here: bool) -> anyhow::Result<bool> {
         let all = self.ranks().all_gather(&[u8::from(here)])?;
         Ok(all.iter().any(|words| words == &[1]))
@@ -261,8 +263,7 @@ impl World {
         Ok(all.iter().flatten().sum::<u64>() as usize)
     }
 
-    /// For each host its name, how many ranks it has, the sum of what they `need` and the least of what they find
-    /// `free`.
+    /// For each host its name, the number of its ranks, the sum of their `need` and the least of their `free`.
     pub fn by_host(&self, need: f64, free: f64) -> anyhow::Result<Vec<(String, usize, [f64; 2])>> {
         let hosts = self.ranks().all_gather(self.ranks().host().as_bytes())?;
         let all = self.numbers(&[need, free].map(f64::to_bits))?;
@@ -298,8 +299,9 @@ impl World {
         ))
     }
 
-    /// What all looks at parts of the model have found; the rank with the first bad cell gets it, the others fail
-    /// without a word, so [`World::agree`] comes next.
+    /// Combines the findings about parts of the model. The rank with the first bad cell gets it, and the others fail
+    /// without a
+    /// message of their own, so [`World::agree`] must be called next.
     pub fn merge(&self, found: Result<Findings, BadCell>) -> anyhow::Result<Result<Findings, BadCell>> {
         if self.is_alone() {
             return Ok(found);
@@ -323,17 +325,18 @@ impl World {
         let read = |words: &Vec<u64>| Findings::from_words(words.as_slice().try_into().ok()?);
         let each: Option<Vec<Findings>> = all.iter().map(read).collect();
         let mut each = each
-            .ok_or_else(|| anyhow!("ranks do not understand each other"))?
+            .ok_or_else(|| anyhow!("internal error: ranks exchanged findings of different sizes"))?
             .into_iter();
         let mut whole = each
             .next()
-            .ok_or_else(|| anyhow!("no rank has looked at the model"))?;
+            .ok_or_else(|| anyhow!("internal error: no rank has findings about the model"))?;
         each.for_each(|other| whole.merge(&other));
         Ok(Ok(whole))
     }
 
-    /// Ends MPI: in order after a success and an error that all know of; at once, with this rank's word, after one that
-    /// the others do not.
+    /// Ends MPI: in order after a success or an error that all ranks know of; at once, with a message from this rank,
+    /// after an error
+    /// that the others do not know of.
     pub fn close(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         match self {
             Self::Alone(_) => outcome,
@@ -361,7 +364,7 @@ impl World {
         if code.is_none() && !error.chain().any(ours) {
             return Err(self.fail(error));
         }
-        // Launchers end all ranks when one fails: what is to be told is told before.
+        // Launchers end all ranks when one fails, so the message is printed before.
         if code.is_some() {
             tell(&error, "");
         }
@@ -377,12 +380,13 @@ impl World {
         outcome
     }
 
-    /// An error that the other ranks do not know of ends all of them at once, before anything is given back that they
-    /// may still use. A process that is alone gets it back.
+    /// Ends all ranks at once, with an error that the others do not know of, before resources are released that they
+    /// may still use.
+    /// A process that is alone gets the error back.
     pub fn fail(&self, error: anyhow::Error) -> anyhow::Error {
         #[cfg(feature = "mpi")]
         if let Self::Mpi(world) = self {
-            // Of several ranks that fail at once one is enough: the first ends the others.
+            // If several ranks fail at once, the delay lets the first one end the others.
             std::thread::sleep(std::time::Duration::from_millis(30 * world.rank().min(20) as u64));
             let named = error.chain().any(|cause| cause.is::<Agreed>());
             let name = if named { String::new() } else { self.name() + ": " };
@@ -393,7 +397,7 @@ impl World {
     }
 }
 
-/// Tells an error in one piece, unless it is that the reader of the output has left.
+/// Prints an error as a single line, unless the reader of the output has closed the pipe.
 #[cfg(feature = "mpi")]
 fn tell(error: &anyhow::Error, who: &str) {
     use std::io::Write;
@@ -404,13 +408,13 @@ fn tell(error: &anyhow::Error, who: &str) {
     let text = explained(&format!("{error:#}"));
     let line: Vec<&str> = text.lines().map(str::trim).collect();
     let told = format!("{}: {who}{}\n", program(), line.join(" "));
-    // Nothing is left to do when stderr is closed.
+    // If stderr is closed, the error cannot be printed.
     let _ = std::io::stderr().write_all(told.as_bytes());
-    // Launchers may forget what a rank said just before its end.
+    // Launchers may lose output that a rank wrote just before its end.
     std::thread::sleep(std::time::Duration::from_millis(200));
 }
 
-/// Another rank has the sentence.
+/// Whether another rank reports the error.
 fn is_told(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(rsf_io::Error::Told(_)))
 }
@@ -423,7 +427,7 @@ fn program() -> String {
     name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// Standard input of rank 0 becomes that of all ranks.
+/// Gives all ranks the standard input of rank 0.
 pub fn share_stdin(job: &mut Job, world: &World) -> anyhow::Result<()> {
     if world.is_alone() {
         return Ok(());

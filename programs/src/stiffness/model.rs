@@ -1,30 +1,30 @@
-//! The parameters of all cells: numbers and files on one grid.
+//! The parameters of all cells, as numbers and files on one grid.
 
 use anyhow::{Context, Result, bail};
 use rsf_io::{Axis, Input, Job, NumberOrFile};
 
 use super::recipe::{ALPHA, EPSILON, Law, NAMES, NU, Recipe, VP, Values};
 
-/// Parameters of anisotropy of rock stay below this.
+/// Anisotropy parameters of rock are below this.
 const LARGEST: f32 = 2.0;
-/// Four terabytes a plane.
+/// Largest number of cells: a plane of four terabytes.
 const MOST_CELLS: f64 = 1e12;
 
-/// Warns of a parameter of anisotropy that is larger than any rock has.
+/// Warns of an anisotropy parameter that is larger than that of any rock.
 pub(crate) fn warn_of_percent(job: &Job, name: &str, value: f32) {
     if value.abs() > LARGEST {
         job.warn(&format!(
-            "{name}={value}: parameters of anisotropy are fractions, and no rock has one beyond {LARGEST}: is it in percent?"
+            "{name}={value}: anisotropy parameters are fractions, and those of rock are below {LARGEST}: is it in percent?"
         ));
     }
 }
 
-/// Where the values of one parameter come from.
+/// The source of the values of one parameter.
 enum Source {
     Number(f64),
-    /// Read in pieces into the buffer.
+    /// A file that is read in pieces into the buffer.
     File(Input, Vec<f32>),
-    /// A file that cannot be read twice.
+    /// The values of a file that cannot be read twice.
     Held(Vec<f32>),
 }
 
@@ -34,13 +34,13 @@ pub(super) struct Model {
     axes: [Axis; 3],
     ndim: usize,
     sources: Vec<Source>,
-    /// The first isotropic cell of a 2-D model that a plane has and no solid, with its P and S speed.
+    /// The first isotropic cell of a 2-D model that is stable in 2-D but not in 3-D, with its P and S velocity.
     pub(super) stiff: Option<(usize, [f64; 2])>,
-    /// The largest parameter of anisotropy of each file so far.
+    /// The largest anisotropy parameter of each file so far.
     largest: [f32; NAMES.len()],
 }
 
-/// Values of some cells in a row.
+/// Values of consecutive cells.
 pub(super) struct Piece<'a> {
     columns: Vec<Column<'a>>,
 }
@@ -121,14 +121,14 @@ impl Model {
         self.axes.iter().map(|a| a.n).product()
     }
 
-    /// Some cell may be tilted.
+    /// Whether any cell may be tilted.
     pub(super) fn is_tilted(&self) -> bool {
         [NU, ALPHA]
             .iter()
             .any(|slot| !matches!(self.sources[*slot], Source::Number(0.0)))
     }
 
-    /// Where a cell is: `cell (3, 0, 7) at z = 0.5, x = 1, y = 2`.
+    /// The position of a cell: `cell (3, 0, 7) at z = 0.5, x = 1, y = 2`.
     pub(super) fn place(&self, cell: usize) -> String {
         let [z, x, _] = self.axes.each_ref().map(|a| a.n);
         let index = [cell % z, cell / z % x, cell / z / x];
@@ -164,7 +164,7 @@ impl Model {
         Ok(())
     }
 
-    /// Warns of parameters of anisotropy that are larger than any rock has, in what has been read of files.
+    /// Warns of anisotropy parameters in files that are larger than those of any rock, among the cells read so far.
     pub(super) fn tell_percent(&self, job: &Job) {
         for (name, largest) in NAMES.iter().zip(self.largest) {
             warn_of_percent(job, name, largest);
@@ -193,7 +193,7 @@ impl Piece<'_> {
         })
     }
 
-    /// `vp = 2, vs = 1, ...` of cell `i`, as far as they have a part.
+    /// `vp = 2, vs = 1, ...` of cell `i`, for the parameters that have an effect.
     pub(super) fn listed(&self, i: usize, recipe: &Recipe) -> String {
         let values = self.values(i);
         let part = |slot: usize| recipe.law.uses(slot) && (recipe.tilted || slot < NU);
@@ -244,7 +244,7 @@ fn opened(mut input: Input) -> Result<Source> {
     })
 }
 
-/// The grid of the first file, if the next one has the same.
+/// The grid of the first file; an error if the next one has another.
 fn agreed(first: Option<Grid>, next: &Input) -> Result<Grid> {
     let next = Grid::of(next)?;
     let Some(first) = first else { return Ok(next) };
@@ -270,7 +270,7 @@ fn agreed(first: Option<Grid>, next: &Input) -> Result<Grid> {
     Ok(first)
 }
 
-/// Refuses n#=, d#= and o#= that say something else than the files: they have no part then.
+/// Refuses n#=, d#= and o#= that differ from the grid of the files, because they would have no effect.
 fn not_otherwise(job: &Job, grid: &Grid) -> Result<()> {
     for (i, axis) in grid.axes.iter().enumerate() {
         for (letter, value) in [("n", axis.n as f32), ("o", axis.o), ("d", axis.d)] {

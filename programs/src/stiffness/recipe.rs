@@ -1,11 +1,11 @@
-//! One cell: parameters in, planes out.
+//! Computes the planes of one cell from its parameters.
 
 use anyhow::{Result, bail};
 use kernels::medium::{
     Coefficients, Fault, Lost, Speeds, Stiffness, Thomsen, Tsvankin, Unreal, Voigt, rotate, triclinic,
 };
 
-/// Names of all parameters of a cell; their places are the constants below.
+/// Names of all parameters of a cell; their indices are the constants below.
 pub(super) const NAMES: [&str; 15] = [
     "vp", "vs", "ro", "epsilon", "delta", "gamma", "eps1", "eps2", "del1", "del2", "del3", "gam1", "gam2",
     "nu", "alpha",
@@ -20,10 +20,10 @@ const GAM2: usize = 12;
 pub(super) const NU: usize = 13;
 pub(super) const ALPHA: usize = 14;
 
-/// Values of all parameters in one cell, zero where a parameter has no part.
+/// Values of all parameters in one cell, zero if a parameter is not used.
 pub(super) type Values = [f64; NAMES.len()];
 
-/// Which builder of `kernels::medium::thomsen` makes the medium.
+/// The constructor in `kernels::medium::thomsen` for the medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Law {
     Isotropic,
@@ -34,7 +34,7 @@ pub(super) enum Law {
 }
 
 impl Law {
-    /// From `sym=` and `hti=`; without `sym=` the narrowest class that knows all the parameters given.
+    /// The law of `sym=` and `hti=`; without `sym=` the narrowest class that has all the given parameters.
     pub(super) fn chosen(given: impl Fn(&str) -> bool, sym: Option<&str>, hti: &str) -> Result<Self> {
         let any = |slots: std::ops::RangeInclusive<usize>| slots.into_iter().any(|s| given(NAMES[s]));
         let hti_law = if hti == "tsvankin" {
@@ -58,7 +58,7 @@ impl Law {
         })
     }
 
-    /// Whether the parameter of that place has a part.
+    /// Whether the parameter with that index is used.
     pub(super) fn uses(self, slot: usize) -> bool {
         match slot {
             VP..=RO | NU | ALPHA => true,
@@ -67,7 +67,7 @@ impl Law {
         }
     }
 
-    /// The word of `sym=`.
+    /// Its value of `sym=`.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Isotropic => "iso",
@@ -137,17 +137,17 @@ pub(super) enum CellError {
 }
 
 impl CellError {
-    /// What to do, as the end of a sentence.
+    /// The remedy, as the end of an error message.
     pub(super) fn advice(&self) -> &'static str {
         match self {
             Self::NotFinite { .. } | Self::Sign { .. } | Self::Exchanged { .. } | Self::Unreal(_) => "",
             Self::Lost(lost) if lost.planes == 6 => {
-                ". Six planes hold a medium only if x-z is a symmetry plane: leave out alpha=, model in 3-D, or write what \
+                ". Six planes hold a medium only if x-z is a symmetry plane: leave out alpha=, model in 3-D, or write the \
                  the planes hold (another medium) with drop=y"
             }
             Self::Lost(_) => {
                 ". Four or nine planes hold a medium only if its symmetry planes are the coordinate planes: leave out \
-                 planes=, so that all coefficients are written, or write what the planes hold (another medium) with drop=y"
+                 planes=, so that all coefficients are written, or write those that have a plane (another medium) with drop=y"
             }
             Self::Fault(_) => {
                 ". An isotropic medium needs vs below 0.866 vp (2-D: vp); lower vs or the magnitude of the \
@@ -163,34 +163,36 @@ pub(super) type Cell = [f32; Coefficients::All.count(3)];
 /// Coefficients below this share of the largest are rounding errors of float64 and count as zero.
 const NOTHING: f64 = 1e-13;
 
-/// How every cell of a run is made.
+/// How the cells of a run are computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recipe {
     pub(super) law: Law,
     pub(super) ndim: usize,
-    /// What is written.
+    /// The coefficients that are written.
     pub(super) kind: Coefficients,
-    /// `nu=` or `alpha=` are not zero everywhere.
+    /// Whether `nu=` or `alpha=` is not zero everywhere.
     pub(super) tilted: bool,
-    /// Write a tilted medium even if coefficients without a plane are lost.
+    /// Whether a tilted medium is written even if coefficients without a plane are lost.
     pub(super) drop: bool,
 }
 
 impl Recipe {
-    /// Whether cells can be sound in a plane and not as solids: those of isotropic media in 2-D, for others no vs alone tells.
+    /// Whether a cell may be stable in 2-D but not in 3-D; this is checked only for isotropic media, because in others
+    /// vs alone does
+    /// not decide it.
     pub(super) fn can_be_too_stiff(&self) -> bool {
         self.ndim == 2 && self.law == Law::Isotropic
     }
 
-    /// P and S speed of a cell whose bulk modulus would be negative.
+    /// P and S velocity of a cell whose bulk modulus is not positive.
     pub(super) fn too_stiff(&self, v: &Values) -> Option<[f64; 2]> {
         (4.0 * v[VS] * v[VS] >= 3.0 * v[VP] * v[VP]).then_some([v[VP], v[VS]])
     }
 
-    /// One cell, checked as it will be written, and what was left out.
+    /// One cell, checked as it will be written, and the largest coefficient that was left out.
     ///
     /// # Errors
-    /// Why there is no such medium.
+    /// Parameters that make no elastic medium, or coefficients without a plane.
     pub(super) fn cell(&self, v: &Values) -> Result<(Cell, Option<Lost>), CellError> {
         check(v)?;
         if self.law != Law::Isotropic && v[VS] >= v[VP] {

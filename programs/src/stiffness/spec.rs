@@ -1,4 +1,4 @@
-//! The program as its user sees it.
+//! The self-documentation of the program and its parameters.
 
 use rsf_io::{Param, Program};
 

@@ -1,4 +1,4 @@
-//! What becomes of the shots of a survey: their data in order, and which of them failed.
+//! Collects the shots of a survey: writes their data in order, and notes which of them failed.
 
 use super::station::seconds_and_growth;
 use super::{Survey, taken_over};
@@ -29,7 +29,7 @@ pub struct Ledger<'a> {
     steps: usize,
     /// The time steps and their dispersion.
     timing: Timing,
-    /// Shots that are written.
+    /// Number of shots written so far.
     written: usize,
     failed: Vec<String>,
     /// Those whose records grow until the end, and by what factor.
@@ -70,7 +70,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Writes what became of a shot, behind those before it that were finished earlier.
+    /// Writes the outcome of a shot, after those before it that an earlier run has finished.
     pub fn take(&mut self, number: usize, outcome: Outcome) -> anyhow::Result<()> {
         self.write_finished(number)?;
         match outcome {
@@ -99,11 +99,11 @@ impl<'a> Ledger<'a> {
             }
         }
         self.written += 1;
-        // A run that is killed leaves this shot, too.
+        // The file keeps this shot even if the run is killed.
         Ok(self.data.flush()?)
     }
 
-    /// Looks whether the records of a shot grow that an earlier run has finished.
+    /// Checks whether the records of a shot of an earlier run grow.
     fn watch(&mut self, number: usize, values: &[f32]) {
         let records = values.chunks_exact(self.record);
         let mut growth = Growth::new(&self.timing, [self.steps, records.len()]);
@@ -130,7 +130,7 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    /// The end of a run that has made all shots.
+    /// Ends a run that has computed all shots.
     pub fn end(mut self) -> anyhow::Result<()> {
         self.write_finished(self.shots)?;
         self.data.finish()?;
@@ -167,7 +167,7 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    /// The end of a run that could not go on: where a signal has ended it, the data hold the shots before.
+    /// Ends a run that could not continue; after a signal, the data hold the shots before it.
     pub fn broken_off(self, error: anyhow::Error) -> anyhow::Error {
         let Some(signal) = self.stopped else {
             return error;
@@ -182,9 +182,9 @@ impl<'a> Ledger<'a> {
 /// Where the data of the shots go.
 struct Data {
     file: Output,
-    /// What makes several quantities of them.
+    /// Derives several quantities from them.
     divide: Option<Divide>,
-    /// What turns the components of a record.
+    /// Turns the components of a record to other axes.
     turn: Option<Turn>,
     /// Numbers of a record.
     record: usize,
@@ -217,7 +217,7 @@ impl Data {
             .try_for_each(|values| files.next().map_or(Ok(()), |file| file.write_f32(values)))
     }
 
-    /// Hands all that was written to the system.
+    /// Flushes all files.
     fn flush(&mut self) -> rsf_io::Result<()> {
         let mut others = self.divide.iter_mut().flat_map(Divide::files);
         others.try_for_each(Output::flush)?;
@@ -229,7 +229,7 @@ impl Data {
         self.file.finish()
     }
 
-    /// Ends the files behind so many shots; what they hold, in words.
+    /// Ends the files after `shots` shots; returns what they hold, in words.
     fn end_early(self, shots: usize) -> rsf_io::Result<String> {
         let name = self.file.name();
         if let Some(divide) = self.divide {

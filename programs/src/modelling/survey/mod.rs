@@ -1,5 +1,6 @@
-//! Several shots in one run: a shot that fails is told and leaves zeros, the others go on. Each of several ranks, and each group of GPUs or
-//! threads in it, computes whole shots; rank 0 writes them.
+//! Several shots in one run: a shot that fails is reported and leaves zeros, and the others continue. Each of several
+//! ranks,
+//! and each group of GPUs or threads in it, computes whole shots; rank 0 writes them.
 
 pub mod finished;
 mod ledger;
@@ -24,12 +25,14 @@ use station::Station;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How the shots of a survey share a machine.
+/// How the shots of a survey share the devices of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
-    /// Workers, each with streams of its own: while one sets up shots and takes their records, the waves of the other go on.
+    /// Number of workers, each with streams of its own: while one sets up shots and takes their records, the GPU runs
+    /// the shots of
+    /// the other.
     pub workers: usize,
-    /// Shots that each of them runs side by side at most.
+    /// Most shots that each of them runs side by side.
     pub shots: usize,
 }
 
@@ -43,21 +46,21 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     /// Sources and receivers of the shots.
     fn spreads(&self) -> &Spreads;
 
-    /// What each source does at strength one, in words.
+    /// The mechanism of each source at unit strength, in words.
     fn actions(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What is written of a shot: the data first, then what else has a file.
+    /// The quantities that are written for a shot: that of the data first, then those with files of their own.
     fn quantities(&self) -> Vec<Quantity>;
 
     /// Numbers of a record as the engine makes it, and records of a shot.
     fn records(&self) -> [usize; 2];
 
-    /// Tells what a shot needs and takes; the seconds of it.
+    /// Prints what a shot needs; returns its expected seconds.
     fn plan_shot(&mut self, job: &Job, volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<f64>;
 
-    /// How shots share a machine: several run side by side where one does not fill a GPU and the memory is there.
+    /// How shots share the devices: several run side by side if one does not fill a GPU and the memory suffices.
     ///
     /// # Errors
     /// `groups=` asks for more than fit.
@@ -70,10 +73,11 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
         }
     }
 
-    /// Turns to other shots, the first of all being 0; several of them run side by side.
+    /// Sets the method to other shots, counted from 0; several of them run side by side.
     fn turn_to(&mut self, numbers: &[usize]);
 
-    /// Makes the engine ready for the shots; `None` before the first. What was found in the model where it was read.
+    /// Prepares the engine for the shots; it is `None` before the first. Returns the findings about the model if it was
+    /// read.
     fn again(
         &mut self,
         job: &Job,
@@ -83,7 +87,7 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     ) -> anyhow::Result<Option<Self::Report>>;
 }
 
-/// What the shots of a survey are made of, as its method reads them.
+/// The volumes of the model, as a method reads them.
 type Volumes<M> = <<M as Method>::Files as Opened>::Volumes;
 
 /// Runs a program of the method `M` in `ndim` dimensions, one shot or several.
@@ -107,7 +111,7 @@ pub fn main<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Res
     }
 }
 
-/// Refuses what several shots do not have.
+/// Refuses parameters that need a single shot.
 fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     let no = |what: &str| -> anyhow::Result<()> {
         bail!(
@@ -221,7 +225,7 @@ fn workers(
     Ok(first.chain(further.into_iter().flatten()).collect())
 }
 
-/// What the shots are made of, on rank 0.
+/// The checksums of the inputs of the shots, on rank 0.
 fn made_of<M: Survey>(shot: &M, volumes: &Volumes<M>, world: &World) -> anyhow::Result<Option<MadeOf>> {
     world.agree(match world.leads() {
         true => MadeOf::of(shot, volumes).map(Some),
@@ -229,7 +233,8 @@ fn made_of<M: Survey>(shot: &M, volumes: &Volumes<M>, world: &World) -> anyhow::
     })
 }
 
-/// Says what a shot that was picked of a survey is made of, for a run of more of them takes it over.
+/// Writes the checksums of the inputs of a picked shot into the headers, because a later run of more shots may take it
+/// over.
 pub fn tell_of_picked<M: Survey>(
     shot: &M,
     volumes: &Volumes<M>,
@@ -244,7 +249,7 @@ pub fn tell_of_picked<M: Survey>(
     Ok(())
 }
 
-/// What an earlier run has finished, on rank 0, and the shots that are to be made, on all ranks.
+/// The shots that an earlier run has finished, on rank 0, and those that remain to be computed, on all ranks.
 fn finished<M: Survey>(
     job: &mut Job,
     shot: &M,
@@ -265,7 +270,7 @@ fn finished<M: Survey>(
     Ok((opened, todo.into_iter().map(|n| n as usize).collect()))
 }
 
-/// Makes the shots of `todo`; rank 0 has a ledger.
+/// Computes the shots of `todo`; rank 0 has a ledger.
 fn run<M: Survey>(
     (mut stations, batch): (Vec<Station<'_, M>>, usize),
     todo: &[usize],
@@ -275,7 +280,7 @@ fn run<M: Survey>(
     // From now on a signal waits for the end of a step.
     let _watch = Watch::begin();
     let own = shots::of_rank(todo, world);
-    // What is wrong with the model is wrong with every shot.
+    // Errors of the model concern every shot, so they end the run here.
     stations.truncate(own.len().div_ceil(batch));
     let all = stations.iter_mut().zip(own.chunks(batch));
     world.agree(at_the_same_time(all, |(station, first)| station.begin(first)))?;
@@ -291,7 +296,7 @@ fn run<M: Survey>(
     let ended = match (taken, ledger.take()) {
         (Ok(()), None) => Ok(()),
         (Ok(()), Some(ledger)) => ledger.end(),
-        // The other ranks do not know of it.
+        // The other ranks do not know of the error.
         (Err(error), None) => return Err(world.fail(error)),
         (Err(error), Some(ledger)) => return Err(world.fail(ledger.broken_off(error))),
     };

@@ -1,4 +1,4 @@
-//! One shot of any method, from its command line to the line that tells its speed.
+//! One shot of any method, from its command line to the report of its speed.
 
 use super::Survey;
 use crate::modelling::checkpoint::{Growing, Identity, Resumed, Store, Wishes};
@@ -24,7 +24,7 @@ use rsf_io::{Job, Output, Signal, Watch};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The machine of a run, as this rank has it, and the other ranks.
+/// The devices of this rank, and the other ranks.
 #[derive(Clone, Copy)]
 pub struct Resources<'a> {
     /// The threads, and which slabs this rank computes.
@@ -41,13 +41,13 @@ pub struct Resources<'a> {
 ///
 /// All ranks call each function; those that answer for one rank alone say so.
 pub trait Method: Sized {
-    /// What runs the shot.
+    /// The engine that runs the shot.
     type Engine: Engine;
 
     /// The opened files of the model.
     type Files: Opened;
 
-    /// What one look at the model found.
+    /// The findings about the model.
     type Report;
 
     /// Whether standard input is an input of the program.
@@ -58,7 +58,7 @@ pub trait Method: Sized {
     /// Reads parameters and small inputs and opens the model; for this rank alone.
     fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Self::Files)>;
 
-    /// What is cut for the machines: a grid with its frame, or the elements of a mesh.
+    /// What is divided among the devices: a grid with its frame, or the elements of a mesh.
     fn pieces(&self) -> Pieces<'_>;
 
     /// The tiles that the command line asks for, where threads work in tiles.
@@ -69,19 +69,19 @@ pub trait Method: Sized {
     /// Points that a step computes.
     fn points(&self) -> usize;
 
-    /// By what a state knows the grid or the mesh, in words.
+    /// The description of the grid or the mesh in states.
     fn layout(&self) -> String;
 
     /// The class of the model whose kernels run, on accelerators.
     fn class(report: &Self::Report) -> Option<Symmetry>;
 
-    /// The way of ghosts between GPUs of different ranks.
+    /// How ghost cells are sent between GPUs of different ranks.
     fn transport(&self) -> Transport;
 
     /// The snapshots, if any, and their components.
     fn snapshots(&self) -> (Option<&Snapshots>, usize);
 
-    /// Whether a rank's numbers lie anywhere in a snapshot, so that rank 0 writes all of them.
+    /// Whether the numbers of a rank are scattered over a snapshot, so that rank 0 writes all of them.
     fn scatters(&self) -> bool {
         false
     }
@@ -89,13 +89,14 @@ pub trait Method: Sized {
     /// Steps of the run.
     fn steps(&self) -> usize;
 
-    /// What the steps do to the waves.
+    /// The time steps and the correction of their dispersion.
     fn timing(&self) -> &Timing;
 
-    /// By what a run is known again beside its parameters and its model: checksums of small inputs, by the words for them.
+    /// The identity of a run beside its parameters and its model: checksums of small inputs, by their names in
+    /// messages.
     fn contents(&self) -> Vec<(&'static str, u64)>;
 
-    /// Checksums of what the sources do in each step.
+    /// Checksums of the source terms of each step.
     fn sources_by_step(&self) -> Vec<u64>;
 
     /// Opens data and snapshots, with their headers.
@@ -111,7 +112,7 @@ pub trait Method: Sized {
         Ok(None)
     }
 
-    /// Tells what the run needs and takes; runs nothing.
+    /// Prints what the run needs, without running it.
     fn plan(
         &mut self,
         job: &Job,
@@ -130,7 +131,7 @@ pub trait Method: Sized {
         on: Resources<'_>,
     ) -> anyhow::Result<(Self::Engine, Self::Report)>;
 
-    /// Tells the lines of `verb=y` before the run.
+    /// Prints the lines of `verb=y` before the run.
     fn summary(&self, job: &Job, report: &Self::Report);
 }
 
@@ -142,7 +143,7 @@ pub trait Engine {
     /// Bytes of memory that fields and medium take.
     fn bytes(&self) -> usize;
 
-    /// Numbers that a step must move at least for a point of the padded grid, where the method tells it.
+    /// Least numbers that a step moves for a point of the padded grid; `None` if the method does not tell.
     fn words(&self) -> Option<usize> {
         None
     }
@@ -155,7 +156,7 @@ pub trait Engine {
     /// Bytes that a state takes of the host's memory and of the file, for this rank.
     fn state_bytes(&self) -> usize;
 
-    /// Loads a state, behind which the run goes on; all ranks call it, each with a source of the same bytes.
+    /// Loads a state, from which the run continues; all ranks call it, each with a source of the same bytes.
     fn resume(
         &mut self,
         ranks: &dyn Communicator,
@@ -171,7 +172,7 @@ pub trait Engine {
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error>;
 
-    /// The map as it grows with the records, where the engine's arrays do not hold it: states do, beside them.
+    /// The map that grows with the records, if the arrays of the engine do not hold it; states save it beside them.
     fn growing(&self) -> Option<Growing> {
         None
     }
@@ -205,7 +206,7 @@ pub fn one<M: Survey>(
         world,
     };
     if planning {
-        // First of all, for a model that does not fit takes long to read.
+        // Checked first, because a model that does not fit takes long to read.
         if gpus.is_empty() {
             shot.check_memory(job, on)?;
         }
@@ -221,7 +222,7 @@ pub fn one<M: Survey>(
 /// The files of a shot that is ready to run.
 struct Ready {
     outputs: Outputs,
-    /// On rank 0, where it is asked for.
+    /// On rank 0, if it is asked for.
     map: Option<Output>,
     store: Arc<Store>,
     /// When states are saved.
@@ -237,7 +238,7 @@ impl Ready {
     }
 }
 
-/// Opens what is written and makes the engine. Outputs are opened before the model is read: a path that cannot be
+/// Opens the outputs and makes the engine. Outputs are opened before the model is read, so that a path that cannot be
 /// written fails at once.
 fn set_up<M: Survey>(
     job: &mut Job,
@@ -319,7 +320,7 @@ fn set_up<M: Survey>(
     Ok((engine, ready))
 }
 
-/// By what states know the run.
+/// The identity of the run for its states.
 fn identity_of<M: Method>(job: &Job, shot: &M) -> anyhow::Result<Identity> {
     Identity::of(job, shot.layout(), shot.contents(), shot.sources_by_step())
 }
@@ -372,7 +373,7 @@ fn run<M: Method>(
     if machine.has_gpus() {
         (writer, outcome) = async_recorder(writer, watched);
     } else {
-        // A thread that writes would take a core from the waves.
+        // A thread that writes would take a core from the computation.
         outcome = watched(&mut writer);
     }
     drop(checkpoints);
@@ -398,7 +399,7 @@ fn run<M: Method>(
     tell_speed(job, shot, &engine, (world, first, [set_up, seconds]))
 }
 
-/// The end of a run that a signal has ended after so many steps: its files are ended in order.
+/// Ends the files of a run that a signal has ended after `done` steps.
 fn stopped(
     writer: Writer,
     (done, steps): (usize, usize),
@@ -412,7 +413,7 @@ fn stopped(
     let Some(signal) = numbers.into_iter().find_map(Signal::of) else {
         return world.agree(Err(kernels::Error::Stopped { done }.into()));
     };
-    // Of several ranks the first tells.
+    // Of several ranks only the first reports it.
     world.agree(match world.leads() {
         true => Err(rsf_io::Error::Interrupted {
             signal,
@@ -433,7 +434,7 @@ fn write_map(file: Option<Output>, map: Result<Vec<f32>, kernels::Error>) -> any
     Ok(())
 }
 
-/// The lines of `verb=y` after a run.
+/// Prints the lines of `verb=y` after a run.
 fn tell_speed<M: Method>(
     job: &Job,
     shot: &M,
@@ -459,8 +460,9 @@ fn tell_speed<M: Method>(
     Ok(())
 }
 
-/// The end of a run that failed: of a wavefield that is not finite and of what ranks have agreed on all know, other errors
-/// are this rank's alone.
+/// Reports a failed run. All ranks know of a wavefield that is not finite and of errors that they have agreed on; other
+/// errors
+/// are those of this rank alone.
 fn settle(error: kernels::Error, job: &Job, world: &World) -> anyhow::Result<()> {
     match error {
         kernels::Error::Elsewhere => world.agree(Ok(())),

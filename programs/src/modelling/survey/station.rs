@@ -1,4 +1,4 @@
-//! Where the shots of a survey are made, one after the other or several side by side.
+//! Computes the shots of a survey on the devices of a group, one after the other or several side by side.
 
 use super::{Survey, Volumes};
 use crate::modelling::checkpoint::Store;
@@ -19,7 +19,7 @@ use rsf_io::{Job, interrupted};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A machine with what makes shots on it.
+/// The devices of a group, with an engine for shots.
 pub struct Station<'a, M: Survey> {
     job: &'a Job,
     shot: M,
@@ -31,13 +31,14 @@ pub struct Station<'a, M: Survey> {
     engine: Option<M::Engine>,
     /// The shots that the engine is ready for.
     ready: Vec<usize>,
-    /// Whether it tells what it has found in the model, and shows how far it is.
+    /// Whether it prints the findings about the model, and whether it shows its progress.
     shows: (bool, bool),
 }
 
 impl<'a, M: Survey> Station<'a, M> {
-    /// On a machine with its GPUs; `held` bytes of the model's files lie in memory as a whole. `shows`: whether it tells what it has
-    /// found in the model, and how far it is.
+    /// A station on these devices; `held` bytes of the model's files lie in memory as a whole. `shows`: whether it
+    /// prints the
+    /// findings about the model, and whether it shows its progress.
     pub fn new(
         job: &'a Job,
         shot: M,
@@ -69,7 +70,7 @@ impl<'a, M: Survey> Station<'a, M> {
         Ok(())
     }
 
-    /// What makes its shots.
+    /// The worker that computes its shots.
     pub fn worker(mut self) -> Worker<'a>
     where
         M: 'a,
@@ -91,8 +92,9 @@ impl<'a, M: Survey> Station<'a, M> {
         Ok(report)
     }
 
-    /// The records of each shot, behind each other, with the words that [`words_of`] describes. Where shots fail that run side by side,
-    /// each of them runs once more by itself, so that the others do not fail with it.
+    /// Computes the records of each shot, with the words of [`words_of`]. If shots that run side by side fail, each of
+    /// them runs
+    /// once more by itself, so that the others do not fail with it.
     fn make(&mut self, numbers: &[usize]) -> All {
         let begun = Instant::now();
         let made = match std::mem::take(&mut self.ready) == numbers {
@@ -112,7 +114,7 @@ impl<'a, M: Survey> Station<'a, M> {
             }
             Err(error) => error,
         };
-        // What a failed run leaves behind may be of no use.
+        // The engine of a failed run may be unusable.
         self.engine = None;
         match numbers.len() {
             1 => vec![Err(error)],
@@ -152,14 +154,15 @@ impl<'a, M: Survey> Station<'a, M> {
     }
 }
 
-/// What is told of a shot beside its records: the bits of the seconds that it took, and those of the factor by which its records grow until
+/// Further results of a shot: the bits of the seconds that it took, and those of the factor by which its records grow
+/// until
 /// the end, if they do.
 fn words_of(seconds: f64, grows: Option<f32>) -> Vec<u64> {
     let grows = grows.map(|factor| u64::from(factor.to_bits()));
     std::iter::once(seconds.to_bits()).chain(grows).collect()
 }
 
-/// The seconds of a shot and the factor by which its records grow, of the words of [`words_of`].
+/// The seconds of a shot and the factor by which its records grow, from the words of [`words_of`].
 pub fn seconds_and_growth(words: &[u64]) -> (f64, Option<f32>) {
     let seconds = words.first().map_or(0.0, |&bits| f64::from_bits(bits));
     let grows = words.get(1).map(|&bits| f32::from_bits(bits as u32));
@@ -172,7 +175,7 @@ struct Recorded {
     growth: Growth,
 }
 
-/// The records of each of several shots, one behind the other. A record of all shots has the numbers of one of them behind those of another.
+/// The records of several shots. A record of all shots has the numbers of each shot one after the other.
 struct Records {
     of_shots: Vec<Recorded>,
     /// Numbers of a record of a shot.
@@ -182,8 +185,9 @@ struct Records {
 }
 
 impl Records {
-    /// For so many shots with so many numbers of a record and so many records. The memory of each shot is touched by a thread of its own:
-    /// the thread of the recorder alone would need as long for that as a GPU for some of the steps.
+    /// Memory for `shots` shots of `count` records of `numbers` numbers. The memory of each shot is first touched by a
+    /// thread of its
+    /// own: the thread of the recorder alone would need as long for that as a GPU for some of the steps.
     ///
     /// # Errors
     /// Too little memory.

@@ -1,5 +1,6 @@
-//! Accuracy as a parameter, `error=` and `path=`: how far waves may be from where they are in the rock, the differences that keep to it,
-//! and what a coarser grid or longer steps would do.
+//! Accuracy as a parameter, `error=` and `path=`: the largest phase error of waves, the finite-difference weights that
+//! keep to
+//! it, and the coarser grid or the longer steps that would do.
 
 use super::Run;
 use crate::modelling::exact_time::{ExactTime, Timing};
@@ -19,7 +20,7 @@ pub const ERROR: Param = Param::float("error")
     .range("above 0, at most 1", Some(1e-30), Some(1.0))
     .doc("largest error of the phase of any wave after path=, in periods: chooses order=, fd= and tdc=y where they are not given, and judges them where they are");
 
-/// How long the way of the waves is.
+/// Length of the path of the waves.
 pub const PATH: Param = Param::float("path")
     .default_text("the diagonal of the model")
     .range("above 0", Some(1e-30), None)
@@ -28,40 +29,42 @@ pub const PATH: Param = Param::float("path")
 /// The least relative error of speeds that single precision can keep: weights and fields are rounded by a tenth of it.
 const LEAST: f64 = 5e-7;
 
-/// Waves of so much shorter a length are right as well: the highest frequency belongs to slightly shorter waves on the grid.
+/// Wavelengths shorter by this factor are accurate as well: the highest frequency belongs to slightly shorter waves on
+/// the grid.
 const MARGIN: f64 = 0.99;
 
-/// Share of a spacing that is advised: the highest frequency is read off the histories, whose samples change with the step.
+/// Safety factor of an advised spacing: the highest frequency is read off the histories, whose samples change with the
+/// step.
 const SURE: f64 = 0.98;
 
-/// Share of the stability limit that a step with exact time may have.
+/// Longest step with exact time that is advised, as a share of the stability limit.
 const LONG: f64 = 0.95;
 
 /// Orders, the cheapest first.
 const ORDERS: [usize; 3] = [2, 4, 8];
 
-/// What is asked for, and what was chosen.
+/// The accuracy that is asked for, and the choice that was made for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {
     /// Largest error of a phase, in periods.
     error: f64,
-    /// Shortest wavelengths of the way, where they are given.
+    /// Length of the path in shortest wavelengths, if it is given.
     path: Option<f64>,
-    /// What the user has chosen.
+    /// Order and weights, if the user has chosen them.
     order: Option<usize>,
     family: Option<Family>,
     /// Whether records have exact time.
     exact: bool,
-    /// What was chosen, once the model is known.
+    /// The choice, once the model is known.
     chosen: Option<Chosen>,
 }
 
-/// What was chosen for a model.
+/// The choice for a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Chosen {
-    /// Shortest wavelengths of the way.
+    /// Length of the path in shortest wavelengths.
     path: f64,
-    /// Relative errors of speeds, of space and of time.
+    /// Relative errors of phase velocities, from space and from time.
     space: f64,
     time: f64,
     /// The largest spacing that would do, and the largest step, where they are more than those of the run.
@@ -70,7 +73,8 @@ struct Chosen {
 }
 
 impl Accuracy {
-    /// What the command line asks for, and the correction of a run of so many steps: with `error=` there is one unless it is refused.
+    /// Reads the accuracy, and the time-dispersion correction of a run of `steps` steps: with `error=` there is one
+    /// unless `tdc=n`.
     pub fn read_with_time(
         job: &Job,
         steps: usize,
@@ -84,7 +88,7 @@ impl Accuracy {
         Ok((accuracy, exact))
     }
 
-    /// What the command line asks for.
+    /// Reads `error=` and `path=`.
     fn read(job: &Job) -> anyhow::Result<Option<Self>> {
         let (error, path) = (job.double_opt("error")?, job.double_opt("path")?);
         let Some(error) = error else {
@@ -109,7 +113,7 @@ impl Accuracy {
         }))
     }
 
-    /// The orders and weights that may be chosen for waves with so many points a wavelength, the cheapest first.
+    /// The orders and weights that may be chosen for waves with `points` points a wavelength, the cheapest first.
     fn candidates(&self, points: f64) -> Vec<(usize, Family)> {
         let orders = ORDERS.into_iter();
         let orders = orders.filter(|order| self.order.is_none_or(|own| own == *order));
@@ -117,7 +121,7 @@ impl Accuracy {
         orders.filter_map(with).collect()
     }
 
-    /// The least points a wavelength with which errors of speeds are as small as this.
+    /// The least points a wavelength for which velocity errors are at most `allowed`.
     fn points_for(&self, allowed: f64) -> Option<f64> {
         let fits = |points: f64| {
             let all = self.candidates(points);
@@ -177,7 +181,7 @@ impl Accuracy {
     }
 }
 
-/// The largest relative error of the speeds of waves with so many points a wavelength.
+/// The largest relative error of the phase velocities of waves with `points` points a wavelength.
 fn error(order: usize, family: Family, points: f64) -> f64 {
     let weights = staggered(order, family);
     weights.map_or(f64::INFINITY, |weights: StaggeredWeights| {
@@ -185,11 +189,12 @@ fn error(order: usize, family: Family, points: f64) -> f64 {
     })
 }
 
-/// Chooses the differences of a run whose model is known; `share` is the stability limit of an order and its weights as a share of that of
-/// single cells.
+/// Chooses the finite-difference weights of a run whose model is known; `share` is the stability limit of an order and
+/// its
+/// weights as a share of that of single cells.
 ///
 /// # Errors
-/// What cannot be as exact as it is asked to be, with what would.
+/// An accuracy that cannot be reached; the message says what would be needed.
 pub fn choose(
     run: &mut Run,
     found: &Findings,
@@ -270,7 +275,7 @@ pub fn choose(
     Ok(())
 }
 
-/// What `timing` says, with the reason of exact time where it comes of `error=`.
+/// Adds to an error of `timing` that exact time was chosen by `error=`.
 pub fn of_time(job: &Job, timing: anyhow::Result<Timing>) -> anyhow::Result<Timing> {
     match job.given("error") {
         true => timing.context("error= takes exact time along, which tdc=n leaves out"),
@@ -278,7 +283,7 @@ pub fn of_time(job: &Job, timing: anyhow::Result<Timing>) -> anyhow::Result<Timi
     }
 }
 
-/// The first candidate with a stable step; where none has one the first of all, so that the run tells of it.
+/// The first candidate with a stable step; if none has one, the first of all, so that the run reports it.
 fn cheapest(
     good: impl Iterator<Item = (usize, Family)>,
     stable: impl Fn(usize, Family) -> anyhow::Result<bool>,
@@ -293,7 +298,7 @@ fn cheapest(
     Ok(first)
 }
 
-/// Says what would be as exact as it is asked to be.
+/// The error of a grid that is too coarse, with what would be accurate enough.
 fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f64, f64)) -> anyhow::Error {
     let given = match (asked.order, asked.family) {
         (None, None) => "order=8".into(),

@@ -1,4 +1,4 @@
-//! What a user may have meant otherwise: told before the run, which goes on where it can.
+//! Warnings, before a run, about settings that the user may not have meant.
 
 use super::Films;
 use crate::earth::SOURCES;
@@ -15,14 +15,14 @@ use kernels::methods::velocity_stress::Shot;
 use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
-/// Speed in m/s above which no wave in the Earth runs, with room for models of diamonds and errors of reading.
+/// Wave speed in m/s above any in the Earth, with some margin.
 const FASTEST: f64 = 3e4;
 
-/// Cells that a sponge needs at least (chapter 9 of the book).
+/// Least width of a sponge in cells (chapter 9 of the book).
 const THIN: i64 = 20;
-/// Receivers from which an array in one cell is no accident.
+/// Least number of receivers that cause a warning if all of them lie in one cell.
 const ARRAY: usize = 3;
-/// Nodes along an axis above which a source in the first cell of all axes is told.
+/// With more nodes than this along every axis, sources that all lie in the first cell cause a warning.
 const MANY: usize = 20;
 
 /// Warns of parameters that have no effect because of others.
@@ -67,7 +67,7 @@ pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses speeds and densities that no rock has by what the files say; warns of units that are not SI.
+/// Refuses velocities and densities in the files that no rock has; warns of units that are not SI.
 pub fn cells(
     job: &Job,
     padded: &Padded,

@@ -15,14 +15,15 @@ use rsf_io::{Input, Job, NumberOrFile};
 /// The lower end of the band as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
 
-/// The Q that coarse-grained mechanisms want: in a plane four share a block, in a volume eight. What is lost in a plane is off by
-/// 8 % of S after six wavelengths at a Q of 25, by less than 2 % at 50; in a volume by less than 2 % at 30.
+/// Least Q for coarse-grained mechanisms: in 2-D four share a block, in 3-D eight. In 2-D the attenuation of S waves is
+/// off by
+/// 8 % after six wavelengths at a Q of 25, by less than 2 % at 50; in 3-D by less than 2 % at 30.
 const COARSE: [f32; 2] = [50.0, 20.0];
 
 /// Numbers of a file that are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// What qp=, qs= and their companions ask for, with relaxation times for the clock of the steps.
+/// Reads qp=, qs= and related parameters, with relaxation times for the clock of the steps.
 pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<Option<Attenuation>> {
     let both = match files::quality(job, &padded.model)? {
         Some([qp, qs]) => {
@@ -78,7 +79,7 @@ fn lowest_loss(attenuation: &Attenuation) -> Option<f64> {
     lossy.min_by(f32::total_cmp).map(f64::from)
 }
 
-/// Warns where one mechanism a cell is known to be off.
+/// Warns if one mechanism a cell is known to be inaccurate.
 fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
     let lowest = lowest_loss(attenuation).map_or(f32::INFINITY, |q| q as f32);
     let wanted = COARSE[ndim - 2];
@@ -94,8 +95,9 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
     }
 }
 
-/// Whether memory holds the factors: one for P and one for S waves in every cell, each twice while they are made ready. Where it does
-/// not, a plan goes on with the lowest one for all cells: it tells what the run would need all the same.
+/// Whether memory holds the factors: one for P and one for S waves in every cell, each twice while they are prepared.
+/// If not, a
+/// plan continues with the lowest one for all cells, so that it still tells what the run would need.
 ///
 /// # Errors
 /// Factors that do not fit, for a run.
@@ -115,7 +117,9 @@ pub fn fits(job: &Job, cells: usize) -> anyhow::Result<bool> {
     );
 }
 
-/// The lowest factor that is a loss, 0 where none is; a number that is no quality factor is returned first, so that it is refused.
+/// The lowest factor that means attenuation, 0 if none does; a number that is no quality factor is returned first, so
+/// that it
+/// is refused.
 pub fn lowest(factors: &[f32]) -> f32 {
     let strange = factors.iter().copied().find(|q| q.is_nan() || *q < 0.0);
     let losses = factors.iter().copied().filter(|q| *q > 0.0);
@@ -124,7 +128,7 @@ pub fn lowest(factors: &[f32]) -> f32 {
         .unwrap_or_default()
 }
 
-/// The same of a file, of which a part at a time is held.
+/// The same for a file, which is read a part at a time.
 fn lowest_of(file: &mut Input) -> anyhow::Result<f32> {
     let (mut left, mut found) = (file.len(), Vec::new());
     while left > 0 {

@@ -1,4 +1,4 @@
-//! The engine of a velocity-stress run: processors, or GPUs whose memory holds it.
+//! The engine of a velocity-stress run, on processors or on GPUs whose memory holds it.
 
 use super::memory::shortage;
 use super::{Run, advice, plan};
@@ -26,7 +26,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Reads this rank's part of the model into the machine and prepares the shot there.
+    /// Reads this rank's part of the model into the memory of its devices and prepares the shot there.
     pub fn new(
         job: &Job,
         run: &mut Run,
@@ -70,7 +70,9 @@ impl Engine {
         let widest = volumes.widest();
         let short = world.agree(shortage(run, widest, on))?.is_some();
         let mut class = widest;
-        // Memory for a narrower class only, or differences for the waves of the model: what it has must be known before memory is taken.
+        // If the memory suffices for a narrower class only, or the finite-difference weights depend on the model, the
+        // model must be
+        // known before memory is taken.
         if world.any(short)? || run.accuracy.is_some() {
             class = look(job, run, volumes, on)?.class;
             world.agree(shortage(run, class, on).and_then(|found| match found {
@@ -86,7 +88,8 @@ impl Engine {
             .collect();
         let upload = gpu::Upload::new(&run.shot, &run.padded, devices, class, &machine.cpu);
         let upload = upload.and_then(|mut upload| {
-            // The medium is uploaded once for all shots: what the sources of each need of it is kept beforehand.
+            // The medium is uploaded once for all shots, so the parts that the sources of each shot need are kept
+            // beforehand.
             let shots = 0..run.spreads.count();
             let mut further = shots
                 .filter(|_| run.spreads.count() > 1)
@@ -97,7 +100,7 @@ impl Engine {
         let mut upload = world.agree(upload.map_err(Into::into))?;
         let report = read(job, run, volumes, (on, &mut upload))?;
         plan::layers_that_grow(job, run, upload.growing(), world)?;
-        // Speeds make an isotropic medium, whatever the rounding of its coefficients looks like.
+        // A medium of velocities is isotropic, even if the rounding of its coefficients suggests otherwise.
         let class = if class.holds(report.class) {
             report.class
         } else {
@@ -172,7 +175,7 @@ impl shot::Engine for Engine {
     }
 }
 
-/// Makes the engine of the first shots, and turns it to all further ones, for which it keeps its medium.
+/// Makes the engine for the first shots, and sets it to all further ones; it keeps its medium.
 pub fn again(
     job: &Job,
     run: &mut Run,
@@ -190,14 +193,14 @@ pub fn again(
         }
         _ => {}
     }
-    // Its memory is needed.
+    // The new engine needs its memory.
     *engine = None;
     let (made, report) = Engine::new(job, run, volumes, on)?;
     *engine = Some(made);
     Ok(Some(report))
 }
 
-/// Reads the model without keeping it. Where all its lines along z are the same, a few along the other axes stand for all of them.
+/// Reads the model without keeping it. If all its lines along z are the same, only a few of them are read.
 pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<Report> {
     let narrow = narrowed(run, volumes);
     let mut watch = Watch::new(&run.shot.frame, narrow.as_ref().unwrap_or(&run.padded));
@@ -219,14 +222,14 @@ pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> a
     Ok(report)
 }
 
-/// The grid of a few lines along z, which tell all of a model that has the same line everywhere; `None` for other models.
+/// A grid of a few lines along z, which represents a model that has the same line everywhere; `None` for other models.
 fn narrowed(run: &Run, volumes: &Volumes) -> Option<Padded> {
     let mut grid = run.padded.model.clone();
     grid.n[1..].iter_mut().for_each(|n| *n = (*n).min(4));
     (volumes.are_flat() && grid.n != run.padded.model.n).then(|| run.shot.frame.around(&grid))
 }
 
-/// Reads this rank's part of the model; what all ranks have found in theirs is judged.
+/// Reads this rank's part of the model, and judges the findings of all ranks.
 pub fn read(
     job: &Job,
     run: &mut Run,
@@ -238,7 +241,7 @@ pub fn read(
     judge(job, run, volumes, (on, found))
 }
 
-/// Judges what all ranks have found in the model.
+/// Judges the findings of all ranks about the model.
 pub fn judge(
     job: &Job,
     run: &mut Run,

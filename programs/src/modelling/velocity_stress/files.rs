@@ -33,7 +33,7 @@ pub fn open(job: &mut Job, ndim: usize) -> anyhow::Result<Files> {
                 .filter(|key| !job.has_input(key.trim_end_matches('=')))
                 .collect();
             bail!(
-                "{} missing: give vp= and vs= (zero in fluids), or ccc=; /dev/stdin is a model that comes through a pipe",
+                "{} missing: give vp= and vs= (zero in fluids), or ccc=; /dev/stdin stands for a model that comes through a pipe",
                 match missing.as_slice() {
                     [one] => format!("{one} is"),
                     _ => "vp= and vs= are".into(),
@@ -43,7 +43,7 @@ pub fn open(job: &mut Job, ndim: usize) -> anyhow::Result<Files> {
     }
 }
 
-/// A file of the model; one whose header has another unit than SI is told.
+/// Opens a file of the model, with a warning if the unit in its header is not SI.
 fn si(job: &mut Job, key: &str) -> anyhow::Result<Input> {
     let input = job.input(key)?;
     units::header(job, &input);
@@ -97,13 +97,13 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
     let first = f64::from(grid.o[0]);
     if table.top() > first + 1e-4 * f64::from(grid.d[0]) {
         job.warn(&format!(
-            "the table of layers= begins at z={} m, below the first node of the model at z={first} m: its first layer fills what lies above, too",
+            "the table of layers= begins at z={} m, below the first node of the model at z={first} m: its first layer also fills the nodes above",
             table.top()
         ));
     }
     if table.lowest() > 0.0 && grid.n[0] > 2 && table.lowest() < f64::from(grid.d[0]) {
         job.warn(&format!(
-            "all tops of layers= lie within {} m of z=0, the spacing along z, so that the model is the last layer alone: are the depths in m?",
+            "all tops of layers= lie within {} m of z=0, the spacing along z, so that the model consists of the last layer only: are the depths in m?",
             grid.d[0]
         ));
     }
@@ -113,17 +113,18 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
     Ok(Files::Layers(grid, [vp, vs, density]))
 }
 
-/// The quality factors of P and S waves in all cells of a grid, where layers= has them. Where memory
-/// does not hold those of all cells, a plan gets the lowest one alone.
+/// The quality factors of P and S waves in all cells of a grid, if layers= has them. If memory does not hold those of
+/// all cells,
+/// a plan gets only the lowest one.
 ///
 /// # Errors
-/// Quality factors on the command line, too.
+/// Quality factors that the command line gives as well.
 pub fn quality(job: &Job, grid: &Grid) -> anyhow::Result<Option<[Vec<f32>; 2]>> {
     let Some(table) = table(job)?.filter(Table::has_quality) else {
         return Ok(None);
     };
     if let Some(word) = ["qp", "qs"].into_iter().find(|word| job.given(word)) {
-        bail!("{word}= and the columns Qp and Qs of layers= both say what is lost: leave out one of them");
+        bail!("{word}= and the columns Qp and Qs of layers= both give quality factors: leave out one of them");
     }
     let fits = attenuation::fits(job, grid.cells())?;
     let column = table.column(grid.n[0], grid.o[0].into(), grid.d[0].into());

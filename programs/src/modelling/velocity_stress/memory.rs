@@ -1,4 +1,4 @@
-//! Whether a run fits its memory, before anything is taken.
+//! Checks that a run fits into memory, before it takes any.
 
 use super::Run;
 use crate::modelling::machine::{free, outer};
@@ -11,11 +11,11 @@ use kernels::methods::velocity_stress::{SLABS, bytes, gpu};
 use kernels::parallel::options::Transport;
 use rsf_io::Job;
 
-/// Refuses a run that the memory of a host does not hold; all ranks call it.
+/// Refuses a run that does not fit into the memory of a host; all ranks call it.
 pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     let losses = run.shot.attenuation.as_ref();
     let factors = losses.map_or(0, |losses| losses.qp.len() + losses.qs.len());
-    // Which class the model has is not known yet.
+    // The symmetry class of the model is not known yet.
     let needed = [Symmetry::Isotropic, Symmetry::Orthorhombic].map(|class| {
         let needed = match on.gpus.is_empty() {
             true => bytes(&run.padded, &run.shot, &on.machine.slabs, class),
@@ -27,13 +27,13 @@ pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     check_host(job, on.world, needed, |share| smaller_grid(&run.padded, share))
 }
 
-/// Bytes of the GPU of one of this rank's slabs, with kernels of this class and what travels to other ranks.
+/// Bytes that one of this rank's slabs needs on its GPU, with kernels of this class and the messages to other ranks.
 pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>) -> usize {
     let slabs = &on.machine.slabs;
     let messages = match (run.transport, on.world.ranks().reaches_devices()) {
         (Transport::HostStaged, _) => 0,
         (Transport::Auto | Transport::CudaAware, true) => 2,
-        // What a neighbour of the same host writes, if there is one.
+        // A buffer that a neighbour on the same host writes, if there is one.
         _ => 1,
     };
     let messages = messages * outer(slabs, run.padded.planes(), number);
@@ -41,14 +41,18 @@ pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>
     gpu::bytes((&run.shot, shots), &run.padded, &slabs[number], (class, messages))
 }
 
-/// Cells of all shots that run side by side on a GPU, about: more of them are not quicker (kernels/benches/RESULTS-STAGGERED.md).
+/// Approximate number of cells of all shots on a GPU that fill it: with more of them it is not quicker
+/// (kernels/benches/RESULTS-STAGGERED.md).
 pub(super) const FILLED: usize = 8_000_000;
 
-/// Shots that one GPU runs side by side at most.
+/// Most shots that one GPU runs side by side.
 const MOST_SIDE_BY_SIDE: usize = 64;
 
-/// How shots share the GPU of this machine: as many run side by side as `groups=` asks, else so many that they fill it; no more than its
-/// memory holds with kernels of this class. Two workers share them where they come out even and both hold the medium.
+/// How shots share the GPU of this group: as many run side by side as `groups=` asks for, otherwise as many as fill it,
+/// but no
+/// more than its memory holds with kernels of this class. Two workers share them if their number is even and the memory
+/// holds
+/// the medium twice.
 pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Sharing> {
     let ([gpu], [slab]) = (on.gpus, on.machine.slabs.as_slice()) else {
         return Ok(Sharing::ONE_BY_ONE);
@@ -88,8 +92,9 @@ pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Re
     })
 }
 
-/// A sentence when a run of this class does not fit GPUs of this rank, before any of their memory is taken: what it
-/// needs, what is free, what would do.
+/// An error message if a run of this class does not fit the GPUs of this rank, before any of their memory is taken:
+/// what it
+/// needs, what is free, and what would suffice.
 pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let gpus = on.gpus;
     for (number, gpu) in gpus.iter().enumerate() {
@@ -116,7 +121,7 @@ pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result
     Ok(None)
 }
 
-/// How many GPUs hold the run, more than there are, each with so many bytes free.
+/// The number of GPUs, more than `gpus`, that hold the run if each has `free` free bytes.
 fn enough(run: &Run, class: Symmetry, (gpus, free): (usize, usize)) -> Option<usize> {
     let planes = run.padded.planes();
     (gpus + 1..=planes / SLABS.least).find(|&count| {

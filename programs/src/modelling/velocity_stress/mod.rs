@@ -1,4 +1,4 @@
-//! Elastic modelling with velocity-stress finite differences: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
+//! Elastic modelling with velocity-stress finite differences: the common part of `sfvsfd2d-gpu` and `sfvsfd3d-gpu`.
 
 mod accuracy;
 mod advice;
@@ -44,8 +44,9 @@ use places::Stations;
 use rsf_io::{Axis, Job, Output};
 use several::{Clock, Several, What};
 
-/// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
-/// known later.
+/// A shot from a command line, before the model's volumes are read. The fastest wave and the frequency of the layers
+/// are set
+/// later.
 #[derive(Clone)]
 struct Run {
     padded: Padded,
@@ -56,25 +57,25 @@ struct Run {
     receivers: Axis,
     /// Sources and receivers of all shots.
     spreads: Spreads,
-    /// When the run begins, s: before zero where the time functions of cmt= and the like do.
+    /// Time at which the run begins, s; negative if the time functions of cmt= and the like begin before zero.
     begin: f64,
     /// The names of the receivers of stations=, and their axes.
     stations: Stations,
-    /// What the user calls the quantity.
+    /// The quantity in the user's words.
     quantity: &'static str,
     /// Several quantities, or other times than those of the steps.
     several: Option<Several>,
-    /// What the steps do to the waves of the sources' whole histories.
+    /// The time steps and the correction of their dispersion, for the whole histories of the sources.
     timing: Timing,
     /// Steps from one of the user's records to the next.
     jdata: usize,
-    /// What `error=` asks for, and what was chosen for it once the model is known.
+    /// The accuracy that `error=` asks for, and the choice for it once the model is known.
     accuracy: Option<Accuracy>,
-    /// The way of ghosts between GPUs of different ranks.
+    /// How ghost cells are sent between GPUs of different ranks.
     transport: Transport,
 }
 
-/// Whether a program has the parameters of snapshots and of several machines.
+/// Whether a program has the parameters of the modelling programs, such as snapshots and several quantities.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Films {
     /// It does.
@@ -94,20 +95,20 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 impl Run {
-    /// How the records of the one quantity are corrected, with `tdc=y`; several have corrections of their own.
+    /// The correction of records of one quantity with `tdc=y`; several quantities have corrections of their own.
     fn correction(&self) -> Option<Correction> {
         let of = (self.shot.quantity.first_time(), Reading::OfOneTime);
         let alone = self.several.is_none();
         self.timing.correction(of, self.jdata).filter(|_| alone)
     }
 
-    /// An axis of times after the begin of the run, as times of the records.
+    /// Shifts an axis of times since the begin of the run to times of the records.
     fn later(&self, axis: Axis) -> Axis {
         let first = (f64::from(axis.o) + self.begin) as f32;
         Axis { o: first, ..axis }
     }
 
-    /// Takes over what another run over the same model has found in it.
+    /// Takes over the findings of another run about the same model.
     fn adopt(&mut self, other: &Self) {
         self.shot.frame = other.shot.frame;
         (self.shot.order, self.shot.family) = (other.shot.order, other.shot.family);
@@ -133,8 +134,8 @@ impl Run {
         let grid = files.grid(job, ndim)?;
         if files.coefficients(ndim) == Coefficients::All {
             bail!(
-                "ccc= has {} planes, all coefficients of a medium that may be tilted: on the staggered grid of this program they \
-                 do not lie where the formulas want them. sfewefd{ndim}d-gpu runs such models, and sflayers and sfupscale make models for this program with scheme=staggered; here the planes are {}",
+                "ccc= has {} planes, all coefficients of a medium that may be tilted: the staggered grid of this program \
+                 has no nodes where the formulas need all of them. sfewefd{ndim}d-gpu runs such models, and sflayers and sfupscale make models for this program with scheme=staggered; here the planes are {}",
                 Coefficients::All.count(ndim),
                 Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
             );
@@ -397,7 +398,8 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     })
 }
 
-/// Several quantities where they are asked for; what the engine records, what the user calls it, and how often.
+/// Several quantities, if they are asked for; the quantity that the engine records, in the user's words too, and how
+/// often.
 fn recorded(
     job: &mut Job,
     films: Films,

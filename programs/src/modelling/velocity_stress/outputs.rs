@@ -1,4 +1,4 @@
-//! What a velocity-stress run writes, with the conventions in the headers.
+//! The output files of a velocity-stress run, with the conventions in their headers.
 
 use super::Run;
 use super::several::{Several, What};
@@ -97,7 +97,7 @@ pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
     }
 }
 
-/// Lets the axes of snapshots begin at nodes.
+/// Moves the origins of the axes of snapshots to nodes.
 pub fn move_to_nodes(window: &mut [Axis], snapshots: Option<&Snapshots>, padded: &Padded) {
     let cells = snapshots.iter().flat_map(|s| &s.window);
     for (a, (axis, cells)) in window.iter_mut().zip(cells).enumerate() {
@@ -105,10 +105,11 @@ pub fn move_to_nodes(window: &mut [Axis], snapshots: Option<&Snapshots>, padded:
     }
 }
 
-/// Lets an axis of snapshots begin at its first `node`, where what was asked for lies between nodes: unlike the headers of
-/// Madagascar's programs, which the displacement programs follow.
+/// Moves the origin of an axis of snapshots to its first `node` if the requested origin lies between nodes;
+/// Madagascar's
+/// programs, which the displacement programs follow, write the requested one.
 fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
-    // Rounding of float32 is left as it was asked for.
+    // An origin that differs only by float32 rounding stays as requested.
     if (axis.o - node).abs() > 0.01 * axis.d.abs() {
         axis.o = node;
     }
@@ -116,7 +117,7 @@ fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
     axis.unit = Some("m".into());
 }
 
-/// What files say of stations and of the time of an earthquake.
+/// Writes the names of stations and the origin time of an earthquake into the headers.
 fn names(job: &Job, run: &Run, outputs: &mut Outputs) -> anyhow::Result<()> {
     if !run.stations.codes.is_empty() {
         outputs.tell("stations", &run.stations.codes.join(","));
@@ -130,7 +131,7 @@ fn names(job: &Job, run: &Run, outputs: &mut Outputs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The axes of the times and of the components of a quantity; `turned` are those along up, north and east.
+/// The axes of the times and of the components of a quantity; `turned`: whether the components are up, north and east.
 fn axes(run: &Run, what: What, turned: bool) -> (Axis, Axis) {
     let ndim = run.padded.ndim();
     let order = match what {

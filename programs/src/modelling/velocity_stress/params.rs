@@ -15,20 +15,20 @@ or 8 in space and 2 in time. The medium may be isotropic, VTI or orthorhombic, a
 steps near the stability limit waves arrive too early, most visibly with order=8. tdc=y removes this error from the records; \
 without it half of the limit, which verb=y prints, is a good step.
 
-error= and path= choose the differences instead of order= and fd=: error=0.01 path=100 allows phases to be wrong by a hundredth of a \
+error= and path= choose the finite-difference weights instead of order= and fd=: error=0.01 path=100 allows phases to be wrong by a hundredth of a \
 period after 100 of the shortest wavelengths (those of the highest frequency of the sources in the slowest rock). The program takes the \
-cheapest order that keeps to it, with the weights that are best for these waves (minimax), and tdc=y. order=, fd= and tdc= that are given are \
-kept; what is not as exact as this is refused with what would be. verb=y and plan=y tell the largest error of space and of time in \
-smooth rock, and the spacing and the step that would do. Interfaces and free surfaces add errors of their own.
+cheapest order that keeps to it, with the best weights for these waves (minimax), and tdc=y. If order=, fd= or tdc= is given, it is \
+kept; a run that cannot be this accurate is refused, with settings that would be. verb=y and plan=y print the largest errors from space and time steps in \
+smooth rock, and a spacing and a step that would suffice. Interfaces and free surfaces add errors of their own.
 
 The medium is given by vp=, vs= and den=, or by ccc= (stiffness planes on the axis after the grid axes, as sfstiffness \
 writes them) and den=. The axes are z (downwards), x[, y]. All units are SI: m, s, m/s, kg/m3, Pa, N, N m; a model in km or \
-g/cm3 causes a warning, because amplitudes would be wrong. A model that comes through a pipe is vp=/dev/stdin. sou= and rec= \
+g/cm3 causes a warning, because amplitudes would be wrong. Use vp=/dev/stdin for a model that comes through a pipe. sou= and rec= \
 are lists of points: n1 holds the coordinates x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere \
 between the nodes.
 
 layers= is a text file with a model of flat layers instead: each row has the depth of the top of a layer (z, in m), vp, vs, \
-density and, if any, Qp and Qs (0 is no loss), from the top down; lines that begin with # are remarks, and the first other line may be a heading. n1=, d1= and so on are the grid. \
+density and, if any, Qp and Qs (0 means no attenuation), from the top down; lines that begin with # are remarks, and the first other line may be a heading. n1=, d1= and so on are the grid. \
 The first layer also fills what lies above it. Every node has the rock of its \
 layer, so an interface lies best half way between two nodes (sflayers averages cells that are cut).
 
@@ -39,15 +39,15 @@ first row of the model, and elevations have no effect; with depth=z they count f
 Moments grow as 1 + erf(1.628 t / half duration) about their centroid times; the earliest centroid time is the time zero of the records, \
 and the run begins before it, so that o3 is negative. A half duration is at least 5 steps; where QuakeML has none it is that of the \
 Global CMT catalogue, 1.05e-8 times the cube root of the moment in dyne cm. stf=, freq= and tau= replace this time function by another one about the same \
-centroid times, and series= by samples that keep their own times. Records at stations have the components Z (up), N, E, and the header has their names and the origin time. sfsem3d-gpu tells more about \
+centroid times, and series= by samples that keep their own times. Records at stations have the components Z (up), N, E, and the header has their names and the origin time. the help of sfsem3d-gpu has more about \
 these files.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
 after the other in the same model, which is read once (on GPUs once a shot), with the same mechanisms and histories, and the \
-data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, in the \
+data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold only these, in the \
 order of the survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the \
 exit code is 1. With several shots finished= takes the data of an earlier run of the survey, which may have been stopped or \
-killed: its shots are copied, and only those are modelled that it does not have or that are zero. Parameters, model, points and time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. If further quantities have \
+killed: its shots are copied, and only those that it lacks or that are zero are modelled. Parameters, model, points and time functions must be those of that run: its header has their checksums, for which a survey reads its model once more. If further quantities have \
 files of their own, finished=data.rsf,p.rsf names the data and then these files of the earlier run, which have other names than \
 those of this one. \
 Snapshots, pgv=, checkpoint= and resume= are available for one shot only.
@@ -82,13 +82,13 @@ divided by the moment, in 1/s, or the force divided by its strength. onset= dela
 the number of sources.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. Pressure \
-has one component, which in rock, too, is minus the mean of the normal stresses: in 3-D -(lambda+2mu/3) div u and in 2-D, where two of them are known, -(lambda+mu) div u; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), which are those of the tensor, positive for \
+has one component, which is minus the mean of the normal stresses, also in rock: in 3-D -(lambda+2mu/3) div u and in 2-D, where two of them are known, -(lambda+mu) div u; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), which are those of the tensor, positive for \
 extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about y). \
 data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres around the receiver: the \
 displacements of the two ends of the gauge, taken along the fibre, differ by so much of its length. o3 is the time of the first record: velocities are known half a step before the stresses of the same record. Further quantities of the same run \
 go into files of their own, as in data=velocity pressure=p.rsf displacement=u.rsf, with the same bits as in a run of each. \
-dtout= resamples all of them to the same times, from 0 (the begin of the run) on; what is above the new Nyquist frequency is filtered out before, \
-and what is above 0.68 of it is weakened. \
+dtout= resamples all of them to the same times, from 0 (the begin of the run) on; frequencies above the new Nyquist frequency are filtered out before, \
+and those above 0.68 of it are weakened. \
 tdc=y changes the histories of the sources before the run and all records after it so that they have exact time at any \
 stable step: histories must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end of the run, which \
 takes a few steps more, and the last lines of plan=y and verb=y give the error of the time step. Snapshots and pgv= keep the clock of the \
@@ -99,7 +99,7 @@ absorb=cpml surrounds the model with nb= cells in which waves are damped by conv
 (Komatitsch and Martin 2007); faces= sets the number of cells for each face. absorb=sponge damps the fields directly (Cerjan \
 1985) and needs about twice as many cells. A face without cells is rigid. In some anisotropic media CPML is unstable: if the \
 criterion of Becache et al. (2003) says so, the run uses the sponge and prints a warning. In layered rock guided waves can grow in long runs, \
-the sooner the wider the frame is: shots that end with growing records are named, and absorb=sponge takes them.
+the sooner the wider the frame is: shots that end with growing records are named, and need absorb=sponge.
 
 qp= and qs= add attenuation. Q is constant within 2 % over a band whose ends have a ratio of 4 with two mechanisms, 12 with \
 three and 40 with four. qmech=coarse needs only the memory of one mechanism, but Q of at least 20 in 3-D and 50 in 2-D. With \
@@ -112,7 +112,9 @@ ranks (mpirun -n 4 sfvsfd3d-gpu ... ngpu=2). Each rank uses ngpu= GPUs of its ho
 divided among them: each rank reads its own part of the model (but all of qp= and qs=) and writes its own part of the \
 snapshots; rank 0 writes the data and pgv=.";
 
-/// What all programs of this method have, with what a program adds: outputs, what follows them, and the machine.
+/// The parameters that all programs of this method share, with those that a program adds: for points, outputs,
+/// snapshots, and the
+/// devices.
 macro_rules! shared {
     ([$($where:expr),*] [$($outputs:expr),*] [$($more:expr),*] [$($machine:expr),*]) => {
         &[
@@ -158,7 +160,7 @@ macro_rules! shared {
                 .default("velocity")
                 .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, strain or rotation, where shots are modelled also das; snapshots hold velocities, or pressure with data=pressure"),
             Param::bool("free").default("n").known_as(&["surface", "fs", "freesurf"]).doc("free surface at the first row of the model"),
-            Param::choice("absorb", &["cpml", "sponge", "none"]).default("cpml").known_as(&["dabc", "abc"]).doc("what absorbs waves in the frame"),
+            Param::choice("absorb", &["cpml", "sponge", "none"]).default("cpml").known_as(&["dabc", "abc"]).doc("method that absorbs waves in the frame"),
             Param::int("nb").known_as(&["npml", "pml", "nabs", "nbound"]).default("10").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on every face except a free surface, in cells"),
             Param::ints("faces").default_text("nb").range("from 0 to 1000000", Some(0.0), Some(1e6)).doc("width of the frame on top, bottom, low and high x[, low and high y], in cells"),
             Param::float("cpmlr").default("1e-5").range("above 0, below 1", Some(1e-30), Some(0.999)).doc("theoretical reflection coefficient of CPML"),
@@ -202,7 +204,7 @@ const fn count(name: &'static str, doc: &'static str) -> Param {
     Param::int(name).range(">= 1", Some(1.0), None).doc(doc)
 }
 
-/// Those of the programs that model.
+/// The parameters of the modelling programs.
 macro_rules! params {
     ([$($where:expr),*] $($more:expr),*) => {
         shared!([
@@ -226,7 +228,7 @@ macro_rules! params {
             Param::output("das").doc("the strain along the fibre as well"),
             Param::input("along").doc("with data=das or das=: direction x[, y], z of the fibre, one for all receivers or one for each"),
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das or das=: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
-            Param::float("dtout").default_text("jdata times dt").range("above 0", Some(1e-30), None).doc("interval between records, s: they are resampled to 0, dtout, 2 dtout and so on, behind a filter against aliasing"),
+            Param::float("dtout").default_text("jdata times dt").range("above 0", Some(1e-30), None).doc("interval between records, s: they are resampled to 0, dtout, 2 dtout and so on, after a filter against aliasing"),
             Param::output("pgv").doc("peak ground velocity: the largest horizontal speed on the first row of the model, axes x[, y]")
         ] [
             SNAP,
@@ -290,7 +292,7 @@ const PARAMS_3D: &[Param] = params!(
 
 const USAGE: &str = "vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [snap=y wfl=snapshots.rsf] > data.rsf";
 
-/// `sfvsfd2d-gpu` as its user sees it.
+/// The self-documentation of `sfvsfd2d-gpu`.
 pub static PROGRAM_2D: Program = Program {
     name: "sfvsfd2d-gpu",
     about: "Elastic modelling in 2-D (P-SV) for velocity and stress on a staggered grid",
@@ -300,7 +302,7 @@ pub static PROGRAM_2D: Program = Program {
     params: PARAMS_2D,
 };
 
-/// `sfvsfd3d-gpu` as its user sees it.
+/// The self-documentation of `sfvsfd3d-gpu`.
 pub static PROGRAM_3D: Program = Program {
     name: "sfvsfd3d-gpu",
     about: "Elastic modelling in 3-D for velocity and stress on a staggered grid",
@@ -321,7 +323,7 @@ sfvsfd2d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=2000 dt=
     sfwindow n2=1 | sftransp | sfgrey | sfpen";
 
 const EXAMPLE_3D: &str = "\
-# a strike slip of magnitude 5.3 under a free surface, as Michea and Komatitsch (2010) have it, on a small grid
+# a strike slip of magnitude 5.3 under a free surface, as in Michea and Komatitsch (2010), on a small grid
 sfspike n1=61 n2=121 n3=121 d1=100 d2=100 d3=100 mag=6000 > vp.rsf
 sfspike n1=61 n2=121 n3=121 d1=100 d2=100 d3=100 mag=3460 > vs.rsf
 sfspike n1=61 n2=121 n3=121 d1=100 d2=100 d3=100 mag=2700 > den.rsf

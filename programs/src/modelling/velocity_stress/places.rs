@@ -1,4 +1,4 @@
-//! Where the sources and receivers of a run are: points, or the earthquakes and stations of files in 3-D.
+//! Positions of the sources and receivers of a run: points, or in 3-D the earthquakes and stations of files.
 
 use super::Films;
 use crate::earth::{self, Ground, Terrain};
@@ -13,7 +13,7 @@ use kernels::source::{Action, TimeFunction};
 use rsf_io::{Input, Job};
 use std::path::Path;
 
-/// What stations= says of the receivers.
+/// The receivers of stations=.
 #[derive(Clone, Default)]
 pub struct Stations {
     /// Up, north and east of each.
@@ -22,7 +22,7 @@ pub struct Stations {
     pub codes: Vec<String>,
 }
 
-/// What files say of the sources and the receivers.
+/// Sources and receivers from files.
 #[derive(Default)]
 pub struct Places {
     quakes: Option<Placed>,
@@ -30,10 +30,10 @@ pub struct Places {
     pub stations: Stations,
 }
 
-/// Reads cmt=, force=, quakeml= and stations=, which the program that models in 3-D has.
+/// Reads cmt=, force=, quakeml= and stations=, which only the 3-D modelling program has.
 ///
 /// # Errors
-/// A file that cannot be read, a place beside the model, or neither points nor a file.
+/// A file that cannot be read, a position outside the model, or neither points nor a file.
 pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> {
     let mut found = Places::default();
     let model = &padded.model;
@@ -69,7 +69,7 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
     }
     if let Some(sites) = Ground::Box.sites(job, &terrain)? {
         if job.given("das") || job.text("data")?.as_deref() == Some("das") {
-            bail!("stations= has no fibres: give the channels of das by rec= and along=");
+            bail!("stations= describes no fibres: give the channels of das by rec= and along=");
         }
         found.sites = Some(
             sites
@@ -97,7 +97,7 @@ pub fn read(job: &Job, padded: &Padded, films: Films) -> anyhow::Result<Places> 
     Ok(found)
 }
 
-/// Makes rates of the samples of a moment, which a file of its own has for every step.
+/// Converts the samples of a moment, from a file of its own, to moment rates.
 fn differentiate(history: &mut TimeFunction, action: &Action) {
     let (TimeFunction::Series { start, step, values }, Action::Moment(_)) = (history, action) else {
         return;
@@ -108,7 +108,7 @@ fn differentiate(history: &mut TimeFunction, action: &Action) {
         .map(|pair| (f64::from(pair[1] - pair[0]) / *step) as f32)
         .collect();
     if let Some(first) = before.filter(|first| *first != 0.0) {
-        // What the moment has at once it gets in the first step.
+        // A moment that does not begin at zero gets its first value within one step.
         values.insert(0, (f64::from(first) / *step) as f32);
         *start -= *step;
     }
@@ -119,7 +119,7 @@ impl Places {
     /// The points of all shots, and the sources of the first.
     ///
     /// # Errors
-    /// Files of points that disagree, and sources that cannot be.
+    /// Files of points that disagree, and impossible sources.
     pub fn sources(
         &self,
         job: &mut Job,
@@ -133,7 +133,7 @@ impl Places {
         let shots = rec.as_ref().map_or(1, |rec| rec.axis(3).n);
         if sou.is_none() && shots > 1 {
             bail!(
-                "rec= has {shots} shots (n3=) and {}= is one: give the receivers of one shot, or the places of several by sou= and their moments by mech=",
+                "rec= has {shots} shots (n3=) and {}= is one: give the receivers of one shot, or the positions of several sources by sou= and their moments by mech=",
                 quakes::word(job)
             );
         }

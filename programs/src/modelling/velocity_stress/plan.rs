@@ -1,4 +1,4 @@
-//! What a velocity-stress run will be, before the first step.
+//! Describes and judges a velocity-stress run before its first step.
 
 use super::memory::{self, bytes_of_gpu};
 use super::{Run, accuracy, spreads};
@@ -20,17 +20,18 @@ use kernels::methods::velocity_stress::{
 use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
-/// The dominant frequency as a share of the highest one: what it is for a Ricker wavelet. The largest amplitude of a
-/// moment rate may lie at zero.
+/// The dominant frequency as a share of the highest one, as it is for a Ricker wavelet. It is not read off the
+/// spectrum, because
+/// the largest amplitude of a moment rate may lie at zero.
 const DOMINANT: f64 = 0.36;
 
-/// Share of the limit that contrasts of density leave, below which an error names them.
+/// If contrasts of density reduce the stability limit to less than this share, an error names them as the reason.
 const LOWERED: f64 = 0.95;
 
-/// Cells from a source within which what is recorded is the source's.
+/// Distance in cells from a source within which records depend on the spacing.
 const NEAR: f32 = 0.9;
 
-/// Points per shortest wavelength below which waves disperse visibly, by the order in space.
+/// Points per shortest wavelength below which waves disperse visibly, for each order in space.
 fn coarse(order: usize) -> f64 {
     match order {
         2 => 16.0,
@@ -39,10 +40,10 @@ fn coarse(order: usize) -> f64 {
     }
 }
 
-/// Judges what was found in the model and tells the layers what they need of it.
+/// Judges the findings about the model, and sets the velocity and frequency of the absorbing layers.
 pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
     let (band, ndim) = (run.timing.band, run.padded.ndim());
-    // Waves above the reference frequency of Q are faster than the model says.
+    // Above the reference frequency of Q, waves are faster than the velocities of the model.
     let losses = run.shot.attenuation.as_ref();
     let quicker = losses.map_or(1.0, |losses| losses.quickening(ndim));
     let files = ["vp", "vs", "ccc", "den"].iter().filter(|key| job.has_input(key));
@@ -64,13 +65,13 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
         holds_at_jumps: true,
         cure: match contrast < LOWERED {
             true => {
-                "densities that differ as much as air and rock lower the limit of order=4 and 8: use order=2 with a step that it takes, or dt"
+                "densities that differ as much as air and rock lower the limit of order=4 and 8: use order=2 with a step within its limit, or dt"
             }
             false => "use dt",
         },
         timing: run.timing,
         si: true,
-        // What was chosen for an accuracy is good for these points.
+        // A choice for an accuracy is made for these points.
         coarse: run.accuracy.map_or(coarse(shot.order), |_| 0.0),
         files: files
             .map(|key| format!("{key}={}", named(job, key)))
@@ -97,8 +98,9 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
     })
 }
 
-/// Where layers would grow with the waves the frame becomes a sponge, and the user knows. All ranks call it, each with
-/// what it has found in its part of the medium.
+/// If waves would grow in the layers, makes the frame a sponge and warns. All ranks call it, each with the findings
+/// about its
+/// part of the medium.
 pub fn layers_that_grow(
     job: &Job,
     run: &mut Run,
@@ -114,19 +116,19 @@ pub fn layers_that_grow(
     if let Some((cell, [a, b])) = all.iter().filter_map(read).min_by_key(Frame::order) {
         run.shot.frame.absorber = Absorber::Sponge(job.double("edge")?);
         job.warn(&format!(
-            "CPML would grow in this anisotropic medium: at {} a wave in the plane of {} and {} carries its energy backwards (Becache et al. 2003); the frame is a sponge instead, which wants nb= of 20 or more",
+            "CPML would grow in this anisotropic medium: at {} a wave in the plane of {} and {} carries its energy backwards (Becache et al. 2003); the frame is a sponge instead, which needs nb= of 20 or more",
             run.padded.describe(cell), AXES[a], AXES[b]
         ));
     }
     Ok(())
 }
 
-/// The largest stable step as a share of the displacement scheme's.
+/// The largest stable step as a share of that of the displacement scheme.
 fn share(order: usize, family: kernels::grid::stencil::Family) -> anyhow::Result<f64> {
     stable_step(order, family).with_context(|| format!("order={order}"))
 }
 
-/// The lines of `verb=y` before a run.
+/// Prints the lines of `verb=y` before a run.
 pub fn summary(job: &Job, run: &Run, report: &Report) {
     let (p, e, shot) = (&run.padded, &report.extremes, &run.shot);
     grid_lines(job, p);
@@ -166,7 +168,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         .map(|n| n.to_string())
         .collect();
     if shot.frame.cells[..p.ndim()].iter().flatten().all(|n| *n == 0) {
-        job.say("no frame: the faces of the model are rigid walls but for a free surface, and send all waves back");
+        job.say("no frame: the faces of the model, except a free surface, are rigid walls and reflect all waves");
     }
     job.say(&format!(
         "{}{} of {} cells on the faces of z, x{}",
@@ -186,7 +188,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     let beside = shot.receivers.iter().filter(near).count();
     if beside > 0 {
         job.say(&format!(
-            "{} within a cell of a source: there records depend on the spacing, for a point source is spread over its neighbours",
+            "{} within a cell of a source: records there depend on the spacing, because a point source is spread over neighbouring nodes",
             if beside == 1 { "1 receiver lies".into() } else { format!("{} lie", counted(beside, "receiver")) }
         ));
     }
@@ -199,11 +201,11 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     ));
 }
 
-/// The answer of `plan=y`, and the seconds of the run; all ranks call it, rank 0 speaks.
+/// Prints the plan of `plan=y` on rank 0; returns the expected seconds of the run. All ranks call it.
 pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<f64> {
     let (machine, world) = (on.machine, on.world);
     world.agree(spreads::check(&run.spreads, &run.padded))?;
-    // Without GPUs this was looked at before the model was read.
+    // Without GPUs this was checked before the model was read.
     if !on.gpus.is_empty() {
         memory::check(job, run, on)?;
     }

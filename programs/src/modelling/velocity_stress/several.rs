@@ -10,7 +10,7 @@ use fourier::time_dispersion::Reading;
 use kernels::methods::velocity_stress::{Quantity, Readings};
 use rsf_io::{Axis, Job};
 
-/// Quantities by the words for them, and what their numbers are.
+/// Quantities: parameter value, quantity, and description.
 pub const QUANTITIES: [(&str, Quantity, &str); 6] = [
     ("velocity", Quantity::Velocity, "velocity in m/s"),
     ("displacement", Quantity::Displacement, "displacement in m"),
@@ -20,7 +20,7 @@ pub const QUANTITIES: [(&str, Quantity, &str); 6] = [
     ("rotation", Quantity::Rotation, "rotation in rad"),
 ];
 
-/// What is written of the records.
+/// A quantity in an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A quantity at the receivers.
@@ -29,11 +29,11 @@ pub enum What {
     Das,
 }
 
-/// The word for the strain along a fibre, and what its numbers are.
+/// The parameter value for the strain along a fibre, and its description.
 const DAS: (&str, &str) = ("das", "strain along the fibre");
 
 impl What {
-    /// Components of a record.
+    /// Number of components of a record.
     pub fn components(self, ndim: usize) -> usize {
         match self {
             Self::At(quantity) => quantity.components(ndim),
@@ -41,13 +41,13 @@ impl What {
         }
     }
 
-    /// Whether its components are those along axes.
+    /// Whether its components are those of a vector along the axes.
     pub fn is_vector(self) -> bool {
         let vectors = [Quantity::Velocity, Quantity::Displacement, Quantity::Acceleration];
         matches!(self, Self::At(quantity) if vectors.contains(&quantity))
     }
 
-    /// When, in steps after the start, record 0 is taken.
+    /// Time of record 0, in steps after the start.
     pub fn first_time(self) -> f64 {
         match self {
             Self::At(quantity) => quantity.first_time(),
@@ -56,13 +56,13 @@ impl What {
     }
 }
 
-/// Everything that can be written, by the words for it.
+/// All quantities that can be written: parameter value, quantity, and description.
 fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
     let quantities = QUANTITIES.map(|(key, quantity, words)| (key, What::At(quantity), words));
     quantities.into_iter().chain([(DAS.0, What::Das, DAS.1)])
 }
 
-/// What receivers record, and what the user calls it.
+/// The quantity of `data=`, and its description.
 pub fn of_data(job: &Job) -> anyhow::Result<(What, &'static str)> {
     let text = one_quantity(job)?;
     match all().find(|(word, ..)| *word == text) {
@@ -77,11 +77,11 @@ pub fn of_data(job: &Job) -> anyhow::Result<(What, &'static str)> {
 /// A quantity that is written.
 #[derive(Clone)]
 pub struct Wanted {
-    /// What it is.
+    /// The quantity.
     pub what: What,
-    /// In words.
+    /// Its description.
     pub words: &'static str,
-    /// The parameter that names its file; none of the data.
+    /// The parameter that names its file; `None` for the data.
     pub key: Option<&'static str>,
 }
 
@@ -97,16 +97,18 @@ pub struct Clock {
 pub struct Several {
     /// The data first.
     pub wanted: Vec<Wanted>,
-    /// What is read in every step.
+    /// The quantities that are read in every step.
     pub readings: Readings,
-    /// The cable, where the strain along one is asked for.
+    /// The fibre, if the strain along it is asked for.
     pub fibre: Option<Fibre>,
     clock: Clock,
     dtout: Option<f64>,
 }
 
 impl Several {
-    /// What the command line asks for beside the `data` at so many receivers at the times of `clock`; `None` where that is all.
+    /// Reads the quantities that the command line asks for beside the data, at `receivers` receivers and the times of
+    /// `clock`; `None`
+    /// if there are only the data.
     pub fn read(
         job: &mut Job,
         (what, words): (What, &'static str),
@@ -124,7 +126,7 @@ impl Several {
             if job.given(key) {
                 ensure!(
                     other != what,
-                    "{key}= names a file for what standard output has: leave it out, or say another data="
+                    "{key}= names a file for the quantity on standard output: leave it out, or give another data="
                 );
                 wanted.push(Wanted {
                     what: other,
@@ -146,7 +148,7 @@ impl Several {
         if let Some(step) = dtout {
             ensure!(
                 !job.given("jdata"),
-                "dtout= and jdata= both say which records are written: give one of them"
+                "dtout= and jdata= both select the records that are written: give one of them"
             );
             let whole = steps as f64 * dt;
             ensure!(
@@ -157,7 +159,7 @@ impl Several {
             let (highest, kept) = (clock.timing.band.max, 0.5 / step);
             if 3.0 * kept < highest {
                 job.warn(&format!(
-                    "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), and those of the sources reach to {highest:.4} Hz: most of the waves are filtered away; dtout={:.1e} keeps all of them",
+                    "dtout={step} keeps frequencies below {kept:.4} Hz, 1/(2 dtout), and those of the sources reach to {highest:.4} Hz: most of the signal is filtered out; dtout={:.1e} keeps all of it",
                     0.5 / highest
                 ));
             }
@@ -183,7 +185,7 @@ impl Several {
         }))
     }
 
-    /// Refuses states of sums and records that their header does not hold.
+    /// Refuses states if the sums and records that they keep do not fit into their header.
     pub fn check_states(&self, job: &Job, ndim: usize, receivers: usize) -> anyhow::Result<()> {
         let made = self
             .wanted
@@ -199,14 +201,14 @@ impl Several {
         Ok(())
     }
 
-    /// By what a state knows the quantities again.
+    /// The identity of the quantities in states.
     pub fn words(&self) -> String {
         let fibre = self.fibre.as_ref().map(Fibre::words);
         let words = self.wanted.iter().map(|wanted| wanted.words.to_string());
         words.chain(fibre).collect::<Vec<_>>().join(", ")
     }
 
-    /// Which records of a quantity are written, and their axis.
+    /// The times at which records of a quantity are written, and their axis.
     fn when(&self, what: What) -> (When, Axis) {
         let (Timing { steps, dt, .. }, jdata) = (self.clock.timing, self.clock.jdata);
         let first = what.first_time() * dt;
@@ -215,7 +217,7 @@ impl Several {
             let (n, d) = (steps.div_ceil(jdata), dt * jdata as f64);
             return (When::Every(jdata), axis(n, first, d));
         };
-        // As many as there are until the end of the last step.
+        // All times until the end of the last step.
         let count = (steps as f64 * dt / step * (1.0 + 1e-9)) as usize + 1;
         let times = Times {
             first,
@@ -226,7 +228,9 @@ impl Several {
         (When::At(times), axis(count, 0.0, step))
     }
 
-    /// How a quantity of so many receivers is made, and the axis of its times. Behind them the ends of gauges are read.
+    /// How a quantity at `receivers` receivers is derived, and the axis of its times. The ends of gauges are read after
+    /// the
+    /// receivers.
     pub fn made(&self, what: What, ndim: usize, receivers: usize) -> (Made, Axis) {
         let gauge = self.fibre.as_ref().filter(|fibre| fibre.gauge > 0.0);
         let of = receivers + gauge.map_or(0, Fibre::receivers);

@@ -1,4 +1,4 @@
-//! The shots of a survey of this method: what changes from one to the next.
+//! The sources and receivers of each shot of a survey of this method.
 
 use crate::modelling::fibre::Fibre;
 use crate::modelling::spreads::Spreads;
@@ -6,7 +6,7 @@ use kernels::grid::Padded;
 use kernels::grid::points::Point;
 use kernels::methods::velocity_stress::{Shot, check_points};
 
-/// Refuses points from which the waves cannot be reached.
+/// Refuses points outside the grid.
 pub fn check(spreads: &Spreads, padded: &Padded) -> anyhow::Result<()> {
     spreads.check(|[sources, receivers]| {
         check_points(padded, sources, "source")?;
@@ -14,7 +14,7 @@ pub fn check(spreads: &Spreads, padded: &Padded) -> anyhow::Result<()> {
     })
 }
 
-/// Puts the ends of the gauges of a fibre behind the receivers of every shot.
+/// Appends the ends of the gauges of a fibre to the receivers of every shot.
 pub fn lay(spreads: &mut Spreads, fibre: &Fibre, padded: &Padded) -> anyhow::Result<()> {
     for channels in &mut spreads.receivers {
         let ends = fibre.ends(channels);

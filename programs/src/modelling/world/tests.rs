@@ -1,4 +1,4 @@
-//! What ranks agree on, with hosts in mixed order.
+//! Communication and agreement among ranks, with hosts in mixed order.
 
 use super::members::answers;
 use super::{World, places};
@@ -25,7 +25,7 @@ fn places_are_counted_on_each_host() {
     assert_eq!(found, [[0, 2, 2], [0, 2, 2], [1, 2, 2], [0, 1, 1], [1, 2, 2]]);
 }
 
-/// A host needs the sum of what its ranks need, and has the least free memory that one of them has found.
+/// A host needs the sum of its ranks' needs, and its free memory is the least that one of them has found.
 #[test]
 fn hosts_are_told_in_the_order_of_their_first_ranks() {
     let (need, free) = ([1.0, 2.0, 4.0, 8.0, 16.0], [9.0, 5.0, 7.0, 3.0, 6.0]);
@@ -101,7 +101,7 @@ fn complaints_are_those_of_the_first_rank() {
     assert_eq!(mine.as_deref(), Some("mine"));
 }
 
-/// What each of three ranks has after they have agreed: the words of an error and its exit code, or nothing.
+/// The result of each of three ranks after they have agreed: the message of an error and its exit code, or `None`.
 fn agreed(outcome: impl Fn(usize) -> anyhow::Result<()> + Sync) -> Vec<Option<(String, u8)>> {
     answers(&["m", "n", "m"], |world| {
         let ended = world.agree(outcome(world.ranks().rank()));
@@ -169,8 +169,9 @@ fn all_ranks_begin_or_none() {
     assert_eq!(said[1..], ["another process has told the error"; 2]);
 }
 
-/// What ranks find in their parts of a model is combined to the narrowest; of bad cells, the rank of the
-/// first one in the file reports it.
+/// Findings of ranks about parts of a model are combined to those of the whole; if there are bad cells, the rank of the
+/// first one
+/// in the file reports it.
 #[test]
 fn findings_of_parts_are_those_of_the_whole() {
     let of = |rank: usize| Findings {

@@ -1,4 +1,4 @@
-//! What the shots of a survey are made of, as checksums in the headers of its data.
+//! Identifies the inputs of a survey's shots by checksums in the headers of its data.
 
 use super::TAKES;
 use crate::modelling::checksum::Checksum;
@@ -9,22 +9,23 @@ use crate::modelling::survey::Survey;
 use anyhow::bail;
 use rsf_io::{Input, Job};
 
-/// Keys of headers: checksums of what all shots share, by its name, and of the points of every shot.
+/// Header key for the checksums of the inputs that all shots share, by their names.
 const SHARED: &str = "made_of";
-/// See [`SHARED`].
+/// Header key for the checksums of the points of every shot.
 const POINTS: &str = "made_at";
 
-/// What stands between the name and the checksum of a thing, and between two of them.
+/// Separators between the name and the checksum of an input, and between two inputs.
 const MARKS: [&str; 2] = [": ", "; "];
 
-/// Names of contents that are those of a shot, or of the files that are written, by their first words.
+/// First words of the names of contents that belong to a single shot or to the output files.
 const OF_A_SHOT: [&str; 4] = ["sou=", "rec=", "pgv=", "the list of quantities"];
 
-/// Programs that leave the numbers of shots as they are, or make all of a shot zero.
+/// Programs that leave the data of a shot unchanged, or set all of them to zero.
 const KEEP: [&str; 7] = ["sfwindow", "sfcat", "sfrcat", "sfcp", "sfmv", "sfput", "sfcut"];
 
-/// The first program in the history of a header that came behind its marks and changes numbers. A program's line has its name behind a version
-/// and a tab.
+/// The first program in the history of a header, after the checksums, that changes data. The line of a program has its
+/// name
+/// after a version and a tab.
 fn changed_by(history: &str) -> Option<String> {
     let (_, behind) = history.rsplit_once(&format!("{SHARED}="))?;
     let program = |line: &str| {
@@ -35,7 +36,7 @@ fn changed_by(history: &str) -> Option<String> {
     behind.lines().skip(1).find_map(program)
 }
 
-/// Checksums of what decides about the numbers of shots, beside the parameters.
+/// Checksums of everything but the parameters that determines the data of shots.
 pub struct MadeOf {
     /// By name.
     shared: Vec<(&'static str, u64)>,
@@ -45,7 +46,7 @@ pub struct MadeOf {
 }
 
 impl MadeOf {
-    /// Of the shots of a run over this model, all of whose numbers are read.
+    /// The checksums for the shots of a run with this model, all of which is read.
     pub fn of<M: Survey>(shot: &M, volumes: &<M::Files as Opened>::Volumes) -> anyhow::Result<Self> {
         let spreads = shot.spreads();
         // Where files of earthquakes or stations name the points, those are the same in all shots.
@@ -77,7 +78,7 @@ impl MadeOf {
         })
     }
 
-    /// Says it in the headers.
+    /// Writes the checksums into the headers.
     pub fn tell(&self, outputs: &mut Outputs) {
         let [colon, between] = MARKS;
         let one = |(name, sum): &(&str, u64)| format!("{name}{colon}{sum:016x}");
@@ -87,8 +88,9 @@ impl MadeOf {
         outputs.tell(POINTS, &points.join(" "));
     }
 
-    /// Refuses data whose shots were made of something else; `places` says where they have the shots of this run. Data that do not say what
-    /// they were made of are warned of.
+    /// Refuses data whose shots had other inputs; `places` are the indices in the data of the shots of this run. Warns
+    /// of data
+    /// without checksums.
     pub fn compare(&self, job: &Job, data: &Input, places: &[Option<usize>]) -> anyhow::Result<()> {
         let (name, text) = (data.name(), |key: &str| {
             let text = data.header().text(key);

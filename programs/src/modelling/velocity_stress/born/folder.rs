@@ -48,7 +48,7 @@ impl Folder {
         }
     }
 
-    /// Lets `act` have the file of a place.
+    /// Calls `act` with the file of a place.
     fn with(&self, place: usize, act: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let named =

@@ -1,4 +1,4 @@
-//! The misfit of a survey and its gradient: what `sfvsgrad2d-gpu` and `sfvsgrad3d-gpu` share.
+//! The misfit of a survey and its gradient: the common part of `sfvsgrad2d-gpu` and `sfvsgrad3d-gpu`.
 
 use super::memory;
 use super::params;
@@ -77,7 +77,8 @@ fn compared(job: &mut Job, set_up: &mut SetUp, observed: Input) -> anyhow::Resul
     Ok((compared, [observed].into_iter().chain(weight).collect()))
 }
 
-/// What is written, on rank 0. All files are made before the run, for a name that cannot be written must not cost a survey.
+/// The output files, on rank 0. All are made before the run, because a name that cannot be written must not cost a
+/// survey.
 struct Outputs {
     gradient: Output,
     misfit: Option<Output>,
@@ -105,7 +106,7 @@ impl Outputs {
         }))
     }
 
-    /// Writes what was found.
+    /// Writes the results.
     fn write(mut self, job: &Job, set_up: &SetUp, found: Found) -> anyhow::Result<()> {
         observed::tell_silent(job, &found.heard, &set_up.run.spreads.picks)?;
         job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
@@ -129,7 +130,7 @@ struct Compared {
     every: usize,
 }
 
-/// What is found: the gradient, summed over the shots, and what stands beside it.
+/// The results: the gradient, summed over the shots, and those of single shots.
 struct Found {
     stack: Stack,
     /// By shot.
@@ -141,7 +142,7 @@ struct Found {
 }
 
 impl Found {
-    /// Of so many parameters, with time functions where they are estimated, behind so many shots.
+    /// Results for `parameters` parameters, with time functions if they are estimated, after `done` shots.
     fn new(set_up: &SetUp, (parameters, estimates): (usize, bool), done: usize) -> Self {
         let shots = set_up.shots();
         let of_sources = match estimates {
@@ -182,7 +183,7 @@ impl Summed for Found {
 }
 
 impl Compared {
-    /// What `kind=` and `wavelet=` say.
+    /// Reads `kind=` and `wavelet=`.
     fn read(job: &Job) -> anyhow::Result<Self> {
         let estimate = job.choice("wavelet")? == "estimate";
         for key in ["source", "damp"] {
@@ -198,8 +199,9 @@ impl Compared {
         })
     }
 
-    /// Of shots, whose time functions are `series`, with data one in so many steps: of each the gradient, the time functions that are
-    /// estimated, the bits of the misfit, whether any of the data counts, and checksums of the data.
+    /// Computes shots whose time functions are `series`, with data one in `every` steps: for each the gradient, the
+    /// estimated time
+    /// functions, the bits of the misfit, whether any of the data counts, and checksums of the data.
     fn shots<'a>(
         &self,
         (numbers, station, ranks): (&[usize], &Station, &dyn Communicator),
@@ -278,10 +280,10 @@ impl Compared {
     }
 }
 
-/// What the records of a shot are worth.
+/// The comparison of a shot's records with its data.
 struct Judged {
     misfit: f64,
-    /// The derivative of the misfit by the records.
+    /// The derivative of the misfit with respect to the records.
     residual: Vec<f32>,
     /// The time functions that are estimated.
     sources: Vec<f32>,
@@ -293,7 +295,7 @@ fn first_step(set_up: &SetUp) -> f64 {
     source.map_or(0.0, |source| source.action.time(0))
 }
 
-/// The time functions of the sources, in true time.
+/// The time functions of the sources, in exact time.
 fn series(set_up: &SetUp) -> Vec<Vec<f32>> {
     let series = &set_up.run.shot.series;
     match set_up.run.timing.exact {

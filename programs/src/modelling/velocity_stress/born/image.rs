@@ -1,4 +1,4 @@
-//! Images by reverse-time migration: what `sfvsrtm2d-gpu` and `sfvsrtm3d-gpu` share.
+//! Images by reverse-time migration: the common part of `sfvsrtm2d-gpu` and `sfvsrtm3d-gpu`.
 
 use super::params;
 use super::set_up::{self, SetUp};
@@ -26,7 +26,7 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
     run(job, 3, world)
 }
 
-/// The words of `image=` in the order of the help.
+/// The values of `image=` in the order of the help.
 const KINDS: [(&str, Kind, &str); 5] = [
     ("pp", Kind::Pp, "P waves by P waves"),
     ("ps", Kind::Ps, "P waves by S waves"),
@@ -35,10 +35,10 @@ const KINDS: [(&str, Kind, &str); 5] = [
     ("energy", Kind::Energy, "all waves in the norm of the energy"),
 ];
 
-/// What is asked for.
+/// The images that are asked for.
 struct Asked {
     words: Vec<&'static str>,
-    /// What that is in a sentence.
+    /// Their quantity, in words.
     quantity: String,
     wanted: Wanted,
     /// Numbers of lags along z, x, y.
@@ -124,13 +124,13 @@ impl Asked {
     }
 }
 
-/// By kind image and illumination, summed over the shots.
+/// Image and illumination of each kind, summed over the shots.
 struct Images {
     kinds: Vec<[Vec<f32>; 2]>,
 }
 
 impl Images {
-    /// What a stack has of each kind: its image, then its illumination.
+    /// Splits a stack into the image and the illumination of each kind.
     fn new(grid: &Grid, wanted: &Wanted, stack: Stack) -> Self {
         let (cells, mut rest) = (grid.cells(), &stack.total()[..]);
         let mut part = |numbers: usize| {
@@ -235,7 +235,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     })
 }
 
-/// Writes what was stacked.
+/// Writes the stacked images.
 fn write(
     job: &mut Job,
     set_up: &SetUp,
@@ -261,7 +261,7 @@ fn write(
     Ok(output.finish()?)
 }
 
-/// Writes the illumination, of several images one behind the other.
+/// Writes the illumination; those of several images follow each other.
 fn write_light(job: &mut Job, set_up: &SetUp, asked: &Asked, images: &Images) -> anyhow::Result<()> {
     let mut file = job.tagged_output("illum")?;
     let plain = Asked {

@@ -12,27 +12,27 @@ use std::sync::Arc;
 /// Bytes of a GB, in which `memory=` and `disk=` count.
 const GIGA: f64 = 1e9;
 
-/// The share of the free memory that a run takes, all shots together, unless `memory=` says otherwise.
+/// Share of the free memory that a run takes, all shots together, without `memory=`.
 const SHARE: f64 = 0.5;
 
-/// The same of a GPU, which nobody else uses meanwhile.
+/// The same for a GPU, which is not used otherwise.
 const SHARE_OF_GPU: f64 = 0.9;
 
-/// What is left of a GPU's memory at the ends of its pieces where shots run side by side, as a share of one.
+/// Share of a GPU's memory that is lost at the ends of its pieces if shots run side by side.
 const LOST: f64 = 1.0 / 64.0;
 
-/// For whom a reverse sweep is chosen.
+/// What a reverse sweep is chosen for.
 #[derive(Clone, Copy)]
 pub struct For<'a> {
     /// Steps of a shot.
     pub steps: usize,
     /// Runs that share the memory of the host.
     pub sharing: usize,
-    /// Bytes of it that are free.
+    /// Free bytes of the host's memory.
     pub free: f64,
     /// Cells of the grid with its frame.
     pub cells: usize,
-    /// Shots of the survey that one GPU gets at most.
+    /// Most shots of the survey that one GPU gets.
     pub shots: usize,
     /// Batches that a GPU runs at the same time.
     pub batches: usize,
@@ -45,7 +45,7 @@ pub struct For<'a> {
 /// The reverse sweep of a run.
 #[derive(Clone)]
 pub struct ReverseSweep {
-    /// What is kept of it.
+    /// Its checkpoint schedule.
     pub schedule: CheckpointSchedule,
     /// Shots of a batch, which run side by side, and batches that a GPU runs at the same time.
     pub side_by_side: usize,
@@ -59,13 +59,14 @@ pub struct ReverseSweep {
     once: usize,
     /// The folder of checkpoints on the disk.
     folder: PathBuf,
-    /// What boundary saving would take, where that is quicker.
+    /// The cost of boundary saving, in words, if that is quicker.
     quicker: Option<String>,
 }
 
 impl ReverseSweep {
-    /// Chooses the quickest reverse sweep that memory and disk have room for. On a GPU so many shots run side by side that they fill it,
-    /// where that makes no step run more often than it does for one shot.
+    /// Chooses the quickest reverse sweep that memory and disk have room for. On a GPU as many shots run side by side
+    /// as fill it,
+    /// unless that makes a step run more often than for a single shot.
     pub fn choose(job: &Job, born: &mut Born<f32>, of: For<'_>) -> anyhow::Result<Self> {
         let chosen = match (born.room(1), of.asked) {
             (None, _) => Self::of_shots(job, born, of, 1)?,
@@ -93,7 +94,7 @@ impl ReverseSweep {
         Ok(chosen)
     }
 
-    /// The quickest one of so many shots side by side.
+    /// The quickest reverse sweep for `shots` shots side by side.
     fn of_shots(job: &Job, born: &Born<f32>, of: For<'_>, shots: usize) -> anyhow::Result<Self> {
         let For {
             steps,
@@ -161,7 +162,7 @@ impl ReverseSweep {
         })
     }
 
-    /// Tells what is kept, and what would be quicker.
+    /// Prints what is kept, and what would be quicker.
     pub fn tell(&self, job: &Job) {
         job.say(&format!("reverse sweep: {}", self.words()));
         match self.at_a_time() {
@@ -182,8 +183,9 @@ impl ReverseSweep {
         (self.side_by_side * self.batches).min(self.shots)
     }
 
-    /// Seconds of a shot, also among others, of which a step takes so many forward, and so many forward and back where all steps are
-    /// kept.
+    /// Expected seconds of a shot, also beside others, given those of a step forward, and of a step forward and back if
+    /// all steps
+    /// are kept.
     pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
         let (schedule, steps) = (&self.schedule, self.steps as f64);
         let again = f64::from(schedule.boundary_saving);
@@ -220,7 +222,7 @@ impl ReverseSweep {
         )
     }
 
-    /// Which checkpoints are not in the memory of what runs.
+    /// The checkpoints that are not in the memory of the device, in words.
     fn elsewhere(&self) -> String {
         let mut places = Vec::new();
         if self.schedule.on_host > 0 {
@@ -244,7 +246,7 @@ impl ReverseSweep {
     }
 }
 
-/// Tells how far waves that ran backwards are from those that ran forward, where any did.
+/// Reports how far waves that were run backwards have drifted, if any were.
 pub fn tell_drift(job: &Job, drift: Option<f64>) {
     if let Some(drift) = drift {
         job.say(&format!(
@@ -257,7 +259,8 @@ fn chosen(schedule: Result<CheckpointSchedule, kernels::Error>) -> anyhow::Resul
     schedule.map_err(|error| anyhow::anyhow!("{error} (memory= in GB)"))
 }
 
-/// The quickest sweep with boundary saving, its sizes and what it takes once; an error where it must be `had`.
+/// The quickest sweep with boundary saving, its sizes and the bytes that it takes once; an error if it is required
+/// (`had`).
 fn boundary(
     born: &Born<f32>,
     steps: usize,
@@ -283,7 +286,7 @@ fn boundary(
     }
 }
 
-/// Where checkpoints on the disk go.
+/// The folder for checkpoints on disk.
 fn folder(job: &Job) -> PathBuf {
     if let Ok(Some(named)) = job.text("scratch") {
         return named.into();
@@ -301,8 +304,9 @@ fn folder(job: &Job) -> PathBuf {
     }
 }
 
-/// Bytes that the reverse sweep of each shot of so many in so many batches may take: this `share` of what is `free`, unless `memory=` says otherwise; `room`
-/// is what a GPU has left for each of them.
+/// Bytes for the reverse sweep of each of `shots` shots in each of `batches` batches: this `share` of the `free`
+/// memory, unless
+/// `memory=` says otherwise; `room` is what a GPU has left for each of them.
 fn memory(
     job: &Job,
     room: Option<usize>,

@@ -1,4 +1,5 @@
-//! Linearised modelling by velocity and stress: what `sfvsborn2d-gpu` and `sfvsborn3d-gpu` share; beside it gradients and images.
+//! Linearised velocity-stress modelling: the common part of `sfvsborn2d-gpu` and `sfvsborn3d-gpu`; gradients and
+//! images.
 
 mod folder;
 pub mod gradient;
@@ -72,7 +73,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
 }
 
-/// The answer of `plan=y`.
+/// Prints the plan of `plan=y`.
 fn plan(job: &Job, mut set_up: SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
     if adjoint {
         return set_up.plan_survey(job, None, world);
@@ -89,7 +90,7 @@ fn plan(job: &Job, mut set_up: SetUp, adjoint: bool, world: &World) -> anyhow::R
     set_up.tell_shots(job, &stations[0], Ways::Forward, world)
 }
 
-/// Writes the header of what would come out.
+/// Writes the header of the output.
 fn header_only(job: &mut Job, set_up: &SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
     match adjoint {
         true => Ok(perturbation(job, set_up, world)?.map_or(Ok(()), Output::finish)?),
@@ -109,7 +110,7 @@ fn records(job: &mut Job, set_up: &SetUp, world: &World) -> anyhow::Result<Optio
     Ok(data)
 }
 
-/// A perturbation in, data out.
+/// `adj=n`: from a perturbation to data.
 fn forward(
     job: &mut Job,
     (mut set_up, mut kept): (SetUp, Kept),
@@ -121,7 +122,7 @@ fn forward(
     if job.flag("verb")? {
         set_up.summary(job);
     }
-    // The data go on where they are, so that a state holds nothing of them.
+    // The data file itself is continued, so that a state holds nothing of it.
     world.agree(data.as_ref().map_or(Ok(()), |data| {
         kept.load(job, set_up.model(), Sums::default())?;
         kept.watch(job, data);
@@ -154,7 +155,7 @@ fn forward(
     world.agree(data.map_or(Ok(()), |data| Ok(data.finish()?)))
 }
 
-/// What comes back of the shots so far.
+/// The sum over the shots so far.
 struct Found {
     stack: Stack,
     /// 1 where any number of the data was not zero.
@@ -179,7 +180,7 @@ impl Summed for Found {
     }
 }
 
-/// Data in, a perturbation out.
+/// `adj=y`: from data to a perturbation.
 fn back(
     job: &mut Job,
     (mut set_up, mut kept): (SetUp, Kept),

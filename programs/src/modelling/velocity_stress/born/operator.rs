@@ -1,4 +1,4 @@
-//! The operator of a shot: what is read of the model, and the memory that it takes.
+//! The linear operator of a shot: its model and its memory.
 
 use super::super::{Run, engine, plan};
 use crate::modelling::machine::Machine;
@@ -11,18 +11,21 @@ use kernels::medium::{Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, Parameters, RankPlanes};
 use rsf_io::Job;
 
-/// The opened model, and by what it is linearised.
+/// The opened model, and the parameters of the linearisation.
 pub(super) struct OfModel {
     /// Its volumes.
     pub volumes: Volumes,
     /// Bytes of inputs that are held in memory as a whole.
     pub held: u64,
-    /// By what it is linearised.
+    /// The parameters of the linearisation.
     pub parameters: Parameters,
 }
 
-/// Reads the model, or a rank's part of it, and makes the operator of a shot ready; what was found in the model. Ranks that need parts of the
-/// model call it together; rank 0 needs all of it, for there sums become derivatives by the parameters.
+/// Reads the model, or a rank's part of it, and prepares the operator of a shot; also returns the findings about the
+/// model. Ranks
+/// that need parts of the model call it together; rank 0 needs all of it, because it converts sums to derivatives with
+/// respect
+/// to the parameters.
 pub(super) fn operator(
     job: &Job,
     (run, machine): (&mut Run, &Machine),

@@ -56,9 +56,9 @@ these GPUs, groups=4 on each of the first four GPUs or, on the CPU, on a quarter
 model side by side as fill it and as its memory holds without running a step more often; groups= says how many instead (adj=n runs one at a \
 time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn; one shot alone is shared by the GPUs of all ranks, by planes of the grid, with the bits of one GPU. memory= is for all shots \
 that one GPU runs side by side, on the CPU for each shot that runs, and so is disk=. \
-Shots are added by a binary tree over their numbers, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state behind every shot (or as every= says), and \
+Shots are added by a binary tree over their numbers, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state after every shot (or as every= says), and \
 resume= continues a run that was stopped or killed: with the same input, model and parameters the result has the same bits as \
-that of one run. With adj=n the state counts on the data file of the stopped run, which is continued.";
+that of one run. With adj=n the state relies on the data file of the stopped run, which is continued.";
 
 const MEMORY: Param = Param::float("memory")
     .default_text("half of the free memory, divided by the number of shots that run at the same time; nine tenths of that of a GPU")
@@ -109,7 +109,7 @@ const ADJ: Param = Param::bool("adj")
     .default("n")
     .doc("n: from a perturbation to data; y: from data to a perturbation");
 
-/// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
+/// The parameters that all programs of the method share, and after them those of a program, in 2-D and in 3-D.
 macro_rules! params {
     ($($own:expr),*; 2) => {
         shared!([DEN.required(), SOU.required(), REC.required()] [$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [FLAT[0], FLAT[1], FLAT[2], FLAT[3]] [DEVICE, GPU, NGPU, GROUPS, EXCHANGE])
@@ -276,7 +276,7 @@ const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf 
 const EXAMPLE_OF_GRADIENT: &str = "\
 # observed.rsf are data of the true model; the gradient at a smooth one, by impedances
 sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 wrt=ip,is,rho misfit=misfit.rsf > gradient.rsf
-# the same for a source that is not known, by correlation, and what the source was found to be
+# the same for a source that is not known, by correlation, and the estimated source
 sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 kind=correlation wavelet=estimate source=source.rsf > gradient.rsf";
 
 const EXAMPLE_OF_GRADIENT_3D: &str = concat!(
@@ -317,14 +317,14 @@ image= names one or several images; several are on the last axis of the output. 
 the mean of the normal stresses; positive where the impedance increases. ps, sp: P waves of the source by S waves of the \
 data, and S by P. Both waves are separated by their potentials, and the vectors of their forces are multiplied (Wang and \
 McMechan 2015): the result has the same sign on both sides of a source, whatever the dip, is positive where density and vs \
-increase, and is zero at normal incidence. Recorded motion that is sent back makes waves of both kinds; those of the wrong \
+increase, and is zero at normal incidence. Recorded motion that is propagated backward makes waves of both kinds; those of the wrong \
 kind leave weaker images at other depths. \
 ss: the rotation of S waves. energy: all waves by the energy norm (Rocha, Tanushev and Sava 2016), in which waves that were \
 not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). With norm=y each image is divided by its illumination, the squared waves \
 of the sources of which it is made.
 
-nhz= and nhx= (in 3-D also nhy=) add axes of lags: the waves of the source are taken the lag h before a point and those of \
-the data h behind it (Sava and Fomel 2006). If the model is right, reflectors are focused at h=0. On a GPU each image takes \
+nhz= and nhx= (in 3-D also nhy=) add axes of lags: the waves of the source are taken a lag h before a point and those of \
+the data a lag h after it (Sava and Fomel 2006). If the model is right, reflectors are focused at h=0. On a GPU each image takes \
 one number for every lag and cell of the model; plan=y says what that is.
 
 The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
@@ -332,7 +332,7 @@ axes of the modelling program and, with several shots, a last axis of shots. The
 d3): data with another sampling than that of the steps, such as field data, are brought to the steps by the transpose of the \
 resampling of dtout=. They must end within the nt= steps of the run. With tdc=y the waves of the sources and those of the data have exact \
 time, at any stable step. A smooth model creates no reflections of its \
-own; absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums behind every shot (or as every= \
+own; absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums after every shot (or as every= \
 says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_IMAGE: &str = "< reflections.rsf vp=smooth.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [illum=light.rsf] > image.rsf";

@@ -10,9 +10,11 @@ use kernels::device::gpu::Gpu;
 use rsf_io::Job;
 use std::sync::Arc;
 
-/// Chooses the reverse sweep of a station, if there is to be one, and lets its GPU run it, if there is one and nothing is only planned. Where a
-/// GPU runs several shots side by side, two stations have half of them each: while the processors work on the records of
-/// one of them, the GPU runs the shots of the other. A line about the memory of the GPU comes with them.
+/// Chooses the reverse sweep of a station, if it needs one, and moves it to its GPU, if there is one and the run is not
+/// only
+/// planned. If a GPU runs several shots side by side, two stations take half of them each: while the processors work on
+/// the
+/// records of one of them, the GPU runs the shots of the other. Also returns a line about the memory of the GPU.
 pub(super) fn place(
     job: &Job,
     (mut station, machine): (Station, &Machine),
@@ -109,7 +111,7 @@ fn of_host() -> f64 {
     free_memory().unwrap_or(4e9)
 }
 
-/// Of several GPUs that share a shot the least memory that is free, and the name of the GPU that has it.
+/// The least free memory among GPUs that share a shot, and the name of the GPU that has it.
 fn least(gpus: &[Arc<Gpu>]) -> anyhow::Result<(usize, String)> {
     let all = gpus
         .iter()
@@ -119,7 +121,7 @@ fn least(gpus: &[Arc<Gpu>]) -> anyhow::Result<(usize, String)> {
     Ok(least.unwrap_or_default())
 }
 
-/// What is said of the memory of a GPU, one of several that share a shot, of which so many bytes are free.
+/// A line about the memory of a GPU, one of `several` that share a shot, with `free` free bytes.
 fn words_of_memory(
     (station, ways): (&Station, Ways<'_>),
     (name, several, free): (&str, usize, usize),

@@ -1,4 +1,4 @@
-//! Data at other times than those of the steps: exact time, `dtout=`, and what headers of observed data say.
+//! Data at other times than those of the steps: exact time, `dtout=`, and the times in headers of observed data.
 
 use super::super::{Run, outputs};
 use super::set_up::SetUp;
@@ -11,7 +11,9 @@ use anyhow::{bail, ensure};
 use rsf_io::{Axis, Input, Job, Output};
 use std::sync::Arc;
 
-/// How the data of a shot are made of its records: in exact time where it is asked for, then at times of their own.
+/// The linear map from the records of a shot to its data: a correction to exact time if it is asked for, then a
+/// resampling to
+/// times of their own.
 #[derive(Clone)]
 pub struct Sampling {
     exact: Option<Arc<Operator>>,
@@ -26,7 +28,7 @@ struct Resampled {
 }
 
 impl Sampling {
-    /// Of the records of a run, one in `jdata`.
+    /// The map to one record of a run in `jdata`.
     pub fn of_records(run: &Run) -> Self {
         let exact = run
             .correction()
@@ -34,7 +36,7 @@ impl Sampling {
         Self { exact, times: None }
     }
 
-    /// As `dtout=` says, if it is given.
+    /// The map to the times of `dtout=`, if it is given.
     pub fn of_output(job: &Job, set_up: &SetUp) -> anyhow::Result<Self> {
         let Some(step) = job.double_opt("dtout")? else {
             return Ok(set_up.sampling.clone());
@@ -53,7 +55,7 @@ impl Sampling {
         Ok(Self::at(set_up, [0.0, step], count))
     }
 
-    /// At so many times from the first on.
+    /// The map to `count` times from `first` on.
     fn at(set_up: &SetUp, [first, step]: [f64; 2], count: usize) -> Self {
         let (shot, steps) = (&set_up.run.shot, set_up.run.timing.steps);
         let times = Times {
@@ -80,7 +82,7 @@ impl Sampling {
         own.or(self.exact.as_ref().map(|exact| exact.count()))
     }
 
-    /// From the records of a shot, `[record][component][receiver]`, to its data.
+    /// Converts the records of a shot, `[record][component][receiver]`, to its data.
     pub fn data(&self, mut records: Vec<f32>) -> Vec<f32> {
         if let Some(exact) = &self.exact {
             records = exact.of(records);
@@ -130,14 +132,14 @@ impl Sampling {
         }
     }
 
-    /// By what a state knows the times again, where they are not those of the records.
+    /// A checksum of the times for the identity of states, if they are not those of the records.
     pub fn content(&self) -> Option<(&'static str, u64)> {
         let own = self.times.as_ref()?;
         let words = format!("{} {} {}", own.axis.n, own.axis.o, own.step);
         Some(("the times of the data", Checksum::new().with_text(&words).end()))
     }
 
-    /// The line of `verb=y`.
+    /// Prints the line of `verb=y`.
     pub fn tell(&self, job: &Job) {
         if let Some(own) = &self.times {
             job.say(&format!(
@@ -149,7 +151,8 @@ impl Sampling {
 }
 
 impl SetUp {
-    /// Takes the times of observed data from their header, and refuses what are no data of this survey; `what` takes them.
+    /// Takes the times of observed data from their header, and refuses data of another survey; `what` names their user
+    /// in messages.
     pub fn take_data(&mut self, job: &Job, input: &Input, what: &str) -> anyhow::Result<()> {
         self.check_shape(input, what)?;
         let modelled = Modelled {

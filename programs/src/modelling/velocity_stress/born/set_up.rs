@@ -1,4 +1,4 @@
-//! A linearised shot from its command line: the model, the machine, and what its inputs must be.
+//! Sets up a linearised shot from its command line: the model, the devices, and the checks of its inputs.
 
 use super::super::{Films, Run, plan};
 use super::operator::{OfModel, needed, operator};
@@ -29,24 +29,25 @@ pub struct SetUp {
     pub machines: Vec<Machine>,
     /// Groups of all ranks of this host.
     pub sharing: usize,
-    /// How data are made of records.
+    /// The linear map from records to data.
     pub sampling: Sampling,
-    /// By what is linearised.
+    /// The parameters of the linearisation.
     parameters: Parameters,
     /// The opened model, until it is read.
     files: Option<Files>,
-    /// What one look at it found.
+    /// The findings about the model.
     report: Option<Report>,
-    /// What is said of the memory of a GPU.
+    /// A line about the memory of a GPU.
     of_gpu: Option<String>,
-    /// Gets the checksum of what this rank reads of the model, where states need it.
+    /// Computes the checksum of the part of the model that this rank reads, if states need it.
     fingerprint: Option<Arc<Fingerprint>>,
-    /// The checksum of the model, once it is read, where states need it.
+    /// The checksum of the model, once it is read, if states need it.
     checksum: u64,
 }
 
 impl SetUp {
-    /// Reads parameters and small inputs and opens the model, to be linearised by what `wrt=` says. All ranks call it.
+    /// Reads parameters and small inputs and opens the model, to be linearised with respect to `wrt=`. All ranks call
+    /// it.
     pub fn read(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
         let read = Run::open(job, ndim, Films::Never);
         let read = read.and_then(|(run, files)| Ok((parameters(job, &files)?, run, files)));
@@ -54,7 +55,7 @@ impl SetUp {
         Self::of(job, (run, files), parameters, world)
     }
 
-    /// The same without parameters, for a medium of speeds or stiffness planes.
+    /// The same without `wrt=`, for a medium of velocities or stiffness planes.
     pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
         let read = world.agree(Run::open(job, ndim, Films::Never))?;
         Self::of(job, read, Parameters::Stiffness, world)
@@ -88,12 +89,12 @@ impl SetUp {
         Ok(set_up)
     }
 
-    /// Takes the machines, of which there need not be more than shots.
+    /// Takes the groups of devices, at most one for each shot.
     fn take(&mut self, mut machines: Vec<Machine>, job: &Job, world: &World) -> anyhow::Result<()> {
         let (groups, shots) = (machines.len(), self.shots());
         if groups > shots {
             job.warn(&format!(
-                "{} are asked for and there {} {}: the others have nothing to do",
+                "{} are asked for and there {} {}: the other groups stay idle",
                 counted(groups, "group"),
                 if shots == 1 { "is" } else { "are" },
                 counted(shots, "shot")
@@ -105,7 +106,7 @@ impl SetUp {
         Ok(())
     }
 
-    /// The first of the machines.
+    /// The devices of the first group.
     pub fn machine(&self) -> &Machine {
         &self.machines[0]
     }
@@ -123,7 +124,7 @@ impl SetUp {
         }
     }
 
-    /// Refuses what is no perturbation of this model.
+    /// Refuses an input that is no perturbation of this model.
     pub fn check_perturbation(&self, input: &Input) -> anyhow::Result<()> {
         let (grid, names) = (&self.run.padded.model, self.names());
         let (last, cells) = (grid.ndim + 1, grid.cells());
@@ -145,12 +146,12 @@ impl SetUp {
         Ok(())
     }
 
-    /// Whether the model is one of speeds.
+    /// Whether the model consists of velocities.
     pub fn is_isotropic(&self) -> bool {
         matches!(self.files, Some(Files::Speeds(_)))
     }
 
-    /// Opens the states of the survey, which has these contents beside its shots; all ranks call it.
+    /// Opens the states of the survey, whose identity has these contents beside its shots; all ranks call it.
     pub fn kept(
         &mut self,
         job: &mut Job,
@@ -163,7 +164,7 @@ impl SetUp {
         Ok(kept)
     }
 
-    /// The checksum of the model, once it is read, where states need it.
+    /// The checksum of the model, once it is read, if states need it.
     pub fn model(&self) -> u64 {
         self.checksum
     }
@@ -173,8 +174,9 @@ impl SetUp {
         self.run.spreads.count()
     }
 
-    /// Reads the model and makes the operator ready on each machine, with a reverse sweep if there is to be one. The GPUs of several ranks share
-    /// a shot that is alone. All ranks call it.
+    /// Reads the model and prepares the operator for each group of devices, with a reverse sweep if one is needed. A
+    /// single shot is
+    /// shared by the GPUs of several ranks. All ranks call it.
     pub fn stations(&mut self, job: &Job, world: &World, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
         let shared = self.shots() == 1 && !world.is_alone() && self.machine().has_gpus();
         let opening = Machine::begin_to_open(&self.machines);
@@ -208,13 +210,14 @@ impl SetUp {
             .into_iter()
             .flat_map(|(all, _)| all.into_iter().enumerate());
         let mut placed: Vec<_> = batches.collect();
-        // Every machine gets shots before one of them gets more.
+        // Every group gets shots before one of them gets more.
         placed.sort_by_key(|(batch, _)| *batch);
         Ok(placed.into_iter().map(|(_, station)| station).collect())
     }
 
-    /// What this rank needs of the model for a shot that the GPUs of all ranks share; `None` where it is all of it, for coefficients of
-    /// derivatives that are chosen by the model, or where the grid cannot be cut.
+    /// The part of the model that this rank needs for a shot that the GPUs of all ranks share; `None` if it needs all
+    /// of it, for
+    /// finite-difference weights that depend on the model, or if the grid cannot be divided.
     fn part(&self, world: &World) -> anyhow::Result<Option<RankPlanes>> {
         let devices = world.numbers(&[self.machine().gpus() as u64])?.concat();
         let devices: Vec<usize> = devices.into_iter().map(|count| count as usize).collect();
@@ -225,8 +228,9 @@ impl SetUp {
         Ok(parts.map(|mut parts| parts.swap_remove(world.ranks().rank())))
     }
 
-    /// Reads the model, or the part of it that a rank needs, and makes the operator of each machine, which none of them runs yet. Ranks that
-    /// need parts of the model call it together.
+    /// Reads the model, or the part of it that a rank needs, and makes the operator of each group, which does not lie
+    /// on a device
+    /// yet. Ranks that need parts of the model call it together.
     fn own_stations(
         &mut self,
         job: &Job,
@@ -234,7 +238,7 @@ impl SetUp {
         (part, world): (Option<&RankPlanes>, &World),
     ) -> anyhow::Result<Vec<Station>> {
         let Some(files) = self.files.take() else {
-            bail!("the model is read twice by the program");
+            bail!("internal error: the model is read twice");
         };
         let held = files.held();
         let volumes = files.volumes(self.run.padded.ndim(), self.fingerprint.clone());
@@ -247,7 +251,7 @@ impl SetUp {
         let mut run = self.run.clone();
         let (born, report) = operator(job, (&mut run, self.machine()), &of_model, (part, world))?;
         drop(of_model);
-        // The frame and the differences are those of the model now.
+        // Frame and finite-difference weights depend on the model, which is known now.
         self.run.adopt(&run);
         self.report = Some(report);
         let of = (self.shots(), self.sampling.clone());
@@ -259,7 +263,7 @@ impl SetUp {
         Ok(stations)
     }
 
-    /// Refuses a run for which the memory of this host is too small, or that of another one.
+    /// Refuses a run if the memory of this host or of another one is too small.
     fn check_memory(
         &self,
         ways: Ways<'_>,
@@ -300,7 +304,7 @@ impl SetUp {
         })
     }
 
-    /// Bytes of the sums of the shots, and of what groups have made and is not added yet.
+    /// Bytes of the sums over shots, including results that are not added yet.
     fn of_sums(&self, ways: Ways<'_>) -> f64 {
         let cells = self.run.padded.model.cells();
         let numbers = match ways {
@@ -315,8 +319,9 @@ impl SetUp {
         (most * numbers * size_of::<f32>()) as f64
     }
 
-    /// The answer of `plan=y` for a survey: what one shot takes in its reverse sweep, with such images if they are asked for, and what
-    /// all shots take. All ranks call it.
+    /// Prints the plan of `plan=y` for a survey: the reverse sweep of one shot, with images if they are asked for, and
+    /// the time of
+    /// all shots. All ranks call it.
     pub fn plan_survey(mut self, job: &Job, images: Option<&Wanted>, world: &World) -> anyhow::Result<()> {
         let ways = Ways::Back(images);
         let stations = self.stations(job, world, ways)?;
@@ -326,7 +331,7 @@ impl SetUp {
         self.tell_shots(job, &stations[0], ways, world)
     }
 
-    /// The last line of `plan=y`; all ranks call it.
+    /// Prints the last line of `plan=y`; all ranks call it.
     pub fn tell_shots(
         &self,
         job: &Job,
@@ -353,7 +358,7 @@ impl SetUp {
             .and_then(|report| report.refused.as_ref())))
     }
 
-    /// The lines of `verb=y`.
+    /// Prints the lines of `verb=y`.
     pub fn summary(&self, job: &Job) {
         if let Some(report) = &self.report {
             plan::summary(job, &self.run, report);
@@ -367,7 +372,7 @@ impl SetUp {
     }
 }
 
-/// By what `wrt=` lets a model be linearised.
+/// The parameters of the linearisation that `wrt=` names.
 fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
     Ok(match (job.choice("wrt")?, files) {
         ("ccc,rho", _) => Parameters::Stiffness,
@@ -376,7 +381,7 @@ fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
             job.choice("wrt")?
         ),
         (_, Files::Stiffness(_)) if files.shears_stand(IN_PLACE) => bail!(
-            "ccc= has shears=staggered in its header: its shear stiffnesses stand half a cell beyond the nodes; this program is linear in stiffnesses on the nodes, so make the model with average=n or sfstiffness"
+            "ccc= has shears=staggered in its header: its shear stiffnesses lie half a cell beyond the nodes, and this program is linear in stiffnesses on the nodes; make the model with average=n or sfstiffness"
         ),
         (_, Files::Stiffness(_)) => Parameters::Stiffness,
         ("lambda,mu,rho", _) => Parameters::Lame,
@@ -385,7 +390,7 @@ fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
     })
 }
 
-/// Gives an output the axes of the model, and behind them one of these names.
+/// Gives an output the axes of the model, followed by an axis with these names, if there are any.
 pub fn model_axes(output: &mut Output, grid: &Grid, names: &[&str]) {
     for (a, name) in AXES.iter().enumerate().take(grid.ndim) {
         let axis = Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(name).unit("m");

@@ -1,4 +1,4 @@
-//! Where the shots of a survey are made, one after the other or several side by side.
+//! Computes the shots of a survey on the devices of a group, one after the other or several side by side.
 
 use super::super::Run;
 use super::super::spreads::move_to;
@@ -17,7 +17,7 @@ use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Wanted};
 use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
 use rsf_io::{Input, Job};
 
-/// What shots are run for.
+/// The purpose of running shots.
 #[derive(Clone, Copy)]
 pub enum Ways<'a> {
     /// The data of a perturbation.
@@ -36,13 +36,13 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// A machine with its operator.
+/// The devices of a group, with an operator.
 pub struct Station {
     /// The operator.
     pub born: Born<f32>,
-    /// Processors for what is done with records.
+    /// Processors for the work on records.
     pub cpu: Cpu,
-    /// How its data are made of its records.
+    /// The linear map from its records to its data.
     pub sampling: Sampling,
     run: Run,
     way: Option<ReverseSweep>,
@@ -51,14 +51,14 @@ pub struct Station {
     pub shared: bool,
 }
 
-/// What is left of shots when a station has run them, and can be done while it runs the next ones.
+/// The remaining work on shots after their steps, which can be done while the station runs the next ones.
 pub type Rest<'a> = Box<dyn FnOnce() -> Vec<ShotResult> + Send + 'a>;
 
-/// What a station makes of shots that it runs side by side, with the ranks that share them.
+/// The work of a station on shots that it runs side by side, with the ranks that share them.
 pub type Work<'a> = &'a (dyn Fn(&[usize], &Station, &dyn Communicator) -> anyhow::Result<Rest<'a>> + Sync);
 
 impl Station {
-    /// For a survey of so many shots.
+    /// A station for a survey of `shots` shots.
     pub fn new(run: Run, (born, cpu): (Born<f32>, Cpu), (shots, sampling): (usize, Sampling)) -> Self {
         Self {
             born,
@@ -71,8 +71,9 @@ impl Station {
         }
     }
 
-    /// Chooses the reverse sweep; so many runs share the memory of the host, of which so many bytes are free, a GPU runs so many batches at the
-    /// same time, and `groups=` may ask for so many shots in each of them.
+    /// Chooses the reverse sweep. `sharing` runs share the memory of the host, of which `free` bytes are free; a GPU
+    /// runs `batches`
+    /// batches at the same time, each with as many shots as `groups=` asks for (`asked`), if it does.
     pub fn choose_way(
         &mut self,
         job: &Job,
@@ -93,8 +94,9 @@ impl Station {
         Ok(())
     }
 
-    /// A station for other shots at the same time with as many threads of its own, whose operator is not on a device yet. Both share the
-    /// medium.
+    /// A station for other shots at the same time, with as many threads of its own, whose operator is not on a device
+    /// yet. Both share
+    /// the medium.
     pub fn another(&self, cpu: &Cpu) -> anyhow::Result<Self> {
         Ok(Self {
             born: self.born.another(cpu.another()?),
@@ -107,33 +109,33 @@ impl Station {
         })
     }
 
-    /// The reverse sweep that was chosen.
+    /// A copy of the reverse sweep, once it is chosen.
     pub fn clone_way(&self) -> Option<ReverseSweep> {
         self.way.clone()
     }
 
-    /// Whether the reverse sweep that was chosen is as quick as another one.
+    /// Whether the chosen reverse sweep is as quick as another one.
     pub fn is_as_quick_as(&self, other: Option<&ReverseSweep>) -> bool {
         let both = self.way.as_ref().zip(other);
         both.is_none_or(|(own, other)| !other.schedule.beats(&own.schedule, self.run.shot.nt))
     }
 
-    /// Shots that run side by side.
+    /// Number of shots that run side by side.
     pub fn side_by_side(&self) -> usize {
         self.way.as_ref().map_or(1, |way| way.side_by_side)
     }
 
-    /// Shots that a GPU runs at the same time.
+    /// Number of shots that a GPU runs at the same time.
     pub fn at_a_time(&self) -> usize {
         self.way.as_ref().map_or(1, ReverseSweep::at_a_time)
     }
 
-    /// Numbers of the data of a shot.
+    /// Number of values in the data of a shot.
     pub fn count(&self) -> usize {
         self.sampling.count().unwrap_or(self.born.records()) * self.born.values()
     }
 
-    /// The data of a shot of which these are the records.
+    /// The data of a shot with these records.
     pub fn data(&self, records: Vec<f32>) -> Vec<f32> {
         let sampling = &self.sampling;
         self.cpu.install(|| sampling.data(records))
@@ -145,20 +147,20 @@ impl Station {
         self.cpu.install(|| sampling.of_shots(data))
     }
 
-    /// The schedule of the reverse sweep that was chosen.
+    /// The schedule of the chosen reverse sweep.
     pub fn schedule(&self) -> anyhow::Result<&CheckpointSchedule> {
         let way = self.way.as_ref().context("no reverse sweep was chosen")?;
         Ok(&way.schedule)
     }
 
-    /// Tells of the reverse sweep, if there is one.
+    /// Prints the reverse sweep, if there is one.
     pub fn tell(&self, job: &Job) {
         if let Some(way) = &self.way {
             way.tell(job);
         }
     }
 
-    /// Seconds of a shot, from a small grid that is timed now.
+    /// Expected seconds of a shot, from a small grid that is timed now.
     pub fn seconds(&self, (machine, class): (&Machine, Symmetry), ways: Ways<'_>) -> anyhow::Result<f64> {
         let what = match ways {
             Ways::Forward => Linearised::Forward,
@@ -168,7 +170,7 @@ impl Station {
         let (shot, padded, gpus) = (&self.run.shot, &self.run.padded, machine.open()?);
         let on = (gpus.first(), &machine.cpu);
         let step = calibrate_linearised(shot, padded, (class, what), on)?;
-        // Several GPUs share the cells, those of other ranks among them.
+        // Several GPUs share the cells, including those of other ranks.
         let cells = padded.cells() as f64 / self.born.devices().max(1) as f64;
         let step = step.map(|seconds| seconds * cells);
         Ok(match &self.way {
@@ -177,7 +179,8 @@ impl Station {
         })
     }
 
-    /// What `work` makes of shots, each with how far its waves have drifted as its last word. Where one fails that runs side by side with
+    /// Does `work` on shots; the last word of each result is the drift of its waves. If a shot fails that runs side by
+    /// side with
     /// others, all of them run once more, one by one.
     pub fn make<'a>(&mut self, numbers: &[usize], work: Work<'a>, ranks: &dyn Communicator) -> Begun<'a> {
         let begun = or_one_by_one(numbers, &mut |numbers| {
@@ -198,12 +201,12 @@ impl Station {
         };
         match self.on_gpu() {
             true => Begun::Rest(Box::new(rest)),
-            // The processors have nothing else to do meanwhile.
+            // The processors are free, because they have run the steps themselves.
             false => Begun::Ended(rest()),
         }
     }
 
-    /// Whether its steps run on a GPU, so that processors are idle meanwhile.
+    /// Whether its steps run on a GPU, so that the processors are idle meanwhile.
     pub fn on_gpu(&self) -> bool {
         self.born.runs_on_device()
     }
@@ -234,7 +237,7 @@ impl Station {
     }
 }
 
-/// Lets these stations do this work with every shot that they get.
+/// Stations that do this work on every shot that they get.
 pub fn at_work<'a>(mut stations: Vec<Station>, work: Work<'a>, world: &'a World) -> Stations<'a> {
     if stations.first().is_some_and(|station| station.shared) {
         let mut station = stations.remove(0);
@@ -254,7 +257,7 @@ pub fn at_work<'a>(mut stations: Vec<Station>, work: Work<'a>, world: &'a World)
     }
 }
 
-/// What all these stations read their shots from.
+/// The inputs from which all these stations read the records of their shots.
 pub fn records_for(
     job: &mut Job,
     inputs: Vec<Input>,
