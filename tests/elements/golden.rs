@@ -178,7 +178,7 @@ fn a_run_goes_on_behind_a_state_in_any_cut() {
     assert!(run("checkpoint=state every=20 ngpu=2", "1").0 == whole);
     for (name, cut) in [("1", "ngpu=1"), ("2", "ngpu=3")] {
         let (numbers, told) = run(&format!("resume=state {cut}"), name);
-        assert!(told.contains("goes on behind step 40 of 45"), "{told}");
+        assert!(told.contains("continues after step 40 of 45"), "{told}");
         assert!(numbers == whole, "{cut}");
     }
     let other = case

@@ -443,7 +443,7 @@ fn further_quantities_are_those_of_runs_of_their_own() {
         ),
         (
             "data=velocity velocity=b.rsf",
-            "velocity= names a file for what standard output has",
+            "velocity= names a file for the quantity on standard output",
         ),
         (
             "data=displacement acceleration=b.rsf",
@@ -481,7 +481,7 @@ fn runs_with_further_quantities_go_on_with_the_same_bits() {
         let (whole, _) = run("nt=95");
         run("nt=60 checkpoint=state every=40 ngpu=3");
         let (rest, told) = run("nt=95 resume=state");
-        assert!(told.contains("goes on behind step 40 of 95"), "{told}");
+        assert!(told.contains("continues after step 40 of 95"), "{told}");
         assert!(rest == whole, "{data}");
     }
 }

@@ -115,8 +115,8 @@ fn jumps_over_the_whole_run_are_told() {
         ))
         .err;
     for words in [
-        "jdata=20 leaves the record of the first step alone: the run has 20 steps",
-        "jsnap=50 leaves the snapshot of the first step alone: the run has 20 steps",
+        "jdata=20 leaves only the record of the first step: the run has 20 steps",
+        "jsnap=50 leaves only the snapshot of the first step: the run has 20 steps",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }

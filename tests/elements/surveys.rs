@@ -66,7 +66,7 @@ fn a_survey_goes_on_behind_its_states() {
         assert!(bits(&desk, beside) == wanted, "{program}");
         for (state, done) in [("state.1", 2), ("state", 4)] {
             let said = run(&format!("resume={state} threads=1"));
-            let told = format!("resume={state}: goes on behind {done} shots of 5");
+            let told = format!("resume={state}: continues after {done} shots of 5");
             assert!(said.contains(&told), "{program}: {said}");
             assert!(bits(&desk, beside) == wanted, "{program}: {state}");
         }

@@ -108,7 +108,7 @@ class Chapters(Scratch):
             run = subprocess.run([os.path.join(TOP, "sconsw")], cwd=folder, env=clean(os.environ), capture_output=True, text=True, timeout=60)
             self.assertEqual(run.returncode, 1)
             self.assertIn(f"there is no SConstruct in this folder, {folder}:", run.stderr)
-            self.assertIn(f"the suite is built in {TOP}: cd to one of them", run.stderr)
+            self.assertIn(f"build the suite in {TOP}: cd to one of them", run.stderr)
             self.assertEqual(run.stdout, "")
         # The help of the suite and a folder named by -C are there for everybody.
         self.assertIn("scons notebooks", self.run_flows("--help").stdout)

@@ -126,7 +126,7 @@ class Jobs(Scratch):
         self.assertLess(low[frequency > 6].max(), 0.05 * whole.max())
         self.assertGreater(np.corrcoef(self.array("quake").ravel(), self.array("filtered").ravel())[0, 1], 0.9)
         # The run that was killed is the run that was not.
-        self.assertIn("goes on behind step", killed)
+        self.assertIn("continues after step", killed)
         self.assertRegex(killed, r"max = +0 at")
         np.testing.assert_array_equal(self.array("killed"), self.array("quake"))
         self.assertIn("nothing was run (plan=y)", big)

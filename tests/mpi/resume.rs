@@ -54,7 +54,7 @@ fn killed_and_resumed(desk: &Desk, mpirun: &str, words: &str, heirs: &[&str]) {
             false => desk.sh(line.trim()),
         };
         assert_eq!(done.code, 0, "{heir} {program}: {}", done.err);
-        assert!(done.err.contains("goes on behind step"), "{}", done.err);
+        assert!(done.err.contains("continues after step"), "{}", done.err);
         assert_eq!(
             bits(desk, "d.rsf"),
             bits(desk, "whole.rsf"),

@@ -338,8 +338,7 @@ fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
             .err
     };
     let deep = run("layers=deep.txt cmt=CMT");
-    let told =
-        "begins at z=30 m, below the first node of the model at z=0 m: its first layer fills what lies above";
+    let told = "begins at z=30 m, below the first node of the model at z=0 m: its first layer also fills the nodes above";
     assert!(deep.contains(told), "{deep}");
     let quiet = run("layers=layers.txt cmt=CMT");
     assert!(
@@ -441,11 +440,11 @@ fn what_cannot_be_gets_a_sentence() {
         ),
         (
             format!("{layers} cmt=CMT stations=STATIONS data=das"),
-            "stations= has no fibres",
+            "stations= describes no fibres",
         ),
         (
             format!("{layers} qp=50 qs=30 sou=sou.rsf rec=rec.rsf"),
-            "both say what is lost",
+            "both give quality factors",
         ),
         (
             format!("{layers} vp=vp.rsf sou=sou.rsf rec=rec.rsf"),

@@ -253,13 +253,13 @@ fn leg(
     }
     let ended = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);
-    count.resumed += usize::from(said.contains("goes on behind step"));
+    count.resumed += usize::from(said.contains("continues after step"));
     let failed = said.contains("could not be saved");
     assert!(full || !failed, "{said}");
     match ended.status.code() {
         Some(code) => {
             assert_eq!(code, 0, "{line}: {said}");
-            assert!(!resumes || said.contains("goes on behind step"), "{said}");
+            assert!(!resumes || said.contains("continues after step"), "{said}");
             true
         }
         None => {

@@ -63,7 +63,7 @@ fn outputs_are_those_of_one_run() {
             // On other slabs into the same files, then into others.
             for (name, cut) in [("1", "ngpu=1 threads=2"), ("2", "ngpu=3 threads=1")] {
                 let run = done(&desk, &format!("{line} resume={state} {cut}"), name);
-                let told = format!("resume={state}: goes on behind step {step} of {steps}");
+                let told = format!("resume={state}: continues after step {step} of {steps}");
                 assert!(run.err.contains(&told), "{run:?}");
                 assert_eq!(outputs(&desk, name), whole, "{line} {state} {cut}");
                 for kind in ["d", "w"] {

@@ -250,9 +250,9 @@ fn what_does_not_go_together_is_refused() {
         ),
         (
             "velocity=v.rsf",
-            "velocity= names a file for what standard output has",
+            "velocity= names a file for the quantity on standard output",
         ),
-        ("dtout=0.002 jdata=2", "both say which records are written"),
+        ("dtout=0.002 jdata=2", "both select the records that are written"),
         ("dtout=5", "not above the 0.06 s of the run"),
     ] {
         let run = desk.sh(&format!("{} device=cpu {extra} > data.rsf", line(2)));

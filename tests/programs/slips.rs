@@ -86,7 +86,7 @@ fn messages_say_what_is_wrong() {
             .contains("dt= has no effect in this program (the time step is d3 of the wavelet")
             && run
                 .err
-                .contains("jdata=100000 leaves the record of the first step alone")
+                .contains("jdata=100000 leaves only the record of the first step")
             && !run.err.contains("look at the source"),
         "{run:?}"
     );
@@ -109,14 +109,14 @@ fn jumps_over_the_whole_run_are_told() {
         let said = run(&format!(
             "jdata={jump} snap=y wfl=wfl.rsf jsnap={jump} checkpoint=state every={jump}"
         ));
-        let end = format!("alone: the run has {steps} steps; give a smaller");
+        let end = format!("first step: the run has {steps} steps; give a smaller");
         warned(
             &said,
-            &format!("jdata={jump} leaves the record of the first step {end} jdata="),
+            &format!("jdata={jump} leaves only the record of the {end} jdata="),
         );
         warned(
             &said,
-            &format!("jsnap={jump} leaves the snapshot of the first step {end} jsnap="),
+            &format!("jsnap={jump} leaves only the snapshot of the {end} jsnap="),
         );
         warned(
             &said,
@@ -143,7 +143,7 @@ fn jumps_over_the_whole_run_are_told() {
         .err;
     warned(
         &said,
-        "jdata=60 leaves the record of the first step alone: the run has 60 steps",
+        "jdata=60 leaves only the record of the first step: the run has 60 steps",
     );
     assert!(!said.contains("all data are zero"), "{said}");
 }
@@ -395,7 +395,7 @@ fn percents_are_told() {
         ));
         assert_eq!(
             said.err
-                .contains("epsilon=20: parameters of anisotropy are fractions"),
+                .contains("epsilon=20: anisotropy parameters are fractions"),
             told,
             "{said:?}"
         );
@@ -406,7 +406,7 @@ fn percents_are_told() {
         let said = desk.sh("sfstiffness vp=3000 vs=1700 ro=2200 epsilon=e.rsf delta=0.1 sym=vti > x.rsf");
         let found = said
             .err
-            .contains("epsilon=20: parameters of anisotropy are fractions");
+            .contains("epsilon=20: anisotropy parameters are fractions");
         assert_eq!((said.code, found), (0, told), "{said:?}");
     }
 }

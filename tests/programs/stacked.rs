@@ -116,10 +116,10 @@ fn killed((salt, kills): (u64, usize), desk: &Desk, line: &str, (input, beside):
                 }
                 let ended = child.wait_with_output().unwrap();
                 let said = String::from_utf8_lossy(&ended.stderr);
-                resumed += usize::from(said.contains("goes on behind"));
+                resumed += usize::from(said.contains("continues after"));
                 if let Some(code) = ended.status.code() {
                     assert_eq!(code, 0, "KILL_SEED={seed} {line}: {said}");
-                    assert!(resume.is_empty() || said.contains("goes on behind"), "{said}");
+                    assert!(resume.is_empty() || said.contains("continues after"), "{said}");
                     break;
                 }
                 assert_eq!(ended.status.signal(), Some(9), "{said}");
@@ -254,12 +254,12 @@ fn states_that_do_not_fit_are_refused() {
         .ran(&line("resume=state threads=1 memory=0.003 < data.rsf"))
         .err;
     assert!(
-        said.contains(&format!("resume=state: goes on behind 5 shots of {SHOTS}")),
+        said.contains(&format!("resume=state: continues after 5 shots of {SHOTS}")),
         "{said}"
     );
     assert!(bits(&desk, &[]) == whole);
     let said = desk.ran(&line("resume=state.1 < data.rsf")).err;
-    assert!(said.contains("goes on behind 4 shots"), "{said}");
+    assert!(said.contains("continues after 4 shots"), "{said}");
     assert!(bits(&desk, &[]) == whole);
     let state = std::fs::read(desk.path("state")).unwrap();
     misfits(&desk, &state);

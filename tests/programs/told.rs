@@ -241,7 +241,7 @@ const MESHES: &str = "
 {run} ground=y > out.rsf
 0 warning: ground= has no effect without snap=y
 {run} qmech=3 > out.rsf
-0 warning: qmech= has no effect: nothing loses
+0 warning: qmech= has no effect: nothing attenuates
 {run} snap=y wfl=w.rsf jsnap=2 nqz=4097 nqx=4096 > out.rsf
 1 snapshots or maps have more than 16777216 points: give smaller nqz=, nqx= or nqy=
 {run} snap=y wfl=w.rsf jsnap=2 dqz=-5 > out.rsf

@@ -304,7 +304,7 @@ fn contrasts_of_density_lower_the_limit() {
         &run("order=4"),
         &[
             "densities that differ",
-            "use order=2 with a step that it takes, or dt <= 1.55",
+            "use order=2 with a step within its limit, or dt <= 1.55",
         ],
     );
     let fine = run("order=2");
@@ -442,7 +442,7 @@ fn bad_input_is_refused_in_a_sentence() {
         ("series=nan.rsf", &["nan.rsf", "value 2"]),
         (
             "onset=sou.rsf",
-            &["onset=", "has 2 values", "one a source, 1 here"],
+            &["onset=", "has 2 values", "one for each source, 1 here"],
         ),
         ("den=small.rsf", &["n1=3", "one grid"]),
         ("den=zero.rsf", &["density is 0", "z=0"]),

@@ -40,7 +40,7 @@ fn inputs_that_cannot_be_read() {
         ("ccc=nofmt.rsf", "ccc=nofmt.rsf: the header has no data_format="),
         (
             "ccc=words.txt",
-            "ccc=words.txt: is no header of a dataset: neither in=,",
+            "ccc=words.txt: is no header of a dataset: it has neither in=,",
         ),
         (
             "ccc=gone.rsf",

@@ -1,5 +1,6 @@
-//! Where a test finds the checkout and the programs: compiled in, unless the environment says that it was built
-//! elsewhere and carried here (tests/gpu).
+//! The paths of the checkout and of the programs for tests: compiled in, unless the environment names others because
+//! the test was
+//! built elsewhere and copied here (tests/gpu).
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ pub fn checkout(inside: &str) -> PathBuf {
     top.expect("a crate lies in the checkout").join(inside)
 }
 
-/// A program of this build, which cargo put at `place`; the one of that name in the folder `SIFAKA_BIN` if that is set.
+/// A program of this build, which cargo put at `place`, or the one of that name in the folder `SIFAKA_BIN`, if that is
+/// set.
 pub fn program(place: &str) -> PathBuf {
     match (std::env::var_os("SIFAKA_BIN"), Path::new(place).file_name()) {
         (Some(folder), Some(name)) => Path::new(&folder).join(name),

@@ -1,5 +1,5 @@
-//! Plane waves and travel times in a homogeneous anisotropic medium, in float64 and independent of the engine: what
-//! simulated arrivals are measured against. Vectors are (x, y, z); mount this file with `#[path]` where it is needed.
+//! Plane waves and travel times in a homogeneous anisotropic medium, in float64 and independent of the engine, as a
+//! reference for simulated arrivals. Vectors are (x, y, z); mount this file with `#[path]` where it is needed.
 //!
 //! A wave of unit normal n and polarisation g solves `c_ijkl n_j n_l g_k = rho v^2 g_i`; its energy travels with
 //! `V_i = c_ijkl p_l g_j g_k / rho`, p = n / v (Cerveny 2001, eqs 2.2.21 and 2.4.47).
@@ -31,7 +31,7 @@ pub type Vector = [f64; 3];
 /// The three waves of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The fastest.
+    /// The P wave, which is the fastest.
     P,
     /// The faster shear wave.
     S1,
@@ -115,9 +115,11 @@ pub fn wave(medium: &impl Elastic, rho: f64, direction: Vector, mode: Mode) -> W
     }
 }
 
-/// When the front of a mode, started at the origin at time zero, reaches `offset`: the wave front is the envelope of
-/// all plane waves, so the time is the greatest of `n . offset / v(n)`. The group velocity found must point along
-/// the offset to 1e-5, else the sink is not convex there (several arrivals) and this panics.
+/// The time at which the front of a mode, started at the origin at time zero, reaches `offset`: the wave front is the
+/// envelope of
+/// all plane waves, so the time is the greatest of `n . offset / v(n)`. The group velocity must point along the offset
+/// to 1e-5;
+/// otherwise the slowness surface is not convex there (several arrivals) and this panics.
 pub fn arrival(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> f64 {
     ray(medium, rho, offset, mode).0
 }
@@ -253,7 +255,7 @@ mod tests {
         }
     }
 
-    /// The group velocity of a rotationally symmetric sink is v n + v' m, m the normal turned by 90 degrees.
+    /// The group velocity in a medium of rotational symmetry is v n + v' m, with m the normal turned by 90 degrees.
     #[test]
     fn vti_group_velocities() {
         let s = vti(0.25, 0.1, 0.2);
@@ -284,7 +286,8 @@ mod tests {
         }
     }
 
-    /// In its symmetry plane x-z an orthorhombic medium moves like the VTI medium of eps2, del2.
+    /// In its symmetry plane x-z, P and SV waves of an orthorhombic medium are those of the VTI medium with eps2 and
+    /// del2.
     #[test]
     fn orthorhombic_plane() {
         let t = Tsvankin {

@@ -1,5 +1,6 @@
-//! Kernel text to a library of this process, by the C compiler, and the launch of its kernels. What the text may say
-//! stands in `cuda_on_cpu.h`; a kernel takes one structure by value: `KERNEL(name)(const struct Name a)`.
+//! Compiles kernel source to a library of this process with the C compiler, and launches its kernels. The language of
+//! the
+//! source is described in `cuda_on_cpu.h`; a kernel takes one structure by value: `KERNEL(name)(const struct Name a)`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,12 +18,12 @@ use memmap2::MmapMut;
 use xxhash_rust::xxh3::Xxh3;
 
 const HEADER: &str = include_str!("cuda_on_cpu.h");
-/// Poisoned bytes on both sides of shared and device memory; as in the header.
+/// Number of guard bytes on both sides of shared and device memory; the same as in the header.
 pub const GUARD: usize = 4096;
 pub const MOST_THREADS: usize = 1024;
-/// The odd lines keep the stacks of neighbours out of each other's cache sets.
+/// Size of a stack; the odd number of cache lines keeps the stacks of neighbours out of each other's cache sets.
 const STACK: usize = 64 * 1024 + 5 * 64;
-/// For how long a compiled text that nobody uses is kept.
+/// How long a compiled source is kept after its last use.
 const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 
 type Entry = unsafe extern "C" fn(*const c_void);
@@ -42,19 +43,19 @@ struct Job {
     reversed: u32,
 }
 
-/// A text that became a library. Its variables are those of one launch at a time.
+/// A compiled source. Its variables serve one launch at a time.
 struct Text {
     library: Library,
     launch: Launch,
     busy: Mutex<()>,
 }
 
-/// One kernel of a text.
+/// One kernel of a source.
 #[derive(Clone)]
 pub struct Kernel {
-    /// For messages: kernel and text.
+    /// Names of kernel and source for messages.
     pub name: String,
-    /// Size of the structure that it takes.
+    /// Size of its structure of arguments.
     pub args_bytes: usize,
     entry: Entry,
     text: Arc<Text>,
@@ -62,7 +63,7 @@ pub struct Kernel {
 
 type Compiled = Arc<OnceLock<Result<Arc<Text>, String>>>;
 
-/// Everything compiled by this process, by the whole C text.
+/// Everything that this process has compiled, by the whole C source.
 static TEXTS: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
 
 /// Stacks and shared memory of the launches of one thread.
@@ -75,7 +76,7 @@ thread_local! {
     static STAGE: RefCell<Option<Stage>> = const { RefCell::new(None) };
 }
 
-/// `Err` with the reason where no kernel text can be compiled or run.
+/// `Err` with the reason if kernels cannot be compiled or run.
 pub fn available() -> Result<(), String> {
     static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
     let probe = || compile("").map(drop);
@@ -112,7 +113,7 @@ fn kernel(source: &Source, text: &Arc<Text>, name: &str) -> Result<Kernel, Error
     })
 }
 
-/// C text that calls a kernel with the structure behind a pointer.
+/// C source that calls a kernel with the structure at a pointer.
 fn entry(source: &Source, name: &str) -> Result<String, Error> {
     let structure = structure(&source.text, name).ok_or_else(|| {
         Error::setup(format!(
@@ -127,7 +128,7 @@ fn entry(source: &Source, name: &str) -> Result<String, Error> {
     ))
 }
 
-/// The structure that a kernel takes: `Name` of `KERNEL(kernel)(const struct Name a)`.
+/// The structure of a kernel's arguments: `Name` of `KERNEL(kernel)(const struct Name a)`.
 fn structure<'a>(text: &'a str, kernel: &str) -> Option<&'a str> {
     text.split("KERNEL").skip(1).find_map(|rest| {
         let rest = rest.trim_start().strip_prefix('(')?.trim_start();
@@ -138,7 +139,7 @@ fn structure<'a>(text: &'a str, kernel: &str) -> Option<&'a str> {
     })
 }
 
-/// The compiler, what it says of itself, and the words that it is called with.
+/// The compiler, its version, and its options.
 struct Compiler {
     name: String,
     version: Vec<u8>,
@@ -154,7 +155,7 @@ impl Compiler {
         let said = Command::new(&name).arg("--version").output();
         let said = said.map_err(|e| format!("the C compiler {name} does not start ({e}); set CC"))?;
         let mut words = vec!["-O2", "-shared", "-fPIC", "-std=gnu11", "-ffp-contract=fast"];
-        // What C++ refuses is refused here too.
+        // Errors of C++ are errors here, too.
         words.extend([
             "-fvisibility=hidden",
             "-Werror=implicit-function-declaration",
@@ -171,7 +172,7 @@ impl Compiler {
         })
     }
 
-    /// The file name of the library of a text: another compiler or other words make another one.
+    /// The file name of the library of a source; it depends on the compiler and its options.
     fn library(&self, text: &str) -> String {
         let words = self.words.join(" ");
         let parts = [
@@ -205,8 +206,8 @@ impl Compiler {
     }
 }
 
-/// Where libraries are kept for all test targets and later runs: inside the target folder, so that `cargo clean` takes
-/// them, too. `None` where tests run apart from their build.
+/// The folder that keeps libraries for all test targets and later runs: inside the target folder, so that `cargo clean`
+/// removes them. `None` if it cannot be made, for tests that run apart from their build.
 fn kept() -> Option<&'static Path> {
     static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernel-texts");
@@ -225,7 +226,7 @@ fn kept() -> Option<&'static Path> {
     FOLDER.as_deref()
 }
 
-/// Compiles the whole C text, or takes what was compiled from the same text before, and loads the library.
+/// Compiles the whole C source, or takes the library that was compiled from the same source before, and loads it.
 fn compile(text: &str) -> Result<Text, String> {
     static COMPILER: LazyLock<Result<Compiler, String>> = LazyLock::new(Compiler::find);
     let compiler = COMPILER.as_ref().map_err(String::clone)?;
@@ -243,7 +244,7 @@ fn compile(text: &str) -> Result<Text, String> {
         Err(_) => {
             let made = draft.path().join("text.so");
             compiler.run(text, draft.path(), &made)?;
-            // Another process may have been faster; its library is the same, and this one replaces it in one step.
+            // Another process may have been faster; its library is the same, and is replaced in one step.
             fs::rename(&made, &library).map_err(|e| format!("{}: {e}", library.display()))?;
         }
     }
@@ -265,7 +266,7 @@ impl Kernel {
     /// Runs all blocks, one after the other.
     ///
     /// # Safety
-    /// `args` holds the kernel's structure; what it points to lives.
+    /// `args` points to the kernel's structure, and the memory that this points to is alive.
     pub unsafe fn run(&self, dims: Dims, args: *const c_void, reversed: bool) -> Result<(), Error> {
         let failed = |why: String| Error::setup(format!("kernel {}: {why}", self.name));
         STAGE.with_borrow_mut(|stage| {

@@ -1,4 +1,4 @@
-//! A scratch folder in which the real programs run, as a user would call them from a shell.
+//! A scratch folder in which tests run the real programs as a user would from a shell.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use std::fs;
@@ -14,18 +14,19 @@ pub mod built;
 #[path = "spoil.rs"]
 mod spoil;
 
-/// Variables that would change what the programs do.
+/// Variables that would change the behaviour of the programs.
 const CLEARED: [&str; 4] = [
     "RSF_STRICT",
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
     "MPI_LOCALNRANKS",
 ];
-/// Variables by which programs start one thread: tests run beside each other, and threads wait for theirs by spinning. Those that are
-/// about threads say `threads=` or set them again.
+/// Variables that make programs start one thread: tests run beside each other, and threads wait for others by spinning.
+/// Tests of
+/// threads give `threads=` or set the variables again.
 const ONE_THREAD: [&str; 2] = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS"];
 
-/// What a command left behind.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Outcome {
     pub code: i32,
@@ -45,8 +46,9 @@ impl Desk {
         }
     }
 
-    /// The same files in memory, where the system has a folder there with room: a run that saves many states waits for the
-    /// disk most of its time, and no kill takes away what was written to either.
+    /// The same files in memory, if the system has a folder there with room: a run that saves many states waits for the
+    /// disk most of
+    /// its time, and files in either place survive a killed process.
     pub fn in_memory(self) -> Self {
         let Some(dir) = roomy("/dev/shm").and_then(|folder| tempfile::tempdir_in(folder).ok()) else {
             return self;
@@ -74,18 +76,19 @@ impl Desk {
         self.put(name, bytes);
     }
 
-    /// What a program has written, or what `SPOIL` says: as many numbers as the header tells, all finite, and one at least not zero.
+    /// The numbers that a program has written, or those of `SPOIL`: as many as in the header, all finite, and at least
+    /// one not zero.
     #[track_caller]
     pub fn read(&self, name: &str) -> Vec<f32> {
         let values = self.read_as_it_is(name);
         if let Some(k) = values.iter().position(|x| !x.is_finite()) {
             panic!("number {k} of {name} is not finite: {}", values[k]);
         }
-        assert!(values.iter().any(|x| *x != 0.0), "{name} has zeros alone");
+        assert!(values.iter().any(|x| *x != 0.0), "{name} has only zeros");
         values
     }
 
-    /// The same where all may be zero, or numbers that are not finite are right.
+    /// The same for files in which all numbers may be zero or some not finite.
     #[track_caller]
     pub fn read_as_it_is(&self, name: &str) -> Vec<f32> {
         let mut input = self.open(name);
@@ -94,7 +97,7 @@ impl Desk {
         assert_eq!(
             values.len() as u64,
             told,
-            "{name} has another length than its header tells"
+            "the length of {name} differs from that in its header"
         );
         values
     }
@@ -109,7 +112,7 @@ impl Desk {
         Input::open(&self.path(name)).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Runs a line of shell in the folder, the programs of this build first in its path.
+    /// Runs a shell command in the folder, with the programs of this build first in its path.
     pub fn sh(&self, line: &str) -> Outcome {
         let output = self.command(line).output().unwrap();
         outcome(output)
@@ -128,7 +131,7 @@ impl Desk {
         let own = option_env!("CARGO_BIN_EXE_sfbasics").or(option_env!("CARGO_BIN_EXE_sfewefd2d-gpu"));
         let program = built::program(own.expect("a crate of programs"));
         let bin = program.parent().expect("programs lie in a folder");
-        // Cargo builds the programs of the crate alone whose tests it runs.
+        // Cargo builds only the programs of the crate whose tests it runs.
         let everyday = bin.join("sfbasics");
         assert!(
             everyday.exists(),
@@ -136,7 +139,7 @@ impl Desk {
             everyday.display()
         );
         let path = std::env::var("PATH").unwrap_or_default();
-        // A command that waits for ever must fail, not stop the tests.
+        // A command that waits forever must fail and not block the tests.
         let mut command = Command::new("timeout");
         command
             .args(["-k", "1", "1000", "sh", "-c", line])
@@ -153,7 +156,7 @@ impl Desk {
     }
 }
 
-/// Exit code and texts of a finished command.
+/// Exit code and output of a finished command.
 pub fn outcome(output: Output) -> Outcome {
     Outcome {
         code: output.status.code().unwrap_or(-1),

@@ -1,4 +1,4 @@
-//! Small meshes with everything that spectral elements know: fluids over solids, tables of constants, attenuation, absorbing
+//! Small meshes with all features of spectral elements: fluids over solids, tables of constants, attenuation, absorbing
 //! faces, curved elements.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
@@ -9,7 +9,7 @@ use kernels::methods::spectral_elements::{
     Setup, Shot, Source, Sponge, Strength,
 };
 
-/// What fills a layer.
+/// The material of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rock {
     Fluid,
@@ -17,7 +17,7 @@ pub enum Rock {
     Table,
 }
 
-/// A mesh, what fills it, and a shot over it.
+/// A mesh with its media, and a shot on it.
 pub struct World<const D: usize> {
     pub what: String,
     pub mesh: Mesh<D>,
@@ -36,7 +36,7 @@ pub struct World<const D: usize> {
     pub pml: Option<Pml<D>>,
 }
 
-/// Constants that change from point to point by an eighth around those of the regions.
+/// Constants that vary from point to point by an eighth around those of the regions.
 pub struct Uneven(Vec<(Medium, [f64; 2])>);
 
 impl<const D: usize> PointMedia<D> for Uneven {
@@ -75,24 +75,24 @@ impl<const D: usize> PointMedia<D> for Uneven {
     }
 }
 
-/// How a world is made.
+/// The choices for a world.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe<const D: usize> {
     pub counts: [usize; D],
     pub order: Order,
     pub degree: usize,
-    /// The upper and the lower half.
+    /// The materials of the upper and the lower half.
     pub rocks: [Rock; 2],
     pub loses: bool,
-    /// Where mechanisms are.
+    /// The points that have mechanisms.
     pub grain: Grain,
-    /// What they follow.
+    /// The strain that mechanisms follow.
     pub followed: Followed,
-    /// Constants change from point to point.
+    /// Whether constants vary from point to point.
     pub varies: bool,
-    /// A sponge along the absorbing sides.
+    /// Whether there is a sponge along the absorbing sides.
     pub soaks: bool,
-    /// Perfectly matched layers along them, in a box that is not bent.
+    /// Perfectly matched layers along these sides, in a box that is not bent.
     pub matched: Option<Profile>,
     pub lumping: Lumping,
     pub quantity: Quantity,
@@ -120,7 +120,9 @@ impl<const D: usize> Recipe<D> {
     }
 }
 
-/// A box of elements of about 100 m, bent or with sides of other lengths alone; the lower half is of region 1. All sides but the top absorb.
+/// A box of elements of about 100 m, bent, or (`straight`) only with sides of different lengths; the lower half is
+/// region 1. All
+/// sides but the top absorb.
 fn bent<const D: usize>(counts: [usize; D], order: Order, straight: bool) -> Mesh<D> {
     let fine = if order == Order::Linear { 1 } else { 2 };
     let sizes = counts.map(|n| fine * n + 1);
@@ -173,7 +175,7 @@ fn bent<const D: usize>(counts: [usize; D], order: Order, straight: bool) -> Mes
     Mesh::new(parts).expect("a bent box is sound")
 }
 
-/// A medium and its speeds; a table whose strains of shear and compression couple, or do not.
+/// A medium and its velocities; `couples`: whether shear and compression are coupled in a table.
 fn medium(rock: Rock, lower: bool, couples: bool) -> (Medium, [f64; 2]) {
     let [density, vp, vs] = match (rock, lower) {
         (Rock::Fluid, _) => [1000.0, 1500.0, 0.0],

@@ -1,7 +1,8 @@
-//! A processor that plays accelerator: it runs the text of the kernels, unchanged, so that every machine can test it.
+//! An accelerator emulated on the processor: it runs the unchanged source of the kernels, so that every machine can
+//! test it.
 //!
 //! Streams are synchronous, or late ([`Emulator::late`]). Device memory is host memory between two guards, which
-//! [`Accelerator::finish`] checks; copies are refused outside of device memory that lives.
+//! [`Accelerator::finish`] checks; copies outside of allocated device memory are refused.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use std::ffi::c_void;
@@ -23,7 +24,7 @@ use cuda_on_cpu::{GUARD, Kernel, MOST_THREADS};
 use guarded_memory::{Borrowed, Buffer, Ledger, Lump, POISON, damage, inside, pages};
 use streams::{Event, Late, Work, patiently, word};
 
-/// The accelerator.
+/// The emulated accelerator.
 pub struct Emulator {
     properties: Properties,
     reversed: bool,
@@ -36,7 +37,7 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Whether kernels can run here. Where not, the test that asks says so past the capture of its output: a test that did
+    /// Whether kernels can run here. If not, the test reports this past the capture of its output: a test that did
     /// not run is never silent, and `./sconsw test` counts it as skipped.
     pub fn ready() -> bool {
         let available = Self::available();
@@ -59,7 +60,7 @@ impl Emulator {
         found
     }
 
-    /// Two multiprocessors, 227 KiB of shared memory, 1 TiB of memory.
+    /// An accelerator with two multiprocessors, 227 KiB of shared memory and 1 TiB of memory.
     pub fn new() -> Self {
         Self {
             properties: Properties {
@@ -82,56 +83,57 @@ impl Emulator {
         }
     }
 
-    /// Runs blocks and threads from the last to the first: what depends on their order gives other bits.
+    /// Runs blocks and threads from the last to the first: a result that depends on their order gets other bits.
     pub fn reversed(mut self) -> Self {
         self.reversed = true;
         self
     }
 
-    /// Its streams, and those of all late devices of this thread, run beside each other: work waits until the host does,
-    /// and what events leave open is done in an order that follows from the seed.
+    /// Its streams, and those of all late devices of this thread, run beside each other: work is put off until the host
+    /// waits, and
+    /// is then done in an order that events and the seed determine.
     pub fn late(mut self, seed: u64) -> Self {
         self.late = Some(Late::open(seed));
         self
     }
 
-    /// It opens no memory of other processes.
+    /// Opens no memory of other processes.
     pub fn closed(mut self) -> Self {
         self.opens_memory = false;
         self
     }
 
-    /// It is asked to wait for every launch.
+    /// Is asked to wait for every launch.
     pub fn synchronous(mut self) -> Self {
         self.synchronous = true;
         self
     }
 
-    /// Its number on this host.
+    /// Sets its number on this host.
     pub fn numbered(mut self, number: usize) -> Self {
         self.properties.number = number;
         self
     }
 
-    /// Multiprocessors.
+    /// Sets its number of multiprocessors.
     pub fn with_multiprocessors(mut self, count: usize) -> Self {
         self.properties.multiprocessors = count;
         self
     }
 
-    /// Shared memory that a block may use.
+    /// Sets the shared memory that a block may use.
     pub fn with_shared_bytes(mut self, bytes: usize) -> Self {
         self.properties.shared_bytes = bytes;
         self
     }
 
-    /// Memory of the device.
+    /// Sets the memory of the device.
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.properties.memory_bytes = bytes;
         self
     }
 
-    /// Bytes that are taken where memory is given out in pages: large pieces end in pages of their own, small ones share
+    /// Bytes that are taken if memory is allocated in pages: large pieces have pages of their own, small ones share
     /// some.
     pub fn paged_bytes(&self, page: usize) -> usize {
         let live = self.ledger.live.lock().unwrap();
@@ -140,7 +142,7 @@ impl Emulator {
         large.sum::<usize>() + small.iter().sum::<usize>().next_multiple_of(page)
     }
 
-    /// Pieces of memory of other processes that are open.
+    /// Number of open pieces of memory of other processes.
     pub fn borrowed(&self) -> usize {
         self.ledger.borrowed.lock().unwrap().len()
     }
@@ -190,7 +192,7 @@ impl Emulator {
     }
 }
 
-/// A copy that can be put off: addresses are those of memory that lives until it is done.
+/// A copy that can be put off: the memory at the addresses is alive until it is done.
 fn copy(from: u64, to: u64, bytes: usize) {
     // SAFETY: the callers of the copies of `Accelerator` promise both ranges.
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }
@@ -340,9 +342,9 @@ impl Accelerator for Emulator {
         args: &[*const c_void],
     ) -> Result<(), Error> {
         self.check(kernel, dims, args.len())?;
-        // Numbers of 16 bytes: as aligned as a structure of the kernels may ask for.
+        // Numbers of 16 bytes have the largest alignment of any structure of the kernels.
         let mut held = vec![0u128; kernel.args_bytes.div_ceil(16)];
-        // SAFETY: the caller promises the kernel's structure behind the pointer.
+        // SAFETY: the caller promises that the pointer is to the kernel's structure.
         unsafe {
             std::ptr::copy_nonoverlapping(args[0].cast(), held.as_mut_ptr().cast::<u8>(), kernel.args_bytes)
         };
@@ -350,7 +352,7 @@ impl Accelerator for Emulator {
         self.submit(
             stream,
             Arc::new(move || {
-                // SAFETY: as above; the caller keeps alive what the kernel touches.
+                // SAFETY: as above; the caller keeps the memory alive that the kernel uses.
                 unsafe { kernel.run(dims, held.as_ptr().cast(), reversed) }
             }),
         )
@@ -382,7 +384,7 @@ impl Accelerator for Emulator {
         self.late.as_ref().map_or(Ok(()), Late::finish)?;
         let mut found = self.ledger.damage.lock().unwrap().clone();
         for (address, bytes) in self.ledger.live.lock().unwrap().iter() {
-            // SAFETY: memory in the ledger lives, with its guards, and streams are done.
+            // SAFETY: memory in the ledger is alive, with its guards, and streams are done.
             found.extend(unsafe { damage(*address, *bytes) });
         }
         match found.is_empty() {

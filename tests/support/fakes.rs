@@ -1,4 +1,5 @@
-//! Drivers and a compiler that need no GPU, built from `tests/cuda/fake.c` for processes that should find them.
+//! Fake drivers and a fake compiler that need no GPU, built from `tests/cuda/fake.c`, for processes that should find
+//! them.
 
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
@@ -8,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What the process finds as the driver.
+/// The driver that the process finds.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Driver {
-    /// Nothing that loads.
+    /// No library that can be loaded.
     None,
     /// A library without functions.
     Hollow,
@@ -19,8 +20,9 @@ pub enum Driver {
     Fake,
 }
 
-/// Variables of a process that finds this driver and the fake compiler, and what it compiles in `store`; `None`, aloud,
-/// without a C compiler.
+/// Environment variables of a process that finds this driver and the fake compiler, and keeps compiled kernels in
+/// `store`;
+/// without a C compiler, reports this and returns `None`.
 pub fn variables(test: &str, driver: Driver, store: &Path) -> Option<Vec<(&'static str, PathBuf)>> {
     let Some(folder) = folder() else {
         let why = "no C compiler (cc) to build a fake driver with";
@@ -53,18 +55,18 @@ pub const HIDDEN: [&str; 5] = [
     "VIRTUAL_ENV",
 ];
 
-/// Said past the capture of test output: a test that did not run is never silent.
+/// Reports a skipped test past the capture of test output: a test that did not run is never silent.
 pub fn skip(name: &str, reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped {name}: {reason}");
 }
 
-/// Where the fakes lie, built once by each test process; `None` without a C compiler.
+/// The folder of the fakes, built once by each test process; `None` without a C compiler.
 fn folder() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     BUILT.get_or_init(build).as_deref()
 }
 
-/// A folder for these tests in cargo's, which is elsewhere where they were carried to.
+/// A folder for these tests in cargo's folder, which the environment names if they were copied to another machine.
 pub fn scratch() -> PathBuf {
     let here = std::env::var_os("CARGO_TARGET_TMPDIR");
     let here = here.map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from);
@@ -77,7 +79,7 @@ fn build() -> Option<PathBuf> {
     for inside in ["none", "hollow", "driver", "compiler"] {
         std::fs::create_dir_all(top.join(inside)).expect("cargo's folder for tests can be written");
     }
-    // A machine with a real driver has it somewhere; files of these names come first and do not load.
+    // A machine may have a real driver; files of these names are found before it and cannot be loaded.
     for name in [
         "libcuda.so",
         "libcuda.so.13",
@@ -93,7 +95,7 @@ fn build() -> Option<PathBuf> {
     Some(top)
 }
 
-/// Built aside and moved: another run of the tests may be using the old one.
+/// Compiles to a draft and moves it, because another run of the tests may be using the old one.
 fn compile(to: &Path, what: Option<&str>) {
     let draft = to.with_extension(format!("draft{}", std::process::id()));
     let source = built::checkout("tests/cuda/fake.c");

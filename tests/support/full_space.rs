@@ -9,12 +9,13 @@
 //! `- (6 g_n g_p g_q - g_n d_pq - g_p d_nq - 2 g_q d_np) M(t - r/b) / (b^2 r^2)`
 //! `+ g_n g_p g_q M'(t - r/a) / (a^3 r) - (g_n g_p - d_np) g_q M'(t - r/b) / (b^3 r)`.
 //!
-//! Velocities are the displacements of the rate of the source. Vectors are (x, y, z) here. SI units throughout.
+//! Velocities are the displacements for the time derivative of the source. Vectors are (x, y, z) here. SI units
+//! throughout.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use crate::shots::Ricker;
 
-/// P speed, S speed and density.
+/// P velocity, S velocity and density.
 #[derive(Clone, Copy, Debug)]
 pub struct Rock {
     pub a: f64,
@@ -51,7 +52,7 @@ pub fn of_force(rock: Rock, w: &Ricker, force: [f64; 3], x: [f64; 3], t: f64) ->
     })
 }
 
-/// Eq. 4.29: the same of a moment tensor xx, yy, zz, xy, xz, yz.
+/// Eq. 4.29: the same for a moment tensor xx, yy, zz, xy, xz, yz.
 pub fn of_moment(rock: Rock, w: &Ricker, m: [f64; 6], x: [f64; 3], t: f64) -> [f64; 3] {
     let Rock { a, b, rho } = rock;
     let (r, g) = direction(x);

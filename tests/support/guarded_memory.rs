@@ -1,4 +1,4 @@
-//! Memory of a emulated accelerator: memory of the host between guards, and a ledger of it.
+//! Memory of an emulated accelerator: memory of the host between guards, and a ledger of it.
 
 use super::cuda_on_cpu::GUARD;
 use super::streams::Late;
@@ -8,23 +8,23 @@ use memmap2::MmapMut;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// What guards are made of.
+/// The byte that fills guards.
 pub const POISON: u8 = 0xFF;
 
-/// What is allocated.
+/// All allocated memory.
 #[derive(Default)]
 pub struct Ledger {
-    /// Address and size.
+    /// Addresses and sizes.
     pub live: Mutex<BTreeMap<u64, usize>>,
-    /// What another emulator has lent.
+    /// Memory of other emulators that is open here.
     pub borrowed: Mutex<BTreeMap<u64, usize>>,
-    /// Damage that was found when memory was given back.
+    /// Damage that was found when memory was freed.
     pub damage: Mutex<Vec<String>>,
 }
 
-/// Host memory that plays device memory: guard, bytes, guard.
+/// Host memory that serves as device memory: guard, bytes, guard.
 pub struct Lump {
-    /// Never borrowed again: kernels write behind our back, through the address.
+    /// Never borrowed as a slice, because kernels write through the address.
     pub start: *mut u8,
     pub bytes: usize,
     pub ledger: Arc<Ledger>,
@@ -68,12 +68,12 @@ pub struct Buffer {
 }
 
 impl Ledger {
-    /// Bytes that are taken.
+    /// Number of allocated bytes.
     pub fn used(&self) -> usize {
         self.live.lock().unwrap().values().sum()
     }
 
-    /// Refuses a range that is not inside memory that lives.
+    /// Refuses a range that is not inside allocated memory.
     pub fn check(&self, address: u64, bytes: usize) -> Result<(), Error> {
         let end = address + bytes as u64;
         let holds = |all: &BTreeMap<u64, usize>| {
@@ -97,7 +97,7 @@ impl Ledger {
     }
 }
 
-/// What was written outside of device memory, if anything was.
+/// A description of a write outside of device memory, if there was one.
 ///
 /// # Safety
 /// There are guards on both sides of the memory and nothing writes to them now.
@@ -105,7 +105,7 @@ pub unsafe fn damage(address: u64, bytes: usize) -> Option<String> {
     let first = |from: u64| {
         // SAFETY: the caller's promise.
         let guard = unsafe { std::slice::from_raw_parts(from as *const u8, GUARD) };
-        // Every launch looks at all memory that lives: whole guards are compared at once.
+        // All allocated memory is checked often, so whole guards are compared at once.
         let whole = guard == [POISON; GUARD];
         if whole {
             None
@@ -130,7 +130,7 @@ impl Memory for Lump {
 
 impl Drop for Lump {
     fn drop(&mut self) {
-        // A device gives memory back when it has done all that it was told; what failed is said elsewhere.
+        // A device frees memory after all submitted work; failures of that work are reported elsewhere.
         let _ = self.late.as_ref().map(Late::finish);
         self.ledger.live.lock().unwrap().remove(&self.address());
         // SAFETY: the pages are still ours and queues are done.
@@ -160,7 +160,7 @@ pub fn pages(bytes: usize) -> Result<MmapMut, Error> {
     MmapMut::map_anon(bytes.max(1)).map_err(|e| Error::setup(format!("no {bytes} bytes of memory: {e}")))
 }
 
-/// Refuses a range that leaves a buffer.
+/// Refuses a range that exceeds a buffer.
 pub fn inside(buffer: &Buffer, offset: usize, bytes: usize) -> Result<(), Error> {
     match offset + bytes <= buffer.bytes {
         true => Ok(()),

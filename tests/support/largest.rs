@@ -1,6 +1,8 @@
-//! How far numbers are apart: every error that a test measures goes through one of these functions. Rust's own maximum of
-//! floats passes over what is not a number, and an empty list has no error at all, so that a measure made with it would be
-//! small where everything is wrong. These panic instead.
+//! Differences between numbers: every error that a test measures is computed by one of these functions. Rust's own
+//! maximum of
+//! floats ignores NaN, and an empty list would have no error, so a measure with it could be small although everything
+//! is
+//! wrong. These functions panic instead.
 //!
 //! `SPOIL=nan`, `zero`, `empty` or `short` in the environment replaces the records that they measure (`spoil.rs`): every test of
 //! physics must then fail, and `tests/spoil` names those that do not.
@@ -57,7 +59,7 @@ values!(f32, f64);
 /// The largest magnitude among numbers, which may be zero.
 ///
 /// # Panics
-/// When there is no number, or one of them is not finite: no test may go on with it.
+/// When there is no number, or one of them is not finite: no test may continue with it.
 #[track_caller]
 pub fn largest<V: Value>(values: impl IntoIterator<Item = V>) -> V::Number {
     let values = spoiled(values, &[Spoil::Nan, Spoil::Empty]);
@@ -78,7 +80,7 @@ pub fn largest<V: Value>(values: impl IntoIterator<Item = V>) -> V::Number {
     V::of(most)
 }
 
-/// The largest magnitude among numbers of which one at least is not zero: what errors are shares of.
+/// The largest magnitude among numbers of which at least one is not zero: the scale of relative errors.
 ///
 /// # Panics
 /// As [`largest`], and when all numbers are zero.
@@ -90,10 +92,10 @@ pub fn magnitude<V: Value>(values: impl IntoIterator<Item = V>) -> V::Number {
     V::of(most)
 }
 
-/// The largest difference between numbers and those that they should be.
+/// The largest difference between numbers and their expected values.
 ///
 /// # Panics
-/// When there are more of the one than of the other, none at all, or one of them is not finite.
+/// When their counts differ, there are none, or one of them is not finite.
 #[track_caller]
 pub fn largest_difference<A: Value, B: Value>(
     found: impl IntoIterator<Item = A>,
@@ -109,7 +111,7 @@ pub fn largest_difference<A: Value, B: Value>(
     largest(found.iter().zip(&wanted).map(|(a, b)| a - b))
 }
 
-/// The largest difference as a share of the largest of the numbers that should be.
+/// The largest difference, divided by the largest magnitude of the expected values.
 ///
 /// # Panics
 /// As [`largest_difference`], and when all wanted numbers are zero.
@@ -122,7 +124,7 @@ pub fn relative_difference<A: Value, B: Value>(
     largest_difference(found, &wanted) / magnitude(&wanted)
 }
 
-/// Records that a test measures in a way of its own: numbers that are finite, of which one at least is not zero.
+/// Records that a test measures in its own way: finite numbers of which at least one is not zero.
 ///
 /// # Panics
 /// When they are not.
@@ -131,7 +133,7 @@ pub fn records<V: Value>(values: impl IntoIterator<Item = V>) -> Vec<f64> {
     measured(spoiled(values, &[Spoil::Nan, Spoil::Zero, Spoil::Empty]))
 }
 
-/// As [`records`], of which there must be so many.
+/// As [`records`], with a check of their number.
 ///
 /// # Panics
 /// As [`records`], and when there are more or fewer.
@@ -159,7 +161,7 @@ fn measured(values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// Records beside those that they should be.
+/// Records and their expected values.
 ///
 /// # Panics
 /// As [`records`], and when there are more of the one than of the other.
@@ -172,7 +174,7 @@ fn beside<A: Value, B: Value>(
     [records_of(wanted.len(), found), wanted]
 }
 
-/// The root of the summed squares of differences, as a share of that of the numbers that should be.
+/// The root of the summed squares of differences, divided by that of the expected values.
 ///
 /// # Panics
 /// As [`records`], and when there are more of the one than of the other.
@@ -186,7 +188,7 @@ pub fn rms_difference<A: Value, B: Value>(
     let apart: f64 = found.iter().zip(&wanted).map(|(a, b)| (a - b).powi(2)).sum();
     assert!(
         size > 0.0 && size.is_finite(),
-        "what should be has no size: {size}"
+        "the expected values have no size: {size}"
     );
     (apart / size).sqrt()
 }
@@ -203,7 +205,7 @@ pub fn correlation(found: &[f64], wanted: &[f64]) -> [f64; 2] {
     [dot(&a, &b) / (aa * bb).sqrt(), (aa / bb).sqrt()]
 }
 
-/// Samples by which a trace is late behind the one that it should be, at most `reach`, where they correlate best.
+/// The delay of a trace relative to the expected one in samples, at most `reach`, for which they correlate best.
 ///
 /// # Panics
 /// As [`rms_difference`].
@@ -218,10 +220,10 @@ pub fn lag(found: &[f64], wanted: &[f64], reach: i64) -> f64 {
     top_of(at, -reach..=reach)
 }
 
-/// The sample, of these, from which on a trace correlates best with a wavelet, whatever its sign.
+/// The sample, among these, at which a trace correlates best with a wavelet, regardless of its sign.
 ///
 /// # Panics
-/// As [`records`], and where none within them is better than the first and the last.
+/// As [`records`], and when the best is the first or the last sample.
 #[track_caller]
 pub fn pick(trace: &[f64], wavelet: &[f64], samples: std::ops::RangeInclusive<usize>) -> f64 {
     let trace = records(trace);
@@ -238,7 +240,7 @@ pub fn pick(trace: &[f64], wavelet: &[f64], samples: std::ops::RangeInclusive<us
     best
 }
 
-/// Where a function of whole numbers is largest, between them by a parabola.
+/// The position of the largest value of a function of integers, refined by a parabola.
 fn top_of(of: impl Fn(i64) -> f64, within: std::ops::RangeInclusive<i64>) -> f64 {
     let best = within
         .max_by(|&a, &b| of(a).total_cmp(&of(b)))
@@ -268,7 +270,7 @@ mod tests {
         assert_eq!(relative_difference([1.0f32, -2.0], [0.5f64, -4.0]), 0.5);
     }
 
-    /// The bar that tests ask errors to stay below is less than 1: what panics or gives that much is a failure.
+    /// Tests ask for errors below a bound of less than 1, so a measure that panics or returns 1 or more is a failure.
     #[test]
     fn records_that_are_spoiled_fail_every_measure() {
         let (found, wanted) = ([1.0, -2.0, 0.25], [1.0, -2.0, 0.25]);
@@ -292,7 +294,7 @@ mod tests {
                 assert!(fails(kind, measure), "{kind:?}");
             }
         }
-        // One list alone cannot show that it is short, and numbers may be zero where no scale is asked for.
+        // A single list cannot show that it is too short, and numbers may be zero if no scale is needed.
         let most: fn(&[f64], &[f64]) -> f64 = |a, _| 0.1 * largest(a);
         let scale: fn(&[f64], &[f64]) -> f64 = |a, _| 0.1 * magnitude(a);
         let other: fn(&[f64], &[f64]) -> f64 = |a, _| 0.1 * records(a)[0];

@@ -1,11 +1,11 @@
-//! The launcher of the MPI that this was built with.
+//! The launcher of the MPI that the tests were built with.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// The launcher and its words, or why there is none.
+/// The launcher and its options, or why there is none.
 static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let beside = std::env::var_os("MPICC").map(|mpicc| Path::new(&mpicc).with_file_name("mpirun"));
     let named = std::env::var_os("MPIRUN").map(PathBuf::from);
@@ -13,8 +13,9 @@ static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let answer = Command::new(&mpirun).arg("--version").output();
     let answer = answer.map_err(|e| format!("{} does not start: {e}", mpirun.display()))?;
     let open = String::from_utf8_lossy(&answer.stdout).contains("Open MPI");
-    // Ranks of one host talk through its memory; that libfabric looks for networks takes a second of each start. Several tests run
-    // beside each other, so that a rank which waits must leave its processor to another.
+    // Ranks of one host communicate through its memory, and the search of libfabric for networks takes a second of each
+    // start.
+    // Several tests run beside each other, so a rank that waits must leave its processor to another.
     let words = if open {
         " --oversubscribe --mca btl ^ofi --mca mpi_yield_when_idle 1"
     } else {
@@ -23,7 +24,7 @@ static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     Ok(format!("{}{words}", mpirun.display()))
 });
 
-/// The launcher with its words; `None`, aloud, where there is none (a panic with `REQUIRE_MPI=1`).
+/// The launcher with its options; if there is none, reports this and returns `None` (with `REQUIRE_MPI=1` it panics).
 pub fn found(test: &str) -> Option<&'static str> {
     match LAUNCHER.as_ref() {
         Ok(launcher) => Some(launcher),

@@ -1,13 +1,13 @@
 //! Point and line sources in plane layers of fluids and solids, by sums over horizontal wavenumbers and complex frequencies
-//! (Bouchon & Aki 1977): a reference that knows nothing of grids.
+//! (Bouchon & Aki 1977): a reference without grids.
 //!
 //! At a wavenumber `k` and a frequency `w` a layer carries waves `exp(s z)`, `s = -+sqrt(k^2 - w^2/c^2)`, of P with the
 //! displacement (along k, along z) `(i k, s)`, of SV with `(-s, i k)`, and of SH. Displacement and traction pass the
 //! interfaces; a force `f` at a depth makes traction jump by `-f` there, an explosion in a fluid the normal displacement by
 //! the moment over the bulk modulus. The moment `M_xy` is the force `-i k M (sin 2a, cos 2a)` along and across a `k` of the
-//! azimuth `a`. What depends on the azimuth of `k` integrates to Bessel functions.
+//! azimuth `a`. Integrals over the azimuth of `k` are Bessel functions.
 //!
-//! Kjartansson's (1979) modulus gives each rock a constant Q. Depths and coordinates (z, x, y), z downwards.
+//! Kjartansson's (1979) modulus gives each rock a constant Q. Coordinates are (z, x, y), with z downwards.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use crate::shots::Ricker;
@@ -19,10 +19,10 @@ pub type C = Complex<f64>;
 /// A homogeneous layer; with an S speed of zero it is a fluid.
 #[derive(Clone, Copy, Debug)]
 pub struct Rock {
-    /// P and S.
+    /// P and S velocity.
     pub speeds: [f64; 2],
     pub rho: f64,
-    /// Of P and S; infinite without loss.
+    /// Q of P and S waves; infinite without attenuation.
     pub q: [f64; 2],
 }
 
@@ -58,9 +58,9 @@ pub struct Stack<'a> {
     pub rocks: &'a [Rock],
     /// Depths of the interfaces between them.
     pub interfaces: &'a [f64],
-    /// A free surface at depth 0; without one the first rock has no end.
+    /// Whether there is a free surface at depth 0; without one the first rock is a half-space.
     pub surface: bool,
-    /// Frequency at which the speeds of rocks with a finite Q hold.
+    /// Frequency for which the velocities of rocks with a finite Q are given.
     pub reference: f64,
 }
 
@@ -71,7 +71,7 @@ impl Stack<'_> {
     }
 }
 
-/// What acts at x = y = 0.
+/// The source at x = y = 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
     /// A force downwards.
@@ -82,7 +82,7 @@ pub enum Source {
     Twist,
 }
 
-/// A source, and the samples that are wanted of what it does.
+/// A source, and the times of the samples of its response.
 pub struct Shot<'a> {
     pub source: Source,
     pub depth: f64,
@@ -92,11 +92,11 @@ pub struct Shot<'a> {
     pub nt: usize,
     /// Time of the first sample.
     pub first: f64,
-    /// Spectrum of the history whose displacements are wanted.
+    /// Spectrum of the time function for which displacements are computed.
     pub spectrum: &'a dyn Fn(C) -> C,
-    /// Where that spectrum ends, in radians.
+    /// Highest angular frequency of that spectrum.
     pub highest: f64,
-    /// How the source is spread along x and y: as `exp(-x^2/bell)`; 0 is not at all.
+    /// Spread of the source along x and y, as `exp(-x^2/bell)`; 0 for a point.
     pub bell: f64,
 }
 
@@ -106,8 +106,9 @@ pub fn spectrum_of(w: &Ricker) -> impl Fn(C) -> C + '_ {
     move |s: C| (TAU / k).sqrt() * s * s / k * (-s * s / (2.0 * k)).exp() * (C::new(0.0, -w.t0) * s).exp()
 }
 
-/// One kind of wave in a layer: its slope, the depth where its amplitude is one, displacement and traction (along k, along
-/// z, or across and nothing).
+/// One kind of wave in a layer: its vertical slope, the depth at which its amplitude is one, displacement and traction
+/// (along k
+/// and along z, or across and zero).
 struct Wave {
     slope: C,
     anchor: f64,
@@ -121,7 +122,7 @@ impl Wave {
     }
 }
 
-/// The waves of a layer between two depths (infinite ones are no ends), across `k` or in its plane.
+/// The waves of a layer between two depths (at an infinite one there is no interface), across `k` or in its plane.
 fn waves_of(
     rock: &Rock,
     [m, mu]: [C; 2],
@@ -159,7 +160,7 @@ fn waves_of(
     out
 }
 
-/// The solution of linear equations whose right sides stand in the last column.
+/// The solution of linear equations whose right-hand sides are in the last column.
 fn solved(mut rows: Vec<Vec<C>>) -> Vec<C> {
     let n = rows.len();
     for k in 0..n {
@@ -181,20 +182,20 @@ fn solved(mut rows: Vec<Vec<C>>) -> Vec<C> {
     out
 }
 
-/// Jumps at the depth of a source: of displacement and of traction, along k and z (or across).
+/// Jumps of displacement and of traction at the depth of a source, along k and z (or across).
 type Jumps = [[C; 2]; 2];
 
-/// The layers at one wavenumber and frequency, cut at the depth of the source, and the equations between them.
+/// The layers at one wavenumber and frequency, divided at the depth of the source, and the equations between them.
 struct System<'a> {
     stack: &'a Stack<'a>,
     across: bool,
     /// Depths where pieces meet.
     ends: Vec<f64>,
-    /// Of each piece its rock, its waves and the number of its first one.
+    /// For each piece its rock, its waves, and the index of its first wave.
     pieces: Vec<(usize, Vec<Wave>, usize)>,
-    /// Waves in all.
+    /// Number of all waves.
     waves: usize,
-    /// Brings tractions to the size of displacements.
+    /// Factor that scales tractions to the size of displacements.
     unit: f64,
     rows: Vec<Vec<C>>,
 }
@@ -237,8 +238,9 @@ impl<'a> System<'a> {
         !self.across && self.stack.rocks[self.pieces[piece].0].is_fluid()
     }
 
-    /// What the waves of some pieces, with signs, make at a depth, equals the right side: traction or displacement, along k
-    /// (or across) or along z.
+    /// Adds an equation: traction or displacement, along k (or across) or along z, of the waves of some pieces at a
+    /// depth, with signs,
+    /// equals the right-hand side.
     fn row(&mut self, parts: &[(usize, f64)], z: f64, (traction, way): (bool, usize), right: C) {
         let mut row = vec![C::new(0.0, 0.0); self.waves + 1];
         let scale = if traction { self.unit } else { 1.0 };
@@ -253,7 +255,7 @@ impl<'a> System<'a> {
         self.rows.push(row);
     }
 
-    /// All conditions, with these jumps at the depth of the source.
+    /// Adds the equations for all interfaces, with these jumps at the depth of the source.
     fn join(&mut self, depth: f64, jumps: &Jumps) {
         let none = C::new(0.0, 0.0);
         let ways: &[usize] = if self.across { &[0] } else { &[0, 1] };
@@ -278,7 +280,7 @@ impl<'a> System<'a> {
                 }
             };
             for &way in ways {
-                // Along an interface with a fluid anything may slide, and nothing pulls.
+                // Along an interface with a fluid, displacement may jump and traction is zero.
                 if way == 0 && (self.is_fluid(j) || self.is_fluid(j + 1)) {
                     let solids = [j, j + 1].into_iter().filter(|&piece| !self.is_fluid(piece));
                     for solid in solids.collect::<Vec<_>>() {
@@ -322,7 +324,7 @@ fn response(
     system.displacement(depths)
 }
 
-/// What is summed over wavenumbers: displacement along z, away from the source, and across, at one wavenumber.
+/// The term of one wavenumber in the sum: displacement along z, away from the source, and across.
 fn of_wavenumber(stack: &Stack<'_>, shot: &Shot<'_>, (k, w): (f64, C), depths: &[f64]) -> Vec<[C; 3]> {
     let none = [C::new(0.0, 0.0); 2];
     let one = C::new(1.0, 0.0);
@@ -347,7 +349,7 @@ fn of_wavenumber(stack: &Stack<'_>, shot: &Shot<'_>, (k, w): (f64, C), depths: &
         .collect()
 }
 
-/// Factors of one receiver at one wavenumber: of (z, away, across) to (z, x, y).
+/// Factors for one receiver at one wavenumber, from (z, away, across) to (z, x, y).
 fn weights(shot: &Shot<'_>, k: f64, [_, x, y]: [f64; 3]) -> [[C; 3]; 3] {
     let (i, none) = (C::new(0.0, 1.0), C::new(0.0, 0.0));
     let line = |v: f64| C::new(v / PI, 0.0);
@@ -385,7 +387,7 @@ fn weights(shot: &Shot<'_>, k: f64, [_, x, y]: [f64; 3]) -> [[C; 3]; 3] {
     ]
 }
 
-/// What receivers at (z, x, y) see: `[receiver][component z, x, y][sample]`.
+/// Traces at receivers (z, x, y): `[receiver][component z, x, y][sample]`.
 pub fn traces(stack: &Stack<'_>, shot: &Shot<'_>, receivers: &[[f64; 3]]) -> Vec<[Vec<f64>; 3]> {
     let speeds = || stack.rocks.iter().flat_map(|r| r.speeds).filter(|&c| c > 0.0);
     let (fastest, slowest) = (speeds().max_by(f64::total_cmp), speeds().min_by(f64::total_cmp));
@@ -397,12 +399,14 @@ pub fn traces(stack: &Stack<'_>, shot: &Shot<'_>, receivers: &[[f64; 3]]) -> Vec
         .map(away)
         .max_by(f64::total_cmp)
         .expect("a receiver");
-    // The sum repeats the source at distances from where nothing arrives in time, and the record after twice its length.
+    // The sum repeats the source at distances from which no wave arrives in time, and the record after twice its
+    // length.
     let dk = TAU / (farthest + 2.0 * fastest * end);
     let dw = PI / end;
     let fading = 1e4f64.ln() / (2.0 * end);
-    // Where source and receivers are at one depth the sum over large wavenumbers does not end by itself: it is faded out
-    // beyond all waves, gently for the nearest receiver.
+    // If source and receivers are at the same depth, the sum over large wavenumbers does not converge by itself: it is
+    // tapered
+    // beyond all waves, smoothly for the nearest receiver.
     let nearest = receivers
         .iter()
         .map(|r| away(r).hypot(r[0] - shot.depth))
@@ -423,7 +427,7 @@ pub fn traces(stack: &Stack<'_>, shot: &Shot<'_>, receivers: &[[f64; 3]]) -> Vec
         let w = C::new(n as f64 * dw, -fading);
         let mut sums = vec![[C::new(0.0, 0.0); 3]; receivers.len()];
         for (m, weights) in table.iter().enumerate().take(steps(w.re) + 1) {
-            // At k = 0 some waves are none.
+            // At k = 0 some waves vanish.
             let k = (m as f64).max(1e-3) * dk;
             let faded = ((k / flat(w.re) - 1.0) / 1.5).clamp(0.0, 1.0);
             let spread = (-0.25 * k * k * shot.bell).exp();

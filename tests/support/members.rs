@@ -1,5 +1,5 @@
-//! Ranks that are threads of one test, on hosts with any names, as a world of ranks; what they send to rank 0 is
-//! noted.
+//! Ranks that are threads of one test, on hosts with any names, as a world of ranks; their messages to rank 0 are
+//! recorded.
 
 #[path = "thread_ranks.rs"]
 mod thread_ranks;
@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use thread_ranks::{ThreadRank, thread_ranks_on};
 
-/// What a rank has sent to rank 0: the bytes of a message, or none for a wait until all messages have left.
+/// Messages of a rank to rank 0: the number of bytes of each, or `None` for a wait until all messages have left.
 type Log = Arc<Mutex<Vec<Option<usize>>>>;
 
 /// One of the ranks.
@@ -21,15 +21,15 @@ pub struct Member {
     under_way: Cell<bool>,
 }
 
-/// What the ranks return, and what they have sent to rank 0.
+/// The results of the ranks, and their messages to rank 0.
 pub struct Met<R> {
-    /// By rank.
+    /// Results by rank.
     pub answers: Vec<R>,
-    /// In the order of each rank.
+    /// Messages of each rank in their order.
     pub sent: Vec<Vec<Option<usize>>>,
 }
 
-/// Runs `work` as one rank on each of these hosts.
+/// Runs `work` on one rank for each of these hosts.
 pub fn meet<R: Send>(hosts: &[&str], work: impl Fn(&World) -> R + Sync) -> Met<R> {
     let logs: Vec<Log> = hosts.iter().map(|_| Arc::default()).collect();
     let answers = thread_ranks_on(hosts, |rank| {
@@ -49,7 +49,7 @@ pub fn meet<R: Send>(hosts: &[&str], work: impl Fn(&World) -> R + Sync) -> Met<R
     }
 }
 
-/// What the ranks answer.
+/// The results of the ranks alone.
 pub fn answers<R: Send>(hosts: &[&str], work: impl Fn(&World) -> R + Sync) -> Vec<R> {
     meet(hosts, work).answers
 }

@@ -1,14 +1,14 @@
-//! Lamb's problem: a vertical force on a half-space, seen on its surface.
+//! Lamb's problem: the response at the surface of a half-space to a vertical force there.
 //!
 //! Pekeris (1955), Poisson's ratio 1/4, a vertical step of strength Z at time 0, `tau = b t/r`, downward displacement:
 //! `w = Z/(32 pi mu r) (6 - sqrt(3)/sqrt(tau^2 - 1/4) - sqrt(3 sqrt(3) + 5)/sqrt(3/4 + sqrt(3)/4 - tau^2)`
 //! `+ sqrt(3 sqrt(3) - 5)/sqrt(tau^2 + sqrt(3)/4 - 3/4))` from P to S,
 //! `w = Z/(16 pi mu r) (6 - sqrt(3 sqrt(3) + 5)/sqrt(3/4 + sqrt(3)/4 - tau^2))` from S to the Rayleigh wave at
-//! `tau^2 = 3/4 + sqrt(3)/4`, `w = 3 Z/(8 pi mu r)` after it. S speed and density are one, the P speed is the root of three.
+//! `tau^2 = 3/4 + sqrt(3)/4`, `w = 3 Z/(8 pi mu r)` after it. S velocity and density are 1, the P velocity is sqrt(3).
 
 use crate::shots::Ricker;
 
-/// Where the Rayleigh wave is, squared.
+/// The square of `tau` at the Rayleigh wave.
 fn rayleigh() -> f64 {
     0.75 + 3f64.sqrt() / 4.0
 }
@@ -29,7 +29,7 @@ fn smooth(tau: f64) -> f64 {
 /// Downward velocity of a force whose rate is the wavelet: the integral over `s` of `w(s) F''(t - s)`.
 pub fn exact(w: &Ricker, r: f64, t: f64) -> f64 {
     let end = rayleigh().sqrt();
-    // tau = end - y^2 takes the root out of the integrand; a kink at S wants a piece on either side.
+    // tau = end - y^2 removes the root from the integrand; the kink at S needs a piece on either side.
     let piece = |from: f64, to: f64| {
         let (a, b) = ((end - to).max(0.0).sqrt(), (end - from).sqrt());
         let n = 2000;

@@ -1,9 +1,10 @@
-//! GPUs of this machine, for tests that run the programs on them.
+//! Real GPUs of this machine, for tests that run the programs on them.
 
 use std::io::Write;
 
-/// How many GPUs the programs can use here. Where there is none the test says that it is skipped, and why; fewer than
-/// `REQUIRE_GPU=` names are a failure.
+/// The number of GPUs that the programs can use here. If there is none, the test reports that it is skipped, and why;
+/// fewer than
+/// `REQUIRE_GPU=` asks for are a failure.
 pub fn gpus(test: &str) -> usize {
     let required = std::env::var("REQUIRE_GPU").ok().map_or(0, |n| {
         n.parse::<usize>()

@@ -1,4 +1,4 @@
-//! States that are kept in memory, and numbers that tests draw: what the tests of saved states share.
+//! States that are kept in memory, and random numbers: the common part of the tests of saved states.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use crate::shots::Tape;
@@ -16,13 +16,13 @@ type Bytes = Arc<Mutex<Vec<u8>>>;
 pub struct MemoryStore {
     begun: Mutex<Bytes>,
     kept: Mutex<Vec<(usize, Vec<u8>)>>,
-    /// Why states were not kept, by step.
+    /// The reasons why states were not kept, by step.
     pub failures: Mutex<Vec<(usize, String)>>,
-    /// The run is asked to stop.
+    /// Whether the run is asked to stop.
     pub stop: AtomicBool,
-    /// Writes that succeed before the disk is full; 0: all.
+    /// The number of the write that finds the disk full; 0: none does.
     pub room: AtomicUsize,
-    /// No state can be begun.
+    /// Whether no state can be begun.
     pub locked: AtomicBool,
 }
 
@@ -35,7 +35,7 @@ impl MemoryStore {
 
 struct MemorySink {
     bytes: Bytes,
-    /// Writes that still succeed.
+    /// Number of writes left until one fails.
     room: usize,
 }
 
@@ -105,7 +105,7 @@ impl StateStore for MemoryStore {
     }
 }
 
-/// Bytes of a state to be read.
+/// Reads a state from these bytes.
 pub struct MemorySource<'a>(pub &'a [u8]);
 
 impl StateSource for MemorySource<'_> {
@@ -121,7 +121,7 @@ impl StateSource for MemorySource<'_> {
     }
 }
 
-/// What is recorded from this step on.
+/// The records and snapshots from this step on.
 pub fn from_step<T: Real>(tape: &Tape<T>, first: usize) -> Tape<T> {
     let late = |step: &usize| *step >= first;
     let records = tape.steps.iter().zip(&tape.traces);
@@ -135,11 +135,11 @@ pub fn from_step<T: Real>(tape: &Tape<T>, first: usize) -> Tape<T> {
     }
 }
 
-/// Numbers that look random and are the same in every run (SplitMix64).
+/// Pseudo-random numbers that are the same in every run (SplitMix64).
 pub struct Draw(pub u64);
 
 impl Draw {
-    /// A number of a range.
+    /// A number in a range.
     pub fn of(&mut self, range: Range<usize>) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut x = self.0;
@@ -148,7 +148,7 @@ impl Draw {
         range.start + ((x ^ (x >> 31)) as usize) % range.len()
     }
 
-    /// `planes` planes cut into slabs of at least eight: 1 to `most` of them.
+    /// `planes` planes divided into 1 to `most` slabs of at least eight.
     pub fn slabs(&mut self, planes: usize, most: usize) -> Vec<usize> {
         let count = self.of(1..most.min(planes / 8) + 1);
         let mut sizes = vec![8; count];
@@ -159,7 +159,7 @@ impl Draw {
         sizes
     }
 
-    /// The same slabs, dealt to ranks in their order.
+    /// The same slabs, distributed to ranks in their order.
     pub fn ranks(&mut self, slabs: &[usize]) -> Vec<Vec<usize>> {
         let mut parts: Vec<Vec<usize>> = Vec::new();
         for &slab in slabs {

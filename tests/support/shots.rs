@@ -1,5 +1,6 @@
-//! Media from formulas, shots with quiet defaults, and a recorder that keeps everything: what the tests of the engine
-//! share. Triples are (z, x, y) as in `kernels::grid`.
+//! Media from formulas, shots with plain defaults, and a recorder that keeps everything: the common part of the tests
+//! of the
+//! engine. Triples are (z, x, y) as in `kernels::grid`.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use kernels::Error;
@@ -24,10 +25,10 @@ pub use largest::{
     rms_difference, spoil,
 };
 
-/// Everything a run gave away.
+/// All output of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tape<T> {
-    /// Steps whose receivers were recorded.
+    /// Steps with records.
     pub steps: Vec<usize>,
     /// `[record][component][receiver]`.
     pub traces: Vec<Vec<T>>,
@@ -35,7 +36,7 @@ pub struct Tape<T> {
     pub snapshots: Vec<(usize, Vec<T>)>,
 }
 
-/// What tests keep of the numbers that an engine has recorded: them, or what `SPOIL` says.
+/// A copy of the numbers that an engine has recorded, or those of `SPOIL`.
 pub fn kept<T: Real>(numbers: &[T]) -> Vec<T> {
     spoil::spoiled(numbers.to_vec(), (T::of(f64::NAN), T::of(0.0)), &spoil::ALL)
 }
@@ -58,13 +59,13 @@ impl<T: Real> Recorder<T> for Tape<T> {
 }
 
 impl<T: Real> Tape<T> {
-    /// One component of one of `receivers` receivers over all records.
+    /// The trace of one component of one of `receivers` receivers.
     pub fn trace(&self, component: usize, receiver: usize, receivers: usize) -> Vec<f64> {
         let at = component * receivers + receiver;
         self.traces.iter().map(|record| record[at].f64()).collect()
     }
 
-    /// Looks for so many numbers in each record and in each snapshot.
+    /// Checks the number of values in each record and in each snapshot.
     #[track_caller]
     pub fn assert_lengths(&self, [record, snapshot]: [usize; 2]) {
         for (it, values) in self.steps.iter().zip(&self.traces) {
@@ -75,7 +76,7 @@ impl<T: Real> Tape<T> {
         }
     }
 
-    /// The largest magnitude among all traces, of which one at least shows something.
+    /// The largest magnitude in all traces, which is not zero.
     pub fn peak(&self) -> f64 {
         magnitude(self.traces.iter().flatten().map(|x| x.f64()))
     }
@@ -116,7 +117,7 @@ fn filled<T: Real>(mut medium: Medium<T>, cell: impl Fn([f64; 3]) -> (Voigt, f64
     medium
 }
 
-/// The lines of a medium that some padded planes need, as a rank reads them.
+/// The lines of a medium that the padded planes `own` need, as a rank reads them.
 pub fn part(whole: &Medium<f32>, own: &Range<usize>) -> Medium<f32> {
     let padded = whole.padded();
     let planes = needed(padded, own);
@@ -133,7 +134,7 @@ pub fn part(whole: &Medium<f32>, own: &Range<usize>) -> Medium<f32> {
     part
 }
 
-/// A force shot with a bell of 5 cells, everything else off.
+/// A shot with force sources and a bell of 5 cells; everything else is off.
 pub fn shot(dt: f32, wavelet: Vec<f32>, sources: Vec<Point>, receivers: Vec<Point>) -> Shot {
     Shot {
         dt,
@@ -158,7 +159,7 @@ pub fn run<T: Real + Default>(shot: &Shot, medium: Medium<T>) -> Tape<T> {
     run_on(shot, medium, 1, &[]).expect("the shot runs")
 }
 
-/// Runs a shot on `threads` threads over slabs of the given thicknesses (none: one slab).
+/// Runs a shot on `threads` threads with slabs of these thicknesses (without any: one slab).
 pub fn run_on<T: Real + Default>(
     shot: &Shot,
     medium: Medium<T>,
@@ -191,14 +192,14 @@ pub fn run_with<T: Real + Default>(
     Ok(tape)
 }
 
-/// Numbers of a record and of a snapshot of a shot.
+/// Number of values of a record and of a snapshot of a shot.
 pub fn lengths(shot: &Shot, ndim: usize) -> [usize; 2] {
     let window = |snapshots: &Snapshots| snapshots.window.iter().map(Range::len).product();
     let places = [shot.receivers.len(), shot.snapshots.as_ref().map_or(0, window)];
     places.map(|places| shot.components(ndim) * places)
 }
 
-/// A Ricker wavelet `(1 - 2a) exp(-a)`, `a = (pi f (t - t0))^2`, with what Green's functions need of it in closed form.
+/// A Ricker wavelet `(1 - 2a) exp(-a)`, `a = (pi f (t - t0))^2`, with its derivative and integrals in closed form.
 #[derive(Clone, Copy, Debug)]
 pub struct Ricker {
     /// Peak frequency.
@@ -213,12 +214,12 @@ impl Ricker {
         Self { f, t0: 1.2 / f }
     }
 
-    /// Above 2.5 times the peak frequency less than 4 % of the peak's spectrum is left.
+    /// 2.5 times the peak frequency, above which the spectrum is below 4 % of its peak.
     pub fn highest_frequency(&self) -> f64 {
         2.5 * self.f
     }
 
-    /// `2 (pi f)^2` and the time from the peak.
+    /// `k = 2 (pi f)^2`, the time `tau` from the peak, and `exp(-k tau^2 / 2)`.
     fn parts(&self, t: f64) -> (f64, f64, f64) {
         let (k, tau) = (2.0 * (std::f64::consts::PI * self.f).powi(2), t - self.t0);
         (k, tau, (-0.5 * k * tau * tau).exp())

@@ -1,28 +1,29 @@
-//! What takes the place of records where the environment says so: `SPOIL=nan`, `zero`, `empty` or `short`. Functions that measure
-//! errors and those by which tests receive records ask here, and `tests/spoil` names the tests that pass all the same.
+//! Replaces records if the environment asks for it: `SPOIL=nan`, `zero`, `empty` or `short`. Functions that measure
+//! errors and
+//! those by which tests receive records call this, and `tests/spoil` names the tests that still pass.
 #![allow(dead_code)] // not every file that mounts this one uses all of it
 
 use std::cell::Cell;
 use std::io::Write;
 
-/// What takes the place of records.
+/// The replacement of records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spoil {
-    /// As many values that are not numbers.
+    /// The same number of NaNs.
     Nan,
-    /// As many zeros.
+    /// The same number of zeros.
     Zero,
-    /// Nothing.
+    /// No values.
     Empty,
-    /// All but the last.
+    /// All values but the last.
     Short,
 }
 
-/// All of them.
+/// All replacements.
 pub const ALL: [Spoil; 4] = [Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short];
 
 thread_local! {
-    /// What a test asks for on its thread, whatever the environment says.
+    /// The replacement that a test asks for on its thread, instead of that of the environment.
     pub static HERE: Cell<Option<Spoil>> = const { Cell::new(None) };
 }
 
@@ -38,7 +39,7 @@ fn asked() -> Option<Spoil> {
     HERE.get().or(named)
 }
 
-/// The numbers, or what is asked for in their place where it is one of the kinds that the caller can see.
+/// The numbers, or their replacement if it is one of the kinds in `seen`, which the caller can detect.
 pub fn spoiled<V: Copy>(mut values: Vec<V>, (nan, zero): (V, V), seen: &[Spoil]) -> Vec<V> {
     let Some(kind) = asked().filter(|kind| seen.contains(kind)) else {
         return values;
@@ -53,7 +54,7 @@ pub fn spoiled<V: Copy>(mut values: Vec<V>, (nan, zero): (V, V), seen: &[Spoil])
     values
 }
 
-/// Adds the name of the test, which is that of its thread, to the file SPOIL_LOG.
+/// Appends the name of the test, which is that of its thread, to the file SPOIL_LOG.
 fn note() {
     let Ok(path) = std::env::var("SPOIL_LOG") else {
         return;

@@ -1,5 +1,6 @@
-//! Streams of accelerators that are emulated: work is put off until the host waits for it, and is then done in an order that
-//! only the streams themselves and their events restrict. What lacks an event gives other bits with one seed or another.
+//! Streams of emulated accelerators: work is put off until the host waits for it, and is then done in an order that
+//! only the
+//! streams and their events restrict. If an event is missing, some seeds give other bits.
 
 use kernels::Error;
 use kernels::device::accelerator::Stream;
@@ -9,30 +10,31 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long a stream waits for the signal of a device of another thread.
+/// How long a stream waits for the signal of a device on another thread.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What is put into a stream.
+/// Work in a stream.
 pub type Work = Arc<dyn Fn() -> Result<(), Error> + Send + Sync>;
 
-/// A point in a stream: the number under which it was last set, 0 before.
+/// A point in a stream: the number with which it was last set, 0 before.
 pub type Event = Arc<AtomicUsize>;
 
 enum Item {
     Work(Work),
     Set(usize),
     Wait(usize),
-    /// An address at which at least this number is waited for.
+    /// A wait until the number at an address is at least this.
     AwaitSignal(u64, u64),
 }
 
 /// The number at an address, which other threads may write.
 pub fn word<'a>(address: u64) -> &'a AtomicU64 {
-    // SAFETY: the callers of the signals of `Accelerator` promise eight aligned bytes that live until they are done.
+    // SAFETY: the callers of the signals of `Accelerator` promise eight aligned bytes that stay alive until they are
+    // done.
     unsafe { AtomicU64::from_ptr(address as *mut u64) }
 }
 
-/// Tries until there is a result, while other threads do what it wants.
+/// Tries until there is a result, which other threads may bring about.
 pub fn patiently(mut attempt: impl FnMut() -> Option<Result<(), Error>>) -> Result<(), Error> {
     let begun = Instant::now();
     loop {
@@ -54,12 +56,12 @@ pub struct Streams(Mutex<State>);
 struct State {
     /// Streams by device and kind.
     lines: BTreeMap<(usize, usize), VecDeque<Item>>,
-    /// Events set and reached.
+    /// Number of events set, and those reached.
     set: usize,
     reached: BTreeSet<usize>,
     devices: usize,
     chance: u64,
-    /// Which streams go first at present.
+    /// Determines the order in which streams are preferred at present.
     mood: u64,
     failed: Option<String>,
 }
@@ -75,7 +77,7 @@ pub struct Late {
     device: usize,
 }
 
-/// A number that looks like chance (splitmix64).
+/// A pseudo-random number (SplitMix64).
 fn mixed(x: u64) -> u64 {
     let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -84,7 +86,7 @@ fn mixed(x: u64) -> u64 {
 }
 
 impl Late {
-    /// A device more of this thread; from now on its streams take turns as the seed says.
+    /// Adds a device to this thread; from now on the seed determines the order of its streams.
     pub fn open(seed: u64) -> Self {
         let streams = OF_THREAD.with_borrow(Arc::clone);
         let mut state = streams.0.lock().unwrap();
@@ -106,7 +108,7 @@ impl Late {
         self.put(stream, Item::Work(work));
     }
 
-    /// Moves an event behind what the stream holds.
+    /// Sets an event after the present items of the stream.
     pub fn record(&self, stream: Stream, event: &Event) {
         let number = {
             let mut state = self.streams.0.lock().unwrap();
@@ -117,12 +119,12 @@ impl Late {
         self.put(stream, Item::Set(number));
     }
 
-    /// What follows in the stream waits for the event as it is set now.
+    /// Later items of the stream wait for the event as it is set now.
     pub fn wait(&self, stream: Stream, event: &Event) {
         self.put(stream, Item::Wait(event.load(Ordering::Relaxed)));
     }
 
-    /// What follows in the stream waits for a number in memory.
+    /// Later items of the stream wait for a number in memory.
     pub fn await_signal(&self, stream: Stream, at: u64, number: u64) {
         self.put(stream, Item::AwaitSignal(at, number));
     }
@@ -143,7 +145,7 @@ impl Late {
 
     fn until(&self, done: impl Fn(&State) -> bool) -> Result<(), Error> {
         patiently(|| {
-            // Other threads of these devices may go on while a signal is waited for.
+            // Between attempts other threads may use these streams, and send the signal that is waited for.
             let mut state = self.streams.0.lock().unwrap();
             while !done(&state) {
                 if !state.step() {
@@ -163,10 +165,10 @@ impl Late {
 }
 
 impl State {
-    /// Takes one item of a stream that can go on; `false` where none can.
+    /// Processes one item of a stream that can continue; `false` if none can.
     fn step(&mut self) -> bool {
         self.chance = mixed(self.chance);
-        // Favourites stay for a while, so that a stream can run far ahead of the others.
+        // The order stays the same for a while, so that a stream can run far ahead of the others.
         if self.chance.is_multiple_of(16) {
             self.mood = mixed(self.chance);
         }

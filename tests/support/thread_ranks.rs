@@ -1,4 +1,4 @@
-//! Ranks that are threads of this process: what the ranks of a run do together is tested without MPI.
+//! Ranks that are threads of this process, to test the cooperation of ranks without MPI.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use kernels::Error;
@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// From, to and tag of a message.
+/// Sender, receiver and tag of a message.
 type Address = (usize, usize, usize);
 
 const TRACES: usize = 1;
@@ -16,7 +16,7 @@ const WORDS: usize = 3;
 const MAPS: usize = 4;
 const GHOSTS: usize = 10;
 
-/// Messages under way.
+/// Messages that are not received yet.
 #[derive(Default)]
 struct Post {
     boxes: Mutex<BTreeMap<Address, VecDeque<Vec<u8>>>>,
@@ -45,7 +45,7 @@ impl Post {
     }
 }
 
-/// One of them.
+/// One of the ranks.
 pub struct ThreadRank {
     rank: usize,
     size: usize,
@@ -57,22 +57,22 @@ pub struct ThreadRank {
 }
 
 impl ThreadRank {
-    /// Channels that have been made so far.
+    /// Number of channels made so far.
     pub fn channels(&self) -> usize {
         self.channels.get()
     }
 }
 
-/// What the ranks of a test can do.
+/// The capabilities of the ranks of a test.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Capabilities {
-    /// Messages may lie in the memory of devices.
+    /// Whether messages may lie in the memory of devices.
     pub reach_devices: bool,
-    /// Every rank has a host of its own.
+    /// Whether every rank has a host of its own.
     pub apart: bool,
 }
 
-/// Runs `work` as `size` ranks and returns their answers.
+/// Runs `work` on `size` ranks and returns their results.
 pub fn thread_ranks<R: Send>(
     size: usize,
     talents: Capabilities,
@@ -84,7 +84,7 @@ pub fn thread_ranks<R: Send>(
     })
 }
 
-/// The names of the hosts of so many ranks.
+/// The names of the hosts of `size` ranks.
 fn hosts(size: usize, talents: Capabilities) -> Vec<String> {
     let name = |rank: usize| match talents.apart {
         true => format!("host{rank}"),
@@ -99,7 +99,7 @@ fn on_post<R: Send>(
     reaches_devices: bool,
     work: impl Fn(ThreadRank) -> R + Sync,
 ) -> Vec<R> {
-    // Ranks have the name of their test, by which `tests/spoil` knows who has measured records.
+    // The threads of ranks have the name of their test, so that `tests/spoil` knows which test has measured records.
     let test = std::thread::current().name().unwrap_or("a rank").to_string();
     std::thread::scope(|scope| {
         let rank = |(rank, host): (usize, &String)| {
@@ -126,7 +126,7 @@ fn on_post<R: Send>(
     })
 }
 
-/// The same for work that ends well: whatever a rank sends is received.
+/// The same for work that ends well, with a check that all messages were received.
 pub fn thread_ranks_that_listen<R: Send>(
     size: usize,
     talents: Capabilities,
@@ -149,7 +149,7 @@ fn listening<R: Send>(
     let post = Arc::new(Post::default());
     let answers = on_post(&post, hosts, reaches_devices, work);
     let left: usize = post.boxes.lock().unwrap().values().map(VecDeque::len).sum();
-    assert_eq!(left, 0, "messages that nobody has received");
+    assert_eq!(left, 0, "messages that were not received");
     answers
 }
 
@@ -223,14 +223,14 @@ struct Wire {
     first: usize,
     leaving: Vec<Span>,
     arriving: Vec<Span>,
-    /// Pieces that are still to come.
+    /// Pieces that have not arrived yet.
     due: Vec<usize>,
 }
 
 impl Channel for Wire {
     fn start_receive(&mut self) -> Result<(), Error> {
         assert!(self.due.is_empty(), "the last step's messages have arrived");
-        // Any order is right.
+        // Pieces may be received in any order.
         self.due = (0..self.arriving.len()).collect();
         Ok(())
     }

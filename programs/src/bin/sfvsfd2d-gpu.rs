@@ -1,4 +1,5 @@
-//! Elastic modelling in 2-D with velocity-stress finite differences. Everything is in `programs::modelling::velocity_stress`.
+//! Elastic modelling in 2-D with velocity-stress finite differences. Everything is in
+//! `programs::modelling::velocity_stress`.
 
 use programs::modelling::main as start;
 use programs::modelling::velocity_stress::{PROGRAM_2D, run_2d};

@@ -41,7 +41,10 @@ impl Fibre {
             let direction = point.map(f64::from);
             let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
             if length <= 0.0 {
-                bail!("{name}: direction {} is zero; give a vector along the fibre", k + 1);
+                bail!(
+                    "{name}: direction {} is zero; give a vector along the fibre",
+                    k + 1
+                );
             }
             Ok(direction.map(|x| x / length))
         };

@@ -142,8 +142,8 @@ impl CellError {
         match self {
             Self::NotFinite { .. } | Self::Sign { .. } | Self::Exchanged { .. } | Self::Unreal(_) => "",
             Self::Lost(lost) if lost.planes == 6 => {
-                ". Six planes hold a medium only if x-z is a symmetry plane: leave out alpha=, model in 3-D, or write the \
-                 the planes hold (another medium) with drop=y"
+                ". Six planes hold a medium only if x-z is a symmetry plane: leave out alpha=, model in 3-D, or write \
+                 only the coefficients that have a plane (another medium) with drop=y"
             }
             Self::Lost(_) => {
                 ". Four or nine planes hold a medium only if its symmetry planes are the coordinate planes: leave out \

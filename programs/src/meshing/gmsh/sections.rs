@@ -325,9 +325,9 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
         });
     }
     if found != total {
-        return Err(numbers
-            .scanner
-            .wrong(format!("$Elements holds {found} elements, but its head says {total}")));
+        return Err(numbers.scanner.wrong(format!(
+            "$Elements holds {found} elements, but its head says {total}"
+        )));
     }
     Ok(())
 }

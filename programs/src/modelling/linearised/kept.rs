@@ -166,7 +166,7 @@ impl Kept {
             let mut source = resumed.source()?;
             load(&Alone, &mut source, std::slice::from_mut(&mut sums)).with_context(|| resumed.name())?;
             let (name, done) = (resumed.name(), counted(resumed.step, "shot"));
-            job.say(&format!("{name}: goes on behind {done} of {}", self.shots));
+            job.say(&format!("{name}: continues after {done} of {}", self.shots));
         }
         if let Some(file) = self
             .wishes

@@ -65,7 +65,9 @@ impl Several {
         }];
         for (key, quantity, words) in further {
             if quantity == first {
-                bail!("{key}= names a file for what standard output has: leave it out, or say another data=");
+                bail!(
+                    "{key}= names a file for the quantity on standard output: leave it out, or give another data="
+                );
             }
             wanted.push(Wanted {
                 quantity: *quantity,

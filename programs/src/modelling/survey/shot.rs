@@ -292,7 +292,7 @@ fn set_up<M: Survey>(
         let growing = engine.growing().filter(|_| world.leads());
         world.agree(growing.map_or(Ok(()), |map| resumed.fill(&map)))?;
         job.say(&format!(
-            "{}: goes on behind step {} of {}",
+            "{}: continues after step {} of {}",
             resumed.name(),
             resumed.step,
             shot.steps()

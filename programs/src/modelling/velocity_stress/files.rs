@@ -124,7 +124,9 @@ pub fn quality(job: &Job, grid: &Grid) -> anyhow::Result<Option<[Vec<f32>; 2]>> 
         return Ok(None);
     };
     if let Some(word) = ["qp", "qs"].into_iter().find(|word| job.given(word)) {
-        bail!("{word}= and the columns Qp and Qs of layers= both give quality factors: leave out one of them");
+        bail!(
+            "{word}= and the columns Qp and Qs of layers= both give quality factors: leave out one of them"
+        );
     }
     let fits = attenuation::fits(job, grid.cells())?;
     let column = table.column(grid.n[0], grid.o[0].into(), grid.d[0].into());

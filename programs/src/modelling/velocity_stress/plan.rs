@@ -168,7 +168,9 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         .map(|n| n.to_string())
         .collect();
     if shot.frame.cells[..p.ndim()].iter().flatten().all(|n| *n == 0) {
-        job.say("no frame: the faces of the model, except a free surface, are rigid walls and reflect all waves");
+        job.say(
+            "no frame: the faces of the model, except a free surface, are rigid walls and reflect all waves",
+        );
     }
     job.say(&format!(
         "{}{} of {} cells on the faces of z, x{}",

@@ -93,7 +93,10 @@ fn forward<const D: usize>(
 /// The output of `adj=n`, on rank 0.
 fn data<const D: usize>(job: &mut Job, opened: &Opened<D>, world: &World) -> anyhow::Result<Option<Output>> {
     let mut records = outputs::open(job, &opened.run, world)?;
-    records.tell("linearised", "change of the data by the perturbation, to first order");
+    records.tell(
+        "linearised",
+        "change of the data by the perturbation, to first order",
+    );
     records.note(&opened.machine().cpu.describe());
     Ok(records.into_data().map(|(data, ..)| data))
 }

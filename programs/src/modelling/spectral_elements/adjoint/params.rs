@@ -50,7 +50,7 @@ computed again. With all steps kept a gradient takes three to three and a half t
 
 The shots run one after the other, on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on four GPUs at the same time, and groups=4 on the first four or, on processors, on a quarter of the threads each. GPUs and \
 processors differ by the rounding of single precision. A build with MPI also runs as several ranks (mpirun -n 4 sfsemgrad2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, groups and ranks. checkpoint= saves \
-the sums behind every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
+the sums after every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE: &str =
     "< data.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
@@ -102,7 +102,7 @@ the same bits for any memory= and threads=.
 
 The shots run one after the other: with adj=n on processors, with adj=y on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on four GPUs at the same time, and groups=4 on the first four or, on processors, on a quarter of the threads each. GPUs and \
 processors differ by the rounding of single precision. A build with MPI also runs as several ranks (mpirun -n 4 sfsemborn2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, groups and ranks. checkpoint= saves \
-the sums behind every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits. With adj=n the state relies on the data file of the stopped run, which is continued.";
+the sums after every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits. With adj=n the state relies on the data file of the stopped run, which is continued.";
 
 const BORN_USAGE: &str =
     "< perturbation.rsf mesh=mesh.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [adj=n] > data.rsf";
@@ -174,8 +174,9 @@ const COMPARED: &[Param] = &[
 /// Outputs beside the gradient.
 const BESIDE: &[Param] = &[
     Param::output("misfit").doc("misfit of every shot, n1 = shots"),
-    Param::output("sougrad")
-        .doc("derivatives with respect to the strength, place and time of every source; n2 = sources, n3 = shots"),
+    Param::output("sougrad").doc(
+        "derivatives with respect to the strength, place and time of every source; n2 = sources, n3 = shots",
+    ),
     Param::output("stfgrad")
         .doc("derivatives with respect to every sample of the sources' histories; n2 = sources, n3 = shots"),
 ];

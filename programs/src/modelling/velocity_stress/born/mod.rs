@@ -101,7 +101,10 @@ fn header_only(job: &mut Job, set_up: &SetUp, adjoint: bool, world: &World) -> a
 /// The output of `adj=n`, on rank 0.
 fn records(job: &mut Job, set_up: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
     let mut records = outputs::open(job, &set_up.run, world)?;
-    records.tell("linearised", "change of the data by the perturbation, to first order");
+    records.tell(
+        "linearised",
+        "change of the data by the perturbation, to first order",
+    );
     records.note(&set_up.machine().describe(None));
     let mut data = records.into_data().map(|(data, ..)| data);
     if let Some(data) = &mut data {

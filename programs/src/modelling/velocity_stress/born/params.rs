@@ -268,7 +268,7 @@ of short steps at any stable step, and source= is in true time.
 The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the receivers \
 move), a last axis of shots. Their times are those of their header (n3, o3, d3), so data of dtout= and field data that begin \
 at 0 serve as they are: the modelled records are resampled to these times and compared there. They must end within the nt= \
-steps of the run. With shots= they may be those of the picked shots or of all. The shots run one after the other, and the model is read once. checkpoint= saves the sums behind \
+steps of the run. With shots= they may be those of the picked shots or of all. The shots run one after the other, and the model is read once. checkpoint= saves the sums after \
 every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";

@@ -45,7 +45,7 @@ impl Sampling {
         let whole = timing.steps as f64 * timing.dt;
         ensure!(
             !job.given("jdata"),
-            "dtout= and jdata= both say which records are written: give one of them"
+            "dtout= and jdata= both select the records that are written: give one of them"
         );
         ensure!(
             step <= whole,

@@ -94,7 +94,7 @@ impl SetUp {
         let (groups, shots) = (machines.len(), self.shots());
         if groups > shots {
             job.warn(&format!(
-                "{} are asked for and there {} {}: the other groups stay idle",
+                "{} are asked for and there {} {}: the other groups have nothing to do",
                 counted(groups, "group"),
                 if shots == 1 { "is" } else { "are" },
                 counted(shots, "shot")
