@@ -4,18 +4,15 @@
 //! Grid axes are z (down, fastest), x, y. Voigt: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy. Values are density
 //! times velocity squared in the units of the inputs. The planes follow the grid on the next axis, in the order that
 //! the solvers read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12 c13 c23 (3-D); of media that these cannot
-//! describe
-//! all coefficients, by the rows of the upper triangle, six in 2-D (1, 3, 5) and 21 in 3-D.
-//! The formulas are in `kernels::medium::thomsen`, the tilt in `kernels::medium::rotate`.
+//! describe all coefficients, by the rows of the upper triangle, six in 2-D (1, 3, 5) and 21 in 3-D. The formulas are
+//! in `kernels::medium::thomsen`, the tilt in `kernels::medium::rotate`.
 //!
 //! # Memory
 //! Inputs that are files are read in pieces. The output is ordered by planes, but all coefficients of a cell are
-//! computed
-//! together: if all planes fit into `memory=` they are computed in one pass and kept; otherwise the model is first
-//! checked in
-//! one pass and then read again for every group of planes that fits, or, if not even one fits, for every plane, with
-//! only pieces in memory (12 MiB in all). Inputs that cannot be read twice (pipes, ascii) are kept as a whole.
-//! Nothing is written before all cells have been checked.
+//! computed together: if all planes fit into `memory=` they are computed in one pass and kept; otherwise the model is
+//! first checked in one pass and then read again for every group of planes that fits, or, if not even one fits, for
+//! every plane, with only pieces in memory (12 MiB in all). Inputs that cannot be read twice (pipes, ascii) are kept as
+//! a whole. Nothing is written before all cells have been checked.
 
 mod model;
 mod recipe;

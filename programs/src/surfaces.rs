@@ -70,8 +70,7 @@ impl Surface {
     }
 
     /// Refuses a map that changes along y for a model of x and z, which would use only its first row. `count` is the
-    /// parameter that
-    /// makes the model 3-D.
+    /// parameter that makes the model 3-D.
     ///
     /// # Errors
     /// Such a map.

@@ -87,10 +87,8 @@ impl Files {
     }
 
     /// Creates the data file of `output` under the first name that no other header owns, or empties the data file that
-    /// this
-    /// header had before. Returns the file and its path. A new name is checked and taken in one step, so that programs
-    /// that
-    /// start at once do not get the same name.
+    /// this header had before. Returns the file and its path. A new name is checked and taken in one step, so that
+    /// programs that start at once do not get the same name.
     pub(crate) fn create_data(&mut self, names: &Names, output: &str) -> Result<(File, PathBuf)> {
         for name in names.tried() {
             let shown = format!("data file {} of {output}", name.path.display());
@@ -121,8 +119,7 @@ impl Files {
     }
 
     /// Opens an existing file and empties it, if the header owns it and this run does not use it; `None` if not. A file
-    /// that
-    /// is not regular is opened and left as it is.
+    /// that is not regular is opened and left as it is.
     fn old_data(&self, name: &Name, header: Option<&Path>) -> io::Result<Option<File>> {
         let file = match OpenOptions::new().write(true).open(&name.path) {
             Ok(file) => file,
@@ -169,8 +166,7 @@ pub(crate) fn remove(path: &Path) {
 }
 
 /// Closes a file and returns the error of closing, which a drop would ignore; on network file systems it may be the
-/// only
-/// report of a full disk.
+/// only report of a full disk.
 pub(crate) fn close(file: File) -> io::Result<()> {
     // SAFETY: the descriptor was owned by `file`, which gave it up, so it is closed once.
     match unsafe { libc::close(file.into_raw_fd()) } {

@@ -266,8 +266,7 @@ impl Input {
     }
 
     /// All remaining elements. From a pipe, memory grows with the data that arrive, so that a wrong header causes an
-    /// error and
-    /// does not exhaust the memory of the machine.
+    /// error and does not exhaust the memory of the machine.
     pub fn read_all<T: Element>(&mut self) -> Result<Vec<T>> {
         let ahead = if self.is_seekable() {
             u64::MAX

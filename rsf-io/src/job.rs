@@ -283,15 +283,13 @@ impl Job {
     }
 
     /// Makes outputs that are opened from now on carry the history of `input` and follow its format, as [`Job::stdin`]
-    /// does for
-    /// the dataset on standard input.
+    /// does for the dataset on standard input.
     pub fn follow(&mut self, input: &Input) {
         self.history = Some(input.shared_header());
     }
 
     /// Accepts, in inputs that are opened from now on, data that end before their header says: their whole records are
-    /// read,
-    /// with a warning. Without this call such data are an error.
+    /// read, with a warning. Without this call such data are an error.
     pub fn accept_cut_data(&mut self) {
         self.cut = Cut::Records;
     }
@@ -390,8 +388,8 @@ impl Job {
     }
 
     /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]): data from a pipe or in
-    /// text form
-    /// go into a temporary file in the data path, whose name is already removed, so that it vanishes with the run.
+    /// text form go into a temporary file in the data path, whose name is already removed, so that it vanishes with the
+    /// run.
     pub fn by_position(&mut self, input: Input) -> Result<Input> {
         if input.is_seekable() {
             return Ok(input);

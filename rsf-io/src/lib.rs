@@ -84,13 +84,10 @@ pub use together::{Places, SharedData};
 use command::{Action, Line};
 
 /// Runs a program: reads the command line, prints the documentation when asked (or when called without arguments and
-/// with
-/// nothing on standard input), calls `run`, prints an error as one line `prog: message`.
-/// The exit code is 0; 1 after an error; that of the signal, if one ended the run; and [`CLOSED_PIPE`] when the reader
-/// of
-/// the output has closed the pipe. In that case nothing is printed, as for every program that SIGPIPE ends: the reader
-/// has
-/// read enough, or has reported an error of its own, which a second message would only obscure.
+/// with nothing on standard input), calls `run`, prints an error as one line `prog: message`. The exit code is 0; 1
+/// after an error; that of the signal, if one ended the run; and [`CLOSED_PIPE`] when the reader of the output has
+/// closed the pipe. In that case nothing is printed, as for every program that SIGPIPE ends: the reader has read
+/// enough, or has reported an error of its own, which a second message would only obscure.
 pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
     start_with(program, run, std::env::args_os().collect())
 }
@@ -127,8 +124,7 @@ pub fn attempt(
 }
 
 /// Prints an error as one line `name: message`, unless the reader of a pipe has closed it, and returns the exit code,
-/// see
-/// [`start`].
+/// see [`start`].
 pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
@@ -222,8 +218,7 @@ fn whole_run(
 }
 
 /// Refuses to write the documentation where a dataset is expected: into a file (`sfspike > out.rsf`), or after a
-/// program
-/// that has sent nothing.
+/// program that has sent nothing.
 fn refuse_file(name: &str, stdin: &BufReader<File>) -> Result<()> {
     let stdout = pipe::stdout_file()?;
     let empty = pipe::is_empty(stdin);

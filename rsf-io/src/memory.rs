@@ -3,8 +3,7 @@
 use std::fs;
 
 /// Bytes that the system could still give, swap included, within the limits of the process: those of its control group
-/// and
-/// of its address space (`ulimit -v`). `None` where the system does not say.
+/// and of its address space (`ulimit -v`). `None` where the system does not say.
 pub fn free() -> Option<f64> {
     let system = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let swap = kilobytes(&text, "SwapFree:").unwrap_or(0.0);

@@ -273,8 +273,7 @@ impl Output {
 
     /// Writes elements; the first call writes the header.
     /// Errors: another type than before, more elements than the header says, a key set too late, and a failed write (a
-    /// full
-    /// disk, a closed pipe).
+    /// full disk, a closed pipe).
     pub fn write<T: Element>(&mut self, data: &[T]) -> Result<()> {
         if !self.begun {
             if !T::accepts(self.format.kind) {
@@ -437,8 +436,7 @@ impl Output {
     }
 
     /// Refuses to write binary numbers to a terminal, which may take some of them for commands. Under a launcher of
-    /// several
-    /// ranks a terminal is allowed: Open MPI reads their output through one that no user sees.
+    /// several ranks a terminal is allowed: Open MPI reads their output through one that no user sees.
     fn refuse_terminal(&self) -> Result<()> {
         if crate::launcher::launched().is_some() {
             return Ok(());

@@ -70,8 +70,7 @@ pub struct Param {
 
 impl Param {
     /// Whether the range in words agrees with the bounds that are checked: `>= 1`, `1 or more`, `1 to 9` or `from 1 to
-    /// 9`. Other
-    /// words are not understood and pass.
+    /// 9`. Other words are not understood and pass.
     fn holds_what_it_says(&self, words: &str) -> bool {
         let numbers = |part: &str| part.trim().parse::<f64>().ok();
         let words = words.strip_prefix("from ").unwrap_or(words);
@@ -356,8 +355,7 @@ pub(crate) const OPTIONS: &[(&str, &str)] = &[
 
 impl Program {
     /// Checks the declaration itself, for the tests of a program: names are unique and differ from the options of every
-    /// program,
-    /// ranges in words agree with the bounds, defaults are allowed values, every parameter has a sentence.
+    /// program, ranges in words agree with the bounds, defaults are allowed values, every parameter has a sentence.
     pub fn verify(&self) -> Result<(), String> {
         let mut seen = std::collections::BTreeSet::new();
         let taken = [

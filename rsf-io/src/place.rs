@@ -113,10 +113,8 @@ struct Prefix {
 
 impl Places {
     /// The place of the data of standard output. In a pipe or a terminal they follow the header; otherwise `out=` names
-    /// the data
-    /// file (`out=stdout`: they follow the header); otherwise they follow the header into /dev/null, or the data path
-    /// decides.
-    /// A launcher of several ranks always reads a pipe, so there `out=` comes first.
+    /// the data file (`out=stdout`: they follow the header); otherwise they follow the header into /dev/null, or the
+    /// data path decides. A launcher of several ranks always reads a pipe, so there `out=` comes first.
     pub(crate) fn of_stdout(&self, stdout: &mut File) -> Result<Place> {
         let chosen = launched().is_some() && self.out.is_some();
         if !chosen && stdout.stream_position().is_err() {
@@ -192,8 +190,7 @@ impl Places {
     }
 
     /// A warning if the data path does not end in a slash: it names a folder all the same, or it is a plain prefix,
-    /// which is
-    /// seldom meant.
+    /// which is seldom meant.
     pub(crate) fn remark(&self) -> Option<String> {
         let Prefix { text, source } = self.prefix().ok()?;
         let shown = text.to_string_lossy();

@@ -1,6 +1,5 @@
 //! Input and output of a program that runs as several processes: one of them reads standard input for all, and all of
-//! them
-//! write.
+//! them write.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, IsTerminal, Read, Seek, Write};
@@ -19,8 +18,7 @@ use crate::{Error, Header, Result, TERMINATOR};
 const PIECE: usize = 1 << 18;
 
 /// Milliseconds without a byte after which a header with a separate data file counts as complete: if `in=` is its last
-/// line,
-/// as programs write it, and if it is not, as in a header written by hand.
+/// line, as programs write it, and if it is not, as in a header written by hand.
 const SILENCE: [i32; 2] = [300, 3000];
 
 /// Whether the bytes of a dataset received so far reach its end; `Perhaps` holds the milliseconds to wait for more.
@@ -86,10 +84,8 @@ fn readable(file: &File, patience: i32) -> std::io::Result<bool> {
 
 impl Job {
     /// The bytes of the dataset on standard input, header and data, to be sent to the other processes. The dataset ends
-    /// with the
-    /// stream or with the last number that the header counts. Some launchers do not pass on the end of a stream, so a
-    /// header
-    /// that names its data file also ends when nothing more comes for a moment.
+    /// with the stream or with the last number that the header counts. Some launchers do not pass on the end of a
+    /// stream, so a header that names its data file also ends when nothing more comes for a moment.
     ///
     /// # Errors
     /// Standard input is a terminal or cannot be read.
@@ -143,8 +139,7 @@ pub struct SharedData {
 
 impl Output {
     /// Writes the header of an output whose floats several processes will write by [`SharedData::open`]; `None`,
-    /// without
-    /// writing anything, for an output that must be written in order: a pipe, or numbers as text.
+    /// without writing anything, for an output that must be written in order: a pipe, or numbers as text.
     pub fn share(&mut self) -> Result<Option<SharedData>> {
         let form = self.format().form;
         let path = match self.layout() {

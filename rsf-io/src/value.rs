@@ -1,6 +1,5 @@
 //! Typed values of parameters. A value that Madagascar would guess at is an error (`nb=abc`, which is 0 there); all
-//! others
-//! are read as Madagascar does.
+//! others are read as Madagascar does.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

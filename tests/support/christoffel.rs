@@ -116,10 +116,8 @@ pub fn wave(medium: &impl Elastic, rho: f64, direction: Vector, mode: Mode) -> W
 }
 
 /// The time at which the front of a mode, started at the origin at time zero, reaches `offset`: the wave front is the
-/// envelope of
-/// all plane waves, so the time is the greatest of `n . offset / v(n)`. The group velocity must point along the offset
-/// to 1e-5;
-/// otherwise the slowness surface is not convex there (several arrivals) and this panics.
+/// envelope of all plane waves, so the time is the greatest of `n . offset / v(n)`. The group velocity must point along
+/// the offset to 1e-5; otherwise the slowness surface is not convex there (several arrivals) and this panics.
 pub fn arrival(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> f64 {
     ray(medium, rho, offset, mode).0
 }

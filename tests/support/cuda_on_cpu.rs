@@ -1,6 +1,6 @@
 //! Compiles kernel source to a library of this process with the C compiler, and launches its kernels. The language of
-//! the
-//! source is described in `cuda_on_cpu.h`; a kernel takes one structure by value: `KERNEL(name)(const struct Name a)`.
+//! the source is described in `cuda_on_cpu.h`; a kernel takes one structure by value: `KERNEL(name)(const struct Name
+//! a)`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -22,8 +22,7 @@ const CLEARED: [&str; 4] = [
     "MPI_LOCALNRANKS",
 ];
 /// Variables that make programs start one thread: tests run beside each other, and threads wait for others by spinning.
-/// Tests of
-/// threads give `threads=` or set the variables again.
+/// Tests of threads give `threads=` or set the variables again.
 const ONE_THREAD: [&str; 2] = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS"];
 
 /// The result of a command.
@@ -47,8 +46,7 @@ impl Desk {
     }
 
     /// The same files in memory, if the system has a folder there with room: a run that saves many states waits for the
-    /// disk most of
-    /// its time, and files in either place survive a killed process.
+    /// disk most of its time, and files in either place survive a killed process.
     pub fn in_memory(self) -> Self {
         let Some(dir) = roomy("/dev/shm").and_then(|folder| tempfile::tempdir_in(folder).ok()) else {
             return self;

@@ -121,8 +121,7 @@ impl<const D: usize> Recipe<D> {
 }
 
 /// A box of elements of about 100 m, bent, or (`straight`) only with sides of different lengths; the lower half is
-/// region 1. All
-/// sides but the top absorb.
+/// region 1. All sides but the top absorb.
 fn bent<const D: usize>(counts: [usize; D], order: Order, straight: bool) -> Mesh<D> {
     let fine = if order == Order::Linear { 1 } else { 2 };
     let sizes = counts.map(|n| fine * n + 1);

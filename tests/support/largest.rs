@@ -1,8 +1,6 @@
 //! Differences between numbers: every error that a test measures is computed by one of these functions. Rust's own
-//! maximum of
-//! floats ignores NaN, and an empty list would have no error, so a measure with it could be small although everything
-//! is
-//! wrong. These functions panic instead.
+//! maximum of floats ignores NaN, and an empty list would have no error, so a measure with it could be small although
+//! everything is wrong. These functions panic instead.
 //!
 //! `SPOIL=nan`, `zero`, `empty` or `short` in the environment replaces the records that they measure (`spoil.rs`): every test of
 //! physics must then fail, and `tests/spoil` names those that do not.

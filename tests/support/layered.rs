@@ -107,8 +107,7 @@ pub fn spectrum_of(w: &Ricker) -> impl Fn(C) -> C + '_ {
 }
 
 /// One kind of wave in a layer: its vertical slope, the depth at which its amplitude is one, displacement and traction
-/// (along k
-/// and along z, or across and zero).
+/// (along k and along z, or across and zero).
 struct Wave {
     slope: C,
     anchor: f64,
@@ -239,8 +238,7 @@ impl<'a> System<'a> {
     }
 
     /// Adds an equation: traction or displacement, along k (or across) or along z, of the waves of some pieces at a
-    /// depth, with signs,
-    /// equals the right-hand side.
+    /// depth, with signs, equals the right-hand side.
     fn row(&mut self, parts: &[(usize, f64)], z: f64, (traction, way): (bool, usize), right: C) {
         let mut row = vec![C::new(0.0, 0.0); self.waves + 1];
         let scale = if traction { self.unit } else { 1.0 };
@@ -405,8 +403,7 @@ pub fn traces(stack: &Stack<'_>, shot: &Shot<'_>, receivers: &[[f64; 3]]) -> Vec
     let dw = PI / end;
     let fading = 1e4f64.ln() / (2.0 * end);
     // If source and receivers are at the same depth, the sum over large wavenumbers does not converge by itself: it is
-    // tapered
-    // beyond all waves, smoothly for the nearest receiver.
+    // tapered beyond all waves, smoothly for the nearest receiver.
     let nearest = receivers
         .iter()
         .map(|r| away(r).hypot(r[0] - shot.depth))

@@ -1,6 +1,5 @@
 //! Media from formulas, shots with plain defaults, and a recorder that keeps everything: the common part of the tests
-//! of the
-//! engine. Triples are (z, x, y) as in `kernels::grid`.
+//! of the engine. Triples are (z, x, y) as in `kernels::grid`.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use kernels::Error;

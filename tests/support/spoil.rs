@@ -1,6 +1,5 @@
 //! Replaces records if the environment asks for it: `SPOIL=nan`, `zero`, `empty` or `short`. Functions that measure
-//! errors and
-//! those by which tests receive records call this, and `tests/spoil` names the tests that still pass.
+//! errors and those by which tests receive records call this, and `tests/spoil` names the tests that still pass.
 #![allow(dead_code)] // not every file that mounts this one uses all of it
 
 use std::cell::Cell;

@@ -1,6 +1,5 @@
 //! Streams of emulated accelerators: work is put off until the host waits for it, and is then done in an order that
-//! only the
-//! streams and their events restrict. If an event is missing, some seeds give other bits.
+//! only the streams and their events restrict. If an event is missing, some seeds give other bits.
 
 use kernels::Error;
 use kernels::device::accelerator::Stream;

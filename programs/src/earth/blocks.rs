@@ -14,8 +14,7 @@ pub struct Block<const N: usize> {
 }
 
 /// Reads the blocks of a text: every word once in each, in any order; `words` lists the spellings of each. The first
-/// line of
-/// a source and lines with other words are skipped.
+/// line of a source and lines with other words are skipped.
 ///
 /// # Errors
 /// A word that is missing or has no number; `kind` names the file.

@@ -119,8 +119,7 @@ pub fn scalar_moment([rr, tt, pp, rt, rp, tp]: [f64; 6]) -> f64 {
 const SIZES: f64 = 3.0;
 
 /// A warning if the moments of a file are far from the magnitudes of its first line; none for positions in metres,
-/// where
-/// the magnitudes are mostly made up.
+/// where the magnitudes are mostly made up.
 pub fn other_size(text: &str, events: &[Event]) -> Option<String> {
     let first = text.lines().next().filter(|line| date(line).is_some())?;
     let event = events.first().filter(|event| !event.is_local)?;

@@ -23,8 +23,7 @@ pub enum Ground {
         geographic: bool,
     },
     /// y and x of a mesh whose z axis points downwards from the surface, x to the east and y to the north; with utm= or
-    /// epsg=
-    /// degrees, which the projection turns into metres.
+    /// epsg= degrees, which the projection turns into metres.
     Box,
 }
 
@@ -427,8 +426,7 @@ fn listed(job: &Job) -> Result<Option<(&'static str, String, String)>> {
 const SHALLOW: f64 = 700.0;
 
 /// The origin time of the first event of cmt= or quakeml=, for the header of the data, and the seconds after it at
-/// which
-/// time is 0: the earliest of all centroid times.
+/// which time is 0: the earliest of all centroid times.
 ///
 /// # Errors
 /// A file that cannot be read.

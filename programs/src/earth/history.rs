@@ -1,6 +1,5 @@
 //! Source time functions in files of their own, in the form of SPECFEM3D: one number a line for each time step; lines
-//! that
-//! begin with # or ! are remarks.
+//! that begin with # or ! are remarks.
 
 use std::path::Path;
 

@@ -11,12 +11,9 @@ const THINNEST: f64 = 1.0;
 /// The model that a word names: `prem`, `prem-ti` (transversely isotropic), or a file.
 ///
 /// A file has rows of radius (m, ascending from the centre), density (kg/m3), P and S velocity (m/s); then, optionally,
-/// the
-/// quality factors of bulk and shear modulus; then, optionally, horizontal P and S velocity and eta, which is the order
-/// of a
-/// Mineos deck. A radius in two rows is a discontinuity. Lines that begin with # and the first three lines of a deck
-/// are
-/// skipped.
+/// the quality factors of bulk and shear modulus; then, optionally, horizontal P and S velocity and eta, which is the
+/// order of a Mineos deck. A radius in two rows is a discontinuity. Lines that begin with # and the first three lines
+/// of a deck are skipped.
 ///
 /// # Errors
 /// A file that cannot be read, or a row with impossible properties.

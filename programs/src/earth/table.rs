@@ -25,10 +25,9 @@ pub struct Table {
 
 impl Table {
     /// The layers of a file: rows of depth of the top (m), vp, vs (m/s), density (kg/m3) and, optionally, Qp and Qs (0:
-    /// no
-    /// attenuation), from the top down. Commas count as spaces; empty lines and those that begin with # are skipped.
-    /// The first
-    /// other line may be a heading, which begins with a letter; if it names the columns, they may have another order.
+    /// no attenuation), from the top down. Commas count as spaces; empty lines and those that begin with # are skipped.
+    /// The first other line may be a heading, which begins with a letter; if it names the columns, they may have
+    /// another order.
     ///
     /// # Errors
     /// A file that cannot be read, or a row that is no layer.

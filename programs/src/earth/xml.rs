@@ -56,8 +56,7 @@ pub struct Catalogue {
 }
 
 /// Reads the events of a QuakeML file, which must have moment tensors. The origin is the one that the tensor was
-/// derived
-/// for, else the preferred one, else the first.
+/// derived for, else the preferred one, else the first.
 ///
 /// # Errors
 /// Text that is no QuakeML, or an event without moment tensor, place or time.
@@ -182,8 +181,7 @@ pub fn seconds(word: &str) -> Option<(f64, String)> {
 }
 
 /// Reads the stations of a StationXML file: one for every location code among a station's channels, with the depth of
-/// the
-/// first channel there; a station without channels counts as one at the ground.
+/// the first channel there; a station without channels counts as one at the ground.
 ///
 /// # Errors
 /// Text that is no StationXML, or a station without a position.

@@ -270,8 +270,7 @@ latitude for one of longitude), or take sphere=y with lat=, lon= and width="
     }
 
     /// Gives the elements of layers below and above the box the regions beside them, and lists all elements of layers
-    /// with
-    /// their axes.
+    /// with their axes.
     fn mark_frame(&self, mesh: &mut RawMesh) {
         let [below, above] = [cut::BOTTOM, cut::TOP].map(|side| usize::from(self.frame.elements(side) > 0));
         let last = (self.layers.len() - 1 - below - above) as i32;

@@ -72,8 +72,7 @@ pub(super) fn room(job: &mut Job, elements: usize, order: Order, ndim: usize) ->
 }
 
 /// Bytes of memory for each element, as measured for meshes of half a million: while the mesh is written, or while it
-/// is
-/// checked with its points at a degree.
+/// is checked with its points at a degree.
 fn bytes(order: Order, ndim: usize, degree: i64, judge: bool) -> f64 {
     let [mesh, written] = match (order, ndim) {
         (Order::Linear, 2) => [150.0, 150.0],

@@ -1,8 +1,8 @@
 //! The elements of a box as corners on a lattice of whole numbers: x, up, y.
 //!
 //! An element of the top row is `UNIT` wide and a row `2 UNIT` high, so that middles of edges, faces and elements are
-//! whole
-//! numbers too. Outside of bricks, an element is a quadrilateral in an upright plane, extruded across the plane in 3-D.
+//! whole numbers too. Outside of bricks, an element is a quadrilateral in an upright plane, extruded across the plane
+//! in 3-D.
 
 /// Width of an element of the top row, which makes the coordinates of all middles whole numbers, even in bricks.
 pub(super) const UNIT: i64 = 64;

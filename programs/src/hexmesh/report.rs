@@ -57,8 +57,7 @@ fn stable<const D: usize>(
 }
 
 /// The step to print: a thousandth below the limit, because the programs that run on the mesh compute the eigenvalues
-/// anew to
-/// that accuracy, and rounded down to the digits that are shown.
+/// anew to that accuracy, and rounded down to the digits that are shown.
 fn safe(limit: f64) -> f64 {
     let step = 0.999 * limit;
     let digit = 10f64.powi(step.log10().floor() as i32 - 4);
@@ -70,8 +69,7 @@ const SEISMIC: f64 = 5e3;
 
 impl Report {
     /// Measures every element. Stable steps are those of a `model` of the Earth, if there is one, else those of the
-    /// materials,
-    /// a little smaller in matched layers.
+    /// materials, a little smaller in matched layers.
     pub(super) fn of<const D: usize>(
         mesh: &Mesh<D>,
         materials: &[Material],

@@ -9,8 +9,7 @@ use super::lattice::{Kind, Row};
 const SAME: f64 = 1.0;
 
 /// PREM's discontinuities from the core-mantle boundary up (km), and the rows above each of them in a mesh of 256
-/// elements
-/// across a right angle: Komatitsch et al. (2010).
+/// elements across a right angle: Komatitsch et al. (2010).
 const MANTLE: [(f64, usize); 10] = [
     (3480.0, 2),
     (3630.0, 22),
@@ -31,8 +30,7 @@ const LOWER_BRICK: usize = 12;
 const LOWER: usize = 1;
 const LID: usize = 7;
 /// Width of elements at the surface (m) from which on the mantle has no doublings: they are already as wide as the
-/// waves
-/// allow at depth.
+/// waves allow at depth.
 const COARSE: f64 = 100e3;
 
 /// The layers that the parameters ask for.

@@ -1,6 +1,5 @@
 //! Shear stiffness for a staggered grid: that of the effective medium at the shear stresses, half a cell beyond the
-//! nodes
-//! along two axes. The header of the file says so, and the velocity-stress programs then do not average.
+//! nodes along two axes. The header of the file says so, and the velocity-stress programs then do not average.
 
 use anyhow::{Context, Result};
 use kernels::medium::voigt::slot;
@@ -24,10 +23,8 @@ pub(super) fn place(staggered: bool) -> &'static str {
 }
 
 /// Replaces the shear stiffnesses of `planes` by those for a staggered grid; `line(place, beyond)` are the points half
-/// a cell
-/// beyond a line of nodes along z, x, y, and `medium` is that of one of them. Shear stresses act only between solid
-/// nodes: a
-/// point has no shear stiffness if a node around it is fluid.
+/// a cell beyond a line of nodes along z, x, y, and `medium` is that of one of them. Shear stresses act only between
+/// solid nodes: a point has no shear stiffness if a node around it is fluid.
 ///
 /// # Errors
 /// A rock that is no elastic medium.

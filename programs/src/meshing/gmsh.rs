@@ -190,8 +190,7 @@ impl Regions {
 }
 
 /// Mirrors elements that are left-handed at all corners, because Gmsh's surfaces have either orientation. Folded
-/// elements
-/// stay as they are, and the mesh refuses them.
+/// elements stay as they are, and the mesh refuses them.
 fn put_right(mesh: &mut RawMesh) {
     fn handed<const D: usize>(mesh: &RawMesh, element: usize) -> bool {
         let nodes = &mesh.elements[element * mesh.per_element..(element + 1) * mesh.per_element];

@@ -112,8 +112,7 @@ impl RawMesh {
     }
 
     /// Reverses the last axis, which points upwards, and with it the order of the nodes, so that Jacobians keep their
-    /// sign. To be
-    /// called before faces are numbered.
+    /// sign. To be called before faces are numbered.
     fn turn_down(&mut self) {
         let ndim = self.ndim;
         self.nodes

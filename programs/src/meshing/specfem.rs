@@ -127,8 +127,7 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
 }
 
 /// Reads files from anywhere: `open` gives the bytes of a file, `None` for one of faces, layers or tomography that does
-/// not
-/// exist; `shown` gives its name in messages.
+/// not exist; `shown` gives its name in messages.
 ///
 /// # Errors
 /// As [`read`].
@@ -327,8 +326,7 @@ fn uneven(scanner: &Scanner, count: usize) -> anyhow::Error {
 }
 
 /// The place in Gmsh's order of each node in SPECFEM's order: corners, the edges of the lower face, the upright edges,
-/// those
-/// of the upper face, the faces below, in front, right, behind, left, above, the centre.
+/// those of the upper face, the faces below, in front, right, behind, left, above, the centre.
 fn gmsh_order(per_element: usize) -> Vec<usize> {
     const EDGES: [[usize; 2]; 12] = [
         [0, 1],

@@ -1,8 +1,8 @@
 //! Tomography files of SPECFEM3D: velocities and density on a regular grid, one row for each node.
 //!
 //! The head has the first and the last position (x, y, z up), the spacings, the numbers of nodes, and the least and
-//! largest
-//! vp, vs and rho; the rows have x, y, z, vp, vs, rho, and may have quality factors of P and S, which are not read.
+//! largest vp, vs and rho; the rows have x, y, z, vp, vs, rho, and may have quality factors of P and S, which are not
+//! read.
 
 use anyhow::Result;
 

@@ -95,8 +95,7 @@ fn read(input: &mut Input, ndim: usize, count: usize) -> anyhow::Result<Vec<Poin
 }
 
 /// Refuses a point of the file `name` outside the model, in the frame, whose boundaries change what is recorded there.
-/// Half a
-/// cell is allowed for rounding.
+/// Half a cell is allowed for rounding.
 pub fn inside(padded: &Padded, points: &[Point], name: &str) -> anyhow::Result<()> {
     let (model, d, axes) = (&padded.model, padded.d(), 0..padded.ndim());
     let last = |a: usize| model.o[a] + (model.n[a] - 1) as f32 * d[a];

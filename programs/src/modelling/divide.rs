@@ -1,6 +1,5 @@
 //! Derives several quantities from the values that the engine records in every step, each in a file of its own, and
-//! resamples
-//! records to other times than those of the steps.
+//! resamples records to other times than those of the steps.
 
 use super::exact_time::{Correction, Held};
 use super::fibre::Fibre;
@@ -21,8 +20,7 @@ pub enum How {
     /// Their difference from the step before, over the time step.
     Difference,
     /// Its value two steps before, plus twice the time step times the value recorded in the step before: displacements
-    /// from
-    /// velocities that are differences over two steps.
+    /// from velocities that are differences over two steps.
     Leap,
     /// Its value in the step before, plus half a time step times the values recorded then and now: velocities from
     /// accelerations.

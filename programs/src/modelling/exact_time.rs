@@ -1,6 +1,5 @@
 //! Time-dispersion correction, `tdc=y`: source time functions (histories) are transformed to the clock of the time
-//! steps before
-//! a run, and its records back to exact time.
+//! steps before a run, and its records back to exact time.
 
 mod held;
 
@@ -31,8 +30,7 @@ pub const AT_REST: f64 = 0.03;
 const LOST: f64 = 0.01;
 
 /// The frequency, as a share of the highest of the sources, at which relaxation times are corrected: about half of the
-/// effect of
-/// the steps on the waves comes from lower frequencies.
+/// effect of the steps on the waves comes from lower frequencies.
 const STRONG: f64 = 0.6;
 
 /// The time steps of a run, and the time dispersion that they cause.
@@ -62,8 +60,7 @@ pub fn first_share(series: impl Iterator<Item = f32> + Clone) -> f64 {
 
 impl Timing {
     /// The timing of a run of `steps` steps of `dt` (s) whose sources have these series, with first samples at `first`
-    /// (in steps),
-    /// and this frequency band; with `exact` the series are transformed.
+    /// (in steps), and this frequency band; with `exact` the series are transformed.
     ///
     /// # Errors
     /// A history that does not begin at rest, or has frequencies that steps do not have.
@@ -150,8 +147,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
 
     /// The factor for relaxation times in a scheme that is centred in time. Its memory variables relax at the frequency
     /// `2/dt tan(w dt/2)`, and its waves have the exact one `2/dt sin(w dt/2)`, which is lower by the cosine of `w
-    /// dt/2` (Wittsten,
-    /// Koene, Andersson and Robertsson 2019); the factor compensates this where the waves are strong.
+    /// dt/2` (Wittsten, Koene, Andersson and Robertsson 2019); the factor compensates this where the waves are strong.
     pub fn relaxation(&self) -> f64 {
         let sine = (PI * STRONG * self.band.max * self.dt).min(0.9);
         self.exact.map_or(1.0, |_| (1.0 - sine * sine).sqrt())
@@ -168,8 +164,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
     }
 
     /// The correction of records of a field, given the time of the first one in steps, if the engine delivers only the
-    /// records that
-    /// are kept; one in `jdata` is wanted.
+    /// records that are kept; one in `jdata` is wanted.
     pub fn correction(&self, of: (f64, Reading), jdata: usize) -> Option<Correction> {
         let exact = self.exact?;
         let every = exact.every(jdata, self.band);
@@ -183,8 +178,7 @@ that grow from 0 (the middle of a Ricker wavelet of frequency f comes 1.5/f or l
     }
 
     /// A part of the identity of a run: histories are transformed as a whole, so that even their beginning depends on
-    /// the number
-    /// of steps.
+    /// the number of steps.
     pub fn content(&self) -> Option<(&'static str, u64)> {
         let exact = self.exact?;
         Some((
@@ -294,8 +288,7 @@ impl ExactTime {
     }
 
     /// Steps between records that are kept, if one in `jdata` is wanted: a divisor of `jdata` that leaves at least four
-    /// samples a
-    /// period at the highest frequency.
+    /// samples a period at the highest frequency.
     pub fn every(&self, jdata: usize, band: Band) -> usize {
         let step = 2.0 * (PI * band.max * self.dt).min(1.0).asin();
         let fits = |every: &usize| jdata.is_multiple_of(*every) && *every as f64 * step <= FRAC_PI_2;
@@ -303,8 +296,7 @@ impl ExactTime {
     }
 
     /// The correction of records that begin at `first` steps: the engine delivers one in `given` steps, one in `every`
-    /// is kept,
-    /// and one in `jdata` is wanted.
+    /// is kept, and one in `jdata` is wanted.
     pub fn records(&self, (first, reading): (f64, Reading), [given, every, jdata]: [usize; 3]) -> Correction {
         Correction {
             time: *self,
@@ -318,8 +310,7 @@ impl ExactTime {
 }
 
 /// The magnitude at time zero of a history sampled from `first` steps on: the least among its first sample and
-/// extrapolations
-/// by a line and a parabola.
+/// extrapolations by a line and a parabola.
 fn beginning(series: &[f64], first: f64) -> f64 {
     match *series {
         [] => 0.0,

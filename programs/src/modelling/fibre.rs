@@ -106,8 +106,8 @@ impl Fibre {
     }
 
     /// Strain of all channels from a record `[component][receiver]` of `receivers` receivers. With a gauge length the
-    /// record holds
-    /// displacements, and the ends begin at receiver `first`; otherwise it holds strains, and the channels begin there.
+    /// record holds displacements, and the ends begin at receiver `first`; otherwise it holds strains, and the channels
+    /// begin there.
     pub fn strain(&self, record: &[f32], (receivers, first): (usize, usize)) -> Vec<f32> {
         let value = |c: usize, k: usize| f64::from(record[c * receivers + first + k]);
         let channel = |(k, along): (usize, &[f64; 3])| {

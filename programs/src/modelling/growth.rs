@@ -1,6 +1,5 @@
 //! Finds records that grow after the waves have passed, as an unstable absorbing layer makes them long before values
-//! are not
-//! finite.
+//! are not finite.
 
 use super::exact_time::Timing;
 

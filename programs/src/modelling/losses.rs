@@ -23,8 +23,7 @@ const UNEVEN: f64 = 0.1;
 pub const USUAL: f64 = 50.0;
 
 /// Warns of a quality factor that the relaxation times of `law` do not keep constant over this band; `cure` is what
-/// would help
-/// besides a narrower band.
+/// would help besides a narrower band.
 pub fn uneven(job: &Job, law: &Law, (q, [low, high]): (f64, [f64; 2]), cure: &str) {
     let off = law.unevenness(q);
     if off <= UNEVEN {

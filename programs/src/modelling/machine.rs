@@ -77,8 +77,7 @@ fn device(job: &Job) -> rsf_io::Result<&'static str> {
 
 impl Machine {
     /// Chooses what `device=`, `gpu=` and `ngpu=` ask for, and divides the work so that all devices finish together; no
-    /// device stays
-    /// open.
+    /// device stays open.
     pub fn choose(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
         let places = world.of_host()?;
         let offer = device(job)
@@ -209,8 +208,8 @@ impl Machine {
     }
 
     /// Begins to open the GPUs of these machines, which takes a second, beside other work: until the thread is joined
-    /// and the GPUs
-    /// that it returns are dropped, [`Machine::open`] finds them open. Errors are left for [`Machine::open`] to report.
+    /// and the GPUs that it returns are dropped, [`Machine::open`] finds them open. Errors are left for
+    /// [`Machine::open`] to report.
     pub fn begin_to_open(machines: &[Self]) -> JoinHandle<Vec<Gpu>> {
         let gpus = machines.iter().flat_map(|machine| &machine.gpus);
         let numbers: Vec<_> = gpus.map(|gpu| gpu.number).collect();

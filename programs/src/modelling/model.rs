@@ -165,8 +165,7 @@ pub fn words(grid: &Grid) -> String {
 }
 
 /// The volumes of a model. Files of binary numbers are never held in memory as a whole; a pipe or text can only be read
-/// in
-/// order, plane after plane, and is held from the start.
+/// in order, plane after plane, and is held from the start.
 pub struct Volumes {
     planes: Planes,
     density: Source,
@@ -224,8 +223,7 @@ impl Volumes {
     }
 
     /// The first cell read so far whose P and S velocities are possible in a plane but not in a solid: its bulk modulus
-    /// would be
-    /// negative.
+    /// would be negative.
     pub fn too_stiff(&self) -> Option<usize> {
         Some(self.stiff.load(Ordering::SeqCst)).filter(|cell| *cell != NONE)
     }

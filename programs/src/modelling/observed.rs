@@ -135,8 +135,7 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<D
 }
 
 /// Advice on data that end after the run and have as many records as the run, or a header without times: their header
-/// has
-/// lost its times, as that of a plain array has.
+/// has lost its times, as that of a plain array has.
 fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
     if found.count != run.steps.div_ceil(run.jdata) {
         return match (found.first, found.step) {
@@ -153,8 +152,7 @@ fn lost_times(run: &Recorded, found: &DataTimes, step: f64) -> String {
 }
 
 /// The error message for data that do not have the axes of a survey: receivers, components, times and shots. `wanted`
-/// are the
-/// numbers of receivers and components, `shots` those of the run and of the whole survey.
+/// are the numbers of receivers and components, `shots` those of the run and of the whole survey.
 pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [usize; 2]) -> String {
     let found = [1, 2, 3, 4].map(|i| data.axis(i).n);
     let of_shots = match shots {
@@ -190,8 +188,7 @@ pub fn of_another_survey(data: &Input, what: &str, wanted: [usize; 2], shots: [u
 }
 
 /// The programs that bring data with these axes into the order receiver, component, time, shot, if they are such data
-/// in
-/// another order.
+/// in another order.
 fn turned(n: [usize; 4], [receivers, components]: [usize; 2], shots: [usize; 2]) -> Option<&'static str> {
     let (is_receivers, is_components) = (|i: usize| n[i] == receivers, |i: usize| n[i] == components);
     let counts_shots = |i: usize| shots.contains(&n[i]);

@@ -159,8 +159,7 @@ impl Picks {
     }
 
     /// The indices of the picked shots in data whose header and axis of shots say which shots they hold; `None` for a
-    /// shot that
-    /// is missing. `name` is that of the data.
+    /// shot that is missing. `name` is that of the data.
     pub fn places_in(
         &self,
         name: &str,

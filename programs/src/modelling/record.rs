@@ -256,9 +256,8 @@ impl Outputs {
     }
 
     /// Lets several ranks write their planes of the snapshots themselves if the file allows it; all ranks call it,
-    /// after
-    /// [`Outputs::note`]. `own` are the padded planes of this rank; `done` steps were done before. Returns who writes
-    /// snapshots.
+    /// after [`Outputs::note`]. `own` are the padded planes of this rank; `done` steps were done before. Returns who
+    /// writes snapshots.
     pub fn spread(
         &mut self,
         snapshots: Option<&Snapshots>,
@@ -402,8 +401,7 @@ impl Writer {
     }
 
     /// Ends the files after `step` steps of an interrupted run: their headers get the number of whole records. Returns
-    /// what
-    /// they hold, in words.
+    /// what they hold, in words.
     pub fn finish_early(mut self, step: usize) -> anyhow::Result<String> {
         let axis = self.outputs.last_axis;
         let mut held = Vec::new();

@@ -8,8 +8,7 @@ use std::f64::consts::PI;
 /// Half the length of the filter, in samples of the coarser step.
 const HALF: f64 = 16.0;
 /// Frequency at which the filter has fallen to a half, as a share of the sampling frequency of the coarser step. With
-/// the
-/// window below, the filter falls from one to zero between 0.34 and 0.5.
+/// the window below, the filter falls from one to zero between 0.34 and 0.5.
 const CUT: f64 = 0.42;
 /// Shape of Kaiser's window (Kaiser 1974): the stop band is 80 dB down.
 const BETA: f64 = 8.0;
@@ -111,8 +110,7 @@ impl Resampler {
     }
 
     /// The state, for [`Resampler::restore`]: the next sample, the number of the first record that is kept, how many
-    /// there are,
-    /// the records.
+    /// there are, the records.
     pub fn kept(&self) -> Vec<u8> {
         let counts = [self.next, self.begin, self.records.len()].map(|n| n as u64);
         let mut bytes = cast_slice::<u64, u8>(&counts).to_vec();
@@ -123,8 +121,7 @@ impl Resampler {
     }
 
     /// Restores the state from the bytes of [`Resampler::kept`], for records of `numbers` values; returns the bytes
-    /// after them, or
-    /// `None` if these are no such bytes.
+    /// after them, or `None` if these are no such bytes.
     pub fn restore<'a>(&mut self, numbers: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (counts, rest) = bytes.split_at_checked(24)?;
         let counts: Vec<u64> = pod_collect_to_vec(counts);
@@ -385,8 +382,7 @@ mod tests {
             assert!(off < 1e-4, "{step}: {off}");
             if step > dt {
                 // Half of a wave is left in the middle of the slope, and nothing beyond it. At half the sampling
-                // frequency itself
-                // all samples of a sine are zero.
+                // frequency itself all samples of a sine are zero.
                 let left = |frequency: f64| {
                     let made = resampled(times, frequency / step);
                     largest(inside.clone().map(|k| made[k]))

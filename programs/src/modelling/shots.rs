@@ -1,6 +1,5 @@
 //! Computes the shots of a survey on several ranks, and on several groups of GPUs or threads in each of them; rank 0
-//! gets all
-//! shots in their order, or their sums ([`sum`]).
+//! gets all shots in their order, or their sums ([`sum`]).
 
 #[cfg(test)]
 mod among_ranks;
@@ -100,8 +99,7 @@ pub fn of_rank<S: Clone>(todo: &[S], world: &World) -> Vec<S> {
 }
 
 /// Computes the shots `todo` with the workers of all ranks; rank 0 gets all of them in their order by `take`. All ranks
-/// call it
-/// with the same `todo`; if `take` fails, the other ranks are not waited for.
+/// call it with the same `todo`; if `take` fails, the other ranks are not waited for.
 pub fn in_order(
     todo: &[usize],
     workers: Workers<'_>,
@@ -119,8 +117,7 @@ pub fn in_order(
 }
 
 /// The same for sums: every rank adds the shots of its nodes of the tree ([`sum::nodes_of_ranks`]), and rank 0 gets the
-/// nodes
-/// in their order.
+/// nodes in their order.
 pub fn summed(
     nodes: &[Range<usize>],
     workers: Workers<'_>,

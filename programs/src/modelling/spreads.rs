@@ -79,8 +79,7 @@ impl Spreads {
     }
 
     /// Keeps the first of several lines of receivers if there is one source shot and snapshots are written, which one
-    /// shot alone
-    /// can have: so Madagascar's programs read a plane of receivers. shots= asks for another line.
+    /// shot alone can have: so Madagascar's programs read a plane of receivers. shots= asks for another line.
     pub fn keep_first_line(&mut self, job: &Job) -> anyhow::Result<()> {
         let lines = self.receivers.len();
         if self.sources.len() > 1 || lines == 1 || job.given("shots") || !job.flag("snap")? {
@@ -139,8 +138,7 @@ Madagascar (shots=2 takes the second)"
     }
 
     /// Gives the data an axis of shots if there are several or some were picked, and writes into the headers which were
-    /// picked,
-    /// and the parameters of the survey.
+    /// picked, and the parameters of the survey.
     pub fn head(&self, job: &Job, outputs: &mut Outputs) -> anyhow::Result<()> {
         if self.count() > 1 || self.picks.listed().is_some() {
             outputs.count_shots(&self.axis);

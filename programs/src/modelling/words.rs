@@ -1,7 +1,6 @@
 //! Adds parameters of the command line to the advice of the engine: the engine knows no parameters, so its errors
-//! describe the
-//! remedies, and a program adds the parameters for them. Also warnings about growing records and about data that are
-//! all zero.
+//! describe the remedies, and a program adds the parameters for them. Also warnings about growing records and about
+//! data that are all zero.
 
 use rsf_io::{Job, format_g};
 
@@ -54,8 +53,7 @@ pub fn explain(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// Steps from one record (`jdata`) or snapshot (`jsnap`) to the next in a run of `nt` steps, with a warning if only
-/// that of the
-/// first step remains.
+/// that of the first step remains.
 pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
     let given = job.int_opt(key)?.map(usize::try_from).transpose()?;
     let every = given.unwrap_or(nt.max(1));

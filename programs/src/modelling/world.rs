@@ -77,8 +77,7 @@ impl World {
     }
 
     /// All ranks call this when they have read their command lines; `begun`: whether the rank has something to run, as
-    /// either all
-    /// ranks must have or none.
+    /// either all ranks must have or none.
     pub fn begin(&self, begun: bool, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         if self.is_alone() {
             return outcome;
@@ -300,8 +299,7 @@ impl World {
     }
 
     /// Combines the findings about parts of the model. The rank with the first bad cell gets it, and the others fail
-    /// without a
-    /// message of their own, so [`World::agree`] must be called next.
+    /// without a message of their own, so [`World::agree`] must be called next.
     pub fn merge(&self, found: Result<Findings, BadCell>) -> anyhow::Result<Result<Findings, BadCell>> {
         if self.is_alone() {
             return Ok(found);
@@ -335,8 +333,7 @@ impl World {
     }
 
     /// Ends MPI: in order after a success or an error that all ranks know of; at once, with a message from this rank,
-    /// after an error
-    /// that the others do not know of.
+    /// after an error that the others do not know of.
     pub fn close(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         match self {
             Self::Alone(_) => outcome,

@@ -8,8 +8,7 @@ use crate::{Error, Result};
 
 impl Input {
     /// Warns if `esize` is not the size of the type. As in Madagascar's library the type decides, so that data of twice
-    /// the
-    /// size would be read as twice as many numbers.
+    /// the size would be read as twice as many numbers.
     pub(super) fn compare_sizes(&mut self) {
         let (size, format) = (self.format.kind.size(), self.format);
         if let Some(said) = self.header.int("esize")
@@ -25,9 +24,8 @@ impl Input {
     }
 
     /// Finds out whether elements can be read by position, and if so whether the file holds all of them. Where `cut`
-    /// allows it,
-    /// data that end early are read up to their last whole record: the header then gets that length, in a line of its
-    /// own.
+    /// allows it, data that end early are read up to their last whole record: the header then gets that length, in a
+    /// line of its own.
     pub(super) fn measure(&mut self, cut: Cut) -> Result<()> {
         let meta = self.reader.get_ref().metadata().map_err(|e| self.unreadable(e))?;
         if !meta.is_file() || !self.format.is_binary() {

@@ -93,12 +93,9 @@ fn shown(path: &Path) -> String {
 /// Opens the file that `in=` names: as named, else beside the header, whose path is `place` if it has one.
 ///
 /// Where both exist, the attribute that this library gives to its data files tells which one belongs to the header.
-/// Without
-/// the attribute the file is taken whose length agrees with the header, if only one does; else the one that is named
-/// from
-/// the current directory, as in Madagascar, with a warning. Where both belong to other headers, the one beside the
-/// header
-/// is taken, with a warning.
+/// Without the attribute the file is taken whose length agrees with the header, if only one does; else the one that is
+/// named from the current directory, as in Madagascar, with a warning. Where both belong to other headers, the one
+/// beside the header is taken, with a warning.
 pub(super) fn open_data(path: &Path, place: Option<&Path>, header: &Header) -> Result<Found> {
     let here = open_file(path, &shown(path), "a file of numbers");
     let found = |file: File, doubt: Option<String>| Found {

@@ -13,8 +13,7 @@ const ANSWERS: [&str; 6] = ["y", "n", "yes", "no", "true", "false"];
 
 impl Job {
     /// Refuses a run without its required parameters, and names all that are missing. An input may be missing if a file
-    /// has the
-    /// name of its tag.
+    /// has the name of its tag.
     pub(super) fn check_required(&self) -> Result<()> {
         let missing: Vec<String> = self
             .program

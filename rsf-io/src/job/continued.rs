@@ -10,8 +10,7 @@ use crate::value::Value;
 
 impl Job {
     /// Makes the next outputs that are opened continue after these elements, in this order. Their files stay unchanged
-    /// until
-    /// the first element is written, even if the run fails before.
+    /// until the first element is written, even if the run fails before.
     pub fn continue_outputs(&mut self, before: impl IntoIterator<Item = Written>) {
         self.continued = before.into_iter().collect::<VecDeque<_>>();
         self.files.keeps = !self.continued.is_empty();
@@ -28,8 +27,7 @@ impl Job {
     }
 
     /// Every declared parameter except files and those in `but`, with its given value or its default (`None` if the
-    /// default
-    /// depends on other things). The lists are equal for runs that were asked to do the same.
+    /// default depends on other things). The lists are equal for runs that were asked to do the same.
     pub fn settings(&self, but: &[&str]) -> Result<Vec<(&'static str, Option<String>)>> {
         let files = [ParamKind::Input, ParamKind::Output, ParamKind::NumberOrFile];
         let params = self.program.params.iter();

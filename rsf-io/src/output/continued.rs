@@ -17,8 +17,7 @@ use crate::{Error, Result};
 const TAIL: u64 = 4096;
 
 /// The first elements of a dataset, written by an interrupted run, and where they are stored: the run that resumes it
-/// begins
-/// with them.
+/// begins with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The absolute path of the file; `None` for elements that went into a pipe.

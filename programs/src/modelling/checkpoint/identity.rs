@@ -71,8 +71,7 @@ fn listed(free: &[&str]) -> String {
 
 impl Identity {
     /// The identity of a run whose model is not read yet: its grid in words, checksums of its small inputs by their
-    /// names, and
-    /// checksums of the source terms of each step.
+    /// names, and checksums of the source terms of each step.
     pub fn of(
         job: &Job,
         grid: String,

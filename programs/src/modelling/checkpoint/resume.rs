@@ -28,8 +28,7 @@ pub struct Resumed {
 }
 
 /// The contents of a header, read on rank 0: step, whether all data were zero and the model's checksum; then the
-/// state's map
-/// and intermediate values, which no array of the engine holds.
+/// state's map and intermediate values, which no array of the engine holds.
 #[derive(Default)]
 struct Found {
     words: Vec<u64>,
@@ -39,8 +38,7 @@ struct Found {
 
 impl Resumed {
     /// Reads the header of the state, compares it with this run except for the model, and makes the outputs that are
-    /// opened next
-    /// continue. Collective: all ranks call it.
+    /// opened next continue. Collective: all ranks call it.
     pub fn open(
         job: &mut Job,
         file: &Path,

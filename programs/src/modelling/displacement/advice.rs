@@ -51,8 +51,7 @@ pub fn silent(job: &Job, shot: &Shot) {
 }
 
 /// Warns of runs in which the published one-way condition can grow, according to the table of the tests. `share` is the
-/// ratio
-/// of the time step to the largest stable one.
+/// ratio of the time step to the largest stable one.
 pub fn growth(job: &Job, run: &Run, share: f64) {
     let risky = run.time.n > LONG && (share > 0.6 || run.padded.nb < 32);
     if run.shot.absorbing && run.shot.one_way == Form::Box && risky {

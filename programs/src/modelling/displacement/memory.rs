@@ -185,8 +185,7 @@ pub fn host(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
 }
 
 /// A message if the GPUs of this rank lack memory; a class that is not known yet may still be narrow enough. All ranks
-/// call
-/// it.
+/// call it.
 pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let memory = MemoryCheck::new(run, on);
     let narrowest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);

@@ -57,8 +57,7 @@ impl Held {
     }
 
     /// All records in exact time, at the steps that are kept; the next record is the first of another run. After a run
-    /// that
-    /// ended early fewer are known.
+    /// that ended early fewer are known.
     pub fn finish(&mut self) -> Vec<Vec<f32>> {
         let mut records = std::mem::take(&mut self.records);
         let (correction, numbers) = (self.correction, self.numbers);
@@ -103,8 +102,7 @@ impl Operator {
     }
 
     /// Transforms the records that a run keeps, `[record][number]`, to those that are wanted, in exact time, with the
-    /// same bits as
-    /// [`Held`].
+    /// same bits as [`Held`].
     pub fn of(&self, mut records: Vec<f32>) -> Vec<f32> {
         let (numbers, thinned) = (records.len() / self.correction.kept(), self.correction.thinned);
         by_traces(&mut records, numbers, self.correction.samples(), |trace| {

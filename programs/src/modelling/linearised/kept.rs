@@ -101,10 +101,8 @@ pub struct Kept {
 
 impl Kept {
     /// Reads the parameters and the header of the state from which the survey resumes; `contents` are checksums of
-    /// everything but
-    /// the shots that determines the sums. To be called before outputs are opened, which then continue, and before the
-    /// model is
-    /// read; all ranks call it.
+    /// everything but the shots that determines the sums. To be called before outputs are opened, which then continue,
+    /// and before the model is read; all ranks call it.
     pub fn open<M: Survey>(
         job: &mut Job,
         run: &M,
@@ -185,8 +183,7 @@ impl Kept {
     }
 
     /// Begins the sums on rank 0: if there is a state, loads it once the model, which has this checksum, is read, and
-    /// skips the data
-    /// of its shots. All ranks call it.
+    /// skips the data of its shots. All ranks call it.
     pub fn begin(
         &mut self,
         (job, model): (&Job, u64),
@@ -260,8 +257,7 @@ impl Kept {
     }
 
     /// Saves the sums after these shots, which were added last, if a state is due; `output` is the output so far, if
-    /// there is
-    /// one.
+    /// there is one.
     pub fn behind(
         &mut self,
         shots: &Range<usize>,

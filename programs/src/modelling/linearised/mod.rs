@@ -1,6 +1,5 @@
 //! Linearised modelling, gradients and images of surveys, for all methods. A method computes a shot; this module
-//! distributes
-//! the shots among ranks, adds them in a tree of their numbers, and saves the sums.
+//! distributes the shots among ranks, adds them in a tree of their numbers, and saves the sums.
 
 pub mod kept;
 pub mod params;

@@ -20,8 +20,7 @@ pub struct Records {
 
 impl Records {
     /// Records from inputs that hold the picked shots, or all shots of the survey, `count` numbers each. With `several`
-    /// readers
-    /// shots are read in any order.
+    /// readers shots are read in any order.
     ///
     /// # Errors
     /// An input that cannot be read by position and cannot be copied into a temporary file.

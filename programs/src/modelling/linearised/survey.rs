@@ -9,8 +9,7 @@ use anyhow::bail;
 use std::ops::Range;
 
 /// How a rank computes its shots. The last word of each result is the drift of waves that were run backwards, as the
-/// bits of
-/// an `f64`: NaN if none were.
+/// bits of an `f64`: NaN if none were.
 pub enum Stations<'a> {
     /// Workers that compute shots of their own, and how many shots each can compute side by side.
     Own {
@@ -43,10 +42,8 @@ pub fn each(
 }
 
 /// Computes the remaining shots of a survey with the workers of all ranks and adds them in the tree of their numbers;
-/// rank 0
-/// gets the sums and saves a state after them if one is due. Returns on rank 0 how far waves that were run backwards
-/// have
-/// drifted.
+/// rank 0 gets the sums and saves a state after them if one is due. Returns on rank 0 how far waves that were run
+/// backwards have drifted.
 pub fn sum(
     stations: Stations<'_>,
     (kept, found): (&mut Kept, &mut dyn Summed),

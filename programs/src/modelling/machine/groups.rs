@@ -8,13 +8,11 @@ use kernels::device::cpu::Cpu;
 use rsf_io::Job;
 
 /// Most cells of a grid, frame included, on which linearised shots run side by side on one thread each: for six shots
-/// of 6,800
-/// cells on two threads that took 0.55 s instead of 1.05 s, and 0.91 s on a single thread.
+/// of 6,800 cells on two threads that took 0.55 s instead of 1.05 s, and 0.91 s on a single thread.
 const SMALL: usize = 200_000;
 
 /// Runs `work` on all items at the same time, on a thread each; returns the results in the order of the items, or the
-/// first
-/// error in that order.
+/// first error in that order.
 ///
 /// # Errors
 /// Those of `work`. A panic of `work` is passed on.
@@ -144,8 +142,7 @@ fn on_each(groups: Option<usize>, each: Option<usize>, gpus: usize) -> anyhow::R
 }
 
 /// Groups that share the threads, with `slabs` slabs each: as many as are asked for, else one for each of `shared`
-/// shots as far
-/// as there are threads.
+/// shots as far as there are threads.
 fn of_processors(job: &Job, [slabs, shared]: [usize; 2], places: Places) -> anyhow::Result<Vec<Offer>> {
     let groups = match asked(job)? {
         Some(groups) => groups,

@@ -16,8 +16,7 @@ pub use rsf_io::memory::{free as free_memory, gigabytes};
 /// Ratio of neighbouring densities above which the stability limit of single cells may be too large.
 const JUMP: f32 = 1.2;
 /// Share of that limit that is safe for ratios up to [`SAFE_TO`] at the fastest cells; above, the safe share falls with
-/// the
-/// root of the ratio.
+/// the root of the ratio.
 const SAFE: f64 = 0.8;
 const SAFE_TO: f64 = 4.0;
 
@@ -228,8 +227,7 @@ pub fn speed_words(e: &Extremes) -> String {
 
 /// Refuses a run that the memory of a host does not hold, all ranks there together; with `plan=y` that is a warning, and so is
 /// a run that may need the second number and surely needs the first. `fits` says what a share of the memory holds. All
-/// ranks
-/// call it, and rank 0 prints.
+/// ranks call it, and rank 0 prints.
 pub fn check_host(
     job: &Job,
     world: &World,

@@ -43,8 +43,7 @@ pub type HandOn<'a> = &'a mut dyn FnMut(Make<'_>) -> anyhow::Result<()>;
 pub type Make<'a> = &'a mut dyn FnMut(usize) -> Outcome;
 
 /// Computes these shots with the workers while `hand_on` requests them by their indices, from the first to the last; it
-/// may
-/// end early. Returns when all workers have ended.
+/// may end early. Returns when all workers have ended.
 pub fn side_by_side<'w>(
     shots: &[usize],
     Workers {

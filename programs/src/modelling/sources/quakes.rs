@@ -55,8 +55,7 @@ fn centroid(history: &TimeFunction) -> f64 {
 }
 
 /// Earthquakes and forces as sources. The command line may give their histories; `bells`, whose argument says that it
-/// does
-/// not, tells which moments follow the Gaussian itself instead of its integral.
+/// does not, tells which moments follow the Gaussian itself instead of its integral.
 ///
 /// # Errors
 /// Files of time functions that are missing or too short, and errors of `bells`.

@@ -13,8 +13,7 @@ const MOST: f64 = 1e7;
 /// The series with samples at most `dt` apart, on a cubic spline through its own where these are further apart.
 ///
 /// The series is mirrored at its ends, so that the integral of the spline is that of straight lines between the
-/// samples: a
-/// moment does not change.
+/// samples: a moment does not change.
 pub fn refined(series: TimeFunction, dt: f64) -> TimeFunction {
     let TimeFunction::Series { start, step, values } = series else {
         return series;

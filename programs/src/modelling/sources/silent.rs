@@ -9,8 +9,7 @@ use rsf_io::Job;
 const SILENT: f32 = 1e-6;
 
 /// Refuses sources of zero strength; warns of histories, the longest of which lasts `longest` seconds, that begin after
-/// the
-/// run, reach their `largest` value after it, or lie between two steps.
+/// the run, reach their `largest` value after it, or lie between two steps.
 pub fn refuse(
     job: &Job,
     sources: &Sources,

@@ -19,8 +19,7 @@ pub fn asked<const D: usize>(
 }
 
 /// Reads along= and gauge=, and replaces the receivers of `shot`, which stand for the channels, by those that the
-/// method
-/// records: the ends of their gauges, or the places of the strain.
+/// method records: the ends of their gauges, or the places of the strain.
 fn read<const D: usize>(job: &mut Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> anyhow::Result<Fibre> {
     let fibre = Fibre::read(job, D, shot.receivers.len())?;
     if fibre.gauge <= 0.0 {

@@ -225,8 +225,7 @@ impl Peaks {
     }
 
     /// Takes the record after a step, `[component][receiver]`, z first, into the map; returns the user's part of it, if
-    /// one
-    /// is due.
+    /// one is due.
     pub fn take(&self, step: usize, record: &[f32], map: &mut [f32]) -> Option<Vec<f32>> {
         self.keep(record, map);
         step.is_multiple_of(self.every)

@@ -56,8 +56,7 @@ fn on_nodes(file: Input) -> anyhow::Result<Input> {
 }
 
 /// Reads the media of the mesh: its materials, ccc=, sls=, and models on grids; relaxation times are those of the clock
-/// of the
-/// steps.
+/// of the steps.
 pub fn read<const D: usize>(
     job: &mut Job,
     raw: &RawMesh,

@@ -11,8 +11,7 @@ use kernels::methods::spectral_elements::{Pml, calibrate, gpu};
 use rsf_io::Job;
 
 /// With fewer points than this on the shortest wavelength of the sources there is a warning; an element of degree 4 is
-/// then a
-/// wavelength long.
+/// then a wavelength long.
 const FEWEST_POINTS: f64 = 4.0;
 
 /// The highest degree that elements can have.

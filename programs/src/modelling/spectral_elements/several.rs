@@ -1,10 +1,8 @@
 //! Several quantities of one run on a mesh: `displacement=FILE`, `velocity=FILE` and `acceleration=FILE` beside data=.
 //!
 //! In this scheme a velocity is the difference of the displacements a step later and a step before over two steps, and
-//! the
-//! velocity changes in a step by the mean of the accelerations at its ends. So one quantity, read in every step, gives
-//! the
-//! others.
+//! the velocity changes in a step by the mean of the accelerations at its ends. So one quantity, read in every step,
+//! gives the others.
 
 use super::outputs::asked;
 use crate::modelling::checkpoint::MOST_KEPT;

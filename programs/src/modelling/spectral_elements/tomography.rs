@@ -8,8 +8,7 @@ use kernels::methods::spectral_elements::{GridModel, Grids, Lattice, Planes};
 use rsf_io::Job;
 
 /// The model of all regions, each on the grid of the files: a region with a material has its values at all nodes. Also
-/// returns
-/// its checksum.
+/// returns its checksum.
 ///
 /// # Errors
 /// Files of different grids, other parameters that fill the mesh, or values that no medium has.

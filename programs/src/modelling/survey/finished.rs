@@ -62,10 +62,8 @@ pub struct Finished {
 
 impl Finished {
     /// Opens the files of `finished=`, which must be data like these, with an axis of the shots of `spreads` after
-    /// their axes. The
-    /// first file is that of standard output; the others are recognised by the quantities in their headers. `exact`
-    /// says whether
-    /// this run has exact time, and `made_of` identifies its shots.
+    /// their axes. The first file is that of standard output; the others are recognised by the quantities in their
+    /// headers. `exact` says whether this run has exact time, and `made_of` identifies its shots.
     pub fn open(
         job: &mut Job,
         quantities: &[Quantity],

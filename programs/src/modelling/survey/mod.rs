@@ -1,6 +1,5 @@
 //! Several shots in one run: a shot that fails is reported and leaves zeros, and the others continue. Each of several
-//! ranks,
-//! and each group of GPUs or threads in it, computes whole shots; rank 0 writes them.
+//! ranks, and each group of GPUs or threads in it, computes whole shots; rank 0 writes them.
 
 pub mod finished;
 mod ledger;
@@ -29,8 +28,7 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
     /// Number of workers, each with streams of its own: while one sets up shots and takes their records, the GPU runs
-    /// the shots of
-    /// the other.
+    /// the shots of the other.
     pub workers: usize,
     /// Most shots that each of them runs side by side.
     pub shots: usize,

@@ -461,8 +461,7 @@ fn tell_speed<M: Method>(
 }
 
 /// Reports a failed run. All ranks know of a wavefield that is not finite and of errors that they have agreed on; other
-/// errors
-/// are those of this rank alone.
+/// errors are those of this rank alone.
 fn settle(error: kernels::Error, job: &Job, world: &World) -> anyhow::Result<()> {
     match error {
         kernels::Error::Elsewhere => world.agree(Ok(())),

@@ -37,8 +37,7 @@ pub struct Station<'a, M: Survey> {
 
 impl<'a, M: Survey> Station<'a, M> {
     /// A station on these devices; `held` bytes of the model's files lie in memory as a whole. `shows`: whether it
-    /// prints the
-    /// findings about the model, and whether it shows its progress.
+    /// prints the findings about the model, and whether it shows its progress.
     pub fn new(
         job: &'a Job,
         shot: M,
@@ -93,8 +92,7 @@ impl<'a, M: Survey> Station<'a, M> {
     }
 
     /// Computes the records of each shot, with the words of [`words_of`]. If shots that run side by side fail, each of
-    /// them runs
-    /// once more by itself, so that the others do not fail with it.
+    /// them runs once more by itself, so that the others do not fail with it.
     fn make(&mut self, numbers: &[usize]) -> All {
         let begun = Instant::now();
         let made = match std::mem::take(&mut self.ready) == numbers {
@@ -155,8 +153,7 @@ impl<'a, M: Survey> Station<'a, M> {
 }
 
 /// Further results of a shot: the bits of the seconds that it took, and those of the factor by which its records grow
-/// until
-/// the end, if they do.
+/// until the end, if they do.
 fn words_of(seconds: f64, grows: Option<f32>) -> Vec<u64> {
     let grows = grows.map(|factor| u64::from(factor.to_bits()));
     std::iter::once(seconds.to_bits()).chain(grows).collect()
@@ -186,8 +183,7 @@ struct Records {
 
 impl Records {
     /// Memory for `shots` shots of `count` records of `numbers` numbers. The memory of each shot is first touched by a
-    /// thread of its
-    /// own: the thread of the recorder alone would need as long for that as a GPU for some of the steps.
+    /// thread of its own: the thread of the recorder alone would need as long for that as a GPU for some of the steps.
     ///
     /// # Errors
     /// Too little memory.

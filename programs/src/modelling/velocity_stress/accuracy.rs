@@ -1,6 +1,5 @@
 //! Accuracy as a parameter, `error=` and `path=`: the largest phase error of waves, the finite-difference weights that
-//! keep to
-//! it, and the coarser grid or the longer steps that would do.
+//! keep to it, and the coarser grid or the longer steps that would do.
 
 use super::Run;
 use crate::modelling::exact_time::{ExactTime, Timing};
@@ -190,8 +189,7 @@ fn error(order: usize, family: Family, points: f64) -> f64 {
 }
 
 /// Chooses the finite-difference weights of a run whose model is known; `share` is the stability limit of an order and
-/// its
-/// weights as a share of that of single cells.
+/// its weights as a share of that of single cells.
 ///
 /// # Errors
 /// An accuracy that cannot be reached; the message says what would be needed.

@@ -16,8 +16,7 @@ use rsf_io::{Input, Job, NumberOrFile};
 const BAND: f64 = 1.0 / 12.0;
 
 /// Least Q for coarse-grained mechanisms: in 2-D four share a block, in 3-D eight. In 2-D the attenuation of S waves is
-/// off by
-/// 8 % after six wavelengths at a Q of 25, by less than 2 % at 50; in 3-D by less than 2 % at 30.
+/// off by 8 % after six wavelengths at a Q of 25, by less than 2 % at 50; in 3-D by less than 2 % at 30.
 const COARSE: [f32; 2] = [50.0, 20.0];
 
 /// Numbers of a file that are read at a time.
@@ -96,8 +95,7 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
 }
 
 /// Whether memory holds the factors: one for P and one for S waves in every cell, each twice while they are prepared.
-/// If not, a
-/// plan continues with the lowest one for all cells, so that it still tells what the run would need.
+/// If not, a plan continues with the lowest one for all cells, so that it still tells what the run would need.
 ///
 /// # Errors
 /// Factors that do not fit, for a run.
@@ -118,8 +116,7 @@ pub fn fits(job: &Job, cells: usize) -> anyhow::Result<bool> {
 }
 
 /// The lowest factor that means attenuation, 0 if none does; a number that is no quality factor is returned first, so
-/// that it
-/// is refused.
+/// that it is refused.
 pub fn lowest(factors: &[f32]) -> f32 {
     let strange = factors.iter().copied().find(|q| q.is_nan() || *q < 0.0);
     let losses = factors.iter().copied().filter(|q| *q > 0.0);

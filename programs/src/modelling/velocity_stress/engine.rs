@@ -71,8 +71,7 @@ impl Engine {
         let short = world.agree(shortage(run, widest, on))?.is_some();
         let mut class = widest;
         // If the memory suffices for a narrower class only, or the finite-difference weights depend on the model, the
-        // model must be
-        // known before memory is taken.
+        // model must be known before memory is taken.
         if world.any(short)? || run.accuracy.is_some() {
             class = look(job, run, volumes, on)?.class;
             world.agree(shortage(run, class, on).and_then(|found| match found {

@@ -114,8 +114,7 @@ fn layers(job: &Job, ndim: usize) -> anyhow::Result<Files> {
 }
 
 /// The quality factors of P and S waves in all cells of a grid, if layers= has them. If memory does not hold those of
-/// all cells,
-/// a plan gets only the lowest one.
+/// all cells, a plan gets only the lowest one.
 ///
 /// # Errors
 /// Quality factors that the command line gives as well.

@@ -49,10 +49,8 @@ pub(super) const FILLED: usize = 8_000_000;
 const MOST_SIDE_BY_SIDE: usize = 64;
 
 /// How shots share the GPU of this group: as many run side by side as `groups=` asks for, otherwise as many as fill it,
-/// but no
-/// more than its memory holds with kernels of this class. Two workers share them if their number is even and the memory
-/// holds
-/// the medium twice.
+/// but no more than its memory holds with kernels of this class. Two workers share them if their number is even and the
+/// memory holds the medium twice.
 pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Sharing> {
     let ([gpu], [slab]) = (on.gpus, on.machine.slabs.as_slice()) else {
         return Ok(Sharing::ONE_BY_ONE);
@@ -93,8 +91,7 @@ pub fn side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Re
 }
 
 /// An error message if a run of this class does not fit the GPUs of this rank, before any of their memory is taken:
-/// what it
-/// needs, what is free, and what would suffice.
+/// what it needs, what is free, and what would suffice.
 pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let gpus = on.gpus;
     for (number, gpu) in gpus.iter().enumerate() {

@@ -45,8 +45,7 @@ use rsf_io::{Axis, Job, Output};
 use several::{Clock, Several, What};
 
 /// A shot from a command line, before the model's volumes are read. The fastest wave and the frequency of the layers
-/// are set
-/// later.
+/// are set later.
 #[derive(Clone)]
 struct Run {
     padded: Padded,

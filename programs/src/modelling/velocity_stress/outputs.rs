@@ -106,8 +106,7 @@ pub fn move_to_nodes(window: &mut [Axis], snapshots: Option<&Snapshots>, padded:
 }
 
 /// Moves the origin of an axis of snapshots to its first `node` if the requested origin lies between nodes;
-/// Madagascar's
-/// programs, which the displacement programs follow, write the requested one.
+/// Madagascar's programs, which the displacement programs follow, write the requested one.
 fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
     // An origin that differs only by float32 rounding stays as requested.
     if (axis.o - node).abs() > 0.01 * axis.d.abs() {

@@ -113,8 +113,7 @@ divided among them: each rank reads its own part of the model (but all of qp= an
 snapshots; rank 0 writes the data and pgv=.";
 
 /// The parameters that all programs of this method share, with those that a program adds: for points, outputs,
-/// snapshots, and the
-/// devices.
+/// snapshots, and the devices.
 macro_rules! shared {
     ([$($where:expr),*] [$($outputs:expr),*] [$($more:expr),*] [$($machine:expr),*]) => {
         &[

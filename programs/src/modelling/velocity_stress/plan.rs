@@ -21,8 +21,7 @@ use kernels::stability::{BadCell, Findings};
 use rsf_io::Job;
 
 /// The dominant frequency as a share of the highest one, as it is for a Ricker wavelet. It is not read off the
-/// spectrum, because
-/// the largest amplitude of a moment rate may lie at zero.
+/// spectrum, because the largest amplitude of a moment rate may lie at zero.
 const DOMINANT: f64 = 0.36;
 
 /// If contrasts of density reduce the stability limit to less than this share, an error names them as the reason.
@@ -99,8 +98,7 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
 }
 
 /// If waves would grow in the layers, makes the frame a sponge and warns. All ranks call it, each with the findings
-/// about its
-/// part of the medium.
+/// about its part of the medium.
 pub fn layers_that_grow(
     job: &Job,
     run: &mut Run,

@@ -229,8 +229,7 @@ impl Several {
     }
 
     /// How a quantity at `receivers` receivers is derived, and the axis of its times. The ends of gauges are read after
-    /// the
-    /// receivers.
+    /// the receivers.
     pub fn made(&self, what: What, ndim: usize, receivers: usize) -> (Made, Axis) {
         let gauge = self.fibre.as_ref().filter(|fibre| fibre.gauge > 0.0);
         let of = receivers + gauge.map_or(0, Fibre::receivers);

@@ -170,8 +170,7 @@ fn all_ranks_begin_or_none() {
 }
 
 /// Findings of ranks about parts of a model are combined to those of the whole; if there are bad cells, the rank of the
-/// first one
-/// in the file reports it.
+/// first one in the file reports it.
 #[test]
 fn findings_of_parts_are_those_of_the_whole() {
     let of = |rank: usize| Findings {

@@ -24,8 +24,7 @@ pub struct OfShot {
 
 impl Compared {
     /// Reads this from the parameters and the header of the data; also returns the data and their weights for all
-    /// shots, of which
-    /// `several` may run at the same time.
+    /// shots, of which `several` may run at the same time.
     pub fn read<const D: usize>(
         job: &mut Job,
         (run, several): (&Run<D>, bool),

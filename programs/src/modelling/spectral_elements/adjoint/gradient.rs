@@ -75,10 +75,8 @@ fn run<const D: usize>(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 /// The result of a shot: its gradient, the derivatives with respect to the sources, then in words the bits of the
-/// misfit, whether
-/// any of the data counts, whether single precision has lost numbers of the gradient or of the sources, and checksums
-/// of the
-/// data.
+/// misfit, whether any of the data counts, whether single precision has lost numbers of the gradient or of the sources,
+/// and checksums of the data.
 fn shot<const D: usize>(
     (opened, station): (&Opened<D>, &mut Station<D>),
     (compared, records, number): (&Compared, &Records, usize),

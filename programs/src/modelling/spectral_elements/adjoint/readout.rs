@@ -1,6 +1,5 @@
 //! The linear map from the records of the steps to data: it turns them to the axes of stations, corrects them to exact
-//! time and
-//! resamples them. Its transpose is here, too.
+//! time and resamples them. Its transpose is here, too.
 
 use super::super::{Run, outputs};
 use crate::earth::{OriginTime, origin_time};

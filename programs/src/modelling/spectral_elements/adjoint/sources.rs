@@ -88,8 +88,7 @@ impl BySources {
     }
 
     /// The numbers of a shot: derivatives with respect to the parameters of all sources, then to their histories. Also
-    /// returns
-    /// whether some of them are beyond the range of single precision.
+    /// returns whether some of them are beyond the range of single precision.
     pub fn of_shot<const D: usize>(&self, run: &Run<D>, gradients: &[SourceGradient<D>]) -> (Vec<f32>, bool) {
         let (mut all, mut histories, mut lost) = (Vec::new(), Vec::new(), false);
         for (gradient, source) in gradients.iter().zip(&run.sources) {
@@ -121,8 +120,7 @@ impl BySources {
 }
 
 /// Whether numbers of one unit are beyond the range of single precision: one of them is too large, or even the largest
-/// too
-/// small.
+/// too small.
 fn is_lost(numbers: &[f64]) -> bool {
     let largest = numbers.iter().map(|x| x.abs()).max_by(f64::total_cmp);
     largest.is_some_and(|x| x != 0.0 && !(f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x))
@@ -157,8 +155,7 @@ fn names<const D: usize>(forces: bool) -> &'static str {
 }
 
 /// The derivatives with respect to the components on the command line, in the order of [`names`]. A shear component
-/// stands
-/// twice in the tensor, so its derivatives are summed.
+/// stands twice in the tensor, so its derivatives are summed.
 fn strength<const D: usize>(strength: &Strength<D>) -> Vec<f64> {
     let (x, y, z) = (0, D - 2, D - 1);
     match strength {
@@ -182,8 +179,7 @@ fn strength<const D: usize>(strength: &Strength<D>) -> Vec<f64> {
 }
 
 /// The slopes of a history, by central differences of eighth order; it is zero before its first sample and constant
-/// after
-/// its last one.
+/// after its last one.
 fn slopes(history: &[f32], dt: f64) -> Vec<f64> {
     const WEIGHTS: [f64; 4] = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
     let at = |k: isize| match usize::try_from(k) {

@@ -129,8 +129,7 @@ impl<const D: usize> Station<D> {
     }
 
     /// The checkpoint schedule that fits `memory=`, or a share of the free memory, which `sharing` shots use at the
-    /// same time on a
-    /// host.
+    /// same time on a host.
     fn choose(&self, job: &Job, sharing: usize) -> anyhow::Result<CheckpointSchedule> {
         let room = match (job.double_opt("memory")?, &self.engine) {
             (Some(asked), Engine::Gpu(adjoint)) => {
@@ -202,8 +201,7 @@ impl<const D: usize> Station<D> {
     }
 
     /// The derivatives of a misfit with respect to the medium and, if they are asked for, the sources. `judge` returns
-    /// the
-    /// derivative of the misfit with respect to the records of the shot.
+    /// the derivative of the misfit with respect to the records of the shot.
     pub fn derivatives(
         &mut self,
         by_sources: bool,

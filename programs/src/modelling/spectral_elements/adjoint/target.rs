@@ -268,8 +268,7 @@ fn quality<const D: usize>(run: &Run<D>, place: &Place<D>) -> anyhow::Result<[Ve
 }
 
 /// The planes of `wrt=ccc,rho`: those of ccc= in the order of its file, all 21 in the order of its rows for regions,
-/// and
-/// otherwise those that affect waves in the mesh.
+/// and otherwise those that affect waves in the mesh.
 fn constants<const D: usize>(run: &Run<D>, place: &Place<D>) -> Vec<(String, usize)> {
     let pairs: Vec<[usize; 2]> = match place {
         Place::Regions(_) => (0..6).flat_map(|i| (i..6).map(move |j| [i, j])).collect(),

@@ -24,8 +24,7 @@ const OF_A_SHOT: [&str; 4] = ["sou=", "rec=", "pgv=", "the list of quantities"];
 const KEEP: [&str; 7] = ["sfwindow", "sfcat", "sfrcat", "sfcp", "sfmv", "sfput", "sfcut"];
 
 /// The first program in the history of a header, after the checksums, that changes data. The line of a program has its
-/// name
-/// after a version and a tab.
+/// name after a version and a tab.
 fn changed_by(history: &str) -> Option<String> {
     let (_, behind) = history.rsplit_once(&format!("{SHARED}="))?;
     let program = |line: &str| {
@@ -89,8 +88,7 @@ impl MadeOf {
     }
 
     /// Refuses data whose shots had other inputs; `places` are the indices in the data of the shots of this run. Warns
-    /// of data
-    /// without checksums.
+    /// of data without checksums.
     pub fn compare(&self, job: &Job, data: &Input, places: &[Option<usize>]) -> anyhow::Result<()> {
         let (name, text) = (data.name(), |key: &str| {
             let text = data.header().text(key);

@@ -200,8 +200,7 @@ impl Compared {
     }
 
     /// Computes shots whose time functions are `series`, with data one in `every` steps: for each the gradient, the
-    /// estimated time
-    /// functions, the bits of the misfit, whether any of the data counts, and checksums of the data.
+    /// estimated time functions, the bits of the misfit, whether any of the data counts, and checksums of the data.
     fn shots<'a>(
         &self,
         (numbers, station, ranks): (&[usize], &Station, &dyn Communicator),

@@ -65,8 +65,7 @@ pub struct ReverseSweep {
 
 impl ReverseSweep {
     /// Chooses the quickest reverse sweep that memory and disk have room for. On a GPU as many shots run side by side
-    /// as fill it,
-    /// unless that makes a step run more often than for a single shot.
+    /// as fill it, unless that makes a step run more often than for a single shot.
     pub fn choose(job: &Job, born: &mut Born<f32>, of: For<'_>) -> anyhow::Result<Self> {
         let chosen = match (born.room(1), of.asked) {
             (None, _) => Self::of_shots(job, born, of, 1)?,
@@ -184,8 +183,7 @@ impl ReverseSweep {
     }
 
     /// Expected seconds of a shot, also beside others, given those of a step forward, and of a step forward and back if
-    /// all steps
-    /// are kept.
+    /// all steps are kept.
     pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
         let (schedule, steps) = (&self.schedule, self.steps as f64);
         let again = f64::from(schedule.boundary_saving);
@@ -305,8 +303,7 @@ fn folder(job: &Job) -> PathBuf {
 }
 
 /// Bytes for the reverse sweep of each of `shots` shots in each of `batches` batches: this `share` of the `free`
-/// memory, unless
-/// `memory=` says otherwise; `room` is what a GPU has left for each of them.
+/// memory, unless `memory=` says otherwise; `room` is what a GPU has left for each of them.
 fn memory(
     job: &Job,
     room: Option<usize>,

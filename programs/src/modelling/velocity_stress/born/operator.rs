@@ -22,10 +22,8 @@ pub(super) struct OfModel {
 }
 
 /// Reads the model, or a rank's part of it, and prepares the operator of a shot; also returns the findings about the
-/// model. Ranks
-/// that need parts of the model call it together; rank 0 needs all of it, because it converts sums to derivatives with
-/// respect
-/// to the parameters.
+/// model. Ranks that need parts of the model call it together; rank 0 needs all of it, because it converts sums to
+/// derivatives with respect to the parameters.
 pub(super) fn operator(
     job: &Job,
     (run, machine): (&mut Run, &Machine),

@@ -11,10 +11,9 @@ use rsf_io::Job;
 use std::sync::Arc;
 
 /// Chooses the reverse sweep of a station, if it needs one, and moves it to its GPU, if there is one and the run is not
-/// only
-/// planned. If a GPU runs several shots side by side, two stations take half of them each: while the processors work on
-/// the
-/// records of one of them, the GPU runs the shots of the other. Also returns a line about the memory of the GPU.
+/// only planned. If a GPU runs several shots side by side, two stations take half of them each: while the processors
+/// work on the records of one of them, the GPU runs the shots of the other. Also returns a line about the memory of the
+/// GPU.
 pub(super) fn place(
     job: &Job,
     (mut station, machine): (Station, &Machine),

@@ -12,8 +12,7 @@ use rsf_io::{Axis, Input, Job, Output};
 use std::sync::Arc;
 
 /// The linear map from the records of a shot to its data: a correction to exact time if it is asked for, then a
-/// resampling to
-/// times of their own.
+/// resampling to times of their own.
 #[derive(Clone)]
 pub struct Sampling {
     exact: Option<Arc<Operator>>,

@@ -175,8 +175,7 @@ impl SetUp {
     }
 
     /// Reads the model and prepares the operator for each group of devices, with a reverse sweep if one is needed. A
-    /// single shot is
-    /// shared by the GPUs of several ranks. All ranks call it.
+    /// single shot is shared by the GPUs of several ranks. All ranks call it.
     pub fn stations(&mut self, job: &Job, world: &World, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
         let shared = self.shots() == 1 && !world.is_alone() && self.machine().has_gpus();
         let opening = Machine::begin_to_open(&self.machines);
@@ -216,8 +215,7 @@ impl SetUp {
     }
 
     /// The part of the model that this rank needs for a shot that the GPUs of all ranks share; `None` if it needs all
-    /// of it, for
-    /// finite-difference weights that depend on the model, or if the grid cannot be divided.
+    /// of it, for finite-difference weights that depend on the model, or if the grid cannot be divided.
     fn part(&self, world: &World) -> anyhow::Result<Option<RankPlanes>> {
         let devices = world.numbers(&[self.machine().gpus() as u64])?.concat();
         let devices: Vec<usize> = devices.into_iter().map(|count| count as usize).collect();
@@ -229,8 +227,7 @@ impl SetUp {
     }
 
     /// Reads the model, or the part of it that a rank needs, and makes the operator of each group, which does not lie
-    /// on a device
-    /// yet. Ranks that need parts of the model call it together.
+    /// on a device yet. Ranks that need parts of the model call it together.
     fn own_stations(
         &mut self,
         job: &Job,
@@ -320,8 +317,7 @@ impl SetUp {
     }
 
     /// Prints the plan of `plan=y` for a survey: the reverse sweep of one shot, with images if they are asked for, and
-    /// the time of
-    /// all shots. All ranks call it.
+    /// the time of all shots. All ranks call it.
     pub fn plan_survey(mut self, job: &Job, images: Option<&Wanted>, world: &World) -> anyhow::Result<()> {
         let ways = Ways::Back(images);
         let stations = self.stations(job, world, ways)?;

@@ -72,8 +72,7 @@ impl Station {
     }
 
     /// Chooses the reverse sweep. `sharing` runs share the memory of the host, of which `free` bytes are free; a GPU
-    /// runs `batches`
-    /// batches at the same time, each with as many shots as `groups=` asks for (`asked`), if it does.
+    /// runs `batches` batches at the same time, each with as many shots as `groups=` asks for (`asked`), if it does.
     pub fn choose_way(
         &mut self,
         job: &Job,
@@ -95,8 +94,7 @@ impl Station {
     }
 
     /// A station for other shots at the same time, with as many threads of its own, whose operator is not on a device
-    /// yet. Both share
-    /// the medium.
+    /// yet. Both share the medium.
     pub fn another(&self, cpu: &Cpu) -> anyhow::Result<Self> {
         Ok(Self {
             born: self.born.another(cpu.another()?),
@@ -180,8 +178,7 @@ impl Station {
     }
 
     /// Does `work` on shots; the last word of each result is the drift of its waves. If a shot fails that runs side by
-    /// side with
-    /// others, all of them run once more, one by one.
+    /// side with others, all of them run once more, one by one.
     pub fn make<'a>(&mut self, numbers: &[usize], work: Work<'a>, ranks: &dyn Communicator) -> Begun<'a> {
         let begun = or_one_by_one(numbers, &mut |numbers| {
             let begun = self.attempt(numbers, work, ranks);
