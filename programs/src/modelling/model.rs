@@ -333,8 +333,7 @@ pub trait Opened {
     /// Bytes of inputs that have to be held in memory as a whole.
     fn held(&self) -> u64;
 
-    /// Prepares the volumes of a model of this dimension; reading them leaves the checksum of the model in
-    /// `fingerprint`.
+    /// Prepares the volumes of a model of this dimension; reading them puts the checksum into `fingerprint`.
     fn volumes(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Self::Volumes>;
 
     /// A checksum of a model that is not among the contents of a run.
@@ -411,8 +410,7 @@ impl Files {
         matches!(self, Self::Stiffness([ccc, _]) if ccc.header().text(SHEARS).as_deref() == Some(place))
     }
 
-    /// Prepares the volumes of a model of this dimension; reading them leaves the checksum of the model in
-    /// `fingerprint`.
+    /// Prepares the volumes of a model of this dimension; reading them puts the checksum into `fingerprint`.
     fn ready(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Volumes> {
         let order = self.coefficients(ndim).table(ndim).file_order();
         let mut planes = vec![0; order.len()];
