@@ -18,7 +18,7 @@ without it half of the limit, which verb=y prints, is a good step.
 error= and path= choose the finite-difference weights instead of order= and fd=: error=0.01 path=100 allows phases to be wrong by a hundredth of a \
 period after 100 of the shortest wavelengths (those of the highest frequency of the sources in the slowest rock). The program takes the \
 cheapest order that keeps to it, with the best weights for these waves (minimax), and tdc=y. If order=, fd= or tdc= is given, it is \
-kept; a run that cannot be this accurate is refused, with settings that would be. verb=y and plan=y print the largest errors from space and time steps in \
+kept; a run that cannot be this accurate is refused, and the message names settings that are. verb=y and plan=y print the largest errors from space and time steps in \
 smooth rock, and a spacing and a step that would suffice. Interfaces and free surfaces add errors of their own.
 
 The medium is given by vp=, vs= and den=, or by ccc= (stiffness planes on the axis after the grid axes, as sfstiffness \
