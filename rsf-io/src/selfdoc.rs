@@ -125,7 +125,7 @@ fn entry(head: &str, doc: &str) -> Vec<String> {
     lines
 }
 
-/// Text filled to the width behind `indent` blanks.
+/// Text filled to the width and indented by `indent` blanks.
 fn wrapped(text: &str, indent: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();

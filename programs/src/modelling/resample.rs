@@ -282,7 +282,7 @@ mod tests {
     }
 
     /// All samples at once are those that come one by one, and the transpose is one, for records that begin anywhere and samples that
-    /// are coarser, finer, before the first record and behind the last one.
+    /// are coarser, finer, before the first record and after the last one.
     #[test]
     fn all_samples_at_once_have_a_transpose() {
         for (first, dt, step, count) in [

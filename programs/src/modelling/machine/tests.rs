@@ -103,7 +103,7 @@ fn slabs_of_ranks_lie_behind_each_other() {
     assert_eq!(found, [first, second]);
 }
 
-/// A plan has the lines of all ranks in their order, each behind its processors, and the time of the slowest.
+/// A plan has the lines of all ranks in their order, each after its processors, and the time of the slowest.
 #[test]
 fn plans_of_ranks_have_the_lines_of_all() {
     let of = |world: &World| {
