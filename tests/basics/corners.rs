@@ -45,7 +45,7 @@ fn datasets_beyond_the_list_of_places() {
     assert_eq!(said.code, 0);
     assert!(
         said.err
-            .contains("order= holds 2 places for 3 datasets: the last one serves those that are left"),
+            .contains("order= holds 2 positions for 3 datasets: the remaining datasets take the last one"),
         "{}",
         said.err
     );
@@ -77,20 +77,20 @@ fn steps_and_frequencies_that_are_none() {
         ("sfbandpass < none.rsf flo=1", "d1=0 in the header"),
         (
             "sfricker1 < none.rsf frequency=3",
-            "d1=0 in the header: a sampling other than 0 is needed for frequency=",
+            "d1=0 in the header, but frequency= needs a sampling interval other than 0",
         ),
         ("sffft1 < none.rsf", "d1=0 in the header"),
         (
             "sfcosft < one.rsf sign1=1",
-            "n1=1 d1=0.004 in the header: sign1= needs two samples or more",
+            "n1=1 d1=0.004 in the header, but sign1= needs at least two samples",
         ),
         (
             "sfcosft < none.rsf sign1=1",
-            "n1=8 d1=0 in the header: sign1= needs two samples or more",
+            "n1=8 d1=0 in the header, but sign1= needs at least two samples",
         ),
         (
             "sfspline < one.rsf n1=3 o1=0 d1=1",
-            "n1=1 d1=0.004 in the header: a spline needs two samples or more",
+            "n1=1 d1=0.004 in the header, but a spline needs at least two samples",
         ),
         ("sfcosft < b.rsf sign3=1", "sign3="),
     ] {
@@ -139,8 +139,7 @@ fn bins_of_headers_have_limits() {
         let said = bench.said(&format!(
             "sfintbin < d.rsf head=h.rsf segy=n key1=a key2=b {keys} > o.rsf"
         ));
-        let words =
-            "1 of 3 traces lie in a bin of which a later trace is taken, and are left out: xk=b and yk=b";
+        let words = "1 of 3 traces are left out, because a later trace lies in the same bin: choose xk= and yk= so that each trace has its own pair of values (now xk=b and yk=b)";
         assert_eq!(said.contains(words), told, "{said}");
     }
     // Values far apart leave most bins empty: the warning has their step.
@@ -159,7 +158,7 @@ fn bins_of_headers_have_limits() {
     for (line, word) in [
         (
             "sfdd < d.rsf form=ascii > t.rsf; sfintbin < t.rsf".to_string(),
-            "must be a file of binary numbers, for its traces are read in another order",
+            "must be a file of binary numbers, because its traces are read in another order",
         ),
         (
             "sfintbin < d.rsf xmin=0 xmax=1000000 ymin=0 ymax=1000000".to_string(),
@@ -171,7 +170,7 @@ fn bins_of_headers_have_limits() {
         assert!(told.contains(word), "{line}: {told}");
     }
     let told = bench.refused("sfintbin < d.rsf head=h.rsf segy=n key1=a key2=b xkey=2 ykey=1 > o.rsf");
-    assert!(told.contains("xk= or xkey= names no key"), "{told}");
+    assert!(told.contains("xk= or xkey= does not name a key"), "{told}");
 }
 
 /// Offsets at which nothing moves: h0= is the half offset of the data, counted twice where offsets are halves.
@@ -375,10 +374,7 @@ fn masks_of_scans_and_picks_of_silence() {
     assert!(picks.iter().all(|x| (x - 3.0).abs() < 1e-3), "{picks:?}");
     bench.run("sfspike n1=10 > one.rsf");
     let told = bench.refused("sfvscan < one.rsf v0=1 dv=0 nv=10 > o.rsf");
-    assert!(
-        told.contains("dv=0: 10 panels of one velocity would be alike"),
-        "{told}"
-    );
+    assert!(told.contains("dv=0: all 10 velocities would be equal"), "{told}");
     let told = bench.refused("sfvscan < one.rsf v0=1 dv=1 > o.rsf");
     assert!(
         told.contains("nv= is missing: v0=, dv= and nv= say which velocities are scanned"),
@@ -386,9 +382,7 @@ fn masks_of_scans_and_picks_of_silence() {
     );
     let told = bench.refused("sfput < d.rsf d3=0.01 CDPtype=0 | sfmutter v0=1 half=n > o.rsf");
     assert!(
-        told.contains(
-            "CDPtype=0: traces can alternate between 1 and 1048576 sets of offsets (d2=0.1, d3=0.01)"
-        ),
+        told.contains("CDPtype=0: the number of sets of offsets must be 1 to 1048576 (d2=0.1, d3=0.01)"),
         "{told}"
     );
 }

@@ -322,7 +322,8 @@ fn a_ricker_wavelet_is_the_known_one() {
     assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-6));
     // freq= is none in Hz.
     let told = bench.sh("sfspike n1=400 d1=0.002 k1=1 nostdin=y | sfricker1 freq=20 > e.rsf");
-    let wanted = "freq= is a fraction of it, at most 1; in Hz that is frequency=20";
+    let wanted =
+        "freq= is a fraction of the Nyquist frequency, at most 1; for a frequency in Hz give frequency=20";
     assert!(told.err.contains(wanted), "{}", told.err);
     bench.run("sfspike n1=400 d1=0.002 k1=1 nostdin=y | sfricker1 frequency=20 > e.rsf");
     let values = bench.reals("e.rsf");

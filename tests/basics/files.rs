@@ -55,13 +55,13 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
     // Where one of two was cut short, the length of the other is no reason to remove it.
     bench.run("printf 1234 > one/c.rsf@");
     let said = bench.refused("sfrm one/c.rsf");
-    assert!(said.contains("only its length tells that ./c.rsf@"), "{said}");
+    assert!(said.contains("only its length suggests that ./c.rsf@"), "{said}");
     assert!(bench.path("c.rsf@").exists());
     // A second header of the same data leaves them to the first.
     bench.run("sed s/n1=4/n1=2/ a.rsf > half.rsf");
     let said = bench.sh("sfrm half.rsf");
     assert!(
-        said.code == 0 && said.err.contains("a.rsf@ stays: these are the data of"),
+        said.code == 0 && said.err.contains("a.rsf@ is not removed: it holds the data of"),
         "{}",
         said.err
     );
@@ -93,7 +93,10 @@ fn datasets_that_were_moved_or_copied_whole_are_removed_whole() {
     // Data that are no file stay, and a link to nothing goes.
     bench.run("cd run; rm a.rsf@; mkfifo a.rsf@; rm b.rsf@; ln -s nowhere b.rsf@");
     let said = bench.sh("cd run; sfrm a.rsf b.rsf").err;
-    assert!(said.contains("a.rsf@ stays: it is no regular file"), "{said}");
+    assert!(
+        said.contains("a.rsf@ is not removed: it is not a regular file"),
+        "{said}"
+    );
     assert!(!bench.path("run/b.rsf").exists() && bench.path("run/b.rsf@").symlink_metadata().is_err());
 }
 

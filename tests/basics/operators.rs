@@ -109,7 +109,7 @@ fn what_is_no_adjoint_fails() {
     for (line, words) in [
         (
             "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1 tol=1e-4",
-            "do not belong together",
+            "is not the adjoint of the program with adj=n",
         ),
         (
             "sfdottest ./short mod=m.rsf dat=d.rsf",
@@ -122,7 +122,7 @@ fn what_is_no_adjoint_fails() {
         ("sfdottest mod=m.rsf dat=d.rsf", "no program is named"),
         (
             "sfdottest sfscale mod=m.rsf dat=d.rsf dscale=3",
-            "sfscale has no adj=, so it is no linear operator with an adjoint",
+            "sfscale has no parameter adj=, so it is not a linear operator with an adjoint",
         ),
         ("sfdottest sfcausint dat=d.rsf", "missing: mod="),
         ("sfconjgrad mod=m.rsf < d.rsf", "no program is named"),
@@ -284,7 +284,7 @@ fn sizes_that_disagree_are_told_as_sizes() {
         ),
         (
             "sfdottest ./deaf mod=big.rsf dat=d.rsf",
-            "./deaf adj=n did not read all that it was given: mod=big.rsf has 1000000 elements (n1=1000 n2=1000)",
+            "./deaf adj=n did not read its whole input: mod=big.rsf has 1000000 elements (n1=1000 n2=1000)",
         ),
         (
             "sfconjgrad ./deaf mod=m.rsf < big.rsf",
@@ -297,7 +297,7 @@ fn sizes_that_disagree_are_told_as_sizes() {
     }
     let run = bench.sh("sfdottest ./plain mod=m.rsf dat=d.rsf");
     assert!(
-        run.code == 1 && run.err.contains("a linear operator knows adj="),
+        run.code == 1 && run.err.contains("A linear operator must accept adj="),
         "{run:?}"
     );
 }
@@ -408,7 +408,7 @@ fn cosines_are_lines_of_their_transform() {
         ("sfcosft sign4=1 < e.rsf", "the data have 3 axes"),
         (
             "sfwindow < e.rsf n1=1 squeeze=n | sfcosft sign1=1",
-            "sign1= needs two samples or more",
+            "sign1= needs at least two samples",
         ),
         (
             "sfrtoc < e.rsf > z.rsf; sfcosft < z.rsf sign1=1",

@@ -26,7 +26,7 @@ fn without_a_screen_the_picture_is_kept() {
         assert_eq!((run.code, run.out.as_str()), (0, ""), "{words}: {}", run.err);
         assert!(
             run.err
-                .starts_with("sfpen: no viewer is at hand (viewer= names one); the picture is kept in ")
+                .starts_with("sfpen: no viewer is available (viewer= names one); the picture is saved in ")
                 && run.err.ends_with(&format!("{file}\n")),
             "{words}: {}",
             run.err
@@ -65,7 +65,7 @@ fn what_is_no_picture_is_told() {
     let (bench, _) = without_screen();
     let said = bench.refused("sfpen < in.rsf");
     assert!(
-        said.contains("standard input: is no picture (PNG, SVG, PDF or GIF); sfgrey"),
+        said.contains("standard input is not a picture (PNG, SVG, PDF or GIF); sfgrey"),
         "{said}"
     );
     let said = bench.refused("sfpen none.png");

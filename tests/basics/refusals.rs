@@ -64,11 +64,14 @@ const FORMULAS: &[Case] = &[
     ("sfmath n1=2 n3=2 output=1 nostdin=y", "n2= is missing"),
     (
         "sfmath < a.rsf output='input+speed'",
-        "`speed`, which nobody gives; there are input, x1, x2",
+        "`speed`, which is not defined; there are input, x1, x2",
     ),
     ("sfmath < a.rsf output='input+'", "at its end"),
     ("sfmath < a.rsf output='in put'", "before `put`"),
-    ("sfmath < a.rsf output='conj(input)'", "no function of float data"),
+    (
+        "sfmath < a.rsf output='conj(input)'",
+        "not a function of float data",
+    ),
     ("sfmath < a.rsf output='x3'", "`x3`, which nobody gives"),
     (
         "sfmath < a.rsf output=input x1=a.rsf",
@@ -115,7 +118,7 @@ const TYPES: &[Case] = &[
         "sfdd < a.rsf type=quaternion",
         "type= got `quaternion`, allowed is float or int",
     ),
-    ("sfdd < a.rsf form=ascii format=%s", "no pattern of printf"),
+    ("sfdd < a.rsf form=ascii format=%s", "not a format of printf"),
     ("sfdd < a.rsf form=ascii format='%g %g'", "2 conversions"),
     (
         "sfdd < a.rsf form=xdr type=double",
@@ -128,7 +131,10 @@ const TYPES: &[Case] = &[
 
 const SPIKES: &[Case] = &[
     ("sfspike nostdin=y", "n1= is missing"),
-    ("sfspike n1=1000000000000000 nostdin=y", "no memory for"),
+    (
+        "sfspike n1=1000000000000000 nostdin=y",
+        "there is not enough memory for",
+    ),
     (
         "sfspike n1=1000000000 n2=1000000000 n3=1000 nostdin=y",
         "more elements than can be counted",
@@ -214,16 +220,12 @@ fn warnings_name_what_differs_and_what_is_unknown() {
     piped("sfget", "no key is given");
     warned("sfspike n1=9 mags=2", "did you mean mag=");
     piped("sfsmooth rect=3", "did you mean rect1=");
-    piped(
-        "sfmutter v0=1e9 tp=0",
-        "no sample was muted: offsets are those of axis 2",
-    );
+    piped("sfmutter v0=1e9 tp=0", "no sample was muted: check v0=");
     piped("sfmutter slope0=1e9 t0=1e9 tp=0", "every sample was muted");
     for program in ["sfmutter v0=1", "sfvscan v0=1 dv=1 nv=2"] {
         let own = format!("sfspike n1=9 n2=3 d2=1 nostdin=y label2=LABEL | {program} > out.rsf");
         let said = |label: &str| bench.sh(&own.replace("LABEL", label)).err;
-        let counts =
-            "axis 2 is `r`, which counts traces, and is taken for offsets (the first two are 0 and 1)";
+        let counts = "axis 2 is `r`, which counts traces, but its coordinates are taken as offsets (the first two are 0 and 1)";
         assert!(
             said("r unit2=").contains(counts),
             "{program}: {}",
@@ -290,7 +292,7 @@ fn odd_files_are_told_by_sfin() {
     assert!(
         bench
             .refused("sfin letter.txt")
-            .contains("no header of a dataset")
+            .contains("not the header of a dataset")
     );
 }
 

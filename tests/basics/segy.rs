@@ -220,7 +220,7 @@ fn headers_are_made_where_there_are_none() {
     let own = "C 1 A LINE OF THE USUAL FILE";
     bench.put("header", format!("{own:3200}"));
     let said = bench.sh("sfsegywrite < w.rsf tape=w.sgy tfile=t.rsf").err;
-    assert!(said.contains("3 trace headers said another ns or dt"), "{said}");
+    assert!(said.contains("3 trace headers had another ns or dt"), "{said}");
     bench.run("sfsegyread tape=w.sgy tfile=t.rsf hfile=h > e.rsf");
     assert!(bench.bytes("h").starts_with(own.as_bytes()));
     assert_eq!(bench.lengths("e.rsf", 2), [2, 3]);
@@ -387,27 +387,30 @@ fn what_is_refused() {
         ("sfsegyread tape=ibm.sgy n2=5", "n2=5: tape=ibm.sgy has 4 traces"),
         (
             "sfsegyread tape=ibm.sgy mask=m.rsf",
-            "one is needed for each of 4 traces",
+            "but one is needed for each of 4 traces",
         ),
         ("sfsegyread tape=ibm.sgy read=x", "read= got `x`"),
         (
             "sfsegyread tape=ibm.sgy gx=238",
-            "a key of 4 bytes begins at one of the bytes 0 to 236",
+            "a key of 4 bytes must begin at one of the bytes 0 to 236",
         ),
         ("sfsegyread tape=ibm.sgy gx=here", "gx= got `here`"),
         ("sfsegyread tape=ibm.sgy key1=mine", "key1=mine needs mine="),
         (
             "sfsegyread tape=ibm.sgy key1=mine mine=2 key1_len=3",
-            "it can have 2 or 4 of the bytes 0 to 239",
+            "it must have 2 or 4 of the bytes 0 to 239",
         ),
         (
             "cat ibm.sgy | sfsegyread tfile=t2.rsf",
-            "is a pipe, whose length nobody knows",
+            "is a pipe, whose length is unknown",
         ),
         ("sfsuread tape=text.sgy", "has no trace"),
-        ("sfsuread tape=ieee.su format=1", "format= is for SEG-Y"),
-        ("sfsuwrite < d.rsf tape=x format=5", "format= is for SEG-Y"),
-        ("sfsuwrite < long.rsf tape=x", "hold 65535 samples at most"),
+        ("sfsuread tape=ieee.su format=1", "format= applies to SEG-Y only"),
+        (
+            "sfsuwrite < d.rsf tape=x format=5",
+            "format= applies to SEG-Y only",
+        ),
+        ("sfsuwrite < long.rsf tape=x", "hold at most 65535 samples"),
         ("sfsegywrite < slow.rsf tape=x", "is 500000 microseconds"),
         (
             "sfsegywrite < d.rsf tape=x tfile=m.rsf",
@@ -423,7 +426,7 @@ fn what_is_refused() {
         ),
         (
             "sfsegywrite < d.rsf tape=x bfile=text.sgy",
-            "has 15 bytes, a binary header has 400",
+            "has 15 bytes, but a binary header has 400",
         ),
         ("sfsegywrite < m.rsf tape=x", "float data are needed"),
     ] {

@@ -175,26 +175,29 @@ fn maps_that_cannot_be_obeyed_are_refused() {
     for (text, word) in [
         (
             map(&[("cdp", "238", "int4")]),
-            "entry cdp has byte=238: 4 bytes begin at one of the bytes 1 to 237",
+            "entry cdp has byte=238, but its 4 bytes must begin at one of the bytes 1 to 237",
         ),
         (
             map(&[("cdp", "234", "int8")]),
-            "byte=234: 8 bytes begin at one of the bytes 1 to 233",
+            "byte=234, but its 8 bytes must begin at one of the bytes 1 to 233",
         ),
         (map(&[("cdp", "0", "int4")]), "byte=0: "),
         (map(&[("cdp", "here", "int4")]), "byte=here: "),
-        (map(&[("cdp", "21", "int5")]), "type=int5, which is none of int2"),
+        (
+            map(&[("cdp", "21", "int5")]),
+            "type=int5, which is not one of int2",
+        ),
         (
             map(&[("cdp", "21", "scale6")]),
-            "entry cdp has a type that no such key can have",
+            "entry cdp has a type that this key cannot have",
         ),
         (
             map(&[("trans_const", "21", "int4")]),
-            "entry trans_const has a type that no such key can have",
+            "entry trans_const has a type that this key cannot have",
         ),
         (
             map(&[("cdp", "21", "string8")]),
-            "a type that no such key can have",
+            "a type that this key cannot have",
         ),
         (map(&[good, good]), "it has two entries cdp"),
         (map(&[("", "21", "int4")]), "an entry has no name="),
@@ -206,13 +209,13 @@ fn maps_that_cannot_be_obeyed_are_refused() {
             "it has no entry with the name of a key",
         ),
         ("<layout/>".into(), "it begins with <layout>"),
-        ("<segy-layout>".into(), "it is no XML"),
+        ("<segy-layout>".into(), "it is not XML"),
     ] {
         bench.put("m.sgy", file(&header, &text));
         let said = bench.refused("sfsegyread tape=m.sgy tfile=t.rsf > d.rsf");
         assert!(said.contains(word), "{text}: {said}");
         assert!(
-            said.contains("layout=n reads them at the bytes of the standard"),
+            said.contains("layout=n reads the keys at the bytes of the standard"),
             "{said}"
         );
         bench.run("sfsegyread tape=m.sgy tfile=t.rsf layout=n > d.rsf");

@@ -45,7 +45,7 @@ fn verb_and_what_is_left_over() {
     let told = bench.said("sfsegyread tape=more.sgy tfile=t.rsf > d.rsf");
     assert!(
         told.contains(
-            "has 5 bytes behind its last whole trace: a trace of 4 samples has 256 bytes (IEEE reals)"
+            "has 5 bytes after its last whole trace: a trace of 4 samples has 256 bytes (IEEE reals)"
         ),
         "{told}"
     );
@@ -76,7 +76,7 @@ fn verb_and_what_is_left_over() {
     for (line, word) in [
         (
             "cat short.sgy | sfsegyread n2=6 tfile=t.rsf",
-            "the file ends before trace 5 of 6: it is no whole SEG-Y or SU file",
+            "the file ends before trace 5 of 6: it is not a complete SEG-Y or SU file",
         ),
         (
             "cat half.sgy | sfsegyread n2=6 tfile=t.rsf read=h",
@@ -97,13 +97,13 @@ fn intervals_without_a_sign() {
             2000,
             4000,
             0.002,
-            "the sampling interval is that of the binary header, 2000 microseconds; in 1 of the trace headers it is another one, first in that of trace 1, 4000: if those are right, sfput d1=0.004 takes theirs",
+            "the sampling interval is that of the binary header, 2000 microseconds, but 1 trace headers have another one, the first that of trace 1 with 4000: if those are right, sfput d1=0.004 corrects it",
         ),
         (
             0,
             4000,
             0.004,
-            "is that of the first trace, 4000 microseconds; in 5 of the trace headers it is another one, first in that of trace 2, 2000: if those are right, sfput d1=0.002",
+            "is that of the first trace, 4000 microseconds, but 5 trace headers have another one, the first that of trace 2 with 2000: if those are right, sfput d1=0.002",
         ),
         (
             -2000,
@@ -143,7 +143,7 @@ fn intervals_without_a_sign() {
     change(&bench, "a.su", "b.su", &[(240 + 16 + 117, 1000)]);
     let told = bench.said("sfsuread tape=b.su tfile=t.rsf suxdr=y > d.rsf");
     assert!(
-        told.contains("is that of the first trace, 2000 microseconds; in 1 of"),
+        told.contains("is that of the first trace, 2000 microseconds, but 1 trace headers"),
         "{told}"
     );
 }
@@ -164,7 +164,7 @@ fn the_spacing_of_seismic_unix_is_taken_where_there_is_no_interval() {
             1,
             0.0005,
             Some("Time"),
-            "no sampling interval (dt=0): d1=0.0005 of its bytes 181 to 184, where Seismic Unix keeps another spacing, is taken as seconds",
+            "no sampling interval (dt=0): d1=0.0005 from its bytes 181 to 184, where Seismic Unix stores the spacing, is used as seconds",
         ),
         (0, 130, 0.0005, None, "is taken without a unit"),
         (2000, 1, 0.002, Some("Time"), ""),
@@ -185,7 +185,7 @@ fn the_spacing_of_seismic_unix_is_taken_where_there_is_no_interval() {
     }
     change(&bench, "a.su", "b.su", &[(117, 0)]);
     let told = bench.said("sfsuread tape=b.su tfile=t.rsf suxdr=y > d.rsf");
-    assert!(told.contains("axis 1 numbers the samples"), "{told}");
+    assert!(told.contains("axis 1 counts samples"), "{told}");
 }
 
 #[test]
@@ -218,12 +218,12 @@ fn delays_have_a_factor() {
     let told = bench.said("sfsegywrite < e.rsf tape=c.sgy tfile=t.rsf");
     assert!(
         told.contains(
-            "o1 is 24 ms, and tscalar of the first trace header counts delays in 10 ms: it becomes 20 ms"
+            "o1 is 24 ms, but tscalar of the first trace header means delays in units of 10 ms: it becomes 20 ms"
         ),
         "{told}"
     );
     assert!(
-        told.contains("delrt of the first trace header is 30 ms and the data begin at 24 ms (o1): -10 ms were added to all delays"),
+        told.contains("delrt of the first trace header is 30 ms, but the data begin at 24 ms (o1): -10 ms were added to all delays"),
         "{told}"
     );
     bench.run("sfsegyread tape=c.sgy tfile=u.rsf > d.rsf");
@@ -285,11 +285,11 @@ fn numbers_of_samples_that_words_give() {
     for (line, word) in [
         (
             "sfsegyread tape=none.sgy",
-            "neither the binary header nor the first trace says how many samples a trace has; ns= says it",
+            "neither the binary header nor the first trace has the number of samples of a trace; give it by ns=",
         ),
         (
             "sfsuread tape=none.su",
-            "the first trace header says 0 samples; ns= says how many there are",
+            "the first trace header has 0 samples; give the number of samples by ns=",
         ),
     ] {
         let told = bench.refused(&format!("{line} tfile=t.rsf > d.rsf"));
@@ -300,14 +300,16 @@ fn numbers_of_samples_that_words_give() {
     // Neither number fills the file: that of the binary header holds.
     change(&bench, "a.sgy", "odd.sgy", &[(3221, 5), (trace(0) + 114, 7)]);
     let told = bench.said("sfsegyread tape=odd.sgy tfile=t.rsf n2=1 > d.rsf");
-    assert!(!told.contains("which are read"), "{told}");
+    assert!(!told.contains("whole number of such traces"), "{told}");
     assert_eq!(bench.lengths("d.rsf", 2), [5, 1]);
     let told = bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=a.rsf");
     assert!(told.contains("int data are needed"), "{told}");
     bench.raw("keys.rsf", "n1=92 n2=6", "native_int", &[0i32; 92 * 6]);
     let told = bench.refused("sfsegywrite < a.rsf tape=b.sgy tfile=keys.rsf");
     assert!(
-        told.contains("keys.rsf has 92 keys; the 91 of SEG-Y and those that key1=, key2=, ... name are 91"),
+        told.contains(
+            "keys.rsf has 92 keys, but the 91 of SEG-Y and those that key1=, key2=, ... name are 91"
+        ),
         "{told}"
     );
 }
@@ -418,11 +420,11 @@ fn points_that_do_not_fit_are_refused() {
     for (line, word) in [
         (
             "sfsegywrite < a.rsf tape=b.sgy sou=two.rsf rec=rec.rsf",
-            "sou= has 2 points in each of 2 shots: one is needed, for a header holds one source",
+            "sou= has 2 points in each of 2 shots, but a trace header holds one source",
         ),
         (
             "cat a.sgy | sfsegyread n2=6 tfile=t.rsf sou=s.rsf rec=r.rsf",
-            "sou= and rec= need a file that can be read twice, and standard input is a pipe: give it as tape=",
+            "sou= and rec= need a file that can be read twice, but standard input is a pipe: give a file by tape=",
         ),
         (
             "sfpoints x=3e9 z=1 > far.rsf; sfsegywrite < a.rsf tape=b.sgy sou=far.rsf rec=rec.rsf",
@@ -478,6 +480,10 @@ fn rounding_is_told_from_two_percent_on() {
     for (most, told) in [(24.0, true), (24.6, true), (26.0, false)] {
         bench.raw("a.rsf", "n1=2 d1=0.002", "native_float", &[most, 0.5f32]);
         let words = bench.said("sfsegywrite < a.rsf tape=a.sgy format=3");
-        assert_eq!(words.contains("round to whole numbers"), told, "{most}: {words}");
+        assert_eq!(
+            words.contains("are whole numbers: rounding"),
+            told,
+            "{most}: {words}"
+        );
     }
 }

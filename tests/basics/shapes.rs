@@ -268,7 +268,7 @@ fn points_come_from_tables_of_numbers() {
         ["1", "2", "3"]
     );
     for (text, words) in [
-        ("x z\\n1 2\\n", "`x` is no number; header=y"),
+        ("x z\\n1 2\\n", "`x` is not a number; header=y"),
         (
             "1 2\\n3\\n",
             "line 2 of the table holds 1 numbers, the first one 2",

@@ -7,13 +7,10 @@ fn slips_are_told() {
     let bench = Bench::new();
     bench.run("sfmath n1=20 o1=100 d1=10 output=x1 > a.rsf");
     for (line, told) in [
-        (
-            "sfspike n1=5 k1=3 l1=2",
-            "k1=3 l1=2: a spike from a sample to one before it is empty",
-        ),
+        ("sfspike n1=5 k1=3 l1=2", "k1=3 l1=2: the spike is empty"),
         (
             "sfdd type=int < nan.rsf",
-            "type=int: 1 of the samples are no number (NaN), which became 0",
+            "type=int: 1 of the samples are NaN, and became 0",
         ),
         (
             "sfdd type=short < big.rsf",
@@ -21,7 +18,7 @@ fn slips_are_told() {
         ),
         (
             "sfattr < nan.rsf",
-            "1 of 4 samples is no number (NaN): the extremes are those of the others",
+            "1 of 4 samples is NaN: the extremes are those of the others",
         ),
         (
             "sfgrey3 frame1=99 < cube.rsf",
@@ -50,7 +47,7 @@ fn slips_are_told() {
     let err = bench.refused("sfwindow min1=200 max1=100 < a.rsf > o.rsf");
     assert!(
         err.contains(
-            "min1=200 max1=100: the first sample would lie behind the last, for d1=10; exchange them"
+            "min1=200 max1=100: the first sample would lie after the last, because d1=10; exchange them"
         ),
         "{err}"
     );
@@ -111,7 +108,7 @@ fn names_of_stations_that_stay_are_told() {
     bench.run("sfspike n1=3 n2=5 | sfput stations=A,B,C > d.rsf");
     for line in ["sfreverse which=1", "sfrotate rot1=1"] {
         bench.run(&format!(
-            "{line} < d.rsf > o.rsf 2> said; grep -q 'stations=A,B,C in the header stays in this order' said"
+            "{line} < d.rsf > o.rsf 2> said; grep -q 'stations=A,B,C in the header keeps this order' said"
         ));
     }
     bench.run("sfreverse which=2 < d.rsf > o.rsf 2> said; ! grep -q stations said");
@@ -122,10 +119,7 @@ fn decimals_with_a_comma_are_told() {
     let bench = Bench::new();
     bench.put("t.csv", "1000,5;20,3\n2000,5;30,1\n");
     let told = bench.refused("sfcsv2rsf < t.csv > o.rsf");
-    assert!(
-        told.contains("where decimals have a comma, write a point in its place"),
-        "{told}"
-    );
+    assert!(told.contains("write decimal fractions with a point"), "{told}");
 }
 
 /// Whole offsets where half-offsets are the rule, and series that begin in motion.
@@ -134,7 +128,7 @@ fn what_a_program_takes_otherwise_is_told() {
     let bench = Bench::new();
     bench.run("sfspike n1=50 n2=4 d1=0.004 d2=100 k1=20 label2=Offset unit2=m > d.rsf; sfmath n1=50 n2=1 d1=0.004 output=2000 > v.rsf");
     for (words, told) in [("", true), ("half=n", false), ("half=y", false)] {
-        let told_of = "taken for half-offsets, for half= is not given";
+        let told_of = "taken as half-offsets, because half= is not given";
         let said = bench.sh(&format!("sfnmo < d.rsf velocity=v.rsf {words} > o.rsf"));
         assert_eq!(
             (said.code, said.err.contains(told_of)),
@@ -175,7 +169,7 @@ fn orders_and_axes_that_disagree_are_told() {
     for (files, told) in [
         (
             "part1.rsf part2.rsf part10.rsf",
-            "part10.rsf begins at o2=10, but its place on the joined axis is 3,",
+            "part10.rsf begins at o2=10, but on the joined axis it begins at 3,",
         ),
         ("part1.rsf part2.rsf", ""),
         ("part1.rsf part1.rsf", ""),
@@ -196,7 +190,7 @@ fn orders_and_axes_that_disagree_are_told() {
         let scan = format!("{own} | sfvscan half=n v0=1500 dv=100 nv=3 > o.rsf");
         for line in [nmo, scan] {
             let said = bench.sh(&line);
-            let found = said.err.contains("unit1=ms: times are taken as they are")
+            let found = said.err.contains("unit1=ms: times are not converted")
                 && said.err.contains("d1=0.004 unit1=s");
             assert_eq!((said.code, found), (0, told), "{line}: {}", said.err);
         }
@@ -205,7 +199,9 @@ fn orders_and_axes_that_disagree_are_told() {
         let said = bench.sh(&format!(
             "sfmath n1=50 n2=1 d1={d1} output=2000 > v.rsf; sfnmo half=n < d.rsf velocity=v.rsf > o.rsf"
         ));
-        let found = said.err.contains("its samples are taken for those of the data");
+        let found = said
+            .err
+            .contains("its samples are used as if they were at the times of the data");
         assert_eq!((said.code, found), (0, told), "{d1}: {}", said.err);
     }
 }

@@ -29,7 +29,7 @@ fn points_by_lists_ranges_and_shots() {
     for (line, words) in [
         (
             "sfpoints x=0:10:10 y=1,2,3 z=5",
-            "grid=y lets each value meet each of the others",
+            "grid=y combines each value with each of the others",
         ),
         (
             "sfpoints x=0:1e5:1 y=0:1e5:1 z=5 grid=y",
@@ -113,7 +113,10 @@ fn headers_of_points_have_names_for_formulas() {
     bench.run("sfmath n1=4 d1=2 o1=1 output=x1 | sfheadermath segy=n output='input*10+N+T' > one.rsf");
     assert_eq!(bench.reals("one.rsf"), [11.0, 34.0, 57.0, 80.0]);
     let err = bench.refused("sfheadermath < t.rsf output=sx key=nothing > o.rsf");
-    assert!(err.contains("key=nothing: there is no such key"), "{err}");
+    assert!(
+        err.contains("key=nothing: the headers have no key of this name"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -144,13 +147,13 @@ fn traces_go_into_the_bins_of_their_keys() {
     for (line, words) in [
         (
             "sfintbin < d.rsf head=t.rsf xk=nothing",
-            "xk= or xkey= names no key",
+            "xk= or xkey= does not name a key",
         ),
         (
             "sfintbin < d.rsf head=t.rsf xmin=5 xmax=1",
             "xmin=5 is above xmax=1",
         ),
-        ("sfintbin < d.rsf head=t.rsf inv=y", "inv=y is not known"),
+        ("sfintbin < d.rsf head=t.rsf inv=y", "inv=y is not supported"),
         (
             "sfwindow n2=3 < d.rsf > w.rsf; sfintbin < w.rsf head=t.rsf",
             "12 headers and standard input has 3 traces",
@@ -171,7 +174,7 @@ fn geometry_that_does_not_fit_is_refused() {
     for (line, words) in [
         (
             "sfsegywrite < data.rsf tape=b.sgy sou=sou.rsf",
-            "sou= and rec= go together",
+            "sou= and rec= must be given together",
         ),
         (
             "sfsegywrite < data.rsf tape=b.sgy sou=sou.rsf rec=three.rsf",
@@ -179,17 +182,17 @@ fn geometry_that_does_not_fit_is_refused() {
         ),
         (
             "sfsegywrite < data.rsf tape=b.sgy sou=sou.rsf rec=two.rsf",
-            "receivers of 2 shots (n3) and sou= has 3",
+            "receivers of 2 shots (n3), but sou= has 3",
         ),
         (
             "sfsegywrite < data.rsf tape=b.sgy sou=sou.rsf rec=flat.rsf",
             "n1=1, but points have the coordinates",
         ),
         ("cat a.sgy | sfsegyread n2=12 sou=s.rsf rec=r.rsf", "is a pipe"),
-        ("sfsegyread tape=a.sgy sou=s.rsf", "sou= and rec= go together"),
+        ("sfsegyread tape=a.sgy sou=s.rsf", "only one of sou="),
         (
             "sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf mask=mask.rsf",
-            "shot 1 has 4 traces and shot 2 has 3",
+            "shot 1 has 4 traces, but shot 2 has 3",
         ),
     ] {
         let err = bench.refused(&format!("{line} > o.rsf"));
@@ -272,10 +275,13 @@ fn a_mask_keeps_traces_or_zeroes_the_others() {
     assert_eq!(bench.reals("f.rsf"), all[3..9]);
     for (line, words) in [
         ("sfheaderwindow < d.rsf mask=none.rsf", "mask= keeps no trace"),
-        ("sfheaderwindow < d.rsf mask=m.rsf inv=y", "inv=y is not known"),
+        (
+            "sfheaderwindow < d.rsf mask=m.rsf inv=y",
+            "inv=y is not supported",
+        ),
         (
             "sfheadercut < d.rsf mask=i.rsf",
-            "holds 12 integers, one is needed for each of the 4 traces",
+            "holds 12 integers, but one is needed for each of the 4 traces",
         ),
         ("sfheadercut < d.rsf", "mask="),
     ] {
@@ -309,8 +315,7 @@ fn slices_layers_and_gains() {
 #[test]
 fn coordinates_that_four_bytes_round_are_told() {
     let bench = Bench::new();
-    let becomes =
-        "becomes 4728900.5, for a coordinate has four bytes: subtract an origin nearby from all coordinates";
+    let becomes = "becomes 4728900.5, because a coordinate has four bytes: subtract an origin nearby from all coordinates";
     let told = bench.said("sfpoints x=300000.3 y=4728900.3 z=3 > p.rsf");
     assert!(
         told.contains(&format!("sfpoints: warning: y=4728900.3 {becomes}")),
@@ -344,7 +349,7 @@ fn coordinates_that_four_bytes_round_are_told() {
     bench.put("b.sgy", bytes);
     let told = bench.said("sfsegyread tape=b.sgy tfile=t.rsf sou=s2.rsf rec=r2.rsf > o.rsf");
     assert!(
-        told.contains("receiver 1: y=4728900.31 becomes 4728900.5, for a coordinate has four bytes: the points lie up to 4729 km from each other"),
+        told.contains("receiver 1: y=4728900.31 becomes 4728900.5, because a coordinate has four bytes: the points lie up to 4729 km apart"),
         "{told}"
     );
     // Headers near each other far from the origin of the map: what the warning advises keeps the digits, and they come back.
@@ -358,7 +363,7 @@ fn coordinates_that_four_bytes_round_are_told() {
     let advice = "origin=0,4728000";
     assert!(
         told.contains(&format!(
-            "for a coordinate has four bytes: {advice} here subtracts"
+            "because a coordinate has four bytes: {advice} here subtracts"
         )),
         "{told}"
     );

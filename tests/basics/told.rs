@@ -39,13 +39,16 @@ const NUMBERS: &[Case] = &[
         "sfpad < a.rsf n2=4 beg2=2",
         &["n2=4: axis 2 has 5 samples with beg2=2, and padding cannot shorten it"],
     ),
-    ("sfmutter < a.rsf v0=0", &["v0=0: the slope 1/v0 has no end"]),
-    ("sfcmplx < a.rsf", &["no file is given; two are needed"]),
+    ("sfmutter < a.rsf v0=0", &["v0=0: the slope 1/v0 is infinite"]),
+    ("sfcmplx < a.rsf", &["no file is given, but two are needed"]),
     (
         "sfcp a.rsf",
-        &["1 names are given; two are needed, the old and the new one"],
+        &["1 names are given, but two are needed: the old and the new one"],
     ),
-    ("sfmv a.rsf b.rsf c.rsf", &["3 names are given; two are needed"]),
+    (
+        "sfmv a.rsf b.rsf c.rsf",
+        &["3 names are given, but two are needed"],
+    ),
     (
         "sfmath a=a.rsf b=i.rsf output=a+b",
         &[
@@ -75,19 +78,19 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "sfscale < u.rsf dscale=2",
-        &["the input holds uchar data, sfscale takes float, complex and int"],
+        &["the input holds uchar data, but sfscale takes float, complex and int"],
     ),
     (
         "sfscale < i.rsf axis=1",
-        &["axis= needs float or complex data, the input holds int data"],
+        &["axis= needs float or complex data, but the input holds int data"],
     ),
     (
         "sfricker1 < i.rsf",
-        &["the input holds int data, sfricker1 takes float"],
+        &["the input holds int data, but sfricker1 needs float"],
     ),
     (
         "sffft3 < c.rsf axis=1 pad=1000000000000",
-        &["pad= asks for too many samples on axis 1"],
+        &["pad= makes axis 1 longer than 2^40 samples"],
     ),
     ("sfspike n1=5 nsp=2 k1=1,6", &["k1=6", "5"]),
 ];
@@ -99,11 +102,11 @@ const PICTURES: &[Case] = &[
     ),
     (
         "sfgrey < a.rsf scalebar=y bartype=u > p.png",
-        &["bartype=u: take v (beside the picture) or h (below)"],
+        &["bartype=u: allowed are v (beside the picture) and h (below)"],
     ),
     (
         "sfbyte < a.rsf | sfgrey fade=0.2 > p.png",
-        &["fade=0.2: bytes no longer tell the value"],
+        &["fade=0.2: byte data do not hold the values"],
     ),
     (
         "sfwiggle < a.rsf clip=-2 > p.png",
@@ -115,7 +118,7 @@ const PICTURES: &[Case] = &[
     ),
     (
         "sfwiggle < a.rsf xmin=5 xmax=2 > p.png",
-        &["the traces would stand from xmin=5 to xmax=2"],
+        &["the axis of traces would extend from xmin=5 to xmax=2"],
     ),
 ];
 

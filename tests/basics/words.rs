@@ -46,23 +46,23 @@ fn what_is_probably_wrong_is_told() {
     for (line, word) in [
         (
             "sfheaderattr < a.rsf",
-            "float data with n1=4, and trace headers of SEG-Y are integers with n1=91 or more",
+            "float data with n1=4, but trace headers of SEG-Y are integers with n1=91 or more",
         ),
         (
             "sfspike n1=100 d1=1 | sfricker1 frequency=0.75",
-            "the peak frequency is 1.5 times that of Nyquist, above which samples 1 apart",
+            "the peak frequency is 1.5 times the Nyquist frequency, above which samples 1 apart",
         ),
         (
             "sfstack < a.rsf axis=1 scale=1,2,3,4,5",
-            "scale= holds 5 factors for 4 samples: the first 4 are taken",
+            "scale= holds 5 factors for 4 samples: only the first 4 are used",
         ),
         (
             "sfadd a.rsf scale=1,2",
-            "scale= holds 2 values for 1 datasets: the first 1 are taken",
+            "scale= holds 2 values for 1 datasets: only the first 1 are used",
         ),
         (
             "sfin end.rsf check=0.02",
-            "the data may be zeros only (20971 bytes were looked at)",
+            "the data may be zeros only (20971 bytes were checked)",
         ),
         ("sfin end.rsf", "the first 119998 bytes of the data are zeros"),
         ("sfin late.rsf", "the first 115998 bytes of the data are zeros"),

@@ -75,7 +75,7 @@ class Runs(Scratch):
             sifaka.run("sfvsfd2d-gpu", sou={"x": 700, "z": 200})
 
     def test_coordinates_that_four_bytes_round(self):
-        with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5, for a coordinate has four bytes: subtract an origin") as caught:
+        with self.assertWarnsRegex(sifaka.ProgramWarning, "y=4728900.3 becomes 4728900.5, because a coordinate has four bytes: subtract an origin") as caught:
             sifaka.points(x=[0, 10], y=4728900.3, z=0)
         self.assertEqual(caught.filename, __file__)
         path = self.path("points.rsf")

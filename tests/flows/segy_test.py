@@ -234,11 +234,11 @@ class Segy(Scratch):
 
     def test_a_map_that_cannot_be_obeyed_is_refused_with_the_reason(self):
         for entries, root, word in (
-            ([("cdp", 238, "int4")], "segy-layout", "entry cdp has byte=238: 4 bytes begin at one of the bytes 1 to 237"),
+            ([("cdp", 238, "int4")], "segy-layout", "entry cdp has byte=238, but its 4 bytes must begin at one of the bytes 1 to 237"),
             ([("cdp", 0, "int4")], "segy-layout", "byte=0"),
             ([("cdp", "x", "int4")], "segy-layout", "byte=x"),
-            ([("cdp", 21, "int5")], "segy-layout", "type=int5, which is none of int2"),
-            ([("cdp", 21, "scale6")], "segy-layout", "a type that no such key can have"),
+            ([("cdp", 21, "int5")], "segy-layout", "type=int5, which is not one of int2"),
+            ([("cdp", 21, "scale6")], "segy-layout", "a type that this key cannot have"),
             ([("cdp", 21, "int4"), ("cdp", 25, "int4")], "segy-layout", "two entries cdp"),
             ([("", 21, "int4")], "segy-layout", "no name="),
             ([], "segy-layout", "no entry with the name of a key"),
@@ -248,7 +248,7 @@ class Segy(Scratch):
             path = self.store("bad.sgy", self.mapped(entries, root=root)[0])
             done = self.program(f"sfsegyread tape={path} tfile=h.rsf")
             said = done.stderr.decode()
-            self.assertEqual((done.returncode, word in said, "layout=n reads them at the bytes of the standard" in said), (1, True, True), said)
+            self.assertEqual((done.returncode, word in said, "layout=n reads the keys at the bytes of the standard" in said), (1, True, True), said)
             _, headers, said = self.read(path, "layout=n")
             self.assertEqual((list(headers.array[:, 5]), said), ([100, 101, 102], ""))
 

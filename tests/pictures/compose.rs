@@ -90,7 +90,7 @@ fn white_paper_of_an_svg_is_left_out_and_a_png_is_told_about() {
     assert_eq!(shows("section.svg paper.png"), [255; 3]);
     let said = desk.made("pictures mode=overlay section.svg paper.png", "-").1;
     assert!(
-        said.contains("warning: paper.png hides what lies under it"),
+        said.contains("warning: paper.png hides the pictures below it"),
         "{said}"
     );
 }
@@ -156,7 +156,7 @@ fn refusals_say_what_is_allowed() {
     for (words, expected) in [
         ("mode=side", "no pictures are named"),
         ("missing.png", "cannot read missing.png"),
-        ("text.svg", "text.svg is no picture that can be used here"),
+        ("text.svg", "text.svg is not a picture that can be used here"),
         ("mode=up a.svg", "side"),
     ] {
         let said = desk.complaint(&format!("pictures {words}"), "-");
@@ -207,7 +207,7 @@ fn a_label_points_at_a_place_of_the_standard_page() {
     assert!((0.5 * (long[0] + long[2]) - 396.0).abs() < 1.0, "{long:?}");
     assert!(
         desk.complaint("box x0=1e9", "-")
-            .contains("lies far from the page")
+            .contains("lies far outside the page")
     );
 }
 

@@ -289,7 +289,10 @@ fn bars_and_pages_that_are_none() {
             "contour scalebar=y minval=5 maxval=5",
             "the bar would run from minval=5 to maxval=5",
         ),
-        ("contour dc=0", "dc= is the distance between values of lines"),
+        (
+            "contour dc=0",
+            "dc= is the difference between the values of neighbouring lines",
+        ),
         ("graph screenratio=0", "screenratio=0: it must be more than 0"),
         ("graph screenratio=-1", "screenratio=-1: it must be more than 0"),
     ] {
@@ -313,7 +316,11 @@ fn refusals_say_what_is_allowed() {
     desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
     let cases = [
         ("graph frame=1", "traces", "counted from 0 to 0"),
-        ("graph wherelegend=q legend=a", "traces", "take tr, tl, br or bl"),
+        (
+            "graph wherelegend=q legend=a",
+            "traces",
+            "allowed are tr, tl, br and bl",
+        ),
         ("graph", "bytes", "sfbasics graph draws float and complex"),
         ("wiggle frame=4", "traces", "has 1 planes"),
         ("wiggle clip=0", "traces", "must be more than 0"),
@@ -321,7 +328,7 @@ fn refusals_say_what_is_allowed() {
         ("wiggle", "bytes", "float data are needed"),
         ("contour dc=-1", "traces", "more than 0"),
         ("contour color=blue", "traces", "color=blue is unknown"),
-        ("contour", "nan", "none of the values is a number"),
+        ("contour", "nan", "all values are NaN or infinite"),
     ];
     for (line, input, expected) in cases {
         let said = desk.complaint(line, input);
@@ -339,10 +346,10 @@ fn values_that_are_no_numbers_are_told() {
         &[0.0, f32::NAN, 2.0, f32::NAN, f32::NEG_INFINITY, f32::NAN],
     );
     for (input, wanted) in [
-        ("nan", "nothing to see: none of the values is a number"),
+        ("nan", "nothing to see: all values are NaN or infinite"),
         (
             "gap",
-            "nothing to see of 1 of 2 curves (counted from 1: 2): none of their values is a number",
+            "nothing to see of 1 of 2 curves (counted from 1: 2): all their values are NaN or infinite",
         ),
     ] {
         let (_, said) = desk.made("graph", input);

@@ -150,13 +150,13 @@ fn names_that_promise_something_else_are_refused() {
     for name in ["fig.jpg", "fig.JPEG", "movie.mp4", "fig.png.tif", "fig.eps"] {
         let told = desk.complaint(&format!("grey out={name}"), "quarters");
         assert!(
-            told.contains("take png or svg or pdf as the ending"),
+            told.contains("give the file the extension png or svg or pdf"),
             "{name}: {told}"
         );
         assert!(!desk.path(name).exists());
     }
     let told = desk.complaint("movie out=fig.pdf axis=2 vertical=1 horizontal=3", "quarters");
-    assert!(told.contains("pdf is no format of"), "{told}");
+    assert!(told.contains("pdf is not a format of"), "{told}");
     // format= is an order.
     desk.made("grey format=png out=fig.jpg", "quarters");
 }
@@ -178,7 +178,7 @@ fn pictures_larger_than_memory_end_in_a_sentence() {
             "{told}"
         );
         assert!(
-            told.contains("needs") && told.contains("GB of memory and"),
+            told.contains("needs") && told.contains("GB of memory, but"),
             "{told}"
         );
         assert!(told.contains("res=, width= or height="), "{told}");

@@ -12,18 +12,18 @@ use std::process::ExitCode;
 
 use rsf_io::{Job, Program, version};
 
-/// What a program does with its job.
+/// The function that runs a program with its parameters, inputs and outputs.
 pub type Run = fn(&mut Job) -> anyhow::Result<()>;
 
-/// Programs as users see them, and what they do.
+/// Programs with their documentation and the functions that run them.
 pub type Programs = &'static [(&'static Program, Run)];
 
-/// Every program of this room.
+/// All programs of this binary.
 pub fn programs() -> impl Iterator<Item = (&'static Program, Run)> {
     data::PROGRAMS.iter().chain(pictures::PROGRAMS).copied()
 }
 
-/// Starts the program that the first word, or else the name of the binary, asks for.
+/// Starts the program that the name of the binary, or else the first argument, names.
 pub fn start(mut words: Vec<OsString>) -> ExitCode {
     let called = words
         .first()
@@ -41,13 +41,16 @@ pub fn start(mut words: Vec<OsString>) -> ExitCode {
         None | Some("--help") => print(&list()),
         Some("--version") => print(&format!("sfbasics {}\n", version())),
         Some(word) => {
-            eprintln!("sfbasics: `{word}` is none of its programs; sfbasics without words lists them");
+            eprintln!(
+                "sfbasics: there is no program `{word}`; sfbasics without arguments lists all programs"
+            );
             ExitCode::FAILURE
         }
     }
 }
 
-/// Starts one of them. They are what users look at damaged files with, so they read what is there.
+/// Starts a program that accepts data files shorter than their headers say: users inspect damaged files with these
+/// programs.
 fn begin(program: &'static Program, run: Run, words: Vec<OsString>) -> ExitCode {
     let work = move |job: &mut Job| {
         job.accept_cut_data();
@@ -56,7 +59,7 @@ fn begin(program: &'static Program, run: Run, words: Vec<OsString>) -> ExitCode 
     rsf_io::start_with(program, work, words)
 }
 
-/// What `sfbasics` alone prints.
+/// The list of programs, which `sfbasics` without arguments prints.
 fn list() -> String {
     let mut text = String::from("sfbasics: the first word names a program:\n");
     for (program, _) in programs() {
@@ -65,7 +68,7 @@ fn list() -> String {
     text
 }
 
-/// Writes to standard output. A reader that leaves early (`| head`) is no fault.
+/// Writes to standard output. A reader that closes the pipe early (`| head`) is not an error.
 fn print(text: &str) -> ExitCode {
     match stdout().write_all(text.as_bytes()) {
         Err(fault) if fault.kind() != ErrorKind::BrokenPipe => ExitCode::FAILURE,

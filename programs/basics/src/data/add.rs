@@ -6,7 +6,6 @@ use rsf_io::{Complex, Element, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, PIECE};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfadd",
     about: "Add, multiply or divide datasets.",
@@ -20,7 +19,6 @@ All datasets must have the same shape and the same type: float, complex or int."
     params: &PARAMS,
 };
 
-/// Parameters and documentation of `sfmul`.
 pub static MUL: Program = Program {
     name: "sfmul",
     about: "Multiply datasets.",
@@ -30,7 +28,6 @@ pub static MUL: Program = Program {
     params: ALONE,
 };
 
-/// What the user sees of the quotient.
 pub static DIV: Program = Program {
     name: "sfdiv",
     about: "Divide a dataset by others.",
@@ -78,7 +75,7 @@ const CHANGES: [Param; 6] = [
         .doc("y,n,...: take the exponential"),
 ];
 
-/// What is done to one dataset.
+/// The operations on one dataset before it is added, multiplied or divided.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     abs: bool,
@@ -96,16 +93,15 @@ enum Mode {
     Divide,
 }
 
-/// A number that can be changed and joined.
+/// An element type that `sfadd`, `sfmul` and `sfdiv` support.
 trait Cell: Element {
-    /// A changed number, before it is one of the output.
+    /// The type of an intermediate result, before it is converted to the type of the output.
     type Changed;
     fn change(self, change: Change) -> Self::Changed;
     fn first(changed: Self::Changed) -> Self;
     fn join(self, other: Self::Changed, mode: Mode) -> Self;
 }
 
-/// Adds, or as `mode=` says.
 pub fn run(job: &mut Job) -> Result<()> {
     let mode = match job.text("mode")?.unwrap_or_default().as_bytes().first() {
         Some(b'a') => Mode::Add,
@@ -116,12 +112,10 @@ pub fn run(job: &mut Job) -> Result<()> {
     all(job, mode)
 }
 
-/// Multiplies.
 pub fn mul(job: &mut Job) -> Result<()> {
     all(job, Mode::Multiply)
 }
 
-/// Divides.
 pub fn div(job: &mut Job) -> Result<()> {
     all(job, Mode::Divide)
 }
@@ -148,7 +142,7 @@ fn all(job: &mut Job, mode: Mode) -> Result<()> {
         Kind::Complex => join::<Complex>(&mut inputs, &mut output, &changes, mode)?,
         Kind::Int => join::<i32>(&mut inputs, &mut output, &changes, mode)?,
         other => bail!(
-            "{}: holds {} data, {} takes float, complex and int",
+            "{} holds {} data, but {} takes float, complex and int only (sfdd converts)",
             inputs[0].name(),
             other.word(),
             job.program()
@@ -161,7 +155,7 @@ fn changes(job: &Job, count: usize) -> Result<Vec<Change>> {
     let spare = |key: &str, length: usize| {
         if length > count {
             job.warn(&format!(
-                "{key}= holds {length} values for {count} datasets: the first {count} are taken"
+                "{key}= holds {length} values for {count} datasets: only the first {count} are used"
             ));
         }
     };
@@ -242,7 +236,7 @@ impl Cell for f32 {
     }
 }
 
-/// Integers are changed and joined as floats, and each result loses its fraction, as in Madagascar.
+/// Integers are computed as floats, and each result is truncated, as in Madagascar.
 impl Cell for i32 {
     type Changed = f32;
 

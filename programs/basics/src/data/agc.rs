@@ -6,7 +6,6 @@ use rsf_io::{Job, Kind, Param, Program};
 use super::smooth::Filter;
 use super::{cube, lines};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfagc",
     about: "Automatic gain control: divide by the smoothed absolute value.",
@@ -29,7 +28,6 @@ static PARAMS: [Param; 2] = [
         .doc("how often each axis is smoothed"),
 ];
 
-/// Balances.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;

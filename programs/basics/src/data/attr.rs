@@ -1,11 +1,10 @@
-//! `sfattr`: a dataset in a few numbers.
+//! `sfattr`: statistics of a dataset.
 
 use anyhow::Result;
 use rsf_io::{Axis, Input, Job, Kind, Param, Program, format_g};
 
 use super::cube::{self, PIECE, Printer};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfattr",
     about: "Print statistics of a dataset: mean, norm, extremes and others.",
@@ -32,27 +31,26 @@ static PARAMS: [Param; 2] = [
         .doc("power of the norm"),
 ];
 
-/// An extreme: the number (both parts of a complex one) and its place in the file.
+/// An extreme value (real and imaginary part of a complex one) and the index of its element.
 #[derive(Clone, Copy)]
 struct Extreme {
     value: [f64; 2],
     at: u64,
 }
 
-/// What one pass over the data gathers.
+/// Sums and extremes from one pass over the data.
 struct Totals {
     sum: f64,
     squares: f64,
     powers: f64,
     zeros: u64,
-    /// Numbers that are none, which the extremes pass over.
+    /// Number of NaN values, which the extremes ignore.
     nan: u64,
-    /// Largest and smallest of each part; real data have one.
+    /// The element with the largest real part and, for complex data, the one with the largest imaginary part.
     largest: Vec<Extreme>,
     smallest: Vec<Extreme>,
 }
 
-/// Prints.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let axes = cube::shape(&input)?;
@@ -60,7 +58,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let totals = gather(&mut input, lval)?;
     if totals.nan > 0 {
         job.warn(&format!(
-            "{} of {} samples {} no number (NaN): the extremes are those of the others, and sums and means are NaN",
+            "{} of {} samples {} NaN: the extremes are those of the others, and sums and means are NaN",
             totals.nan,
             cube::count(&axes),
             if totals.nan == 1 { "is" } else { "are" }
@@ -212,7 +210,7 @@ fn short(value: f64) -> String {
     format_g(value, 6)
 }
 
-/// The place on every axis, counted from 1.
+/// The index on every axis, counted from 1.
 fn place(at: u64, axes: &[Axis]) -> String {
     let mut left = at;
     let mut text = String::new();

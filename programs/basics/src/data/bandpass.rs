@@ -7,10 +7,9 @@ use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::{cube, lines};
 
-/// Cut-offs closer than this to 0 or to the Nyquist frequency (0.5) filter nothing.
+/// A cut-off closer than this to 0 or to the Nyquist frequency (0.5) leaves its filter out.
 const NOTHING: f64 = 1e-4;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfbandpass",
     about: "Bandpass filter along axis 1 (recursive, Butterworth).",
@@ -47,18 +46,18 @@ static PARAMS: [Param; 6] = [
         .doc("y: print cut-offs (as fractions of the sampling frequency) and poles"),
 ];
 
-/// A part of a filter: y(t) = gain (x(t) +- 2 x(t-1) + x(t-2)) - a1 y(t-1) - a2 y(t-2), or the same of first order.
+/// A section of the filter, of second order, y(t) = gain (x(t) +- 2 x(t-1) + x(t-2)) - a1 y(t-1) - a2 y(t-2), or of
+/// first order, y(t) = gain (x(t) +- x(t-1)) - a1 y(t-1).
 #[derive(Clone, Copy, Debug)]
 struct Section {
     gain: f64,
     /// +1 for a low-pass filter (its zeros lie at the Nyquist frequency), -1 for a high-pass filter.
     sign: f64,
     a1: f64,
-    /// `None`: first order.
+    /// `None` in a section of first order.
     a2: Option<f64>,
 }
 
-/// Filters.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -68,7 +67,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let d = f64::from(axis.d);
     ensure!(
         d > 0.0,
-        "d1={d} in the header: a sampling above 0 is needed (sfput d1= sets it)"
+        "d1={d} in the header, but the sampling interval must be positive (sfput d1= sets it)"
     );
     if !job.given("flo") && !job.given("fhi") {
         job.warn("neither flo= nor fhi= is given, so nothing is filtered");
@@ -137,8 +136,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// The bilinear transform of a Butterworth filter with its cut-off at `frequency` (in parts of the sampling frequency):
-/// poles of s^n lie on the unit circle in pairs s^2 + 2 sin(angle) s + 1, and s = (1 - z)/(1 + z) / tan(pi frequency).
+/// A Butterworth filter with its cut-off at `frequency` (a fraction of the sampling frequency), by the bilinear
+/// transform s = (1 - z)/(1 + z) / tan(pi frequency). The analogue poles lie on the unit circle, and a pair of them
+/// gives the factor s^2 + 2 sin(angle) s + 1.
 fn butterworth(frequency: f64, poles: usize, low: bool) -> Vec<Section> {
     let k = (PI * frequency).tan();
     let (sign, top) = if low { (1.0, k) } else { (-1.0, 1.0) };

@@ -1,11 +1,10 @@
-//! `sfbyte`: reals to bytes, as pictures need them.
+//! `sfbyte`: conversion of real values to bytes for pictures.
 
 use anyhow::{Result, bail, ensure};
 use rsf_io::{Input, Job, Kind, Output, Param, Program};
 
 use super::cube;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfbyte",
     about: "Turn reals into bytes for pictures.",
@@ -71,12 +70,12 @@ name is written to the header, where sfgrey and sfgrey3 find it for scalebar=y")
         .doc("y: print bias, clip and power"),
 ];
 
-/// Steps of the table between the smallest and the largest value.
+/// Number of intervals of the lookup table between the smallest and the largest value.
 const STEPS: usize = 4096;
-/// Bytes of a scale.
+/// Number of bytes of a colour scale.
 const BAR: usize = 256;
 
-/// What makes a byte of a value.
+/// The parameters of the mapping from values to bytes.
 #[derive(Clone, Copy, Debug)]
 struct Gain {
     bias: f32,
@@ -84,7 +83,7 @@ struct Gain {
     power: f32,
 }
 
-/// Which panels the gain is taken from.
+/// The panels that determine the gain.
 #[derive(Clone, Copy, PartialEq)]
 enum Panel {
     Number(usize),
@@ -92,7 +91,7 @@ enum Panel {
     All,
 }
 
-/// The rules of the command line.
+/// The parameters that determine the gain.
 struct Rules {
     panel: Panel,
     bias: f32,
@@ -105,7 +104,6 @@ struct Rules {
     n1: usize,
 }
 
-/// Converts.
 pub fn run(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -113,7 +111,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let size = cube::count(&axes[..axes.len().min(2)]);
     let panels = input.len() as usize / size;
     let rules = rules(job, axes[0].n, panels)?;
-    // The gain may come from later panels than the first that is written.
+    // The gain may depend on panels after the first one that is written, so the input is read by position.
     let mut input = job.by_position(input)?;
     let whole = match rules.panel {
         Panel::Each => None,
@@ -130,7 +128,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         symmetric: job.flag("symcp")?,
     };
     if let Some(bar) = Bar::open(job, panels)? {
-        // Who reads this output through a pipe finds the whole scale.
+        // The scale is complete before a program reads this output through a pipe.
         output.put_text("bar", &bar.name);
         bar.fill(&input, size, |values| {
             Table::new(whole.unwrap_or_else(|| rules.of_its_own(values)), turns)
@@ -171,7 +169,7 @@ fn rules(job: &Job, n1: usize, panels: usize) -> Result<Rules> {
     let clip = job.float_opt("clip")?;
     ensure!(
         clip.is_none_or(|clip| clip > 0.0),
-        "clip= must be more than 0; leave it out to take it from pclip="
+        "clip= must be more than 0; leave it out to compute it from pclip="
     );
     let step = job
         .int_opt("gainstep")?
@@ -192,7 +190,7 @@ fn rules(job: &Job, n1: usize, panels: usize) -> Result<Rules> {
 }
 
 impl Rules {
-    /// Values that are looked at.
+    /// The values from which the gain is computed: every `step`-th sample of each line.
     fn sampled<'a>(&self, values: &'a [f32]) -> impl Iterator<Item = f32> + 'a {
         let (n1, step) = (self.n1, self.step);
         let count = n1 / step;
@@ -208,7 +206,7 @@ impl Rules {
         (sum / count as f64) as f32
     }
 
-    /// The gain of a panel for itself.
+    /// The gain of a panel, with its own mean as the bias if `mean=y`.
     fn of_its_own(&self, values: &[f32]) -> Gain {
         let bias = if self.mean {
             self.mean_of(values)
@@ -218,7 +216,7 @@ impl Rules {
         self.of_panel(values, bias)
     }
 
-    /// The gain of one panel.
+    /// The gain of a panel about a given bias.
     fn of_panel(&self, values: &[f32], bias: f32) -> Gain {
         let mut sizes: Vec<f32> = self
             .sampled(values)
@@ -237,7 +235,7 @@ impl Rules {
         Gain { bias, clip, power }
     }
 
-    /// One gain for all panels.
+    /// The gain that all panels of the file share.
     fn of_file(&self, input: &Input, size: usize, panels: usize) -> Result<Gain> {
         let mut values = vec![0.0f32; size];
         if let Panel::Number(panel) = self.panel {
@@ -271,7 +269,7 @@ impl Rules {
     }
 }
 
-/// The value at `percent` of the sorted values; 0 without values.
+/// The value below which `percent` of the values lie; 0 if there are no values.
 fn quantile(values: &mut [f32], percent: f32) -> f32 {
     let Some(last) = values.len().checked_sub(1) else {
         return 0.0;
@@ -280,19 +278,19 @@ fn quantile(values: &mut [f32], percent: f32) -> f32 {
     *values.select_nth_unstable_by(place.min(last), f32::total_cmp).1
 }
 
-/// How the bytes run.
+/// The order of the bytes.
 #[derive(Clone, Copy)]
 struct Turns {
     allpos: bool,
     polarity: bool,
-    /// As far from 128 above as below.
+    /// Whether the bytes are symmetric about 128.
     symmetric: bool,
 }
 
-/// Bytes of values.
+/// A lookup table from values to bytes.
 struct Table {
     bytes: Vec<u8>,
-    /// Value of the first step, and steps for a unit.
+    /// The index of the value `bias`.
     shift: f32,
     scale: f32,
     bias: f32,
@@ -308,7 +306,8 @@ impl Table {
                 part.powf(f64::from(gain.power))
             }
         };
-        // The colours above the middle, the first of them, and what a pair of bytes about the middle adds up to.
+        // The width of the range of bytes, its first byte, and the sum of two bytes that are symmetric about the
+        // middle.
         let (colours, first, pair) = if turns.symmetric {
             (254.0, 1.0, 256)
         } else {
@@ -316,7 +315,7 @@ impl Table {
         };
         let mut bytes = vec![0u8; STEPS + 1];
         if turns.allpos {
-            // Madagascar cuts these to whole numbers, and rounds them with symcp=y.
+            // Madagascar truncates these bytes, and with symcp=y it rounds them.
             let half = if turns.symmetric { 0.5 } else { 0.0 };
             (1..STEPS).for_each(|i| bytes[i] = (256.0 * power((i as f64 - 1.0) / steps) + half) as u8);
         } else {
@@ -332,7 +331,7 @@ impl Table {
         if turns.polarity {
             bytes.iter_mut().for_each(|byte| *byte = 255 - *byte);
         }
-        // Where all is bias, any clip will do but 0.
+        // If all values equal the bias, any clip other than 0 will do.
         let clip = if gain.clip > 0.0 { gain.clip } else { 1.0 };
         let (shift, width) = if turns.allpos {
             (0.0, clip)
@@ -348,16 +347,16 @@ impl Table {
     }
 
     fn byte(&self, value: f32) -> u8 {
-        // The conversion stops at 0 and takes what is not a number for 0.
+        // The conversion to usize saturates at 0 and turns NaN into 0.
         let step = ((value - self.bias) * self.scale + self.shift) as usize;
         self.bytes[step.min(STEPS)]
     }
 }
 
-/// The scale beside a picture.
+/// The file of the colour scale beside a picture.
 struct Bar {
     output: Output,
-    /// As the user typed it.
+    /// The name as the user typed it.
     name: String,
     low: Option<f32>,
     high: Option<f32>,

@@ -1,4 +1,4 @@
-//! `sfcat` and `sfmerge`: datasets behind each other along an axis.
+//! `sfcat` and `sfmerge`: joining datasets along an axis.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,6 @@ use rsf_io::{Axis, Element, Input, Job, Output, Param, Program};
 
 use super::cube::{self, by_kind, write_axes};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfcat",
     about: "Join datasets along an axis.",
@@ -18,7 +17,6 @@ if there is one, comes first. The header is that of the first dataset, even if o
     params: &PARAMS,
 };
 
-/// What the user sees of the second name of the program without gaps.
 pub static RCAT: Program = Program {
     name: "sfrcat",
     about: "Join datasets along an axis: another name of sfcat.",
@@ -26,7 +24,6 @@ pub static RCAT: Program = Program {
     ..SPEC
 };
 
-/// What the user sees of the program with gaps.
 pub static MERGE: Program = Program {
     name: "sfmerge",
     about: "Join datasets along an axis, with a gap of zeros between them.",
@@ -60,19 +57,17 @@ static PARAMS: [Param; 7] = [
         .doc("number of samples in each gap"),
 ];
 
-/// Where a dataset comes from, until it is read.
+/// A dataset that is to be joined.
 enum Source {
     Open(Box<Input>),
-    /// Opened when its turn comes: a thousand files need not be open at once.
+    /// A file that is opened when it is needed, so that a thousand files need not be open at once.
     File(OsString),
 }
 
-/// Joins without gaps.
 pub fn run(job: &mut Job) -> Result<()> {
     join(job, false)
 }
 
-/// Joins with gaps.
 pub fn merge(job: &mut Job) -> Result<()> {
     join(job, true)
 }
@@ -119,19 +114,19 @@ fn join(job: &mut Job, usual: bool) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// One dataset's part, and the gap behind it.
+/// Copies `elements` elements of a dataset and writes `gap` zeros after them.
 fn piece<T: Element>(input: &mut Input, output: &mut Output, elements: u64, gap: u64) -> Result<()> {
     cube::copy::<T>(input, output, elements)?;
     cube::zeros::<T>(output, gap)
 }
 
-/// Puts the datasets where `order=` wants them; equal places keep the order of the command line.
+/// Sorts the datasets by their positions in `order=`; equal positions keep the order of the command line.
 fn arrange(job: &Job, sources: &mut Vec<(Source, usize)>) -> Result<()> {
     let places = job.ints("order")?;
     let Some(last) = places.last() else { return Ok(()) };
     if places.len() != sources.len() {
         job.warn(&format!(
-            "order= holds {} places for {} datasets: the last one serves those that are left",
+            "order= holds {} positions for {} datasets: the remaining datasets take the last one",
             places.len(),
             sources.len()
         ));
@@ -142,7 +137,8 @@ fn arrange(job: &Job, sources: &mut Vec<(Source, usize)>) -> Result<()> {
     Ok(())
 }
 
-/// Warns of parts whose places on the axis say that they belong into another order, as names of files often do (part10 before part2).
+/// Warns if the origins on the joined axis show that the datasets are in the wrong order, as after sorting by file
+/// names (part10 before part2), or that they overlap or leave gaps.
 fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
     let [first, .., last] = places else { return };
     let forth = first.0.d >= 0.0;
@@ -150,18 +146,19 @@ fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
         true => pair[1].0.o < pair[0].0.o,
         false => pair[1].0.o > pair[0].0.o,
     };
-    // Parts that all begin at the same place are no parts of one axis, and neither are those that go backwards as a whole.
+    // Datasets that all begin at the same coordinate are not parts of one axis, and neither are those in reverse order
+    // throughout.
     let pairs = || places.windows(2).filter(|pair| pair[1].0.o != pair[0].0.o);
     if let Some(pair) = pairs().find(backward)
         && (pairs().any(|pair| !backward(&pair)) || first.0.o == last.0.o)
     {
         job.warn(&format!(
-            "{} begins at o{axis}={} and follows {}, which begins at o{axis}={}: parts are joined as they are named, and the axis keeps o{axis} and d{axis} of the first; order= changes their order",
+            "{} begins at o{axis}={} and follows {}, which begins at o{axis}={}: datasets are joined in the order in which they are named, and the axis keeps o{axis} and d{axis} of the first; order= changes their order",
             pair[1].1, pair[1].0.o, pair[0].1, pair[0].0.o
         ));
         return;
     }
-    // Parts of one axis, in their order: what is left out between them, or is there twice, moves those behind it.
+    // The datasets are parts of one axis, in order: a gap or an overlap shifts all parts after it.
     if !pairs().any(|pair| !backward(&pair)) {
         return;
     }
@@ -170,7 +167,7 @@ fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
         let place = f64::from(first.0.o) + next as f64 * f64::from(first.0.d);
         if (f64::from(own.o) - place).abs() > 0.01 * f64::from(first.0.d).abs() {
             job.warn(&format!(
-                "{name} begins at o{axis}={}, but its place on the joined axis is {}, for that axis goes on in steps of d{axis}={} without gaps: sfpad fills a gap, and sfwindow removes an overlap",
+                "{name} begins at o{axis}={}, but on the joined axis it begins at {}, because that axis continues in steps of d{axis}={} without gaps: sfpad fills a gap, and sfwindow removes an overlap",
                 own.o,
                 place as f32,
                 first.0.d
@@ -181,10 +178,11 @@ fn tell_order(job: &Job, axis: usize, places: &[(Axis, String)]) {
     }
 }
 
-/// The axis, the axes of the first dataset, every dataset with its length on the axis, the type.
+/// The number of the joined axis, the axes of the first dataset, every dataset with its length on the joined axis, and
+/// the type.
 type Opened = (usize, Vec<Axis>, Vec<(Source, usize)>, rsf_io::Kind);
 
-/// Looks at every dataset.
+/// Opens every dataset and checks that it fits the first one.
 fn open(job: &mut Job) -> Result<Opened> {
     let axis_of = |job: &Job, first: &Input| -> Result<usize> {
         Ok(match job.int("axis")? as usize {

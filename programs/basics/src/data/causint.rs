@@ -5,7 +5,6 @@ use rsf_io::{Job, Kind, Param, Program};
 
 use super::{cube, lines};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfcausint",
     about: "Causal integration along axis 1: running sums.",
@@ -21,7 +20,6 @@ static PARAMS: [Param; 1] = [Param::bool("adj")
     .default("n")
     .doc("y: the adjoint, which sums from the end")];
 
-/// Sums.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;

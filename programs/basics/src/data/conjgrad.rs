@@ -1,4 +1,4 @@
-//! `sfconjgrad`: the model whose data fit best, by conjugate gradients.
+//! `sfconjgrad`: least-squares inversion of a linear operator by conjugate gradients.
 
 use anyhow::{Context, Result, ensure};
 use rsf_io::{Input, Job, Kind, Output, Param, Program, format_g};
@@ -6,7 +6,6 @@ use rsf_io::{Input, Job, Kind, Output, Param, Program, format_g};
 use super::cube;
 use super::operator::{self, Operator};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfconjgrad",
     about: "Least-squares inversion of a linear operator by conjugate gradients.",
@@ -54,19 +53,20 @@ struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    /// Multiplies by the weight.
+    /// Multiplies by the weight of the model, if there is one.
     fn weigh(&self, values: &mut [f32]) {
         if let Some(weight) = &self.weight {
             values.iter_mut().zip(weight).for_each(|(x, w)| *x *= w);
         }
     }
 
-    /// L m.
+    /// Applies the operator: L m.
     fn forward(&mut self, model: &[f32]) -> Result<Vec<f32>> {
         self.apply(false, model)
     }
 
-    /// The gradient of half the squares in `p`: the weight times L' r.
+    /// The gradient of half the squared residual with respect to `p`: the weight times L' r, and 0 where the model is
+    /// known.
     fn gradient(&mut self, residual: &[f32]) -> Result<Vec<f32>> {
         let mut gradient = self.apply(true, residual)?;
         self.weigh(&mut gradient);
@@ -94,21 +94,20 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
 
-/// a + factor b, into b.
+/// Replaces b by a + factor b.
 fn add_to(b: &mut [f32], factor: f64, a: &[f32]) {
     for (b, a) in b.iter_mut().zip(a) {
         *b = (f64::from(*a) + factor * f64::from(*b)) as f32;
     }
 }
 
-/// b + factor a, into b.
+/// Replaces b by b + factor a.
 fn add(b: &mut [f32], factor: f64, a: &[f32]) {
     for (b, a) in b.iter_mut().zip(a) {
         *b = (f64::from(*b) + factor * f64::from(*a)) as f32;
     }
 }
 
-/// Inverts.
 pub fn run(job: &mut Job) -> Result<()> {
     let operator = Operator::of(job)?;
     let iterations = job.int("niter")?;

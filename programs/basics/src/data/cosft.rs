@@ -9,15 +9,14 @@ use rsf_io::{Axis, Header, Job, Kind, Output, Param, Program};
 
 use super::{cube, fourier, lines};
 
-/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfcosft",
     about: "Cosine transform along any axes.",
     usage: "< in.rsf sign1=1 sign2=1 > out.rsf",
-    comments: "sign#=1 transforms axis #: X(k) = x(0) + (-1)^k x(N) + 2 sum of x(j) cos(pi j k/N) over 0 < j < N, where N is n#-1, made longer with zeros up to \
-the next product of 2, 3 and 5. The axis keeps its length, begins at 0 and has the sampling 1/(2 N d#); its origin stays in the header as u#, its \
-label as cosft_label#. sign#=-1 goes back and divides by 2 N. Both together give the input where n#-1 is such a product; elsewhere the last \
-wavenumbers are cut off (sfpad makes an axis longer).\n\n\
+    comments: "sign#=1 transforms axis #: X(k) = x(0) + (-1)^k x(N) + 2 sum of x(j) cos(pi j k/N) over 0 < j < N, where N is n#-1, padded with zeros to \
+the next length with the factors 2, 3 and 5 only. The axis keeps its length, begins at 0 and has the sampling 1/(2 N d#); the header keeps its origin as u# and its \
+label as cosft_label#. sign#=-1 is the inverse transform, which divides by 2 N. Both together return the input if n#-1 is such a product; otherwise the \
+highest wavenumbers are cut off (sfpad makes an axis longer).\n\n\
 A block of the axes up to the last transformed one is held in memory.\n\n\
 Differs from Madagascar: sums are computed in double precision, and an axis of one sample or with d#=0 is an error.",
     example: "sfcosft < data.rsf sign1=1 sign2=1 | sfcosft sign1=-1 sign2=-1 > same.rsf",
@@ -32,14 +31,13 @@ static PARAMS: [Param; 1] = [Param::int("sign#")
 /// The transform of one axis.
 struct Cosine {
     n: usize,
-    /// Elements between two neighbours.
+    /// Elements between two neighbours on the axis.
     stride: usize,
-    /// Of the line and its mirror image.
+    /// The transform of the line and its mirror image.
     plan: Arc<dyn RealToComplex<f64>>,
     scale: f64,
 }
 
-/// Transforms.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -55,7 +53,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         if sign != 0 {
             ensure!(
                 axis.n > 1 && axis.d != 0.0,
-                "n{i}={} d{i}={} in the header: sign{i}= needs two samples or more, at a distance",
+                "n{i}={} d{i}={} in the header, but sign{i}= needs at least two samples and a sampling interval other than 0",
                 axis.n,
                 axis.d
             );
@@ -86,7 +84,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Writes what axis `i` becomes.
+/// Writes the transformed axis `i` to the header.
 fn transformed(
     (i, axis): (usize, &Axis),
     (forward, length): (bool, usize),
@@ -119,7 +117,7 @@ fn transformed(
 impl Cosine {
     /// Transforms whole groups of the axes up to this one.
     fn apply(&self, values: &mut [f32]) -> Result<()> {
-        // The transform of real numbers that are their own mirror image has no imaginary part, and is its own inverse but for a factor.
+        // The Fourier transform of a real even sequence is real and even, and is its own inverse except for a factor.
         values.par_chunks_mut(self.n * self.stride).try_for_each(|slab| {
             let (mut line, mut spectrum) = (self.plan.make_input_vec(), self.plan.make_output_vec());
             let mut scratch = self.plan.make_scratch_vec();

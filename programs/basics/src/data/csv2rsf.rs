@@ -1,20 +1,19 @@
-//! `sfcsv2rsf`: a table of numbers in a text becomes a dataset.
+//! `sfcsv2rsf`: conversion of a table of numbers in a text to a dataset.
 
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Axis, Job, Kind, Param, Program};
 
 use super::rounding::Rounding;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfcsv2rsf",
-    about: "Read a table of numbers from a text: a line of the text becomes a column (axis 1).",
+    about: "Read a table of numbers from a text: each line of the text becomes a column (axis 1).",
     usage: "< points.txt label2=receiver > rec.rsf",
     comments: "Numbers are separated by commas, semicolons, tabs or blanks; which of them is found from the table, or \
 given by delimiter=. Empty lines and everything after # are ignored. A text with two columns (x and z) or three (x, y \
 and z) gives the points that sou= and rec= of the modelling programs read. Lines of different lengths are an error \
-unless trunc= is given. The output has four bytes a number: where that moves a point (columns x, z or x, y, z) by more than 0.01 or a thousandth of the \
-distance between points, as coordinates of UTM are, a warning says so.\n\n\
+unless trunc= is given. The output holds numbers of four bytes: a warning says where this rounds a coordinate (columns x, z or x, y, z) by more than 0.01 or by \
+more than a thousandth of the distance between points, as happens with UTM coordinates.\n\n\
 Differs from Madagascar: the delimiter is found automatically, # begins a comment, lines of different lengths are not \
 filled with zeros unless trunc=n is given, and a line that holds no number is reported with its line number.",
     example: "sfcsv2rsf < receivers.txt > rec.rsf",
@@ -49,11 +48,10 @@ static PARAMS: [Param; 13] = [
     Param::string("unit2").default_text("none").doc("unit of axis 2"),
 ];
 
-/// Reads the table.
 pub fn run(job: &mut Job) -> Result<()> {
     let text = job.stdin_bytes()?;
-    let text =
-        std::str::from_utf8(&text).context("standard input is no text: a table of numbers was expected")?;
+    let text = std::str::from_utf8(&text)
+        .context("standard input is not a text in UTF-8: a table of numbers was expected")?;
     let delimiter = job.text("delimiter")?.filter(|text| !text.is_empty());
     let mut rows = rows(text, delimiter.as_deref(), job.flag("header")?)?;
     let columns = level(&mut rows, job.flag_opt("trunc")?)?;
@@ -92,7 +90,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Tables of points, which have two or three columns: tells what four bytes do not hold.
+/// Warns if single precision rounds the coordinates of a table of points (two or three columns) too much.
 fn warn_of_rounding(job: &Job, rows: &[Row], columns: usize) {
     let mut rounding = Rounding::default();
     let keys = if columns == 2 { "xz" } else { "xyz" };
@@ -139,21 +137,21 @@ fn rows(text: &str, delimiter: Option<&str>, has_header: bool) -> Result<Vec<Row
 fn numbers(line: &str, delimiter: Option<&str>) -> Result<Vec<f64>> {
     let found = [",", ";", "\t"].into_iter().find(|mark| line.contains(mark));
     let words: Vec<&str> = match delimiter.or(found) {
-        // A mark at the end of a line begins no further number.
+        // A delimiter at the end of a line does not begin another number.
         Some(mark) if !mark.trim().is_empty() => line.trim_end_matches(mark).split(mark).collect(),
         _ => line.split_whitespace().collect(),
     };
     let number = |word: &str| {
         let word = word.trim().trim_matches('"');
         word.parse::<f64>().ok().with_context(|| match word.contains(';') {
-            true => format!("`{word}` is no number: commas separate numbers here; where decimals have a comma, write a point in its place"),
-            false => format!("`{word}` is no number; header=y leaves the first line out, and # begins a comment"),
+            true => format!("`{word}` is not a number: the comma separates numbers here; write decimal fractions with a point"),
+            false => format!("`{word}` is not a number; header=y skips the first line, and # begins a comment"),
         })
     };
     words.into_iter().map(number).collect()
 }
 
-/// Makes all lines equally long; returns how long.
+/// Cuts or fills all lines to the same length, which is returned.
 fn level(rows: &mut [Row], cut: Option<bool>) -> Result<usize> {
     let lengths = || rows.iter().map(|(_, row)| row.len());
     let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
@@ -164,7 +162,7 @@ fn level(rows: &mut [Row], cut: Option<bool>) -> Result<usize> {
             let first = rows[0].1.len();
             if let Some((number, row)) = rows.iter().find(|(_, row)| row.len() != first) {
                 bail!(
-                    "line {number} of the table holds {} numbers, the first one {first}; trunc=y cuts lines to the shortest, trunc=n fills \
+                    "line {number} of the table holds {} numbers, but the first line holds {first}; trunc=y cuts lines to the shortest, trunc=n fills \
 them with zeros",
                     row.len()
                 );
@@ -176,13 +174,13 @@ them with zeros",
     Ok(columns)
 }
 
-/// Whole numbers.
+/// Converts a line to integers.
 fn whole(row: &[f64], number: usize) -> Result<Vec<i32>> {
     let convert = |value: &f64| {
         let fits = value.fract() == 0.0 && value.abs() <= f64::from(i32::MAX);
         ensure!(
             fits,
-            "line {number} of the table: {value} is no whole number of 32 bits; leave dtype=int out"
+            "line {number} of the table: {value} is not an integer of 32 bits; leave out dtype=int"
         );
         Ok(*value as i32)
     };
@@ -213,7 +211,7 @@ mod tests {
     #[test]
     fn faults_name_their_line() {
         let told = |text: &str| format!("{:#}", rows(text, None, false).unwrap_err());
-        assert!(told("x z\n1 2\n").contains("line 1 of the table: `x` is no number; header=y"));
+        assert!(told("x z\n1 2\n").contains("line 1 of the table: `x` is not a number; header=y"));
         assert!(told("1 2\n\n3,,4\n").contains("line 3"));
         assert!(told(" \n# nothing\n").contains("no numbers"));
         let uneven = || vec![(1, vec![1.0, 2.0]), (4, vec![3.0])];

@@ -1,15 +1,15 @@
-//! The shape of a dataset, and work on elements whose type does not matter.
+//! The shape of a dataset, and operations on elements of any type.
 
 use std::io::{BufWriter, ErrorKind, Stdout, Write, stdout};
 
 use anyhow::{Context, Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, Kind, MAX_AXES, Output};
 
-/// Elements moved at a time.
+/// Number of elements that are read or written at a time.
 pub const PIECE: usize = 1 << 18;
 
-/// Runs a function that is generic over the element, with the type of the data:
-/// `by_kind!(kind, copy(input, output))`.
+/// Calls a function that is generic over the element type with the type of the data: `by_kind!(kind, copy(input,
+/// output))`.
 macro_rules! by_kind {
     ($kind:expr, $run:ident($($argument:expr),* $(,)?)) => {
         match $kind {
@@ -25,8 +25,11 @@ macro_rules! by_kind {
 }
 pub(crate) use by_kind;
 
-/// The axes of a dataset up to the last that counts: at least one, and their lengths multiply to the number of elements.
-/// Errors: a dataset without elements.
+/// The axes of a dataset without axes of one sample at the end, but at least one axis. Their lengths multiply to the
+/// number of elements.
+///
+/// # Errors
+/// The dataset has no elements.
 pub fn shape(input: &Input) -> Result<Vec<Axis>> {
     let rank = present(input).min(input.rank());
     ensure!(
@@ -38,13 +41,14 @@ pub fn shape(input: &Input) -> Result<Vec<Axis>> {
     Ok((1..=rank).map(|i| input.axis(i)).collect())
 }
 
-/// Number of axes that the header gives a length, up to the first gap.
+/// Number of consecutive axes, from axis 1, whose lengths the header gives; at least 1.
 pub fn present(input: &Input) -> usize {
     let present = (1..=MAX_AXES).take_while(|i| input.header().raw(&format!("n{i}")).is_some());
     present.count().max(1)
 }
 
-/// The axes of [`shape`], followed by axes of length 1 (with what the header says of them) up to `rank`.
+/// The axes of [`shape`], followed by axes of length 1 up to `rank`, with the origins, samplings, labels and units of
+/// the header.
 pub fn shape_to(input: &Input, rank: usize) -> Result<Vec<Axis>> {
     let mut axes = shape(input)?;
     for i in axes.len() + 1..=rank {
@@ -54,7 +58,7 @@ pub fn shape_to(input: &Input, rank: usize) -> Result<Vec<Axis>> {
     Ok(axes)
 }
 
-/// What is odd where axis 1 of traces runs along receivers and a later one is time, with the way out.
+/// A message with a remedy if axis 1 is not time (or a coordinate in space) and a later axis is.
 pub fn across_time(axes: &[Axis]) -> Option<String> {
     let label = |axis: &Axis| axis.label.as_deref().unwrap_or_default().trim().to_lowercase();
     let unit = |axis: &Axis| axis.unit.as_deref().unwrap_or_default().trim().to_lowercase();
@@ -85,7 +89,7 @@ pub fn across_time(axes: &[Axis]) -> Option<String> {
     ))
 }
 
-/// What messages about the values of a plane say where there are further planes; nothing where it is the only one.
+/// The end of a message about the values of a plane, if the file has further planes; otherwise empty.
 pub fn of_planes(input: &Input) -> String {
     let planes: usize = (3..=input.rank()).map(|number| input.axis(number).n).product();
     match planes {
@@ -96,39 +100,46 @@ pub fn of_planes(input: &Input) -> String {
     }
 }
 
-/// Warns of traces that run along receivers ([`across_time`]).
+/// Warns if axis 1 is not time and a later axis is ([`across_time`]); returns whether it warned.
 pub fn tell_across_time(job: &Job, input: &Input) -> Result<bool> {
     let odd = across_time(&shape(input)?);
     odd.iter().for_each(|odd| job.warn(odd));
     Ok(odd.is_some())
 }
 
-/// Warns of times in milliseconds, which are used together with `other` words, usually in metres and metres per second.
+/// Warns if axis 1 is in milliseconds; `other` names the quantities that are combined with these times, usually in
+/// metres and metres per second.
 pub fn tell_milliseconds(job: &Job, input: &Input, other: &str) {
     let axis = input.axis(1);
     let unit = axis.unit.as_deref().unwrap_or_default().trim();
     if ["ms", "msec", "millisecond", "milliseconds"].contains(&unit.to_lowercase().as_str()) {
         job.warn(&format!(
-            "unit1={unit}: times are taken as they are, together with {other}, so metres and metres per second need seconds: sfput o1={} d1={} unit1=s makes them so",
+            "unit1={unit}: times are not converted before they are combined with {other}, and metres and metres per second need seconds: sfput o1={} d1={} unit1=s corrects the header",
             axis.o / 1000.0,
             axis.d / 1000.0
         ));
     }
 }
 
-/// Number of elements on some axes.
+/// The product of the lengths of the axes.
 pub fn count(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.n).product()
 }
 
-/// Zeros in memory. Errors: no room for them, which a false header or a slip of the pen can ask for.
+/// A vector of zeros.
+///
+/// # Errors
+/// The memory does not suffice, for instance because of a wrong header or a mistyped parameter.
 pub fn room<T: Element>(elements: usize) -> Result<Vec<T>> {
     let mut values = reserved(elements)?;
     values.resize(elements, T::zeroed());
     Ok(values)
 }
 
-/// Refuses so many elements where memory could not hold them at once; none of it is used.
+/// Checks that memory could hold `elements` elements, and releases it.
+///
+/// # Errors
+/// The memory does not suffice.
 pub fn ensure_room<T: Element>(elements: usize) -> Result<()> {
     reserved::<T>(elements).map(drop)
 }
@@ -136,7 +147,7 @@ pub fn ensure_room<T: Element>(elements: usize) -> Result<()> {
 fn reserved<T: Element>(elements: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     let taken = values.try_reserve_exact(elements);
-    taken.with_context(|| format!("no memory for {elements} elements at once"))?;
+    taken.with_context(|| format!("there is not enough memory for {elements} elements at once"))?;
     Ok(values)
 }
 
@@ -153,7 +164,7 @@ pub fn copy<T: Element>(input: &mut Input, output: &mut Output, elements: u64) -
     Ok(())
 }
 
-/// Reads what is left in pieces, changes each in place and writes it.
+/// Reads the remaining elements in pieces, changes each piece in place and writes it.
 pub fn map<T: Element>(
     input: &mut Input,
     output: &mut Output,
@@ -181,28 +192,28 @@ pub fn zeros<T: Element>(output: &mut Output, elements: u64) -> Result<()> {
     Ok(())
 }
 
-/// Writes all axes into the header.
+/// Writes all axes to the header.
 pub fn write_axes(output: &mut Output, axes: &[Axis]) {
     for (i, axis) in axes.iter().enumerate() {
         output.set_axis(i + 1, axis);
     }
 }
 
-/// Puts the undeclared keys of the command line into the header, as `sfput` does, but for those that `wanted` leaves out.
-/// What is no usual key of a header may be a slip of the pen and is told.
+/// Writes the undeclared keys of the command line that are `wanted` to the header, as `sfput` does. Warns of a key that
+/// is unusual in headers, because it may be a mistyped parameter.
 pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) {
     for (key, value) in job.keys().iter().filter(|(key, _)| wanted(key)) {
         let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
         if !matches!(name, "o" | "d" | "label" | "unit" | "title") {
             job.warn(&format!(
-                "{key}= is no parameter of this program: it goes into the header"
+                "{key}= is no parameter of this program: it is written to the header"
             ));
         }
         output.put_raw(key, &value.to_string_lossy());
     }
 }
 
-/// Moves to the next place on some axes, the first fastest; false when it wraps around to the beginning.
+/// Advances an index on some axes, the first axis fastest; returns false when it wraps around to the beginning.
 pub fn step(place: &mut [usize], axes: &[Axis]) -> bool {
     for (at, axis) in place.iter_mut().zip(axes) {
         *at += 1;
@@ -214,8 +225,11 @@ pub fn step(place: &mut [usize], axes: &[Axis]) -> bool {
     false
 }
 
-/// Checks that two datasets have the same type and the same axes, but for the length of axis `except` (counted from 1).
-/// Errors: another type, another length. Other origins and samplings are warned of.
+/// Checks that two datasets have the same type and the same lengths of all axes except axis `except` (counted from 1).
+/// Warns of different origins and samplings.
+///
+/// # Errors
+/// The types or the lengths differ.
 pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> Result<()> {
     let (kind, found) = (first.format().kind, other.format().kind);
     ensure!(
@@ -241,7 +255,7 @@ pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> 
         for (key, a, b) in [("o", a.o, b.o), ("d", a.d, b.d)] {
             if far(a, b) {
                 job.warn(&format!(
-                    "{key}{i}={a} in {} and {key}{i}={b} in {}: the first is taken",
+                    "{key}{i}={a} in {} and {key}{i}={b} in {}: the first is used",
                     first.name(),
                     other.name()
                 ));
@@ -252,6 +266,9 @@ pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> 
 }
 
 /// Checks the type of a dataset.
+///
+/// # Errors
+/// The type is not `kind`.
 pub fn expect(input: &Input, kind: Kind) -> Result<()> {
     let found = input.format().kind;
     ensure!(
@@ -265,7 +282,7 @@ pub fn expect(input: &Input, kind: Kind) -> Result<()> {
     Ok(())
 }
 
-/// Reads `count` elements of any type as reals, complex numbers as two.
+/// Reads `count` elements of any type as real numbers, two for each complex number.
 pub fn read_as_f64(input: &mut Input, count: usize, numbers: &mut Vec<f64>) -> Result<()> {
     fn read<T: Element>(
         input: &mut Input,
@@ -297,14 +314,14 @@ pub fn read_as_f64(input: &mut Input, count: usize, numbers: &mut Vec<f64>) -> R
     }
 }
 
-/// Text on standard output; a reader that leaves early (`| head`) is no error.
+/// Text on standard output. A reader that closes the pipe early (`| head`) is not an error.
 pub struct Printer {
     sink: BufWriter<Stdout>,
     open: bool,
 }
 
 impl Printer {
-    /// An empty page.
+    /// A printer that has written nothing yet.
     pub fn stdout() -> Self {
         Self {
             sink: BufWriter::new(stdout()),
@@ -312,7 +329,7 @@ impl Printer {
         }
     }
 
-    /// Writes a line.
+    /// Writes text and a line break.
     pub fn line(&mut self, text: &str) -> Result<()> {
         self.bytes(format!("{text}\n").as_bytes())
     }
@@ -327,7 +344,7 @@ impl Printer {
         self.check(done)
     }
 
-    /// Hands all of it over.
+    /// Flushes the buffer.
     pub fn finish(mut self) -> Result<()> {
         let done = if self.open { self.sink.flush() } else { Ok(()) };
         self.check(done)
@@ -344,7 +361,7 @@ impl Printer {
     }
 }
 
-/// Copies all elements; numbers as text keep their digits.
+/// Copies all elements; numbers in text form keep their digits.
 pub fn copy_all(input: &mut Input, output: &mut Output) -> Result<()> {
     let (format, elements) = (input.format(), input.remaining());
     if !format.is_binary() {

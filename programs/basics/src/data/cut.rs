@@ -1,4 +1,4 @@
-//! `sfcut`: zeros in a window of a dataset.
+//! `sfcut`: setting a window of a dataset to zero.
 
 use anyhow::Result;
 use rsf_io::{Element, Input, Job, Output, Param, Program};
@@ -7,7 +7,6 @@ use super::cube::{self, by_kind};
 use super::lines;
 use super::window::{self, Cut};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfcut",
     about: "Set a window of a dataset to zero.",
@@ -47,7 +46,6 @@ static PARAMS: [Param; 7] = [
         .doc("y: print the window of every axis that is cut"),
 ];
 
-/// Cuts.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let cuts = window::cuts(job, &input)?;

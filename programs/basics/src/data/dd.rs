@@ -1,4 +1,4 @@
-//! `sfdd`: other forms and types of numbers.
+//! `sfdd`: conversion of the form and the type of data.
 
 use anyhow::{Context, Result, ensure};
 use rsf_io::{Complex, Element, Form, Format, Input, Job, Kind, Output, Param, Program};
@@ -7,7 +7,6 @@ use super::cube::{self, PIECE, by_kind};
 use super::parts;
 use super::pattern::Pattern;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfdd",
     about: "Convert data to another form or type.",
@@ -46,7 +45,6 @@ static PARAMS: [Param; 7] = [
         .doc("y: the integers are the bits of IBM floats, with type=float"),
 ];
 
-/// Converts.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let old = input.format();
@@ -103,7 +101,7 @@ const KINDS: [(&str, Kind); 7] = [
     ("uchar", Kind::Uchar),
 ];
 
-/// What a word means that is the beginning of one of these, or begins with it as `integer` does.
+/// The meaning of a word that abbreviates a known name or, as `integer`, extends it.
 fn meant<T: Copy>(key: &str, word: &str, known: &[(&str, T)]) -> Result<T> {
     let found = known
         .iter()
@@ -111,10 +109,10 @@ fn meant<T: Copy>(key: &str, word: &str, known: &[(&str, T)]) -> Result<T> {
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     found
         .map(|(_, meaning)| *meaning)
-        .with_context(|| format!("{key}= got `{word}`, allowed is {}", names.join(" or ")))
+        .with_context(|| format!("{key}= got `{word}`, allowed are {}", names.join(" or ")))
 }
 
-/// How numbers look as text.
+/// The layout of numbers in text form.
 struct Text {
     line: u64,
     strip: usize,
@@ -132,7 +130,7 @@ impl Text {
     }
 }
 
-/// Where the numbers go.
+/// The destination of the numbers.
 struct Sink {
     output: Output,
     kind: Kind,
@@ -159,9 +157,9 @@ impl Sink {
     }
 }
 
-/// A number as text.
+/// A number that can be written as text.
 trait Shown: Element {
-    /// Appends it, by the pattern or as usual and a blank.
+    /// Appends the number, formatted by the pattern or, without one, in its default form and followed by a blank.
     fn show(self, pattern: Option<&Pattern>, text: &mut Vec<u8>) -> Result<()>;
 }
 
@@ -213,8 +211,8 @@ fn from_ibm(input: &mut Input, sink: &mut Sink) -> Result<()> {
     Ok(())
 }
 
-/// A sign, seven bits of an exponent of 16 and a fraction of 24 bits. What is too large becomes the largest float, what is
-/// too small zero.
+/// The value of an IBM float: a sign bit, seven bits of an exponent to the base 16 and a fraction of 24 bits. Values
+/// that are too large become the largest float, values that are too small become zero.
 fn ibm(bits: u32) -> f32 {
     let exponent = (bits >> 24 & 0x7f) as i32 - 64;
     let size = f64::from(bits & 0xff_ffff) * 16f64.powi(exponent - 6);
@@ -226,7 +224,7 @@ fn ibm(bits: u32) -> f32 {
     if bits >> 31 == 1 { -size } else { size }
 }
 
-/// Numbers that integers do not hold.
+/// Counts of numbers that an integer type cannot hold.
 #[derive(Default)]
 struct Lost {
     nan: u64,
@@ -242,8 +240,8 @@ impl Lost {
 
     fn tell(&self, job: &Job, kind: Kind) {
         for (count, what) in [
-            (self.nan, "no number (NaN), which became 0"),
-            (self.beyond, "beyond the range of the type, and became its end"),
+            (self.nan, "NaN, and became 0"),
+            (self.beyond, "beyond the range of the type, and became its limit"),
         ] {
             if count > 0 {
                 job.warn(&format!(
@@ -255,7 +253,7 @@ impl Lost {
     }
 }
 
-/// The least and the largest number of a type of integers.
+/// The smallest and the largest number of an integer type; `None` for other types.
 fn range(kind: Kind) -> Option<[f64; 2]> {
     Some(match kind {
         Kind::Int => [f64::from(i32::MIN), f64::from(i32::MAX)],
@@ -266,11 +264,11 @@ fn range(kind: Kind) -> Option<[f64; 2]> {
     })
 }
 
-/// By way of f64, which holds every number of 32 bits.
+/// Converts by way of f64, which represents every number of 32 bits exactly.
 fn convert(input: &mut Input, sink: &mut Sink) -> Result<Lost> {
     let (mut numbers, mut lost) = (Vec::new(), Lost::default());
     while input.remaining() > 0 {
-        // An even number, so that pairs stay together.
+        // PIECE is even, so pairs stay together.
         let now = (PIECE as u64).min(input.remaining()) as usize;
         cube::read_as_f64(input, now, &mut numbers)?;
         if let Some(range) = range(sink.kind) {

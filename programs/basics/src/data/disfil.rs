@@ -1,4 +1,4 @@
-//! `sfdisfil`: numbers on the terminal.
+//! `sfdisfil`: printing the values of a dataset.
 
 use anyhow::{Context, Result};
 use rsf_io::{Job, Kind, Param, Program};
@@ -6,7 +6,6 @@ use rsf_io::{Job, Kind, Param, Program};
 use super::cube::{self, PIECE, Printer};
 use super::pattern::Pattern;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfdisfil",
     about: "Print the values of a dataset.",
@@ -35,7 +34,6 @@ static PARAMS: [Param; 5] = [
         .doc("a line after the numbers"),
 ];
 
-/// Prints.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let kind = input.format().kind;

@@ -1,4 +1,4 @@
-//! `sfdottest`: whether a program and its adjoint belong together.
+//! `sfdottest`: the dot-product test of a linear operator and its adjoint.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,6 @@ use rsf_io::{Input, Job, Kind, Output, Param, Program, format_g};
 use super::cube::{self, PIECE};
 use super::operator::{self, Operator};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfdottest",
     about: "Dot-product test of a linear operator and its adjoint.",
@@ -45,7 +44,7 @@ static PARAMS: [Param; 6] = [
         ),
 ];
 
-/// Random numbers from 0 to 1.
+/// Random numbers, uniform from 0 to 1.
 struct Random(Mt);
 
 impl Random {
@@ -57,7 +56,7 @@ impl Random {
         (f64::from(self.0.next_u32()) / f64::from(u32::MAX)) as f32
     }
 
-    /// Writes so many of them.
+    /// Writes `elements` random numbers.
     fn write(mut self, output: &mut Output, elements: u64) -> Result<()> {
         let mut left = elements;
         while left > 0 {
@@ -70,7 +69,6 @@ impl Random {
     }
 }
 
-/// Tests.
 pub fn run(job: &mut Job) -> Result<()> {
     let operator = Operator::of(job)?;
     let (model, data) = (job.input("mod")?, job.input("dat")?);
@@ -111,15 +109,15 @@ pub fn run(job: &mut Job) -> Result<()> {
     }
     ensure!(
         forward.is_finite() && adjoint.is_finite(),
-        "the dot products are not finite"
+        "the dot products are {forward} and {adjoint}, which are not both finite: check the parameters of the operator"
     );
     if forward == 0.0 && adjoint == 0.0 {
-        job.warn("both products are zero, which tests nothing: look at the parameters of the operator");
+        job.warn("both products are zero, which tests nothing: check the parameters of the operator");
     }
     if let Some(tolerance) = job.double_opt("tol")? {
         ensure!(
             apart <= tolerance,
-            "the dot products are {} apart, tol={tolerance} allows less: the operator and its adjoint do not belong together, or it is not linear",
+            "the relative difference of the dot products is {}, more than tol={tolerance}: the program with adj=y is not the adjoint of the program with adj=n, or it is not linear",
             format_g(apart, 3)
         );
     }

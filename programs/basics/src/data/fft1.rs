@@ -1,4 +1,4 @@
-//! `sffft1`: the Fourier transform of reals along axis 1.
+//! `sffft1`: the Fourier transform of real data along axis 1.
 
 use anyhow::{Result, ensure};
 use num_complex::Complex32;
@@ -6,10 +6,9 @@ use rsf_io::{Axis, Complex, Input, Job, Kind, Param, Program};
 
 use super::{cube, fourier, lines};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sffft1",
-    about: "Fourier transform along axis 1: reals to complex numbers, and back.",
+    about: "Fourier transform along axis 1: real to complex numbers, and back.",
     usage: "< in.rsf inv=n sym=n opt=y > out.rsf",
     comments: "The spectrum X(f) = sum of x(t) exp(-2 pi i f t) is written for the frequencies 0, d1, ... up to the \
 Nyquist frequency: n1 = nt/2+1, d1 = 1/(nt dt), where nt is the length after padding with zeros. t is the coordinate on \
@@ -43,7 +42,6 @@ static PARAMS: [Param; 6] = [
         .doc("accepted without effect: memory is small whatever the size of the data"),
 ];
 
-/// Transforms.
 pub fn run(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     cube::tell_across_time(job, &input)?;
@@ -54,7 +52,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     }
 }
 
-/// `scale` times exp(2 pi i k `turn`) for k = 0, 1, ...; `None` where that is 1.
+/// `scale` times exp(2 pi i k `turn`) for k = 0, 1, ..., `count` - 1; `None` if all of them are 1.
 fn factors(count: usize, turn: f64, scale: f64) -> Option<Vec<Complex32>> {
     let factor = |k: usize| {
         let angle = 2.0 * std::f64::consts::PI * (turn * k as f64).fract();
@@ -78,7 +76,7 @@ fn forward(job: &mut Job, mut input: Input) -> Result<()> {
     axis.o = job.float_opt("ot")?.unwrap_or(axis.o);
     ensure!(
         axis.d != 0.0,
-        "d1=0 in the header: the frequencies need a sampling (sfput d1= sets it)"
+        "d1=0 in the header, but the transform needs a sampling interval (sfput d1= sets it)"
     );
     let length = match job.flag("opt")? {
         true => fourier::fast_even_length(axis.n),
@@ -136,7 +134,7 @@ fn inverse(job: &mut Job, mut input: Input) -> Result<()> {
     let axis = cube::shape(&input)?.swap_remove(0);
     ensure!(
         axis.n > 1 && axis.d != 0.0,
-        "n1={} d1={} in the header: a spectrum has two frequencies or more, at a distance",
+        "n1={} d1={} in the header, but a spectrum needs at least two frequencies and a sampling interval other than 0",
         axis.n,
         axis.d
     );
@@ -193,7 +191,8 @@ fn inverse(job: &mut Job, mut input: Input) -> Result<()> {
         |(spectrum, trace, scratch), _, line: &[Complex], result: &mut [f32]| {
             spectrum.copy_from_slice(bytemuck::cast_slice(line));
             apply(&factors, spectrum);
-            // What a real trace cannot have; the transform wants it to be exactly 0.
+            // The spectrum of a real trace is real at 0 and Nyquist, and the transform requires imaginary parts of
+            // exactly 0 there.
             spectrum[0].im = 0.0;
             spectrum[length / 2].im = 0.0;
             plan.process_with_scratch(spectrum, trace, scratch)?;

@@ -8,10 +8,9 @@ use rsf_io::{Axis, Input, Job, Kind, Output, Param, Program};
 
 use super::{cube, fourier};
 
-/// Columns that a thread transforms together, so that neighbours are read together.
+/// Number of neighbouring columns that a thread transforms together, so that it reads contiguous memory.
 const TOGETHER: usize = 16;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sffft3",
     about: "Fourier transform of complex numbers along any axis.",
@@ -55,12 +54,11 @@ struct Group {
     before: usize,
     after: usize,
     plan: std::sync::Arc<dyn Fft<f32>>,
-    /// Factor of an even element of `x`; that of an odd one has the other sign.
+    /// The factor of elements of even index; elements of odd index have the opposite sign.
     scale: f32,
     inverse: bool,
 }
 
-/// Transforms.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Complex)?;
@@ -75,7 +73,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let axis = &axes[number - 1];
     ensure!(
         axis.d != 0.0,
-        "d{number}=0 in the header: the transform needs a sampling (sfput d{number}= sets it)"
+        "d{number}=0 in the header, but the transform needs a sampling interval (sfput d{number}= sets it)"
     );
     let inverse = job.flag("inv")?;
     let mut output = job.output()?;
@@ -106,12 +104,12 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// The axis of wavenumbers; how many are written and transformed.
+/// Writes the axis of wavenumbers; returns the lengths of the output and of the transform.
 fn there(job: &Job, number: usize, axis: &Axis, output: &mut Output) -> Result<(usize, usize)> {
     let wanted = axis.n.checked_mul(job.int("pad")? as usize);
     let wanted = wanted.filter(|n| *n < 1 << 40);
     let Some(wanted) = wanted else {
-        anyhow::bail!("pad= asks for too many samples on axis {number}");
+        anyhow::bail!("pad= makes axis {number} longer than 2^40 samples: give a smaller factor");
     };
     let length = if job.flag("opt")? {
         fourier::fast_length(wanted)
@@ -141,7 +139,7 @@ fn there(job: &Job, number: usize, axis: &Axis, output: &mut Output) -> Result<(
     Ok((length, length))
 }
 
-/// The axis as it was; how many are written and transformed.
+/// Writes the axis before the forward transform; returns the lengths of the output and of the transform.
 fn back(number: usize, axis: &Axis, input: &Input, output: &mut Output) -> Result<(usize, usize)> {
     let (header, key) = (input.header(), |name: &str| format!("fft3_{name}{number}"));
     let n = header.large_int(&key("n")).unwrap_or(axis.n as i64);
@@ -164,8 +162,8 @@ fn back(number: usize, axis: &Axis, input: &Input, output: &mut Output) -> Resul
 }
 
 impl Group {
-    /// Group after group. Columns lie `inner` elements apart; with `inner` 1 they lie one behind the other, so that many
-    /// groups are taken at once.
+    /// Transforms group after group. The elements of a column lie `inner` elements apart. Small groups are processed
+    /// together.
     fn stream(&self, input: &mut Input, output: &mut Output) -> Result<()> {
         let size = self.inner * self.before;
         let together = (cube::PIECE / size).max(1) as u64;
@@ -193,7 +191,7 @@ impl Group {
         Ok(())
     }
 
-    /// A small group, by one thread.
+    /// Transforms a small group, by one thread.
     fn whole(&self, from: &[Complex32], to: &mut [Complex32]) {
         for first in (0..self.inner).step_by(TOGETHER) {
             let columns = self.columns(from, first);
@@ -204,10 +202,10 @@ impl Group {
         }
     }
 
-    /// A large group, by all threads: columns are transformed in turn, and rows gathered from them.
+    /// Transforms a large group, by all threads, and gathers the rows of the result from the transformed columns.
     fn one(&self, from: &[Complex32], to: &mut [Complex32]) -> Result<()> {
         let starts: Vec<usize> = (0..self.inner).step_by(TOGETHER).collect();
-        // As many columns at a time as fill half of a group, so that memory stays near that of input and output.
+        // Half of the columns at a time, so that these buffers add no more than half of a group to input and output.
         for some in starts.chunks(starts.len().div_ceil(2).max(1)) {
             let done: Vec<Vec<Complex32>> = some.par_iter().map(|first| self.columns(from, *first)).collect();
             to.par_chunks_exact_mut(self.inner)
@@ -222,7 +220,7 @@ impl Group {
         Ok(())
     }
 
-    /// Up to [`TOGETHER`] columns from number `first` on, transformed: row by row, as they are written.
+    /// Transforms up to [`TOGETHER`] columns from column `first` on; the result is ordered by rows, as in the output.
     fn columns(&self, from: &[Complex32], first: usize) -> Vec<Complex32> {
         let (width, length) = (TOGETHER.min(self.inner - first), self.plan.len());
         let mut columns = vec![Complex32::default(); width * length];

@@ -1,4 +1,4 @@
-//! `sfcp`, `sfmv`, `sfrm`: datasets as files, header and data together.
+//! `sfcp`, `sfmv`, `sfrm`: copying, moving and removing header and data of a dataset together.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,7 +11,6 @@ use rsf_io::{DataFile, Header, Job, Param, Program, data_file};
 use super::cube;
 use super::info::check_header;
 
-/// What the user sees of a copy.
 pub static CP: Program = Program {
     name: "sfcp",
     about: "Copy a dataset.",
@@ -22,7 +21,6 @@ standard output, for example as the last program of a pipe.",
     params: &[Param::words("in.rsf out.rsf").doc("the dataset and its copy")],
 };
 
-/// What the user sees of a move.
 pub static MV: Program = Program {
     name: "sfmv",
     about: "Move a dataset.",
@@ -32,7 +30,6 @@ pub static MV: Program = Program {
     ..CP
 };
 
-/// What the user sees of a removal.
 pub static RM: Program = Program {
     name: "sfrm",
     about: "Remove datasets: headers and their data.",
@@ -42,7 +39,6 @@ pub static RM: Program = Program {
     params: &[Param::words("file.rsf ...").doc("the datasets, and -i, -f, -v")],
 };
 
-/// Copies.
 pub fn cp(job: &mut Job) -> Result<()> {
     if job.words().is_empty()
         && let Some(mut input) = job.stdin_if_any()?
@@ -54,18 +50,17 @@ pub fn cp(job: &mut Job) -> Result<()> {
     copy(job).map(|_| ())
 }
 
-/// Moves.
 pub fn mv(job: &mut Job) -> Result<()> {
     let old = copy(job)?;
     remove(job, &old, false)
 }
 
-/// Copies the first word to the second; the name of the first.
+/// Copies the dataset of the first word to the second; returns the first.
 fn copy(job: &mut Job) -> Result<OsString> {
     let words = job.words().to_vec();
     let [old, new] = &words[..] else {
         bail!(
-            "{} names are given; two are needed, the old and the new one",
+            "{} names are given, but two are needed: the old and the new one",
             words.len()
         );
     };
@@ -77,7 +72,6 @@ fn copy(job: &mut Job) -> Result<OsString> {
     Ok(old.clone())
 }
 
-/// Removes.
 pub fn rm(job: &mut Job) -> Result<()> {
     let (mut force, mut verbose, mut ask) = (false, false, false);
     let mut files = Vec::new();
@@ -89,14 +83,17 @@ pub fn rm(job: &mut Job) -> Result<()> {
                         'f' => force = true,
                         'v' => verbose = true,
                         'i' => ask = true,
-                        _ => bail!("{text} is no option, there are -i, -f and -v"),
+                        _ => bail!("there is no option {text}; allowed are -i, -f and -v"),
                     }
                 }
             }
             _ => files.push(word.clone()),
         }
     }
-    ensure!(!files.is_empty() || force, "no dataset is named");
+    ensure!(
+        !files.is_empty() || force,
+        "no dataset is named: give the headers of the datasets to remove"
+    );
     for file in files {
         let name = file.to_string_lossy();
         if force && !Path::new(&file).exists() {
@@ -131,7 +128,8 @@ fn remove(job: &Job, file: &OsString, force: bool) -> Result<()> {
     fs::remove_file(path).with_context(|| format!("cannot remove {name}"))
 }
 
-/// Removes the data that a header names; pipes and other special files stay, and are not opened, for that may wait for ever.
+/// Removes the data that a header names. Pipes and other special files stay and are not opened, because opening a pipe
+/// may block forever.
 fn remove_named(
     job: &Job,
     (name, path, force): (&str, &Path, bool),
@@ -145,12 +143,15 @@ fn remove_named(
         .flatten()
         .find(is_special)
     {
-        job.warn(&format!("{} stays: it is no regular file", special.display()));
+        job.warn(&format!(
+            "{} is not removed: it is not a regular file",
+            special.display()
+        ));
         return Ok(());
     }
     match data_file(path, header) {
         Ok(data) => data.map_or(Ok(()), |data| remove_data(job, name, data)),
-        // A link to a file that is gone.
+        // A symbolic link to a file that no longer exists.
         Err(_) if fs::symlink_metadata(named).is_ok_and(|meta| meta.is_symlink()) && !named.exists() => {
             fs::remove_file(named).with_context(|| format!("cannot remove {}", named.display()))
         }
@@ -160,23 +161,23 @@ fn remove_named(
             Ok(())
         }
         Err(error) => Err(error)
-            .with_context(|| format!("{name}: nothing is removed, for its data cannot be looked at")),
+            .with_context(|| format!("{name}: nothing is removed, because its data cannot be examined")),
     }
 }
 
-/// Removes the file with the numbers of a dataset, if it is known to be its own.
+/// Removes the data file of a dataset, if it certainly belongs to that dataset.
 fn remove_data(job: &Job, name: &str, data: DataFile) -> Result<()> {
     let shown = data.path.display();
     if let Some(doubt) = data.doubt {
-        bail!("{name}: nothing is removed, for it is not known which data are its own: {doubt}");
+        bail!("{name}: nothing is removed, because it is not certain which data belong to it: {doubt}");
     }
     ensure!(
         !data.guessed,
-        "{name}: nothing is removed, for only its length tells that {shown} of the current folder may belong to it: remove that file, or move it beside the header"
+        "{name}: nothing is removed, because only its length suggests that {shown} of the current folder belongs to it: remove that file, or move it beside the header"
     );
     if let Some(other) = data.of_other {
         job.warn(&format!(
-            "{shown} stays: these are the data of {}, and the header {name} names them, too",
+            "{shown} is not removed: it holds the data of {}, and the header {name} names it as well",
             other.display()
         ));
         return Ok(());
@@ -184,7 +185,7 @@ fn remove_data(job: &Job, name: &str, data: DataFile) -> Result<()> {
     match fs::symlink_metadata(&data.path) {
         Ok(meta) if meta.is_file() || meta.is_symlink() => fs::remove_file(&data.path)
             .with_context(|| format!("cannot remove data file {shown} of {name}"))?,
-        Ok(_) => job.warn(&format!("{shown} stays: it is no regular file")),
+        Ok(_) => job.warn(&format!("{shown} is not removed: it is not a regular file")),
         Err(error) => job.warn(&format!("data file {shown} of {name}: {error}")),
     }
     Ok(())

@@ -1,16 +1,16 @@
-//! What programs that go from time to frequency and back have in common: lengths that are fast, labels and units.
+//! Lengths, labels and units that programs with Fourier transforms have in common.
 
 use rsf_io::Header;
 
 pub use ::fourier::fast_length;
 
-/// Length to which a transform of `n` reals pads: twice a fast one.
+/// The even length to which `n` real samples are padded: twice a length with the factors 2, 3 and 5 only.
 pub fn fast_even_length(n: usize) -> usize {
     2 * fast_length(n.div_ceil(2))
 }
 
-/// The label of an axis on the other side of the transform: time and frequency change places, whatever else has a label
-/// becomes a wavenumber when `forward`, or a frequency where its unit is s (records have the label t), and keeps its label in the inverse transform.
+/// The label of an axis after the transform. Time becomes frequency and the reverse. With `forward`, any other label
+/// becomes Frequency if the unit is s (records have the label t), else Wavenumber; the inverse transform keeps it.
 pub fn label(label: Option<&str>, unit: Option<&str>, forward: bool) -> Option<String> {
     let other = match label? {
         "Time" => "Frequency",
@@ -24,7 +24,7 @@ pub fn label(label: Option<&str>, unit: Option<&str>, forward: bool) -> Option<S
     Some(other.into())
 }
 
-/// The unit of an axis on the other side of the transform: s and Hz, km and 1/km.
+/// The unit of an axis after the transform: s and Hz, or km and 1/km, replace each other.
 pub fn unit(unit: Option<&str>) -> Option<String> {
     Some(match unit? {
         "" => String::new(),
@@ -37,8 +37,9 @@ pub fn unit(unit: Option<&str>) -> Option<String> {
     })
 }
 
-/// The sampling of an axis before a transform of `length` samples turned it into frequencies spaced by `step`: computed from these, or,
-/// where it agrees, the value that the forward transform kept as `key`, because a header holds only six digits of `step`.
+/// The sampling interval of an axis before a transform of `length` samples gave it the frequency step `step`. It is
+/// computed from these, unless it agrees with the value that the forward transform stored as `key`: a header holds only
+/// six digits of `step`.
 pub fn sampling(header: &Header, key: &str, length: usize, step: f32) -> f64 {
     let computed = 1.0 / (length as f64 * f64::from(step));
     let kept = header.float(key).map(f64::from);

@@ -1,4 +1,4 @@
-//! `sfpow` and `sfcostaper`: factors that are products of one factor for each axis.
+//! `sfpow`, `sftpow` and `sfcostaper`: multiplication by products of one factor for each axis.
 
 use std::f32::consts::PI;
 
@@ -7,7 +7,6 @@ use rsf_io::{Axis, Input, Job, Kind, Param, Program};
 
 use super::{cube, lines};
 
-/// What the user sees.
 pub static POW: Program = Program {
     name: "sfpow",
     about: "Gain by a power of the coordinate on any axis.",
@@ -21,7 +20,6 @@ Differs from Madagascar: pow# of an axis that the data do not have is an error."
 
 static POW_PARAMS: [Param; 1] = [Param::float("pow#").default_text("0").doc("power on axis #")];
 
-/// Parameters and documentation of the program.
 pub static TPOW: Program = Program {
     name: "sftpow",
     about: "Gain by a power of time.",
@@ -34,7 +32,6 @@ Differs from Madagascar: tpow= is not estimated from the data.",
 
 static TPOW_PARAMS: [Param; 1] = [Param::float("tpow").required().doc("power")];
 
-/// What the user sees.
 pub static COSTAPER: Program = Program {
     name: "sfcostaper",
     about: "Taper both ends of any axis by a squared sine.",
@@ -51,10 +48,9 @@ static COSTAPER_PARAMS: [Param; 1] = [Param::int("nw#")
     .range(">= 0", Some(0.0), None)
     .doc("number of samples tapered at each end of axis #")];
 
-/// Factors along each axis; `None` where all of them are 1.
+/// Factors along each axis; `None` for an axis whose factors are all 1.
 type Gains = Vec<Option<Vec<f32>>>;
 
-/// Raises.
 pub fn pow(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     multiply(job, input, "pow", |job, i, axis| {
@@ -64,7 +60,6 @@ pub fn pow(job: &mut Job) -> Result<()> {
     })
 }
 
-/// Raises times.
 pub fn tpow(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     cube::tell_across_time(job, &input)?;
@@ -75,14 +70,13 @@ pub fn tpow(job: &mut Job) -> Result<()> {
     })
 }
 
-/// Tapers.
 pub fn costaper(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     multiply(job, input, "nw", |job, i, axis| {
         let width = job.int_opt(&format!("nw{i}"))?.unwrap_or(0) as usize;
         ensure!(
             width <= axis.n,
-            "nw{i}={width}: axis {i} has {} samples, and a taper cannot be longer",
+            "nw{i}={width}: axis {i} has only {} samples, and a taper cannot be longer than its axis",
             axis.n
         );
         let mut gains = vec![1.0f32; axis.n];
@@ -95,7 +89,8 @@ pub fn costaper(job: &mut Job) -> Result<()> {
     })
 }
 
-/// Multiplies all elements by the factors that `gain` gives for an axis.
+/// Multiplies all elements by the factors that `gain` returns for the number of an axis and the axis; parameter `name`
+/// with a number beyond the axes of the data is an error.
 fn multiply(
     job: &mut Job,
     mut input: Input,

@@ -1,11 +1,10 @@
-//! `sfget`: values of a header.
+//! `sfget`: printing values of a header.
 
 use anyhow::Result;
 use rsf_io::{Job, Param, Program};
 
 use super::cube::Printer;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfget",
     about: "Print values of a header.",
@@ -23,7 +22,7 @@ static PARAMS: [Param; 3] = [
     Param::bool("all").default("n").doc("y: print every key"),
 ];
 
-/// Prints. A key that is missing is told on stderr.
+/// Prints the values of keys; warns of keys that are missing.
 pub fn run(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     let mut out = Printer::stdout();
@@ -35,7 +34,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         return out.finish();
     }
     if job.words().is_empty() {
-        job.warn("no key is given, for instance n1; all=y prints all of them");
+        job.warn("no key is given; name one, for instance n1, or print all of them with all=y");
     }
     for key in job.words() {
         let key = key.to_string_lossy();

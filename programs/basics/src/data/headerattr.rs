@@ -1,4 +1,4 @@
-//! `sfheaderattr`: what trace headers hold.
+//! `sfheaderattr`: statistics of trace headers.
 
 use anyhow::Result;
 use rsf_io::{Job, Kind, Param, Program, format_g};
@@ -6,7 +6,6 @@ use rsf_io::{Job, Kind, Param, Program, format_g};
 use super::cube::{self, PIECE, Printer};
 use super::headers;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfheaderattr",
     about: "Print smallest, largest and mean values of trace headers.",
@@ -32,7 +31,7 @@ static PARAMS: [Param; 3] = [
         .doc("name of key # after those of SEG-Y"),
 ];
 
-/// What has been seen of a key.
+/// Statistics of a key: smallest and largest value with their traces, and the sum.
 #[derive(Clone, Copy)]
 struct Seen {
     least: (f64, u64),
@@ -40,14 +39,13 @@ struct Seen {
     sum: f64,
 }
 
-/// Prints.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let kind = headers::kind(&input)?;
     let keys = cube::shape(&input)?[0].n;
     if kind == Kind::Float && job.flag("segy")? && keys < 91 {
         job.warn(&format!(
-            "the input holds float data with n1={keys}, and trace headers of SEG-Y are integers with n1=91 or more: are these traces and not their headers?"
+            "the input holds float data with n1={keys}, but trace headers of SEG-Y are integers with n1=91 or more: are these traces instead of headers?"
         ));
     }
     let traces = input.len() / keys as u64;
@@ -103,7 +101,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     out.finish()
 }
 
-/// A value of a key; whole numbers with all their digits.
+/// A value of a key as text; integers with all their digits.
 fn whole(kind: Kind, value: f64) -> String {
     match kind {
         Kind::Int => (value as i64).to_string(),

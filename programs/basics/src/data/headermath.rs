@@ -1,4 +1,4 @@
-//! `sfheadermath`: formulas of trace headers.
+//! `sfheadermath`: evaluation of a formula of trace headers.
 
 use anyhow::{Context, Result, ensure};
 use rsf_io::{Job, Kind, Param, Program};
@@ -7,7 +7,6 @@ use super::cube::{self, PIECE};
 use super::headers;
 use super::math::{Column, Formula};
 
-/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfheadermath",
     about: "Evaluate a formula of trace headers, for every trace.",
@@ -15,7 +14,7 @@ pub static SPEC: Program = Program {
     comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=. Variables are the names of the keys (sfheaderattr desc=y lists \
 them; keys after the 91 are named by key1=, key2=, ...; with segy=n all are), N (number of the trace, from 0), T (its coordinate on axis 2) and input (the first key). \
 Operators and functions are those of sfmath. The result replaces the key that key= or nkey= (counted from 0) names; otherwise it is a dataset of one value for each trace.\n\n\
-Differs from Madagascar: headers of whole numbers are computed in double precision and the result loses its fraction (there every step does).",
+Differs from Madagascar: integer headers are computed in double precision and only the result is truncated (there every step is).",
     example: "sfheadermath < headers.rsf output='abs(gx-sx)' key=offset > new.rsf\nsfheadermath < headers.rsf output='sx/100' | sfdd type=float > x.rsf",
     params: &PARAMS,
 };
@@ -37,25 +36,23 @@ static PARAMS: [Param; 5] = [
         .doc("name of key # after those of SEG-Y"),
 ];
 
-/// Computes.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let kind = headers::kind(&input)?;
     let axes = cube::shape_to(&input, 2)?;
-    // One key of many traces may lie on axis 1.
+    // If axis 2 has one sample, axis 1 holds one key of many traces.
     let (count, along) = if axes[1].n > 1 {
         (axes[0].n, &axes[1])
     } else {
         (1, &axes[0])
     };
     let mut names = headers::names(job, &input, count)?;
-    let row =
-        match (job.text("key")?, job.int_opt("nkey")?) {
-            (Some(name), _) => Some(names.iter().position(|known| *known == name).with_context(|| {
-                format!("key={name}: there is no such key; sfheaderattr desc=y lists them")
-            })?),
-            (None, number) => number.map(|number| number as usize),
-        };
+    let row = match (job.text("key")?, job.int_opt("nkey")?) {
+        (Some(name), _) => Some(names.iter().position(|known| *known == name).with_context(|| {
+            format!("key={name}: the headers have no key of this name; sfheaderattr desc=y lists them")
+        })?),
+        (None, number) => number.map(|number| number as usize),
+    };
     ensure!(
         row.is_none_or(|row| row < count),
         "nkey={}: the headers have the keys 0 to {}",

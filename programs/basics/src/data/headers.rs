@@ -10,15 +10,15 @@ pub fn kind(input: &Input) -> Result<Kind> {
     let kind = input.format().kind;
     ensure!(
         matches!(kind, Kind::Int | Kind::Float),
-        "the input holds {} data, headers are int or float ({})",
+        "the input holds {} data, but headers must be int or float ({})",
         kind.word(),
         kind.to(Kind::Int)
     );
     Ok(kind)
 }
 
-/// Name and meaning of each of the `count` keys of a trace; `unnamed` names key number i after those of SEG-Y where neither the
-/// command line nor the header does.
+/// Name and meaning of each of the `count` keys of a trace. If neither the command line nor the header names key number
+/// i after those of SEG-Y, `unnamed(i)` does.
 pub fn meanings(
     job: &Job,
     input: &Input,

@@ -1,4 +1,4 @@
-//! `sfin`: what is in a file.
+//! `sfin`: printing a description of datasets.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -9,7 +9,6 @@ use rsf_io::{Format, Header, Job, MAX_AXES, Param, Program, data_file, format_g}
 
 use super::cube::Printer;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfin",
     about: "Print what datasets hold: type, axes, size.",
@@ -34,7 +33,6 @@ static PARAMS: [Param; 4] = [
         .doc("n: leave out axes of one sample after the last longer axis"),
 ];
 
-/// Prints.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut out = Printer::stdout();
     let words = job.words().to_vec();
@@ -79,7 +77,10 @@ pub fn run(job: &mut Job) -> Result<()> {
     out.finish()
 }
 
-/// Refuses what is no header of a dataset.
+/// Checks that a file is the header of a dataset.
+///
+/// # Errors
+/// The header has no `in=`.
 pub fn check_header(name: &str, path: &Path, header: &Header) -> Result<()> {
     if header.path("in").is_some() {
         return Ok(());
@@ -90,10 +91,10 @@ pub fn check_header(name: &str, path: &Path, header: &Header) -> Result<()> {
             .is_ok_and(|file| file.is_file() && file.len() == 0),
         "{name}: is empty, an RSF header was expected (the program that should have written it failed or was ended)"
     );
-    bail!("{name}: no in= in it, so it is no header of a dataset")
+    bail!("{name} has no in=, so it is not the header of a dataset")
 }
 
-/// The lines about one dataset.
+/// Prints type, axes and size of a dataset.
 fn describe(job: &Job, out: &mut Printer, name: &str, header: &Header) -> Result<()> {
     let Format { form, kind } = header.format().with_context(|| name.to_string())?;
     out.line(&format!("{name}:"))?;
@@ -142,7 +143,7 @@ fn describe(job: &Job, out: &mut Printer, name: &str, header: &Header) -> Result
     }
 }
 
-/// Compares the length of the data with the header, and looks for zeros at their beginning.
+/// Warns if the length of the data differs from that of the header, and if the data begin with zeros.
 fn look_at(job: &Job, header: &Header, mut data: BufReader<File>) -> Result<()> {
     let format = header.format()?;
     let meta = data.get_ref().metadata()?;
@@ -176,7 +177,7 @@ fn look_at(job: &Job, header: &Header, mut data: BufReader<File>) -> Result<()> 
         job.warn("all of the data are zeros");
     } else if zeros >= limit && limit > 0 {
         job.warn(&format!(
-            "the data may be zeros only ({zeros} bytes were looked at)"
+            "the data may be zeros only ({zeros} bytes were checked)"
         ));
     } else if zeros >= 8192 {
         job.warn(&format!("the first {zeros} bytes of the data are zeros"));

@@ -1,4 +1,4 @@
-//! `sfintbin`: traces into the bins of two of their keys.
+//! `sfintbin`: sorting of traces into bins by two keys of their headers.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,16 @@ use rsf_io::{Axis, Element, Input, Job, Kind, Output, Param, Program};
 use super::cube::{self, by_kind};
 use super::headers::names;
 
-/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfintbin",
     about: "Sort traces into bins by two keys of their headers.",
     usage: "< traces.rsf head=headers.rsf xk=tracf yk=fldr [mask=mask.rsf] > cube.rsf",
-    comments: "head= holds the headers of the traces, as sfsegyread writes them to tfile=. Axis 2 of the output counts the values of the key \
-xk=, axis 3 those of yk=, from the smallest to the largest, or between xmin=, xmax=, ymin= and ymax=. A bin without a trace holds zeros; of several \
-traces in a bin the last is taken, and a warning counts the others. mask= gets 1 for bins with a trace and 0 for others, map= the number of the trace, counted from 0, or -1.\n\n\
-A bin is one unit of its key wide: offsets that are 25 m apart are divided before, as by sfheadermath output=offset/25 key=offset. Axes 2 and 3 then \
-count, and sfput gives axis 2 its offsets back: sfput o2=100 d2=25 label2=Offset unit2=m, if 4 is its first number. The header gets CDPtype=1, which tells sfnmo, \
-sfnmostretch, sfvscan and sfmutter that all gathers have the offsets of axis 2 (chapter 8 makes a stack so). Where offsets are irregular, those programs take offset=.\n\n\
+    comments: "head= holds the headers of the traces, as sfsegyread writes them to tfile=. Axis 2 of the output is the key xk=, axis 3 the key yk=, from its smallest to its largest value or within xmin=, xmax=, ymin= and ymax=. \
+A bin without a trace holds zeros; of several traces in a bin the last is used, and a warning counts the others. mask= receives 1 for each bin with a trace and 0 \
+for the others, map= the number of the trace, counted from 0, or -1.\n\n\
+A bin is one unit of its key wide, so offsets that are 25 m apart must be divided first, as by sfheadermath output=offset/25 key=offset. sfput then restores the \
+offsets of axis 2: sfput o2=100 d2=25 label2=Offset unit2=m, if the first value of the key is 4. The header gets CDPtype=1, which tells sfnmo, \
+sfnmostretch, sfvscan and sfmutter that all gathers have the offsets of axis 2 (chapter 8 makes a stack in this way). For irregular offsets those programs take offset=.\n\n\
 Differs from Madagascar: there is no inv=, and the input must be a file.",
     example: "sfsegyread tape=line.sgy tfile=t.rsf > d.rsf; sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr > shots.rsf",
     params: &PARAMS,
@@ -54,24 +53,23 @@ static PARAMS: [Param; 14] = [
     Param::string("key#")
         .default_text("of the header")
         .doc("name of key # after those of SEG-Y"),
-    Param::bool("inv").default("n").doc("y is not known here"),
+    Param::bool("inv").default("n").doc("y is not supported"),
 ];
 
-/// More bins than a map should have.
+/// The largest number of bins.
 const MOST: i64 = 1 << 28;
 
-/// Sorts.
 pub fn run(job: &mut Job) -> Result<()> {
     ensure!(
         !job.flag("inv")?,
-        "inv=y is not known: sfwindow and sfput take bins apart"
+        "inv=y is not supported: sfwindow and sfput take bins apart"
     );
     let mut input = job.stdin()?;
     let n = cube::shape(&input)?[0].n;
     let traces = input.len() / n as u64;
     ensure!(
         input.is_seekable(),
-        "{} must be a file of binary numbers, for its traces are read in another order",
+        "{} must be a file of binary numbers, because its traces are read in another order",
         input.name()
     );
     let mut head = job.input("head")?;
@@ -93,7 +91,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let (nx, ny) = (across.1 - across.0 + 1, along.1 - along.0 + 1);
     ensure!(
         nx.saturating_mul(ny) <= MOST,
-        "{nx} values of xk= times {ny} of yk= are more than {MOST} bins: xmin=, xmax=, ymin= and ymax= take fewer"
+        "{nx} values of xk= times {ny} of yk= are more than {MOST} bins: select fewer with xmin=, xmax=, ymin= and ymax="
     );
     let mut map = vec![-1i32; (nx * ny) as usize];
     let mut replaced = 0;
@@ -107,7 +105,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     }
     if replaced > 0 {
         job.warn(&format!(
-            "{replaced} of {traces} traces lie in a bin of which a later trace is taken, and are left out: xk={} and yk={} together tell traces apart if each has a pair of its own",
+            "{replaced} of {traces} traces are left out, because a later trace lies in the same bin: choose xk= and yk= so that each trace has its own pair of values (now xk={} and yk={})",
             names[across.2], names[along.2]
         ));
     }
@@ -142,7 +140,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(())
 }
 
-/// First and last bin of an axis, and the place of its key.
+/// First and last value of the key of an axis, and the index of that key.
 fn bins(job: &Job, axis: &str, usual: &str, names: &[String], values: &[i32]) -> Result<(i64, i64, usize)> {
     let name = job.text(&format!("{axis}k"))?;
     let place = match (name, job.int_opt(&format!("{axis}key"))?) {
@@ -153,7 +151,7 @@ fn bins(job: &Job, axis: &str, usual: &str, names: &[String], values: &[i32]) ->
         }
     };
     let place = place.with_context(|| {
-        format!("{axis}k= or {axis}key= names no key of the headers; sfheaderattr desc=y lists them")
+        format!("{axis}k= or {axis}key= does not name a key of the headers; sfheaderattr desc=y lists them")
     })?;
     let column = || {
         values
@@ -174,7 +172,7 @@ fn bins(job: &Job, axis: &str, usual: &str, names: &[String], values: &[i32]) ->
     Ok((least, most, place))
 }
 
-/// Warns if more than half of the bins are empty; `told` describes the values of each key.
+/// Warns if more than half of the bins are empty; `told` holds a description of the values of each key.
 fn tell_of_empty(job: &Job, map: &[i32], told: &[String]) {
     let empty = map.iter().filter(|trace| **trace < 0).count();
     if 2 * empty > map.len() {
@@ -186,7 +184,7 @@ fn tell_of_empty(job: &Job, map: &[i32], told: &[String]) {
     }
 }
 
-/// Describes the values of a key: how many there are, and the step that divides their distances.
+/// Describes the values of a key: their number, and the greatest common divisor of their differences.
 fn spread<'a>(
     axis: &str,
     (least, most, _): (i64, i64, usize),

@@ -1,5 +1,5 @@
-//! Work that goes along a dataset in one pass: on whole lines of axis 1, by all threads, or on runs of elements with their
-//! places. Memory does not grow with the dataset.
+//! Processing of a dataset in one pass, either of whole lines of axis 1 by all threads or of runs of elements with
+//! their indices. The memory does not grow with the dataset.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
@@ -7,8 +7,9 @@ use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output};
 
 use super::cube::{self, PIECE};
 
-/// Reads lines of `lengths.0` elements up to the end and writes for each a line of `lengths.1`, in the same order. `work`
-/// gets what `state` makes once for a thread, the number of the line, the line, and zeros to fill.
+/// Reads all remaining lines of `lengths.0` elements and writes for each a line of `lengths.1` elements, in the same
+/// order. `work` receives the state that `state` creates for a thread, the number of the line, the line, and a line of
+/// zeros to fill.
 pub fn each<A, B, S>(
     input: &mut Input,
     output: &mut Output,
@@ -45,8 +46,9 @@ where
     Ok(())
 }
 
-/// Reads all elements, hands over each run inside a line of axis 1 with the place of the line on the other axes and the
-/// number of its first sample, and writes what becomes of it.
+/// Reads all elements and writes them after `change` has changed them run by run. A run lies within a line of axis 1;
+/// `change` receives the index of the line on the other axes, the index of the first sample of the run on axis 1, and
+/// the run.
 pub fn runs<T: Element>(
     input: &mut Input,
     output: &mut Output,
@@ -69,12 +71,12 @@ pub fn runs<T: Element>(
     })
 }
 
-/// Refuses `name` with the number of an axis that the data do not have.
+/// Checks that `name` is not given with the number of an axis that the data do not have.
 pub fn refuse_beyond(job: &Job, name: &str, axes: &[Axis]) -> Result<()> {
     for i in axes.len() + 1..=MAX_AXES {
         ensure!(
             !job.given(&format!("{name}{i}")),
-            "{name}{i}=: the data have {} axes, so {name}# can stand for axis 1 to {} only",
+            "{name}{i}= is given, but the data have {} axes: the axis can be 1 to {} only",
             axes.len(),
             axes.len()
         );

@@ -1,11 +1,10 @@
-//! `sfmask` and `sfclip2`: values between two limits.
+//! `sfmask` and `sfclip2`: masking and clipping values by two limits.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Job, Kind, Param, Program};
 
 use super::cube::{self, PIECE};
 
-/// What the user sees.
 pub static MASK: Program = Program {
     name: "sfmask",
     about: "Make a mask: 1 where a value lies between min and max, else 0.",
@@ -25,7 +24,6 @@ static MASK_PARAMS: [Param; 2] = [
         .doc("largest value that gives 1"),
 ];
 
-/// What the user sees.
 pub static CLIP2: Program = Program {
     name: "sfclip2",
     about: "Clip values above and below.",
@@ -46,7 +44,7 @@ static CLIP2_PARAMS: [Param; 2] = [
         .doc("smallest value that stays"),
 ];
 
-/// The two limits, where given.
+/// The lower and the upper limit, infinite if not given.
 fn limits(job: &Job, low: &str, high: &str) -> Result<(f32, f32)> {
     let (least, most) = (job.float_opt(low)?, job.float_opt(high)?);
     let both = (least.unwrap_or(f32::NEG_INFINITY), most.unwrap_or(f32::INFINITY));
@@ -59,12 +57,11 @@ fn limits(job: &Job, low: &str, high: &str) -> Result<(f32, f32)> {
     Ok(both)
 }
 
-/// Makes a mask.
 pub fn mask(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     ensure!(
         input.format().kind != Kind::Complex,
-        "{} holds complex data, which no limits can part (sfreal, sfimag and sfmath output='abs(input)' make reals)",
+        "{} holds complex data, but limits need real data (sfreal, sfimag or sfmath output='abs(input)' convert them)",
         input.name()
     );
     cube::shape(&input)?;
@@ -82,14 +79,13 @@ pub fn mask(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Clips.
 pub fn clip2(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     let (least, most) = limits(job, "lower", "upper")?;
     let mut output = job.output()?;
     cube::map(&mut input, &mut output, |piece: &mut [f32]| {
-        // Unlike clamp(), this lets a zero keep its sign and what is not a number be.
+        // Unlike clamp(), this preserves the sign of a zero and keeps NaN.
         piece.iter_mut().for_each(|x| {
             if *x > most {
                 *x = most;

@@ -1,50 +1,47 @@
-//! `sfheaderwindow` and `sfheadercut`: traces that a mask keeps.
+//! `sfheaderwindow` and `sfheadercut`: selecting traces by a mask.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, by_kind};
 
-/// Parameters and documentation of `sfheaderwindow`.
 pub static WINDOW: Program = Program {
     name: "sfheaderwindow",
-    about: "Keep the traces whose number in a mask is not 0.",
+    about: "Keep the traces whose value in a mask is not 0.",
     usage: "< traces.rsf mask=mask.rsf > fewer.rsf",
-    comments: "mask= holds an integer for each trace, as sfmask makes them of a key of the headers. All axes behind the first are those of \
-traces; the output has one axis of the traces that are kept, counted from 0. The data may have any type, headers among them.\n\n\
+    comments: "mask= holds an integer for each trace, as sfmask makes it from a key of the headers. All axes after the first count \
+    traces; axis 2 of the output counts the traces that are kept, from 0. The data may have any type and may be trace headers.\n\n\
 Differs from Madagascar: there is no inv=; a mask of 0 alone is an error.",
     example: "sfheadermath < t.rsf output=offset | sfmask max=2000 > near.rsf; sfheaderwindow < d.rsf mask=near.rsf > e.rsf",
     params: &PARAMS,
 };
 
-/// Parameters and documentation of `sfheadercut`.
 pub static CUT: Program = Program {
     name: "sfheadercut",
-    about: "Set the traces to zero whose number in a mask is 0.",
+    about: "Set the traces to zero whose value in a mask is 0.",
     usage: "< traces.rsf mask=mask.rsf > cut.rsf",
-    comments: "mask= holds an integer for each trace, as sfmask makes them of a key of the headers. The axes stay what they are. The data \
-may have any type.",
+    comments: "mask= holds an integer for each trace, as sfmask makes it from a key of the headers. The axes do not change. The data \
+    may have any type.",
     example: "sfheadermath < t.rsf output=trid | sfmask min=1 max=1 > live.rsf; sfheadercut < d.rsf mask=live.rsf > e.rsf",
     params: &[MASK],
 };
 
 const MASK: Param = Param::input("mask").required().doc("an integer for each trace");
 
-static PARAMS: [Param; 2] = [MASK, Param::bool("inv").default("n").doc("y is not known here")];
+static PARAMS: [Param; 2] = [MASK, Param::bool("inv").default("n").doc("y is not supported")];
 
-/// Keeps traces.
 pub fn window(job: &mut Job) -> Result<()> {
     ensure!(
         !job.flag("inv")?,
-        "inv=y is not known here: sfheadercut zeroes traces and leaves their places"
+        "inv=y is not supported: sfheadercut sets traces to zero and keeps their positions"
     );
     let (mut input, axes, mask) = opened(job)?;
     let kept = mask.iter().filter(|keep| **keep).count();
-    ensure!(kept > 0, "mask= keeps no trace: all its integers are 0");
+    ensure!(kept > 0, "mask= keeps no trace: all its values are 0");
     let mut output = job.output()?;
     cube::write_axes(&mut output, &[axes[0].clone(), Axis::new(kept, 0.0, 1.0)]);
     output.set_rank(2);
-    // What lay behind is in the axis of traces now.
+    // The axes after axis 2 have become part of the axis of traces.
     for i in 3..=axes.len() {
         output.set_axis(i, &Axis::new(1, 0.0, 1.0));
     }
@@ -55,7 +52,6 @@ pub fn window(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Zeroes traces.
 pub fn cut(job: &mut Job) -> Result<()> {
     let (mut input, axes, mask) = opened(job)?;
     let mut output = job.output()?;
@@ -75,7 +71,7 @@ fn opened(job: &mut Job) -> Result<(Input, Vec<Axis>, Vec<bool>)> {
     let traces = input.len() / axes[0].n as u64;
     ensure!(
         mask.len() == traces,
-        "{} holds {} integers, one is needed for each of the {traces} traces of {}",
+        "{} holds {} integers, but one is needed for each of the {traces} traces of {}",
         mask.name(),
         mask.len(),
         input.name()
@@ -84,7 +80,7 @@ fn opened(job: &mut Job) -> Result<(Input, Vec<Axis>, Vec<bool>)> {
     Ok((input, axes, mask.into_iter().map(|number| number != 0).collect()))
 }
 
-/// Writes the traces that are kept; the others are left out with `fewer`, else zero.
+/// Writes the traces that are kept. The others are left out with `fewer`, and otherwise set to zero.
 fn pass<T: Element>(
     input: &mut Input,
     output: &mut Output,

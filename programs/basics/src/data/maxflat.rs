@@ -11,7 +11,6 @@ use rsf_io::{Input, Job, Kind, Param, Program};
 
 use super::{cube, lines};
 
-/// What the user sees.
 pub static ENVELOPE: Program = Program {
     name: "sfenvelope",
     about: "Envelope along axis 1, or a rotation of the phase.",
@@ -43,7 +42,6 @@ static ENVELOPE_PARAMS: [Param; 4] = [
         .doc("with hilb=y: angle in degrees by which the phase is turned"),
 ];
 
-/// What the user sees.
 pub static DERIV: Program = Program {
     name: "sfderiv",
     about: "First derivative along axis 1 (maximally linear filter).",
@@ -64,6 +62,9 @@ static DERIV_PARAMS: [Param; 2] = [
 ];
 
 /// The input and the length of its traces.
+///
+/// # Errors
+/// The data are not float, or the traces have fewer than `least` samples.
 fn traces(job: &mut Job, least: usize) -> Result<(Input, usize)> {
     let input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -71,12 +72,11 @@ fn traces(job: &mut Job, least: usize) -> Result<(Input, usize)> {
     let n = cube::shape(&input)?[0].n;
     ensure!(
         n >= least,
-        "n1={n}: the filter needs traces of {least} samples or more"
+        "n1={n}: the filter needs traces of at least {least} samples"
     );
     Ok((input, n))
 }
 
-/// Envelopes.
 pub fn envelope(job: &mut Job) -> Result<()> {
     let (mut input, n) = traces(job, 4)?;
     let (order, reference) = (job.int("order")?, job.double("ref")?);
@@ -100,7 +100,6 @@ pub fn envelope(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Differentiates.
 pub fn deriv(job: &mut Job) -> Result<()> {
     let (mut input, n) = traces(job, 3)?;
     let order = job.int("order")?;
@@ -127,21 +126,21 @@ pub fn deriv(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Samples that a trace goes on for beyond each end: as far as the longest filter reaches.
+/// Samples by which a trace is extended beyond each end: half the length of the longest filter.
 const BEYOND: usize = 2;
 
-/// A power series of filters, applied to a trace. Both buffers hold the trace with [`BEYOND`] samples more at each end.
+/// A power series of filters, applied to a trace. Each buffer holds a trace with [`BEYOND`] more samples at each end.
 struct Series {
-    /// The term of the series that is being made.
+    /// The current term of the series.
     term: Vec<f64>,
-    /// The terms so far.
+    /// The sum of the terms so far.
     sum: Vec<f64>,
-    /// Room for the next term.
+    /// A buffer for the next term.
     next: Vec<f64>,
 }
 
 impl Series {
-    /// Room for traces of `n` samples.
+    /// Buffers for traces of `n` samples.
     fn of_length(n: usize) -> Self {
         let room = vec![0.0; n + 2 * BEYOND];
         Self {
@@ -151,8 +150,8 @@ impl Series {
         }
     }
 
-    /// The sum of `order` + 1 terms: the trace itself, then each term the one before it through `filter`, times the ratio of
-    /// their coefficients, `ratio(k)` of term k to term k - 1.
+    /// Computes the sum of `order` + 1 terms. The first term is the trace; term k is `filter` applied to term k - 1,
+    /// times `ratio(k)`, the ratio of their coefficients.
     fn add_up(
         &mut self,
         line: &[f32],
@@ -195,7 +194,7 @@ impl Series {
         self.around().map(move |(before, after)| (before - after) * scale)
     }
 
-    /// The derivative of `line` by the number of the sample.
+    /// The derivative of `line` with respect to the sample number.
     fn derivative(&mut self, line: &[f32], order: i64) -> impl Iterator<Item = f64> {
         // 2^k k! / (1 3 5 ... (2k+1)) is coefficient k of w/s in powers of y = 2 sin^2(w/2), half a second difference.
         let ratio = |k: f64| k / (2.0 * k + 1.0);
@@ -204,21 +203,21 @@ impl Series {
             for (y, x) in y.iter_mut().zip(inside.windows(3)) {
                 *y = x[1] - 0.5 * (x[0] + x[2]);
             }
-            // A straight line has no second difference; at the ends the trace keeps its neighbour's.
+            // The straight continuation has no second difference, so the ends take that of their neighbours.
             let last = y.len() - 1;
             (y[0], y[last]) = (y[1], y[last - 1]);
         });
         self.around().map(|(before, after)| 0.5 * (after - before))
     }
 
-    /// The neighbours of every sample of the sum.
+    /// The two neighbours of every sample of the sum.
     fn around(&self) -> impl Iterator<Item = (f64, f64)> {
         let inside = &self.sum[BEYOND - 1..self.sum.len() - BEYOND + 1];
         inside.windows(3).map(|three| (three[0], three[2]))
     }
 }
 
-/// Continues the samples of a trace beyond its ends, along the line through the last two.
+/// Extrapolates a trace beyond each end along the line through its last two samples there.
 fn straight_on(trace: &mut [f64]) {
     let (first, last) = (BEYOND, trace.len() - BEYOND - 1);
     let slopes = (trace[first] - trace[first + 1], trace[last] - trace[last - 1]);

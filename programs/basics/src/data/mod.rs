@@ -1,4 +1,4 @@
-//! Programs that make, cut, join and look at datasets.
+//! Programs that create, cut, join, process and inspect datasets.
 
 mod add;
 mod agc;

@@ -8,7 +8,6 @@ use rsf_io::{Input, Job, Kind, Param, Program};
 
 use super::{cube, lines};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfmutter",
     about: "Mute early (or with inner=y late) times of traces, by offset.",
@@ -17,9 +16,9 @@ pub static SPEC: Program = Program {
 half=y, since axis 2 then holds half-offsets. The weight is 0 for t < slope0 x, 1 for t > tp + slopep x, and in between \
 a squared sine. inner=y mutes the other side: the weight is 0 for t > slope0 x and 1 for t < tp + slopep x (with a \
 negative tp). hyper=y uses the squares of t, x and both slopes.\n\n\
-In midpoint gathers on three axes whose d3 is smaller than the offsets require, traces alternate between CDPtype sets of \
-offsets. Where neither CDPtype= nor the header says how many, it is d2/d3, with half=n half of that, and a warning says so: right where axis 3 has the unit of axis 2, \
-wrong where it counts midpoints. CDPtype=1 says that every gather has the offsets of axis 2, as those of sfintbin do, whose header says so.\n\n\
+In midpoint gathers on three axes whose d3 is smaller than the offsets require, gathers alternate between CDPtype sets of \
+offsets. If neither CDPtype= nor the header gives their number, it is assumed to be d2/d3, with half=n half of that, and a warning says so. This is right if axis 3 has the unit of axis 2, \
+and wrong if it counts midpoints. CDPtype=1 means that every gather has the offsets of axis 2; sfintbin writes it to its header.\n\n\
 offset= takes the offsets of field data from the headers that sfsegyread writes: sfheadermath < headers.rsf \
 output=offset | sfdd type=float > offset.rsf. If no sample is muted, or all are, a warning says so.\n\n\
 Differs from Madagascar: if the taper has no width, samples on its edge are not changed (there they become not a \
@@ -66,19 +65,19 @@ static PARAMS: [Param; 13] = [
     CDP_TYPE,
 ];
 
-/// How many sets of offsets gathers alternate between.
+/// The number of sets of offsets between which gathers alternate.
 pub(super) const CDP_TYPE: Param = Param::int("CDPtype")
     .default_text("of the header, else d2/d3")
     .range("1 to 1048576", Some(1.0), Some(MOST_SETS as f64))
-    .doc("sets of offsets that the gathers of axis 3 alternate between; 1: all have the offsets of axis 2");
+    .doc("number of sets of offsets between which the gathers of axis 3 alternate; 1: all have the offsets of axis 2");
 
-/// Most of them.
+/// The largest number of sets of offsets.
 const MOST_SETS: i64 = 1 << 20;
 
-/// Labels of an axis whose samples are numbers of traces: those of the modelling programs and of sfsegyread.
+/// Labels of axes that count traces, from the modelling programs and sfsegyread.
 const NUMBERS: [&str; 3] = ["r", "Receiver", "Trace"];
 
-/// Where the weight begins and ends.
+/// The parameters of the mute, with the axis of time.
 #[derive(Clone, Copy)]
 struct Mute {
     first: f32,
@@ -91,31 +90,30 @@ struct Mute {
     muted: f32,
 }
 
-/// Offsets of traces.
+/// The offsets of all traces.
 pub(super) struct Offsets {
     values: Vec<f32>,
-    /// Traces of a gather.
+    /// Number of traces in a gather.
     gather: u64,
-    /// What is added in each of some gathers in turn.
+    /// Shifts of the offsets, of which each gather takes the next one in turn.
     shifts: Vec<f32>,
 }
 
 impl Offsets {
-    /// That of a trace.
+    /// The offset of a trace.
     pub(super) fn of(&self, trace: u64) -> f32 {
         let gather = trace / self.gather;
         let shift = self.shifts[(gather % self.shifts.len() as u64) as usize];
         self.values[(trace % self.values.len() as u64) as usize] + shift
     }
 
-    /// The first two, for a message.
+    /// The first two offsets, for a message.
     fn first_two(&self) -> String {
         let [a, b] = [0, 1].map(|trace| self.of(trace));
         format!("{a} and {b}")
     }
 }
 
-/// Mutes.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -129,7 +127,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             let velocity = job.float("v0")?;
             ensure!(
                 velocity != 0.0,
-                "v0=0: the slope 1/v0 has no end; give another velocity, or slope0="
+                "v0=0: the slope 1/v0 is infinite; give another velocity, or slope0="
             );
             1.0 / velocity
         }
@@ -171,27 +169,27 @@ pub fn run(job: &mut Job) -> Result<()> {
             "every sample"
         };
         job.warn(&format!(
-            "{what} was muted: offsets are those of axis 2 (the first two are {}) unless offset= gives them, half of them with half=y, and v0= is in their unit over that of time",
+            "{what} was muted: check v0= (in the unit of offset over that of time), half=, and the offsets, which offset= or axis 2 gives (the first two are {})",
             offsets.first_two()
         ));
     }
     Ok(output.finish()?)
 }
 
-/// Those of offset=, else of axis 2.
+/// The offsets of `offset=`, else of axis 2.
 pub(super) fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
     if !job.has_input("offset") {
         return of_axis(job, input);
     }
     if !job.given("half") {
-        job.warn("the offsets of offset= are taken for half-offsets, for half= is not given: half=n where they are whole ones, as those of trace headers are; half=y is this without the warning");
+        job.warn("the values of offset= are taken as half-offsets, because half= is not given: use half=n if they are full offsets, as in trace headers, or half=y to confirm");
     }
     let gather = input.axis(2).n as u64;
     let mut file = job.input("offset")?;
     let traces = input.len() / input.axis(1).n as u64;
     ensure!(
         file.len() == gather || file.len() == traces,
-        "{} holds {} offsets: {gather} are needed (one for each trace of a gather) or {traces} (of all gathers)",
+        "{} holds {} offsets, but {gather} are needed (one for each trace of a gather) or {traces} (one for each trace of all gathers)",
         file.name(),
         file.len()
     );
@@ -203,13 +201,13 @@ pub(super) fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
     })
 }
 
-/// Those of axis 2.
+/// The offsets of axis 2.
 pub(super) fn of_axis(job: &Job, input: &Input) -> Result<Offsets> {
     let axis = input.axis(2);
     let label = axis.label.as_deref().unwrap_or_default();
     if axis.n > 1 && NUMBERS.contains(&label) && axis.unit.as_deref().unwrap_or_default().is_empty() {
         job.warn(&format!(
-            "axis 2 is `{label}`, which counts traces, and is taken for offsets (the first two are {} and {}): offset= gives them, as in sfheadermath < headers.rsf output=offset | sfdd type=float, or sfput o2= d2= label2=Offset where they are regular",
+            "axis 2 is `{label}`, which counts traces, but its coordinates are taken as offsets (the first two are {} and {}): give the offsets by offset=, made by sfheadermath < headers.rsf output=offset | sfdd type=float, or if they are regular by sfput o2= d2= label2=Offset",
             axis.o,
             axis.o + axis.d
         ));
@@ -217,7 +215,7 @@ pub(super) fn of_axis(job: &Job, input: &Input) -> Result<Offsets> {
     let whole = label.to_lowercase();
     if axis.n > 1 && whole.contains("offset") && !whole.contains("half") && !job.given("half") {
         job.warn(&format!(
-            "axis 2 is `{label}` and is taken for half-offsets, for half= is not given: half=n where it holds whole ones, as those of sfintbin and of trace headers are; half=y is this without the warning"
+            "axis 2 is `{label}` and is taken as half-offsets, because half= is not given: use half=n if it holds full offsets, as from sfintbin and trace headers, or half=y to confirm"
         ));
     }
     let sets = sets(job, input, axis.d)?;
@@ -229,7 +227,8 @@ pub(super) fn of_axis(job: &Job, input: &Input) -> Result<Offsets> {
     })
 }
 
-/// Between how many sets of offsets, `d2` apart, the gathers of axis 3 alternate.
+/// The number of sets of offsets between which the gathers of axis 3 alternate; `d2` is the distance of offsets in a
+/// gather.
 fn sets(job: &Job, input: &Input, d2: f32) -> Result<i64> {
     if let Some(sets) = job.int_opt("CDPtype")? {
         return Ok(sets);
@@ -244,13 +243,13 @@ fn sets(job: &Job, input: &Input, d2: f32) -> Result<i64> {
     let sets = told.unwrap_or(near as i64);
     ensure!(
         (1..=MOST_SETS).contains(&sets),
-        "CDPtype={sets}: traces can alternate between 1 and {MOST_SETS} sets of offsets (d2={d2}, d3={d3})"
+        "CDPtype={sets}: the number of sets of offsets must be 1 to {MOST_SETS} (d2={d2}, d3={d3})"
     );
     let is_odd = cube::across_time(&cube::shape(input)?).is_some();
     if told.is_none() && input.axis(3).n > 1 && !is_odd {
         let rule = if half { "d2/d3" } else { "d2/d3/2, for half=n" };
         job.warn(&format!(
-            "CDPtype={sets} is assumed from d2={d2} and d3={d3} ({rule}): the offsets of each gather of axis 3 are shifted by {} from those of the one before, {sets} in turn; CDPtype=1 is right where every gather has the offsets of axis 2, or axis 3 counts midpoints",
+            "CDPtype={sets} is assumed from d2={d2} and d3={d3} ({rule}): the offsets of each gather of axis 3 are shifted by {} from those of the gather before, and every {sets} gathers they repeat; use CDPtype=1 if every gather has the offsets of axis 2, or if axis 3 counts midpoints",
             d2 / sets as f32
         ));
     }
@@ -258,7 +257,7 @@ fn sets(job: &Job, input: &Input, d2: f32) -> Result<i64> {
 }
 
 impl Mute {
-    /// Weighs a trace at the offset (or its square) `x`; returns how many samples it has muted.
+    /// Weights a trace at the offset `x` (squared if `hyper`); returns the number of samples that were muted.
     fn run(self, x: f32, line: &[f32], result: &mut [f32]) -> usize {
         let mut lost = 0;
         let width = self.tp + x * (self.slopep - self.slope0);

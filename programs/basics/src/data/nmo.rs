@@ -11,17 +11,16 @@ use super::spline::Spline;
 use super::stretch::inside;
 use super::{cube, lines};
 
-/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfnmo",
     about: "Normal moveout correction of gathers.",
     usage: "< gathers.rsf velocity=velocity.rsf half=y str=0.5 mute=12 > corrected.rsf",
-    comments: "Sample t of a trace at offset x becomes what a cubic spline finds at sqrt(t^2 + (x^2-h0^2)/v(t)^2), and 0 beyond the ends of the \
-trace. velocity= has the time axis of the data and one trace for every gather. With half=y axis 2 (or offset=) and h0 are half-offsets. Where \
-the traveltime grows by less than 1-str of the time, and everywhere above, the trace is muted; the next mute samples are tapered by a squared sine.\n\n\
-In midpoint gathers on three axes traces can alternate between CDPtype sets of offsets, as in sfmutter; CDPtype=1: every gather has the same.\n\n\
-Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, s=, a= and mask=; values agree where waves are sampled well, and the edge of \
-the mute can differ by samples.",
+    comments: "The output at time t of a trace at offset x is the input at sqrt(t^2 + (x^2-h0^2)/v(t)^2), interpolated by a cubic spline, and 0 beyond the ends of the \
+    trace. velocity= has the time axis of the data and one trace for every gather. With half=y axis 2 (or offset=) and h0 are half-offsets. Where \
+    the input time advances by less than 1-str samples per sample, and at all earlier times, the trace is muted; the next mute= samples are tapered by a squared sine.\n\n\
+    In midpoint gathers on three axes, gathers can alternate between CDPtype sets of offsets, as in sfmutter; with CDPtype=1 all gathers have the same.\n\n\
+Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, s=, a= and mask=; values agree for well-sampled waves, and the edge of \
+the mute can differ by a few samples.",
     example: "sfnmo < cmp.rsf velocity=vnmo.rsf half=n | sfstack > stack.rsf",
     params: &PARAMS,
 };
@@ -43,18 +42,17 @@ static PARAMS: [Param; 9] = [
         .doc("y: velocity= holds slowness"),
     Param::bool("squared")
         .default("n")
-        .doc("y: velocity= holds squares"),
+        .doc("y: velocity= holds squares of velocity, or of slowness"),
     Param::float("str")
         .default("0.5")
         .range("0 to 1", Some(0.0), Some(1.0))
-        .doc("largest stretch"),
+        .doc("largest stretch, by which the trace is muted"),
     Param::int("mute")
         .default("12")
         .range(">= 0", Some(0.0), None)
-        .doc("samples of the taper behind the mute"),
+        .doc("number of samples of the taper after the mute"),
 ];
 
-/// Corrects.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -62,14 +60,14 @@ pub fn run(job: &mut Job) -> Result<()> {
     cube::tell_milliseconds(job, &input, "offsets and velocity=");
     let axes = cube::shape_to(&input, 2)?;
     let (axis, traces) = (axes[0].clone(), axes[1].n as u64);
-    ensure!(axis.n >= 2, "n1={}: a trace needs two samples or more", axis.n);
+    ensure!(axis.n >= 2, "n1={}: a trace needs at least two samples", axis.n);
     let offsets = offsets(job, &input)?;
     let mut velocity = job.input("velocity")?;
     cube::expect(&velocity, Kind::Float)?;
     let gathers = input.len() / (axis.n as u64 * traces);
     ensure!(
         velocity.len() == axis.n as u64 * gathers,
-        "{} has {} values, but {gathers} gathers of {} samples need {}: one trace for each gather",
+        "{} has {} values, but {gathers} gathers of {} samples need {}: a velocity trace for each gather",
         velocity.name(),
         velocity.len(),
         axis.n,
@@ -79,13 +77,13 @@ pub fn run(job: &mut Job) -> Result<()> {
     let apart = |a: f32, b: f32| (a - b).abs() > 0.01 * axis.d.abs();
     if apart(other.d, axis.d) || apart(other.o, axis.o) {
         job.warn(&format!(
-            "{} has o1={} d1={} and the data have o1={} d1={}: its samples are taken for those of the data, one by one (sfspline or sfremap1 takes it to their axis, sfput corrects a header)",
+            "{} has o1={} d1={}, but the data have o1={} d1={}: its samples are used as if they were at the times of the data (sfspline or sfremap1 interpolates it to their axis, sfput corrects a header)",
             velocity.name(), other.o, other.d, axis.o, axis.d
         ));
     }
     let velocities = velocity.read_all_f32()?;
     let (slowness, squared) = (job.flag("slowness")?, job.flag("squared")?);
-    // The factor of the squared offset.
+    // The factor of the squared offset: the squared slowness.
     let factor = |v: f32| {
         let v = f64::from(if squared { v } else { v * v });
         if slowness { v } else { 1.0 / v }
@@ -108,7 +106,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             let times = times(&axis, x * x - h0 * h0, of_gather);
             spline.through(line);
             correct(spline, &times, (1.0 - stretch, taper), result);
-            // At offset 0 nothing moves.
+            // At offset 0 there is no moveout.
             if x != 0.0 {
                 there.fetch_or(is_loud(line), Ordering::Relaxed);
                 left.fetch_or(is_loud(result), Ordering::Relaxed);
@@ -117,12 +115,12 @@ pub fn run(job: &mut Job) -> Result<()> {
         },
     )?;
     if there.into_inner() && !left.into_inner() {
-        job.warn("beyond offset 0 no sample is left, for all lie beyond the ends of the traces or are muted: are velocity= and the offsets in one unit, and half=, slowness= and squared= right?");
+        job.warn("at offsets other than 0 no sample is left, because all lie beyond the ends of the traces or are muted: are velocity= and the offsets in the same unit, and half=, slowness= and squared= right?");
     }
     Ok(output.finish()?)
 }
 
-/// Where each sample comes from, in samples; the squared offset is `x2`.
+/// The index in the input, in fractions of samples, of each output sample; `x2` is the squared offset.
 fn times(axis: &Axis, x2: f64, factors: &[f64]) -> Vec<f64> {
     let (o, d) = (f64::from(axis.o), f64::from(axis.d));
     let from = |(i, factor): (usize, &f64)| {
@@ -133,7 +131,8 @@ fn times(axis: &Axis, x2: f64, factors: &[f64]) -> Vec<f64> {
     factors.iter().enumerate().map(from).collect()
 }
 
-/// Fills a trace, mutes it where its times advance by less than `least` of a sample, and tapers what follows.
+/// Interpolates a trace at `times`, mutes it up to the last place where they advance by less than `least` samples, and
+/// tapers the next `taper` samples.
 fn correct(spline: &Spline, times: &[f64], (least, taper): (f64, usize), result: &mut [f32]) {
     let muted = times
         .windows(2)

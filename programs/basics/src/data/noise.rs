@@ -1,4 +1,4 @@
-//! `sfnoise`: random numbers.
+//! `sfnoise`: random noise.
 
 use std::f64::consts::PI;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,7 +9,6 @@ use rsf_io::{Complex, Job, Kind, Param, Program};
 
 use super::cube;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfnoise",
     about: "Add random noise to data.",
@@ -40,13 +39,12 @@ static PARAMS: [Param; 6] = [
         .doc("y: the noise replaces the data"),
 ];
 
-/// Adds noise.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let kind = input.format().kind;
     ensure!(
         matches!(kind, Kind::Float | Kind::Complex),
-        "the input holds {} data, sfnoise takes float and complex (sfdd type=float converts)",
+        "the input holds {} data, but sfnoise takes float and complex only (sfdd type=float converts)",
         kind.word()
     );
     let time = || {
@@ -88,20 +86,20 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Random numbers.
+/// A source of random numbers: a Mersenne twister.
 struct Random {
     bits: Mt,
-    /// Box and Muller give two numbers at a time.
+    /// The second of the two numbers that the method of Box and Muller yields at a time.
     second: Option<f32>,
 }
 
 impl Random {
-    /// From 0 to 1, both included.
+    /// A uniform random number from 0 to 1, both included.
     fn uniform(&mut self) -> f64 {
         f64::from(self.bits.next_u32()) * (1.0 / f64::from(u32::MAX))
     }
 
-    /// Mean 0, variance 1.
+    /// A normally distributed random number of mean 0 and variance 1.
     fn normal(&mut self) -> f32 {
         if let Some(second) = self.second.take() {
             return second;

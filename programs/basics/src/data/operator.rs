@@ -1,5 +1,5 @@
-//! Linear operators that are programs of their own: with `adj=n` a dataset like `mod=` goes in and one like the data comes
-//! out, with `adj=y` the other way round. Programs read standard input and write standard output.
+//! Linear operators that are separate programs. With `adj=n` a program reads a model from standard input and writes
+//! data to standard output; with `adj=y` it reads data and writes a model.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,11 +13,11 @@ use rsf_io::{Input, Job, Kind, Output};
 
 use super::cube::{self, PIECE};
 
-/// A program with its words.
+/// A program with its arguments.
 pub struct Operator {
     program: OsString,
     words: Vec<OsString>,
-    /// Warnings that it has given, which are not shown again when a later call repeats them.
+    /// Warnings of earlier calls, which are not shown again.
     warned: Mutex<BTreeSet<Vec<u8>>>,
 }
 
@@ -44,8 +44,11 @@ impl Operator {
         })
     }
 
-    /// Applies the operator, or its adjoint: `give` writes a dataset with the axes of `from`, `take` reads what comes
-    /// out, which must have as many elements as `to`.
+    /// Applies the operator, or its adjoint: `give` writes the input, a dataset with the axes of `from`, and `take`
+    /// reads the output, which must have as many elements as `to`.
+    ///
+    /// # Errors
+    /// The program cannot be started, fails, does not read its whole input, or writes a dataset of another type or size.
     pub fn apply<R>(
         &self,
         job: &mut Job,
@@ -80,7 +83,8 @@ impl Operator {
                 Ok(input) => match expect(&input, to.len(), &to.name()) {
                     Ok(()) => take(input),
                     Err(error) => {
-                        // The program is killed before its output closes, or its complaint about that would hide the reason.
+                        // The program is killed before its output closes; otherwise its message about a closed pipe
+                        // would hide the reason.
                         fits = child.kill().is_err();
                         Err(error)
                     }
@@ -91,15 +95,15 @@ impl Operator {
             (given, taken)
         });
         let status = child.wait().with_context(|| name.clone())?;
-        // A program that failed has told why; what its pipes say then follows from it.
+        // A program that failed has printed the reason, of which errors of its pipes are only a consequence.
         ensure!(
             !fits || status.success(),
-            "{name} {adj} failed with {status}, for the reason that it gives above: a linear operator knows adj=, reads standard input and writes standard output"
+            "{name} {adj} failed with {status}; its message stands above. A linear operator must accept adj=, read standard input and write standard output"
         );
         let taken = taken?;
         ensure!(
             given.is_ok(),
-            "{name} {adj} did not read all that it was given: {} has {} elements ({}), and the operator takes fewer (its own \
+            "{name} {adj} did not read its whole input: {} has {} elements ({}), and the operator takes fewer (its own \
 parameters, such as shots=, may say how many)",
             from.name(),
             from.len(),
@@ -119,7 +123,7 @@ impl Operator {
             let is_warning = line.windows(9).any(|part| part == b"warning: ");
             let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
             if !is_warning || warned.insert(line.clone()) {
-                // A closed stderr is no reason to stop.
+                // A closed standard error must not stop the program.
                 let _ = std::io::stderr().lock().write_all(&line);
             }
             line.clear();
@@ -127,7 +131,7 @@ impl Operator {
     }
 }
 
-/// Refuses a program of the suite, named without a folder, that has no adj=: both calls of the test would do the same.
+/// Checks that a program of the suite, named without a folder, has `adj=`. Without it both calls would do the same.
 fn refuse_without_adj(program: &OsString, words: &[OsString]) -> Result<()> {
     let name = program.to_string_lossy();
     let name = match (name.as_ref(), words.first()) {
@@ -136,12 +140,12 @@ fn refuse_without_adj(program: &OsString, words: &[OsString]) -> Result<()> {
     };
     ensure!(
         has_adjoint(&name) != Some(false),
-        "{name} has no adj=, so it is no linear operator with an adjoint"
+        "{name} has no parameter adj=, so it is not a linear operator with an adjoint"
     );
     Ok(())
 }
 
-/// Whether a program has adj=; `None` if it is none of the suite, which all describe their parameters.
+/// Whether a program has `adj=`; `None` if it is not a program of the suite, all of which describe their parameters.
 fn has_adjoint(name: &str) -> Option<bool> {
     if let Some((known, _)) = crate::find(name) {
         return Some(known.params.iter().any(|param| param.name == "adj"));
@@ -156,24 +160,24 @@ fn has_adjoint(name: &str) -> Option<bool> {
     Some(params.any(|param| param["name"] == "adj"))
 }
 
-/// Refuses what is no dataset of floats with so many elements.
+/// Checks that a dataset holds floats and as many elements as `like` has.
 pub fn expect(input: &Input, elements: u64, like: &str) -> Result<()> {
     cube::expect(input, Kind::Float)?;
     same_length(input, elements, like)
 }
 
-/// Refuses another number of elements than `like` has.
+/// Checks that a dataset has as many elements as `like` has.
 pub fn same_length(input: &Input, elements: u64, like: &str) -> Result<()> {
     ensure!(
         input.len() == elements,
-        "{} has {} elements and {like} has {elements}: both must have as many",
+        "{} has {} elements and {like} has {elements}: both must have the same number",
         input.name(),
         input.len()
     );
     Ok(())
 }
 
-/// Reads what is left in pieces.
+/// Passes the remaining elements to `visit` in pieces.
 pub fn pieces(input: &mut Input, mut visit: impl FnMut(&[f32])) -> Result<()> {
     let mut buffer = vec![0.0; input.remaining().min(PIECE as u64) as usize];
     while input.remaining() > 0 {

@@ -1,11 +1,10 @@
-//! `sfreverse` and `sfrotate`: samples of an axis in another order.
+//! `sfreverse` and `sfrotate`: reversing and rotating axes.
 
 use anyhow::{Result, bail, ensure};
 use rsf_io::{Axis, Element, Input, Job, Output, Param, Program};
 
 use super::cube::{self, by_kind, write_axes};
 
-/// What the user sees of the reversal.
 pub static REVERSE: Program = Program {
     name: "sfreverse",
     about: "Reverse axes.",
@@ -28,7 +27,6 @@ axes 1 and 3.",
     ],
 };
 
-/// What the user sees of the rotation.
 pub static ROTATE: Program = Program {
     name: "sfrotate",
     about: "Move samples from the end of an axis to its beginning.",
@@ -41,7 +39,7 @@ pub static ROTATE: Program = Program {
             .doc("number of samples of axis # that move from the end to the beginning; negative: in the other direction; \
 fewer than the length of the axis"),
         MEMORY,
-        Param::bool("verb").default("n").doc("no effect here").ignored(),
+        Param::bool("verb").default("n").doc("accepted without effect").ignored(),
     ],
 };
 
@@ -50,12 +48,12 @@ const MEMORY: Param = Param::int("memsize")
     .range(">= 1", Some(1.0), None)
     .doc("megabytes of memory to use");
 
-/// Where the samples of an axis come from.
+/// The order of the samples of an axis.
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
     Same,
     Reversed,
-    /// The sample that comes first.
+    /// Rotated: the index of the sample that comes first.
     From(usize),
 }
 
@@ -69,7 +67,6 @@ impl Order {
     }
 }
 
-/// Reverses.
 pub fn reverse(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     let mut axes = cube::shape(&input)?;
@@ -107,7 +104,7 @@ pub fn reverse(job: &mut Job) -> Result<()> {
     reorder(job, input, &old, &axes, &orders)
 }
 
-/// Warns that the names of stations stay in their order where those of axis 1 have another one.
+/// Warns that the names of stations keep their order while the receivers of axis 1 change theirs.
 fn tell_names(job: &Job, input: &Input, same: bool) {
     let names = input
         .header()
@@ -115,12 +112,11 @@ fn tell_names(job: &Job, input: &Input, same: bool) {
         .filter(|names| !same && !names.is_empty());
     if let Some(names) = names.filter(|names| names.split(',').count() == input.axis(1).n) {
         job.warn(&format!(
-            "stations={names} in the header stays in this order, and the receivers of axis 1 have another one: sfput stations= writes the names in the new order, or takes them away"
+            "stations={names} in the header keeps this order, but the receivers of axis 1 change theirs: sfput stations= writes the names in the new order, or removes them"
         ));
     }
 }
 
-/// Rotates.
 pub fn rotate(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     let axes = cube::shape(&input)?;
@@ -129,7 +125,7 @@ pub fn rotate(job: &mut Job) -> Result<()> {
         let (shift, n) = (job.int_opt(&format!("rot{i}"))?.unwrap_or(0), axis.n as i64);
         ensure!(
             (-n..=n).contains(&shift) && shift != n,
-            "rot{i}={shift}: axis {i} has {n} samples, allowed is -{n} to {}",
+            "rot{i}={shift}: axis {i} has {n} samples, so rot{i}= can be -{n} to {}",
             n - 1
         );
         orders.push(match (-shift).rem_euclid(n) as usize {
@@ -161,7 +157,8 @@ fn reorder(job: &mut Job, mut input: Input, old: &[Axis], new: &[Axis], orders: 
     Ok(output.finish()?)
 }
 
-/// Leading axes that stay, as one block, and the first element in the file of every block in the new order.
+/// The number of elements in a block of the leading axes, which do not change, and the position in the file of the
+/// first element of every block, in the new order.
 fn blocks(axes: &[Axis], orders: &[Order]) -> (usize, impl Iterator<Item = usize>) {
     let same = orders.iter().take_while(|order| **order == Order::Same).count();
     let block = cube::count(&axes[..same]);

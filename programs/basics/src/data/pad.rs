@@ -1,11 +1,10 @@
-//! `sfpad`: zeros around a dataset.
+//! `sfpad`: padding a dataset with zeros.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program};
 
 use super::cube::{self, by_kind, write_axes};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfpad",
     about: "Pad a dataset with zeros.",
@@ -44,7 +43,6 @@ struct Side {
     axis: Axis,
 }
 
-/// Pads.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let mut sides: Vec<Side> = (1..)
@@ -91,7 +89,7 @@ fn side(job: &Job, i: usize, axis: Axis) -> Result<Side> {
     };
     ensure!(
         total >= before + n,
-        "n{i}={total}: axis {i} has {} samples with beg{i}={before}, and padding cannot shorten it (sfwindow does)",
+        "n{i}={total}: axis {i} has {} samples with those of beg{i}={before}, and padding cannot shorten it (sfwindow can)",
         before + n
     );
     let o = axis.o - axis.d * before as f32;
@@ -103,13 +101,13 @@ fn side(job: &Job, i: usize, axis: Axis) -> Result<Side> {
 }
 
 fn stream<T: Element>(input: &mut Input, output: &mut Output, sides: &[Side]) -> Result<()> {
-    // Axes that stay as they are travel together with the first that grows.
+    // The leading axes that do not change form a block, which is copied as a whole.
     let same = sides.iter().take_while(|side| side.axis.n == side.n).count();
     let block: usize = sides[..same].iter().map(|side| side.n).product();
     fill::<T>(input, output, &sides[same..], block as u64)
 }
 
-/// Writes everything below the last of `sides`, each element of which is a block.
+/// Writes the axes `sides`, slowest axis last, with `block` elements for each sample of the first.
 fn fill<T: Element>(input: &mut Input, output: &mut Output, sides: &[Side], block: u64) -> Result<()> {
     let Some((side, inner)) = sides.split_last() else {
         return cube::copy::<T>(input, output, block);

@@ -1,11 +1,10 @@
-//! `sfreal`, `sfimag`, `sfcmplx`, `sfrtoc`: between complex numbers and their parts.
+//! `sfreal`, `sfimag`, `sfcmplx`, `sfrtoc`: conversion between complex numbers and their real and imaginary parts.
 
 use anyhow::{Result, bail, ensure};
 use rsf_io::{Axis, Complex, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, PIECE};
 
-/// What the user sees of the real part.
 pub static REAL: Program = Program {
     name: "sfreal",
     about: "Take the real part of complex data.",
@@ -15,7 +14,6 @@ pub static REAL: Program = Program {
     params: &[],
 };
 
-/// What the user sees of the imaginary part.
 pub static IMAG: Program = Program {
     name: "sfimag",
     about: "Take the imaginary part of complex data.",
@@ -24,7 +22,6 @@ pub static IMAG: Program = Program {
     ..REAL
 };
 
-/// What the user sees of complex numbers out of two files.
 pub static CMPLX: Program = Program {
     name: "sfcmplx",
     about: "Make complex data from a real and an imaginary part.",
@@ -35,7 +32,6 @@ pub static CMPLX: Program = Program {
         .doc("the real part (unless it comes on standard input) and the imaginary part")],
 };
 
-/// What the user sees of complex numbers out of real ones.
 pub static RTOC: Program = Program {
     name: "sfrtoc",
     about: "Turn real data into complex data.",
@@ -48,12 +44,10 @@ pub static RTOC: Program = Program {
 the imaginary part is 0")],
 };
 
-/// Takes the real part.
 pub fn real(job: &mut Job) -> Result<()> {
     one_part(job, 0)
 }
 
-/// Takes the imaginary part.
 pub fn imag(job: &mut Job) -> Result<()> {
     one_part(job, 1)
 }
@@ -76,18 +70,17 @@ fn one_part(job: &mut Job, part: usize) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Joins two files.
 pub fn cmplx(job: &mut Job) -> Result<()> {
     let mut inputs: Vec<Input> = Vec::new();
     let mut words = job.words().to_vec();
     ensure!(
         !words.is_empty(),
-        "no file is given; two are needed, the real and the imaginary part"
+        "no file is given, but two are needed: the real and the imaginary part"
     );
     if words.len() == 1 {
         inputs.push(job.stdin()?);
     }
-    // Flows of Madagascar append what the command depends on.
+    // Flows of Madagascar append the files on which the command depends.
     for word in words.drain(2.min(words.len())..) {
         job.warn(&format!(
             "{} is not read: the first two files are the real and the imaginary part",
@@ -103,7 +96,7 @@ pub fn cmplx(job: &mut Job) -> Result<()> {
         inputs.push(input);
     }
     let [real, imag] = &mut inputs[..] else {
-        bail!("two files are needed")
+        bail!("two files are needed: the real and the imaginary part")
     };
     cube::expect(real, Kind::Float)?;
     let mut output = job.output()?;
@@ -123,14 +116,13 @@ pub fn cmplx(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Makes real numbers complex.
 pub fn rtoc(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     let pair = job.flag("pair")?;
     let mut output = job.output()?;
     if pair && input.axis(1).n == 2 {
-        // Two samples make one number, so the axis goes.
+        // The two samples of axis 1 make one complex number, so the axis is removed.
         let mut axes = cube::shape(&input)?;
         axes.remove(0);
         let rank = axes.len().max(1);
@@ -159,7 +151,10 @@ pub fn rtoc(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Halves axis 1 of the output: two neighbours become one number.
+/// Halves the length of axis 1 in the output, because two neighbours become one complex number.
+///
+/// # Errors
+/// The length of axis 1 is odd.
 pub fn halve(input: &Input, output: &mut Output) -> Result<()> {
     let n = input.axis(1).n;
     ensure!(

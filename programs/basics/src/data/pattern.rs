@@ -1,4 +1,4 @@
-//! Patterns of C's printf, for numbers as text.
+//! Format strings of C's printf for numbers.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -6,14 +6,14 @@ use std::str::Chars;
 use anyhow::{Result, ensure};
 use rsf_io::format_g;
 
-/// A pattern such as `%12.5e` or `%g,%gi`, read once.
+/// A parsed format such as `%12.5e` or `%g,%gi`.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// As typed, for messages.
+    /// The format as the user typed it, for messages.
     text: String,
-    /// Each conversion, and the text before it.
+    /// The conversions, each with the text before it.
     conversions: Vec<(String, Conversion)>,
-    /// The text behind the last one.
+    /// The text after the last conversion.
     end: String,
 }
 
@@ -22,7 +22,7 @@ pub struct Pattern {
 struct Conversion {
     left: bool,
     zeros: bool,
-    /// What stands before a number that is not negative.
+    /// The sign of a number that is not negative: `+`, a blank or nothing.
     plus: &'static str,
     width: usize,
     precision: Option<usize>,
@@ -30,7 +30,11 @@ struct Conversion {
 }
 
 impl Pattern {
-    /// Reads a pattern: conversions d, i, u, x, o, e, f, g with flags `-`, `0`, `+` and blank, and text around them.
+    /// Parses a format: one or two conversions d, i, u, x, o, e, f or g (X, E, F and G for upper case) with the flags
+    /// `-`, `0`, `+` and blank, and text around them.
+    ///
+    /// # Errors
+    /// The text is not such a format.
     pub fn read(text: &str) -> Result<Self> {
         let (mut conversions, mut literal) = (Vec::new(), String::new());
         let mut rest = text.chars().peekable();
@@ -59,14 +63,16 @@ impl Pattern {
             let (Some(width), Some(precision), true) =
                 (width, precision, "diuxXoeEfFgG".contains(conversion.letter))
             else {
-                anyhow::bail!("`{text}` is no pattern of printf for numbers, such as %g, %12.5e or %4d");
+                anyhow::bail!(
+                    "`{text}` is not a format of printf for numbers; allowed are %g, %12.5e, %4d and the like"
+                );
             };
             (conversion.width, conversion.precision) = (width, precision);
             conversions.push((std::mem::take(&mut literal), conversion));
         }
         ensure!(
             matches!(conversions.len(), 1 | 2),
-            "`{text}` holds {} conversions (% and a letter); one is needed, or two for complex numbers",
+            "`{text}` holds {} conversions (% and a letter), but one is needed, or two for complex numbers",
             conversions.len()
         );
         Ok(Self {
@@ -76,11 +82,14 @@ impl Pattern {
         })
     }
 
-    /// Appends the values of one number. Errors: another number of values than conversions.
+    /// Appends a number, whose real and imaginary part are two values if it is complex, as text.
+    ///
+    /// # Errors
+    /// The number of values differs from that of conversions.
     pub fn write(&self, values: &[f64], out: &mut Vec<u8>) -> Result<()> {
         ensure!(
             values.len() == self.conversions.len(),
-            "`{}` holds {} conversions, a number of these data needs {}",
+            "`{}` holds {} conversions, but a number of these data needs {}",
             self.text,
             self.conversions.len(),
             values.len()
@@ -94,7 +103,7 @@ impl Pattern {
     }
 }
 
-/// The whole number that stands next, 0 without one; `None` when it is longer than any use.
+/// Reads a number of up to three digits, 0 if there are none; `None` if there are more.
 fn number(rest: &mut Peekable<Chars>) -> Option<usize> {
     let mut digits = String::new();
     while let Some(digit) = rest.next_if(char::is_ascii_digit) {
@@ -121,11 +130,11 @@ impl Conversion {
         }
     }
 
-    /// A number without sign and filling.
+    /// The digits of a number, without sign and padding.
     fn digits(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6);
         let least = self.precision.unwrap_or(1);
-        // Of negative numbers these show the bits of an integer of 4 bytes.
+        // x and o print negative numbers as the bits of an integer of 4 bytes.
         let bits = value as i64 as u32;
         let value = value.abs();
         let text = match self.letter {

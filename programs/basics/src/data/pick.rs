@@ -1,4 +1,4 @@
-//! `sfpick`: the best path through panels of semblance.
+//! `sfpick`: automatic picking of the best path through semblance panels.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
@@ -7,15 +7,14 @@ use rsf_io::{Axis, Job, Kind, Param, Program};
 use super::cube;
 use super::smooth::Filter;
 
-/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfpick",
-    about: "Pick velocities (or what else axis 2 is) automatically from panels of semblance.",
+    about: "Pick velocities (or another quantity on axis 2) automatically from semblance panels.",
     usage: "< scan.rsf vel0= rect1=20 rect2=5 > picks.rsf",
-    comments: "In each panel of axes 1 and 2 the path of least cost runs along axis 1 from vel0 at the first sample: a step over i samples of axis 2 costs sqrt(i^2+an^2) times the mean \
-of exp(-semblance) at its ends, and i is below gate in all steps but the first. Places between samples come from parabolas through three costs. With smooth=y the output is the smooth surface that \
-fits the picks with their semblance as weights: shaping regularization by triangles of rect# samples on the axes of the output (rect2 is for axis 3 of the input), by niter steps of conjugate \
-gradients. Axis 2 goes.\n\n\
+    comments: "In each panel of axes 1 and 2 the path of least cost runs along axis 1 from vel0= at the first sample: a step over i samples of axis 2 costs sqrt(i^2+an^2) times the mean \
+    of exp(-semblance) at its ends, and i is below gate= in all steps but the first. Positions between samples are found by parabolas through three costs. With smooth=y the output is the smooth surface that \
+    fits the picks with their semblance as weights, by shaping regularization with triangles of rect# samples on the axes of the output (rect2 is for axis 3 of the input) and at most niter= iterations of conjugate \
+    gradients. Axis 2 is removed.\n\n\
 Method: Fomel (2009), Velocity analysis using AB semblance, appendix B; Fomel (2007), Shaping regularization in geophysical-estimation problems.\n\n\
 Differs from Madagascar: sums are computed in double precision, conjugate gradients end at a residual of 1e-6, and values that are not a number are an error.",
     example: "sfvscan < cmp.rsf semblance=y weight=n half=n v0=1.4 dv=0.02 nv=81 | sfpick vel0=1.5 rect1=20 > vnmo.rsf",
@@ -29,11 +28,11 @@ static PARAMS: [Param; 6] = [
     Param::int("gate")
         .default("3")
         .range(">= 2", Some(2.0), None)
-        .doc("a step reaches less than so many samples of axis 2"),
+        .doc("a step of the path is shorter than this number of samples of axis 2"),
     Param::float("an")
         .default("1")
         .range(">= 0", Some(0.0), None)
-        .doc("a sample of axis 1 in samples of axis 2, for the length of steps"),
+        .doc("length of a sample of axis 1, in samples of axis 2"),
     Param::bool("smooth").default("y").doc("y: smooth the picks"),
     Param::int("rect#")
         .default_text("1")
@@ -42,10 +41,9 @@ static PARAMS: [Param; 6] = [
     Param::int("niter")
         .default("100")
         .range(">= 1", Some(1.0), None)
-        .doc("most steps of conjugate gradients"),
+        .doc("largest number of iterations of conjugate gradients"),
 ];
 
-/// Picks.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -54,7 +52,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let (n1, n2) = (axes[0].n, across.n);
     ensure!(
         n1 >= 2 && n2 >= 2 && across.d != 0.0,
-        "{} has {}: a panel has two samples or more on axes 1 and 2, at a distance",
+        "{} has {}, but a panel needs at least two samples on axes 1 and 2 and d2 other than 0",
         input.name(),
         input.header().sizes()
     );
@@ -78,7 +76,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         input.read_f32(&mut panel)?;
         ensure!(
             panel.iter().all(|x| x.is_finite()),
-            "{} has values that are not a number or infinite, through which no path can be found",
+            "{} has values that are NaN or infinite, so no path can be found",
             input.name()
         );
         let places = path.through(&panel, n1);
@@ -100,7 +98,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// How a path may run.
+/// The constraints of a path.
 struct Path {
     first: usize,
     gate: usize,
@@ -108,7 +106,7 @@ struct Path {
 }
 
 impl Path {
-    /// Places on axis 2, in samples, of the best path through a panel with `n1` samples on axis 1.
+    /// The positions on axis 2, in samples, of the path of least cost through a panel with `n1` samples on axis 1.
     fn through(&self, panel: &[f32], n1: usize) -> Vec<f64> {
         let n2 = panel.len() / n1;
         let weight = |i1: usize, i2: usize| (-f64::from(panel[i2 * n1 + i1])).exp();
@@ -116,7 +114,8 @@ impl Path {
             let length = (from.abs_diff(to) as f64).hypot(self.ahead);
             0.5 * length * (weight(i1 - 1, from) + weight(i1, to))
         };
-        // Least cost of all paths to each sample of a line, and where the best came from.
+        // The least cost of all paths to each sample of a line, and the sample of the line before from which the best
+        // path comes.
         let mut costs: Vec<f64> = (0..n2).map(|i| step(1, self.first, i)).collect();
         let mut origins = vec![vec![self.first as f64; n2]; 2];
         for i1 in 2..n1 {
@@ -140,13 +139,13 @@ impl Path {
     }
 }
 
-/// The value of a line between two samples.
+/// The value of a line at a fractional index, by linear interpolation.
 fn between(line: &[f64], place: f64) -> f64 {
     let low = (place.max(0.0) as usize).min(line.len() - 2);
     line[low] + (place - low as f64) * (line[low + 1] - line[low])
 }
 
-/// Place and value of the least of some values, by the parabola through it and its neighbours.
+/// The position and value of the minimum, by the parabola through the smallest value and its neighbours.
 fn least(values: &[f64]) -> (f64, f64) {
     let (at, value) = (0..values.len())
         .map(|i| (i, values[i]))
@@ -159,7 +158,7 @@ fn least(values: &[f64]) -> (f64, f64) {
     let [left, centre, right] = [-1, 0, 1].map(|k: isize| values[middle.saturating_add_signed(k)]);
     let (slope, bend) = (0.5 * (left - right), left + right - 2.0 * centre);
     let shift = slope / bend;
-    // On the rim of the gate the parabola may have its top outside.
+    // At the edge of the gate the minimum of the parabola may lie outside.
     if bend > 0.0 && shift.abs() <= 1.0 {
         let depth = centre - 0.5 * slope * shift;
         if depth >= 0.0 {
@@ -169,7 +168,7 @@ fn least(values: &[f64]) -> (f64, f64) {
     (at as f64, value)
 }
 
-/// Triangles of the axes of the output that are smoothed.
+/// The smoothing filters of those axes of the output that are smoothed.
 fn filters(axes: &[Axis], rects: &[usize]) -> Vec<Filter> {
     let mut stride = 1;
     let filter = |(axis, rect): (&Axis, &usize)| {
@@ -180,11 +179,11 @@ fn filters(axes: &[Axis], rects: &[usize]) -> Vec<Filter> {
     axes.iter().zip(rects).filter_map(filter).collect()
 }
 
-/// Replaces values d by the smooth m with w m near w d, for weights w of mean square 1: m = H p with (1 + H (w^2 - 1) H) p = H w^2 d, where the triangles H are
-/// their own adjoint.
+/// Replaces the values d by smooth values m that fit d with the weights w (normalised to a mean square of 1), by
+/// shaping regularization: m = H p, where (1 + H (w^2 - 1) H) p = H w^2 d and the smoothing filter H is self-adjoint.
 fn smoothed(values: &mut [f64], mut weights: Vec<f64>, filters: &[Filter], steps: i64) {
     let mean = dot(&weights, &weights) / weights.len() as f64;
-    // Panels of zeros weigh all picks alike.
+    // If all semblance is zero, all picks have the same weight.
     weights
         .iter_mut()
         .for_each(|w| *w = if mean > 0.0 { *w * *w / mean } else { 1.0 });
@@ -231,7 +230,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// For equal weights the smooth values are those of two triangles, and constants stay what they are with any weights.
+    /// For equal weights the result is that of smoothing twice, and constants do not change whatever the weights.
     #[test]
     fn smoothing_in_closed_form() {
         let filters = [Filter::triangle((20, 1), 4, 1), Filter::triangle((3, 20), 2, 1)];

@@ -1,21 +1,20 @@
-//! `sfpoints`: lists of sources and receivers by the names of their coordinates.
+//! `sfpoints`: lists of the coordinates of sources and receivers.
 
 use anyhow::{Context, Result, ensure};
 use rsf_io::{Axis, Job, Param, Program};
 
 use super::rounding::Rounding;
 
-/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfpoints",
     about: "Make a list of points, as sou= and rec= of the modelling programs read it.",
     usage: "x=0:2000:10 z=20 > rec.rsf",
     comments: "A coordinate is a number, a list of numbers (x=100,250,400) or a range first:last:step, whose last number is \
 included if a step ends there. A single number applies to all points; lists and ranges must have the same length, or with grid=y \
-each value of one meets each of the others, as on a map of stations. Axis 1 holds x, z, or with y= x, y, z; axis 2 counts the points.\n\n\
+each value of one is combined with each of the others, as on a map of stations. Axis 1 holds x, z, or with y= x, y, z; axis 2 counts the points.\n\n\
 With n= the points are repeated for n shots on axis 3, and dx=, dy= and dz= move them from shot to shot, as a ship moves its streamer.\n\n\
-Files hold four bytes a number, about seven digits. Of coordinates such as those of UTM an origin is subtracted, from the model's axes, too; where digits are \
-lost by more than 0.01 or a thousandth of the distance between points, a warning says so.",
+Files hold numbers of four bytes, about seven digits. Subtract an origin from large coordinates such as those of UTM, and from the model's axes as well; a warning says \
+where rounding exceeds 0.01 or a thousandth of the distance between points.",
     example: "sfpoints x=0:2000:10 z=20 > rec.rsf\nsfpoints x=100 z=10 n=20 dx=50 > sou.rsf\n\
 sfpoints x=0:2000:100 y=0:1000:100 z=0 grid=y > stations.rsf",
     params: &PARAMS,
@@ -26,10 +25,12 @@ static PARAMS: [Param; 8] = [
     Param::string("y")
         .default_text("none: points in 2-D")
         .doc("y of the points"),
-    Param::string("z").required().doc("z of the points, downwards"),
+    Param::string("z")
+        .required()
+        .doc("z of the points, positive downwards"),
     Param::bool("grid")
         .default("n")
-        .doc("y: each x with each y and each z, x changing first, then y"),
+        .doc("y: combine each x with each y and each z, x changing fastest, then y"),
     Param::int("n")
         .default_text("no axis of shots")
         .range(">= 1", Some(1.0), None)
@@ -45,16 +46,18 @@ static PARAMS: [Param; 8] = [
         .doc("change of z from shot to shot"),
 ];
 
-/// More points than any survey has.
+/// The largest number of points.
 const MOST: f64 = 1e8;
 
-/// Makes the list.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut lists: Vec<(&str, Vec<f64>, f64)> = Vec::new();
     for (key, step) in [("x", "dx"), ("y", "dy"), ("z", "dz")] {
         match job.text(key)? {
             Some(text) => lists.push((key, values(key, &text)?, job.double(step)?)),
-            None => ensure!(!job.given(step), "{step}= moves {key}=, which is not given"),
+            None => ensure!(
+                !job.given(step),
+                "{step}= moves {key}=, which is not given: give {key}= as well"
+            ),
         }
     }
     if job.flag("grid")? {
@@ -64,7 +67,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     for (key, list, _) in &lists {
         ensure!(
             list.len() == 1 || list.len() == count,
-            "{key}= has {} values and another coordinate has {count}: give one for all points, or one for each; grid=y lets each value meet each of the others",
+            "{key}= has {} values and another coordinate has {count}: give one for all points, or one for each; grid=y combines each value with each of the others",
             list.len()
         );
     }
@@ -100,13 +103,13 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Lists so long that each value of one meets each of the others; those of the first change first.
+/// Extends the lists so that each value of one is combined with each of the others, the first list changing fastest.
 fn meet(lists: &mut [(&str, Vec<f64>, f64)]) -> Result<()> {
     let sizes: Vec<usize> = lists.iter().map(|(_, list, _)| list.len()).collect();
     let count: f64 = sizes.iter().map(|size| *size as f64).product();
     ensure!(
         count < MOST,
-        "grid=y makes {count:e} points of these lists, and at most {MOST:e} are made: give fewer values"
+        "grid=y makes {count:e} points of these lists, but at most {MOST:e} are allowed: give fewer values"
     );
     let mut before = 1;
     for ((_, list, _), size) in lists.iter_mut().zip(sizes) {
@@ -123,7 +126,7 @@ fn values(key: &str, text: &str) -> Result<Vec<f64>> {
     let number = |word: &str| {
         let found = word.trim().parse::<f64>().ok().filter(|x| x.is_finite());
         found.with_context(|| {
-            format!("{key}={text}: `{word}` is no number; allowed are 100, 100,250,400 and 0:2000:10")
+            format!("{key}={text}: `{word}` is not a number; allowed are 100, 100,250,400 and 0:2000:10")
         })
     };
     let parts: Vec<&str> = text.split(':').collect();
@@ -135,11 +138,11 @@ fn values(key: &str, text: &str) -> Result<Vec<f64>> {
         "{key}={text}: a range has three numbers, first:last:step, as in 0:2000:10"
     );
     let (first, last, step) = (number(parts[0])?, number(parts[1])?, number(parts[2])?);
-    // A last point that rounding puts a little beyond the end is wanted.
+    // A last point that lies beyond the end only by rounding is included.
     let steps = ((last - first) / step + 1e-6).floor();
     ensure!(
         step != 0.0 && (0.0..MOST).contains(&steps),
-        "{key}={text}: steps of {step} do not lead from {first} to {last} in less than {MOST:e} steps"
+        "{key}={text}: steps of {step} do not lead from {first} to {last} in fewer than {MOST:e} steps"
     );
     Ok((0..=steps as usize).map(|i| first + i as f64 * step).collect())
 }

@@ -1,11 +1,10 @@
-//! `sfput`: keys into the header.
+//! `sfput`: writing keys to the header.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Element, Form, Format, Input, Job, MAX_AXES, Output, Param, Program};
 
 use super::cube::{self, PIECE, by_kind};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfput",
     about: "Put keys into the header of a dataset.",
@@ -22,7 +21,6 @@ of bytes. data_format= alone has no effect (sfdd converts types).",
 static PARAMS: [Param; 1] =
     [Param::keys("KEY").doc("written to the header: n1=, o1=, label1= or anything else")];
 
-/// Copies with new keys.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let length = |i: usize| -> Result<Option<u64>> {
@@ -89,8 +87,10 @@ sfpad change the number of elements",
     Ok(output.finish()?)
 }
 
-/// The type that `data_format=` and `esize=` give the bytes, if they give another one.
-/// Errors: an `esize=` that is not the size of that type, bytes that cannot be read so.
+/// The type that `data_format=` and `esize=` declare for the bytes, if it differs from that of the input.
+///
+/// # Errors
+/// `esize=` is not the size of that type, or the data are not native bytes.
 fn another_type(job: &Job, input: &Input) -> Result<Option<Format>> {
     let given = |key: &str| {
         let found = job.keys().iter().find(|(name, _)| name == key);
@@ -113,7 +113,7 @@ fn another_type(job: &Job, input: &Input) -> Result<Option<Format>> {
     }
     ensure!(
         new.form == Form::Native && old.form == Form::Native,
-        "data_format={text}: the input is {old}, and only native bytes can be taken for another type (sfdd converts)"
+        "data_format={text}: the input is {old}, but only native bytes can be declared as another type (sfdd converts)"
     );
     ensure!(
         size == new.kind.size().to_string(),
@@ -143,7 +143,7 @@ fn read_bytes<T: Element>(input: &mut Input, count: usize, bytes: &mut Vec<u8>) 
     Ok(())
 }
 
-/// Pieces are multiples of every size, so no element is cut.
+/// Writes bytes as elements of type `T`. Pieces are multiples of the size of every type, so no element is cut.
 fn write_bytes<T: Element>(output: &mut Output, bytes: &[u8]) -> Result<()> {
     Ok(output.write::<T>(&bytemuck::pod_collect_to_vec(bytes))?)
 }

@@ -7,7 +7,6 @@ use rsf_io::{Job, Kind, Param, Program};
 use super::spline::new_axis;
 use super::{cube, lines};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfremap1",
     about: "Interpolate along axis 1 without overshooting (ENO).",
@@ -40,14 +39,13 @@ static PARAMS: [Param; 5] = [
         .doc("number of samples for each polynomial"),
 ];
 
-/// Interpolates.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     let old = cube::shape(&input)?.swap_remove(0);
     ensure!(
         old.d != 0.0,
-        "d1=0 in the header: the samples need a distance (sfput d1= sets it)"
+        "d1=0 in the header, but interpolation needs a sampling interval (sfput d1= sets it)"
     );
     let new = new_axis(job, Some(&old))?;
     let order = (job.int("order")? as usize).min(old.n);
@@ -74,8 +72,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// How rough every run of `order` neighbouring samples is: the size of its highest difference, in the precision of the
-/// samples, so that runs of the same polynomial are equally rough.
+/// Computes the roughness of every run of `order` neighbouring samples: the absolute value of its highest difference,
+/// in the precision of the samples, so that runs of the same polynomial are equally rough.
 fn rate(line: &[f32], order: usize, roughness: &mut Vec<f32>) {
     roughness.clear();
     roughness.extend_from_slice(line);
@@ -88,10 +86,10 @@ fn rate(line: &[f32], order: usize, roughness: &mut Vec<f32>) {
     roughness.iter_mut().for_each(|value| *value = value.abs());
 }
 
-/// The value at `place`, counted in samples, of the mean of the smoothest polynomials there.
+/// The value at the fractional index `place`: the mean of the smoothest polynomials there.
 fn between(line: &[f32], roughness: &[f32], place: f64, work: &mut [f64]) -> f32 {
     let order = work.len();
-    // Runs that hold both samples around the place; at the ends, and for order=1, the nearest one that there is.
+    // The runs that hold both samples around the place; at the ends, and for order=1, the nearest run.
     let left = (place.max(0.0) as usize).min(line.len());
     let newest = left.min(roughness.len() - 1);
     let oldest = (left + 2).saturating_sub(order).min(newest);
@@ -103,7 +101,7 @@ fn between(line: &[f32], roughness: &[f32], place: f64, work: &mut [f64]) -> f32
         sum += through(&line[from..from + order], place - from as f64, work);
         count += 1;
     }
-    // Where samples are not numbers none is the smoothest.
+    // If samples are NaN, no run is the smoothest.
     if count == 0 {
         f32::NAN
     } else {
@@ -111,8 +109,8 @@ fn between(line: &[f32], roughness: &[f32], place: f64, work: &mut [f64]) -> f32
     }
 }
 
-/// The polynomial through `samples` at 0, 1, 2, ..., taken at `x`: Neville's scheme joins polynomials through fewer samples two
-/// by two. `work` has the same length.
+/// The value at `x` of the polynomial through `samples` at 0, 1, 2, ..., by Neville's scheme. `work` is a buffer of the
+/// same length.
 fn through(samples: &[f32], x: f64, work: &mut [f64]) -> f64 {
     work.iter_mut()
         .zip(samples)

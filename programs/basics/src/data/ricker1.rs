@@ -8,7 +8,6 @@ use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::{cube, fourier};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfricker1",
     about: "Convolve traces with a Ricker wavelet.",
@@ -34,36 +33,35 @@ static PARAMS: [Param; 3] = [
         .doc("y: also take the half derivative along axis 1"),
 ];
 
-/// Convolves.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     ensure!(
         input.format().kind == Kind::Float,
-        "the input holds {} data, sfricker1 takes float ({})",
+        "the input holds {} data, but sfricker1 needs float data ({})",
         input.format().kind.word(),
         input.format().kind.to(Kind::Float)
     );
     let axis = cube::shape(&input)?.swap_remove(0);
-    // In samples of the spectrum from 0 to the sampling frequency, whose half is the Nyquist frequency.
+    // As a fraction of the sampling frequency, whose half is the Nyquist frequency.
     let peak = match job.float_opt("frequency")? {
         Some(frequency) => frequency * axis.d.abs(),
         None => 0.5 * job.float("freq")?,
     };
     ensure!(
         peak > 0.0,
-        "d1={} in the header: a sampling other than 0 is needed for frequency=",
+        "d1={} in the header, but frequency= needs a sampling interval other than 0 (sfput d1= sets it)",
         axis.d
     );
     if peak > 0.5 {
         let cure = match job.float_opt("frequency")? {
             Some(_) => "give a lower frequency=, in units of 1/d1".to_string(),
             None => format!(
-                "freq= is a fraction of it, at most 1; in Hz that is frequency={}",
+                "freq= is a fraction of the Nyquist frequency, at most 1; for a frequency in Hz give frequency={}",
                 format_g(f64::from(job.float("freq")?), 6)
             ),
         };
         job.warn(&format!(
-            "the peak frequency is {} times that of Nyquist, above which samples {} apart hold nothing: {cure}",
+            "the peak frequency is {} times the Nyquist frequency, above which samples {} apart represent nothing: {cure}",
             format_g(2.0 * f64::from(peak), 3),
             axis.d
         ));
@@ -76,7 +74,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         .map(|i| {
             let ratio = (i as f32 / (length as f32 * peak)).powi(2);
             let weight = ratio * (1.0 - ratio).exp() / length as f32;
-            // The root of i omega, damped by one sample of the spectrum, as in Madagascar.
+            // The square root of i omega with a real part of one frequency sample added to i omega, as in Madagascar.
             let half = || (Complex32::new(1.0, i as f32) * (2.0 * PI / length as f32)).sqrt();
             if deriv { half() * weight } else { weight.into() }
         })
@@ -91,7 +89,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             .iter_mut()
             .zip(&weights)
             .for_each(|(value, weight)| *value *= weight);
-        // Real by construction; the transform wants it exactly.
+        // The spectrum is real at 0 and Nyquist, and the transform requires imaginary parts of exactly 0 there.
         spectrum[0].im = 0.0;
         spectrum[length / 2].im = 0.0;
         inverse.process(&mut spectrum, &mut trace)?;

@@ -1,23 +1,23 @@
-//! Coordinates that single precision does not hold, as those of UTM far from their origin.
+//! Coordinates that single precision rounds too much, such as UTM coordinates far from their origin.
 
 use rsf_io::Job;
 
-/// The largest error of a coordinate that is not told: a centimetre, where coordinates are metres.
+/// The largest rounding error without a warning: a centimetre if coordinates are in metres.
 const MOST: f64 = 0.01;
-/// The same as a share of the distance between points, where that is less.
+/// The same as a fraction of the distance between points, if that is less.
 const PART: f64 = 1e-3;
-/// Numbers that are looked at. Larger ones are no coordinates but, for instance, moments, whose last digits nobody knows; smaller ones
-/// keep four decimals.
+/// The magnitudes of numbers that are checked. Larger ones are not coordinates but, for instance, moments, whose last
+/// digits do not matter; smaller ones keep four decimals.
 const COORDINATES: std::ops::Range<f64> = 1e3..1e8;
 
-/// The coordinate that is rounded most, as it is seen.
+/// The coordinate with the largest rounding error above the limit so far, with its name.
 #[derive(Default)]
 pub struct Rounding {
     worst: Option<(String, f64)>,
 }
 
 impl Rounding {
-    /// Looks at a list of one coordinate; `name` says which is which.
+    /// Checks the values of one coordinate; `name` returns the name of the value with an index.
     pub fn see(&mut self, name: impl Fn(usize) -> String, values: impl Iterator<Item = f64> + Clone) {
         let (mut least, mut most, mut count) = (f64::INFINITY, f64::NEG_INFINITY, 0u32);
         for value in values.clone() {
@@ -39,7 +39,7 @@ impl Rounding {
         }
     }
 
-    /// Warns, where something was seen.
+    /// Warns if a coordinate is rounded too much.
     pub fn warn(self, job: &Job) {
         self.warn_with(
             job,
@@ -47,11 +47,11 @@ impl Rounding {
         );
     }
 
-    /// The same with another advice.
+    /// As [`Rounding::warn`], with other advice.
     pub fn warn_with(self, job: &Job, advice: &str) {
         if let Some((name, value)) = self.worst {
             job.warn(&format!(
-                "{name}={} becomes {}, for a coordinate has four bytes: {advice}",
+                "{name}={} becomes {}, because a coordinate has four bytes: {advice}",
                 (value * 1e4).round() / 1e4,
                 value as f32
             ));
@@ -59,13 +59,13 @@ impl Rounding {
     }
 }
 
-/// Whether the float of a number is written as the number is: 2083.38 is, 4728900.3 is not.
+/// Whether the number, converted to f32, still prints with the same digits: 2083.38 does, 4728900.3 does not.
 fn keeps_its_digits(value: f64) -> bool {
     let shown = (value as f32).to_string().parse::<f64>();
     shown.is_ok_and(|shown| (shown - value).abs() <= 1e-9 * value.abs())
 }
 
-/// How far a number is from its float.
+/// The rounding error of a number in f32.
 fn off(value: f64) -> f64 {
     (value - f64::from(value as f32)).abs()
 }

@@ -1,11 +1,10 @@
-//! `sfscale`: by a factor, or to a largest value of 1.
+//! `sfscale`: scaling by a factor, or to a largest absolute value of 1.
 
 use anyhow::{Result, bail};
 use rsf_io::{Complex, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, PIECE};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfscale",
     about: "Multiply data by a factor, or scale them to a largest absolute value of 1.",
@@ -35,7 +34,6 @@ static PARAMS: [Param; 4] = [
         .doc("percentage of absolute values that become at most 1; 100: all"),
 ];
 
-/// Scales.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let mut axes = cube::shape(&input)?;
@@ -66,10 +64,12 @@ pub fn run(job: &mut Job) -> Result<()> {
             })?
         }
         (Kind::Int, None) => {
-            bail!("axis= needs float or complex data, the input holds int data (sfdd type=float converts)")
+            bail!(
+                "axis= needs float or complex data, but the input holds int data (sfdd type=float converts)"
+            )
         }
         (other, _) => bail!(
-            "the input holds {} data, sfscale takes float, complex and int",
+            "the input holds {} data, but sfscale takes float, complex and int only (sfdd converts)",
             other.word()
         ),
     }
@@ -94,14 +94,14 @@ fn integers(input: &mut Input, output: &mut Output, factor: f32) -> Result<()> {
     Ok(())
 }
 
-/// Numbers as reals, and their absolute values.
+/// Absolute values of elements, and the elements as real numbers.
 struct Parts<'a> {
     sizes: Vec<f32>,
     values: &'a mut [f32],
 }
 
-/// The number by which a group is multiplied so that `wanted` of its absolute values are at most 1. They come in pieces; of
-/// the largest one alone nothing is held.
+/// Determines the factor by which a group is multiplied so that `wanted` of its absolute values become at most 1. The
+/// values come in pieces; if all are wanted, only the largest is kept.
 struct Level {
     wanted: usize,
     group: usize,
@@ -127,7 +127,7 @@ impl Level {
         }
     }
 
-    /// The factor of the group that was seen; the next group begins.
+    /// The factor of the group that is complete; resets the state for the next group.
     fn factor(&mut self) -> f32 {
         let mut level = std::mem::take(&mut self.largest);
         if self.wanted < self.group {
@@ -138,7 +138,7 @@ impl Level {
     }
 }
 
-/// Scales each group by its level. Groups that are larger than a piece are read twice and not held.
+/// Scales each group by its factor. Large groups are read twice instead of being held in memory.
 fn by_maximum<T: rsf_io::Element>(
     job: &mut Job,
     mut input: Input,

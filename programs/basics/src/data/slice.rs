@@ -1,16 +1,15 @@
-//! `sfslice`: values along a picked surface.
+//! `sfslice`: extraction of values along a picked surface.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Job, Kind, Param, Program};
 
 use super::cube;
 
-/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfslice",
     about: "Extract values along a surface that was picked on axis 2.",
     usage: "< panels.rsf pick=surface.rsf > slice.rsf",
-    comments: "pick= holds a coordinate of axis 2 for every sample of axis 1 and of the axes behind axis 2. Values between two samples \
+    comments: "pick= holds a coordinate of axis 2 for every sample of axis 1 and of the axes after axis 2. Values between two samples \
 are interpolated linearly; beyond the ends they are 0.\n\n\
 Differs from Madagascar: a pick on the last sample gives its value (there 0), and pick= of another shape is an error.",
     example: "sfslice < semblance.rsf pick=velocity.rsf > along.rsf",
@@ -19,7 +18,6 @@ Differs from Madagascar: a pick on the last sample gives its value (there 0), an
 
 static PARAMS: [Param; 1] = [Param::input("pick").required().doc("the surface")];
 
-/// Extracts.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -30,7 +28,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let panels = input.len() / (n1 * across.n) as u64;
     ensure!(
         picks.len() == n1 as u64 * panels,
-        "{} has {} picks, but {} needs {}: one for each of the {n1} samples of axis 1 in {panels} panels",
+        "{} has {} picks, but {} needs {}: one for each of the {n1} samples of axis 1 in each of {panels} panels",
         picks.name(),
         picks.len(),
         input.name(),

@@ -1,4 +1,4 @@
-//! `sfsmooth`: smoothing by triangles.
+//! `sfsmooth`: smoothing by triangle filters.
 
 use anyhow::Result;
 use rayon::prelude::*;
@@ -6,7 +6,6 @@ use rsf_io::{Job, Kind, Param, Program};
 
 use super::cube;
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfsmooth",
     about: "Smooth data with a triangle on every axis.",
@@ -44,25 +43,24 @@ static PARAMS: [Param; 5] = [
 #[derive(Clone, Copy)]
 pub(super) struct Filter {
     n: usize,
-    /// Elements between two neighbours.
+    /// Elements between two neighbours on the axis.
     stride: usize,
     width: usize,
     shape: Shape,
     repeat: usize,
 }
 
-/// What the neighbours are weighed with.
+/// The shape of the filter.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
     Triangle,
     Box,
     /// The derivative of a triangle.
     Slope,
-    /// Its adjoint.
+    /// The adjoint of [`Shape::Slope`].
     SlopeBack,
 }
 
-/// Smooths.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -116,12 +114,12 @@ impl Filter {
         }
     }
 
-    /// Smooths whole groups of the axes up to this one.
+    /// Smooths groups of all axes up to this one.
     pub(super) fn smooth(self, values: &mut [f32]) {
         self.each(values, |x| f64::from(*x), |x| x as f32);
     }
 
-    /// The same in double precision.
+    /// As [`Filter::smooth`], in double precision.
     pub(super) fn smooth_double(self, values: &mut [f64]) {
         self.each(values, |x| *x, |x| x);
     }
@@ -132,7 +130,7 @@ impl Filter {
         double: impl Fn(&T) -> f64 + Sync,
         back: impl Fn(f64) -> T + Sync,
     ) {
-        // What the axis spans lies together, so threads share the values without meeting.
+        // The elements that the axis spans are contiguous, so threads work on disjoint slices.
         values.par_chunks_mut(self.n * self.stride).for_each(|slab| {
             let mut line = vec![0.0; self.n];
             let mut sums = Vec::new();
@@ -145,7 +143,7 @@ impl Filter {
         });
     }
 
-    /// Smooths one line; sums are in double precision, so that running differences lose nothing that float32 could show.
+    /// Smooths one line. Sums are in double precision, so that their differences are accurate to single precision.
     fn line(self, line: &mut [f64], sums: &mut Vec<f64>) {
         if self.shape == Shape::Slope {
             return self.slope(line, sums);
@@ -155,7 +153,7 @@ impl Filter {
             let i = i.rem_euclid(2 * n);
             line[i.min(2 * n - 1 - i) as usize]
         };
-        // sums[k] is the sum of the samples before sample k - m of the endless line.
+        // sums[k] is the sum of the samples from -m up to but not including k - m of the line, mirrored at its ends.
         sum_up((-m..n + m).map(mirrored), sums);
         let m = self.width;
         if self.shape == Shape::Box {
@@ -170,7 +168,7 @@ impl Filter {
             }
             return;
         }
-        // A triangle is a box of a box.
+        // A triangle is a box convolved with a box.
         let boxes: Vec<f64> = sums.windows(m + 1).map(|window| window[m] - window[0]).collect();
         sum_up(boxes.into_iter(), sums);
         for (i, value) in line.iter_mut().enumerate() {
@@ -178,7 +176,7 @@ impl Filter {
         }
     }
 
-    /// The slope of the triangle, with zeros beyond the ends; what reaches over an end comes back as from a mirror.
+    /// Applies the slope of the triangle, with zeros beyond the ends; output beyond an end is mirrored back and added.
     fn slope(self, line: &mut [f64], sums: &mut Vec<f64>) {
         let (n, m) = (self.n as i64, self.width as i64);
         sum_up(line.iter().copied(), sums);
@@ -192,7 +190,7 @@ impl Filter {
     }
 }
 
-/// Sums of the values before each place: one more than there are values.
+/// Computes running sums: entry k is the sum of the first k values, so there is one more entry than there are values.
 fn sum_up(values: impl Iterator<Item = f64>, sums: &mut Vec<f64>) {
     sums.clear();
     sums.push(0.0);

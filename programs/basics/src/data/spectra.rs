@@ -5,7 +5,6 @@ use rsf_io::{Axis, Job, Kind, Param, Program};
 
 use super::{cube, fourier, lines};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfspectra",
     about: "Amplitude spectra along axis 1, of every trace or their mean.",
@@ -24,7 +23,6 @@ static PARAMS: [Param; 1] = [Param::bool("all")
     .default("n")
     .doc("y: one spectrum, the mean of all traces")];
 
-/// Transforms.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -35,7 +33,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let axis = &axes[0];
     ensure!(
         axis.d != 0.0,
-        "d1=0 in the header: the frequencies need a sampling (sfput d1= sets it)"
+        "d1=0 in the header, but the transform needs a sampling interval (sfput d1= sets it)"
     );
     let length = fourier::fast_even_length(axis.n);
     let count = length / 2 + 1;

@@ -1,11 +1,10 @@
-//! `sfspike`: spikes, boxes, planes, constants.
+//! `sfspike`: making spikes, boxes, planes and constants.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Input, Job, Kind, MAX_AXES, Param, Program};
 
 use super::cube::{self, write_axes};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfspike",
     about: "Make simple data: spikes, boxes, planes, constants.",
@@ -61,14 +60,14 @@ static PARAMS: [Param; 12] = [
         .doc("y: do not read standard input"),
 ];
 
-/// One spike: on every axis the samples it covers (`None`: all) and its inclination.
+/// A spike: its value, the samples that it covers on every axis (`None`: all), and its slopes, in samples of axis 1 per
+/// sample of each axis.
 struct Spike {
     value: f32,
     cover: Vec<Option<(i64, i64)>>,
     lean: Vec<f32>,
 }
 
-/// Makes the data.
 pub fn run(job: &mut Job) -> Result<()> {
     let input = if job.flag("nostdin")? {
         None
@@ -92,7 +91,8 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.put_text("title", &title);
     }
     let n = axes[0].n;
-    // Other programs take whole lines: one that is too long for them is refused before it fills the disk.
+    // Other programs hold whole lines in memory, so a line that is too long for them is refused before it fills the
+    // disk.
     if !job.is_dry_run() {
         cube::ensure_room::<f32>(n)?;
     }
@@ -111,7 +111,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// The axes: of the command line, else of the input, up to the first whose length nobody gives.
+/// The axes of the command line, else of the input, up to the first axis whose length neither gives.
 fn axes(job: &Job, input: Option<&Input>) -> Result<Vec<Axis>> {
     let mut axes = Vec::new();
     for i in 1..=MAX_AXES {
@@ -172,7 +172,7 @@ fn spikes(job: &Job, axes: &[Axis]) -> Result<Vec<Spike>> {
     let per_spike = |key: &str, given: usize| {
         if given > number {
             job.warn(&format!(
-                "{key}= holds {given} values, but nsp={number}: the last {} are not used",
+                "{key}= holds {given} values, but nsp={number}: the last {} are ignored",
                 given - number
             ));
         }
@@ -221,7 +221,7 @@ fn spikes(job: &Job, axes: &[Axis]) -> Result<Vec<Spike>> {
             .find_map(|(i, e)| Some((i, e?)))
         {
             job.warn(&format!(
-                "k{i}={} l{i}={}: a spike from a sample to one before it is empty; l{i}= is its last sample, k{i}= its first",
+                "k{i}={} l{i}={}: the spike is empty, because its last sample l{i}= lies before its first sample k{i}=",
                 k + 1,
                 l + 1
             ));
@@ -232,7 +232,8 @@ fn spikes(job: &Job, axes: &[Axis]) -> Result<Vec<Spike>> {
 }
 
 impl Spike {
-    /// Adds the spike to the piece that begins at `place`, of a line of `n` samples on axis 1.
+    /// Adds the spike to a piece of a line of `n` samples on axis 1; `place` is the index of the first element of the
+    /// piece.
     fn add(&self, place: &[usize], n: usize, piece: &mut [f32]) {
         let mut shift = 0.0f32;
         for i in 1..place.len() {
@@ -240,7 +241,7 @@ impl Spike {
             if self.cover[i].is_some_and(|(k, l)| at < k || at > l) {
                 return;
             }
-            // Where the first sample is given, it already leans back by one, as in Madagascar.
+            // If the first sample is given, it is already shifted back by one slope, as in Madagascar.
             shift += self.lean[i] * (at - self.cover[i].map_or(0, |(k, _)| k + 1)) as f32;
         }
         let whole = shift.floor();
@@ -250,7 +251,7 @@ impl Spike {
         let (k, l) = ((k + whole as i64).max(0), (l + whole as i64).min(end));
         let first = place[0] as i64;
         let last = first + piece.len() as i64 - 1;
-        // What the sample before a piece leaves to the first one of it is added here.
+        // The sample before the piece contributes to the first sample of the piece.
         for j in k.max(first - 1)..=l.min(last) {
             if j >= first {
                 piece[(j - first) as usize] += (1.0 - part) * self.value;

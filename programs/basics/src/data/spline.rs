@@ -5,7 +5,6 @@ use rsf_io::{Axis, Header, Input, Job, Kind, Output, Param, Program};
 
 use super::{cube, lines};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfspline",
     about: "Interpolate along axis 1 by cubic splines, from regular samples or from pairs.",
@@ -42,8 +41,10 @@ static PARAMS: [Param; 6] = [
         .doc("y: the coordinates of pairs need sorting"),
 ];
 
-/// n1, o1 and d1 of the output: given, else those of the file pattern=, else what `usual` holds.
-/// Errors: one that nobody gives.
+/// The axis of the output: n1, o1 and d1 of the command line, else of the file `pattern=`, else of `usual`.
+///
+/// # Errors
+/// One of n1, o1 and d1 is missing, or n1 is less than 1.
 pub(super) fn new_axis(job: &mut Job, usual: Option<&Axis>) -> Result<Axis> {
     let pattern = if job.has_input("pattern") {
         Some(job.input("pattern")?)
@@ -63,7 +64,7 @@ pub(super) fn new_axis(job: &mut Job, usual: Option<&Axis>) -> Result<Axis> {
     let Some(n) = n.or(usual.map(|axis| axis.n as i64)) else {
         return Err(lacking("n1", pattern));
     };
-    ensure!(n >= 1, "n1={n} in pattern=: the output needs a sample at least");
+    ensure!(n >= 1, "n1={n} in pattern=: the output needs at least one sample");
     let mut axis = Axis::new(n as usize, 0.0, 1.0);
     axis.o = real("o1", usual.map(|axis| axis.o))?;
     axis.d = real("d1", usual.map(|axis| axis.d))?;
@@ -79,7 +80,6 @@ fn lacking(key: &str, pattern: Option<&Header>) -> anyhow::Error {
     }
 }
 
-/// Interpolates.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -122,11 +122,11 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// Coordinates of regular samples.
+/// The coordinates of regular samples.
 fn positions(axis: &Axis) -> Result<Vec<f64>> {
     ensure!(
         axis.n >= 2 && axis.d != 0.0,
-        "n1={} d1={} in the header: a spline needs two samples or more, at a distance",
+        "n1={} d1={} in the header, but a spline needs at least two samples and a sampling interval other than 0",
         axis.n,
         axis.d
     );
@@ -134,7 +134,7 @@ fn positions(axis: &Axis) -> Result<Vec<f64>> {
     Ok((0..axis.n).map(at).collect())
 }
 
-/// Interpolates sets of pairs: axis 2 goes, its place keeps one sample.
+/// Interpolates sets of pairs; axis 2 of the output has one sample.
 fn pairs(
     job: &Job,
     input: &mut Input,
@@ -145,18 +145,18 @@ fn pairs(
     let count = axes.get(1).map_or(1, |axis| axis.n);
     ensure!(
         count >= 2,
-        "n1=2 in the header says pairs of coordinate and value, but there is one pair only: two or more make a spline"
+        "n1=2 in the header means pairs of a coordinate and a value, but there is only one pair: a spline needs at least two"
     );
     let ends = match job.floats("fp")?[..] {
         [] => None,
         [first, last] => Some([f64::from(first), f64::from(last)]),
         ref others => anyhow::bail!(
-            "fp= holds {} slopes, two are needed: at the first and at the last pair",
+            "fp= holds {} slopes, but two are needed: at the first and at the last pair",
             others.len()
         ),
     };
     let sort = job.flag("sort")?;
-    // What is not a number rises nowhere.
+    // Comparisons with NaN are false, so NaN counts as not rising.
     let rises = |a: f32, b: f32| a < b;
     output.put_int("n2", 1);
     lines::each(
@@ -191,7 +191,7 @@ fn pairs(
     )
 }
 
-/// A cubic spline by the second derivatives `m` at its knots.
+/// A cubic spline through the points (`x`, `y`), with the second derivatives `m` there.
 #[derive(Default)]
 pub(super) struct Spline {
     x: Vec<f64>,
@@ -201,7 +201,7 @@ pub(super) struct Spline {
 }
 
 impl Spline {
-    /// The spline through points with rising `x`, natural or with the slopes `ends`.
+    /// Fits the spline to points with increasing `x`, either natural or with the slopes `ends` at its ends.
     pub(super) fn fit(
         &mut self,
         x: impl Iterator<Item = f64>,
@@ -216,7 +216,8 @@ impl Spline {
         let (x, y) = (&self.x, &self.y);
         let h = |i: usize| x[i + 1] - x[i];
         let slope = |i: usize| (y[i + 1] - y[i]) / h(i);
-        // Equations below m(i-1) + diagonal m(i) + above m(i+1) = right, solved from the top down and back.
+        // The tridiagonal equations below m(i-1) + diagonal m(i) + above m(i+1) = right, solved by elimination and back
+        // substitution.
         let row = |i: usize| match ends {
             Some([first, _]) if i == 0 => (0.0, 2.0 * h(0), h(0), 6.0 * (slope(0) - first)),
             Some([_, last]) if i == n - 1 => (h(n - 2), 2.0 * h(n - 2), 0.0, 6.0 * (last - slope(n - 2))),
@@ -244,13 +245,13 @@ impl Spline {
         }
     }
 
-    /// The natural spline through a trace, over the numbers of its samples.
+    /// Fits a natural spline to a trace as a function of the sample number.
     pub(super) fn through(&mut self, line: &[f32]) {
         let values = line.iter().map(|y| f64::from(*y));
         self.fit((0..line.len()).map(|i| i as f64), values, None);
     }
 
-    /// Its value at `x`.
+    /// The value of the spline at `x`.
     pub(super) fn at(&self, x: f64) -> f64 {
         let after = self.x.partition_point(|knot| *knot <= x);
         let i = after.clamp(1, self.x.len() - 1) - 1;

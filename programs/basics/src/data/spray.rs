@@ -1,11 +1,10 @@
-//! `sfspray`: a new axis along which the data repeat.
+//! `sfspray`: repeating the data along a new axis.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program};
 
 use super::cube::{self, PIECE, by_kind};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfspray",
     about: "Insert an axis and repeat the data along it (the adjoint of stacking).",
@@ -36,7 +35,6 @@ static PARAMS: [Param; 6] = [
         .doc("unit of the new axis"),
 ];
 
-/// Repeats.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let (n, number) = (job.int("n")? as usize, job.int("axis")? as usize);
@@ -44,7 +42,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut axes = cube::shape_to(&input, present.max(number - 1))?;
     ensure!(
         axes.len() < MAX_AXES,
-        "the data have {} axes ({}), and a dataset has {MAX_AXES} at most: there is no room for one more",
+        "the data have {} axes ({}), and a dataset has at most {MAX_AXES}, so no axis can be inserted",
         axes.len(),
         input.header().sizes()
     );

@@ -1,4 +1,4 @@
-//! `sfstack`: one axis becomes a sum, a mean, an extreme.
+//! `sfstack`: the sum, mean or extreme over an axis.
 
 use std::ops::{AddAssign, DivAssign, MulAssign};
 
@@ -8,7 +8,6 @@ use rsf_io::{Axis, Complex, Element, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, PIECE};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfstack",
     about: "Stack data over an axis: mean, sum, root of the mean square, product, smallest or largest value.",
@@ -47,7 +46,7 @@ static PARAMS: [Param; 7] = [
         .doc("y: product; norm= and rms= have no effect then"),
 ];
 
-/// A program whose name says the way.
+/// The common part of the programs whose name gives the operation.
 const NAMED: Program = Program {
     usage: "< in.rsf axis=2 > out.rsf",
     comments: "The axis is removed, and the axes after it move up by one; with axis=0 a single number is left. sfstack \
@@ -56,7 +55,6 @@ has more options.",
     ..SPEC
 };
 
-/// What the user sees of the largest values.
 pub static MAX: Program = Program {
     name: "sfmax",
     about: "Take the largest values over an axis.",
@@ -64,7 +62,6 @@ pub static MAX: Program = Program {
     ..NAMED
 };
 
-/// What the user sees of the smallest values.
 pub static MIN: Program = Program {
     name: "sfmin",
     about: "Take the smallest values over an axis.",
@@ -72,7 +69,6 @@ pub static MIN: Program = Program {
     ..NAMED
 };
 
-/// What the user sees of the products.
 pub static PROD: Program = Program {
     name: "sfprod",
     about: "Multiply the samples over an axis.",
@@ -80,7 +76,6 @@ pub static PROD: Program = Program {
     ..NAMED
 };
 
-/// Parameters and documentation of `sfrms`.
 pub static RMS: Program = Program {
     name: "sfrms",
     about: "Take the root of the mean square over an axis, of the samples that are not 0.",
@@ -88,7 +83,7 @@ pub static RMS: Program = Program {
     ..NAMED
 };
 
-/// What becomes of the samples.
+/// The operation on the samples of the axis.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Mean,
@@ -99,28 +94,23 @@ enum Way {
     Product,
 }
 
-/// Stacks as the parameters say.
 pub fn run(job: &mut Job) -> Result<()> {
     let way = way(job)?;
     all(job, way)
 }
 
-/// The largest values.
 pub fn max(job: &mut Job) -> Result<()> {
     all(job, Way::Most)
 }
 
-/// The smallest values.
 pub fn min(job: &mut Job) -> Result<()> {
     all(job, Way::Least)
 }
 
-/// The products.
 pub fn prod(job: &mut Job) -> Result<()> {
     all(job, Way::Product)
 }
 
-/// The roots of mean squares.
 pub fn rms(job: &mut Job) -> Result<()> {
     all(job, Way::Rms)
 }
@@ -133,7 +123,10 @@ fn way(job: &Job) -> Result<Way> {
             chosen.push(way);
         }
     }
-    ensure!(chosen.len() < 2, "only one of min=y, max=y and prod=y can be had");
+    ensure!(
+        chosen.len() < 2,
+        "min=y, max=y and prod=y exclude each other: give only one of them"
+    );
     Ok(match chosen.first() {
         Some(way) => *way,
         None if job.flag("rms")? => Way::Rms,
@@ -142,7 +135,7 @@ fn way(job: &Job) -> Result<Way> {
     })
 }
 
-/// Elements below the axis, samples on it, a factor for each of them.
+/// The operation, the number of elements below the axis, the number of samples on it, and a factor for each sample.
 struct Plan {
     way: Way,
     row: usize,
@@ -166,7 +159,7 @@ fn all(job: &mut Job, way: Way) -> Result<()> {
         Kind::Float => stack::<f32>(&mut input, &mut output, &plan)?,
         Kind::Complex => stack::<Complex>(&mut input, &mut output, &plan)?,
         other => bail!(
-            "the input holds {} data, {} takes float and complex (sfdd converts)",
+            "the input holds {} data, but {} takes float and complex only (sfdd converts)",
             other.word(),
             job.program()
         ),
@@ -176,7 +169,7 @@ fn all(job: &mut Job, way: Way) -> Result<()> {
 
 /// Elements below the stacked axis, samples on it, and the axes of the result.
 fn shape(input: &Input, axis: usize) -> Result<(usize, usize, Vec<Axis>)> {
-    // Axes of one sample at the end are axes, if the header names them.
+    // An axis of one sample at the end counts if the header names it.
     let mut axes = cube::shape_to(input, axis.min(cube::present(input)))?;
     if axis == 0 {
         let rows = cube::count(&axes);
@@ -200,7 +193,7 @@ fn shape(input: &Input, axis: usize) -> Result<(usize, usize, Vec<Axis>)> {
     Ok((row, rows, axes))
 }
 
-/// One factor a sample, where factors are given.
+/// A factor for each sample, if factors are given.
 fn scale(job: &Job, rows: usize) -> Result<Option<Vec<f32>>> {
     let mut factors = job.floats("scale")?;
     let Some(last) = factors.last().copied() else {
@@ -208,7 +201,7 @@ fn scale(job: &Job, rows: usize) -> Result<Option<Vec<f32>>> {
     };
     if factors.len() > rows {
         job.warn(&format!(
-            "scale= holds {} factors for {rows} samples: the first {rows} are taken",
+            "scale= holds {} factors for {rows} samples: only the first {rows} are used",
             factors.len()
         ));
     }
@@ -239,14 +232,14 @@ fn stack<T: Sample>(input: &mut Input, output: &mut Output, plan: &Plan) -> Resu
     Ok(())
 }
 
-/// A number that can be stacked, in double precision.
+/// An element type that can be stacked; sums are in double precision.
 trait Sample: Element {
     type Sum: Copy + AddAssign + MulAssign + DivAssign<f64> + From<f64>;
     fn times(self, factor: f32) -> Self;
     fn wide(self) -> Self::Sum;
     fn narrow(sum: Self::Sum) -> Self;
     fn root(sum: Self::Sum) -> Self::Sum;
-    /// What is compared.
+    /// The value by which extremes are compared.
     fn rank(self) -> f64;
     /// The square of the absolute value.
     fn square(self) -> f64;
@@ -308,7 +301,7 @@ impl Sample for Complex {
     }
 }
 
-/// One row of what has been seen.
+/// The sums or extremes so far, one for each element below the axis.
 struct Pile<T: Sample> {
     way: Way,
     sums: Vec<T::Sum>,
@@ -323,7 +316,7 @@ impl<T: Sample> Pile<T> {
         } else {
             0
         };
-        // Room is asked for first, so that a false header ends in a sentence.
+        // The allocation is tested first, so that a wrong header leads to an error message.
         let _: Vec<T> = cube::room(row)?;
         Ok(Self {
             way,
@@ -340,12 +333,12 @@ impl<T: Sample> Pile<T> {
         self.fold.fill(0);
     }
 
-    /// Adds one row.
+    /// Adds the elements of one sample of the axis.
     fn add(&mut self, row: &[T]) {
         for (extreme, new) in self.extremes.iter_mut().zip(row) {
             let better = match (self.way, *extreme) {
                 (_, None) => true,
-                // What is not a number gives way to what is.
+                // NaN gives way to any number.
                 (_, Some(old)) if old.rank().is_nan() => !new.rank().is_nan(),
                 (Way::Least, Some(old)) => new.rank() < old.rank(),
                 (_, Some(old)) => new.rank() > old.rank(),

@@ -1,4 +1,4 @@
-//! `sfnmostretch` and `sfdatstretch`: samples of traces move along time.
+//! `sfnmostretch` and `sfdatstretch`: stretching and shifting traces in time.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -9,16 +9,15 @@ use super::mutter;
 use super::spline::Spline;
 use super::{cube, lines};
 
-/// Parameters and documentation of the program.
 pub static NMO: Program = Program {
     name: "sfnmostretch",
-    about: "Move hyperbolas of one velocity to their times at offset 0, and back.",
+    about: "Flatten hyperbolas of constant velocity to their times at offset 0, or the reverse.",
     usage: "< gathers.rsf v0= half=y inv=n maxstr=0 mute=0 > flat.rsf",
-    comments: "Sample t of a trace at offset x becomes what a cubic spline finds at sqrt(t^2 + x^2/v0^2), with inv=y at sqrt(t^2 - x^2/v0^2), or at \
-time 0 where that has no root. Beyond the ends of the trace the result is 0. With half=y axis 2 holds half-offsets; in midpoint gathers on three axes \
-traces can alternate between CDPtype sets of them, as in sfmutter. The output has nout= samples for the same times; inv=y makes as many as there were before, \
-which the header keeps as nmonin.\n\n\
-Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and nothing lies behind the last sample.",
+    comments: "The output at time t of a trace at offset x is the input, interpolated by a cubic spline, at sqrt(t^2 + x^2/v0^2), with inv=y at sqrt(t^2 - x^2/v0^2), or at \
+    time 0 if the argument of the root is negative. Beyond the ends of the trace the result is 0. With half=y axis 2 holds half-offsets; in midpoint gathers on three axes, \
+    gathers can alternate between CDPtype sets of them, as in sfmutter. The output has nout= samples over the same range of times; inv=y restores the previous number, \
+    which the header keeps as nmonin.\n\n\
+    Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and the result is 0 beyond the last sample.",
     example: "sfnmostretch < cmp.rsf v0=1.5 half=n > flat.rsf",
     params: &NMO_PARAMS,
 };
@@ -36,14 +35,13 @@ static NMO_PARAMS: [Param; 8] = [
     MUTE,
 ];
 
-/// Parameters and documentation of the program.
 pub static DAT: Program = Program {
     name: "sfdatstretch",
     about: "Shift every trace by a time of its own.",
     usage: "< traces.rsf datum=times.rsf inv=n > shifted.rsf",
-    comments: "Sample t of a trace becomes what a cubic spline finds at t + datum, with inv=y at t - datum. Beyond the ends of the trace \
-the result is 0. The output has nout= samples for the same times; inv=y makes as many as there were before, which the header keeps as datnin.\n\n\
-Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and nothing lies behind the last sample.",
+    comments: "The output at time t is the input, interpolated by a cubic spline, at t + datum, with inv=y at t - datum. Beyond the ends of the trace \
+    the result is 0. The output has nout= samples over the same range of times; inv=y restores the previous number, which the header keeps as datnin.\n\n\
+    Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and the result is 0 beyond the last sample.",
     example: "sfdatstretch < shot.rsf datum=statics.rsf > corrected.rsf",
     params: &DAT_PARAMS,
 };
@@ -67,21 +65,20 @@ const NOUT: Param = Param::int("nout")
 const DENS: Param = Param::int("dens")
     .default("1")
     .range(">= 1", Some(1.0), None)
-    .doc("how much denser the output is sampled");
+    .doc("factor by which the output has more samples, if inv=n");
 const MAXSTR: Param = Param::float("maxstr")
     .default("0")
     .range(">= 0", Some(0.0), None)
-    .doc("a sample is muted where the time advances by less than this part of d1");
+    .doc("a sample is muted where the input time advances by less than this fraction of d1");
 const MUTE: Param = Param::int("mute")
     .default("0")
     .range(">= 0", Some(0.0), None)
-    .doc("samples tapered beside what is muted");
+    .doc("number of samples tapered beside muted ones");
 
-/// Moves along hyperbolas.
 pub fn nmo(job: &mut Job) -> Result<()> {
     let input = traces(job)?;
     let (offsets, v0) = (mutter::of_axis(job, &input)?, job.double("v0")?);
-    ensure!(v0 != 0.0, "v0=0: the moveout has no end; give another velocity");
+    ensure!(v0 != 0.0, "v0=0: the moveout is infinite; give another velocity");
     let scale = if job.flag("half")? { 2.0 } else { 1.0 } / v0;
     let sign = if job.flag("inv")? { -1.0 } else { 1.0 };
     let mut output = job.output()?;
@@ -92,7 +89,6 @@ pub fn nmo(job: &mut Job) -> Result<()> {
     })
 }
 
-/// Shifts.
 pub fn dat(job: &mut Job) -> Result<()> {
     let input = traces(job)?;
     let count = input.len() / input.axis(1).n as u64;
@@ -100,7 +96,7 @@ pub fn dat(job: &mut Job) -> Result<()> {
     cube::expect(&datum, Kind::Float)?;
     ensure!(
         datum.len() == count,
-        "{} holds {} times, one is needed for each of the {count} traces",
+        "{} holds {} times, but one is needed for each of the {count} traces",
         datum.name(),
         datum.len()
     );
@@ -112,7 +108,10 @@ pub fn dat(job: &mut Job) -> Result<()> {
     })
 }
 
-/// The traces. Errors: none with two samples at a distance.
+/// The input.
+///
+/// # Errors
+/// The data are not float, or traces have fewer than two samples or d1=0.
 fn traces(job: &mut Job) -> Result<Input> {
     let input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -120,14 +119,15 @@ fn traces(job: &mut Job) -> Result<Input> {
     let axis = &cube::shape(&input)?[0];
     ensure!(
         axis.n >= 2 && axis.d != 0.0,
-        "n1={} d1={} in the header: a trace needs two samples or more, at a distance",
+        "n1={} d1={} in the header, but a trace needs at least two samples and a sampling interval other than 0",
         axis.n,
         axis.d
     );
     Ok(input)
 }
 
-/// Fills every trace with its values at the times `from(trace, time)`; the header keeps the length before as `kept`, for inv=y.
+/// Fills every output trace with the values of the input trace at the times `from(trace, time)`. With inv=n the header
+/// stores the length of the input as `kept`; with inv=y the output has that length.
 fn each(
     job: &Job,
     mut input: Input,
@@ -146,7 +146,7 @@ fn each(
     };
     ensure!(
         (2..1 << 40).contains(&n),
-        "the output would have {n} samples; two or more are needed (nout=, dens=, {kept} in the header)"
+        "the output would have {n} samples, but at least two and fewer than 2^40 are needed (nout=, dens=, {kept} in the header)"
     );
     let (o, d, n) = (f64::from(axis.o), f64::from(axis.d), n as usize);
     let step = (axis.n - 1) as f64 * d / (n - 1) as f64;
@@ -174,13 +174,14 @@ fn each(
     Ok(output.finish()?)
 }
 
-/// Whether a place lies between the first and the last of `n` samples; a coordinate that was rounded counts as the sample itself.
+/// Whether a fractional index lies between the first and the last of `n` samples, with a tolerance for rounding.
 pub(super) fn inside(place: f64, n: usize) -> bool {
     (-1e-6..=(n - 1) as f64 + 1e-6).contains(&place)
 }
 
-/// Fills `result` with the values of a trace of `n` samples at `place` of their numbers. They are 0 beyond its ends and where `place` advances
-/// by less than `least`; `taper` samples beside such a gap are weighed by a squared sine.
+/// Sets sample i of `result` to the value of a trace of `n` samples at the fractional index `place(i)`. Samples are
+/// muted beyond the ends of the trace and where `place` advances by less than `least`; `taper` samples on each side of
+/// a muted range are weighted by a squared sine.
 pub(super) fn stretch(
     spline: &Spline,
     n: usize,

@@ -1,4 +1,4 @@
-//! `sftimedisp`: time dispersion put into series and taken out of records, along axis 1.
+//! `sftimedisp`: the time-dispersion transforms of source time functions and records, along axis 1.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,10 +8,9 @@ use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::{cube, lines};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sftimedisp",
-    about: "Time dispersion along axis 1: puts it into sources, or takes it out of records.",
+    about: "Time dispersion along axis 1: add it to sources, or remove it from records.",
     usage: "< in.rsf inv=n adj=n > out.rsf",
     comments: "A program that solves the wave equation with second-order time steps dt (leap-frog, central differences or the \
 explicit Newmark scheme) gives the exact solution at the frequency 2/dt sin(w dt/2) instead of w, so waves arrive early. With \
@@ -19,9 +18,9 @@ inv=n this program changes a source in the same way, and with inv=y it changes t
 program, then records have no error of the time step (Stork 2013; Wang and Xu 2015; Koene et al. 2018). Observed data that \
 are injected into such a program are transformed with inv=n as well. The modelling programs of this suite do all of this with \
 tdc=y.\n\n\
-Series must begin at rest and have no frequencies above 1/(pi dt) before the run; what is above 0.8 of the Nyquist frequency \
-of d1 is weakened. Record a few more steps than you need, 3 times the cube root of their number: the last records depend on \
-them. first= says when the first sample is taken: velocities of a staggered scheme have first=0.5.\n\n\
+Series must begin at rest, and sources must have no frequencies above 1/(pi dt); frequencies above 0.8 of the Nyquist frequency \
+of d1 are weakened. Record more steps than you need, by 3 times the cube root of their number, because the last records depend on \
+them. first= is the time of the first sample: velocities of a staggered scheme have first=0.5.\n\n\
 inv=n followed by inv=y gives the series back. Each of them is a linear operator with adj=y as its exact adjoint.",
     example: "# a source for a program with steps of 2 ms, and its records\n\
 sftimedisp < wavelet.rsf > for-the-run.rsf\n\
@@ -34,7 +33,7 @@ static PARAMS: [Param; 5] = [
     Param::bool("adj").default("n").doc("y: the adjoint"),
     Param::bool("inv")
         .default("n")
-        .doc("n: from true time to the clock of the time steps, for sources; y: from that clock to true time, for records"),
+        .doc("n: add time dispersion, for sources; y: remove it, for records"),
     Param::float("dt")
         .default_text("d1")
         .doc("time step of the modelling program, not above d1, s"),
@@ -43,11 +42,10 @@ static PARAMS: [Param; 5] = [
         .range("from -1e6 to 1e6", Some(-1e6), Some(1e6))
         .doc("time of the first sample, in time steps after the beginning of the run"),
     Param::bool("mean").default("n").doc(
-        "with inv=y: the records are means of two times that are one step apart, or differences over two steps, as velocities of the Newmark scheme are",
+        "with inv=y: the records are means of two times that are one step apart, or differences over two steps, as are velocities of the Newmark scheme",
     ),
 ];
 
-/// Transforms.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -56,14 +54,14 @@ pub fn run(job: &mut Job) -> Result<()> {
     let (adjoint, inverse, mean) = (job.flag("adj")?, job.flag("inv")?, job.flag("mean")?);
     ensure!(
         inverse || !mean,
-        "mean=y is about records, and inv=n transforms sources: give inv=y, or leave out mean="
+        "mean=y applies to records, but inv=n transforms sources: give inv=y, or leave out mean="
     );
     let sampling = f64::from(axis.d);
     let dt = job.double_opt("dt")?.unwrap_or(sampling);
-    // Float32 axes differ from the step of a run by less.
+    // The tolerance allows for d1 of single precision.
     if !(sampling > 0.0 && dt > 0.0 && dt <= sampling * (1.0 + 1e-6)) {
         bail!(
-            "dt={} and d1={}: both must be positive, and d1 is dt or a longer time from record to record (sfput d1= sets it)",
+            "dt={} and d1={}: both must be positive, and d1, the time between samples, must not be less than dt (sfput d1= sets it)",
             format_g(dt, 6),
             axis.d
         );
@@ -104,7 +102,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let moving = moving.into_inner();
     if moving > 0 && !adjoint {
         job.warn(&format!(
-            "{moving} of {} traces do not begin at rest (the first sample is more than 1 % of the largest): the transform takes them for zero before, so that their beginnings are wrong; taper them, or add samples at rest by sfpad beg1=",
+            "{moving} of {} traces do not begin at rest (the first sample is more than 1 % of the largest): the transform assumes zeros before the first sample, so the beginning of the result is wrong; taper the traces, or add zeros by sfpad beg1=",
             input.len() / axis.n as u64
         ));
     }

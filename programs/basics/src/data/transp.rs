@@ -1,4 +1,4 @@
-//! `sftransp`: two axes change places.
+//! `sftransp`: exchanging two axes.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
@@ -6,13 +6,12 @@ use rsf_io::{Element, Input, Job, MAX_AXES, Output, Param, Program};
 
 use super::cube::{self, PIECE, by_kind, copy, write_axes};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sftransp",
     about: "Exchange two axes (transpose).",
     usage: "< in.rsf plane=12 memsize=1024 > out.rsf",
     comments: "A file is read in several passes, using an eighth of its size (or 64 MB) as memory, but at most memsize=. \
-Where whole lines change places (plane=23), hardly any memory is needed. Data from a pipe are transposed in memory if \
+If whole lines are exchanged (plane=23), hardly any memory is needed. Data from a pipe are transposed in memory if \
 they fit into memsize=; otherwise they are first written to a temporary file in the data path.",
     example: "sftransp < in.rsf plane=23 > out.rsf",
     params: &PARAMS,
@@ -29,12 +28,13 @@ static PARAMS: [Param; 2] = [
         .doc("megabytes of memory to use"),
 ];
 
-/// Bytes that are turned in memory whatever they come from.
+/// Groups of at most this number of bytes are transposed in memory, from files as from pipes.
 const SMALL: usize = 64 << 20;
-/// Bytes that lie together for which it pays to fetch them one by one.
+/// Contiguous runs of at least this number of bytes are read one by one.
 const LINE: usize = 1024;
 
-/// Lengths around the two axes, from the fastest: below the first, the first, between, the second, above.
+/// The shape of the data as five axes, fastest first: the axes below the first one that is exchanged, the first, the
+/// axes between, the second, and the axes above.
 #[derive(Clone, Copy)]
 struct Turn {
     below: usize,
@@ -44,14 +44,13 @@ struct Turn {
     above: usize,
 }
 
-/// Transposes.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let plane = job.int("plane")? as usize;
     let (a, b) = ((plane / 10).min(plane % 10), (plane / 10).max(plane % 10));
     ensure!(
         a >= 1 && a < b,
-        "plane={plane}: two different axes from 1 to {MAX_AXES} are wanted, such as plane=12"
+        "plane={plane}: two different axes from 1 to {MAX_AXES} are needed, such as plane=12"
     );
     let mut axes = cube::shape_to(&input, b)?;
     let turn = Turn {
@@ -84,29 +83,29 @@ pub fn run(job: &mut Job) -> Result<()> {
 }
 
 impl Turn {
-    /// Elements that change places among themselves.
+    /// Number of elements of a group: all axes up to the second one that is exchanged.
     fn group(self) -> usize {
         self.below * self.first * self.between * self.second
     }
 
-    /// True when the order of the elements stays: only axes of one sample are passed.
+    /// Whether the order of the elements does not change, because of axes of one sample.
     fn moves_nothing(self) -> bool {
         self.between == 1 && self.first.min(self.second) == 1 || self.first * self.between * self.second == 1
     }
 }
 
-/// Elements that are held beside the turned ones: those of a file stay in the caches of a core, those of a pipe are lines of
-/// which some must come together.
+/// Number of elements in the read buffer: that of a file fits into the caches of a core, and that of a pipe is larger,
+/// because it holds whole lines.
 const HELD: usize = 1 << 18;
 const HELD_OF_PIPE: usize = 1 << 22;
-/// Samples of the second axis that are placed together: a few lines of the cache.
+/// Number of samples of the second axis that are written together: a few cache lines.
 const TOGETHER: usize = 64;
 
-/// Reads each group once, in the order of the file.
+/// Transposes each group in memory, reading it once in the order of the file.
 fn in_memory<T: Element + Send + Sync>(input: &mut Input, output: &mut Output, turn: Turn) -> Result<()> {
     let line = turn.first * turn.below;
     let whole = turn.between * line;
-    // Either whole samples of the second axis, or parts of one.
+    // A tile is several samples of the second axis, or part of one.
     let tile = if whole <= HELD_OF_PIPE {
         Tile::new((HELD_OF_PIPE / whole).min(TOGETHER), turn.between, turn)
     } else {
@@ -125,7 +124,7 @@ fn in_memory<T: Element + Send + Sync>(input: &mut Input, output: &mut Output, t
     Ok(())
 }
 
-/// Each pass reads what becomes a run of samples of the slowest axis of a group. One sample of it is always held.
+/// Transposes in several passes, each of which reads and writes a range of samples of the first axis, at least one.
 fn in_passes<T: Element + Send + Sync>(
     input: &Input,
     output: &mut Output,
@@ -160,7 +159,7 @@ fn in_passes<T: Element + Send + Sync>(
     Ok(())
 }
 
-/// Fetches what lies together, in the new order.
+/// Reads contiguous runs in the new order.
 fn by_lines<T: Element>(input: &Input, output: &mut Output, turn: Turn) -> Result<()> {
     let below = turn.below;
     let mut held: Vec<T> = cube::room(HELD.max(below.min(PIECE)) / below.min(PIECE) * below.min(PIECE))?;
@@ -184,14 +183,15 @@ fn by_lines<T: Element>(input: &Input, output: &mut Output, turn: Turn) -> Resul
     Ok(output.write(&held[..filled])?)
 }
 
-/// Lines (of the first axis and what is below it) that are held together.
+/// The number of lines, of the first axis and the axes below, that the read buffer holds, on the second axis and on
+/// those between.
 #[derive(Clone, Copy)]
 struct Tile {
     second: usize,
     between: usize,
 }
 
-/// A tile at its place: its first line, and how many there are on both axes.
+/// A tile in the data: the index of its first line on the second axis (`s`) and on those between (`m`), and its size.
 #[derive(Clone, Copy)]
 struct At {
     s: usize,
@@ -214,7 +214,7 @@ impl Tile {
         }
     }
 
-    /// All tiles, the axis between fastest.
+    /// All tiles, the axes between fastest.
     fn places(self, turn: Turn) -> impl Iterator<Item = At> {
         (0..turn.second).step_by(self.second).flat_map(move |s| {
             (0..turn.between).step_by(self.between).map(move |m| At {
@@ -227,7 +227,7 @@ impl Tile {
     }
 }
 
-/// From the lines of a tile, `[second][between][first][below]` (the last fastest), to their places in
+/// Copies the lines of a tile, `[second][between][first][below]` (the last fastest), to their positions in
 /// `[first][between][second][below]`.
 fn place<T: Element + Send + Sync>(old: &[T], new: &mut [T], at: At, turn: Turn) {
     let (below, line) = (turn.below, turn.first * turn.below);

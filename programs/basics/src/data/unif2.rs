@@ -1,18 +1,17 @@
-//! `sfunif2`: models of layers between interfaces.
+//! `sfunif2`: layered models from interfaces.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Job, Kind, Param, Program};
 
 use super::cube;
 
-/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfunif2",
     about: "Make a layered model in 2-D from its interfaces.",
     usage: "< interfaces.rsf n1= d1= v00=1500,2000,... > model.rsf",
     comments: "Axis 1 of the input is x, axis 2 the interfaces from top to bottom; its values are depths. Layer i lies above interface i, and \
 one more layer below the last. In a layer the value is v00 + (x-x0) dvdx + (z-z0) dvdz, with one number of each list for each layer.\n\n\
-Differs from Madagascar: a list of another length than the number of layers is an error (there it is left out), and so are depths that are no numbers.",
+Differs from Madagascar: a list whose length is not the number of layers is an error (there it is ignored), and so are depths that are NaN.",
     example: "sfunif2 < horizons.rsf n1=201 d1=10 v00=1500,2500,4000 > vp.rsf",
     params: &PARAMS,
 };
@@ -27,17 +26,20 @@ static PARAMS: [Param; 8] = [
     Param::floats("v00")
         .default_text("1500,2000,2500,...")
         .doc("value of each layer at x0, z0"),
-    Param::floats("x0").default_text("0,0,...").doc("x of that value"),
+    Param::floats("x0")
+        .default_text("0,0,...")
+        .doc("x at which the value of v00= applies"),
     Param::floats("z0")
         .default_text("0,0,...")
-        .doc("depth of that value"),
-    Param::floats("dvdx").default_text("0,0,...").doc("change with x"),
+        .doc("depth at which the value of v00= applies"),
+    Param::floats("dvdx")
+        .default_text("0,0,...")
+        .doc("gradient with x"),
     Param::floats("dvdz")
         .default_text("0,0,...")
-        .doc("change with depth"),
+        .doc("gradient with depth"),
 ];
 
-/// Fills the layers.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -45,14 +47,14 @@ pub fn run(job: &mut Job) -> Result<()> {
     let (along, interfaces) = (&shape[0], shape[1].n);
     ensure!(
         input.len() == (along.n * interfaces) as u64,
-        "{} has {}: axis 1 is x and axis 2 the interfaces, and there is no axis behind them",
+        "{} has {}, but only two axes are allowed: axis 1 is x and axis 2 the interfaces",
         input.name(),
         input.header().sizes()
     );
     let depths = input.read_all_f32()?;
     ensure!(
         !depths.iter().any(|z| z.is_nan()),
-        "{} has depths that are not a number",
+        "{} has depths that are not a number (NaN)",
         input.name()
     );
     let layers = interfaces + 1;
@@ -63,7 +65,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         let found = job.floats(key)?;
         ensure!(
             found.len() == layers,
-            "{key}= has {} numbers: {interfaces} interfaces make {layers} layers, and each needs one",
+            "{key}= has {} numbers, but {interfaces} interfaces make {layers} layers, and each needs one",
             found.len()
         );
         Ok(found)

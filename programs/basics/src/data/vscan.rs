@@ -9,18 +9,17 @@ use super::mutter::{CDP_TYPE, offsets};
 use super::spline::Spline;
 use super::stretch::stretch;
 
-/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfvscan",
     about: "Velocity analysis: stacks or semblance of gathers along hyperbolas of many velocities.",
     usage: "< gathers.rsf v0= dv= nv= semblance=y half=n weight=n > scan.rsf",
-    comments: "For each velocity v of the new axis 2, traces are corrected as by sfnmo, sample t from sqrt(t^2 + x^2/v^2), and averaged, divided by n1; with weight=y each is \
-multiplied by |x/v| before. semblance=y gives the energy of the sum divided by the sum of energies and by the number of traces, both over 2 nb+1 samples (traces of zeros alone, as in empty bins, and those that mask= leaves out do not count): with \
-weight=n 1 where all traces are equal; with weight=y, as in Madagascar by itself, mostly below 1, and its maximum may lie beside the velocity. avosemblance=y takes the best straight line of amplitude over offset instead of the mean (Fomel, 2009, AB semblance); diffsemblance=y sums the squared differences of \
-neighbours. squared=y scans squares of velocity (or slowness). v1= is a velocity that the gathers were corrected with before. With ns= above 1, axis 3 holds \
-heterogeneities s from 1 to smax of the shifted hyperbola t (1-1/s) + sqrt(t^2 + s x^2/v^2)/s.\n\n\
-v0=, dv= and nv= may also stand in the header.\n\n\
-Differs from Madagascar: traces of zeros and those that mask= leaves out count there in the number of traces of a semblance; the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error.",
+    comments: "For each velocity v of the new axis 2, traces are corrected for moveout along t -> sqrt(t^2 + x^2/v^2), averaged and divided by n1; with weight=y each is \
+    first multiplied by |x/v|. semblance=y gives the energy of the sum divided by the sum of energies and by the number of traces, both over 2 nb+1 samples (traces of zeros only, as in empty bins, and those that mask= excludes do not count). With \
+    weight=n it is 1 where all traces are equal; with weight=y, the default as in Madagascar, it is mostly below 1, and its maximum may be displaced from the velocity. avosemblance=y uses the best straight line of amplitude over offset instead of the mean (Fomel, 2009, AB semblance); diffsemblance=y sums the squared differences of \
+    neighbouring traces. squared=y scans squares of velocity (or slowness). v1= is the velocity of an earlier moveout correction of the gathers. With ns= above 1, axis 3 holds the \
+    heterogeneity s, from 1 to smax=, of the shifted hyperbola t (1-1/s) + sqrt(t^2 + s x^2/v^2)/s.\n\n\
+    v0=, dv= and nv= may also stand in the header.\n\n\
+    Differs from Madagascar: there traces of zeros and those that mask= excludes count in the number of traces of a semblance; the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error.",
     example: "sfvscan < cmp.rsf semblance=y half=n v0=1.4 dv=0.02 nv=81 weight=n | sfpick rect1=20 > vnmo.rsf",
     params: &PARAMS,
 };
@@ -46,7 +45,7 @@ static PARAMS: [Param; 19] = [
     Param::int("nb")
         .default("2")
         .range(">= 0", Some(0.0), None)
-        .doc("samples before and behind one over which semblance averages"),
+        .doc("half width in samples of the window over which the energies of a semblance are summed"),
     Param::bool("weight")
         .default("y")
         .doc("y: multiply by |x/v|, for a nearly unitary transform"),
@@ -67,34 +66,34 @@ static PARAMS: [Param; 19] = [
         .doc("number of heterogeneities"),
     Param::bool("slowness")
         .default("n")
-        .doc("y: scan slowness, and v1= is one"),
+        .doc("y: scan slowness; v1= is then a slowness as well"),
     Param::bool("squared")
         .default("n")
-        .doc("y: scan squares, and v1= is one"),
+        .doc("y: scan squares; v1= is then a square as well"),
     Param::float("v1")
         .default_text("none")
-        .doc("velocity of a correction before"),
+        .doc("velocity of an earlier moveout correction"),
     Param::int("mute")
         .default("12")
         .range(">= 0", Some(0.0), None)
-        .doc("samples tapered beside what is muted"),
+        .doc("number of samples tapered beside muted ones"),
     Param::float("str")
         .default("0.5")
         .range("0 to 1", Some(0.0), Some(1.0))
-        .doc("a sample is muted where the time advances by less than this part of d1"),
+        .doc("a sample is muted where the input time advances by less than this fraction of d1"),
 ];
 
-/// What is computed of corrected traces.
+/// The measure that is computed from the corrected traces.
 #[derive(Clone, Copy, PartialEq)]
 enum Measure {
     Stack,
     Semblance,
     Differences,
-    /// Semblance of a straight line over offset.
+    /// Semblance with a straight line of amplitude over offset.
     Line,
 }
 
-/// What is the same for all gathers.
+/// The parameters of a scan, which are the same for all gathers.
 struct Scan {
     time: Axis,
     traces: usize,
@@ -102,7 +101,7 @@ struct Scan {
     heterogeneity: Axis,
     slowness: bool,
     squared: bool,
-    /// Squared slowness of a correction before.
+    /// Squared slowness of an earlier moveout correction; 0 if there was none.
     before: f64,
     measure: Measure,
     weight: bool,
@@ -113,7 +112,6 @@ struct Scan {
 /// A trace that takes part: its offset and its spline.
 type Trace = (f64, Spline);
 
-/// Scans.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
@@ -151,12 +149,12 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.write_f32(&panels)?;
     }
     if beyond && first > 0 {
-        job.warn("at all velocities all offsets but 0 come later than the traces end, so the scan shows nothing: are the velocities (v0=, dv=, nv=) and the offsets in one unit, and half= right?");
+        job.warn("at all velocities, arrivals at all offsets other than 0 lie beyond the ends of the traces, so the scan shows nothing: are the velocities (v0=, dv=, nv=) and the offsets in consistent units, and is half= right?");
     }
     Ok(output.finish()?)
 }
 
-/// Which traces take part.
+/// Whether each trace takes part, for the traces of a gather or of all gathers, or one value for all.
 fn mask(job: &mut Job, input: &Input) -> Result<Vec<bool>> {
     if !job.has_input("mask") {
         return Ok(vec![true]);
@@ -166,7 +164,7 @@ fn mask(job: &mut Job, input: &Input) -> Result<Vec<bool>> {
     cube::expect(&mask, Kind::Int)?;
     ensure!(
         mask.len() == gather || mask.len() == traces,
-        "{} holds {} integers: {gather} are needed (one for each trace of a gather) or {traces} (of all gathers)",
+        "{} holds {} integers, but {gather} are needed (one for each trace of a gather) or {traces} (one for each trace of all gathers)",
         mask.name(),
         mask.len()
     );
@@ -195,13 +193,13 @@ impl Scan {
         };
         ensure!(
             slowness || (0..count).all(|i| at(&velocity, i) != 0.0),
-            "velocity 0 lies between v0={} and the last of nv={count} in steps of dv={}: it has no moveout",
+            "the scan from v0={} with nv={count} steps of dv={} contains velocity 0, which has no finite moveout: choose other velocities",
             velocity.o,
             velocity.d
         );
         ensure!(
             count == 1 || velocity.d != 0.0,
-            "dv=0: {count} panels of one velocity would be alike; give the step between velocities, or nv=1"
+            "dv=0: all {count} velocities would be equal; give the step between velocities, or nv=1"
         );
         let before = job.double_opt("v1")?.map_or(0.0, |v| {
             let square = if squared { v } else { v * v };
@@ -217,7 +215,7 @@ impl Scan {
         };
         ensure!(
             axes[0].n >= 2,
-            "n1={}: a trace needs two samples or more",
+            "n1={}: a trace needs at least two samples",
             axes[0].n
         );
         Ok(Self {
@@ -235,12 +233,13 @@ impl Scan {
         })
     }
 
-    /// Whether a trace takes part: one of zeros alone, such as an empty bin, does not count in a semblance.
+    /// Whether a trace takes part. In a semblance, a trace of zeros only, such as an empty bin, does not.
     fn takes(&self, line: &[f32]) -> bool {
         !matches!(self.measure, Measure::Semblance | Measure::Line) || line.iter().any(|a| *a != 0.0)
     }
 
-    /// Time, velocity, heterogeneity if there are several, and what lies behind the gathers.
+    /// Writes the axes of the output: time, velocity, heterogeneity if there are several, and the axes after those of
+    /// the gathers. Unless `own_offsets`, the header also stores the axis of offsets.
     fn write_axes(&self, axes: &[Axis], own_offsets: bool, output: &mut Output) {
         let several = self.heterogeneity.n > 1;
         let new = [&self.time, &self.velocity, &self.heterogeneity];
@@ -254,13 +253,13 @@ impl Scan {
         }
     }
 
-    /// The squared time by which an offset is late at a velocity.
+    /// The squared moveout time at an offset and a velocity, less that of the earlier correction.
     fn moveout(&self, x: f64, v: f64) -> f64 {
         let ratio = if self.slowness { x * v } else { x / v };
         ratio * if self.squared { x } else { ratio } - self.before * x * x
     }
 
-    /// Whether no trace but those at offset 0 is there before its end at any velocity.
+    /// Whether at all velocities the moveout time of all offsets other than 0 exceeds the length of the traces.
     fn is_beyond(&self, traces: &[Trace]) -> bool {
         let mut offsets = traces
             .iter()
@@ -272,12 +271,13 @@ impl Scan {
         offsets.peek().is_some() && offsets.all(late)
     }
 
-    /// The line of a velocity and a heterogeneity.
+    /// Computes the output trace for a velocity and a heterogeneity.
     fn line(&self, traces: &[Trace], (iv, is): (usize, usize), result: &mut [f32]) {
         let n = self.time.n;
         let (v, s) = (at(&self.velocity, iv), at(&self.heterogeneity, is));
         let mut corrected = vec![0.0f32; n];
-        // Sums of amplitudes, of their squares and of their products with offset; for differences their squares alone.
+        // Sums of amplitudes, of their squares and of their products with offset; for `Differences` only the sum of
+        // squared differences.
         let (mut sums, mut before) = (vec![[0.0f64; 3]; n], Vec::new());
         for (x, spline) in traces {
             let ratio = if self.slowness { x * v } else { x / v };
@@ -308,7 +308,7 @@ impl Scan {
         }
     }
 
-    /// Ratios of energies over windows.
+    /// Computes the ratio of energies, each summed over a window.
     fn semblance(&self, traces: &[Trace], sums: &[[f64; 3]], result: &mut [f32]) {
         let count = traces.len() as f64;
         let (sx, sxx) = traces
@@ -332,7 +332,7 @@ impl Scan {
     }
 }
 
-/// Coordinate of a sample.
+/// The coordinate of a sample.
 fn at(axis: &Axis, i: usize) -> f64 {
     f64::from(axis.o) + i as f64 * f64::from(axis.d)
 }

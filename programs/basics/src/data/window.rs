@@ -1,11 +1,10 @@
-//! `sfwindow`: a part of a dataset, read as a stream.
+//! `sfwindow`: extracting a window of a dataset, which is read as a stream.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program, format_g};
 
 use super::cube::{self, PIECE, by_kind, write_axes};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfwindow",
     about: "Cut a window out of a dataset.",
@@ -49,7 +48,7 @@ static PARAMS: [Param; 9] = [
         .doc("y: print the window of every axis that is cut"),
 ];
 
-/// Samples `first`, `first + jump`, ... of one axis, `n` of them, and the axis that they form.
+/// The window on one axis of `whole` samples: samples `first`, `first + jump`, ... and the axis that they form.
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
     whole: usize,
@@ -59,7 +58,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// True for a sample of the axis that lies in the window.
+    /// Whether sample `i` of the axis lies in the window.
     pub(super) fn holds(&self, i: usize) -> bool {
         i >= self.first
             && (i - self.first).is_multiple_of(self.jump)
@@ -67,7 +66,6 @@ impl Cut {
     }
 }
 
-/// Cuts.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let cuts = cuts(job, &input)?;
@@ -77,7 +75,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut output = job.output()?;
     let mut order: Vec<Axis> = cuts.iter().map(|cut| cut.axis.clone()).collect();
     if job.flag("squeeze")? {
-        // A stable sort: long axes keep their order, and so do those of one sample.
+        // The sort is stable, so longer axes keep their order, and so do axes of one sample.
         order.sort_by_key(|axis| axis.n == 1);
     }
     cube::put_keys(job, &mut output, |_| true);
@@ -86,7 +84,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// The windows that the words of the command line mean, axis by axis.
+/// The windows on all axes, as the command line gives them.
 pub(super) fn cuts(job: &Job, input: &Input) -> Result<Vec<Cut>> {
     let axes = cube::shape(input)?;
     for i in axes.len() + 1..=MAX_AXES {
@@ -103,7 +101,8 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     let Axis { n, o, d, .. } = *axis;
     let real = |key: &str| job.float_opt(&format!("{key}{i}"));
     let int = |key: &str| job.int_opt(&format!("{key}{i}"));
-    // In single precision, so that halves meet the sample that Madagascar takes.
+    // The computation is in single precision, so that coordinates halfway between samples select the same sample as in
+    // Madagascar.
     let samples = |from: f32, to: f32, step: f32| f64::from((to - from) / step);
     let jump = match (int("j")?, real("d")?) {
         (Some(jump), _) => jump,
@@ -111,7 +110,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
             let jump = nearest(samples(0.0, wanted, d));
             ensure!(
                 jump >= 1,
-                "d{i}={wanted}: the sampling of the input is {d}, and the window can only be coarser"
+                "d{i}={wanted}: the sampling of the input is {d}, and that of the window can only be coarser"
             );
             jump
         }
@@ -131,7 +130,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     let end = format_g(f64::from(o) + (n - 1) as f64 * f64::from(d), 6);
     ensure!(
         first >= 0 && first < n as i64,
-        "{}: axis {i} has {n} samples, from {o} to {end}",
+        "{} lies outside axis {i}, which has {n} samples, from {o} to {end}",
         if job.given(&format!("f{i}")) {
             format!("f{i}={}", int("f")?.unwrap_or(0))
         } else {
@@ -148,12 +147,12 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     if let (None, Some(max), Some(min)) = (int("n")?, real("max")?, real("min")?) {
         ensure!(
             taken >= 1,
-            "min{i}={min} max{i}={max}: the first sample would lie behind the last, for d{i}={d}; exchange them"
+            "min{i}={min} max{i}={max}: the first sample would lie after the last, because d{i}={d}; exchange them"
         );
     }
     ensure!(
         taken >= 1 && taken <= left,
-        "{}: axis {i} ({n} samples, to {end}) has {left} samples left, from sample {first} in steps of {jump}",
+        "{} reaches beyond axis {i}: of its {n} samples (up to {end}) only {left} are left from sample {first} in steps of {jump}",
         if job.given(&format!("n{i}")) {
             format!("n{i}={taken}")
         } else {
@@ -173,7 +172,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     })
 }
 
-/// The nearest sample; halfway goes up.
+/// The nearest integer; halves are rounded up.
 fn nearest(samples: f64) -> i64 {
     (samples + 0.5).floor() as i64
 }
@@ -191,7 +190,7 @@ pub(super) fn say(job: &Job, cuts: &[Cut]) {
     }
 }
 
-/// Reads from the first wanted element to the last and passes over what lies between.
+/// Copies the elements of the window from the stream and skips the others.
 fn stream<T: Element>(input: &mut Input, output: &mut Output, cuts: &[Cut]) -> Result<()> {
     let whole = |cut: &&Cut| cut.axis.n == cut.whole;
     let leading = cuts.iter().take_while(whole).count();
@@ -222,7 +221,8 @@ fn stream<T: Element>(input: &mut Input, output: &mut Output, cuts: &[Cut]) -> R
     }
 }
 
-/// Takes the samples of one axis, each of `block` elements; the number of elements that were passed.
+/// Copies the samples of the window on one axis, each of `block` elements; returns the number of elements consumed from
+/// the input.
 fn line<T: Element>(
     input: &mut Input,
     output: &mut Output,
@@ -236,7 +236,7 @@ fn line<T: Element>(
         return Ok((n * block) as u64);
     }
     let far = cut.jump * block;
-    // Close samples are read together with what lies between them, far ones one by one.
+    // Samples that are close together are read with the elements between them, others one by one.
     let together = if far > PIECE / 16 { 1 } else { PIECE / far };
     let mut done = 0;
     while done < n {

@@ -1,4 +1,4 @@
-//! Pictures that follow each other: animated PNG, or GIF with one palette for all of them.
+//! Animations, as animated PNG or as GIF with one palette for all pictures.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use anyhow::{Context, Result, ensure};
 use super::delivery::Kind;
 use super::pixels::Pixels;
 
-/// Colours of a GIF.
+/// The largest number of colours of a GIF.
 const PALETTE: usize = 256;
 
-/// Pictures of one size, and the seconds each is shown. It begins again at its end.
+/// Pictures of the same size, and the seconds for which each is shown. The animation repeats forever.
 #[derive(Debug)]
 pub struct Animation {
     frames: Vec<Pixels>,
@@ -21,14 +21,17 @@ pub struct Animation {
 type Part = (u32, u32, u32, u32);
 
 impl Animation {
-    /// An animation of `frames`. Errors: none, another size than the first.
+    /// An animation of `frames`.
+    ///
+    /// # Errors
+    /// There are no pictures, or their sizes differ.
     pub fn new(frames: Vec<Pixels>, delay: f64) -> Result<Self> {
-        ensure!(!frames.is_empty(), "a movie needs one picture or more");
+        ensure!(!frames.is_empty(), "a movie needs at least one picture");
         let size = frames[0].size;
         for (number, frame) in frames.iter().enumerate() {
             ensure!(
                 frame.size == size,
-                "picture {} of the movie has {} x {} pixels, the first has {} x {}: make them alike with width= and height=",
+                "picture {} of the movie has {} x {} pixels, but the first has {} x {}: give all the same size with width= and height=",
                 number + 1,
                 frame.size.0,
                 frame.size.1,
@@ -39,7 +42,7 @@ impl Animation {
         Ok(Self { frames, delay })
     }
 
-    /// The bytes of the file.
+    /// Encodes the file: GIF, or animated PNG for every other kind.
     pub fn encode(&self, kind: Kind) -> Result<Vec<u8>> {
         match kind {
             Kind::Gif => self.gif().context("the GIF could not be encoded"),
@@ -58,7 +61,7 @@ impl Animation {
         for number in 0..self.frames.len() {
             let (left, top, width, height) = self.part(number);
             if number > 0 {
-                // The old place may not hold the new size, so the place goes to the corner first.
+                // The new size may not fit at the old position, so the position is reset to the corner first.
                 writer.reset_frame_position()?;
                 writer.set_frame_dimension(width, height)?;
                 writer.set_frame_position(left, top)?;
@@ -118,12 +121,12 @@ impl Animation {
         if top < bottom {
             (left, top, right - left, bottom - top)
         } else {
-            // Nothing changed, but a frame is never empty.
+            // Nothing changed, but a frame must not be empty.
             (0, 0, 1, 1)
         }
     }
 
-    /// Colours of the changed part of picture `number`.
+    /// The colours of the changed part of picture `number`.
     fn rgb(&self, number: usize) -> Vec<[u8; 3]> {
         let (left, top, width, height) = self.part(number);
         let frame = &self.frames[number];
@@ -133,7 +136,7 @@ impl Animation {
         pixels.map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
     }
 
-    /// The colours seen most often; of colours that can hardly be told apart, the one seen most often.
+    /// The most frequent colours; similar colours are represented by the most frequent one of them.
     fn palette(&self) -> Vec<[u8; 3]> {
         let mut counts: HashMap<[u8; 3], u64> = HashMap::new();
         for number in 0..self.frames.len() {

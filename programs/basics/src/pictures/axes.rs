@@ -1,18 +1,18 @@
-//! One axis with its numbers and its label, drawn along any level or upright line.
+//! An axis with its numbers and its label, drawn along a horizontal, vertical or slanted line.
 
 use super::colours::BLACK;
 use super::drawing::{Anchor, CAPITAL, Drawing, Place, Rgb, Stroke, Text, path_through, text_width};
 use super::ticks::{TickRule, Ticks};
 
-/// Lengths of a tick, from it to its number, and from the numbers to the label.
+/// Length of a tick, and distance from a tick to its number, in units of the drawing.
 const TICK: f64 = 5.0;
 const TO_NUMBER: f64 = 4.0;
-/// The last one grows with the letters.
+/// Distance from the numbers to the label, as a fraction of the size of letters.
 const TO_LABEL: f64 = 0.55;
-/// Part of the size of letters that hangs below their base line.
+/// Fraction of the size of letters that extends below the base line.
 const DESCENT: f64 = 0.24;
 
-/// Sizes of letters, their thickness, the colour of axes.
+/// Sizes and thickness of letters, and the colour of axes.
 #[derive(Clone, Debug)]
 pub struct Style {
     /// Size of numbers and labels.
@@ -45,45 +45,45 @@ impl Default for Style {
 /// The side of its line on which an axis is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// Right of an upright line.
+    /// Right of a vertical line.
     Right,
-    /// Left of an upright line.
+    /// Left of a vertical line.
     Left,
-    /// Over a level line.
+    /// Above a horizontal line.
     Above,
-    /// Under a level line.
+    /// Below a horizontal line.
     Below,
 }
 
 impl Edge {
-    /// True for an axis along a level line.
+    /// Whether the axis runs along a horizontal line.
     pub fn is_level(self) -> bool {
         matches!(self, Self::Above | Self::Below)
     }
 }
 
-/// An axis: coordinates of both ends of its line, and what is written.
+/// An axis: the coordinates of both ends of its line, and its texts.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// Coordinate where the line begins: at the left or at the top.
+    /// Coordinate at the left or upper end of the line.
     pub low: f64,
-    /// Coordinate where the line ends; may be less than `low`.
+    /// Coordinate at the right or lower end of the line; may be less than `low`.
     pub high: f64,
-    /// What runs along the axis.
+    /// The label.
     pub label: String,
-    /// Its unit.
+    /// The unit.
     pub unit: String,
-    /// The wishes of the user for the numbers.
+    /// The choices of the user for the numbers.
     pub rule: TickRule,
 }
 
 impl Axis {
-    /// Part of the line, from 0 to 1, at which `value` lies.
+    /// The position of `value` as a fraction of the line, from 0 to 1.
     pub fn share(&self, value: f64) -> f64 {
         (value - self.low) / (self.high - self.low)
     }
 
-    /// The numbers that fit on a line of `length` in letters of `size` without touching.
+    /// The numbers that fit on a line of `length` in letters of `size` without overlapping.
     pub fn ticks(&self, length: f64, edge: Edge, size: f64) -> Ticks {
         let spacing = if edge.is_level() { 4.0 * size } else { 2.6 * size };
         let mut most = ((length / spacing) as usize).clamp(1, 10);
@@ -107,7 +107,7 @@ impl Axis {
         })
     }
 
-    /// Room that the axis needs beside its line.
+    /// The room that ticks, numbers and label need beside the line.
     pub fn depth(&self, ticks: &Ticks, edge: Edge, size: f64) -> f64 {
         let label = match ticks.label(&self.label, &self.unit).as_str() {
             "" => 0.0,
@@ -116,7 +116,7 @@ impl Axis {
         TICK + TO_NUMBER + numbers_depth(ticks, edge, size) + label
     }
 
-    /// How far the numbers stand out over both ends of a line of `length`: at its begin, at its end.
+    /// The lengths by which numbers extend beyond the beginning and the end of a line of `length`.
     pub fn overhang(&self, ticks: &Ticks, length: f64, edge: Edge, size: f64) -> (f64, f64) {
         let mut over = (0.0f64, 0.0f64);
         for (value, text) in &ticks.marks {
@@ -173,7 +173,7 @@ impl Axis {
         let middle = (0.5 * (begin.0 + end.0), 0.5 * (begin.1 + end.1));
         let numbers = TICK + TO_NUMBER + numbers_depth(ticks, edge, size);
         if dx.abs() > 1.0 && dy.abs() > 1.0 {
-            // Along a slanted line, whose numbers stand at its right.
+            // The line is slanted; its numbers are on the right.
             let (sine, cosine) = (-dy / length, dx / length);
             let away = numbers * sine.abs() + 0.5 * CAPITAL * size * cosine + (1.0 + TO_LABEL) * size;
             let at = (middle.0 + away * sine, middle.1 + away * cosine);
@@ -181,7 +181,7 @@ impl Axis {
             return;
         }
         let distance = numbers + TO_LABEL * size;
-        // The side of the letters that is near the axis differs with the edge.
+        // Which side of the letters faces the axis depends on the edge.
         let (distance, turned) = match edge {
             Edge::Below => (distance + (1.0 - DESCENT) * size, 0.0),
             Edge::Above => (distance + DESCENT * size, 0.0),
@@ -196,19 +196,19 @@ impl Axis {
     }
 }
 
-/// How letters look.
+/// The appearance of letters.
 #[derive(Clone, Copy, Debug)]
 pub struct Letters {
-    /// Their size.
+    /// Size.
     pub size: f64,
-    /// Their extra thickness.
+    /// Extra thickness.
     pub fat: f64,
-    /// Their colour.
+    /// Colour.
     pub colour: Rgb,
 }
 
 impl Letters {
-    /// A line of these letters.
+    /// A text in these letters.
     pub fn text<'a>(&self, words: &'a str, at: Place, anchor: Anchor, turned: f64) -> Text<'a> {
         Text {
             at,
@@ -222,7 +222,8 @@ impl Letters {
     }
 }
 
-/// The size, at most `size`, in which `words` need no more than `room`; never less than half of it.
+/// The largest letter size, between half of `size` and `size`, in which `words` fit into `room`; half of `size` if none
+/// does.
 pub fn fitting(words: &str, size: f64, room: f64) -> f64 {
     let width = text_width(words) * size;
     if width > room {

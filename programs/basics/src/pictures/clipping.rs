@@ -1,14 +1,14 @@
-//! Lines and areas cut at a box. What makes pixels of a drawing fails on coordinates far outside, and curves have values of
-//! any size: so nothing leaves the neighbourhood of the page.
+//! Clipping of lines and areas to a box. The renderer fails on coordinates far outside the page, and curves may have
+//! values of any size, so they are clipped to the neighbourhood of the page.
 
 use resvg::usvg::{Group, ImageKind, Node};
 
 use super::drawing::{Place, Rect};
 
-/// Differences of coordinates must be finite, too.
+/// The largest coordinate, such that differences of coordinates are finite as well.
 const FARTHEST: f64 = 1e100;
 
-/// The box with `margin` more on every side.
+/// The box enlarged by `margin` on every side.
 pub fn grown(rect: Rect, margin: f64) -> Rect {
     Rect {
         x: rect.x - margin,
@@ -18,12 +18,12 @@ pub fn grown(rect: Rect, margin: f64) -> Rect {
     }
 }
 
-/// True for a point inside the box or on its rim.
+/// Whether a point lies inside the box or on its boundary.
 pub fn holds(rect: Rect, (x, y): Place) -> bool {
     (rect.x..=rect.right()).contains(&x) && (rect.y..=rect.bottom()).contains(&y)
 }
 
-/// The parts of the line through `points` that lie in the box. A point that is not finite ends a part.
+/// The parts of the line through `points` that lie in the box. A point that is not finite interrupts the line.
 pub fn lines(points: &[Place], rect: Rect) -> Vec<Vec<Place>> {
     let mut pieces: Vec<Vec<Place>> = Vec::new();
     for run in points.split(|(x, y)| !(x.is_finite() && y.is_finite())) {
@@ -31,7 +31,7 @@ pub fn lines(points: &[Place], rect: Rect) -> Vec<Vec<Place>> {
         if let [only] = run[..] {
             pieces.extend(holds(rect, only).then(|| vec![only]));
         }
-        // Where the last part ended, if the line goes on there.
+        // The end of the last part, if the line continues there.
         let mut open = None;
         for pair in run.windows(2) {
             let Some([from, to]) = segment(pair[0], pair[1], rect) else {
@@ -48,11 +48,12 @@ pub fn lines(points: &[Place], rect: Rect) -> Vec<Vec<Place>> {
     pieces
 }
 
-/// The part of the area inside `rim` that lies in the box. Points that are not finite are left out.
+/// The part of the area inside `rim` that lies in the box, by the algorithm of Sutherland and Hodgman. Points that are
+/// not finite are left out.
 pub fn area(rim: &[Place], rect: Rect) -> Vec<Place> {
     let finite = rim.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
     let mut rim: Vec<Place> = finite.map(|&point| near(point)).collect();
-    // One side after the other: how far inside of it a point lies, and the point with that coordinate set to the side.
+    // For each side of the box: the depth of a point inside of it, and the projection of a point onto it.
     type Side = (fn(Place, Rect) -> f64, fn(Place, Rect) -> Place);
     let sides: [Side; 4] = [
         (|p, r| p.0 - r.x, |p, r| (r.x, p.1)),
@@ -80,7 +81,7 @@ pub fn area(rim: &[Place], rect: Rect) -> Vec<Place> {
     rim
 }
 
-/// The largest coordinate of anything that is drawn, in pictures inside the picture, too; infinite where one is not a number.
+/// The largest magnitude of a coordinate in the drawing and in SVG images inside it; infinite if one is NaN.
 pub fn farthest(group: &Group) -> f32 {
     let own = group.abs_stroke_bounding_box();
     let far = [own.left(), own.top(), own.right(), own.bottom()]
@@ -114,7 +115,7 @@ fn segment(from: Place, to: Place, rect: Rect) -> Option<[Place; 2]> {
         begin = begin.max(one.min(other));
         end = end.min(one.max(other));
     }
-    // Rounding must not lead out of the box again.
+    // Rounding must not move a point out of the box.
     let inside = |(x, y): Place| (x.clamp(rect.x, rect.right()), y.clamp(rect.y, rect.bottom()));
     let place = |share: f64| match share {
         0.0 => inside(from),

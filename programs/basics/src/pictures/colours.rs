@@ -1,21 +1,22 @@
-//! Tables of colours that the colour-blind can read, under their own names and Madagascar's letters.
+//! Colour tables that colour-blind readers can distinguish, with their own names and Madagascar's letters.
 
 use anyhow::{Result, anyhow};
 
 use super::drawing::Rgb;
 
-/// Colours of a table: an odd number, so that the middle is a colour and rounding noise about it draws no seam.
+/// Number of colours of a table. It is odd, so that the middle is a colour and rounding noise about it causes no change
+/// of colour.
 const LENGTH: usize = 511;
-/// What is not a number has a colour that no table holds.
+/// The colour of NaN, which no table contains.
 pub const NOT_A_NUMBER: Rgb = [255, 0, 255];
-/// What lies beyond the colours, where the user wants to see it.
+/// The colour of values beyond the range of a table, if the user asks to mark them.
 const BEYOND: Rgb = [213, 94, 0];
 
 /// Black.
 pub const BLACK: Rgb = [0, 0, 0];
 /// White.
 pub const WHITE: Rgb = [255, 255, 255];
-/// Lines that stay behind the data.
+/// The colour of grid lines and zero lines.
 pub const PALE: Rgb = [205, 205, 205];
 
 /// A table of colours.
@@ -25,7 +26,7 @@ pub struct Colours {
     mark_beyond: bool,
 }
 
-/// Name, table (linear grey without), and whether it is read from its end, so that low is dark or cold.
+/// Name, gradient (linear grey if none), and whether it is reversed, so that low values are dark or cold.
 const TABLES: [(&str, Option<colorous::Gradient>, bool); 9] = [
     ("grey", None, false),
     ("bluered", Some(colorous::RED_BLUE), true),
@@ -38,7 +39,7 @@ const TABLES: [(&str, Option<colorous::Gradient>, bool); 9] = [
     ("plasma", Some(colorous::PLASMA), false),
 ];
 
-/// Other names, among them Madagascar's letters, each for a readable table of its kind.
+/// Other names, such as Madagascar's letters, and the tables for them.
 const OTHER_NAMES: [(&str, &str); 16] = [
     ("gray", "grey"),
     ("i", "grey"),
@@ -59,8 +60,11 @@ const OTHER_NAMES: [(&str, &str); 16] = [
 ];
 
 impl Colours {
-    /// The table called `name`. A capital letter of Madagascar's reads it from its end; a `C` behind its letter marks what
-    /// lies beyond the colours.
+    /// The table called `name`. A capital letter of Madagascar's reverses it; a `C` after the letter marks values
+    /// beyond the range.
+    ///
+    /// # Errors
+    /// There is no such table.
     pub fn named(name: &str) -> Result<Self> {
         let (wanted, mark_beyond) = match name.strip_suffix('C') {
             Some(letter) if letter.len() == 1 => (letter, true),
@@ -74,7 +78,7 @@ impl Colours {
         let (_, gradient, from_its_end) = found.copied().ok_or_else(|| {
             let known = TABLES.map(|(known, ..)| known).join(", ");
             anyhow!(
-                "color={name} is unknown; take one of {known}, or a letter of Madagascar's (i, j, h, ...)"
+                "color={name} is unknown; allowed are {known} and the letters of Madagascar (i, j, h, ...)"
             )
         })?;
         let colour = |number: usize| {
@@ -98,13 +102,13 @@ impl Colours {
         })
     }
 
-    /// The same colours from the other end.
+    /// The table in reverse order.
     pub fn turned(mut self) -> Self {
         self.table.reverse();
         self
     }
 
-    /// The colour at `share`, 0 for the lowest value and 1 for the highest; what is not a number stands out.
+    /// The colour at `share`, which is 0 for the lowest value and 1 for the highest; NaN has a colour of its own.
     pub fn at(&self, share: f32) -> Rgb {
         if share.is_nan() {
             return NOT_A_NUMBER;
@@ -117,8 +121,8 @@ impl Colours {
     }
 }
 
-/// The colour of a pen: Madagascar's numbers in the eight tones that the colour-blind tell apart. On paper its white (7)
-/// is black and its black (0) white.
+/// The colour of a pen by Madagascar's number, from eight colours that colour-blind readers can distinguish. On paper
+/// Madagascar's white (7) is black and its black (0) is white.
 pub fn pen(number: i64) -> Rgb {
     match number.rem_euclid(8) {
         0 => WHITE,
@@ -177,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Values beyond all bounds have the colour of the end where they lie; only what is no number has one of its own.
+    /// Infinite values have the colours of the ends, and only NaN has a colour of its own.
     #[test]
     fn infinite_values_have_the_colours_of_the_ends() {
         let plain = Colours::named("viridis").unwrap();

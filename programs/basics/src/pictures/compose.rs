@@ -1,4 +1,4 @@
-//! `sfbasics pictures`: pictures beside, below or over each other, or one after the other.
+//! `sfbasics pictures`: pictures beside, below or on top of each other, or as a movie.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ use super::drawing::{Anchor, Drawing, Rect, Svg, Text, frame_from_text};
 use super::standard;
 use super::words::{real, word};
 
-/// Size of the letters of `letters=y`, and where they stand in their picture.
+/// Size of the letters of `letters=y`, and their position in a picture.
 const LETTER: f64 = 20.0;
 const LETTER_AT: (f64, f64) = (10.0, 24.0);
 
-/// What the user sees.
+/// Parameters and documentation of `sfpictures`.
 pub static SPEC: Program = Program {
     name: "sfpictures",
     about: "Put pictures beside, below or over each other, or make a movie of them.",
     usage: "mode=side a.svg b.svg > both.png",
-    comments: "The files are SVG or PNG, and the result can be either, or PDF. Pictures of the other programs record the box of \
-their axes: side by side, the boxes are aligned, and in an overlay they coincide, whatever their margins are. The white \
+    comments: "The files are SVG or PNG, and the result can be either, or PDF. The other programs record the box of \
+the axes in their pictures: side by side, the boxes are aligned, and in an overlay they coincide, whatever their margins are. The white \
 background of an SVG that lies over another picture is left out; a PNG must have been drawn with transparent=y for that.",
     example: "sfbasics pictures mode=overlay section.svg receivers.svg source.svg > section.png",
     params: &PARAMS,
@@ -59,10 +59,10 @@ struct Piece {
     frame: Option<Rect>,
 }
 
-/// Where a picture goes.
+/// A picture and its place.
 type Placed<'a> = (&'a Piece, Rect);
 
-/// Composes.
+/// Runs `sfpictures`.
 pub fn run(job: &mut Job) -> Result<()> {
     let mode = job.choice("mode")?;
     let kinds: &[Kind] = if mode == "movie" {
@@ -72,7 +72,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     ensure!(
         !job.words().is_empty(),
-        "no pictures are named; write their files behind the parameters: mode={mode} a.svg b.svg"
+        "no pictures are named; name their files, as in mode={mode} a.svg b.svg"
     );
     let pieces: Vec<Piece> = job
         .words()
@@ -112,7 +112,9 @@ impl Piece {
         } else {
             Self::svg(name.clone(), bytes)
         };
-        known.with_context(|| format!("{name} is no picture that can be used here: SVG and PNG are"))
+        known.with_context(|| {
+            format!("{name} is not a picture that can be used here; allowed are SVG and PNG")
+        })
     }
 
     fn png(name: String, bytes: Vec<u8>) -> Result<Self> {
@@ -154,7 +156,7 @@ impl Piece {
         })
     }
 
-    /// The box of the axes, or the whole.
+    /// The box of the axes, or the whole picture if it has none.
     fn anchor(&self) -> Rect {
         self.frame.unwrap_or(Rect {
             x: 0.0,
@@ -164,7 +166,7 @@ impl Piece {
         })
     }
 
-    /// The file without its paper.
+    /// The SVG without its background.
     fn without_paper(&self) -> Vec<u8> {
         let text = String::from_utf8_lossy(&self.bytes);
         if let Some(begin) = text.find("<rect class=\"background\"")
@@ -178,7 +180,7 @@ impl Piece {
     }
 }
 
-/// Every picture over those before it, box on box.
+/// Places every picture on top of those before it, with the boxes of their axes coinciding.
 fn overlay<'a>(job: &Job, pieces: &'a [Piece]) -> Vec<Placed<'a>> {
     let target = pieces[0].anchor();
     let place = |piece: &'a Piece| {
@@ -194,14 +196,14 @@ fn overlay<'a>(job: &Job, pieces: &'a [Piece]) -> Vec<Placed<'a>> {
     };
     for piece in pieces[1..].iter().filter(|piece| piece.is_opaque) {
         job.warn(&format!(
-            "{} hides what lies under it: draw it as SVG, or with transparent=y",
+            "{} hides the pictures below it: draw it as SVG, or with transparent=y",
             piece.name
         ));
     }
     pieces.iter().map(place).collect()
 }
 
-/// Rows of `columns` pictures, the boxes of rows and columns in line.
+/// Places pictures in rows of `columns`, with the boxes of rows and columns aligned.
 fn table(pieces: &[Piece], columns: usize, gap: f64) -> Vec<Placed<'_>> {
     let columns = columns.clamp(1, pieces.len());
     let rows: Vec<&[Piece]> = pieces.chunks(columns).collect();
@@ -238,7 +240,7 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, f64::max)
 }
 
-/// The drawing of placed pictures; with `stacked` only the first one keeps its paper.
+/// Draws placed pictures; with `stacked` only the first one keeps its background.
 fn composed(job: &Job, placed: &[Placed], stacked: bool) -> Result<Svg> {
     let left = placed
         .iter()
@@ -280,7 +282,7 @@ fn composed(job: &Job, placed: &[Placed], stacked: bool) -> Result<Svg> {
 /// `(a)`, `(b)`, ...
 fn letter(drawing: &mut Drawing, number: usize, rect: Rect) -> Result<()> {
     let Some(letter) = ('a'..='z').nth(number) else {
-        bail!("letters=y: there are letters for 26 pictures");
+        bail!("letters=y: there are letters for at most 26 pictures");
     };
     drawing.text(&Text {
         at: (rect.x + LETTER_AT.0, rect.y + LETTER_AT.1),

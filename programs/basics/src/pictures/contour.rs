@@ -1,4 +1,4 @@
-//! `sfbasics contour`: lines of equal value.
+//! `sfbasics contour`: contour lines.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Input, Job, Param, Program};
@@ -18,15 +18,15 @@ use super::standard::{self, ScreenAxis, Turns};
 use super::ticks::{TickRule, Ticks};
 use super::words::{STANDARD, joined, real, word};
 
-/// Width of lines whose thickness nobody asks for.
+/// Width of lines without `plotfat=`.
 const WIDTH: f64 = 1.3;
-/// More lines than this are a black sheet.
+/// The largest number of lines.
 const MOST_LEVELS: i64 = 10_000;
 
-/// What the user sees.
+/// Parameters and documentation of `sfcontour`.
 pub static SPEC: Program = Program {
     name: "sfcontour",
-    about: "Draw lines of equal value, as PNG, SVG or PDF.",
+    about: "Draw contour lines, as PNG, SVG or PDF.",
     usage: "< times.rsf c0=0 dc=0.1 > times.png",
     comments: "Axis 1 runs downwards and axis 2 to the right; vertical=, horizontal= and frame= select a plane of a \
 larger dataset, as in sfgrey. Without c=, cfile=, c0= or dc= the lines are drawn at round numbers.\n\n\
@@ -145,7 +145,7 @@ const OWN: [Param; 33] = [
 
 static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
-/// Draws.
+/// Runs `sfcontour`.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let selection = grey::selection(job, &input)?;
@@ -176,10 +176,10 @@ fn ends(plane: &Plane) -> Result<(f64, f64)> {
     });
     ensure!(
         low <= high,
-        "there is no line to draw: none of the values is a number"
+        "there is no line to draw: all values are NaN or infinite"
     );
     let (low, high) = (f64::from(low), f64::from(high));
-    // One value everywhere still has a bar, with that value in its middle.
+    // A constant plane still gets a bar, with its value in the middle.
     let half = match (low == high, low == 0.0) {
         (true, true) => 1.0,
         (true, false) => 0.04 * low.abs(),
@@ -194,7 +194,7 @@ fn values(job: &mut Job, (low, high): (f64, f64)) -> Result<Vec<f32>> {
         let mut file = job.input("cfile")?;
         ensure!(
             file.len() <= MOST_LEVELS as u64,
-            "{} holds {} values of lines, at most {MOST_LEVELS} are drawn",
+            "{} holds {} values of lines, but at most {MOST_LEVELS} are drawn",
             file.name(),
             file.len()
         );
@@ -208,7 +208,7 @@ fn values(job: &mut Job, (low, high): (f64, f64)) -> Result<Vec<f32>> {
     let (c0, dc) = (job.double_opt("c0")?, job.double_opt("dc")?);
     ensure!(
         dc.is_none_or(|dc| dc > 0.0),
-        "dc= is the distance between values of lines: it must be more than 0"
+        "dc= is the difference between the values of neighbouring lines: it must be more than 0"
     );
     let from = |first: f64, step: f64| {
         let all = (0..most).map(move |number| first + number as f64 * step);
@@ -247,7 +247,7 @@ fn colours(job: &Job, levels: &[f32], (low, high): (f64, f64)) -> Result<Vec<Rgb
     Ok((0..levels.len()).map(|number| pens.colour(number)).collect())
 }
 
-/// A bar with the lines at their values.
+/// A bar that shows the lines at their values.
 fn bar(
     job: &Job,
     input: &Input,
@@ -269,7 +269,7 @@ fn bar(
 
 fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
     let mut frame = grey::frame(job, input, selection)?;
-    // The lines end at the middles of the outer samples, not at their rims.
+    // The lines end at the centres of the outer samples, not at their edges.
     let turns = Turns::of(job)?;
     let (sides, axes) = (selection.sides(), selection.axes());
     let shown = |number: usize, axis: &rsf_io::Axis, side: &super::plane::Side| -> Result<ScreenAxis> {
@@ -325,7 +325,7 @@ fn draw(job: &Job, page: &mut Page, plane: &Plane, (levels, colours): (&[f32], &
     Ok(())
 }
 
-/// Decimals, at most six, that tell all values apart from their neighbours.
+/// The number of decimals, at most six, that represent all values.
 fn digits(levels: &[f32]) -> usize {
     let exact = |digits: &usize| {
         let scale = 10f64.powi(*digits as i32);
@@ -337,7 +337,7 @@ fn digits(levels: &[f32]) -> usize {
     (0..6).find(exact).unwrap_or(6)
 }
 
-/// The value of a line, very small ones with their power of ten.
+/// The value of a line as text; very small values with a power of ten.
 fn short(level: f64, digits: usize) -> String {
     let text = if level != 0.0 && level.abs() < 1e-4 {
         format!("{level:.2e}")
@@ -347,7 +347,7 @@ fn short(level: f64, digits: usize) -> String {
     text.replace('-', "\u{2212}")
 }
 
-/// A place on the line far enough from all labels and from the rim, the nearest one to its middle.
+/// The point of the line nearest to its middle that is far enough from all labels and from the edge of the box.
 fn free_place(line: &[Place], labels: &[(Place, String)], distance: f64, rect: Rect) -> Option<Place> {
     let middle = line.len() as i64 / 2;
     let mut places: Vec<usize> = (0..line.len()).collect();
@@ -364,7 +364,7 @@ fn free_place(line: &[Place], labels: &[(Place, String)], distance: f64, rect: R
     places.into_iter().map(|index| line[index]).find(free)
 }
 
-/// The value on white, so that the line does not run through it.
+/// Writes a value on white, so that the line does not run through it.
 fn write(page: &mut Page, (x, y): Place, text: &str, letters: Letters) {
     let (width, height) = (text_width(text) * letters.size, CAPITAL * letters.size);
     let room = Rect {

@@ -1,4 +1,4 @@
-//! Where a picture goes, and as what.
+//! The output of a picture: its file and its format.
 
 use std::fs;
 use std::io::{IsTerminal, Write};
@@ -9,43 +9,46 @@ use rsf_io::Job;
 
 use super::drawing::Svg;
 
-/// Kinds of files.
+/// File formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Pixels; animated for a movie.
+    /// PNG; animated for a movie.
     Png,
-    /// Lines and letters.
+    /// SVG.
     Svg,
-    /// Lines and letters on a page.
+    /// PDF.
     Pdf,
-    /// Animated pixels of 256 colours.
+    /// Animated GIF of 256 colours.
     Gif,
 }
 
 impl Kind {
-    /// The ending of names of files.
+    /// The extension of file names.
     pub fn ending(self) -> &'static str {
         word(self)
     }
 }
 
-/// What programs make that draw one picture, the usual kind first.
+/// The formats of programs that draw one picture, the default first.
 pub const PICTURES: [Kind; 3] = [Kind::Png, Kind::Svg, Kind::Pdf];
 
-/// Where a picture goes, and as what.
+/// The destination and the format of a picture.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// What is written.
+    /// The format.
     pub kind: Kind,
-    /// Pixels for every unit of the drawing.
+    /// Number of pixels for a unit of the drawing.
     pub fineness: f64,
     file: Option<PathBuf>,
 }
 
 impl Delivery {
-    /// As `format=`, `out=` and `res=` say; without `format=` the ending of the file decides, be it that of `out=` or
-    /// the one that standard output is sent to. `allowed` are the kinds that the program makes, the usual one first.
-    /// Errors: another kind, an ending of pictures or movies that is not made, a terminal.
+    /// Reads `format=`, `out=` and `res=`. Without `format=` the extension of the file decides, which is that of `out=`
+    /// or of the file to which standard output is redirected. `allowed` are the formats of the program, the default
+    /// first.
+    ///
+    /// # Errors
+    /// The format or the extension is not supported, or the output is a terminal.
     pub fn of(job: &mut Job, allowed: &[Kind]) -> Result<Self> {
         let file = job.text("out")?.map(PathBuf::from);
         if let Some(file) = &file {
@@ -64,7 +67,7 @@ impl Delivery {
             },
             None => match target.as_deref().and_then(strange_ending) {
                 Some(strange) => bail!(
-                    "{strange} is no format of {}; take {} as the ending of the file (format= writes one of these under any name)",
+                    "{strange} is not a format of {}; give the file the extension {} (format= writes one of these under any name)",
                     job.program(),
                     words(allowed)
                 ),
@@ -73,7 +76,7 @@ impl Delivery {
         };
         ensure!(
             allowed.contains(&kind),
-            "{} is no format of {}; take {} (format= or the ending of the file chooses)",
+            "{} is not a format of {}; allowed are {} (by format= or the extension of the file)",
             word(kind),
             job.program(),
             words(allowed)
@@ -85,7 +88,10 @@ impl Delivery {
         })
     }
 
-    /// Writes one picture. Errors: it is too large, it cannot be written.
+    /// Writes one picture.
+    ///
+    /// # Errors
+    /// The picture is too large, or cannot be written.
     pub fn picture(&self, svg: &Svg) -> Result<()> {
         match self.kind {
             Kind::Svg => self.write(svg.text.as_bytes()),
@@ -113,7 +119,7 @@ const KINDS: [(&str, Kind); 4] = [
     ("pdf", Kind::Pdf),
     ("gif", Kind::Gif),
 ];
-/// Endings of pictures and movies that programs here do not make.
+/// Extensions of formats of pictures and movies that are not supported.
 const STRANGE: [&str; 14] = [
     "jpg", "jpeg", "tif", "tiff", "bmp", "webp", "eps", "ps", "mp4", "m4v", "avi", "mov", "mkv", "webm",
 ];
@@ -123,7 +129,7 @@ fn named(name: &str) -> Option<Kind> {
     found.map(|(_, kind)| *kind)
 }
 
-/// The kind that the last known ending in a name stands for: `a.svg` and `a.svg.part` are SVG.
+/// The format of the last known extension in a file name: `a.svg` and `a.svg.part` are SVG.
 fn kind_of(path: &Path) -> Option<Kind> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     name.split('.').skip(1).filter_map(named).last()
@@ -147,7 +153,7 @@ fn words(kinds: &[Kind]) -> String {
     words.join(" or ")
 }
 
-/// The file that standard output is sent to, on systems that tell it.
+/// The file to which standard output is redirected, on systems where it can be found.
 fn name_of_stdout() -> Option<PathBuf> {
     fs::read_link("/proc/self/fd/1").ok()
 }

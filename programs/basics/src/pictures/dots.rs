@@ -1,4 +1,4 @@
-//! `sfbasics dots`: traces over each other, every sample a dot on a string.
+//! `sfbasics dots`: traces one above the other, with a dot on a string for every sample.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Input, Job, Param, Program};
@@ -16,7 +16,7 @@ use super::words::{STANDARD, joined, real, word};
 const MOST_SAMPLES: usize = 1 << 22;
 const MOST_DOTS: usize = 1 << 18;
 
-/// What the user sees.
+/// Parameters and documentation of `sfdots`.
 pub static SPEC: Program = Program {
     name: "sfdots",
     about: "Draw short traces as dots on strings, over each other, as PNG, SVG or PDF.",
@@ -100,13 +100,13 @@ are 0"),
 
 static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
-/// Traces and how they are drawn.
+/// Traces and the parameters of their drawing.
 struct Traces {
     n: usize,
     values: Vec<f32>,
     o: f64,
     step: f64,
-    /// Height of a trace, in distances between traces.
+    /// Height of a trace as a multiple of the distance between traces.
     overlap: f64,
     dots: i64,
     strings: bool,
@@ -117,19 +117,19 @@ struct Traces {
     yreverse: bool,
     transp: bool,
     scaling: Scaling,
-    /// Radius of the dots that the user wants, in pixels.
+    /// Radius of the dots in pixels, if the user gives it.
     radius: Option<f64>,
     labels: Vec<String>,
 }
 
-/// What the ends of a trace's range are taken from.
+/// The parameters that determine the range of a trace.
 struct Scaling {
     clip: Option<f64>,
     each: bool,
     symmetric: bool,
 }
 
-/// Draws.
+/// Runs `sfdots`.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let delivery = Delivery::of(job, &PICTURES)?;
@@ -154,7 +154,7 @@ fn read(job: &Job, input: &mut Input) -> Result<Traces> {
     };
     ensure!(
         plane <= most,
-        "{} traces of {} samples: {most} samples are the most that can be drawn so; take a part of them (sfwindow), or use wiggle \
+        "{} traces of {} samples: at most {most} samples can be drawn in this way; take a part of them (sfwindow), or use wiggle \
 or grey",
         two.n,
         one.n
@@ -204,7 +204,7 @@ fn positive(job: &Job, name: &str) -> Result<Option<f64>> {
     let value = job.double_opt(name)?;
     ensure!(
         value.is_none_or(|value| value > 0.0 && value.is_finite()),
-        "{name}={}: it must be more than 0",
+        "{name}={}: it must be finite and more than 0",
         value.unwrap_or_default()
     );
     Ok(value)
@@ -213,7 +213,7 @@ fn positive(job: &Job, name: &str) -> Result<Option<f64>> {
 fn frame(job: &Job, input: &Input, traces: &Traces) -> Result<Frame> {
     let turns = Turns {
         transp: traces.transp,
-        // Axis 1 runs down where it does not run to the right.
+        // Axis 1 runs down if it does not run to the right.
         yreverse: traces.transp,
         xreverse: job.flag("xreverse")?,
     };
@@ -264,7 +264,7 @@ fn frame(job: &Job, input: &Input, traces: &Traces) -> Result<Frame> {
     Ok(frame)
 }
 
-/// Smallest and largest finite value; both 0 where there is none.
+/// Smallest and largest finite value; both 0 if there is none.
 fn ends(values: &[f32]) -> (f64, f64) {
     let finite = || values.iter().filter(|x| x.is_finite()).map(|x| f64::from(*x));
     let (low, high) = (
@@ -302,7 +302,7 @@ impl Traces {
             up / ((self.count() - 1) as f64 + self.overlap),
         );
         let radius = self.radius.unwrap_or(sample / 3.0).min(trace / 15.0);
-        // Dots at the ends of a trace stay inside its strip.
+        // Dots at the extremes of a trace stay inside its strip.
         let room = if self.dots > 0 { 3.0 * radius / trace } else { 0.0 };
         let tall = self.overlap * (1.0 - room);
         let plane = ends(&self.values);
@@ -324,7 +324,7 @@ impl Traces {
         }
     }
 
-    /// Where a place counted in samples and a height counted in traces lies.
+    /// The place in the drawing of an index in samples and a height in traces.
     fn place(&self, page: &Page, sample: f64, height: f64) -> Place {
         let along = self.o + sample * self.step;
         match self.transp {
@@ -400,7 +400,7 @@ impl Traces {
         }
     }
 
-    /// The lines that connect= asks for, as places in samples and values.
+    /// The lines for `connect=`, as points (index of the sample, value).
     fn joined(&self, samples: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
         let neighbours = samples.chunk_by(|a, b| b.0 - a.0 < 1.5);
         let bar = |(i, value): &(f64, f64)| [(i - 0.5, *value), (i + 0.5, *value)];
@@ -418,7 +418,7 @@ impl Traces {
         }
     }
 
-    /// Diamonds of half a strip at most: their size goes with the root of the value, negative ones are small.
+    /// Draws diamonds, whose size grows with the square root of the value (with its sign), up to half a strip.
     fn diamonds(&self, page: &mut Page, values: &[f32], axis: f64, scale: f64) {
         let mut path = String::new();
         for (i, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {

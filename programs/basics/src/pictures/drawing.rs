@@ -1,7 +1,7 @@
-//! A picture as SVG, made of few kinds of marks; the PNG is the same SVG as pixels.
+//! A picture as SVG, made of a few kinds of marks; the PNG is the rendering of that SVG.
 //!
-//! One text of the layout serves both: what a test finds in the SVG is what the PNG shows. The font lies inside the
-//! binary, so that a machine without fonts draws the same pixels.
+//! Both have the same layout, so tests of the SVG hold for the PNG. The font is part of the binary, so that a machine
+//! without fonts draws the same pixels.
 
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
@@ -20,13 +20,13 @@ use super::pixels::{Pixels, room_for};
 
 /// The font of all pictures.
 pub static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans.ttf");
-/// What a viewer takes where it draws the SVG itself and lacks the first one; the others are not wider.
+/// Font families for viewers of the SVG; if the first is missing, the others are not wider.
 const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
-/// Height of a capital letter for a letter of size 1.
+/// Height of a capital letter as a fraction of the size of letters.
 pub const CAPITAL: f64 = 0.73;
-/// Most pixels of a picture on each side.
+/// The largest number of pixels on each side of a picture.
 pub const LARGEST_SIDE: f64 = 30_000.0;
-/// Coordinates for which pixels can be made, with much to spare on both sides.
+/// The largest coordinate in pixels that is rendered, well within the limits of the renderer.
 const FARTHEST: f64 = 1e6;
 
 static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
@@ -38,7 +38,7 @@ static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
 
 /// A colour: red, green, blue.
 pub type Rgb = [u8; 3];
-/// A place: right, down, in units of the drawing.
+/// A point: x to the right and y downwards, in units of the drawing.
 pub type Place = (f64, f64);
 
 /// A rectangle, in units of the drawing.
@@ -65,22 +65,22 @@ impl Rect {
         self.y + self.height
     }
 
-    /// Its middle.
+    /// The centre.
     pub fn middle(&self) -> Place {
         (self.x + 0.5 * self.width, self.y + 0.5 * self.height)
     }
 }
 
-/// How a line is drawn.
+/// The appearance of a line.
 #[derive(Clone, Debug)]
 pub struct Stroke {
-    /// Its colour.
+    /// Colour.
     pub colour: Rgb,
-    /// Its width.
+    /// Width.
     pub width: f64,
-    /// Lengths of dashes and gaps in turn; a solid line when empty.
+    /// Lengths of dashes and gaps in turn; empty for a solid line.
     pub dashes: Vec<f64>,
-    /// Whole pixels, for level and upright lines.
+    /// Whether the line is aligned to whole pixels, for horizontal and vertical lines.
     pub crisp: bool,
 }
 
@@ -95,7 +95,7 @@ impl Stroke {
         }
     }
 
-    /// A solid line of whole pixels, for frames, ticks and grids.
+    /// A solid line aligned to whole pixels, for frames, ticks and grids.
     pub fn crisp(colour: Rgb, width: f64) -> Self {
         Self {
             crisp: true,
@@ -104,7 +104,7 @@ impl Stroke {
     }
 }
 
-/// A picture in the making.
+/// A picture that is being drawn.
 pub struct Drawing {
     xml: XmlWriter,
     size: (f64, f64),
@@ -113,8 +113,8 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// An empty drawing of `size` (width, height) on `background`, or on nothing. `frame` is the box of its axes, by
-    /// which drawings are laid over and beside each other.
+    /// An empty drawing of `size` (width, height) on `background`, or on a transparent one. `frame` is the box of its
+    /// axes, by which drawings are aligned when they are combined.
     pub fn new(size: (f64, f64), frame: Rect, background: Option<Rgb>) -> Self {
         let mut xml = XmlWriter::new(Options {
             indent: xmlwriter::Indent::None,
@@ -145,14 +145,14 @@ impl Drawing {
         drawing
     }
 
-    /// A line through `points`, as far as it can be seen.
+    /// Draws a line through `points`, clipped to the neighbourhood of the page.
     pub fn line(&mut self, points: &[Place], stroke: &Stroke) {
         let pieces = clipping::lines(points, self.reach(stroke.width));
         let words: String = pieces.iter().map(|piece| path_through(piece)).collect();
         self.path(&words, Some(stroke), None);
     }
 
-    /// The area inside `rim` in one colour, as far as it can be seen.
+    /// Fills the area inside `rim`, clipped to the neighbourhood of the page.
     pub fn area(&mut self, rim: &[Place], colour: Rgb) {
         let words = path_through(&clipping::area(rim, self.reach(0.0)));
         if !words.is_empty() {
@@ -165,7 +165,7 @@ impl Drawing {
         self.size
     }
 
-    /// The page and its neighbourhood, from which marks of `size` can still reach into it.
+    /// The page and its neighbourhood, from which marks of `size` may extend into the page.
     pub fn reach(&self, size: f64) -> Rect {
         let page = Rect {
             x: 0.0,
@@ -176,7 +176,7 @@ impl Drawing {
         clipping::grown(page, 100.0 + size)
     }
 
-    /// A path in SVG's own words, with a line along it, or filled.
+    /// Draws a path given as SVG path data, stroked, filled or both.
     pub fn path(&mut self, words: &str, stroke: Option<&Stroke>, fill: Option<Rgb>) {
         if words.is_empty() {
             return;
@@ -191,7 +191,7 @@ impl Drawing {
         self.xml.end_element();
     }
 
-    /// A rectangle with a line around it, or filled; `opacity` is of its inside.
+    /// Draws a rectangle, stroked, or filled with a colour and an opacity, or both.
     pub fn rect(&mut self, rect: Rect, stroke: Option<&Stroke>, fill: Option<(Rgb, f64)>) {
         self.xml.start_element("rect");
         self.place(rect);
@@ -210,7 +210,7 @@ impl Drawing {
         self.xml.end_element();
     }
 
-    /// Letters.
+    /// Draws a text, unless it lies far outside the page.
     pub fn text(&mut self, text: &Text) {
         let reach = self.reach(self.size.0 + self.size.1);
         if text.words.trim().is_empty() || !clipping::holds(reach, text.at) {
@@ -243,7 +243,7 @@ impl Drawing {
         self.xml.set_preserve_whitespaces(false);
     }
 
-    /// The letters of a text, those off the line in elements of their own.
+    /// Writes the letters of a text, with raised and lowered ones in elements of their own.
     fn pieces(&mut self, text: &Text) {
         let mut height = 0;
         for piece in pieces(text.words) {
@@ -263,14 +263,14 @@ impl Drawing {
         }
     }
 
-    /// A picture file (`kind` is `png` or `svg+xml`) stretched over `rect`, its pixels kept apart.
+    /// Draws an image file (`kind` is `png` or `svg+xml`) stretched over `rect`, without interpolation of pixels.
     pub fn image(&mut self, kind: &str, bytes: &[u8], rect: Rect) {
         self.xml.start_element("image");
         self.place(rect);
         self.image_rest(kind, bytes);
     }
 
-    /// A PNG whose corners upper left, upper right and lower left come to lie at `corners`.
+    /// Draws a PNG with its upper left, upper right and lower left corners at `corners`.
     pub fn slanted_image(&mut self, bytes: &[u8], corners: [Place; 3]) {
         let [at, right, down] = corners;
         let along = |to: Place| (to.0 - at.0, to.1 - at.1);
@@ -305,7 +305,7 @@ impl Drawing {
         self.xml.end_element();
     }
 
-    /// What is drawn until [`Drawing::end`] is seen inside `rect` only.
+    /// Clips everything that is drawn until [`Drawing::end`] to `rect`.
     pub fn inside(&mut self, rect: Rect) {
         self.clips += 1;
         self.xml.start_element("clipPath");
@@ -320,7 +320,7 @@ impl Drawing {
             .write_attribute_fmt("clip-path", format_args!("url(#clip{})", self.clips));
     }
 
-    /// Ends what [`Drawing::inside`] began.
+    /// Ends the clipping of [`Drawing::inside`].
     pub fn end(&mut self) {
         self.xml.end_element();
     }
@@ -350,7 +350,7 @@ impl Drawing {
         }
     }
 
-    /// The finished picture.
+    /// Finishes the drawing.
     pub fn finish(self) -> Svg {
         Svg {
             text: self.xml.end_document(),
@@ -363,7 +363,7 @@ impl Drawing {
 /// A finished drawing.
 #[derive(Clone, Debug)]
 pub struct Svg {
-    /// The file.
+    /// The text of the SVG file.
     pub text: String,
     /// Width and height.
     pub size: (f64, f64),
@@ -372,39 +372,41 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// The drawing as a renderer sees it. Errors: a text that is no SVG.
+    /// Parses the SVG for rendering.
     fn tree(&self) -> Result<usvg::Tree> {
         let options = usvg::Options {
             font_family: "DejaVu Sans".into(),
             fontdb: FONTS.clone(),
             ..usvg::Options::default()
         };
-        usvg::Tree::from_str(&self.text, &options).context("the picture could not be drawn")
+        usvg::Tree::from_str(&self.text, &options).context("the SVG of the picture could not be parsed")
     }
 
-    /// The bytes of the drawing as PDF.
+    /// Converts the drawing to PDF.
     pub fn pdf(&self) -> Result<Vec<u8>> {
         pdf::of_tree(&self.tree()?)
     }
 
-    /// The drawing as pixels, `fineness` of them for a unit.
-    /// Errors: more than 30000 pixels on a side, a text that is no SVG.
+    /// Renders the drawing with `fineness` pixels for a unit.
+    ///
+    /// # Errors
+    /// A side has more than 30000 pixels, the memory does not suffice, or a mark lies too far outside the page.
     pub fn pixels(&self, fineness: f64) -> Result<Pixels> {
         let (width, height) = (self.size.0 * fineness, self.size.1 * fineness);
         if !(width <= LARGEST_SIDE && height <= LARGEST_SIDE) {
             return Err(anyhow!(
-                "the picture would have {width:.0} x {height:.0} pixels, at most {LARGEST_SIDE} on a side are drawn; \
-make it smaller, with res= width= or screenht="
+                "the picture would have {width:.0} x {height:.0} pixels, but at most {LARGEST_SIDE} on a side are allowed; \
+                make it smaller, with res= width= or screenht="
             ));
         }
         room_for(width * height, 1)?;
         let tree = self.tree()?;
         ensure!(
             f64::from(clipping::farthest(tree.root())) * fineness <= FARTHEST,
-            "a mark of the picture lies too far outside of the page to be drawn as pixels"
+            "a mark of the picture lies too far outside the page to be drawn as pixels: check min#=, max#= and the sizes, or take SVG"
         );
         let mut canvas = Pixmap::new(width.round().max(1.0) as u32, height.round().max(1.0) as u32)
-            .context("there is no memory for the picture; make it smaller with res= or width=")?;
+            .context("there is not enough memory for the picture; make it smaller with res= or width=")?;
         let scale = fineness as f32;
         resvg::render(&tree, Transform::from_scale(scale, scale), &mut canvas.as_mut());
         let frame = self.frame;
@@ -421,7 +423,7 @@ make it smaller, with res= width= or screenht="
     }
 }
 
-/// `M x y L x y ...` through `points`; empty when there is nothing to draw.
+/// SVG path data of a line through `points`, `M x y L x y ...`; empty without points.
 pub fn path_through(points: &[Place]) -> String {
     let mut path = String::new();
     for (number, &(x, y)) in points.iter().enumerate() {
@@ -436,7 +438,7 @@ pub fn path_through(points: &[Place]) -> String {
     path
 }
 
-/// A number with two decimals, without zeros that say nothing.
+/// A number with at most two decimals, without trailing zeros.
 pub fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -447,12 +449,12 @@ fn hex([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// The box as it is written into files.
+/// The box of the axes as text, as it is stored in files.
 pub fn frame_text(frame: Rect) -> String {
     [frame.x, frame.y, frame.width, frame.height].map(short).join(" ")
 }
 
-/// The box that a file holds as [`frame_text`].
+/// Reads a box from the text of [`frame_text`].
 pub fn frame_from_text(text: &str) -> Option<Rect> {
     let numbers: Vec<f64> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
     let &[x, y, width, height] = numbers.as_slice() else {
@@ -461,7 +463,7 @@ pub fn frame_from_text(text: &str) -> Option<Rect> {
     Some(Rect { x, y, width, height })
 }
 
-/// Characters that XML does not allow are left out; the writer itself looks after `<`.
+/// Removes control characters, which XML does not allow, and escapes `&`; the writer itself escapes `<`.
 fn escaped(words: &str) -> String {
     let allowed: String = words.chars().filter(|letter| !letter.is_control()).collect();
     allowed.replace('&', "&amp;")

@@ -1,4 +1,4 @@
-//! The faces of a cube: its three planes, and where they lie in the picture.
+//! The faces of a cube: three planes, and their places in the picture.
 
 use anyhow::Result;
 use rsf_io::Input;
@@ -33,7 +33,7 @@ pub struct Faces {
 }
 
 impl Faces {
-    /// Reads the planes in one pass. What `samples` wants to see is shown to it.
+    /// Reads the planes in one pass and passes all lines to `samples`, which selects those that it needs.
     pub fn read(input: &mut Input, cuts: Cuts, samples: &mut Samples) -> Result<Self> {
         let axes = [1, 2, 3].map(|number| input.axis(number));
         let [one, two, three] = axes.each_ref().map(|axis| Side::new(axis, &(0..axis.n)));
@@ -68,7 +68,7 @@ impl Faces {
         })
     }
 
-    /// Draws the planes where `views` shows them.
+    /// Draws the planes at the places of `views`.
     pub fn draw(&self, drawing: &mut Drawing, views: &Views, scale: &Scale, fineness: f64) -> Result<()> {
         let corners = views.corners();
         let planes = [(&self.front, false), (&self.side, false), (&self.top, true)];
@@ -82,12 +82,12 @@ impl Faces {
     }
 }
 
-/// Where the faces lie.
+/// The places of the faces.
 #[derive(Clone, Copy, Debug)]
 pub struct Views {
-    /// The front.
+    /// The front face.
     pub front: Rect,
-    /// The whole.
+    /// The whole cube.
     rect: Rect,
     flat: bool,
 }
@@ -108,7 +108,7 @@ impl Views {
         }
     }
 
-    /// From a point of the front edge to the one behind it.
+    /// The point at the fraction `share` of the way from a point of the front face to the one behind it.
     fn behind(&self, (x, y): Place, share: f64) -> Place {
         (
             x + share * (self.rect.width - self.front.width),
@@ -116,7 +116,7 @@ impl Views {
         )
     }
 
-    /// Upper left, upper right and lower left corners of front, side and top.
+    /// The upper left, upper right and lower left corners of front, side and top.
     fn corners(&self) -> [[Place; 3]; 3] {
         let (front, rect) = (self.front, self.rect);
         let upper_right = (front.right(), front.y);
@@ -141,7 +141,7 @@ impl Views {
         ]
     }
 
-    /// The rims of the faces.
+    /// The outlines of the faces.
     pub fn outlines(&self) -> Vec<Vec<Place>> {
         let rim = |[at, right, down]: [Place; 3]| {
             let across = (right.0 + down.0 - at.0, right.1 + down.1 - at.1);
@@ -150,8 +150,8 @@ impl Views {
         self.corners().map(rim).to_vec()
     }
 
-    /// The lines in which a plane cuts the other faces, for all three planes; the last point of each is where its number
-    /// stands. `one`, `two` and `three` are parts of the axes from 0 to 1.
+    /// For each of the three planes, the lines along which it cuts the other faces; its coordinate is written at the
+    /// last point. `one`, `two` and `three` are the positions of the planes as fractions of the axes, from 0 to 1.
     pub fn cuts(&self, one: f64, two: f64, three: f64) -> [Vec<Vec<Place>>; 3] {
         let (front, rect) = (self.front, self.rect);
         let y = front.y + one * front.height;
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(views(false).third_axis(), [(110.0, 120.0), (210.0, 95.0)]);
     }
 
-    /// The planes lie a fifth of the way down, in the middle across, and at two fifths of the depth behind the front.
+    /// The planes lie at a fifth of axis 1, in the middle of axis 2, and at two fifths of axis 3.
     #[test]
     fn planes_cut_the_other_faces_where_they_lie() {
         let [one, two, three] = views(true).cuts(0.2, 0.5, 0.4);

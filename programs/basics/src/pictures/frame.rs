@@ -6,17 +6,17 @@ use super::axes::{Axis, Edge, Letters, Style, fitting};
 use super::drawing::{Anchor, CAPITAL, Drawing, Place, Rect, Rgb, Stroke, Svg, path_through};
 use super::pixels::raster_png;
 
-/// Room around everything.
+/// Margin around the picture.
 const MARGIN: f64 = 12.0;
 /// Room between the box and the colour bar, and between texts.
 const GAP: f64 = 18.0;
 const SMALL_GAP: f64 = 8.0;
-/// A box is not smaller than this.
+/// The smallest width and height of the box.
 const SMALLEST_BOX: f64 = 40.0;
-/// Steps of colour in a bar.
+/// Number of colours in a bar.
 pub const BAR_STEPS: usize = 256;
 
-/// How large the picture is.
+/// The size of the picture.
 #[derive(Clone, Copy, Debug)]
 pub enum Sizing {
     /// Width and height of the box of the axes; the picture grows around it.
@@ -30,64 +30,65 @@ pub enum Sizing {
 /// A colour bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// Numbers and label; it begins at the top (or at the left).
+    /// The axis of the bar, which begins at the top (or at the left).
     pub axis: Axis,
     /// The colours in the direction of the axis.
     pub colours: Vec<Rgb>,
-    /// Thickness.
+    /// Thickness of the bar.
     pub width: f64,
-    /// True: under the box instead of beside it.
+    /// Whether the bar is horizontal, below the box, instead of vertical, beside it.
     pub level: bool,
 }
 
-/// Lines across the box at the numbers of its axes.
+/// Grid lines at the numbers of the axes.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// Lines at numbers of the axis that runs to the right; `Some(step)` for another step.
+    /// Lines at the numbers of the horizontal axis, if any; `Some(Some(step))` for another interval than that of the
+    /// numbers.
     pub across: Option<Option<f64>>,
-    /// Lines at numbers of the axis that runs down.
+    /// The same for the vertical axis.
     pub down: Option<Option<f64>>,
-    /// How they are drawn.
+    /// The appearance of the lines.
     pub stroke: Stroke,
-    /// Under the data instead of over them.
+    /// Whether the lines lie below the data instead of above them.
     pub behind: bool,
 }
 
 /// Everything around the data.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// The axis that runs to the right.
+    /// The horizontal axis.
     pub across: Axis,
-    /// The axis that runs down.
+    /// The vertical axis.
     pub down: Axis,
-    /// Where the first one is written, if at all.
+    /// The side on which the horizontal axis is written, if at all.
     pub across_edge: Option<Edge>,
-    /// Where the second one is written, if at all.
+    /// The side on which the vertical axis is written, if at all.
     pub down_edge: Option<Edge>,
-    /// Above or below the picture.
+    /// The title, and whether it is above or below the picture.
     pub title: Option<(String, Edge)>,
     /// A smaller line under the title.
     pub note: Option<String>,
     /// The colour bar.
     pub bar: Option<Bar>,
-    /// Lines across the box.
+    /// Grid lines.
     pub grid: Grid,
     /// Letters and colours.
     pub style: Style,
-    /// How large it is.
+    /// The size.
     pub sizing: Sizing,
-    /// What lies under everything.
+    /// The background; transparent if `None`.
     pub background: Option<Rgb>,
-    /// Room around the box for what the program draws there itself.
+    /// Room around the box for marks that the program itself draws there.
     pub extra: Room,
-    /// Draw the outline of the box.
+    /// Whether the outline of the box is drawn.
     pub boxed: bool,
 }
 
-/// A picture whose data can be drawn now.
+/// A picture with its layout, ready for the data to be drawn.
 pub struct Page<'a> {
     frame: &'a Frame,
-    /// Where marks go.
+    /// The drawing for the marks.
     pub drawing: Drawing,
     /// The box of the axes.
     pub rect: Rect,
@@ -107,7 +108,10 @@ pub struct Room {
 }
 
 impl Frame {
-    /// Lays everything out and begins the drawing. Errors: no room is left for the box.
+    /// Computes the layout and begins the drawing.
+    ///
+    /// # Errors
+    /// No room is left for the box.
     pub fn open(&self) -> Result<Page<'_>> {
         let mut rect = match self.sizing {
             Sizing::Box(width, height) => (width, height),
@@ -115,7 +119,7 @@ impl Frame {
             Sizing::Whole(width, height) => (0.75 * width, 0.75 * height),
         };
         let mut room = self.room(rect);
-        // The room depends on the numbers, the numbers on the box: they agree after a few turns.
+        // The room depends on the numbers, and the numbers on the box; a few iterations make them agree.
         for _ in 0..3 {
             rect = match self.sizing {
                 Sizing::Box(..) => rect,
@@ -132,7 +136,7 @@ impl Frame {
         }
         ensure!(
             rect.0 >= SMALLEST_BOX && rect.1 >= SMALLEST_BOX,
-            "no room is left for the data beside axes, title and bar: their box would be {} x {}; make the picture larger \
+            "axes, title and bar leave no room for the data, whose box would be {} x {}: make the picture larger \
 (width= height= screenht=) or the letters smaller (labelsz= titlesz=)",
             rect.0,
             rect.1
@@ -236,7 +240,7 @@ impl Frame {
             room.bottom += depth;
             (room.left, room.right) = (room.left.max(begin), room.right.max(end));
         } else {
-            // An axis on this side stands between the box and the bar.
+            // An axis on this side lies between the box and the bar.
             let axis = if self.down_edge == Some(Edge::Right) {
                 room.right
             } else {
@@ -249,12 +253,12 @@ impl Frame {
 }
 
 impl Page<'_> {
-    /// Letters as the frame's own labels have them.
+    /// The letters of the labels.
     pub fn letters(&self) -> Letters {
         self.frame.letters()
     }
 
-    /// Where coordinates of both axes lie: right, down.
+    /// The place in the drawing of coordinates on the horizontal and the vertical axis.
     pub fn place(&self, across: f64, down: f64) -> Place {
         (
             self.rect.x + self.frame.across.share(across) * self.rect.width,
@@ -288,7 +292,7 @@ impl Page<'_> {
         self.drawing.path(&lines, Some(&frame.grid.stroke), None);
     }
 
-    /// Draws what surrounds the data, and ends the picture.
+    /// Draws everything around the data, and finishes the picture.
     pub fn close(mut self) -> Result<Svg> {
         let (frame, rect) = (self.frame, self.rect);
         if !frame.grid.behind {
@@ -325,7 +329,7 @@ impl Page<'_> {
                 Some((_, Edge::Below)) => frame.style.title + SMALL_GAP,
                 _ => 0.0,
             };
-            // The bar's own room is what `add_bar` counts; the axis lies between it and the box.
+            // `add_bar` counts the room of the bar; the axis lies between the bar and the box.
             let y = rect.bottom() + room.bottom - MARGIN - title - around.bottom + GAP;
             let place = Rect {
                 y,

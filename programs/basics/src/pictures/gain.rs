@@ -1,4 +1,4 @@
-//! Which value gets which colour: clip, bias and power, from the user or from the data.
+//! The mapping from values to colours: clip, bias and power, from the user or from the data.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub const GAIN: [Param; 30] = [
         "color",
         "grey",
         "grey, bluered, purpleorange, browngreen, viridis, cividis, inferno, magma or plasma; Madagascar's letters stand \
-for one of these, capitals turn it, a C behind a letter (iC) marks what is beyond the clip",
+for one of these, capital letters reverse it, a C after a letter (iC) marks values beyond the clip",
     ),
     Param::bool("polarity")
         .default("n")
@@ -131,7 +131,7 @@ mode=overlay) only large values hide the picture below; 0: no transparency",
         .doc("y: print the range of the colours"),
 ];
 
-/// Turns values into colours.
+/// A mapping from values to colours.
 #[derive(Clone, Debug)]
 pub struct Scale {
     colours: Colours,
@@ -140,19 +140,22 @@ pub struct Scale {
     power: f32,
     allpos: bool,
     fade: f32,
-    /// Values between samples are interpolated.
+    /// Whether values are interpolated between samples.
     pub smooth: bool,
 }
 
 impl Scale {
-    /// As the parameters say; `samples` have seen the data.
+    /// Reads the parameters; a missing clip is found from `samples` of the data.
+    ///
+    /// # Errors
+    /// A parameter is out of range, or `fade=` is given for bytes.
     pub fn of(job: &Job, input: &Input, samples: &Samples) -> Result<Self> {
         let colours = colours(job)?;
         let fade = job.float("fade")?;
         if holds_colours(input) {
             ensure!(
                 fade == 0.0,
-                "fade={fade}: bytes no longer tell the value whose colours should fade; draw the reals instead"
+                "fade={fade}: byte data do not hold the values on which fading depends; draw the real data instead"
             );
             return Ok(Self {
                 colours,
@@ -173,7 +176,7 @@ impl Scale {
             Some(clip) => {
                 ensure!(
                     clip > 0.0,
-                    "clip={clip}: it must be more than 0; leave it out to take it from pclip="
+                    "clip={clip}: it must be more than 0; leave it out to compute it from pclip="
                 );
                 clip
             }
@@ -189,7 +192,7 @@ impl Scale {
                     (true, None) => {
                         format!("nothing to see: the values are {bias} wherever pclip= looks; try pclip=100")
                     }
-                    (false, _) => "nothing to see: none of the values is a number (NaN)".into(),
+                    (false, _) => "nothing to see: all values are NaN or infinite".into(),
                 },
             );
         }
@@ -199,7 +202,7 @@ impl Scale {
                 "{odd} of {all} values are not finite, and NaN is drawn in magenta"
             ));
         }
-        // The range of the colours must not vanish beside bias in float32.
+        // The range of the colours must not vanish relative to bias in single precision.
         let clip = if clip > 0.0 {
             clip.max(bias.abs() * 1e-6)
         } else {
@@ -221,7 +224,7 @@ impl Scale {
         Ok(scale)
     }
 
-    /// Values of the first and the last colour.
+    /// The values of the first and the last colour.
     pub fn ends(&self) -> (f32, f32) {
         let low = if self.allpos {
             self.bias
@@ -245,19 +248,19 @@ impl Scale {
         self.colours.at(0.5 * (bent + 1.0))
     }
 
-    /// The colour of a value, and how opaque it is (`fade=`). What is not a number hides all.
+    /// The colour of a value, with its opacity (`fade=`). NaN is opaque.
     pub fn pixel(&self, value: f32) -> Rgba {
         let [r, g, b] = self.colour(value);
         [r, g, b, (255.0 * self.opacity(value)).round() as u8]
     }
 
-    /// From 0 at `bias=` to 1 where `fade=` ends.
+    /// The opacity: it grows from 0 at `bias=` to 1 at the fraction `fade=` of the clip.
     fn opacity(&self, value: f32) -> f32 {
         let part = (value - self.bias).abs() / self.clip;
         if part < self.fade { part / self.fade } else { 1.0 }
     }
 
-    /// The colour of a value as it looks on white paper.
+    /// The colour of a value on a white background.
     fn on_paper(&self, value: f32) -> Rgb {
         let opacity = self.opacity(value);
         let blend = |colour: u8, paper: u8| {
@@ -267,7 +270,10 @@ impl Scale {
         [0, 1, 2].map(|i| blend(colour[i], paper[i]))
     }
 
-    /// The colour bar, unless the user wants none.
+    /// The colour bar, unless `scalebar=n`; `plane` is the number of the plane in a bar file of bytes.
+    ///
+    /// # Errors
+    /// Byte data have neither a bar file nor `minval=` and `maxval=`, or the range is empty.
     pub fn bar(&self, job: &mut Job, input: &Input, plane: u64) -> Result<Option<Bar>> {
         let bytes = holds_colours(input);
         if !job.flag_opt("scalebar")?.unwrap_or(!bytes) {
@@ -281,14 +287,14 @@ impl Scale {
             let known = byte_bar(job, input, plane, needed)?;
             if known.is_none() && needed {
                 bail!(
-                    "a colour bar of bytes needs their values: give bar= (a file of sfbyte) or minval= and maxval="
+                    "a colour bar of byte data needs their values: give bar= (a file of sfbyte) or minval= and maxval="
                 );
             }
             if let Some((range, colours)) = known {
                 (ends, table) = (range, Some(colours));
             }
         }
-        // A panel of one value has a bar too, with that value in its middle.
+        // A constant panel gets a bar as well, with its value in the middle.
         if bytes && low.is_none() && high.is_none() && ends.0 == ends.1 {
             let half = if ends.0 == 0.0 { 1.0 } else { 0.04 * ends.0.abs() };
             ends = (ends.0 - half, ends.1 + half);
@@ -296,7 +302,7 @@ impl Scale {
         let (low, high) = (low.unwrap_or(ends.0), high.unwrap_or(ends.1));
         ensure!(
             low < high,
-            "the colour bar would run from minval={low} to maxval={high}"
+            "the colour bar would run from minval={low} to maxval={high}: minval= must be less than maxval="
         );
         let colours = (0..BAR_STEPS).map(|step| {
             let share = (step as f64 + 0.5) / BAR_STEPS as f64;
@@ -310,7 +316,7 @@ impl Scale {
     }
 }
 
-/// The colour table that the user asks for.
+/// The colour table of `color=` and `polarity=`.
 pub fn colours(job: &Job) -> Result<Colours> {
     let colours = Colours::named(&job.text("color")?.unwrap_or_else(|| "grey".into()))?;
     Ok(if job.flag("polarity")? {
@@ -320,14 +326,14 @@ pub fn colours(job: &Job) -> Result<Colours> {
     })
 }
 
-/// A bar of `colours` from low to high as the parameters want it placed and written.
+/// A bar of `colours` from low to high, with the place, numbers and label that the parameters give.
 pub fn bar_of(job: &Job, input: &Input, (low, high): (f64, f64), mut colours: Vec<Rgb>) -> Result<Bar> {
     let label = job.text("barlabel")?.or_else(|| input.header().text("label"));
     let unit = job.text("barunit")?.or_else(|| input.header().text("unit"));
     let level = match job.text("bartype")?.unwrap_or_else(|| "v".into()).as_str() {
         "v" => false,
         "h" => true,
-        other => bail!("bartype={other}: take v (beside the picture) or h (below)"),
+        other => bail!("bartype={other}: allowed are v (beside the picture) and h (below)"),
     };
     // Beside the picture the largest value is at the top, below it at the right.
     let from_high = level == job.flag("barreverse")?;
@@ -360,14 +366,14 @@ pub fn bar_of(job: &Job, input: &Input, (low, high): (f64, f64), mut colours: Ve
     })
 }
 
-/// The power to which values are raised.
+/// The power to which values are raised: that of `gpow=`, or computed from `phalf=`.
 fn power(job: &Job, samples: &Samples, bias: f32, clip: f32) -> Result<f32> {
     let power = job.float("gpow")?;
     if power > 0.0 {
         return Ok(power);
     }
     let half = samples.distance(bias, job.float("phalf")?) / clip;
-    // Between a tenth and ten: beyond, a picture has two colours only.
+    // Powers outside 0.1 to 10 would leave a picture with two colours only.
     Ok(if half > 0.001 && half < 1.0 {
         (0.5f32.ln() / half.ln()).clamp(0.1, 10.0)
     } else {
@@ -375,11 +381,11 @@ fn power(job: &Job, samples: &Samples, bias: f32, clip: f32) -> Result<f32> {
     })
 }
 
-/// Ends of the values, and their bytes in even steps.
+/// The smallest and the largest value, and the bytes of equally spaced values between them.
 type ByteBar = ((f64, f64), Vec<u8>);
 
-/// Ends of the values and their bytes from a file of `sfbyte bar=`: two reals and the bytes for every plane.
-/// Without `needed` a file that only the header names may be gone.
+/// Reads the bar of a plane from a file of `sfbyte bar=`, which holds two reals and the bytes for every plane.
+/// Without `needed`, a file that only the header names may be missing.
 fn byte_bar(job: &mut Job, input: &Input, plane: u64, needed: bool) -> Result<Option<ByteBar>> {
     let named = input.header().text("bar");
     let mut file = match (job.given("bar"), named) {
@@ -392,7 +398,7 @@ fn byte_bar(job: &mut Job, input: &Input, plane: u64, needed: bool) -> Result<Op
     let length = file.axis(1).n;
     ensure!(
         holds_colours(&file) && length > 8 && file.len() >= length as u64,
-        "{} is no colour bar of sfbyte: it must hold bytes, more than 8 for every plane",
+        "{} is not a colour bar of sfbyte, which holds more than 8 bytes for every plane",
         file.name()
     );
     let planes = file.len() / length as u64;

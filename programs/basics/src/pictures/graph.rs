@@ -14,7 +14,7 @@ use super::samples::quantile;
 use super::standard::{self, ScreenAxis, Turns, letter_size};
 use super::words::{STANDARD, joined, real, word};
 
-/// What the user sees.
+/// Parameters and documentation of `sfgraph`.
 pub static SPEC: Program = Program {
     name: "sfgraph",
     about: "Draw curves or symbols, as PNG, SVG or PDF.",
@@ -95,15 +95,15 @@ const OWN: [Param; 16] = [
 
 static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
-/// Width of curves whose thickness nobody asks for.
+/// Width of curves without `plotfat=`.
 const WIDTH: f64 = 1.5;
-/// Colours of curves in turn.
+/// Default colours of successive curves.
 const USUAL_PENS: &[i64] = &[1, 2, 4, 3, 6, 5, 7];
 
-/// Points of all curves: along axis 1, along axis 2.
+/// The points of all curves, as coordinates on axes 1 and 2 of the picture.
 type Curves = Vec<Vec<Place>>;
 
-/// Draws.
+/// Runs `sfgraph`.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let delivery = Delivery::of(job, &PICTURES)?;
@@ -148,7 +148,7 @@ fn read(job: &Job, input: &mut Input) -> Result<Curves> {
                 values.iter().enumerate().map(point).collect()
             }
             other => bail!(
-                "{} holds {other:?} data; sfbasics graph draws float and complex",
+                "{} holds {other:?} data, but sfbasics graph draws float and complex only (sfdd converts)",
                 input.name()
             ),
         });
@@ -159,7 +159,7 @@ fn read(job: &Job, input: &mut Input) -> Result<Curves> {
     Ok(curves)
 }
 
-/// Says which curves are not drawn, for none of their values is a number. Gaps in a curve are what NaN is for.
+/// Warns of curves without any finite value, which are not drawn. Single NaN are intended as gaps in a curve.
 fn warn_of_gaps(job: &Job, curves: &Curves) {
     let numbers = (1..).zip(curves.iter().map(|curve| curve.iter().any(is_finite)));
     let missing: Vec<String> = numbers
@@ -167,10 +167,10 @@ fn warn_of_gaps(job: &Job, curves: &Curves) {
         .map(|(i, _)| i.to_string())
         .collect();
     if missing.len() == curves.len() {
-        job.warn("nothing to see: none of the values is a number (NaN, or infinite)");
+        job.warn("nothing to see: all values are NaN or infinite");
     } else if !missing.is_empty() {
         job.warn(&format!(
-            "nothing to see of {} of {} curves (counted from 1: {}): none of their values is a number (NaN, or infinite)",
+            "nothing to see of {} of {} curves (counted from 1: {}): all their values are NaN or infinite",
             missing.len(),
             curves.len(),
             missing.join(", ")
@@ -178,7 +178,7 @@ fn warn_of_gaps(job: &Job, curves: &Curves) {
     }
 }
 
-/// Ends of an axis that shows `values`: all of them, or with `pclip` those that are not far from most others.
+/// The ends of an axis for `values`: all of them, or with `pclip` below 100 without outliers.
 fn ends(values: &[f64], pclip: f32) -> (f64, f64) {
     let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     let low = finite.iter().copied().fold(f64::INFINITY, f64::min);
@@ -198,7 +198,7 @@ fn ends(values: &[f64], pclip: f32) -> (f64, f64) {
     )
 }
 
-/// A little room around both ends; an axis without length gets one.
+/// Extends the ends by a margin; an axis of length zero is always extended.
 fn padded((low, high): (f64, f64), pad: bool) -> (f64, f64) {
     if low == high {
         let half = if low == 0.0 { 1.0 } else { 0.04 * low.abs() };
@@ -212,7 +212,7 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
     let turns = Turns::of(job)?;
     let (pclip, pad) = (job.float("pclip")?, job.flag("pad")?);
     let all = |part: fn(&Place) -> f64| curves.iter().flatten().map(part).collect::<Vec<f64>>();
-    // Coordinates of real data are all shown.
+    // pclip= does not apply to the coordinates of real data.
     let first = if input.format().kind == DataKind::Complex {
         pclip
     } else {
@@ -224,8 +224,8 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
         standard::window(job, 1, one.0, one.1)?,
         standard::window(job, 2, two.0, two.1)?,
     );
-    // Values lie along the second axis of the picture, so its name is theirs: label= and unit=, and where the header has no
-    // label=, label2= and unit2=, as Madagascar's flows give it.
+    // Values lie along the second axis of the picture, so its label and unit are label= and unit= of the header, or
+    // without label= label2= and unit2=, as flows of Madagascar set them.
     let text = |key: &str| input.header().text(key).filter(|text| !text.is_empty());
     let named = text("label").is_some();
     let values = Axis {
@@ -294,12 +294,12 @@ fn legend(job: &Job, page: &mut Page, curves: usize) -> Result<()> {
         "tl" => (Edge::Above, false),
         "br" => (Edge::Below, true),
         "bl" => (Edge::Below, false),
-        other => bail!("wherelegend={other}: take tr, tl, br or bl (top or bottom, right or left)"),
+        other => bail!("wherelegend={other}: allowed are tr, tl, br and bl (top or bottom, right or left)"),
     };
     let names: Vec<&str> = text.split(':').collect();
     if names.len() == 1 && curves > 1 && text.contains(',') {
         job.warn(&format!(
-            "legend={text} is one name, and there are {curves} curves: names are separated by colons, as in legend=one:two"
+            "legend={text} is one name, but there are {curves} curves: separate names by colons, as in legend=one:two"
         ));
     }
     let style = standard::style(job)?;

@@ -1,4 +1,4 @@
-//! `sfbasics grey`: a plane of an RSF file in colours.
+//! `sfbasics grey`: a plane of a dataset in colours.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Input, Job, Param, Program};
@@ -13,7 +13,7 @@ use super::samples::Samples;
 use super::standard::{self, ScreenAxis, Turns};
 use super::words::{STANDARD, joined};
 
-/// What the user sees.
+/// Parameters and documentation of `sfgrey`.
 pub static SPEC: Program = Program {
     name: "sfgrey",
     about: "Draw a plane of a dataset in colours, as PNG, SVG or PDF.",
@@ -50,7 +50,7 @@ const OWN: [Param; 5] = [
 
 static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);
 
-/// Draws.
+/// Runs `sfgrey`.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let selection = selection(job, &input)?;
@@ -66,7 +66,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     delivery.picture(&svg)
 }
 
-/// The plane that the parameters choose.
+/// The plane that the parameters select.
 pub fn selection(job: &Job, input: &Input) -> Result<Selection> {
     selection_at(job, input, &job.ints("frame")?)
 }
@@ -81,7 +81,7 @@ pub fn selection_at(job: &Job, input: &Input, frame: &[i64]) -> Result<Selection
     Ok(selection)
 }
 
-/// Everything around the raster but its colour bar.
+/// The frame around the raster, without the colour bar.
 pub fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
     let (one, two) = selection.sides();
     let turns = Turns::of(job)?;
@@ -94,7 +94,7 @@ pub fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
     let (across, down) = (&frame.across, &frame.down);
     let same_unit = !across.unit.is_empty() && across.unit == down.unit;
     let ratio = ((down.high - down.low) / (across.high - across.low)).abs();
-    // Very flat and very steep sections would leave nothing to see.
+    // The ratio is limited, because nothing could be seen in very flat or very high pictures.
     let ratio = if same_unit { ratio.clamp(0.2, 2.0) } else { 0.75 };
     Ok(Frame {
         grid: standard::grid(job, (false, false), false)?,
@@ -103,7 +103,7 @@ pub fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
     })
 }
 
-/// Where on the axes that are not shown the plane lies.
+/// The text with the coordinates of the plane on the axes that are not shown.
 pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
     let wanted = job.flag_opt("wantframenum")?;
     if wanted == Some(false) {
@@ -115,7 +115,7 @@ pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
     let longer = others.iter().enumerate().filter(|(_, axis)| axes[**axis].n > 1);
     let mut parts = Vec::new();
     for (position, &axis) in longer {
-        // Without a name a number tells nothing to who does not ask for it.
+        // Without a label a number is not informative, so it is written only if the user asks for it.
         let named = axes[axis].label.as_ref().is_some_and(|label| !label.is_empty());
         if !named && wanted.is_none() && !(axis == 2 && job.given("label3")) {
             continue;
@@ -130,7 +130,7 @@ pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
 /// `time = 0.40 s`: sample `index` of the axis with this number (counted from 1).
 pub fn position_text(job: &Job, axis: &Axis, number: usize, index: usize) -> Result<String> {
     let place = f64::from(axis.o) + index as f64 * f64::from(axis.d);
-    // As many decimals as the sampling has, so that the text keeps its width from frame to frame.
+    // As many decimals as the sampling interval has, so that the text keeps its width from frame to frame.
     let step = f64::from(axis.d.abs());
     let digits = (0..6).find(|&digits| {
         let scaled = step * 10f64.powi(digits);
@@ -175,7 +175,7 @@ pub fn raster(page: &mut Page, plane: &Plane, scale: &Scale, turns: Turns, finen
     };
     ensure!(
         place.width.is_finite() && place.height.is_finite(),
-        "the axes of the plane cannot be drawn: their sampling and their origin are too far apart"
+        "the axes of the plane cannot be drawn: their sampling intervals are too small relative to their origins"
     );
     let pixels = |length: f64| ((length * fineness).round() as usize).max(1);
     let (wide, high) = (pixels(place.width), pixels(place.height));
@@ -197,10 +197,11 @@ pub fn raster(page: &mut Page, plane: &Plane, scale: &Scale, turns: Turns, finen
     Ok(())
 }
 
-/// A raster this many times as large as the box is cut, before its coordinates become too large to be drawn.
+/// A raster that is larger than the box by more than this factor is resampled to the pixels of the box, because its
+/// coordinates could become too large to be drawn.
 const MAGNIFIED: f64 = 4.0;
 
-/// Width and colours of the pixels of `rect` out of a raster that lies at `place` and is larger.
+/// Width and colours of the pixels of `rect`, resampled from a raster that covers `place`.
 fn seen(colours: &[Rgba], width: usize, place: Rect, rect: Rect, fineness: f64) -> (usize, Vec<Rgba>) {
     let height = colours.len() / width;
     let pixels = |length: f64| ((length * fineness).ceil() as usize).max(1);
@@ -223,8 +224,8 @@ fn seen(colours: &[Rgba], width: usize, place: Rect, rect: Rect, fineness: f64) 
     (wide, lines.collect())
 }
 
-/// Width and colours, row after row, of a plane whose axis 1 runs down (`transp`) or to the right; `turned` says whether what
-/// runs to the right and what runs down begins at its end.
+/// Width and colours, row after row, of a plane whose axis 1 runs down (`transp`) or to the right; `turned` says
+/// whether the horizontal and the vertical axis are reversed.
 pub fn colours_of(plane: &Plane, scale: &Scale, transp: bool, turned: (bool, bool)) -> (usize, Vec<Rgba>) {
     let (rows, columns) = (plane.one.samples, plane.two.samples);
     let (width, height) = if transp { (columns, rows) } else { (rows, columns) };

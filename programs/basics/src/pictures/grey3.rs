@@ -1,4 +1,4 @@
-//! `sfbasics grey3`: three planes of a cube as its faces.
+//! `sfbasics grey3`: three planes of a cube, drawn as its faces.
 
 use anyhow::{Result, bail, ensure};
 use rsf_io::{Input, Job, Param, Program};
@@ -14,7 +14,7 @@ use super::standard::{self, rule};
 use super::ticks::TickRule;
 use super::words::{STANDARD, joined, real};
 
-/// What the user sees.
+/// Parameters and documentation of `sfgrey3`.
 pub static SPEC: Program = Program {
     name: "sfgrey3",
     about: "Draw three planes of a cube as its faces, as PNG, SVG or PDF.",
@@ -111,15 +111,15 @@ const OWN: [Param; 25] = [
 
 static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);
 
-/// Lines of the cuts.
+/// Colour of the lines of the cuts.
 const CUT: Rgb = [213, 94, 0];
 
-/// Draws.
+/// Runs `sfgrey3`.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let delivery = Delivery::of(job, &PICTURES)?;
     if job.int("movie")? != 0 {
-        job.warn("movie= is not drawn here, this is its first picture; sfbasics movie draws planes one after the other");
+        job.warn("movie= is not supported, and only the first picture is drawn; sfbasics movie draws planes one after the other");
     }
     let cuts = cuts(job, &input)?;
     let mut samples = Samples::of(job, &input)?;
@@ -135,21 +135,21 @@ pub fn run(job: &mut Job) -> Result<()> {
     delivery.picture(&page.close()?)
 }
 
-/// The planes that are drawn; those beyond the data are the last ones, as ever.
+/// The planes that are drawn. An index beyond the data is replaced by the nearest one.
 fn cuts(job: &Job, input: &Input) -> Result<Cuts> {
     ensure!(!input.is_empty(), "{} holds no samples", input.name());
     let n = [1, 2, 3].map(|number| input.axis(number).n);
     let rest = input.len() / (n[0] * n[1] * n[2]).max(1) as u64;
     ensure!(
         rest == 1,
-        "{} has more than three axes; take a cube out of it with sfwindow",
+        "{} has more than three axes; extract a cube with sfwindow",
         input.name()
     );
     let at = |name: &str, n: usize, usual: usize| -> Result<usize> {
         let index = job.int_opt(name)?.unwrap_or(usual as i64);
         if job.given(name) && !(0..n as i64).contains(&index) {
             job.warn(&format!(
-                "{name}={index}: the axis has {n} samples, counted from 0, and the nearest of them is taken"
+                "{name}={index}: the axis has {n} samples, counted from 0, and the nearest of them is used"
             ));
         }
         Ok(index.clamp(0, n as i64 - 1) as usize)
@@ -161,7 +161,7 @@ fn cuts(job: &Job, input: &Input) -> Result<Cuts> {
     })
 }
 
-/// The axes of the cube and how it is seen.
+/// The axes of the cube and its view.
 struct Cube {
     axes: [Axis; 3],
     cuts: [f64; 3],
@@ -177,7 +177,7 @@ impl Cube {
     fn of(job: &Job, input: &Input, cuts: Cuts) -> Result<Self> {
         for name in ["min1", "max1", "min2", "max2"] {
             if job.given(name) {
-                bail!("{name}=: grey3 draws whole cubes; take a part of it with sfwindow");
+                bail!("{name}=: sfgrey3 draws whole cubes; extract a part with sfwindow");
             }
         }
         let axis = |number: usize, which: &str| -> Result<Axis> {
@@ -198,7 +198,7 @@ impl Cube {
                 rule: rule(job, which)?,
             })
         };
-        // Numbers of the horizontal axis belong to axis 2 of the data, those of the vertical one to axis 1.
+        // Parameters of the horizontal axis apply to axis 2 of the data, those of the vertical axis to axis 1.
         let axes = [axis(1, "2")?, axis(2, "1")?, axis(3, "3")?];
         let at = |number: usize, index: usize| {
             let data = input.axis(number);
@@ -248,7 +248,7 @@ impl Cube {
         })
     }
 
-    /// Everything around the cube, which draws its axes itself.
+    /// The frame around the cube, without axes, which `decorate` draws.
     fn frame(&self, job: &Job, input: &Input) -> Result<Frame> {
         let size = self.letters.size;
         let depth = |axis: usize, edge: Edge| {
@@ -304,7 +304,7 @@ impl Cube {
         text.replace('-', "\u{2212}")
     }
 
-    /// Axes, outlines, cuts and their numbers.
+    /// Draws axes, outlines, and the cuts with their numbers.
     fn decorate(&self, page: &mut Page, views: &Views) {
         let stroke = if self.flat { Stroke::crisp } else { Stroke::solid };
         let (line, cut) = (stroke(self.letters.colour, 1.0), stroke(CUT, 1.0));
@@ -347,7 +347,7 @@ impl Cube {
                 .unwrap_or_default()
         };
         let (one, two, three) = (end(&one), end(&two), end(&three));
-        // Numbers of axes 1 and 3 stand near the corners of front and top.
+        // The numbers of axes 1 and 3 must not overlap near the corners of front and top.
         let lowest = if self.flat {
             f64::INFINITY
         } else {
@@ -369,7 +369,7 @@ impl Cube {
         let mut axis = self.axes[2].clone();
         let edge = if self.flat { Edge::Below } else { Edge::Right };
         if self.flat {
-            // The last number of axis 2 stands at the same corner.
+            // The last number of axis 2 is at the same corner.
             axis.rule.clear = 2.0 * size / length.max(1.0);
         }
         axis.draw(&mut page.drawing, [begin, end], edge, self.letters);

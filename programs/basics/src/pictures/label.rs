@@ -9,31 +9,36 @@ use super::drawing::{Anchor, CAPITAL, Drawing, Place, Rect, Stroke, Text, text_w
 use super::standard::{INCH, background, thickness};
 use super::words::{real, word};
 
-/// Madagascar's page, and the box of the axes of a standard plot on it, in its inches from the lower left corner.
+/// The size of Madagascar's page, and the box of the axes of a standard plot on it, in inches from the lower left
+/// corner.
 const PAGE: Place = (10.24 / 0.75, 10.24);
 const LEFT: f64 = (PAGE.0 - WIDTH) * 2.0 / 3.0;
 const WIDTH: f64 = 0.75 * PAGE.0;
 const HEIGHT: f64 = 0.75 * PAGE.1;
 
-/// Parameters and documentation of the program.
+/// Parameters and documentation of `sfbox`.
 pub static SPEC: Program = Program {
     name: "sfbox",
     about: "Draw a label in a box with a pointer, to lie over another picture.",
     usage: "x0= y0= label= xt=2 yt=0 > label.svg",
-    comments: "Places are inches from the lower left corner of Madagascar's page, 13.65 wide and 10.24 high, on which the axes of a standard plot \
-go from 2.28 to 12.52 and from 1.28 to 8.96. An overlay puts this box onto that of the picture below, whatever its size is.\n\n\
-The text stands at x0+xt, y0+yt, and a triangle points from there to x0, y0.\n\n\
-Differs from Madagascar: text is level (there are no lat=, long=, angle= and reverse=).",
+    comments: "Positions are in inches from the lower left corner of Madagascar's page, 13.65 wide and 10.24 high, on which the axes of a standard plot \
+    extend from 2.28 to 12.52 and from 1.28 to 8.96. In an overlay, this box is scaled to that of the picture below.\n\n\
+    The text is at x0+xt, y0+yt, and a triangle points from there to x0, y0.\n\n\
+    Differs from Madagascar: the text is always horizontal (there are no lat=, long=, angle= and reverse=).",
     example: "sfbasics box x0=5 y0=6 xt=2 yt=1 label=Salt > salt.svg; sfbasics pictures mode=overlay section.svg salt.svg > both.png",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 21] = [
-    real("x0", "0", "place of the tip of the pointer, to the right"),
-    real("y0", "0", "place of the tip, upwards"),
+    real("x0", "0", "position of the tip of the pointer, to the right"),
+    real("y0", "0", "position of the tip, upwards"),
     real("scale0", "1", "factor of x0= and y0="),
-    real("xt", "2", "place of the text from the tip, to the right"),
-    real("yt", "0", "place of the text from the tip, upwards"),
+    real(
+        "xt",
+        "2",
+        "position of the text relative to the tip, to the right",
+    ),
+    real("yt", "0", "position of the text relative to the tip, upwards"),
     real("length", "of xt=, yt=", "distance of the text from the tip"),
     real("scalet", "1", "factor of xt= and yt=, without length="),
     word("label", "", "the text"),
@@ -72,7 +77,7 @@ static PARAMS: [Param; 21] = [
     ),
 ];
 
-/// Draws.
+/// Runs `sfbox`.
 pub fn run(job: &mut Job) -> Result<()> {
     let delivery = Delivery::of(job, &PICTURES)?;
     let number = |name: &str, usual: f64| -> Result<f64> { Ok(job.double_opt(name)?.unwrap_or(usual)) };
@@ -87,7 +92,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let text = (tip.0 + scale * away.0, tip.1 + scale * away.1);
     ensure!(
         [tip.0, tip.1, text.0, text.1].iter().all(|x| x.abs() < 1e3),
-        "the tip at {}, {} or the text at {}, {} lies far from the page, which is 13.65 wide and 10.24 high (x0= y0= xt= yt=)",
+        "the tip at {}, {} or the text at {}, {} lies far outside the page, which is 13.65 wide and 10.24 high: change x0= y0= xt= yt=",
         tip.0,
         tip.1,
         text.0,
@@ -125,7 +130,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     delivery.picture(&drawing.finish())
 }
 
-/// The text around a place, in its box.
+/// Draws the text, centred at a place, in its box.
 fn write(job: &Job, drawing: &mut Drawing, (at, size): (Place, f64), stroke: &Stroke) -> Result<()> {
     let words = job.text("label")?.unwrap_or_default();
     if job.flag("boxit")? && !words.trim().is_empty() {

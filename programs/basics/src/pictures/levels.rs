@@ -1,11 +1,11 @@
-//! Lines of equal value on a grid, by marching squares.
+//! Contour lines of a plane, by marching squares.
 
 use std::collections::HashMap;
 
 use super::drawing::Place;
 use super::plane::Plane;
 
-/// Where a line crosses the grid: the edge from node (row, column) to the next row, or to the next column.
+/// The crossing of a line with an edge of the grid: the edge from node (row, column) to the next row or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Crossing {
     row: usize,
@@ -13,8 +13,8 @@ struct Crossing {
     to_next_column: bool,
 }
 
-/// The lines along which `plane` has the value `level`, as coordinates on axes 1 and 2. With `positive` only cells without a
-/// negative corner count; cells with a corner that is not a number never do.
+/// The lines along which `plane` has the value `level`, as coordinates on axes 1 and 2. Cells with a NaN at a corner
+/// are left out, and with `positive` those with a negative value as well.
 pub fn lines(plane: &Plane, level: f32, positive: bool) -> Vec<Vec<Place>> {
     let (rows, columns) = (plane.one.samples, plane.two.samples);
     let value = |row: usize, column: usize| plane.values[column * rows + row];
@@ -64,7 +64,7 @@ pub fn lines(plane: &Plane, level: f32, positive: bool) -> Vec<Vec<Place>> {
         .collect()
 }
 
-/// The pieces of the line inside one cell, whose corners are given around it from (row, column).
+/// The segments inside one cell, whose corner values are given in order around it from (row, column).
 fn in_cell(row: usize, column: usize, corners: [f32; 4], level: f32) -> Vec<(Crossing, Crossing)> {
     let edge = |row, column, to_next_column| Crossing {
         row,
@@ -83,7 +83,7 @@ fn in_cell(row: usize, column: usize, corners: [f32; 4], level: f32) -> Vec<(Cro
     match crossed.as_slice() {
         [a, b] => vec![(edges[*a], edges[*b])],
         [_, _, _, _] => {
-            // A saddle: the mean of the corners tells which two of them belong together.
+            // At a saddle the mean of the corners decides which pairs of edges are connected.
             let middle = corners.iter().sum::<f32>() / 4.0 > level;
             if middle == above[0] {
                 vec![(edges[0], edges[1]), (edges[2], edges[3])]
@@ -95,7 +95,7 @@ fn in_cell(row: usize, column: usize, corners: [f32; 4], level: f32) -> Vec<(Cro
     }
 }
 
-/// The crossings in the order in which lines pass them: open lines from an end, then closed ones, which end where they began.
+/// Joins crossings to lines: first open lines from end to end, then closed ones, whose last crossing is the first.
 fn chains(joints: &HashMap<Crossing, Vec<Crossing>>) -> Vec<Vec<Crossing>> {
     let mut starts: Vec<Crossing> = joints.keys().copied().collect();
     // A fixed order, so that the same data give the same file.
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn saddles_negatives_and_gaps() {
         let saddle = plane(2, 2, |r, c| if r == c { 1.0 } else { -1.0 });
-        // The mean of the corners is below the level: each line runs around one of the two that are above it.
+        // The mean of the corners is below the level, so each line runs around one of the two corners above it.
         let around = lines(&saddle, 0.25, false);
         assert_eq!(around.len(), 2);
         // Both ends of a line lie beside one corner.
@@ -186,7 +186,7 @@ mod tests {
             line.len() == 2 && beside(&line[0]) == beside(&line[1])
         };
         assert!(around.iter().all(high), "{around:?}");
-        // With a level below the mean around those that are below it.
+        // With a level below the mean, lines run around the corners below it.
         let low = |line: &Vec<Place>| {
             let beside = |end: &Place| end.0 < end.1;
             line.len() == 2 && beside(&line[0]) == beside(&line[1])

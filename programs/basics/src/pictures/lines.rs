@@ -1,4 +1,4 @@
-//! Lines and symbols of curves: pens, dashes, and no more points than can be seen.
+//! Lines and symbols of curves: pens, dashes, and the thinning of points to the resolution of the picture.
 
 use std::fmt::Write;
 
@@ -10,7 +10,8 @@ use super::colours::pen;
 use super::drawing::{Drawing, Place, Rgb, Stroke, path_through, short, text_width};
 use super::standard::{INCH, thickness};
 
-/// Dashes and gaps of Madagascar's numbers for them, in units, and the length of one turn in its inches.
+/// The dash patterns of Madagascar by number: relative lengths of dashes and gaps, and the length of one period in
+/// inches.
 const DASHES: [(&[f64], f64); 10] = [
     (&[], 0.0),
     (&[1.0, 2.0], 0.15),
@@ -24,7 +25,7 @@ const DASHES: [(&[f64], f64); 10] = [
     (&[1.0, 1.0], 0.3),
 ];
 
-/// Pens of curves, as `plotcol=`, `plotfat=` and `dash=` number them.
+/// The pens of curves, from `plotcol=`, `plotfat=` and `dash=`.
 #[derive(Clone, Debug)]
 pub struct Pens {
     colours: Vec<i64>,
@@ -35,7 +36,8 @@ pub struct Pens {
 }
 
 impl Pens {
-    /// As the parameters say; curves without a colour take `usual` ones in turn, those without a thickness have `width`.
+    /// Reads the parameters; without `plotcol=` curves take the `usual` colours in turn, and without `plotfat=` they
+    /// have `width`.
     pub fn of(job: &Job, usual: &'static [i64], width: f64) -> Result<Self> {
         Ok(Self {
             colours: job.ints("plotcol")?,
@@ -46,7 +48,7 @@ impl Pens {
         })
     }
 
-    /// The pen of curve `number`; the last one given serves all that follow.
+    /// The pen of curve `number` (from 0); the last value of a shorter list also applies to the curves that follow.
     pub fn stroke(&self, number: usize) -> Stroke {
         let dash = f64::from(at_or_last(&self.dashes, number).unwrap_or(0.0));
         Stroke {
@@ -57,7 +59,7 @@ impl Pens {
         }
     }
 
-    /// The colour of curve `number`.
+    /// The colour of curve `number` (from 0).
     pub fn colour(&self, number: usize) -> Rgb {
         pen(at_or_last(&self.colours, number).unwrap_or(self.usual[number % self.usual.len()]))
     }
@@ -67,7 +69,7 @@ fn at_or_last<T: Copy>(values: &[T], number: usize) -> Option<T> {
     values.get(number).or(values.last()).copied()
 }
 
-/// Lengths of dashes and gaps; the part of the number behind the point stretches them (0.4 is their own length).
+/// Lengths of dashes and gaps; a fractional part of the number stretches them by fraction / 0.4.
 fn dashes(number: f64) -> Vec<f64> {
     let (units, inches) = DASHES[(number.abs() as usize).min(DASHES.len() - 1)];
     let stretch = match number.fract().abs() {
@@ -81,8 +83,8 @@ fn dashes(number: f64) -> Vec<f64> {
         .collect()
 }
 
-/// The same line with no more points than can be seen: of points in a row whose `key` falls into one third of a pixel, the
-/// first, the last and the outermost stay.
+/// The same line without points that cannot be distinguished: of consecutive points whose `key` lies within the same
+/// third of a pixel, only the first, the last and those of the smallest and largest `other` are kept.
 pub fn thinned(points: &[Place], key: impl Fn(&Place) -> f64, other: impl Fn(&Place) -> f64) -> Vec<Place> {
     let column = |point: &Place| (3.0 * key(point)).floor() as i64;
     let mut kept = Vec::new();
@@ -135,7 +137,7 @@ pub fn symbols(drawing: &mut Drawing, points: &[Place], symbol: char, size: f64,
 
 fn letters(drawing: &mut Drawing, points: &[Place], letter: char, size: f64, colour: Rgb) {
     let words = letter.to_string();
-    // Capitals fill seven tenths of the size of letters.
+    // The height of capitals is 0.73 of the size of letters.
     let size = size / 0.73;
     for &(x, y) in points {
         drawing.text(&super::drawing::Text {
@@ -165,7 +167,7 @@ fn cross(path: &mut String, at: Place, half: f64, turned: f64) {
     ray(path, at, half, turned + 90.0);
 }
 
-/// A line of twice `half` through `at`, `turned` degrees from level.
+/// A line of length 2 `half` centred at `at`, turned by `turned` degrees from the horizontal.
 fn ray(path: &mut String, (x, y): Place, half: f64, turned: f64) {
     let (sine, cosine) = turned.to_radians().sin_cos();
     let (dx, dy) = (half * cosine, half * sine);

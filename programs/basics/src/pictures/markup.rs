@@ -1,4 +1,4 @@
-//! Letters of pictures, with the marks that labels and titles of Madagascar's flows may hold: `km\^2\_`, `v\_p\^`.
+//! Texts of pictures, with the markup of labels and titles in Madagascar's flows: `km\^2\_`, `v\_p\^`.
 
 use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
@@ -6,23 +6,24 @@ use skrifa::{FontRef, MetadataProvider};
 use super::drawing::{FONT, Place, Rgb};
 
 const RAISED: (&str, &str) = ("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ");
-/// The font of the pictures has no small letters for below.
+/// The font of the pictures has no subscript letters.
 const LOWERED: (&str, &str) = ("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎");
 
-/// Letters at one height.
+/// Consecutive letters at the same height.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The letters.
     pub letters: String,
-    /// Above the line (1), on it (0) or below it (-1); letters off the line are [`SMALL`].
+    /// Above the line (1), on it (0) or below it (-1); raised and lowered letters have the relative size [`SMALL`].
     pub height: i32,
 }
 
-/// Size of raised and lowered letters, as a share of that of the others.
+/// The size of raised and lowered letters relative to the others.
 pub const SMALL: f64 = 0.7;
 
-/// The text in pieces, with letters raised behind `\^` and lowered behind `\_` (each ends the other); marks of font, size, colour and
-/// thickness (`\F5 `, `\s120 `, `\c3 `, `\f2 `) are left out. Letters that have a small form in the font stand on the line.
+/// Splits a text into pieces. Letters are raised after `\^` and lowered after `\_` (each ends the other); markup of
+/// font, size, colour and thickness (`\F5 `, `\s120 `, `\c3 `, `\f2 `) is removed. Letters with a superscript or
+/// subscript form in the font use that form on the line.
 pub fn pieces(text: &str) -> Vec<Piece> {
     let (mut made, mut height) = (Vec::new(), 0);
     let digit = |letter: char| letter.is_ascii_digit();
@@ -57,7 +58,7 @@ pub fn pieces(text: &str) -> Vec<Piece> {
     made
 }
 
-/// Appends `part` at `height`: above (more than 0), below or on the line.
+/// Appends `part` at `height`: above (positive), below (negative) or on the line (0).
 fn set(made: &mut Vec<Piece>, part: &str, height: i32) {
     let (from, to) = match height {
         0 => ("", ""),
@@ -79,33 +80,33 @@ fn set(made: &mut Vec<Piece>, part: &str, height: i32) {
     }
 }
 
-/// Which part of a text lies at its place.
+/// The part of a text that lies at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// The first letter.
+    /// The beginning.
     Start,
     /// The middle.
     Middle,
-    /// The last letter.
+    /// The end.
     End,
 }
 
-/// Letters of one line.
+/// A text of one line.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
-    /// Where the base line passes.
+    /// The position, on the base line.
     pub at: Place,
     /// The letters.
     pub words: &'a str,
     /// Size of the letters.
     pub size: f64,
-    /// What lies at `at`.
+    /// The part of the text that lies at `at`.
     pub anchor: Anchor,
     /// Degrees by which the line is turned clockwise about `at`.
     pub turned: f64,
     /// Extra thickness of the letters.
     pub fat: f64,
-    /// Their colour.
+    /// Colour of the letters.
     pub colour: Rgb,
 }
 
@@ -127,7 +128,7 @@ pub fn text_width(words: &str) -> f64 {
         .sum()
 }
 
-/// How far above the line letters of a height stand, in letters of size 1.
+/// The distance above the line of letters at a height, for letters of size 1.
 pub fn lift(height: i32) -> f64 {
     match height {
         0 => 0.0,

@@ -1,8 +1,8 @@
-//! The programs that draw.
+//! The programs that draw pictures.
 //!
-//! A program makes a [`frame`] and marks inside it; both become one SVG ([`drawing`]), which is written as it is, as
-//! pixels or as [`pdf`] ([`delivery`]). Parameters that all of them share
-//! are listed in [`words`] and read in [`standard`]; those of colours are in [`gain`].
+//! A program makes a [`frame`] and marks inside it; both become one SVG ([`drawing`]), which is written unchanged, as
+//! pixels or as [`pdf`] ([`delivery`]). The parameters that all of them share are listed in [`words`] and read in
+//! [`standard`]; those of colours are in [`gain`].
 
 pub mod animation;
 pub mod axes;
@@ -37,7 +37,7 @@ pub mod words;
 
 use super::Programs;
 
-/// Every program of this room.
+/// The programs of this module.
 pub const PROGRAMS: Programs = &[
     (&grey::SPEC, grey::run),
     (&grey3::SPEC, grey3::run),

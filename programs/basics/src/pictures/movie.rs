@@ -1,4 +1,4 @@
-//! `sfbasics movie`: planes of a dataset one after the other.
+//! `sfbasics movie`: planes of a dataset as an animation.
 
 use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
@@ -15,16 +15,16 @@ use super::samples::Samples;
 use super::standard::Turns;
 use super::words::{STANDARD, joined, real};
 
-/// More numbers than this in all pictures of a movie are not held (2 GiB).
+/// The largest number of values of all pictures together (2 GiB).
 const MOST_VALUES: usize = 1 << 29;
 
-/// What the user sees.
+/// Parameters and documentation of `sfmovie`.
 pub static SPEC: Program = Program {
     name: "sfmovie",
     about: "Draw planes of a dataset one after the other, as an animated PNG or a GIF.",
     usage: "< wfl.rsf color=bluered title= > wfl.png",
-    comments: "Every picture is drawn like those of sfbasics grey, with the coordinate of its plane under the title, and \
-the same colours stand for the same values in all of them. The pictures run along axis=; frame= selects an index on any \
+    comments: "Every picture is drawn as by sfbasics grey, with the coordinate of its plane under the title, and \
+    all pictures have the same mapping from values to colours. The pictures run along axis=; frame= selects an index on any \
 further axis. For snapshots of a modelling program (z, x, component, time), axis=4 frame=0 shows the vertical component.\n\n\
 Without clip=, a clip is found for every picture from pclip=, and the clip that the same percentage of the pictures does \
 not exceed is used for all; gainpanel=all uses all planes of axes 1 and 2, and a number uses that plane.",
@@ -70,7 +70,7 @@ const OWN: [Param; 9] = [
 
 static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);
 
-/// Draws.
+/// Runs `sfmovie`.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let delivery = Delivery::of(job, &[Kind::Png, Kind::Gif])?;
@@ -104,7 +104,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     delivery.write(&movie.encode(delivery.kind)?)
 }
 
-/// The planes of all pictures, and the axis (counted from 0) along which they run.
+/// The planes of all pictures, and the axis (from 0) along which the pictures run.
 fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
     let (one, two) = (job.int("vertical")?, job.int("horizontal")?);
     let rank = input.rank() as i64;
@@ -125,7 +125,7 @@ fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
         .with_context(|| {
             format!("axis={axis}: the pictures can run along axes {others:?}, which are not shown in them")
         })?;
-    // frame= holds the indices of the other axes only.
+    // frame= holds indices on the other axes only.
     let mut frame = job.ints("frame")?;
     ensure!(
         frame.len() < others.len(),
@@ -139,7 +139,7 @@ fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
     Ok((selection, axis as usize - 1))
 }
 
-/// Indices of the pictures on their axis.
+/// The indices of the pictures on their axis.
 fn wanted(job: &Job, n: usize) -> Result<Vec<usize>> {
     let (first, every) = (job.int("fframe")? as usize, job.int("jframe")? as usize);
     ensure!(
@@ -151,14 +151,14 @@ fn wanted(job: &Job, n: usize) -> Result<Vec<usize>> {
     Ok((first..n).step_by(every).take(most).collect())
 }
 
-/// Pixels, down or across, beyond which a plane is thinned while it is read.
+/// The number of pixels on a side beyond which a plane is thinned while it is read.
 fn pixels(frame: &Frame, fineness: f64) -> Result<usize> {
-    // Twice what can be seen, so that a second thinning in the picture changes nothing that is seen.
+    // Twice the resolution of the picture, so that the second thinning to the picture has no visible effect.
     let rect = frame.open()?.rect;
     Ok((2.0 * fineness * rect.height.max(rect.width)) as usize)
 }
 
-/// The planes `wanted` along `axis`, thinned to `most` pixels down and across.
+/// Reads the planes `wanted` along `axis`, thinned to at most `most` pixels on each side.
 fn read(
     input: &mut Input,
     (selection, axis): (&Selection, usize),
@@ -176,7 +176,7 @@ fn read(
             held += plane.values.len();
             ensure!(
                 held <= MOST_VALUES,
-                "the pictures of the movie hold more than {MOST_VALUES} numbers; take fewer of them (jframe= nframe=), or smaller ones (width= min1= max1= ...)"
+                "the pictures of the movie hold more than {MOST_VALUES} values; draw fewer pictures (jframe= nframe=) or smaller ones (width= min1= max1= ...)"
             );
             planes.push(plane);
         }

@@ -1,7 +1,7 @@
-//! A picture as PDF: the paths, letters and images of its SVG, one page of the size of the picture.
+//! A picture as PDF: the paths, texts and images of its SVG on one page of the size of the picture.
 //!
-//! The crates that convert SVG to PDF stand on older readers of SVG than the one that makes the pixels, which they would bring
-//! along a second time; what a drawing of ours consists of is little. Letters are written as their outlines.
+//! The crates that convert SVG to PDF depend on older versions of the SVG parser than the renderer, which would add a
+//! second parser; and our drawings use only a few elements. Letters are written as outlines.
 
 use std::io::Write;
 
@@ -15,24 +15,27 @@ use resvg::usvg::{
     ClipPath, Fill, FillRule, Group, Image, ImageKind, LineCap, LineJoin, Node, Paint, Path, Stroke, Tree,
 };
 
-/// Points of a PDF (1/72 inch) for a unit of a drawing (1/96 inch).
+/// The number of PDF points (1/72 inch) in a unit of a drawing (1/96 inch).
 const POINTS: f32 = 0.75;
 const CATALOG: Ref = Ref::new(1);
 const PAGES: Ref = Ref::new(2);
 const PAGE: Ref = Ref::new(3);
 const CONTENT: Ref = Ref::new(4);
 
-/// A page in the making.
+/// A page that is being written.
 struct Page {
     pdf: Pdf,
     content: Content,
     next: Ref,
     images: Vec<Ref>,
-    /// Opacities of fills and strokes, in hundredths.
+    /// Opacities of fill and stroke, in hundredths, that are used so far.
     opacities: Vec<(u8, u8)>,
 }
 
-/// The bytes of a file with the drawing `tree`.
+/// Converts the drawing `tree` to the bytes of a PDF file.
+///
+/// # Errors
+/// The drawing has masks, filters, gradients or images that are not supported.
 pub fn of_tree(tree: &Tree) -> Result<Vec<u8>> {
     let (width, height) = (tree.size().width() * POINTS, tree.size().height() * POINTS);
     let mut page = Page {
@@ -42,7 +45,7 @@ pub fn of_tree(tree: &Tree) -> Result<Vec<u8>> {
         images: Vec::new(),
         opacities: Vec::new(),
     };
-    // Down becomes up.
+    // PDF coordinates increase upwards.
     let whole = Transform::from_row(POINTS, 0.0, 0.0, -POINTS, 0.0, height);
     page.group(tree.root(), whole)?;
     page.finish(width, height)
@@ -52,7 +55,7 @@ impl Page {
     fn group(&mut self, group: &Group, outer: Transform) -> Result<()> {
         ensure!(
             group.mask().is_none() && group.filters().is_empty(),
-            "a picture with masks or filters cannot be written as PDF; take PNG or SVG (format=)"
+            "a picture with masks or filters cannot be written as PDF; write PNG or SVG (format=)"
         );
         let inner = outer.pre_concat(group.transform());
         self.content.save_state();
@@ -72,7 +75,7 @@ impl Page {
         Ok(())
     }
 
-    /// Only what lies inside is drawn until the state is restored.
+    /// Clips to a path until the state is restored.
     fn clip(&mut self, clip: &ClipPath, outer: Transform) {
         if let Some(wider) = clip.clip_path() {
             self.clip(wider, outer);
@@ -86,7 +89,7 @@ impl Page {
         self.content.clip_nonzero().end_path();
     }
 
-    /// The segments of a path, in points of the page.
+    /// Writes the segments of a path, in points of the page.
     fn trace(&mut self, path: &Path, place: Transform) {
         let Some(path) = path.data().clone().transform(place) else {
             return;
@@ -98,7 +101,7 @@ impl Page {
                 PathSegment::LineTo(p) => _ = self.content.line_to(p.x, p.y),
                 PathSegment::CubicTo(a, b, p) => _ = self.content.cubic_to(a.x, a.y, b.x, b.y, p.x, p.y),
                 PathSegment::QuadTo(q, p) => {
-                    // The same curve as a cubic one.
+                    // The quadratic curve is written as an equivalent cubic one.
                     let between = |from: f32, to: f32| from + (to - from) * 2.0 / 3.0;
                     let (a, b) = (
                         (between(last.0, q.x), between(last.1, q.y)),
@@ -143,7 +146,7 @@ impl Page {
         Ok(())
     }
 
-    /// How lines are drawn. Drawings have one scale in all directions.
+    /// Sets the appearance of lines. The scale is taken to be the same in all directions, as in our drawings.
     fn line(&mut self, stroke: &Stroke, place: Transform) -> Result<()> {
         let scale = (place.sx * place.sy - place.kx * place.ky).abs().sqrt();
         let [r, g, b] = colour(stroke.paint())?;
@@ -193,13 +196,13 @@ impl Page {
             ImageKind::SVG(tree) => return self.group(tree.root(), place),
             ImageKind::PNG(bytes) => bytes,
             _ => anyhow::bail!(
-                "a picture inside the picture is neither PNG nor SVG and cannot be written as PDF"
+                "an image inside the picture is neither PNG nor SVG and cannot be written as PDF; write PNG or SVG (format=)"
             ),
         };
         let number = self.images.len();
         let image_ref = self.raster(png)?;
         self.images.push(image_ref);
-        // An image is a square of one unit whose first row lies at the top.
+        // In PDF an image fills the unit square, with its first row at the top.
         let (width, height) = (image.size().width(), image.size().height());
         let t = place.pre_concat(Transform::from_row(width, 0.0, 0.0, -height, 0.0, height));
         self.content
@@ -210,7 +213,7 @@ impl Page {
         Ok(())
     }
 
-    /// A PNG as an object of the file.
+    /// Writes a PNG as an image object of the file.
     fn raster(&mut self, bytes: &[u8]) -> Result<Ref> {
         let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
@@ -304,7 +307,7 @@ fn colour(paint: &Paint) -> Result<[f32; 3]> {
             Ok([colour.red, colour.green, colour.blue].map(|part| f32::from(part) / 255.0))
         }
         _ => anyhow::bail!(
-            "a picture with colour gradients or patterns cannot be written as PDF; take PNG or SVG (format=)"
+            "a picture with colour gradients or patterns cannot be written as PDF; write PNG or SVG (format=)"
         ),
     }
 }

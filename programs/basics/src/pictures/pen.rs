@@ -1,4 +1,4 @@
-//! `sfpen`: shows a picture on the screen.
+//! `sfpen`: showing a picture on the screen.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use rsf_io::{Job, Param, Program};
 
 use super::delivery::Kind;
 
-/// What the user sees.
+/// Parameters and documentation of `sfpen`.
 pub static SPEC: Program = Program {
     name: "sfpen",
     about: "Show a picture on the screen.",
@@ -37,7 +37,7 @@ static PARAMS: [Param; 3] = [
         .doc("file in which the picture from standard input is saved"),
 ];
 
-/// Shows.
+/// Runs `sfpen`.
 pub fn run(job: &mut Job) -> Result<()> {
     let files: Vec<PathBuf> = job.words().iter().map(PathBuf::from).collect();
     let viewer = job.text("viewer")?;
@@ -47,7 +47,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         let kind = kind_of(&bytes, &name)?;
         let shown = show(viewer.as_deref(), file, kind, &bytes)?;
         if !shown {
-            job.say(&format!("no viewer is at hand for {name} (viewer= names one)"));
+            job.say(&format!("no viewer is available for {name} (viewer= names one)"));
         }
     }
     if !files.is_empty() {
@@ -58,14 +58,17 @@ pub fn run(job: &mut Job) -> Result<()> {
     let file = keep(job.text("keep")?, kind, &bytes)?;
     if !show(viewer.as_deref(), &file, kind, &bytes)? {
         job.say(&format!(
-            "no viewer is at hand (viewer= names one); the picture is kept in {}",
+            "no viewer is available (viewer= names one); the picture is saved in {}",
             file.display()
         ));
     }
     Ok(())
 }
 
-/// What the first bytes say. Errors: no picture.
+/// The format, from the first bytes.
+///
+/// # Errors
+/// The bytes are not a picture.
 fn kind_of(bytes: &[u8], name: &str) -> Result<Kind> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]);
     let kind = match bytes {
@@ -77,12 +80,12 @@ fn kind_of(bytes: &[u8], name: &str) -> Result<Kind> {
     };
     ensure!(
         kind.is_some(),
-        "{name}: is no picture (PNG, SVG, PDF or GIF); sfgrey, sfgraph, sfwiggle and sfcontour draw data"
+        "{name} is not a picture (PNG, SVG, PDF or GIF); sfgrey, sfgraph, sfwiggle and sfcontour draw data"
     );
     kind.context("a picture has a kind")
 }
 
-/// Writes the picture into `keep`, else into a new file in the folder for temporary files.
+/// Writes the picture to the file `keep`, else to a new file in the folder for temporary files.
 fn keep(keep: Option<String>, kind: Kind, bytes: &[u8]) -> Result<PathBuf> {
     if let Some(file) = keep {
         fs::write(&file, bytes).with_context(|| format!("cannot write keep={file}"))?;
@@ -107,7 +110,10 @@ fn keep(keep: Option<String>, kind: Kind, bytes: &[u8]) -> Result<PathBuf> {
     )
 }
 
-/// Shows a file by the first means at hand; false where there is none. Errors: a `viewer` that cannot be started or fails.
+/// Shows a file by the first available means; returns false if there is none.
+///
+/// # Errors
+/// The `viewer` cannot be started, or fails.
 fn show(viewer: Option<&str>, file: &Path, kind: Kind, bytes: &[u8]) -> Result<bool> {
     if let Some(command) = viewer {
         let mut words = command.split_whitespace();
@@ -128,7 +134,7 @@ fn show(viewer: Option<&str>, file: &Path, kind: Kind, bytes: &[u8]) -> Result<b
     Ok(by_desktop(file))
 }
 
-/// The picture as the terminal's own commands, where the environment tells of one that can draw.
+/// The picture as control sequences of the terminal, if the environment shows that it can draw.
 fn in_terminal(kind: Kind, bytes: &[u8], variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
     let is = |name: &str, values: &[&str]| {
         variable(name).is_some_and(|value| values.iter().any(|wanted| value == *wanted))
@@ -138,12 +144,12 @@ fn in_terminal(kind: Kind, bytes: &[u8], variable: impl Fn(&str) -> Option<OsStr
     if kitty && kind == Kind::Png {
         return Some(kitty_commands(&text));
     }
-    // Both take what the system's own libraries read: PNG and GIF.
+    // Both support PNG and GIF.
     let inline = is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) && matches!(kind, Kind::Png | Kind::Gif);
     inline.then(|| format!("\x1b]1337;File=inline=1;size={}:{text}\x07\n", bytes.len()))
 }
 
-/// Kitty's graphics protocol: a PNG in pieces of 4096 letters.
+/// The control sequences of Kitty's graphics protocol: a PNG, encoded in base64, in pieces of 4096 characters.
 fn kitty_commands(text: &str) -> String {
     let mut commands = String::new();
     let mut first = "f=100,a=T,";
@@ -157,7 +163,7 @@ fn kitty_commands(text: &str) -> String {
     commands + "\n"
 }
 
-/// Opens the file as a click on it would; false without a desktop.
+/// Opens the file by the viewer of the desktop; returns false without a desktop.
 fn by_desktop(file: &Path) -> bool {
     let mac = cfg!(target_os = "macos");
     let screen = ["DISPLAY", "WAYLAND_DISPLAY"]

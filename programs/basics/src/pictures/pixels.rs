@@ -1,4 +1,4 @@
-//! Pictures as pixels, and their PNG.
+//! Pictures as pixels, and their encoding as PNG.
 
 use anyhow::{Context, Result, ensure};
 
@@ -17,7 +17,8 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// The bytes of the PNG: without opacity where all is opaque. Its text `frame` holds the box of the axes.
+    /// Encodes the picture as PNG, without opacity if all pixels are opaque. The text chunk `frame` holds the box of
+    /// the axes.
     pub fn png(&self) -> Result<Vec<u8>> {
         let (width, height) = self.size;
         let mut bytes = Vec::new();
@@ -48,15 +49,19 @@ impl Pixels {
     }
 }
 
-/// Refuses pictures of so many pixels that memory does not hold all `count` of them while they are drawn and written.
+/// Checks that memory suffices to draw and write `count` pictures of `pixels` pixels.
+///
+/// # Errors
+/// The memory does not suffice.
 pub fn room_for(pixels: f64, count: usize) -> Result<()> {
-    // Four bytes of each picture, and while one is written its colours and the bytes of the file.
+    // Four bytes a pixel for each picture, and while one is written seven more for its colours and the bytes of the
+    // file.
     let needed = pixels * (4 * count + 7) as f64;
     let free = memory::free().unwrap_or(f64::INFINITY);
     ensure!(
         needed <= free,
-        "drawing {count} pictures of {:.0} million pixels needs {:.2} GB of memory and {:.2} GB are free: make them smaller with \
-res=, width= or height=, or take SVG or PDF for one picture",
+        "drawing {count} pictures of {:.0} million pixels needs {:.2} GB of memory, but {:.2} GB are free: make them smaller with \
+        res=, width= or height=, or write one picture as SVG or PDF",
         pixels / 1e6,
         needed / 1e9,
         free / 1e9
@@ -64,10 +69,10 @@ res=, width= or height=, or take SVG or PDF for one picture",
     Ok(())
 }
 
-/// A colour and its opacity, 255 where nothing shines through.
+/// A colour and its opacity, from 0 (transparent) to 255 (opaque).
 pub type Rgba = [u8; 4];
 
-/// The PNG of `width` columns whose colours come row after row; without opacity where all is opaque.
+/// Encodes colours, given row after row of `width` columns, as PNG, without opacity if all are opaque.
 pub fn raster_png(width: usize, colours: &[Rgba]) -> Result<Vec<u8>> {
     let height = colours.len() / width.max(1);
     let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
-//! Planes out of a dataset of any rank, read as one stream and thinned while they are read.
+//! Planes of a dataset of any rank, read as a stream and thinned while they are read.
 //!
-//! A plane larger than a picture needs is held as means over equal blocks of samples, so that memory does not grow with
-//! the data.
+//! A plane with more samples than a picture needs is held as means over blocks of samples, so that the memory does not
+//! grow with the data.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ use rsf_io::{Axis, Input, Kind};
 
 use super::samples::Samples;
 
-/// Longer sides are thinned.
+/// Sides with more samples than this are thinned.
 const LONGEST_SIDE: usize = 4096;
-/// A line of axis 1 longer than this is no picture.
+/// The largest length of axis 1.
 const LONGEST_LINE: usize = 1 << 28;
 
-/// Which plane: two axes that are shown, and an index on every other.
+/// The selection of planes: two axes that are shown, and indices on the others.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// All axes of the dataset.
     axes: Vec<Axis>,
-    /// For every axis, the indices that are wanted: one for the axes that are not shown.
+    /// The selected indices on every axis; usually one on an axis that is not shown.
     wanted: Vec<Range<usize>>,
     /// Axis 1 of the picture, counted from 0.
     one: usize,
@@ -28,21 +28,21 @@ pub struct Selection {
     two: usize,
 }
 
-/// Part of an axis in blocks of samples.
+/// Part of an axis, divided into blocks of samples.
 #[derive(Clone, Debug)]
 pub struct Side {
     /// Number of samples.
     pub samples: usize,
-    /// Samples of a block; the last one may hold fewer.
+    /// Number of samples in a block; the last block may have fewer.
     pub block: usize,
-    /// Coordinate of the outer rim of the first sample.
+    /// Coordinate of the outer edge of the first sample.
     pub first: f64,
-    /// Coordinate of the outer rim of the last sample.
+    /// Coordinate of the outer edge of the last sample.
     pub last: f64,
 }
 
 impl Side {
-    /// The `wanted` samples of an axis.
+    /// The samples `wanted` of an axis.
     pub fn new(axis: &Axis, wanted: &Range<usize>) -> Self {
         let step = step_of(axis);
         let rim = |index: usize| f64::from(axis.o) + (index as f64 - 0.5) * step;
@@ -59,13 +59,13 @@ impl Side {
         self.samples.div_ceil(self.block)
     }
 
-    /// Coordinate of the middle of block `number` (between blocks for fractions).
+    /// Coordinate of the centre of block `number`, interpolated for fractions.
     pub fn coordinate(&self, number: f64) -> f64 {
         let step = (self.last - self.first) / self.samples as f64;
         self.first + (number + 0.5) * self.block as f64 * step
     }
 
-    /// The blocks that pixel `pixel` of `pixels` shows: at least one.
+    /// The blocks that pixel `pixel` of `pixels` covers, at least one.
     pub fn shown(&self, pixel: usize, pixels: usize) -> Range<usize> {
         let first = (pixel * self.samples / pixels).min(self.samples - 1);
         let end = ((pixel + 1) * self.samples / pixels).max(first + 1);
@@ -73,27 +73,30 @@ impl Side {
     }
 }
 
-/// A plane of numbers.
+/// A plane of values.
 #[derive(Clone, Debug)]
 pub struct Plane {
     /// Means of the blocks: `two.blocks()` columns of `one.blocks()` values.
     pub values: Vec<f32>,
-    /// Along a column.
+    /// Axis 1, along a column.
     pub one: Side,
-    /// From column to column.
+    /// Axis 2, from column to column.
     pub two: Side,
 }
 
 impl Selection {
     /// The plane of axes `one` and `two` (counted from 1) at the indices `frame` (counted from 0) on
-    /// the other axes, in their order; indices that are left out are 0.
+    /// the other axes, in order; missing indices are 0.
+    ///
+    /// # Errors
+    /// The data have no samples, no such axis or no such index.
     pub fn new(input: &Input, one: i64, two: i64, frame: &[i64]) -> Result<Self> {
         let rank = input.rank().max(2);
         let axes: Vec<Axis> = (1..=rank).map(|i| input.axis(i)).collect();
         ensure!(!input.is_empty(), "{} holds no samples", input.name());
         ensure!(
             axes[0].n <= LONGEST_LINE,
-            "axis 1 of {} is too long for a picture",
+            "axis 1 of {} has more than {LONGEST_LINE} samples: take a part of it with sfwindow",
             input.name()
         );
         let number = |axis: i64, key: &str| {
@@ -103,7 +106,7 @@ impl Selection {
         let (one, two) = (number(one, "vertical")?, number(two, "horizontal")?);
         ensure!(
             one != two,
-            "vertical= and horizontal= name the same axis; take two of 1 to {rank}"
+            "vertical= and horizontal= name the same axis; choose two different ones of 1 to {rank}"
         );
         let wanted = axes.iter().map(|axis| 0..axis.n).collect();
         let mut selection = Self {
@@ -148,25 +151,27 @@ impl Selection {
         Ok(())
     }
 
-    /// Takes the planes at `indices` (counted from 0) of axis `axis` (counted from 0, not shown) instead of one of them.
+    /// Selects the planes at `indices` (from 0) of axis `axis` (from 0, not shown) instead of one plane.
     pub fn take(&mut self, axis: usize, indices: Range<usize>) {
         self.wanted[axis] = indices;
     }
 
-    /// Leaves out the samples that lie wholly outside `min` to `max` on axis 1 or 2 of the picture.
-    /// Errors: none is left.
+    /// Leaves out the samples that lie entirely outside `min` to `max` on axis 1 or 2 of the picture.
+    ///
+    /// # Errors
+    /// No sample is left.
     pub fn narrow(&mut self, number: usize, min: Option<f64>, max: Option<f64>) -> Result<()> {
         let axis = if number == 1 { self.one } else { self.two };
         if let (Some(min), Some(max)) = (min, max) {
             ensure!(
                 min < max,
-                "min{number}={min} is not below max{number}={max}; to turn an axis round use xreverse= or yreverse="
+                "min{number}={min} is not below max{number}={max}; to reverse an axis use xreverse= or yreverse="
             );
         }
         let Axis { n, o, d, .. } = self.axes[axis];
         let step = step_of(&self.axes[axis]);
         let half = 0.5 * step.abs();
-        // A hundredth of a sample: o and d in a header have six digits.
+        // A tolerance of a hundredth of a sample, because o and d have only six digits in a header.
         let grace = 0.01 * step.abs();
         let inside = |i: &usize| {
             let at = f64::from(o) + *i as f64 * step;
@@ -179,7 +184,7 @@ impl Selection {
         let last = (0..n).rev().find(inside);
         let (Some(first), Some(last)) = (first, last) else {
             bail!(
-                "no sample of axis {} (n={n} o={o} d={d}) lies between the given min and max",
+                "no sample of axis {} (n={n} o={o} d={d}) lies within min{number}= and max{number}=",
                 axis + 1
             );
         };
@@ -187,7 +192,7 @@ impl Selection {
         Ok(())
     }
 
-    /// The axes of the picture as the header has them.
+    /// Axes 1 and 2 of the picture, from the header.
     pub fn axes(&self) -> (&Axis, &Axis) {
         (&self.axes[self.one], &self.axes[self.two])
     }
@@ -197,13 +202,13 @@ impl Selection {
         &self.axes
     }
 
-    /// The parts of the axes that are read.
+    /// The selected parts of axes 1 and 2 of the picture.
     pub fn sides(&self) -> (Side, Side) {
         let side = |axis: usize| Side::new(&self.axes[axis], &self.wanted[axis]);
         (side(self.one), side(self.two))
     }
 
-    /// Reads the one chosen plane. What `samples` wants to see is shown to it.
+    /// Reads the one selected plane, and passes the lines that `samples` needs to it.
     pub fn read(&self, input: &mut Input, samples: &mut Samples) -> Result<Plane> {
         let mut found = None;
         self.read_each(input, samples, |plane| {
@@ -213,8 +218,8 @@ impl Selection {
         found.context("the plane was not found in the data")
     }
 
-    /// Reads the chosen planes in the order of the file; each is given to `done` as soon as it is whole.
-    /// Where axis 1 of the dataset is not shown, all of them are held until the end.
+    /// Reads the selected planes in the order of the file and passes each to `done` as soon as it is complete.
+    /// If axis 1 of the dataset is not shown, all planes are held until the end.
     pub fn read_each(
         &self,
         input: &mut Input,
@@ -250,13 +255,13 @@ impl Selection {
             }
         }
         if !input.is_seekable() {
-            // Whoever writes the pipe is let finish in peace.
+            // The rest of a pipe is read, so that the program that writes it does not fail.
             input.skip(input.len() - lines * length)?;
         }
         Ok(())
     }
 
-    /// Indices (axis 1 left at 0) of line `number` of the dataset, when the planes have part in it.
+    /// The indices of line `number` of the dataset (0 on axis 1), if it belongs to a selected plane.
     fn indices(&self, mut number: u64) -> Option<Vec<usize>> {
         let mut indices = vec![0; self.axes.len()];
         for (axis, index) in indices.iter_mut().enumerate().skip(1) {
@@ -277,7 +282,7 @@ impl Selection {
         })
     }
 
-    /// Adds a line of the dataset to the planes it belongs to.
+    /// Adds a line of the dataset to the planes to which it belongs.
     fn put(&self, line: &[f32], mut indices: Vec<usize>, open: &mut Vec<(Vec<usize>, Gathering)>) {
         let others = self.others();
         let part = &line[self.wanted[0].clone()];
@@ -298,7 +303,8 @@ impl Selection {
         }
     }
 
-    /// Place of the plane with these indices on the axes that are not shown, in the list of those that still arrive.
+    /// The position of the plane with these indices on the axes that are not shown in the list of incomplete planes, to
+    /// which it is added if new.
     fn plane_of(&self, key: Vec<usize>, open: &mut Vec<(Vec<usize>, Gathering)>) -> usize {
         let known = match open.last() {
             Some((last, _)) if *last == key => Some(open.len() - 1),
@@ -312,7 +318,7 @@ impl Selection {
     }
 }
 
-/// A plane whose samples still arrive.
+/// A plane that is being read.
 pub struct Gathering {
     sums: Vec<f32>,
     one: Side,
@@ -331,7 +337,7 @@ impl Gathering {
         }
     }
 
-    /// Adds a run of samples from the begin of axis 1 (`along_one`) or 2 on, at index `fixed` of the other axis.
+    /// Adds a run of samples that begins at index 0 of axis 1 (`along_one`) or 2, at index `fixed` of the other axis.
     pub fn add_run(&mut self, along_one: bool, fixed: usize, values: &[f32]) {
         let rows = self.one.blocks();
         let (block, first, step) = if along_one {
@@ -352,7 +358,7 @@ impl Gathering {
         self.missing = self.missing.saturating_sub(1);
     }
 
-    /// The plane.
+    /// Completes the plane: the sums of blocks become means.
     pub fn plane(mut self) -> Plane {
         let count = |side: &Side, block: usize| (side.samples - block * side.block).min(side.block);
         if self.one.block * self.two.block > 1 {
@@ -370,12 +376,12 @@ impl Gathering {
     }
 }
 
-/// True for data of `sfbyte`, whose numbers are colours already.
+/// Whether the data are bytes of `sfbyte`, which are colour numbers.
 pub fn holds_colours(input: &Input) -> bool {
     matches!(input.format().kind, Kind::Uchar | Kind::Char)
 }
 
-/// Reads the next numbers: reals, or the bytes of `sfbyte`.
+/// Reads the next values: reals, or the bytes of `sfbyte`.
 pub fn read_line(input: &mut Input, line: &mut [f32]) -> Result<()> {
     if holds_colours(input) {
         let mut bytes = vec![0u8; line.len()];
@@ -388,7 +394,7 @@ pub fn read_line(input: &mut Input, line: &mut [f32]) -> Result<()> {
     Ok(input.read_f32(line)?)
 }
 
-/// Sampling that can be divided by.
+/// The sampling interval of an axis, or 1 if it is 0.
 pub fn step_of(axis: &Axis) -> f64 {
     if axis.d == 0.0 { 1.0 } else { f64::from(axis.d) }
 }
@@ -406,7 +412,7 @@ mod tests {
         }
     }
 
-    /// The last block along an axis may hold fewer samples than others.
+    /// The last block of an axis may hold fewer samples than the others.
     #[test]
     fn blocks_have_the_mean_of_their_samples() {
         let mut gathering = Gathering::new(side(5, 3), side(3, 2));

@@ -1,12 +1,13 @@
-//! A plane at the fineness of a picture: fewer values than samples, or (where they are wanted) more.
+//! Resampling of a plane to the pixels of a picture.
 
 use std::ops::Range;
 
 use super::plane::{Plane, Side};
 
 impl Plane {
-    /// The values of `size` (along axis 1, along axis 2) pixels, each the mean over the blocks it covers: waves finer than
-    /// a pixel fade instead of turning into others. Where a side has fewer samples than pixels, it keeps its samples.
+    /// The plane at `size` (along axis 1, along axis 2) pixels, each the mean over the blocks that it covers, so that
+    /// waves shorter than a pixel are attenuated instead of aliased. A side with fewer samples than pixels keeps its
+    /// samples.
     pub fn thinned(&self, size: (usize, usize)) -> Plane {
         let length = |side: &Side, pixels: usize| {
             if side.block == 1 && side.samples <= pixels {
@@ -35,8 +36,7 @@ impl Plane {
         }
     }
 
-    /// [`Plane::thinned`]; with `smooth` a side of fewer samples than pixels gets values between them, on straight lines from
-    /// sample to sample.
+    /// As [`Plane::thinned`], but with `smooth` a side with fewer samples than pixels is interpolated linearly.
     pub fn shown(&self, size: (usize, usize), smooth: bool) -> Plane {
         let plane = self.thinned(size);
         if !smooth {
@@ -72,7 +72,7 @@ impl Plane {
     }
 }
 
-/// A pixel between two samples.
+/// The position of a pixel between two samples.
 struct Between {
     first: usize,
     second: usize,
@@ -80,7 +80,8 @@ struct Between {
 }
 
 impl Between {
-    /// Where `pixels` lie among `samples`, both spread evenly over one length; the samples themselves where they are more.
+    /// The positions of `pixels` among `samples`, both spread evenly over the same length; those of the samples if they
+    /// are more.
     fn of(samples: usize, pixels: usize) -> Vec<Self> {
         let pixels = pixels.max(samples);
         let place = |pixel: usize| {
@@ -96,7 +97,7 @@ impl Between {
         (0..pixels).map(place).collect()
     }
 
-    /// The value there; a sample itself where it is hit, whatever the other one is.
+    /// The interpolated value. At a sample it is that sample, even if the other one is NaN.
     fn value(&self, first: f32, second: f32) -> f32 {
         if self.share == 0.0 {
             first

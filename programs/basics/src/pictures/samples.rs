@@ -1,4 +1,4 @@
-//! Values of the data from which clip and bias are found.
+//! Samples of the data from which clip and bias are computed.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use rsf_io::{Input, Job};
 
 use super::plane::holds_colours;
 
-/// A quantile needs no more numbers than this.
+/// The number of values that suffices for a quantile.
 const ENOUGH_FOR_A_QUANTILE: u64 = 1 << 22;
 
-/// Where `pclip=` looks.
+/// The planes to which `pclip=` applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Panel {
     Shown,
@@ -19,11 +19,11 @@ enum Panel {
     Number(u64),
 }
 
-/// Values of the data from which clip and bias are found: an even choice where there are many.
+/// Samples of the data from which clip and bias are computed; a regular subset of large data.
 #[derive(Clone, Debug)]
 pub struct Samples {
     panel: Panel,
-    /// Elements of a plane of axes 1 and 2.
+    /// Number of elements of a plane of axes 1 and 2.
     panel_len: u64,
     stride: u64,
     panels: Vec<Seen>,
@@ -34,12 +34,15 @@ struct Seen {
     values: Vec<f32>,
     low: Option<f32>,
     high: Option<f32>,
-    /// How many values there were, and how many of them were no finite numbers.
+    /// The number of values, and the number of those that are not finite.
     count: [u64; 2],
 }
 
 impl Samples {
-    /// As `gainpanel=` says. Errors: a word or number that is none.
+    /// Reads `gainpanel=`.
+    ///
+    /// # Errors
+    /// `gainpanel=` is not a word or number that is allowed.
     pub fn of(job: &Job, input: &Input) -> Result<Self> {
         let panel_len = (input.axis(1).n * input.axis(2).n).max(1) as u64;
         let planes = input.len() / panel_len;
@@ -49,7 +52,7 @@ impl Samples {
             Some('a') => Panel::All,
             _ => match text.parse::<u64>() {
                 Ok(number) if (1..=planes).contains(&number) => Panel::Number(number - 1),
-                _ => bail!("gainpanel={text}: it must be each, all, or a plane from 1 to {planes}"),
+                _ => bail!("gainpanel={text}: allowed are each, all, and a plane from 1 to {planes}"),
             },
         };
         let panel = if job.given("clip") || holds_colours(input) {
@@ -65,13 +68,13 @@ impl Samples {
         Ok(Self {
             panel,
             panel_len,
-            // Odd, so that it does not keep step with the usual lengths of lines.
+            // Odd, because lengths of lines are often even.
             stride: seen.div_ceil(ENOUGH_FOR_A_QUANTILE) | 1,
             panels: Vec::new(),
         })
     }
 
-    /// For pictures without colours.
+    /// Samples for pictures without colours.
     pub fn of_nothing() -> Self {
         Self {
             panel: Panel::Shown,
@@ -81,7 +84,7 @@ impl Samples {
         }
     }
 
-    /// Of several pictures each has its own clip, of which one for all is found.
+    /// Collects samples of several pictures separately, so that a common clip can be found from their clips.
     pub fn of_pictures(mut self) -> Self {
         if self.panel == Panel::Shown {
             self.panel = Panel::EachShown;
@@ -89,12 +92,12 @@ impl Samples {
         self
     }
 
-    /// True when lines are needed that no drawn plane has part in.
+    /// Whether lines are needed that do not belong to a drawn plane.
     pub fn wants_all(&self) -> bool {
         matches!(self.panel, Panel::All | Panel::Number(_))
     }
 
-    /// Shows a line of the dataset that begins at element `start`; `drawn` is its part that is drawn.
+    /// Adds a line of the dataset that begins at element `start`; `drawn` is its part that is drawn.
     pub fn see(&mut self, start: u64, line: &[f32], drawn: Option<Range<usize>>) {
         let number = start / self.panel_len;
         let (slot, part) = match (self.panel, drawn) {
@@ -125,7 +128,7 @@ impl Samples {
         seen.count = [seen.count[0] + part.len() as u64, seen.count[1] + odd as u64];
     }
 
-    /// Mean of the values.
+    /// The mean of the values.
     pub fn mean(&self) -> f32 {
         let values = self.panels.iter().flat_map(|seen| &seen.values);
         let (count, sum) = values.fold((0u64, 0.0f64), |(count, sum), value| {
@@ -139,15 +142,15 @@ impl Samples {
         self.panels.iter().any(|seen| seen.low.is_some())
     }
 
-    /// How many values were seen, and how many of them were no finite numbers.
+    /// The number of values, and the number of those that are not finite.
     pub fn count(&self) -> [u64; 2] {
         self.panels.iter().fold([0, 0], |[all, odd], seen| {
             [all + seen.count[0], odd + seen.count[1]]
         })
     }
 
-    /// Distance from `bias` within which `percent` of the values of a plane lie; of several planes, the distance within
-    /// which as many of theirs lie.
+    /// The distance from `bias` within which `percent` of the values of a plane lie; for several planes, the same
+    /// percentile of their distances.
     pub fn distance(&self, bias: f32, percent: f32) -> f32 {
         let of_one = |seen: &Seen| {
             if percent >= 100.0 {
@@ -165,7 +168,7 @@ impl Samples {
     }
 }
 
-/// The value that `percent` of the finite values do not pass; 0 when none is finite.
+/// The value that `percent` of the finite values do not exceed; 0 if none is finite.
 pub fn quantile(values: impl Iterator<Item = f32>, percent: f32) -> f32 {
     let mut values: Vec<f32> = values.filter(|value| value.is_finite()).collect();
     let Some(last) = values.len().checked_sub(1) else {

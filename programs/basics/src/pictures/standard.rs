@@ -1,4 +1,4 @@
-//! What the parameters of all pictures ([`STANDARD`](super::words::STANDARD)) make of a frame.
+//! The frame of a picture from the parameters that all pictures share ([`STANDARD`](super::words::STANDARD)).
 
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Axis as DataAxis, Header, Job};
@@ -9,17 +9,18 @@ use super::drawing::{Rgb, Stroke};
 use super::frame::{Frame, Grid, Room, Sizing};
 use super::ticks::{Format, TickRule};
 
-/// Pixels of one of Madagascar's inches, and of letters of its size 1.
+/// Number of pixels of one of Madagascar's inches, and of letters of its size 1.
 pub const INCH: f64 = 66.0;
 const LETTER: f64 = INCH / 33.0;
-/// Madagascar's page, in its inches, and the part of it that the box of the axes takes.
+/// Height of Madagascar's page in inches, its ratio of height to width, and the fraction of it that the box of the axes
+/// takes.
 const SCREEN_HEIGHT: f64 = 10.24;
 const SCREEN_RATIO: f64 = 0.75;
 const CROWD: f64 = 0.75;
-/// Pixels of a picture whose size nobody asks for.
+/// Default width of a picture, in pixels.
 const USUAL_WIDTH: f64 = 900.0;
 
-/// Sizes of letters and their colour.
+/// Sizes, thickness and colour of letters.
 pub fn style(job: &Job) -> Result<Style> {
     let sized = |name: &str, default: f64| -> Result<f64> {
         Ok(job.double_opt(name)?.map_or(default, |size| size * LETTER))
@@ -37,7 +38,7 @@ pub fn style(job: &Job) -> Result<Style> {
     })
 }
 
-/// Label and unit that the user or else the header gives to the axis of data with this number.
+/// Label and unit of axis `number` of the data, from the user or else from the header.
 pub fn named(job: &Job, axis: &DataAxis, number: usize) -> Result<(String, String)> {
     let label = job
         .text(&format!("label{number}"))?
@@ -46,7 +47,7 @@ pub fn named(job: &Job, axis: &DataAxis, number: usize) -> Result<(String, Strin
     Ok((label.unwrap_or_default(), unit.unwrap_or_default()))
 }
 
-/// What the user wants of the numbers of the axis called `which`: 1 (horizontal), 2 (vertical), 3 or bar.
+/// The choices of the user for the numbers of the axis called `which`: 1 (horizontal), 2 (vertical), 3 or bar.
 pub fn rule(job: &Job, which: &str) -> Result<TickRule> {
     let (step, origin, most) = match which {
         "bar" => ("dbarnum".into(), "obarnum".into(), "nbartic".into()),
@@ -59,7 +60,7 @@ pub fn rule(job: &Job, which: &str) -> Result<TickRule> {
     let step = job.double_opt(&step)?;
     ensure!(
         step.is_none_or(|step| step != 0.0 && step.is_finite()),
-        "the interval between the numbers on an axis (d1num= d2num= d3num= dbarnum=) must not be 0"
+        "the interval between the numbers on an axis (d1num= d2num= d3num= dbarnum=) must be finite and not 0"
     );
     let format = job
         .text(&format!("format{which}"))?
@@ -73,7 +74,7 @@ pub fn rule(job: &Job, which: &str) -> Result<TickRule> {
     })
 }
 
-/// The shown part of an axis: `min#=` to `max#=` where given, else from `first` to `last`.
+/// The part of an axis that is shown: from `min#=` to `max#=` if they are given, else from `first` to `last`.
 pub fn window(job: &Job, number: usize, first: f64, last: f64) -> Result<(f64, f64)> {
     let min = job.double_opt(&format!("min{number}"))?;
     let max = job.double_opt(&format!("max{number}"))?;
@@ -83,28 +84,28 @@ pub fn window(job: &Job, number: usize, first: f64, last: f64) -> Result<(f64, f
             "min{number}={min} is not below max{number}={max}; to turn an axis round use xreverse= or yreverse="
         );
     }
-    // Axes whose sampling is negative run from large to small.
+    // An axis with a negative sampling interval runs from large to small coordinates.
     let (low, high) = (min.unwrap_or(first.min(last)), max.unwrap_or(first.max(last)));
     ensure!(
         low < high,
-        "axis {number} would run from {low} to {high}: min{number}= or max{number}= lies outside the data"
+        "axis {number} would run from {low} to {high}: min{number}= or max{number}= lies outside the data; change it"
     );
     Ok(if first <= last { (low, high) } else { (high, low) })
 }
 
-/// Which of the two screen axes shows axis 1 of the data, and which axes grow against the usual direction.
+/// The orientation of the axes of the picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns {
-    /// Axis 1 runs along the vertical axis of the picture.
+    /// Whether axis 1 is the vertical axis of the picture.
     pub transp: bool,
-    /// The vertical axis grows downwards.
+    /// Whether the vertical axis increases downwards.
     pub yreverse: bool,
-    /// The horizontal axis grows leftwards.
+    /// Whether the horizontal axis increases to the left.
     pub xreverse: bool,
 }
 
 impl Turns {
-    /// As `transp=`, `yreverse=` and `xreverse=` say.
+    /// Reads `transp=`, `yreverse=` and `xreverse=`.
     pub fn of(job: &Job) -> Result<Self> {
         Ok(Self {
             transp: job.flag("transp")?,
@@ -113,7 +114,7 @@ impl Turns {
         })
     }
 
-    /// The axes of the picture, across and down, from the coordinates at which axes 1 and 2 of the data begin and end.
+    /// The horizontal and the vertical axis of the picture, from axes 1 and 2 of the data.
     pub fn axes(&self, job: &Job, one: ScreenAxis, two: ScreenAxis) -> Result<(Axis, Axis)> {
         let (across, down) = if self.transp { (two, one) } else { (one, two) };
         let axis = |from: ScreenAxis, which: &str, turned: bool| -> Result<Axis> {
@@ -127,14 +128,14 @@ impl Turns {
                 rule: rule(job, which)?,
             })
         };
-        // On the screen coordinates grow upwards unless yreverse=y.
+        // Vertical coordinates increase upwards unless yreverse=y.
         Ok((
             axis(across, "1", self.xreverse)?,
             axis(down, "2", !self.yreverse)?,
         ))
     }
 
-    /// Where the axes of the picture, across and down, are written, if at all.
+    /// The sides on which the horizontal and the vertical axis are written, if at all.
     fn edges(&self, job: &Job) -> Result<(Option<Edge>, Option<Edge>)> {
         let want = |name: &str| -> Result<bool> { Ok(job.flag("wantaxis")? && job.flag(name)?) };
         let (one, two) = (want("wantaxis1")?, want("wantaxis2")?);
@@ -144,7 +145,8 @@ impl Turns {
         Ok((across.then_some(across_edge), down.then_some(down_edge)))
     }
 
-    /// The frame around data with these axes 1 and 2: three quarters as high as wide, no lines across unless asked for.
+    /// The frame around data with axes `one` and `two`: its box is three quarters as high as wide, without a grid by
+    /// default.
     pub fn frame(&self, job: &Job, header: &Header, one: ScreenAxis, two: ScreenAxis) -> Result<Frame> {
         let (across, down) = self.axes(job, one, two)?;
         let (across_edge, down_edge) = self.edges(job)?;
@@ -166,26 +168,26 @@ impl Turns {
     }
 }
 
-/// An axis of the data as it shall be seen.
+/// The part of an axis of the data that is shown, with its label.
 #[derive(Clone, Debug)]
 pub struct ScreenAxis {
-    /// Coordinates at which it begins and ends.
+    /// Coordinates of its ends.
     pub ends: (f64, f64),
-    /// Its label.
+    /// Label.
     pub label: String,
-    /// Its unit.
+    /// Unit.
     pub unit: String,
 }
 
 impl ScreenAxis {
-    /// Axis `number` of the data from `ends.0` to `ends.1`, named by the user or `axis`.
+    /// Axis `number` of the data from `ends.0` to `ends.1`, with label and unit from the user or `axis`.
     pub fn new(job: &Job, axis: &DataAxis, number: usize, ends: (f64, f64)) -> Result<Self> {
         let (label, unit) = named(job, axis, number)?;
         Ok(Self { ends, label, unit })
     }
 }
 
-/// The side that a word of the user means; the first one by default.
+/// The side that parameter `name` selects by its first letter; the first of `sides` by default.
 fn side(job: &Job, name: &str, sides: [(char, Edge); 2]) -> Result<Edge> {
     let Some(text) = job.text(name)?.filter(|text| !text.is_empty()) else {
         return Ok(sides[0].1);
@@ -200,20 +202,20 @@ fn side(job: &Job, name: &str, sides: [(char, Edge); 2]) -> Result<Edge> {
     };
     found.map(|(_, edge)| *edge).with_context(|| {
         format!(
-            "{name}={text}: take {} or {}",
+            "{name}={text}: allowed are {} and {}",
             words(sides[0].1),
             words(sides[1].1)
         )
     })
 }
 
-/// The title and where it stands.
+/// The title and its side.
 pub fn title(job: &Job, header: &Header) -> Result<Option<(String, Edge)>> {
     let title = job
         .text("title")?
         .or_else(|| header.text("title"))
         .unwrap_or_default();
-    // Madagascar also knows left and right, where a title has no room here.
+    // Madagascar also allows left and right, which are drawn at the top here.
     let edge = match job.text("wheretitle")?.and_then(|text| text.chars().next()) {
         Some('b' | 'B') => Edge::Below,
         None | Some('t' | 'T' | 'l' | 'L' | 'r' | 'R') => Edge::Above,
@@ -222,7 +224,7 @@ pub fn title(job: &Job, header: &Header) -> Result<Option<(String, Edge)>> {
     Ok((job.flag("wanttitle")? && !title.trim().is_empty()).then_some((title, edge)))
 }
 
-/// Grid lines; `usual` says for the horizontal and the vertical axis whether they are drawn unless the user objects.
+/// Grid lines; `usual` is the default for the horizontal and the vertical axis.
 pub fn grid(job: &Job, usual: (bool, bool), behind: bool) -> Result<Grid> {
     let both = job.flag_opt("grid")?;
     let want =
@@ -237,17 +239,17 @@ pub fn grid(job: &Job, usual: (bool, bool), behind: bool) -> Result<Grid> {
     })
 }
 
-/// Width of a line from Madagascar's number for it, at most that of a page.
+/// The width of a line for Madagascar's number of thickness, at most that of a page.
 pub fn thickness(fat: i64) -> f64 {
     (1.0 + INCH / 200.0 * fat.max(0) as f64).min(USUAL_WIDTH)
 }
 
-/// Size of letters or symbols from Madagascar's number for it, at most that of a page.
+/// The size of letters or symbols for Madagascar's number, at most that of a page.
 pub fn letter_size(size: f64) -> f64 {
     (size * LETTER).clamp(0.0, USUAL_WIDTH)
 }
 
-/// The size that the user asks for; else the usual width with `ratio` of height to width of the box.
+/// The size of the picture from the parameters; by default the usual width, with `ratio` of height to width of the box.
 pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
     let (width, height) = (job.int_opt("width")?, job.int_opt("height")?);
     let page = [
@@ -265,7 +267,7 @@ pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
     if let Some(height) = height {
         if !page.is_empty() {
             job.warn(&format!(
-                "{}= has no effect: height= sets the height of the whole picture, and the box gets what axes, title and bar leave; leave out height= for a box of that shape",
+                "{}= has no effect: height= sets the height of the whole picture, and the box fills the room between axes, title and bar; leave out height= for a box of that shape",
                 page.join("=, ")
             ));
         }
@@ -286,13 +288,13 @@ pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
     let width = value("xinch", width * value("crowd1", crowd)?)?;
     let height = value("yinch", height * value("crowd2", crowd)?)?;
     Ok(match job.given("width") {
-        // width= is that of the whole picture, whose box has the shape that these parameters ask for.
+        // width= is the width of the whole picture, and the other parameters only set the shape of its box.
         true => Sizing::Width(across, height / width),
         false => Sizing::Box(width * INCH, height * INCH),
     })
 }
 
-/// The paper.
+/// The background colour; `None` if it is transparent.
 pub fn background(job: &Job) -> Result<Option<Rgb>> {
     if job.flag("transparent")? {
         return Ok(None);

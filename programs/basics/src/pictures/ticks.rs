@@ -1,38 +1,38 @@
-//! Where the numbers of an axis stand, and how they are written.
+//! The positions and formats of the numbers of an axis.
 
 use anyhow::{Result, bail};
 
-/// More numbers than this stand on no axis.
+/// The largest number of numbers on an axis.
 const MOST: usize = 1000;
 
-/// What the user wants of the numbers of an axis; by default all is chosen to be readable.
+/// The choices of the user for the numbers of an axis; by default they are chosen to be readable.
 #[derive(Clone, Debug, Default)]
 pub struct TickRule {
-    /// Distance between numbers.
+    /// Interval between numbers.
     pub step: Option<f64>,
     /// One of the numbers.
     pub origin: Option<f64>,
-    /// At most so many numbers.
+    /// Largest number of numbers.
     pub most: Option<usize>,
-    /// How a number is written.
+    /// Format of a number.
     pub format: Option<Format>,
-    /// No numbers at all.
+    /// Whether numbers are left out.
     pub silent: bool,
-    /// Part of the line, from its begin, that stays free of numbers.
+    /// Fraction of the line, from its beginning, that stays free of numbers.
     pub clear: f64,
 }
 
-/// Numbers at regular places, and how they are written.
+/// Numbers at regular intervals, with their texts.
 #[derive(Clone, Debug)]
 pub struct Ticks {
-    /// Place and text of every number.
+    /// Coordinate and text of every number.
     pub marks: Vec<(f64, String)>,
-    /// The numbers are written in units of ten to this power.
+    /// The power of ten in units of which the numbers are written.
     pub power: i32,
 }
 
 impl Ticks {
-    /// Numbers from `low` to `high` (in either order), at most `most` of them where the user leaves the choice.
+    /// Numbers from `low` to `high` (in either order), at most `most` of them unless `rule` says otherwise.
     pub fn new(low: f64, high: f64, most: usize, rule: &TickRule) -> Self {
         let (low, high) = (low.min(high), low.max(high));
         let most = rule.most.unwrap_or(most).max(1);
@@ -41,7 +41,7 @@ impl Ticks {
             _ => nice_step((high - low) / most as f64),
         };
         let origin = rule.origin.unwrap_or(0.0);
-        // A millionth of a step: rims and origins come from numbers of six digits.
+        // A tolerance of a millionth of a step, because the ends come from numbers of six digits.
         let first = ((low - origin) / step - 1e-6).ceil();
         let last = ((high - origin) / step + 1e-6).floor();
         let values: Vec<f64> = (0..=(last - first).clamp(0.0, MOST as f64) as usize)
@@ -49,7 +49,7 @@ impl Ticks {
             .filter(|value| !rule.silent && *value <= high + 1e-6 * step)
             .collect();
         let power = match rule.format {
-            // Where no number is written, none needs a power.
+            // A power of ten is used only if numbers are written without a given format.
             None if !rule.silent => power_of(low, high),
             _ => 0,
         };
@@ -59,7 +59,7 @@ impl Ticks {
             None => plain(value / unit, step / unit),
         };
         let marks = values.iter().map(|&value| {
-            // What is left of a difference of floats is no number.
+            // A rounding error is written as 0.
             let value = if value.abs() < 1e-6 * step { 0.0 } else { value };
             (value, write(value).replace('-', "\u{2212}"))
         });
@@ -69,7 +69,8 @@ impl Ticks {
         }
     }
 
-    /// The label of an axis with its unit: `depth (km)`, `displacement (10⁻⁹ m)`; a unit that stands there already is not repeated.
+    /// The label of an axis with its unit: `depth (km)`, `displacement (10⁻⁹ m)`. A unit that the label already
+    /// contains is not repeated.
     pub fn label(&self, label: &str, unit: &str) -> String {
         let own = match unit.trim() {
             "" => None,
@@ -102,7 +103,7 @@ fn nice_step(step: f64) -> f64 {
     found.unwrap_or(10.0 * decade)
 }
 
-/// Very large and very small numbers are written in units of a power of ten.
+/// The power of ten in units of which very large or small numbers are written, else 0.
 fn power_of(low: f64, high: f64) -> i32 {
     let largest = low.abs().max(high.abs());
     if largest == 0.0 || (1e-2..1e5).contains(&largest) {
@@ -112,7 +113,7 @@ fn power_of(low: f64, high: f64) -> i32 {
     }
 }
 
-/// As many decimals as tell a number from its neighbours.
+/// A number with as many decimals as `step` has.
 fn plain(value: f64, step: f64) -> String {
     let exact = |digits: &usize| {
         let scaled = step * 10f64.powi(*digits as i32);
@@ -128,7 +129,7 @@ fn raised(power: i32) -> String {
     power.to_string().chars().map(raise).collect()
 }
 
-/// How a number is written, in the words of C: `%3.1f`, `%g`, `%d s`.
+/// The format of a number, as in C's printf: `%3.1f`, `%g`, `%d s`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Format {
     before: String,
@@ -138,7 +139,10 @@ pub struct Format {
 }
 
 impl Format {
-    /// Reads a format. Errors: not exactly one number, or one that is not `f`, `e`, `g` or `d`.
+    /// Parses a format.
+    ///
+    /// # Errors
+    /// The format does not have exactly one conversion `f`, `e`, `g`, `d` or `i`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = || bail_format(text);
         let Some((before, rest)) = text.split_once('%') else {
@@ -182,10 +186,10 @@ impl Format {
 }
 
 fn bail_format(text: &str) -> Result<Format> {
-    bail!("a format of numbers reads `{text}`; write it like %g, %4.1f, %5.2e or %d, with one number in it")
+    bail!("the format `{text}` cannot be read; write it like %g, %4.1f, %5.2e or %d, with one conversion")
 }
 
-/// C's `%g`: `digits` significant digits without zeros at the end.
+/// C's `%g`: `digits` significant digits without trailing zeros.
 fn shortest(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
@@ -223,7 +227,7 @@ mod tests {
         assert_eq!(texts(2.0, -1.0, 4), ["−1", "0", "1", "2"]);
         assert_eq!(texts(1000.0, 2000.0, 3), ["1000", "1500", "2000"]);
         assert_eq!(texts(7.0, 7.0, 3), ["7"]);
-        // No number of the user's lies between these ends.
+        // No multiple of the given step lies between these ends.
         let rule = TickRule {
             step: Some(1.0),
             ..TickRule::default()
@@ -272,7 +276,7 @@ mod tests {
             .map(|mark| mark.1)
             .collect();
         assert_eq!(found, ["0.10 s", "0.35 s", "0.60 s"]);
-        // Seven steps below 0.7 a rounding is left, which is no negative number.
+        // Seven steps below 0.7 a rounding error remains, which must be written as 0.0.
         let tenths = TickRule {
             step: Some(0.1),
             origin: Some(0.7),

@@ -1,4 +1,4 @@
-//! `sfbasics wiggle`: traces as curves beside each other.
+//! `sfbasics wiggle`: traces as curves side by side.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Input, Job, Param, Program};
@@ -14,13 +14,13 @@ use super::standard::{self, ScreenAxis, Turns};
 use super::words::{STANDARD, joined, real};
 use crate::data::cube;
 
-/// More samples than this cannot be told apart as wiggles (and would not fit into memory some day).
+/// The largest number of samples. More could not be distinguished, and might not fit into memory.
 const MOST_SAMPLES: u64 = 1 << 27;
 
-/// What the user sees.
+/// Parameters and documentation of `sfwiggle`.
 pub static SPEC: Program = Program {
     name: "sfwiggle",
-    about: "Draw traces as curves beside each other, as PNG, SVG or PDF.",
+    about: "Draw traces as curves side by side, as PNG, SVG or PDF.",
     usage: "< shot.rsf transp=y yreverse=y poly=y > shot.png",
     comments: "Axis 1 (time) runs to the right, and the traces (axis 2) are drawn one above the other; with transp=y \
 yreverse=y time runs downwards, as in seismic sections. frame= selects a plane of a cube.\n\n\
@@ -99,7 +99,7 @@ const OWN: [Param; 21] = [
 
 static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
-/// Traces, where they stand, and how wide a value is drawn.
+/// Traces, their positions, and the scale of their values.
 struct Traces {
     axis: Axis,
     values: Vec<f32>,
@@ -107,7 +107,7 @@ struct Traces {
     scale: f64,
 }
 
-/// Draws.
+/// Runs `sfwiggle`.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let delivery = Delivery::of(job, &PICTURES)?;
@@ -176,12 +176,12 @@ fn positions(job: &mut Job, traces: usize, frame: u64) -> Result<Vec<f64>> {
     Ok(positions.into_iter().map(f64::from).collect())
 }
 
-/// Value that is drawn `zplot` distances wide; 0 when there are zeros only.
+/// The value that is drawn with the width `zplot=`; 0 if all values are 0.
 fn clip(job: &Job, input: &Input, values: &[f32]) -> Result<f64> {
     if let Some(clip) = job.float_opt("clip")? {
         ensure!(
             clip > 0.0,
-            "clip={clip}: it must be more than 0; leave it out to take it from pclip="
+            "clip={clip}: it must be more than 0; leave it out to compute it from pclip="
         );
         return Ok(f64::from(clip));
     }
@@ -198,7 +198,7 @@ fn clip(job: &Job, input: &Input, values: &[f32]) -> Result<f64> {
                 straight(&format!("all values are 0{}", cube::of_planes(input)))
             }
             (true, None) => straight("their values are 0 wherever pclip= looks; try pclip=100"),
-            (false, _) => "the traces are not drawn: none of the values is a number (NaN)".into(),
+            (false, _) => "the traces are not drawn: all values are NaN or infinite".into(),
         });
     }
     Ok(f64::from(clip))
@@ -214,7 +214,7 @@ fn frame(job: &Job, input: &Input, traces: &mut Traces) -> Result<Frame> {
         .unwrap_or_else(|| finite().fold(f64::NEG_INFINITY, f64::max));
     ensure!(
         low <= high,
-        "the traces would stand from xmin={low} to xmax={high}: give xmin= below xmax="
+        "the axis of traces would extend from xmin={low} to xmax={high}: give xmin= below xmax="
     );
     let distance = match traces.zeros.len() {
         1 => 1.0,
@@ -292,8 +292,8 @@ fn draw(job: &Job, page: &mut Page, traces: &Traces) -> Result<()> {
     Ok(())
 }
 
-/// The rim of what is above zero, from its first to its last sample, with the places between samples where the trace
-/// crosses zero.
+/// The outline of the positive parts of a trace, from the first to the last sample, with the zero crossings between
+/// samples.
 fn above_zero(values: &[f32]) -> Vec<Place> {
     let value = |index: usize| match values[index] {
         value if value.is_finite() => f64::from(value),

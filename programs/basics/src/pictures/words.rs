@@ -1,13 +1,13 @@
-//! Tables of parameters: those of all pictures, named as in Madagascar's plots, and how tables are joined.
+//! Tables of parameters: those that all pictures share, named as in Madagascar's plots, and the joining of tables.
 
 use rsf_io::Param;
 
-/// A parameter for text.
+/// A text parameter.
 pub const fn word(name: &'static str, default: &'static str, doc: &'static str) -> Param {
     Param::string(name).default_text(default).doc(doc)
 }
 
-/// A parameter for a real number.
+/// A real parameter.
 pub const fn real(name: &'static str, default: &'static str, doc: &'static str) -> Param {
     Param::float(name).default_text(default).doc(doc)
 }
@@ -24,7 +24,8 @@ const fn unused(name: &'static str) -> Param {
     )
 }
 
-/// The parameters of all programs, and those that are accepted so that flows written for Madagascar run unchanged.
+/// The parameters that all pictures share, and those that are accepted so that flows written for Madagascar run
+/// unchanged.
 pub static STANDARD: [Param; 95] = [
     word(
         "title",
@@ -219,7 +220,7 @@ pub static STANDARD: [Param; 95] = [
     unused("framelabelcol"),
 ];
 
-/// The parameters of several tables, as one.
+/// Joins several tables of parameters to one.
 pub const fn joined<const N: usize>(tables: &[&[Param]]) -> [Param; N] {
     let mut all = [Param::bool("unset"); N];
     let (mut filled, mut table) = (0, 0);

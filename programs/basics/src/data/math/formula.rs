@@ -1,4 +1,4 @@
-//! A formula: read once, then evaluated over whole blocks of numbers.
+//! Formulas, which are parsed once and then evaluated for whole blocks of numbers.
 
 use anyhow::{Result, bail, ensure};
 use pest::Parser;
@@ -10,13 +10,13 @@ use super::number::{Column, Number, Operator};
 #[grammar = "data/math/formula.pest"]
 struct Grammar;
 
-/// Parentheses inside parentheses, at most: the reader calls itself for each.
+/// The largest depth of nested parentheses: the parser recurses for each.
 const DEEPEST: usize = 100;
 
 /// A formula of named variables.
 ///
-/// `^` and `&` bind closest, then `*` and `/`, then a sign, then `+` and `-`; equals go from left to right. So
-/// `-x^2` is `-(x^2)` and `2^3^2` is `(2^3)^2`, as in Madagascar.
+/// `^` and `&` bind closest, then `*` and `/`, then a sign, then `+` and `-`. Operators of the same precedence are
+/// evaluated from left to right. So `-x^2` is `-(x^2)` and `2^3^2` is `(2^3)^2`, as in Madagascar.
 pub struct Formula<T> {
     root: Node<T>,
 }
@@ -26,13 +26,15 @@ enum Node<T> {
     Variable(usize),
     Call(fn(T) -> T, Box<Node<T>>),
     Negative(Box<Node<T>>),
-    /// A chain of operators of one rank; flat, so that a long sum needs no deep stack.
+    /// A chain of operators of the same precedence. It is flat, so that a long sum needs no deep stack.
     Chain(Box<Node<T>>, Vec<(Operator, Node<T>)>),
 }
 
 impl<T: Number> Formula<T> {
-    /// Reads a formula of the variables `names`, which are later given in that order.
-    /// Errors: what cannot be read, with its place; an unknown name.
+    /// Parses a formula of the variables `names`, whose values are later given in that order.
+    ///
+    /// # Errors
+    /// The text is not a formula (the message says where), or it uses an unknown name.
     pub fn read(text: &str, names: &[String]) -> Result<Self> {
         let depth = text.bytes().scan(0usize, |depth, byte| {
             match byte {
@@ -44,7 +46,7 @@ impl<T: Number> Formula<T> {
         });
         ensure!(
             depth.max().unwrap_or(0) <= DEEPEST,
-            "output= holds more than {DEEPEST} parentheses inside each other: split it over two commands"
+            "output= holds more than {DEEPEST} nested parentheses: split it into two commands"
         );
         let mut parsed = match Grammar::parse(Rule::formula, text) {
             Ok(parsed) => parsed,
@@ -57,12 +59,12 @@ impl<T: Number> Formula<T> {
         })
     }
 
-    /// The values for a block of values of every variable: a number for each element, or one for all.
+    /// Evaluates the formula for a block of values of every variable.
     pub fn values<'a>(&self, variables: &[Column<'a, T>]) -> Column<'a, T> {
         self.root.values(variables)
     }
 
-    /// True when the variable of that number is used.
+    /// Whether the formula uses the variable with this index.
     pub fn uses(&self, variable: usize) -> bool {
         self.root.uses(variable)
     }
@@ -105,7 +107,7 @@ fn node<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
                 bail!("the function {text} needs parentheses: {text}(...)")
             }
             None => bail!(
-                "output= uses `{text}`, which nobody gives; there are {}",
+                "output= uses `{text}`, which is not defined; there are {}",
                 names.join(", ")
             ),
         },
@@ -116,7 +118,7 @@ fn node<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
             };
             let Some(function) = T::function(name.as_str()) else {
                 bail!(
-                    "`{}` is no function of {} data; there are {}",
+                    "`{}` is not a function of {} data; there are {}",
                     name.as_str(),
                     T::WORD,
                     T::FUNCTIONS.join(", ")
@@ -128,7 +130,7 @@ fn node<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
     }
 }
 
-/// A row of operands with operators and signs between them.
+/// Parses operands with operators and signs between them.
 fn chain<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
     let mut first = None;
     let mut rest = Vec::new();
@@ -166,7 +168,7 @@ fn chain<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
     }
 }
 
-/// What is wrong with a text, and where, in one sentence.
+/// A message that says what is wrong with a text, and where.
 fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
     let at = match error.location {
         pest::error::InputLocation::Pos(at) => at,
@@ -255,9 +257,9 @@ mod tests {
         assert!(says("x*(x>0)").contains("0.5+0.5*sign(f)"));
         assert!(says("(x)+").ends_with(" or + or -"), "{}", says("(x)+"));
         assert!(says("x $ 2").contains("before `$ 2`"), "{}", says("x $ 2"));
-        assert!(says("z+1").contains("`z`, which nobody gives; there are x"));
+        assert!(says("z+1").contains("`z`, which is not defined; there are x"));
         assert!(says("sin+1").contains("sin(...)"));
-        assert!(says("conj(x)").contains("no function of float data"));
+        assert!(says("conj(x)").contains("not a function of float data"));
         assert!(says(&format!("{}x{}", "(".repeat(1000), ")".repeat(1000))).contains("more than 100"));
         assert!(says("").contains("cannot be read"));
         Formula::<f32>::read(&vec!["x"; 100_000].join("+"), &["x".to_string()]).unwrap();

@@ -1,4 +1,4 @@
-//! `sfmath`: a formula for every element.
+//! `sfmath`: evaluating a formula for every element.
 
 mod formula;
 mod number;
@@ -13,7 +13,6 @@ pub use self::number::Column;
 use self::number::Number;
 use super::cube::{self, PIECE, write_axes};
 
-/// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfmath",
     about: "Evaluate a formula for every element.",
@@ -62,7 +61,7 @@ static PARAMS: [Param; 11] = [
         .doc("y: do not read standard input"),
 ];
 
-/// Elements of one block: small enough for the first caches.
+/// Number of elements of a block, small enough for the first-level caches.
 const BLOCK: usize = 4096;
 
 /// A named dataset.
@@ -71,7 +70,6 @@ struct Source {
     input: Input,
 }
 
-/// Computes.
 pub fn run(job: &mut Job) -> Result<()> {
     let sources = sources(job)?;
     let wanted = job.given("type").then(|| job.choice("type")).transpose()?;
@@ -88,13 +86,13 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     ensure!(
         matches!(kind, Kind::Float | Kind::Complex),
-        "{}: holds {} data, formulas need float or complex data (sfdd type=float converts)",
+        "{}: holds {} data, but formulas need float or complex data (sfdd type=float converts)",
         sources[0].input.name(),
         kind.word()
     );
     ensure!(
         wanted.is_none_or(|wanted| wanted == kind.word()),
-        "type={} does not fit {}, which holds {} data",
+        "type={} does not agree with {}, which holds {} data",
         wanted.unwrap_or_default(),
         sources[0].input.name(),
         kind.word()
@@ -144,7 +142,10 @@ fn sources(job: &mut Job) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
-/// The axes of all datasets. Errors: another type, another length; warnings: other origins, other samplings.
+/// The axes that all datasets share. Warns of different origins and samplings.
+///
+/// # Errors
+/// The types or the lengths of axes differ.
 fn agreed_axes(job: &Job, sources: &[Source]) -> Result<Vec<Axis>> {
     let first = &sources[0].input;
     for i in 1..=MAX_AXES {
@@ -160,7 +161,7 @@ fn agreed_axes(job: &Job, sources: &[Source]) -> Result<Vec<Axis>> {
     for source in &sources[1..] {
         cube::agree(job, first, &source.input, None)?;
     }
-    // Coordinates are there for axes of one sample too.
+    // Formulas may also use the coordinates of axes of one sample.
     cube::shape_to(first, cube::present(first))
 }
 
@@ -245,12 +246,12 @@ fn compute<T: Number>(
 struct Strange {
     infinite: usize,
     no_number: usize,
-    /// The index of the first of them.
+    /// The index of the first such result.
     first: usize,
 }
 
 impl Strange {
-    /// Counts them in a piece that begins with element `start`.
+    /// Counts such results in a piece that begins with element `start`.
     fn look<T: Number>(&mut self, values: &[T], start: usize) {
         let (infinite, no_number) = values
             .par_chunks(BLOCK)
@@ -270,7 +271,7 @@ impl Strange {
         self.no_number += no_number;
     }
 
-    /// Gives one warning of them all.
+    /// Warns of all such results at once.
     fn tell(&self, job: &Job, axes: &[Axis]) {
         let count = self.infinite + self.no_number;
         if count == 0 {

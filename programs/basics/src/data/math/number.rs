@@ -1,4 +1,4 @@
-//! Numbers that formulas can work on, one block at a time.
+//! Number types and operators of formulas, which are evaluated one block at a time.
 
 use std::borrow::Cow;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -16,7 +16,7 @@ pub enum Column<'a, T: Clone> {
 }
 
 impl<'a, T: Copy> Column<'a, T> {
-    /// Every value through a function.
+    /// Applies a function to every value.
     pub fn map(self, function: impl Fn(T) -> T) -> Self {
         match self {
             Self::One(value) => Self::One(function(value)),
@@ -28,7 +28,7 @@ impl<'a, T: Copy> Column<'a, T> {
         }
     }
 
-    /// Pairs of values through a function.
+    /// Applies a function to every pair of values.
     pub fn join(self, other: Self, function: impl Fn(T, T) -> T) -> Self {
         match (self, other) {
             (left, Self::One(right)) => left.map(|left| function(left, right)),
@@ -43,7 +43,7 @@ impl<'a, T: Copy> Column<'a, T> {
     }
 }
 
-/// What stands between two operands.
+/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operator {
     /// `+`
@@ -61,7 +61,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// The operator of a sign of the grammar.
+    /// The operator with this sign in the grammar.
     pub fn named(sign: &str) -> Self {
         match sign {
             "+" => Self::Add,
@@ -73,7 +73,7 @@ impl Operator {
         }
     }
 
-    /// Works on two columns. The choice is made once a block, so that each loop is simple.
+    /// Applies the operator to two columns. It is chosen once for a block, which keeps the loops simple.
     pub fn apply<'a, T: Number>(self, left: Column<'a, T>, right: Column<'a, T>) -> Column<'a, T> {
         match self {
             Self::Add => left.join(right, |a, b| a + b),
@@ -82,7 +82,7 @@ impl Operator {
             Self::Divide => left.join(right, |a, b| a / b),
             Self::Angle => left.join(right, T::angle),
             Self::Power => match right {
-                // By far the most frequent power, and a product is much faster.
+                // The square is by far the most frequent power, and a product is much faster.
                 Column::One(two) if two == T::from_real(2.0) => left.map(|a| a * a),
                 right => left.join(right, T::power),
             },
@@ -90,7 +90,7 @@ impl Operator {
     }
 }
 
-/// A number of a formula.
+/// A number type of formulas.
 pub trait Number:
     Copy
     + PartialEq
@@ -103,17 +103,17 @@ pub trait Number:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// How it lies in datasets, byte for byte.
+    /// The element type of datasets, with the same bytes.
     type Stored: Element;
-    /// The type in words.
+    /// The name of the type.
     const WORD: &'static str;
     /// Names of the functions of one argument.
     const FUNCTIONS: &'static [&'static str];
     /// Whether the operator `&` (the angle of a point, atan2) is defined.
     const KNOWS_ANGLES: bool;
-    /// A real number.
+    /// Converts a real number.
     fn from_real(value: f64) -> Self;
-    /// The value of the name `I`.
+    /// The value of the variable `I`, the imaginary unit.
     fn imaginary() -> Self;
     /// The function of that name.
     fn function(name: &str) -> Option<fn(Self) -> Self>;
@@ -127,7 +127,7 @@ pub trait Number:
     fn is_nan(&self) -> bool;
 }
 
-/// Real numbers of a precision.
+/// Implements [`Number`] for a type of real numbers.
 macro_rules! real {
     ($real:ident, $word:literal, $erf:path, $erfc:path) => {
         impl Number for $real {

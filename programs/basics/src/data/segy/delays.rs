@@ -1,4 +1,4 @@
-//! Traces that begin at times of their own: their delay (delrt) differs.
+//! Traces with different delays (`delrt`).
 
 use anyhow::{Result, ensure};
 use rsf_io::Job;
@@ -7,7 +7,7 @@ use super::keys::TRACE_HEADER;
 use super::layout::Layout;
 use super::{DELRT, TSCALAR, factor};
 
-/// When the first sample of a trace is taken, in ms: revision 1 gives times a factor.
+/// The time of the first sample of a trace, in ms, with the time scalar of revision 1.
 pub fn delay(layout: &Layout, header: &[u8]) -> f64 {
     if header.len() < TRACE_HEADER {
         return 0.0;
@@ -16,18 +16,21 @@ pub fn delay(layout: &Layout, header: &[u8]) -> f64 {
     f64::from(layout.order.int(header, DELRT, 2)) * factor(layout.order.int(header, TSCALAR, 2))
 }
 
-/// One axis of time for traces of several delays.
+/// A common time axis for traces of different delays.
 pub struct Alignment {
-    /// The smallest delay, in ms, at which the axis begins.
+    /// The smallest delay, in ms, at which the time axis begins.
     pub earliest: f64,
-    /// Samples from there to the end of the last trace.
+    /// Number of samples of the time axis, up to the latest end of a trace.
     pub samples: usize,
-    /// Samples of the axis before each kept trace.
+    /// Number of samples of the time axis before each trace that is kept.
     pub before: Vec<usize>,
 }
 
 impl Alignment {
-    /// The axis of the kept traces of a file. Errors: a pipe, no sampling interval, delays that differ by parts of samples.
+    /// Determines the time axis from the headers of the traces that are kept.
+    ///
+    /// # Errors
+    /// The file is a pipe, has no sampling interval, or has delays that differ by fractions of samples.
     pub fn of_headers(job: &mut Job, layout: &Layout, kept: (u64, Option<&[bool]>)) -> Result<Self> {
         ensure!(
             layout.step > 0.0,
@@ -46,10 +49,10 @@ impl Alignment {
         let mut before = Vec::with_capacity(delays.len());
         for (trace, delay) in delays {
             let samples = ((delay - earliest) / step).round();
-            // Headers hold whole milliseconds.
+            // Headers hold whole milliseconds, so half a millisecond is within rounding.
             ensure!(
                 (samples * step - (delay - earliest)).abs() <= 0.5,
-                "align=y: trace {} begins {} ms after the earliest one, which is no whole number of samples of {step} ms: read the file without align=y and shift the traces by sfdatstretch datum=",
+                "align=y: trace {} begins {} ms after the earliest one, which is not a whole number of samples of {step} ms: read the file without align=y and shift the traces by sfdatstretch datum=",
                 trace + 1,
                 delay - earliest
             );

@@ -1,4 +1,5 @@
-//! Where sources and receivers are: lists of points, as the modelling programs read them, to trace headers and back.
+//! The geometry of sources and receivers: conversion between trace headers and the lists of points of the modelling
+//! programs.
 
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Axis, Job};
@@ -8,16 +9,16 @@ use super::super::rounding::Rounding;
 use super::layout::Layout;
 use super::samples::Order;
 
-/// A place: x, y and z, z downwards.
+/// A point: x, y and z, positive downwards.
 type Place = [f64; 3];
 
-/// The parameter, and the key of the headers of points, that says from where x and y count.
+/// The parameter, and the key in headers of lists of points, that gives the origin of x and y.
 const ORIGIN: &str = "origin";
-/// Points farther from each other than this have no origin from which all of them keep their centimetres.
+/// If points lie farther apart than this (in m), no origin lets all of them keep centimetres in single precision.
 const WIDE: f64 = 1.3e5;
 
-/// Bytes of the trace header: record, trace of the record, source point, offset, heights and depths, their scale, the scale
-/// of coordinates, the coordinates, their unit.
+/// First bytes of fields of the trace header: field record, trace in the record, source point, offset, elevations and
+/// depths, their scalar, the scalar of coordinates, the coordinates, their unit.
 const FLDR: usize = 8;
 const TRACF: usize = 12;
 const EP: usize = 16;
@@ -31,24 +32,24 @@ const SOURCE: usize = 72;
 const RECEIVER: usize = 80;
 const COUNIT: usize = 88;
 
-/// Sources of all shots, and receivers of one shot or of all.
+/// The sources of all shots, and the receivers of one shot (if all have the same) or of all shots.
 pub struct Geometry {
     sources: Vec<Place>,
     receivers: Vec<Place>,
-    /// Receivers of a shot.
+    /// Number of receivers of a shot.
     spread: usize,
-    /// Coordinates are divided by it in headers: 1, 10, 100, 1000 or 10000.
+    /// The divisor of coordinates in headers: 1, 10, 100, 1000 or 10000.
     divisor: f64,
-    /// What has been subtracted from x and y of the points, or is added to those of files.
+    /// The x and y that were subtracted from the points of headers, or were added to those of lists.
     origin: Option<[f64; 2]>,
 }
 
-/// What `origin=` says.
+/// The value of `origin=`.
 fn asked_origin(job: &Job) -> Result<Option<[f64; 2]>> {
     job.text(ORIGIN)?.map(|text| parsed(&text)).transpose()
 }
 
-/// Two numbers with a comma between them.
+/// Reads two numbers separated by a comma.
 fn parsed(text: &str) -> Result<[f64; 2]> {
     let numbers: Vec<f64> = text
         .split(',')
@@ -57,12 +58,12 @@ fn parsed(text: &str) -> Result<[f64; 2]> {
     match numbers[..] {
         [x, y] if x.is_finite() && y.is_finite() && text.matches(',').count() == 1 => Ok([x, y]),
         _ => bail!(
-            "origin={text}: it is an x and a y in the unit of the coordinates, as in origin=465000,4728000"
+            "origin={text}: it must be an x and a y in the unit of the coordinates, as in origin=465000,4728000"
         ),
     }
 }
 
-/// Where sources and receivers are, if sou= and rec= ask for it; the lists are written.
+/// Determines the geometry and writes the lists of points, if `sou=` and `rec=` are given.
 pub fn geometry(
     job: &mut Job,
     layout: &Layout,
@@ -72,19 +73,21 @@ pub fn geometry(
     match (job.given("sou"), job.given("rec")) {
         (false, false) => {
             if job.given("origin") {
-                job.warn("origin= has no effect without sou= and rec=, whose points count from it");
+                job.warn("origin= has no effect without sou= and rec=");
             }
             return Ok(None);
         }
         (true, true) => (),
-        _ => bail!("sou= and rec= go together: the points of the sources and those of the receivers"),
+        _ => bail!(
+            "only one of sou= (points of sources) and rec= (points of receivers) is given: give both or neither"
+        ),
     }
     let mut found = Geometry::of_headers(job, layout, traces, mask)?;
     let nowhere = found.is_nowhere();
     found.count_from_origin(job)?;
     if nowhere {
         job.warn(
-            "all coordinates of sources and receivers are 0 in the trace headers, so sou= and rec= hold points at 0 alone: write the points by hand (sfmath, sfcsv2rsf)",
+            "all coordinates of sources and receivers are 0 in the trace headers, so all points of sou= and rec= are 0: make the points yourself (sfmath, sfcsv2rsf)",
         );
     }
     if !job.is_dry_run() {
@@ -94,37 +97,40 @@ pub fn geometry(
 }
 
 impl Geometry {
-    /// The lists that `sou=` and `rec=` name. Errors: one without the other, another number of traces than theirs.
+    /// Reads the lists of points that `sou=` and `rec=` name.
+    ///
+    /// # Errors
+    /// Only one list is given, the lists do not fit each other or the number of traces, or coordinates are too large.
     pub fn of_lists(job: &mut Job, traces: u64) -> Result<Option<Self>> {
         if !job.has_input("sou") && !job.has_input("rec") {
             return Ok(None);
         }
         ensure!(
             job.has_input("sou") && job.has_input("rec") && !job.has_input("tfile"),
-            "sou= and rec= go together, and without tfile=: they make the headers of the traces"
+            "sou= and rec= must be given together and without tfile=, because they make the trace headers"
         );
         let (each, shots, mut sources, from) = list(job, "sou")?;
         let (spread, spreads, mut receivers, other) = list(job, "rec")?;
         let asked = asked_origin(job)?;
         ensure!(
             asked.is_some() || from == other,
-            "the headers of sou= and rec= have different origins ({} and {}): origin= says which x and y both count from",
+            "the headers of sou= and rec= have different origins ({} and {}): give the origin of both by origin=",
             told(from),
             told(other)
         );
         ensure!(
             each == 1 || shots == 1,
-            "sou= has {each} points in each of {shots} shots: one is needed, for a header holds one source"
+            "sou= has {each} points in each of {shots} shots, but a trace header holds one source: give one point for each shot"
         );
         let shots = sources.len();
         ensure!(
             spreads == 1 || spreads == shots,
-            "rec= has receivers of {spreads} shots (n3) and sou= has {shots} sources: rec= needs those of one shot or of all"
+            "rec= has receivers of {spreads} shots (n3), but sou= has {shots} sources: rec= must have those of one shot or of all"
         );
         ensure!(
             traces == (spread * shots) as u64,
-            "the data have {traces} traces, but {spread} receivers (rec=) of {shots} shots (sou=) are {}: one trace is needed for \
-each, receivers first; of several components sfwindow takes one",
+            "the data have {traces} traces, but {spread} receivers (rec=) of {shots} shots (sou=) need {}: one trace for \
+            each, receivers fastest; sfwindow takes one of several components",
             spread * shots
         );
         let all: Vec<f64> = sources.iter().chain(&receivers).flatten().copied().collect();
@@ -134,10 +140,10 @@ each, receivers first; of several components sfwindow takes one",
         let moved = sources.iter().chain(&receivers).flatten();
         let largest = moved.fold(0.0f64, |most, x| most.max(x.abs()));
         let (divisor, off) = divisor(&all, largest)?;
-        // Half a millimetre, or of whatever they are in, is nothing.
+        // An error of half a thousandth of the unit does not matter.
         if off > 5e-4 {
             job.warn(&format!(
-                "coordinates are rounded by up to {off:.3}: four bytes of a header do not hold more digits of the largest one; give sou= and rec= from an origin nearby"
+                "coordinates are rounded by up to {off:.3}, because four bytes of a header hold no more digits of the largest one: give sou= and rec= relative to a nearby origin"
             ));
         }
         let found = Self {
@@ -151,7 +157,7 @@ each, receivers first; of several components sfwindow takes one",
         Ok(Some(found))
     }
 
-    /// Warns of offsets that whole numbers do not hold, as those in kilometres.
+    /// Warns if rounding to integers changes offsets much, as of offsets in kilometres.
     fn tell_offsets(&self, job: &Job, shots: usize) {
         let traces = 0..self.spread * shots;
         let offsets = || traces.clone().map(|trace| self.offset(trace));
@@ -159,12 +165,12 @@ each, receivers first; of several components sfwindow takes one",
         let off = offsets().fold(0.0, |most: f64, x| most.max((x - x.round()).abs()));
         if off > 0.01 * largest {
             job.warn(&format!(
-                "offsets are rounded by up to {off:.3}, the largest is {largest:.3}: their bytes hold whole numbers without a scale; give sou= and rec= in metres"
+                "offsets are rounded by up to {off:.3}, and the largest is {largest:.3}: headers hold whole numbers without a scalar; give sou= and rec= in metres"
             ));
         }
     }
 
-    /// From the source to the receiver of a trace. In a plane the offset has the sign of its direction.
+    /// The offset of a trace; if source and receiver have the same y, it has the sign of the direction in x.
     fn offset(&self, trace: usize) -> f64 {
         let source = self.sources[trace / self.spread];
         let receiver = self.receivers[trace % self.receivers.len()];
@@ -174,13 +180,13 @@ each, receivers first; of several components sfwindow takes one",
         }
     }
 
-    /// Whether all points are 0, as where headers have no coordinates.
+    /// Whether all coordinates are 0, as in headers without geometry.
     pub fn is_nowhere(&self) -> bool {
         let mut points = self.sources.iter().chain(&self.receivers).flatten();
         points.all(|x| *x == 0.0)
     }
 
-    /// Writes what belongs to trace number `trace` into its header.
+    /// Writes the geometry of trace number `trace` (from 0) into its header.
     pub fn fill(&self, order: Order, header: &mut [u8], trace: u64) {
         let trace = trace as usize;
         let (shot, of_shot) = (trace / self.spread, trace % self.spread);
@@ -212,8 +218,11 @@ each, receivers first; of several components sfwindow takes one",
         }
     }
 
-    /// The places that the headers of the kept traces tell, shot after shot: traces that follow each other with one source are a
-    /// shot. Errors: a pipe, shots of different numbers of traces.
+    /// Reads the geometry from the headers of the traces that are kept. Consecutive traces with the same source form a
+    /// shot.
+    ///
+    /// # Errors
+    /// The input is a pipe, or shots have different numbers of traces.
     pub fn of_headers(job: &mut Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) -> Result<Self> {
         let (mut sources, mut receivers, mut sizes): (Vec<Place>, Vec<Place>, Vec<usize>) =
             Default::default();
@@ -239,7 +248,7 @@ each, receivers first; of several components sfwindow takes one",
         };
         if let Some(arc) = arc {
             job.warn(&format!(
-                "coordinates are {arc} (counit={unit} in the trace headers), and sou= and rec= hold them as they are: the modelling programs take metres, so project them (by pyproj or the like) and give the points by sfcsv2rsf"
+                "coordinates are {arc} (counit={unit} in the trace headers), and sou= and rec= hold them unchanged: the modelling programs need metres, so project them (by pyproj or the like) and make the points by sfcsv2rsf"
             ));
         }
         if sources
@@ -247,21 +256,21 @@ each, receivers first; of several components sfwindow takes one",
             .chain(&receivers)
             .all(|place| place[..2] == [0.0; 2])
         {
-            job.warn("all coordinates of the trace headers are 0, and so are x and y of sou= and rec=: the file has no geometry; headers of other keys or places are read by their names (sfsegyread tfile= sx=BYTE gx=BYTE), and points are made by sfpoints or sfcsv2rsf");
+            job.warn("all coordinates of the trace headers are 0, and so are x and y of sou= and rec=: the file has no geometry at the bytes of the standard; read coordinates at other bytes by name (sfsegyread tfile= sx=BYTE gx=BYTE), or make points by sfpoints or sfcsv2rsf");
         }
         if layout.feet && arc.is_none() {
-            job.warn("the binary header says that lengths are in feet (mfeet=2), and sou= and rec= hold coordinates as they are: the modelling programs take metres, sfmath output=\"0.3048*input\" makes them");
+            job.warn("the binary header says that lengths are in feet (mfeet=2), and sou= and rec= hold coordinates unchanged: the modelling programs need metres, so convert them by sfmath output=\"0.3048*input\"");
         }
         let spread = sizes[0];
         if let Some(odd) = sizes.iter().position(|size| *size != spread) {
             bail!(
-                "shot 1 has {spread} traces and shot {} has {} (traces that follow each other with one source are a shot): sou= and rec= need \
-as many in each; mask= leaves traces out, and without sou= and rec= all traces are read",
+                "shot 1 has {spread} traces, but shot {} has {} (a shot consists of consecutive traces with the same source): sou= and rec= need \
+                the same number in each; leave out traces by mask=, or read all without sou= and rec=",
                 odd + 1,
                 sizes[odd]
             );
         }
-        // The same spread for all shots is given once.
+        // Receivers that are the same for all shots are stored once.
         if receivers.chunks(spread).all(|shot| *shot == receivers[..spread]) {
             receivers.truncate(spread);
         }
@@ -274,7 +283,7 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
         })
     }
 
-    /// Lets x and y count from where `origin=` says.
+    /// Subtracts `origin=` from all points.
     pub fn count_from_origin(&mut self, job: &Job) -> Result<()> {
         self.origin = asked_origin(job)?;
         let Some(origin) = self.origin else { return Ok(()) };
@@ -284,7 +293,7 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
         Ok(())
     }
 
-    /// What to do with coordinates that lose digits.
+    /// Advice for coordinates that lose digits in single precision.
     fn advice(&self) -> String {
         let mut ends = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
         for place in self.sources.iter().chain(&self.receivers) {
@@ -295,20 +304,20 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
         let apart = ends.iter().map(|[least, most]| most - least).fold(0.0, f64::max);
         if apart > WIDE {
             return format!(
-                "the points lie up to {} km from each other, too far for one origin nearby; mask= leaves out traces with headers that are wrong",
+                "the points lie up to {} km apart, too far for a nearby origin; leave out traces with wrong headers by mask=",
                 (apart / 1000.0).round()
             );
         }
         let before = self.origin.unwrap_or_default();
         let near = |a: usize| (ends[a][0] / 1000.0).floor() * 1000.0 + before[a];
         format!(
-            "origin={},{} here subtracts these from all x and y (subtract them from the coordinates of the model, too; sfsegywrite sou= rec= adds them again)",
+            "origin={},{} subtracts these from all x and y (subtract them from the coordinates of the model as well; sfsegywrite sou= rec= adds them again)",
             near(0),
             near(1)
         )
     }
 
-    /// Axes of the data behind that of time.
+    /// The axes of the data after the time axis: receivers and shots.
     pub fn axes(&self) -> [Axis; 2] {
         [
             Axis::new(self.spread, 0.0, 1.0).label("Receiver"),
@@ -316,7 +325,7 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
         ]
     }
 
-    /// Writes the lists of points: x, z where all y are equal, else x, y, z.
+    /// Writes the lists of points: x, z if all y are equal, else x, y, z.
     pub fn write_lists(&self, job: &mut Job) -> Result<()> {
         let y = self.sources[0][1];
         let plane = self
@@ -345,7 +354,8 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
             for (i, n) in (1..3).zip(lengths) {
                 output.set_axis(i, &Axis::new(n, 0.0, 1.0));
             }
-            // Shots have the numbers of the data, so that runs with these points know them.
+            // The axis of shots has the same numbers as that of the data, so that modelling with these points keeps
+            // them.
             let shots = self.axes()[1].clone();
             output.set_axis(
                 3,
@@ -364,12 +374,12 @@ as many in each; mask= leaves traces out, and without sou= and rec= all traces a
     }
 }
 
-/// An origin in words.
+/// An origin as text.
 fn told(origin: Option<[f64; 2]>) -> String {
     origin.map_or("none".into(), |[x, y]| format!("{x},{y}"))
 }
 
-/// Points of a shot, shots, all points of a list, and from where its header says that they count.
+/// The number of points of a shot, the number of shots, all points of a list, and the origin in its header.
 type List = (usize, usize, Vec<Place>, Option<[f64; 2]>);
 
 fn list(job: &mut Job, name: &str) -> Result<List> {
@@ -394,8 +404,9 @@ fn list(job: &mut Job, name: &str) -> Result<List> {
     Ok((axes[1].n, axes[2].n, places, origin.transpose()?))
 }
 
-/// The smallest power of ten with which all coordinates come back as they are in single precision, or else are whole within its last
-/// digit; at most 10000, and less where four bytes would not hold the largest number that is written. With it how far a coordinate is rounded beyond that digit.
+/// The smallest power of ten, at most 10000, with which integers of four bytes preserve all coordinates in single
+/// precision, or else within its last digit; if none does, the largest that the integers allow. The second number is
+/// the largest rounding error beyond that digit.
 fn divisor(all: &[f64], largest: f64) -> Result<(f64, f64)> {
     let largest = all.iter().fold(largest, |most, x| most.max(x.abs()));
     ensure!(
@@ -420,7 +431,7 @@ fn divisor(all: &[f64], largest: f64) -> Result<(f64, f64)> {
     Ok((by, if rounded > 1e-9 { rounded } else { 0.0 }))
 }
 
-/// Source and receiver of a trace header.
+/// The points of source and receiver in a trace header.
 fn places(order: Order, header: &[u8]) -> (Place, Place) {
     let scale = |at: usize| match order.int(header, at, 2) {
         0 => 1.0,
@@ -432,7 +443,7 @@ fn places(order: Order, header: &[u8]) -> (Place, Place) {
     let depth = value(SDEPTH, heights) - value(SELEV, heights);
     let source = [value(SOURCE, coordinates), value(SOURCE + 4, coordinates), depth];
     let z = value(GELEV, heights);
-    // A minus before zero is of no use.
+    // Avoids a negative zero.
     let z = if z == 0.0 { 0.0 } else { -z };
     (
         source,

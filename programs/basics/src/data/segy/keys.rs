@@ -4,25 +4,25 @@
 use anyhow::{Result, ensure};
 use rsf_io::{Header, Job};
 
-/// Bytes of a trace header.
+/// Length of a trace header in bytes.
 pub const TRACE_HEADER: usize = 240;
 
-/// A whole number in a header.
+/// An integer field of a header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Its name.
+    /// The name of Seismic Unix, or of the user.
     pub name: String,
-    /// Its first byte, counted from 0.
+    /// The first byte, counted from 0.
     pub at: usize,
-    /// Bytes: 2 or 4.
+    /// The number of bytes: 2 or 4.
     pub size: usize,
-    /// What it holds.
+    /// The meaning.
     pub about: &'static str,
-    /// The user says where it lies, whatever the file says.
+    /// Whether the user gives its place, which takes precedence over a map in the file.
     pub given: bool,
 }
 
-/// Name, bytes and meaning, one field behind the other.
+/// Names, lengths in bytes and meanings of the fields of the trace header, in order and without gaps.
 #[rustfmt::skip]
 const TRACE: [(&str, usize, &str); 91] = [
     ("tracl", 4, "number of the trace in the line"),
@@ -44,8 +44,8 @@ const TRACE: [(&str, usize, &str); 91] = [
     ("sdel", 4, "elevation of the datum at the source"),
     ("swdep", 4, "depth of the water at the source"),
     ("gwdep", 4, "depth of the water at the receiver"),
-    ("scalel", 2, "factor of the seven elevations and depths before: multiply by it, or divide where it is negative"),
-    ("scalco", 2, "factor of the four coordinates behind: multiply by it, or divide where it is negative"),
+    ("scalel", 2, "factor of the seven elevations and depths before it: multiply by it, or divide if it is negative"),
+    ("scalco", 2, "factor of the four coordinates after it: multiply by it, or divide if it is negative"),
     ("sx", 4, "x (or longitude) of the source"),
     ("sy", 4, "y (or latitude) of the source"),
     ("gx", 4, "x (or longitude) of the receiver"),
@@ -105,7 +105,7 @@ const TRACE: [(&str, usize, &str); 91] = [
     ("tval", 2, "unit of the samples: 1 pascal, 2 volt, 4 ampere, 5 metre, 6 m/s, 7 m/s^2"),
     ("tconst4", 4, "transduction constant, its mantissa"),
     ("tconst2", 2, "transduction constant, its power of ten"),
-    ("tunits", 2, "unit behind the transduction"),
+    ("tunits", 2, "unit after the transduction"),
     ("device", 2, "device or trace identifier"),
     ("tscalar", 2, "factor of times"),
     ("stype", 2, "kind and orientation of the source"),
@@ -118,7 +118,7 @@ const TRACE: [(&str, usize, &str); 91] = [
     ("unass2", 4, "not assigned"),
 ];
 
-/// The same of the binary header, as far as words set it.
+/// The same for the fields of the binary header that parameters can set.
 #[rustfmt::skip]
 const BINARY: [(&str, usize, &str); 27] = [
     ("jobid", 4, "number of the job"),
@@ -130,7 +130,7 @@ const BINARY: [(&str, usize, &str); 27] = [
     ("dto", 2, "sampling interval of the field recording"),
     ("hns", 2, "samples of a trace"),
     ("nso", 2, "samples of a trace in the field"),
-    ("format", 2, "how samples are written"),
+    ("format", 2, "code of the sample format"),
     ("fold", 2, "fold of an ensemble"),
     ("tsort", 2, "order of the traces"),
     ("vscode", 2, "vertical sum"),
@@ -166,18 +166,21 @@ fn laid_out(table: &[(&'static str, usize, &'static str)]) -> Vec<Field> {
     table.iter().map(lay).collect()
 }
 
-/// The 91 fields of a trace header, in their order.
+/// The 91 fields of a trace header, in order.
 pub fn trace_fields() -> Vec<Field> {
     laid_out(&TRACE)
 }
 
-/// The fields of the binary header that words set, in their order.
+/// The fields of the binary header that parameters can set, in order.
 pub fn binary_fields() -> Vec<Field> {
     laid_out(&BINARY)
 }
 
-/// The fields that the user or (where given) the header of a file of headers adds behind the 91: `key1=name name=byte
-/// key1_len=4`. Errors: a name without its byte, a length other than 2 and 4, bytes beyond the trace header.
+/// The fields that the user, or the RSF header of a file of trace headers, adds to the 91: `key1=name name=byte
+/// key1_len=4`.
+///
+/// # Errors
+/// A name has no byte, a length is neither 2 nor 4, or a field extends beyond the trace header.
 pub fn extra_fields(job: &Job, header: Option<&Header>) -> Result<Vec<Field>> {
     let mut fields = Vec::new();
     for i in 1..=9 {
@@ -204,7 +207,7 @@ pub fn extra_fields(job: &Job, header: Option<&Header>) -> Result<Vec<Field>> {
 fn field(name: &str, at: i64, size: i64) -> Result<Field> {
     ensure!(
         (size == 2 || size == 4) && at >= 0 && at + size <= TRACE_HEADER as i64,
-        "the key {name} of {size} bytes at byte {at} of the trace header: it can have 2 or 4 of the bytes 0 to {}",
+        "the key {name} has {size} bytes from byte {at} of the trace header on, but it must have 2 or 4 of the bytes 0 to {}",
         TRACE_HEADER - 1
     );
     Ok(Field {
@@ -216,7 +219,7 @@ fn field(name: &str, at: i64, size: i64) -> Result<Field> {
     })
 }
 
-/// The whole number that the user gives as `name=`, which is declared nowhere.
+/// The integer that the user gives as the undeclared parameter `name=`.
 pub fn byte(job: &Job, name: &str) -> Result<Option<i64>> {
     let Some((_, text)) = job.keys().iter().rev().find(|(key, _)| key == name) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! How traces are laid out in a file.
+//! The layout of a SEG-Y or SU file, from its headers.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -18,50 +18,54 @@ use super::{
     ORDER_CONSTANT, REAL_HDT, REVISION, TRAILERS, TRID,
 };
 
-/// So many textual headers are looked at, where the binary header says at which byte the first trace begins.
+/// The largest number of extended textual headers that are read if the binary header gives the byte at which traces
+/// begin.
 const MOST_TEXTS: u64 = 1000;
 
-/// How the traces of a file are laid out.
+/// The layout of a file.
 pub struct Layout {
-    /// Order of bytes in headers.
+    /// Byte order of headers.
     pub order: Order,
-    /// Order of bytes in samples.
+    /// Byte order of samples.
     pub samples_order: Order,
-    /// How samples are written.
+    /// Format of samples.
     pub coding: Coding,
-    /// Samples of a trace.
+    /// Number of samples of a trace.
     pub samples: usize,
-    /// Sampling in s; 0 where no header has it.
+    /// Sampling interval in s; 0 if no header has one.
     pub step: f64,
-    /// The header that says it.
+    /// The name of the header from which `step` comes.
     pub step_of: &'static str,
-    /// Axis 1 of Seismic Unix for traces without a sampling interval.
+    /// Axis 1 from `d1` and `f1` of Seismic Unix, for traces without a sampling interval.
     pub spacing: Option<Spacing>,
-    /// The sampling is that of eight bytes, which revision 2 has.
+    /// Whether `step` comes from the 8-byte field of revision 2.
     step_is_long: bool,
-    /// Bytes before the first trace.
+    /// Number of bytes before the first trace.
     pub before: u64,
-    /// Bytes behind the last trace.
+    /// Number of bytes after the last trace.
     pub behind: u64,
-    /// Bytes between the header of a trace and its samples.
+    /// Number of bytes between the header of a trace and its samples.
     pub between: usize,
-    /// Where the keys of trace headers lie, if not where the standard has them.
+    /// The map of the trace headers, if the file has one.
     pub map: Option<Map>,
-    /// The binary header says that lengths are in feet.
+    /// Whether the binary header says that lengths are in feet.
     pub feet: bool,
 }
 
-/// An axis 1 that `d1` and `f1` of Seismic Unix give in place of `dt` and `delrt`.
+/// Origin of an axis 1 that `d1` and `f1` of Seismic Unix give in place of `dt` and `delrt`.
 pub struct Spacing {
-    /// Where the first sample lies.
+    /// Coordinate of the first sample.
     pub first: f64,
-    /// Whether the samples are those of time.
+    /// Whether the axis is time.
     pub is_time: bool,
 }
 
 impl Layout {
-    /// Visits number and header of every kept trace of the file before its traces are read; `who` begins the sentence that refuses a
-    /// pipe, which cannot be read twice.
+    /// Calls `visit` with number and header of every trace that is kept, before the traces themselves are read. `who`
+    /// begins the error message for a pipe.
+    ///
+    /// # Errors
+    /// The input is a pipe, which cannot be read twice, or the file is too short.
     pub fn each_header(
         &self,
         job: &mut Job,
@@ -72,7 +76,7 @@ impl Layout {
         let mut tape = Tape::open(job)?;
         ensure!(
             tape.length.is_some(),
-            "{who} a file that can be read twice, and {} is a pipe: give it as tape=",
+            "{who} a file that can be read twice, but {} is a pipe: give a file by tape=",
             tape.name
         );
         tape.pass(self.before)?;
@@ -87,8 +91,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Whether the header of a trace has another sampling interval, in microseconds, than the one that is taken: 0 is none, and intervals
-    /// that are negative with a sign are told elsewhere.
+    /// The sampling interval of a trace header in microseconds, if it differs from the one that is used. Intervals of 0
+    /// do not count, and those above 32767, which look negative, have a warning of their own.
     pub fn other_interval(&self, header: &[u8]) -> Option<usize> {
         let told = self.order.count(&self.standard(header), DT);
         let taken = self.step * 1e6;
@@ -96,7 +100,7 @@ impl Layout {
             .then_some(told)
     }
 
-    /// Bytes of a trace.
+    /// Length of a trace in bytes, with its headers.
     pub fn size(&self) -> usize {
         self.size_of(self.samples)
     }
@@ -105,7 +109,7 @@ impl Layout {
         TRACE_HEADER + self.between + samples * self.coding.size()
     }
 
-    /// The header of a trace with its keys at the bytes of the standard.
+    /// A trace header in the standard layout.
     pub fn standard<'a>(&self, header: &'a [u8]) -> Cow<'a, [u8]> {
         match &self.map {
             Some(map) => map.to_standard(self.order, header).0.into(),
@@ -114,7 +118,7 @@ impl Layout {
     }
 }
 
-/// Reads textual and binary headers.
+/// Reads the textual and binary headers of a SEG-Y file.
 pub fn segy_layout(job: &mut Job, tape: &mut Tape) -> Result<Layout> {
     let (mut text, mut binary) = (vec![0; TEXT_HEADER], vec![0; BINARY_HEADER]);
     tape.fill(&mut text, &|| "the 3200 bytes of the textual header".into())?;
@@ -122,10 +126,10 @@ pub fn segy_layout(job: &mut Job, tape: &mut Tape) -> Result<Layout> {
     let order = order(job, &binary)?;
     let told = i64::from(order.int(&binary, FORMAT, 2));
     let coding = Coding::of(job.int_opt("format")?.unwrap_or(told))
-        .with_context(|| format!("{} has no format that is known", tape.name))?;
+        .with_context(|| format!("{} has no known sample format", tape.name))?;
     if Coding::of(told).is_ok_and(|told| told != coding) {
         job.warn(&format!(
-            "the binary header says format {told} ({}), and samples are read as {} because of format=",
+            "the binary header has format {told} ({}), but samples are read as {} because of format=",
             Coding::of(told)?.words(),
             coding.words()
         ));
@@ -169,14 +173,14 @@ pub fn segy_layout(job: &mut Job, tape: &mut Tape) -> Result<Layout> {
     }
     ensure!(
         layout.samples > 0,
-        "{}: neither the binary header nor the first trace says how many samples a trace has; ns= says it",
+        "{}: neither the binary header nor the first trace has the number of samples of a trace; give it by ns=",
         tape.name
     );
     Ok(layout)
 }
 
-/// What revision 2 adds (SEG-Y revision 2.1, table 2): numbers of more digits, further trace headers, where traces begin and
-/// end.
+/// Reads the fields that revision 2 adds (SEG-Y revision 2.1, table 2): long numbers, additional trace headers, data
+/// trailers.
 fn second_revision(layout: &mut Layout, binary: &[u8]) -> Result<()> {
     let order = layout.order;
     let (samples, step) = (order.int(binary, LONG_HNS, 4), order.real(binary, REAL_HDT));
@@ -189,15 +193,15 @@ fn second_revision(layout: &mut Layout, binary: &[u8]) -> Result<()> {
     let further = order.int(binary, FURTHER, 4);
     ensure!(
         (0..1000).contains(&further),
-        "the binary header says {further} further headers of 240 bytes a trace (bytes 3507 to 3510): 0 to 999 are read"
+        "the binary header announces {further} additional headers of 240 bytes for each trace (bytes 3507 to 3510), but only 0 to 999 are supported"
     );
     layout.between = further as usize * TRACE_HEADER;
     layout.behind = order.int(binary, TRAILERS, 4).max(0) as u64 * TEXT_HEADER as u64;
     Ok(())
 }
 
-/// The sampling interval of two bytes in microseconds. The standard counts without a sign; a number that is negative with one, and
-/// where another one is not, is no interval.
+/// The sampling interval in microseconds from the two-byte fields of the binary header and the first trace header. The
+/// standard makes them unsigned; a value that would be negative with a sign gives way to one that would not.
 fn interval(job: &Job, binary: usize, trace: usize) -> usize {
     const NEGATIVE: usize = 1 << 15;
     let signed = |n: usize| n as i64 - if n < NEGATIVE { 0 } else { 1 << 16 };
@@ -208,7 +212,7 @@ fn interval(job: &Job, binary: usize, trace: usize) -> usize {
     };
     if binary >= NEGATIVE || taken >= NEGATIVE {
         job.warn(&format!(
-            "the sampling interval of the binary header is {}, that of the first trace {}: {taken} microseconds are taken, for these two bytes \
+            "the sampling interval of the binary header is {}, that of the first trace {}: {taken} microseconds are used, because these two bytes \
 have no sign (sfput d1= sets another)",
             signed(binary),
             signed(trace)
@@ -217,8 +221,8 @@ have no sign (sfput d1= sets another)",
     taken
 }
 
-/// Samples and sampling from the header of the first trace, where the binary header has none or where the file has a whole number
-/// of traces only so.
+/// Takes the number of samples and the sampling interval from the first trace header, if the binary header has none or
+/// if only then the file holds a whole number of traces.
 fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) {
     let first = &layout.standard(first).into_owned();
     let (samples, step) = (layout.order.count(first, NS), layout.order.count(first, DT));
@@ -245,13 +249,14 @@ fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) 
         layout.samples = told;
     } else if told > 0 && !job.given("ns") {
         job.warn(&format!(
-            "the binary header says {told} samples a trace and the first trace {samples}: the file holds whole traces of \
-{samples}, which are read"
+            "the binary header has {told} samples in a trace, but the first trace header {samples}: {samples} are used, because the file \
+            holds a whole number of such traces"
         ));
     }
 }
 
-/// The major number of the revision: a byte of its own, or the upper one of two, which other orders of bytes turn.
+/// The major revision number: a byte of its own, or the upper byte of a number of two, whose place depends on the byte
+/// order.
 pub fn major(order: Order, binary: &[u8]) -> usize {
     match binary[REVISION] {
         0 => order.count(binary, REVISION) >> 8,
@@ -259,7 +264,7 @@ pub fn major(order: Order, binary: &[u8]) -> usize {
     }
 }
 
-/// The order of bytes: from the constant of revision 2, else the one in which the format makes sense.
+/// The byte order: little-endian with `endian=n`, else that of the binary header, else big-endian.
 fn order(job: &Job, binary: &[u8]) -> Result<Order> {
     if !job.flag("endian")? {
         return Ok(Order::Little);
@@ -282,9 +287,9 @@ pub fn order_of(binary: &[u8]) -> Option<Order> {
     }
 }
 
-/// Reads the textual headers that revision 1 allows behind the binary one, and gives them in ASCII. The number in the binary header
-/// holds from revision 1 on. Before, it may be anything, and holds where a stanza begins there, as `((` shows, or where traces fill
-/// the file only so.
+/// Reads the extended textual headers after the binary header and returns them in ASCII. Their number in the binary
+/// header is valid from revision 1 on. In older files it may be anything, and is used only if a stanza follows, which
+/// begins with `((`, or if only then the file holds a whole number of traces.
 fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<Vec<String>> {
     let order = layout.order;
     let (major, told) = (major(order, binary), order.int(binary, EXTENDED, 2));
@@ -301,7 +306,7 @@ fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64
     };
     if first_trace > layout.before {
         let between = first_trace - layout.before;
-        // Whole textual headers of no absurd number may hold stanzas.
+        // These bytes may be textual headers with stanzas; a plausible number of them is read.
         let blocks = (between / TEXT_HEADER as u64).min(MOST_TEXTS);
         let texts = (0..blocks).map(|i| block_of_text(tape, &|| format!("textual header {}", i + 1)));
         let texts = texts.collect::<Result<_>>()?;
@@ -314,7 +319,7 @@ fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64
     let wanted = if told > 0 && (announced || stanza || alone) {
         told as usize
     } else if stanza || told < 0 && announced {
-        // As many as there are, up to the one with the mark of the end.
+        // The number is unknown: read up to the stanza that marks the end.
         usize::MAX
     } else {
         0
@@ -325,10 +330,7 @@ fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64
             usize::MAX => {
                 "textual headers up to `((SEG: EndText))`, which the binary header announces".into()
             }
-            _ => format!(
-                "textual header {} of {wanted} behind the binary one",
-                texts.len() + 1
-            ),
+            _ => format!("extended textual header {} of {wanted}", texts.len() + 1),
         };
         let text = block_of_text(tape, &what)?;
         let last = text::name_of_stanza(&text).is_some_and(|name| name == "seg:endtext");
@@ -348,27 +350,27 @@ fn block_of_text(tape: &mut Tape, what: &dyn Fn() -> String) -> Result<String> {
     Ok(String::from_utf8_lossy(&text::to_ascii(&block)).into_owned())
 }
 
-/// Whether a stanza of a textual header begins here, in ASCII or EBCDIC.
+/// Whether the bytes begin a stanza of a textual header, in ASCII or EBCDIC.
 fn starts_stanza(bytes: &[u8]) -> bool {
     matches!(bytes, [b'(', b'('] | [0x4d, 0x4d])
 }
 
-/// SU has no headers but those of traces.
+/// Reads the layout of an SU file from its first trace header.
 pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
     ensure!(
         !job.given("format"),
-        "format= is for SEG-Y: SU holds reals of 4 bytes"
+        "format= applies to SEG-Y only: samples of SU are IEEE reals of 4 bytes"
     );
     let first = tape.ahead(TRACE_HEADER)?;
     ensure!(
         first.len() == TRACE_HEADER,
-        "{} has no trace: it holds {} bytes, and a trace header alone has {TRACE_HEADER}",
+        "{} has no trace: it holds {} bytes, but a trace header alone has {TRACE_HEADER}",
         tape.name,
         first.len()
     );
     if text::is_text(&first) {
         bail!(
-            "{} begins with text, as SEG-Y does and SU does not: sfsegyread reads SEG-Y",
+            "{} begins with text, so it is SEG-Y and not SU: sfsegyread reads it",
             tape.name
         );
     }
@@ -392,7 +394,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
     let samples = job.int_opt("ns")?.map_or(order.count(&first, NS), |n| n as usize);
     ensure!(
         samples > 0,
-        "{}: the first trace header says 0 samples; ns= says how many there are",
+        "{}: the first trace header has 0 samples; give the number of samples by ns=",
         tape.name
     );
     let mut layout = Layout {
@@ -413,8 +415,8 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
     if !told && mixed(&tape.ahead(layout.size())?[TRACE_HEADER..], order) {
         layout.samples_order = order.turned();
         job.warn(&format!(
-            "headers are {} and samples {}, as Madagascar's sfsuwrite leaves them: they are read so (suxdr=y or endian=n says \
-that both have one order)",
+            "headers are {} and samples {}, as Madagascar's sfsuwrite writes them, and are read accordingly (suxdr=y or endian=n means \
+            that both have the same byte order)",
             order.words(),
             layout.samples_order.words()
         ));
@@ -425,18 +427,19 @@ that both have one order)",
     Ok(layout)
 }
 
-/// The spacing that Seismic Unix keeps as a real in bytes 181 to 184 of a trace header, with the place of the first sample behind it.
+/// Uses the spacing that Seismic Unix stores as a real in bytes 181 to 184 of a trace header, followed by the
+/// coordinate of the first sample.
 fn spacing_of_su(job: &Job, layout: &mut Layout, first: &[u8]) {
     let real = |at: usize| f64::from(f32::from_bits(layout.order.int(first, at, 4) as u32));
     let (step, begin) = (real(D1), real(D1 + 4));
-    // SEG-Y has whole numbers there, which are tiny when they are read as reals.
+    // SEG-Y has integers there, which are tiny when they are read as reals.
     if !(1e-9..1e9).contains(&step) {
         return;
     }
     let begin = if begin.abs() < 1e9 { begin } else { 0.0 };
     let is_time = layout.order.int(first, TRID, 2) <= 1;
     job.warn(&format!(
-        "the first trace has no sampling interval (dt=0): d1={} of its bytes 181 to 184, where Seismic Unix keeps another spacing, is taken{}",
+        "the first trace has no sampling interval (dt=0): d1={} from its bytes 181 to 184, where Seismic Unix stores the spacing, is used{}",
         step as f32,
         if is_time { " as seconds" } else { " without a unit (sfput label1= unit1= sets it)" }
     ));
@@ -447,7 +450,7 @@ fn spacing_of_su(job: &Job, layout: &mut Layout, first: &[u8]) {
     });
 }
 
-/// Of two orders that both fit: the one in which the kind of trace is a small number, as it always is.
+/// Of two byte orders that are both possible, the one in which the trace identification code is smaller.
 fn likely(header: &[u8]) -> Order {
     let size = |order: Order| order.count(header, TRID);
     if size(Order::Big) < size(Order::Little) {
@@ -457,8 +460,8 @@ fn likely(header: &[u8]) -> Order {
     }
 }
 
-/// Whether samples are in the other order of bytes than the headers. In the wrong order the last bits of a number are its power of
-/// two, and numbers lie anywhere between 1e-38 and 1e38, or are 0 or denormal where these bits are 0.
+/// Whether the samples have another byte order than the headers. In the wrong order the last mantissa bits become the
+/// exponent, so magnitudes lie anywhere between 1e-38 and 1e38, or are denormal.
 fn mixed(samples: &[u8], order: Order) -> bool {
     let usual = |order: Order| {
         let values = samples

@@ -1,5 +1,5 @@
-//! The map of trace headers that a file of revision 2.1 may bring (stanza `SEG:Layout`; SEG-Y revision 2.1, appendix D-8): XML that
-//! says at which bytes the keys lie and how they are written.
+//! The map of the trace headers that a file of revision 2.1 may contain (stanza `SEG:Layout`; SEG-Y revision 2.1,
+//! appendix D-8). It is XML with the bytes and types of the keys.
 
 use anyhow::{Context, Result, bail, ensure};
 use roxmltree::{Document, Node};
@@ -8,7 +8,7 @@ use rsf_io::Job;
 use super::keys::TRACE_HEADER;
 use super::samples::{Coding, Order};
 
-/// Names of that appendix and bytes, one key behind the other as in the standard's own trace header.
+/// Names of that appendix and lengths in bytes of the keys of the standard trace header, in order and without gaps.
 #[rustfmt::skip]
 const STANDARD: [(&str, usize); 89] = [
     ("linetrc", 4), ("reeltrc", 4), ("ffid", 4), ("chan", 4), ("espnum", 4), ("cdp", 4), ("cdptrc", 4), ("trctype", 2),
@@ -25,18 +25,18 @@ const STANDARD: [(&str, usize); 89] = [
     ("src_dir2", 2), ("src_dir3", 2), ("smeasure", 6), ("sm_unit", 2), ("header_name", 8),
 ];
 
-/// How a value is written.
+/// The type of a value.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// A whole number of so many bytes.
+    /// A signed integer of this number of bytes.
     Whole(usize),
-    /// One without a sign.
+    /// An unsigned integer of this number of bytes.
     Unsigned(usize),
     /// A real number.
     Real(Coding),
-    /// A mantissa of four bytes and a power of ten of two.
+    /// A mantissa of four bytes and a power of ten of two bytes.
     Scale,
-    /// Eight letters.
+    /// Eight characters.
     Letters,
 }
 
@@ -68,37 +68,40 @@ impl Kind {
     }
 }
 
-/// A key of the standard: where the file has it, and where the standard has it.
+/// A key: its place and type in the file, and its place (`to`) in the standard trace header.
 struct Entry {
     name: String,
     at: usize,
     kind: Kind,
     to: usize,
-    /// Bytes that the standard gives it.
+    /// Its length in bytes in the standard trace header.
     size: usize,
 }
 
-/// Where a file has the keys of its trace headers. Keys that it does not list are 0.
+/// The places of the keys in the trace headers of a file. Keys that the map does not list are 0.
 pub struct Map {
     entries: Vec<Entry>,
 }
 
 impl Map {
-    /// The map in the text of the stanza. Errors: text that is no such map, with what is wrong and the way without it.
+    /// Reads the map from the text of the stanza.
+    ///
+    /// # Errors
+    /// The text is not such a map.
     pub fn of(job: &Job, text: &str) -> Result<Self> {
         let map = Self::parsed(job, text);
         map.context(
-            "the file says by a map (stanza SEG:Layout of revision 2.1) where the keys of its trace headers lie, and the map cannot be obeyed; \
-layout=n reads them at the bytes of the standard, and name=byte others",
+            "the file has a map of its trace headers (stanza SEG:Layout of revision 2.1) that cannot be used; \
+layout=n reads the keys at the bytes of the standard, and name=byte reads a key elsewhere",
         )
     }
 
     fn parsed(job: &Job, text: &str) -> Result<Self> {
-        let document = Document::parse(text).context("it is no XML")?;
+        let document = Document::parse(text).context("it is not XML")?;
         let root = document.root_element();
         ensure!(
             root.has_tag_name("segy-layout"),
-            "it begins with <{}>, and <segy-layout> is allowed",
+            "it begins with <{}>, but must begin with <segy-layout>",
             root.tag_name().name()
         );
         let (mut entries, mut others): (Vec<Entry>, Vec<String>) = Default::default();
@@ -113,7 +116,7 @@ layout=n reads them at the bytes of the standard, and name=byte others",
             };
             ensure!(
                 (kind == Kind::Scale) == (size == 6) && kind != Kind::Letters,
-                "its entry {name} has a type that no such key can have"
+                "its entry {name} has a type that this key cannot have"
             );
             ensure!(
                 entries.iter().all(|entry| entry.name != name),
@@ -138,8 +141,8 @@ layout=n reads them at the bytes of the standard, and name=byte others",
         Ok(Self { entries })
     }
 
-    /// The header of a trace with its keys at the bytes of the standard, and how many values the four or two bytes of a key do not
-    /// hold as they are.
+    /// Converts a trace header to the standard layout; also returns the number of values that the two or four bytes of
+    /// a key cannot hold exactly.
     pub fn to_standard(&self, order: Order, header: &[u8]) -> (Vec<u8>, u64) {
         let (mut standard, mut changed) = (vec![0; TRACE_HEADER], 0);
         for Entry {
@@ -164,7 +167,7 @@ layout=n reads them at the bytes of the standard, and name=byte others",
                 Kind::Unsigned(4) => f64::from(order.int(bytes, 0, 4) as u32),
                 _ => order.count(bytes, 0) as f64,
             };
-            // Two bytes hold counts without a sign, too.
+            // Two bytes may also hold unsigned counts.
             let (low, high) = match size {
                 2 => (-32_768.0, 65_535.0),
                 _ => (f64::from(i32::MIN), f64::from(i32::MAX)),
@@ -176,7 +179,7 @@ layout=n reads them at the bytes of the standard, and name=byte others",
         (standard, changed)
     }
 
-    /// Says that `changed` values were changed, if any.
+    /// Warns if values were changed; `changed` is their number.
     pub fn tell(&self, job: &Job, changed: u64) {
         if changed > 0 {
             let wide = |entry: &&Entry| matches!(entry.kind, Kind::Real(_)) || entry.kind.size() > entry.size;
@@ -187,15 +190,15 @@ layout=n reads them at the bytes of the standard, and name=byte others",
                 .map(|entry| entry.name.as_str())
                 .collect();
             job.warn(&format!(
-                "{changed} values of trace headers (of {} in the map SEG:Layout) are fractions or too large for the whole numbers of four or two \
-bytes that keys are: they were rounded or cut",
+                "{changed} values of trace headers (of {} in the map SEG:Layout) are fractions or too large for keys, which are integers of two or four \
+bytes: they were rounded or clipped",
                 names.join(", ")
             ));
         }
     }
 }
 
-/// Byte (from 0) and size that the standard gives a key.
+/// First byte (from 0) and length of a key in the standard trace header.
 fn standard(name: &str) -> Option<(usize, usize)> {
     let mut at = 0;
     for (own, size) in STANDARD {
@@ -207,7 +210,7 @@ fn standard(name: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// Name, byte (counted from 0) and type of an entry.
+/// Name, first byte (from 0) and type of an entry.
 fn entry<'a>(node: Node<'a, '_>) -> Result<(&'a str, usize, Kind)> {
     let get = |key: &str| {
         node.attribute(key)
@@ -220,7 +223,7 @@ fn entry<'a>(node: Node<'a, '_>) -> Result<(&'a str, usize, Kind)> {
         bail!("its entry {name} lacks byte= or type=");
     };
     let kind = Kind::of(kind).with_context(|| {
-        format!("its entry {name} has type={kind}, which is none of int2, int4, int8, uint2, uint4, uint8, ibmfp, ieee32, ieee64, linetrc, \
+        format!("its entry {name} has type={kind}, which is not one of int2, int4, int8, uint2, uint4, uint8, ibmfp, ieee32, ieee64, linetrc, \
 reeltrc, linetrc8, reeltrc8, coor4, elev4, time2, spnum4 and scale6")
     })?;
     let last = TRACE_HEADER + 1 - kind.size();
@@ -230,7 +233,7 @@ reeltrc, linetrc8, reeltrc8, coor4, elev4, time2, spnum4 and scale6")
         .filter(|at| (1..=last).contains(at))
         .with_context(|| {
             format!(
-                "its entry {name} has byte={byte}: {} bytes begin at one of the bytes 1 to {last}",
+                "its entry {name} has byte={byte}, but its {} bytes must begin at one of the bytes 1 to {last}",
                 kind.size()
             )
         })?;

@@ -1,7 +1,7 @@
-//! SEG-Y and SU: data, textual and binary headers, and the headers of traces as an RSF file.
+//! SEG-Y and SU: data, textual and binary headers, and trace headers as an RSF file.
 //!
-//! Own code, small: the crates for it map whole files into memory and know neither SU nor pipes, nor do they hand over
-//! a trace header byte for byte, which `tfile=` needs.
+//! No crate is used, because those for SEG-Y map whole files into memory, support neither SU nor pipes, and do not give
+//! access to all bytes of a trace header, which `tfile=` needs.
 
 mod delays;
 mod geometry;
@@ -18,30 +18,32 @@ mod write;
 pub use read::{SEGYREAD, SUREAD, segyread, suread};
 pub use write::{SEGYWRITE, SUWRITE, segywrite, suwrite};
 
-/// Bytes of the binary header.
+/// Length of the binary header in bytes.
 const BINARY_HEADER: usize = 400;
-/// Traces are moved in blocks of about as many bytes.
+/// Approximate size in bytes of the blocks in which traces are read and written.
 const BLOCK: usize = 1 << 22;
 
-/// Places in the binary header, counted from 0: sampling interval, samples, format.
+/// First bytes (from 0) of fields of the binary header: sampling interval, number of samples, format code.
 const HDT: usize = 16;
 const HNS: usize = 20;
 const FORMAT: usize = 24;
-/// Places in the binary header of revision 1 and later: a constant that tells the order of bytes, the revision, the number
-/// of textual headers that follow.
+/// First bytes of the unit of lengths (metres or feet), of the byte-order constant of revision 2, and of the revision
+/// number and the number of extended textual headers of revision 1 and later.
 const MFEET: usize = 54;
 const ORDER_CONSTANT: usize = 96;
 const REVISION: usize = 300;
 const EXTENDED: usize = 304;
-/// Places in the binary header of revision 2: samples in 4 bytes, the interval as a real of 8, the number of further headers
-/// of 240 bytes of each trace, the byte at which the first trace begins (8 bytes), the number of records behind the traces.
+/// First bytes of fields of revision 2: number of samples (4 bytes), sampling interval (8-byte real), number of
+/// additional 240-byte headers of each trace, byte at which the first trace begins (8 bytes), number of data trailer
+/// records.
 const LONG_HNS: usize = 68;
 const REAL_HDT: usize = 72;
 const FURTHER: usize = 306;
 const FIRST_TRACE: usize = 320;
 const TRAILERS: usize = 328;
 
-/// Places in a trace header: kind of trace, delay, samples, sampling interval, spacing of Seismic Unix (a real), factor of times.
+/// First bytes of fields of the trace header: trace identification code, delay, number of samples, sampling interval,
+/// spacing of Seismic Unix (a real), time scalar.
 const TRID: usize = 28;
 const DELRT: usize = 108;
 const NS: usize = 114;
@@ -49,7 +51,7 @@ const DT: usize = 116;
 const D1: usize = 180;
 const TSCALAR: usize = 214;
 
-/// What a factor of times (or of coordinates) multiplies by: negative ones divide, and 0 is none.
+/// The factor that a scalar of times or coordinates stands for: a negative one divides, and 0 means 1.
 fn factor(scalar: i32) -> f64 {
     match scalar {
         0 => 1.0,

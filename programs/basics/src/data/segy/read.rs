@@ -11,20 +11,18 @@ use super::layout::{Layout, segy_layout, su_layout};
 use super::tape::Tape;
 use super::{BLOCK, NS};
 
-/// What the user sees.
 pub static SEGYREAD: Program = Program {
     name: "sfsegyread",
-    about: "Convert SEG-Y (or with su=y SU) to RSF: data, and trace headers beside them.",
+    about: "Convert SEG-Y (or with su=y SU) to RSF: data and trace headers.",
     usage: "tape=line.sgy tfile=headers.rsf hfile=text bfile=binary > data.rsf",
     comments: COMMENTS,
     example: "sfsegyread tape=line.sgy tfile=headers.rsf hfile=header bfile=binary > line.rsf",
     params: &PARAMS,
 };
 
-/// What the user sees.
 pub static SUREAD: Program = Program {
     name: "sfsuread",
-    about: "Convert SU to RSF: data, and trace headers beside them (sfsegyread su=y).",
+    about: "Convert SU to RSF: data and trace headers (sfsegyread su=y).",
     usage: "tape=line.su tfile=headers.rsf > data.rsf",
     comments: COMMENTS,
     example: "sfsuread tape=line.su tfile=headers.rsf > line.rsf",
@@ -39,16 +37,16 @@ command line (iline=220) is read from another byte, counted from 0; key1=name na
 SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 and 9 \
 (integers of 4, 2, 3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to single precision; \
 textual headers in EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y detects the \
-order of bytes, endian=n declares little-endian). Additional trace headers of revision 2 are passed over. \
-A map of the trace headers (stanza SEG:Layout of revision 2.1) is obeyed: keys come from the bytes and types that it gives, and those that it does not list \
+byte order, endian=n declares little-endian). Additional trace headers of revision 2 are skipped. \
+If the file has a map of the trace headers (stanza SEG:Layout of revision 2.1), keys come from the bytes and types that it gives, and keys that it does not list \
 are 0. All traces must \
-have the same length; headers that give another one are reported, and those of another delay (delrt), whose traces align=y moves. Where the binary header has no number of samples or no \
-sampling interval, those of the first trace are used; of SU without dt, d1 and f1 (reals at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n\
-sou= and rec= name files for the points of sources and receivers (x, z or, where y changes, x, y, z; z downwards, from sx, sy, \
-selev, sdepth, gx, gy, gelev with scalco and scalel), as the modelling programs read them. The data then have the axes time, receiver \
-and shot; a shot is all traces that follow each other with one source. sftransp plane=12 | sfspray axis=2 n=1 turns them into receiver, \
-component, time, shot; of vertical velocity alone sfpad n2=2 (n2=3 in 3-D) adds the other components as zeros.\n\n\
-An SU file whose samples have another order of bytes than its headers, as Madagascar's sfsuwrite leaves them by default, \
+have the same length; headers that give another length are reported, and so are different delays (delrt), which align=y takes into account. If the binary header has no number of samples or no \
+sampling interval, those of the first trace are used; for SU without dt, d1 and f1 (reals at bytes 181 to 188). The memory used does not depend on the size of the file.\n\n\
+sou= and rec= name files for the points of sources and receivers, as the modelling programs read them (x, z or, if y changes, x, y, z; z downwards; from sx, sy, \
+selev, sdepth, gx, gy, gelev with scalco and scalel). The data then have the axes time, receiver \
+and shot; a shot consists of consecutive traces with the same source. sftransp plane=12 | sfspray axis=2 n=1 turns them into receiver, \
+component, time, shot; for data of vertical velocity only, sfpad n2=2 (n2=3 in 3-D) adds the other components as zeros.\n\n\
+An SU file whose samples and headers differ in byte order, as Madagascar's sfsuwrite writes it by default, \
 is recognised by its first trace unless suxdr=y or endian=n is given.\n\n\
 Differs from Madagascar: endian=y examines the file instead of the machine; with n2= the file may come through a pipe; \
 traces may have more than 32767 samples; samples of all formats but 4 are read; a file that ends in the middle of a \
@@ -65,13 +63,13 @@ static PARAMS: [Param; 21] = [
     Param::output("rec").doc("points of the receivers, of one shot if all have the same"),
     Param::string("origin")
         .default_text("0,0")
-        .doc("x and y that are subtracted from the points of sou= and rec=, so that coordinates of UTM keep their digits in four bytes; sfsegywrite adds them again"),
+        .doc("x and y that are subtracted from the points of sou= and rec=, so that UTM coordinates keep their digits in four bytes; sfsegywrite adds them again"),
     Param::string("hfile")
         .default_text("not written")
         .doc("file for the textual header, in ASCII (SEG-Y)"),
     Param::string("bfile")
         .default_text("not written")
-        .doc("file for the binary header, as it is (SEG-Y)"),
+        .doc("file for the binary header, unchanged (SEG-Y)"),
     Param::input("mask")
         .default_text("all traces")
         .doc("an integer for every trace; traces with 0 are left out"),
@@ -83,10 +81,10 @@ static PARAMS: [Param; 21] = [
         .doc("y: the SU file is big-endian"),
     Param::bool("endian")
         .default("y")
-        .doc("y: detect the order of bytes; n: little-endian"),
+        .doc("y: detect the byte order; n: little-endian"),
     Param::bool("layout")
         .default("y")
-        .doc("y: a map of the trace headers in the file (stanza SEG:Layout of revision 2.1) is obeyed; n: keys are read at the bytes of the standard"),
+        .doc("y: use a map of the trace headers in the file (stanza SEG:Layout of revision 2.1); n: read keys at the bytes of the standard"),
     Param::int("format")
         .default_text("of the binary header")
         .doc("1 IBM reals, 5 or 6 IEEE reals of 4 or 8 bytes, 2, 3, 7, 8 or 9 integers, 10, 11, 12, 15 or 16 unsigned ones (SEG-Y)"),
@@ -96,7 +94,7 @@ static PARAMS: [Param; 21] = [
         .doc("samples of a trace"),
     Param::bool("align")
         .default("n")
-        .doc("y: traces of several delays (delrt) stand on one axis of time, with zeros before and behind them; n: all begin at o1, as in the file"),
+        .doc("y: place traces of different delays (delrt) on a common time axis, with zeros before and after them; n: all begin at o1"),
     Param::int("n2")
         .default_text("0: all")
         .range(">= 0", Some(0.0), None)
@@ -114,13 +112,11 @@ static PARAMS: [Param; 21] = [
     Param::bool("verb").default("n").doc("y: print what is found"),
 ];
 
-/// Reads SEG-Y, or SU.
 pub fn segyread(job: &mut Job) -> Result<()> {
     let su = job.flag_opt("su")?.unwrap_or(false);
     read(job, su)
 }
 
-/// Reads SU, or SEG-Y.
 pub fn suread(job: &mut Job) -> Result<()> {
     let su = job.flag_opt("su")?.unwrap_or(true);
     read(job, su)
@@ -201,7 +197,8 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     outputs.finish()
 }
 
-/// The axis of so many samples of time from a delay (s) on; where no header has a sampling interval, that of numbers of samples.
+/// The time axis of the data, with a number of samples and a delay in s; without a sampling interval in the headers it
+/// counts samples.
 fn time_axis(job: &Job, layout: &Layout, (samples, delay): (usize, f64)) -> Axis {
     if let Some(spacing) = &layout.spacing {
         let begin = if delay == 0.0 { spacing.first } else { delay };
@@ -217,13 +214,13 @@ fn time_axis(job: &Job, layout: &Layout, (samples, delay): (usize, f64)) -> Axis
         return time.label("Time").unit("s");
     }
     job.warn(
-        "neither the binary header nor that of the first trace has a sampling interval: axis 1 numbers the samples, with d1=1 \
-(sfput d1=0.004 label1=Time unit1=s sets what is known from elsewhere)",
+        "neither the binary header nor that of the first trace has a sampling interval: axis 1 counts samples, with d1=1 \
+(sfput d1=0.004 label1=Time unit1=s sets a known interval)",
     );
     Axis::new(samples, 0.0, 1.0).label("Sample")
 }
 
-/// The keys of the header file, and where those that were added lie.
+/// Writes the axes of the file of trace headers, and names and places of the keys that were added.
 fn describe(job: &Job, output: &mut Output, fields: &[Field], traces: u64) -> Result<()> {
     output.set_kind(rsf_io::Kind::Int);
     output.set_axis(1, &Axis::new(fields.len(), 0.0, 1.0));
@@ -243,14 +240,14 @@ fn describe(job: &Job, output: &mut Output, fields: &[Field], traces: u64) -> Re
     Ok(())
 }
 
-/// Every key of a trace, where the user wants it to be read.
+/// All keys of a trace, at the places that the user gives or else the standard.
 fn fields(job: &Job) -> Result<Vec<Field>> {
     let mut fields = trace_fields();
     for field in &mut fields {
         if let Some(at) = byte(job, &field.name)? {
             ensure!(
                 at >= 0 && at as usize + field.size <= TRACE_HEADER,
-                "{}={at}: a key of {} bytes begins at one of the bytes 0 to {}",
+                "{}={at}: a key of {} bytes must begin at one of the bytes 0 to {}",
                 field.name,
                 field.size,
                 TRACE_HEADER - field.size
@@ -263,13 +260,13 @@ fn fields(job: &Job) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
-/// Number of traces: what the user wants, else what the file has.
+/// The number of traces: that of `n2=`, else all of the file.
 fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
     let wanted = job.int_opt("n2")?.unwrap_or(0) as u64;
     let Some(length) = tape.length else {
         ensure!(
             wanted > 0,
-            "{} is a pipe, whose length nobody knows: n2= says how many traces it brings",
+            "{} is a pipe, whose length is unknown: give the number of traces by n2=",
             tape.name
         );
         return Ok(wanted);
@@ -280,7 +277,7 @@ fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
     };
     let sizes = || {
         format!(
-            "a trace of {} samples has {size} bytes ({}); ns= and format= say it if headers are wrong",
+            "a trace of {} samples has {size} bytes ({}); if the headers are wrong, give ns= and format=",
             layout.samples,
             layout.coding.words()
         )
@@ -288,13 +285,13 @@ fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
     ensure!(there > 0, "{} has no whole trace: {}", tape.name, sizes());
     ensure!(
         wanted <= there,
-        "n2={wanted}: {} has {there} traces: {}",
+        "n2={wanted}: {} has only {there} traces: {}",
         tape.name,
         sizes()
     );
     if wanted == 0 && rest > 0 {
         job.warn(&format!(
-            "{} has {rest} bytes behind its last whole trace: {}",
+            "{} has {rest} bytes after its last whole trace: {}",
             tape.name,
             sizes()
         ));
@@ -302,7 +299,7 @@ fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
     Ok(if wanted > 0 { wanted } else { there })
 }
 
-/// Which traces are wanted.
+/// Whether each trace is read, if `mask=` is given.
 fn mask(job: &mut Job, traces: u64) -> Result<Option<Vec<bool>>> {
     if !job.has_input("mask") {
         return Ok(None);
@@ -310,48 +307,48 @@ fn mask(job: &mut Job, traces: u64) -> Result<Option<Vec<bool>>> {
     let mut input = job.input("mask")?;
     ensure!(
         input.len() == traces,
-        "{} holds {} integers, one is needed for each of {traces} traces",
+        "{} holds {} integers, but one is needed for each of {traces} traces",
         input.name(),
         input.len()
     );
     let mask: Vec<i32> = input.read_all()?;
     ensure!(
         mask.iter().any(|keep| *keep != 0),
-        "mask= leaves no trace over: all its integers are 0"
+        "mask= keeps no trace: all its values are 0"
     );
     Ok(Some(mask.iter().map(|keep| *keep != 0).collect()))
 }
 
-/// Where traces go.
+/// The output files and the state of the conversion.
 struct Outputs {
     data: Option<Output>,
     headers: Option<Output>,
     others: Others,
-    /// Where traces stand on their common axis, if they are to be moved.
+    /// The common time axis, with `align=y`.
     aligned: Option<Alignment>,
-    /// Traces that are written.
+    /// Number of traces written.
     written: usize,
 }
 
-/// What is odd in headers of traces.
+/// Inconsistencies of trace headers.
 #[derive(Default)]
 struct Others {
-    /// Those that give another length than all are read with.
+    /// Traces whose header gives another number of samples.
     lengths: Odd,
-    /// Those that give another sampling interval.
+    /// Traces whose header gives another sampling interval.
     intervals: Odd,
-    /// When the first trace begins, in ms, and those that begin at another time.
+    /// The delay of the first trace, in ms, and traces with another delay.
     delay: f64,
     delays: Odd,
-    /// Values that the whole numbers of keys do not hold as the map of the headers has them.
+    /// Number of values, read by the map of the headers, that the integers of keys cannot hold exactly.
     changed: u64,
 }
 
-/// Traces whose headers contradict what all are read with.
+/// Traces whose headers contradict the value that is used.
 #[derive(Default)]
 struct Odd {
     count: u64,
-    /// Number of the first of them, and what it says.
+    /// The number of the first such trace, and its value.
     first: (u64, f64),
 }
 
@@ -380,21 +377,21 @@ impl Others {
         }
     }
 
-    /// Warns of what is odd; `in_place`: whether the samples stand where delays put them.
+    /// Warns of inconsistencies; `in_place` says whether delays need no warning.
     fn tell(&self, job: &Job, layout: &Layout, in_place: bool) {
         let Odd { count, first } = self.lengths;
         if count > 0 {
             job.warn(&format!(
                 "{count} trace headers give another number of samples than the {} with which all traces are read, the first \
-is that of trace {} with {}: if their traces are that long, all that follow are wrong (ns= gives another number for all)",
+that of trace {} with {}: if these traces have that length, all later traces are wrong (ns= sets the number for all)",
                 layout.samples, first.0, first.1
             ));
         }
         let Odd { count, first } = self.intervals;
         if count > 0 {
             job.warn(&format!(
-                "the sampling interval is that of {}, {} microseconds; in {count} of the trace headers it is another one, first in that of trace {}, {}: \
-if those are right, sfput d1={} takes theirs",
+                "the sampling interval is that of {}, {} microseconds, but {count} trace headers have another one, the first that of trace {} with {}: \
+if those are right, sfput d1={} corrects it",
                 layout.step_of,
                 (layout.step * 1e6) as f32,
                 first.0,
@@ -405,7 +402,7 @@ if those are right, sfput d1={} takes theirs",
         let Odd { count, first } = self.delays;
         if count > 0 && !in_place {
             job.warn(&format!(
-                "the first trace begins at {} ms (delrt) and {count} others at other times, first trace {} at {} ms: here all begin at o1, so those are wrong by the difference (align=y puts every trace at its time)",
+                "the first trace begins at {} ms (delrt) but {count} others at other times, the first of them trace {} at {} ms: all are written from o1 on, so those are shifted by the difference (align=y places every trace at its time)",
                 self.delay, first.0, first.1
             ));
         }
@@ -413,7 +410,7 @@ if those are right, sfput d1={} takes theirs",
 }
 
 impl Outputs {
-    /// Moves all wanted traces, block after block.
+    /// Converts all traces that are kept, block after block.
     fn copy(
         &mut self,
         tape: &mut Tape,
@@ -422,7 +419,7 @@ impl Outputs {
         ((size, traces), mask): ((usize, u64), Option<&[bool]>),
     ) -> Result<()> {
         let together = (BLOCK / size).max(1);
-        // Headers alone are read with what follows passed over.
+        // If only headers are read, the samples are skipped.
         let read = if self.data.is_some() { size } else { TRACE_HEADER };
         let mut block = vec![0u8; together * read];
         let mut held = 0;

@@ -1,4 +1,4 @@
-//! What a binary header of SEG-Y has since revisions 1 and 2.
+//! Fields of the binary header from revisions 1 and 2 of SEG-Y.
 
 use anyhow::{Result, ensure};
 use rsf_io::Job;
@@ -10,7 +10,8 @@ use super::{
     BINARY_HEADER, EXTENDED, FIRST_TRACE, FURTHER, LONG_HNS, ORDER_CONSTANT, REAL_HDT, REVISION, TRAILERS,
 };
 
-/// Makes it a header of revision 2.1: order of bytes, samples and interval in more bytes, all traces of one length, and where they begin.
+/// Sets the fields of revision 2.1: byte order, long number of samples and interval, traces of fixed length, and the
+/// byte at which they begin.
 pub(super) fn second_revision(header: &mut [u8], order: Order, samples: usize, interval: i32) {
     const FIXED: usize = 302;
     order.put_int(header, ORDER_CONSTANT, 4, 0x0102_0304);
@@ -23,11 +24,11 @@ pub(super) fn second_revision(header: &mut [u8], order: Order, samples: usize, i
     order.put_long(header, FIRST_TRACE, (TEXT_HEADER + BINARY_HEADER) as u64);
 }
 
-/// Refuses a binary header, called `name`, of another order of bytes.
+/// Checks that the binary header called `name` has this byte order, as far as it can be known.
 pub(super) fn check_order(name: &str, header: &[u8], order: Order) -> Result<()> {
     ensure!(
         order_of(header).is_none_or(|own| own == order),
-        "{name} has the other order of bytes: {} writes it",
+        "{name} has the other byte order: {} writes that one",
         if order == Order::Big {
             "endian=n"
         } else {
@@ -37,12 +38,12 @@ pub(super) fn check_order(name: &str, header: &[u8], order: Order) -> Result<()>
     Ok(())
 }
 
-/// Takes out of it the number of textual headers behind it, which are not written, with a warning.
+/// Sets the number of extended textual headers to 0, with a warning, because they are not written.
 pub(super) fn count_no_texts(job: &Job, header: &mut [u8], order: Order) {
     let texts = order.int(header, EXTENDED, 2);
     if texts != 0 && header[REVISION] > 0 {
         job.warn(&format!(
-            "the binary header counts {texts} textual headers behind it, and none is written: it says 0 now"
+            "the binary header announces {texts} extended textual headers, but none is written: the number was set to 0"
         ));
         order.put_int(header, EXTENDED, 2, 0);
     }

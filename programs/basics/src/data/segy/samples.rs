@@ -1,32 +1,32 @@
-//! Samples and whole numbers as SEG-Y and SU write them.
+//! Formats of samples and integers in SEG-Y and SU.
 
 use anyhow::{Result, bail};
 
-/// Order of the bytes of a number.
+/// The byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The largest byte first, as SEG-Y has it.
+    /// The most significant byte first, the usual order of SEG-Y.
     Big,
-    /// The smallest byte first.
+    /// The least significant byte first.
     Little,
 }
 
-/// How samples are written.
+/// The format of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// Reals of IBM's mainframes, 4 bytes.
+    /// IBM floating-point numbers of 4 bytes.
     Ibm,
     /// Reals of IEEE 754, 4 bytes.
     Ieee,
     /// Reals of IEEE 754, 8 bytes.
     Ieee8,
-    /// Whole numbers of so many bytes.
+    /// Signed integers of this number of bytes.
     Int(usize),
-    /// The same without a sign.
+    /// Unsigned integers of this number of bytes.
     Unsigned(usize),
 }
 
-/// Codings by their numbers in the binary header.
+/// The formats and their codes in the binary header.
 const CODINGS: [(i64, Coding); 13] = [
     (1, Coding::Ibm),
     (2, Coding::Int(4)),
@@ -44,7 +44,10 @@ const CODINGS: [(i64, Coding); 13] = [
 ];
 
 impl Coding {
-    /// The coding with this number in the binary header. Errors: another number.
+    /// The format with this code in the binary header.
+    ///
+    /// # Errors
+    /// The code is not one of the supported formats.
     pub fn of(number: i64) -> Result<Self> {
         if let Some((_, coding)) = CODINGS.iter().find(|(own, _)| *own == number) {
             return Ok(*coding);
@@ -61,7 +64,7 @@ what the binary header says"
         )
     }
 
-    /// Whether revision 2 of the standard was the first to have it.
+    /// Whether the format is new in revision 2 of the standard.
     pub fn is_new(self) -> bool {
         !matches!(
             self,
@@ -69,7 +72,7 @@ what the binary header says"
         )
     }
 
-    /// In words.
+    /// A description for messages.
     pub fn words(self) -> String {
         let bytes = |size: usize| {
             if size == 1 {
@@ -87,7 +90,7 @@ what the binary header says"
         }
     }
 
-    /// Bytes of a sample.
+    /// Length of a sample in bytes.
     pub fn size(self) -> usize {
         match self {
             Self::Ibm | Self::Ieee => 4,
@@ -100,7 +103,7 @@ what the binary header says"
     pub fn decode(self, order: Order, bytes: &[u8], values: &mut [f32]) {
         let four = bytes.chunks_exact(4).map(|b| order.word(b));
         let whole = bytes.chunks_exact(self.size()).map(|b| order.whole(b));
-        // The sign lies at the upper end of the eight bytes then.
+        // Shifts the sign to the highest of 64 bits.
         let shift = 64 - 8 * self.size() as u32;
         match self {
             Self::Ibm => fill(values, four.map(from_ibm)),
@@ -111,8 +114,8 @@ what the binary header says"
         }
     }
 
-    /// Writes samples of `values` into `bytes`. Integers are rounded; what does not fit becomes the largest or smallest, and
-    /// what is not a number becomes 0, except in IEEE reals.
+    /// Writes the samples `values` into `bytes`. Integers are rounded. Values out of range become the largest or
+    /// smallest number of the format, and NaN becomes 0, except in IEEE reals.
     pub fn encode(self, order: Order, values: &[f32], bytes: &mut [u8]) {
         let shift = 64 - 8 * self.size() as u32;
         let bits = |x: f32| -> u64 {
@@ -132,7 +135,7 @@ what the binary header says"
         }
     }
 
-    /// Largest and smallest whole number, for integers.
+    /// Smallest and largest number of an integer format.
     fn range(self) -> Option<(f32, f32)> {
         let shift = 64 - 8 * self.size() as u32;
         match self {
@@ -143,20 +146,20 @@ what the binary header says"
     }
 }
 
-/// What a coding changes in the samples that it writes.
+/// Counts of samples that a format cannot represent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
-    /// Samples that are not numbers, infinite ones, finite ones out of range.
+    /// Numbers of samples that are NaN, that are infinite, and that are finite but out of range.
     pub not_numbers: u64,
     pub infinite: u64,
     pub clipped: u64,
-    /// The largest sample, and the largest difference that rounding made.
+    /// The largest magnitude of a sample, and the largest rounding error.
     pub largest: f32,
     pub rounding: f32,
 }
 
 impl Losses {
-    /// Adds what `coding` does to `values`.
+    /// Adds the losses of `values` in the format `coding`.
     pub fn look(&mut self, coding: Coding, values: &[f32]) {
         let (low, high) = coding.range().unwrap_or((f32::MIN, f32::MAX));
         for x in values {
@@ -175,7 +178,7 @@ impl Losses {
         }
     }
 
-    /// A sentence for each kind of loss.
+    /// A message for each kind of loss.
     pub fn words(&self, coding: Coding) -> Vec<String> {
         let Self {
             not_numbers,
@@ -192,7 +195,7 @@ impl Losses {
             } else {
                 "became 0"
             };
-            words.push(format!("{not_numbers} samples are not numbers (NaN) and {what}"));
+            words.push(format!("{not_numbers} samples are NaN and {what}"));
         }
         if infinite > 0 {
             let what = if holds {
@@ -207,8 +210,8 @@ impl Losses {
         }
         if let Some((low, high)) = coding.range().filter(|_| clipped > 0) {
             words.push(format!(
-                "{clipped} samples were clipped at {} the largest of {}; the largest of the data is {largest}: sfscale rscale= \
-makes them smaller, format=5 writes reals",
+                "{clipped} samples were clipped at {} the largest of {}; the largest of the data is {largest}: scale them down by sfscale \
+                rscale=, or write reals by format=5",
                 match low {
                     0.0 => format!("0 and {high}, the smallest and"),
                     _ => format!("{high},"),
@@ -219,8 +222,8 @@ makes them smaller, format=5 writes reals",
         // Rounding by half a unit is 2 % of 25 units.
         if rounding > 0.02 * largest {
             words.push(format!(
-                "the largest sample is {largest}, and {} round to whole numbers: little or nothing is left of the data; sfscale \
-rscale= makes them larger, format=5 writes reals",
+                "the largest sample is {largest}, and {} are whole numbers: rounding leaves little or nothing of the data; scale them up by \
+                sfscale rscale=, or write reals by format=5",
                 coding.words()
             ));
         }
@@ -261,7 +264,7 @@ impl Order {
         }
     }
 
-    /// Puts the lowest bytes of a number, as many as there is room for.
+    /// Writes the lowest bytes of a number, as many as `bytes` holds.
     fn put_whole(self, bytes: &mut [u8], bits: u64) {
         let size = bytes.len();
         match self {
@@ -270,7 +273,7 @@ impl Order {
         }
     }
 
-    /// Puts a number of 8 bytes at byte `at` of a header.
+    /// Writes a number of 8 bytes at byte `at` of a header.
     pub fn put_long(self, header: &mut [u8], at: usize, bits: u64) {
         self.put_whole(&mut header[at..at + 8], bits);
     }
@@ -289,17 +292,17 @@ impl Order {
         });
     }
 
-    /// A real of 8 bytes at byte `at` of a header.
+    /// Reads a real of 8 bytes at byte `at` of a header.
     pub fn real(self, header: &[u8], at: usize) -> f64 {
         f64::from_bits(self.long(header, at))
     }
 
-    /// A whole number of 8 bytes without a sign at byte `at` of a header.
+    /// Reads an unsigned integer of 8 bytes at byte `at` of a header.
     pub fn long(self, header: &[u8], at: usize) -> u64 {
         self.whole(&header[at..at + 8])
     }
 
-    /// The other one.
+    /// The opposite byte order.
     pub fn turned(self) -> Self {
         match self {
             Self::Big => Self::Little,
@@ -307,7 +310,7 @@ impl Order {
         }
     }
 
-    /// In words.
+    /// A description for messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Big => "big-endian",
@@ -315,7 +318,7 @@ impl Order {
         }
     }
 
-    /// A signed whole number of `size` bytes (2 or 4) at byte `at` of a header.
+    /// Reads a signed integer of `size` bytes (2 or 4) at byte `at` of a header.
     pub fn int(self, header: &[u8], at: usize, size: usize) -> i32 {
         match size {
             2 => i32::from(self.half(&header[at..at + 2]) as i16),
@@ -323,12 +326,12 @@ impl Order {
         }
     }
 
-    /// A whole number of 2 bytes without a sign.
+    /// Reads an unsigned integer of 2 bytes at byte `at` of a header.
     pub fn count(self, header: &[u8], at: usize) -> usize {
         usize::from(self.half(&header[at..at + 2]))
     }
 
-    /// Puts a whole number of `size` bytes (2 or 4) at byte `at` of a header; of 2 bytes its lower half.
+    /// Writes an integer of `size` bytes (2 or 4) at byte `at` of a header; two bytes hold its lower half.
     pub fn put_int(self, header: &mut [u8], at: usize, size: usize, value: i32) {
         match size {
             2 => self.put_half(&mut header[at..at + 2], value as u16),
@@ -337,13 +340,13 @@ impl Order {
     }
 }
 
-/// 16^power as a double, whose exponent it is: powers of IBM reals lie between -64 and 64.
+/// 16^power as a double, made from its exponent bits; powers of IBM reals lie between -64 and 64.
 fn sixteen_to(power: i32) -> f64 {
     f64::from_bits(((1023 + 4 * power) as u64) << 52)
 }
 
-/// Sign, 7 bits of a power of 16 (64 is 0), 24 bits of a fraction. Exact where float32 can hold the number; beyond its range
-/// the largest one, below its normal numbers as near as they come.
+/// Converts an IBM real: a sign bit, 7 bits of a power of 16 with a bias of 64, and 24 bits of a fraction. The result
+/// is exact if float32 can represent it, else the nearest one; beyond the range it is the largest float32.
 fn from_ibm(word: u32) -> f32 {
     let fraction = f64::from(word & 0x00ff_ffff) / f64::from(1 << 24);
     let power = ((word >> 24) & 0x7f) as i32 - 64;
@@ -351,8 +354,8 @@ fn from_ibm(word: u32) -> f32 {
     if word >> 31 == 1 { -size } else { size }
 }
 
-/// The IBM real next to `x` towards zero (three bits of float32 can be lost). Infinity becomes its largest number, and what is
-/// not a number becomes 0; float32 has no other numbers out of its range.
+/// Converts to the next IBM real towards zero (up to three bits of float32 are lost). Infinity becomes the largest IBM
+/// real, and NaN becomes 0; all other float32 numbers are within the range of IBM reals.
 fn to_ibm(x: f32) -> u32 {
     let sign = x.to_bits() & 0x8000_0000;
     if x == 0.0 || x.is_nan() {
@@ -362,7 +365,7 @@ fn to_ibm(x: f32) -> u32 {
         return sign | 0x7fff_ffff;
     }
     let size = f64::from(x.abs());
-    // size = fraction 16^power with 1/16 <= fraction < 1; the exponent of a double tells the power.
+    // size = fraction 16^power with 1/16 <= fraction < 1; the power follows from the exponent of the double.
     let exponent = ((size.to_bits() >> 52) & 0x7ff) as i32 - 1022;
     let power = (exponent + 3).div_euclid(4);
     let fraction = size * sixteen_to(-power) * f64::from(1 << 24);
@@ -386,7 +389,7 @@ mod tests {
         ] {
             assert_eq!((to_ibm(x), from_ibm(word)), (word, x), "{x}");
         }
-        // The largest of IBM is beyond float32.
+        // The largest IBM real is beyond the range of float32.
         assert_eq!(from_ibm(0x7fff_ffff), f32::MAX);
         assert_eq!(to_ibm(f32::NEG_INFINITY), 0xffff_ffff);
         assert_eq!(to_ibm(f32::NAN), 0);

@@ -1,4 +1,4 @@
-//! A file of traces, or a pipe that brings one.
+//! Reading of SEG-Y and SU from a file or a pipe.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, IsTerminal, Read, Seek, SeekFrom};
@@ -9,19 +9,19 @@ use rsf_io::Job;
 
 use super::BLOCK;
 
-/// An open file of traces.
+/// An open SEG-Y or SU file.
 pub struct Tape {
     file: BufReader<File>,
-    /// What was looked at ahead of its time.
+    /// Bytes that were read ahead.
     held: Cursor<Vec<u8>>,
-    /// Name for messages.
+    /// The name for messages.
     pub name: String,
-    /// Bytes of the whole; `None` for a pipe.
+    /// Length of the file in bytes; `None` for a pipe.
     pub length: Option<u64>,
 }
 
 impl Tape {
-    /// The file that tape= names, or standard input.
+    /// Opens the file that `tape=` names, or standard input.
     pub fn open(job: &mut Job) -> Result<Self> {
         let (file, name) = match job.text("tape")? {
             Some(path) => {
@@ -31,7 +31,7 @@ impl Tape {
             None => {
                 ensure!(
                     !io::stdin().is_terminal(),
-                    "no file is given: tape= names one, or standard input brings one (< file.sgy)"
+                    "no file is given: name one by tape=file.sgy, or give one on standard input (< file.sgy)"
                 );
                 (
                     File::from(io::stdin().as_fd().try_clone_to_owned()?),
@@ -42,7 +42,7 @@ impl Tape {
         let meta = file.metadata().with_context(|| format!("cannot read {name}"))?;
         ensure!(
             !meta.is_dir(),
-            "{name} is a directory, a SEG-Y or SU file was expected"
+            "{name} is a directory, but a SEG-Y or SU file was expected"
         );
         job.reads(&file, &name)?;
         let mut tape = Self {
@@ -52,18 +52,21 @@ impl Tape {
             length: meta.is_file().then_some(meta.len()),
         };
         if tape.length.is_some() {
-            // Whoever looked for data on standard input may have moved it.
+            // A check for data on standard input may have moved the file position.
             tape.file.seek(SeekFrom::Start(0))?;
         }
         Ok(tape)
     }
 
-    /// Reads exactly as many bytes; `what` says of what, should they be lacking.
+    /// Fills `bytes`; `what` describes them for an error message.
+    ///
+    /// # Errors
+    /// The file ends before, or cannot be read.
     pub fn fill(&mut self, bytes: &mut [u8], what: &dyn Fn() -> String) -> Result<()> {
         match self.read_exact(bytes) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 bail!(
-                    "{}: the file ends before {}: it is no whole SEG-Y or SU file",
+                    "{}: the file ends before {}: it is not a complete SEG-Y or SU file",
                     self.name,
                     what()
                 )
@@ -72,7 +75,7 @@ impl Tape {
         }
     }
 
-    /// Passes over bytes.
+    /// Skips bytes.
     pub fn pass(&mut self, bytes: u64) -> Result<()> {
         let held = self.held.get_ref().len() as u64 - self.held.position();
         let now = bytes.min(held);
@@ -82,11 +85,15 @@ impl Tape {
             return Ok(self.file.seek_relative(bytes as i64)?);
         }
         let passed = io::copy(&mut (&mut self.file).take(bytes), &mut io::sink())?;
-        ensure!(passed == bytes, "{} ends in the middle of a trace", self.name);
+        ensure!(
+            passed == bytes,
+            "{} ends in the middle of a trace: the file is not complete",
+            self.name
+        );
         Ok(())
     }
 
-    /// As many of the first bytes of what follows as there are, up to `count`; they stay to be read.
+    /// Returns up to `count` of the next bytes without consuming them.
     pub fn ahead(&mut self, count: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(count);
         self.take(count as u64).read_to_end(&mut bytes)?;

@@ -1,12 +1,12 @@
-//! The textual header: 40 lines of 80 letters, in EBCDIC (code page 037) or ASCII.
+//! The textual header: 40 lines of 80 characters, in EBCDIC (code page 037) or ASCII.
 
 use anyhow::{Context, Result, ensure};
 
-/// Bytes of a textual header.
+/// Length of a textual header in bytes.
 pub const TEXT_HEADER: usize = 3200;
 const LINE: usize = 80;
 
-/// EBCDIC of the letters that ASCII numbers 32 to 126.
+/// The EBCDIC codes of the ASCII characters 32 to 126.
 #[rustfmt::skip]
 const EBCDIC: [u8; 95] = [
     0x40, 0x5a, 0x7f, 0x7b, 0x5b, 0x6c, 0x50, 0x7d, 0x4d, 0x5d, 0x5c, 0x4e, 0x6b, 0x60, 0x4b, 0x61,
@@ -18,7 +18,7 @@ const EBCDIC: [u8; 95] = [
 ];
 const NEW_LINE: u8 = 0x25;
 
-/// A letter of EBCDIC in ASCII; what ASCII lacks becomes a blank.
+/// Converts an EBCDIC character to ASCII; characters that ASCII lacks become blanks.
 fn ascii(byte: u8) -> u8 {
     match EBCDIC.iter().position(|code| *code == byte) {
         Some(i) => 32 + i as u8,
@@ -35,7 +35,7 @@ fn ebcdic(byte: u8) -> u8 {
     }
 }
 
-/// Whether bytes are letters and blanks of ASCII or EBCDIC, nine of ten at least; binary headers are mostly zeros.
+/// Whether at least nine of ten bytes are printable characters of ASCII or EBCDIC; binary headers are mostly zeros.
 pub fn is_text(bytes: &[u8]) -> bool {
     let most = |letters: usize| 10 * letters >= 9 * bytes.len();
     let in_ascii = |byte: &&u8| matches!(byte, 32..=126 | b'\n' | b'\r');
@@ -43,7 +43,7 @@ pub fn is_text(bytes: &[u8]) -> bool {
         || most(bytes.iter().filter(|byte| EBCDIC.contains(byte)).count())
 }
 
-/// The textual header of a file, in ASCII. Files whose blanks are those of ASCII are in ASCII already.
+/// Converts a textual header to ASCII. A header with more ASCII blanks than EBCDIC blanks is in ASCII already.
 pub fn to_ascii(header: &[u8]) -> Vec<u8> {
     let count = |blank: u8| header.iter().filter(|byte| **byte == blank).count();
     if count(b' ') > count(EBCDIC[0]) {
@@ -59,15 +59,15 @@ pub fn to_ascii(header: &[u8]) -> Vec<u8> {
     header.iter().map(|byte| ascii(*byte)).collect()
 }
 
-/// The name of the stanza that a textual header (in ASCII) begins, in small letters and without blanks: `seg:layout:text/xml` of
-/// `((SEG:Layout:text/xml))`.
+/// The name of the stanza with which a textual header (in ASCII) begins, in lower case and without blanks:
+/// `seg:layout:text/xml` for `((SEG:Layout:text/xml))`.
 pub fn name_of_stanza(text: &str) -> Option<String> {
     let (name, _) = text.trim_start().strip_prefix("((")?.split_once("))")?;
     Some(name.to_lowercase().replace([' ', '\n'], ""))
 }
 
-/// What the first stanza of a name holds, over as many textual headers as it has. Behind the name may stand the type of its content,
-/// and behind that the number of its bytes.
+/// The content of the first stanza with the name `wanted`, from all textual headers over which it extends. The name may
+/// be followed by the type of the content and its length in bytes.
 pub fn stanza(texts: &[String], wanted: &str) -> Option<String> {
     let names: Vec<Option<String>> = texts.iter().map(|text| name_of_stanza(text)).collect();
     let is_wanted = |name: &str| {
@@ -87,22 +87,24 @@ pub fn stanza(texts: &[String], wanted: &str) -> Option<String> {
     Some(content.trim().into())
 }
 
-/// The textual header in EBCDIC from text: 3200 letters as they are, or up to 40 lines of up to 80 letters.
-/// Errors: text that does not fit.
+/// Makes a textual header in EBCDIC from text: either 3200 bytes or up to 40 lines of up to 80 characters.
+///
+/// # Errors
+/// The text does not fit, or is not UTF-8.
 pub fn to_ebcdic(text: &[u8], name: &str) -> Result<Vec<u8>> {
     if text.len() == TEXT_HEADER {
         return Ok(text.iter().map(|byte| ebcdic(*byte)).collect());
     }
     let text = std::str::from_utf8(text).ok().with_context(|| {
         format!(
-            "{name} has {} bytes and is no text: a textual header has {TEXT_HEADER}",
+            "{name} has {} bytes and is not a text: a textual header has {TEXT_HEADER} bytes, or is a text of lines",
             text.len()
         )
     })?;
     let lines: Vec<&str> = text.lines().collect();
     ensure!(
         lines.len() <= TEXT_HEADER / LINE && lines.iter().all(|line| line.chars().count() <= LINE),
-        "{name} has {} lines, the longest of {} letters: a textual header holds {} of {LINE}",
+        "{name} has {} lines, the longest of {} characters, but a textual header holds {} lines of {LINE}",
         lines.len(),
         lines.iter().map(|line| line.chars().count()).max().unwrap_or(0),
         TEXT_HEADER / LINE
@@ -110,7 +112,7 @@ pub fn to_ebcdic(text: &[u8], name: &str) -> Result<Vec<u8>> {
     Ok(cards(&lines))
 }
 
-/// 40 lines of 80 letters in EBCDIC.
+/// Pads lines to a header of 40 lines of 80 characters in EBCDIC.
 fn cards(lines: &[&str]) -> Vec<u8> {
     let mut header = Vec::with_capacity(TEXT_HEADER);
     for i in 0..TEXT_HEADER / LINE {
@@ -121,7 +123,7 @@ fn cards(lines: &[&str]) -> Vec<u8> {
     header
 }
 
-/// The textual header of a file that has none to copy.
+/// A new textual header with `facts` in its first lines.
 pub fn made_here(facts: &[String]) -> Vec<u8> {
     let line = |i: usize| {
         let text = facts.get(i).map_or("", String::as_str);
@@ -140,7 +142,7 @@ mod tests {
     fn letters_go_there_and_back() {
         let text: Vec<u8> = (32..127u8).chain([b'\n']).cycle().take(TEXT_HEADER).collect();
         assert_eq!(to_ascii(&to_ebcdic(&text, "x").unwrap()), text);
-        // What a SEG-Y file begins with.
+        // SEG-Y files begin with the letter C.
         assert_eq!(ebcdic(b'C'), 0xc3);
         assert_eq!(to_ascii(&text), text);
     }

@@ -17,7 +17,6 @@ use super::samples::{Coding, Losses, Order};
 use super::text::{self, TEXT_HEADER};
 use super::{BINARY_HEADER, BLOCK, DELRT, DT, FORMAT, HDT, HNS, NS, TSCALAR, factor};
 
-/// What the user sees.
 pub static SEGYWRITE: Program = Program {
     name: "sfsegywrite",
     about: "Convert RSF to SEG-Y (or with su=y SU), with trace headers from an RSF file.",
@@ -27,7 +26,6 @@ pub static SEGYWRITE: Program = Program {
     params: &PARAMS,
 };
 
-/// What the user sees.
 pub static SUWRITE: Program = Program {
     name: "sfsuwrite",
     about: "Convert RSF to SU, with trace headers from an RSF file (sfsegywrite su=y).",
@@ -39,14 +37,14 @@ pub static SUWRITE: Program = Program {
 
 const COMMENTS: &str = "tfile= holds the 91 keys of SEG-Y for every trace, as sfsegyread writes them, and any keys that \
 were added there. Without tfile= the headers contain the number of the trace (tracl, tracr), the code for seismic data \
-(trid), ns, dt and delrt. ns, dt and delrt are those of the data: they are filled in where tfile= has zeros, and a header \
-with other values is corrected, with a warning. Delays that differ between traces keep their differences to the first, \
+(trid), ns, dt and delrt. ns, dt and delrt are those of the data: they replace zeros in tfile=, and a header \
+with other values is corrected, with a warning. Delays that differ between traces keep their differences from the first, \
 whose delay is o1.\n\n\
 sou= and rec= make headers from the points of the modelling programs (x, z or x, y, z; z downwards; n3 counts shots): fldr, ep, tracf, \
-offset, sx, sy, gx, gy, sdepth, gelev, with the power of ten that keeps their digits in scalco and scalel. The traces are ordered by \
-shot, then by receiver: sftransp < data.rsf plane=13 | sfwindow n2=1 f2=0 | sfsegywrite sou=sou.rsf rec=rec.rsf does it, for one shot and for \
+offset, sx, sy, gx, gy, sdepth, gelev, and in scalco and scalel the power of ten that keeps their digits. The traces must be ordered by \
+shot, then by receiver, as by sftransp < data.rsf plane=13 | sfwindow n2=1 f2=0 | sfsegywrite sou=sou.rsf rec=rec.rsf, for one shot or \
 several.\n\n\
-The textual header comes from hfile= (3200 letters, or up to 40 lines of up to 80), the binary one from bfile= (400 \
+The textual header comes from hfile= (3200 bytes, or up to 40 lines of up to 80 characters), the binary one from bfile= (400 \
 bytes). Without these parameters, files named header and binary in the current folder are used if they have those \
 lengths; otherwise new headers are made. Names of fields of the binary header (jobid=, lino=, reno=, ntrpr=, hdt=, hns=, \
 fold=, tsort=, mfeet=, ...) set these fields.\n\n\
@@ -54,9 +52,9 @@ d1 is taken to be in s if it is below 1 and in ms otherwise, unless unit1 is s o
 Samples that the format cannot hold are reported with their number: NaN becomes 0 except in IEEE reals, and numbers that \
 are too large become the largest of the format.\n\n\
 Differs from Madagascar: jobid, lino and reno of bfile= are kept unless they are set; tfile= can be left out; integers \
-are rounded (there truncated); SU is written from data in any form, big-endian unless endian=n; a longer or \
-shorter interval or a longer delay than two bytes can hold is an error, and so are more than 65535 samples in SU. In SEG-Y these \
-and the formats 6, 7 and from 9 on make a file of revision 2.1, which old readers do not know.";
+are rounded (there truncated); SU is written from data in any form, big-endian unless endian=n; a sampling interval or a \
+delay that two bytes cannot hold is an error, and so are more than 65535 samples in SU. In SEG-Y more than 65535 samples, \
+and the formats 6, 7 and from 9 on, make a file of revision 2.1, which older programs cannot read.";
 
 static PARAMS: [Param; 14] = [
     Param::string("tape")
@@ -69,7 +67,7 @@ static PARAMS: [Param; 14] = [
     Param::input("rec").made_by("sfpoints x= z= makes one of coordinates (in three dimensions with y=)").doc("points of the receivers, of one shot or of all"),
     Param::string("origin")
         .default_text("of the headers of sou= and rec=")
-        .doc("x and y from which the points of sou= and rec= count, and which are added to them"),
+        .doc("x and y that are added to the points of sou= and rec="),
     Param::string("hfile")
         .default_text("header, else made")
         .doc("file with the textual header, in ASCII (SEG-Y)"),
@@ -92,29 +90,27 @@ static PARAMS: [Param; 14] = [
     Param::int("key#_len")
         .default_text("of tfile=, else 4")
         .doc("length of that key in bytes, 2 or 4"),
-    Param::keys("KEY").doc("a field of the binary header, or the byte at which a key after the 91 begins"),
+    Param::keys("KEY").doc("value of a field of the binary header, or the byte at which a key after the 91 begins"),
 ];
 
-/// Writes SEG-Y, or SU.
 pub fn segywrite(job: &mut Job) -> Result<()> {
     let su = job.flag_opt("su")?.unwrap_or(false);
     write(job, su)
 }
 
-/// Writes SU, or SEG-Y.
 pub fn suwrite(job: &mut Job) -> Result<()> {
     let su = job.flag_opt("su")?.unwrap_or(true);
     write(job, su)
 }
 
-/// What all trace headers say.
+/// Values that all trace headers have in common.
 struct Common {
     order: Order,
-    /// Samples, microseconds between them, milliseconds before the first.
+    /// Number of samples, sampling interval in microseconds, delay in milliseconds.
     samples: usize,
     interval: i32,
     delay: i32,
-    /// Milliseconds to add to the delays of headers, so that the first is that of the data.
+    /// The number to add to the delays of all headers, in their unit, so that the first delay is that of the data.
     shift: i32,
 }
 
@@ -134,7 +130,7 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     if su {
         ensure!(
             job.int_opt("format")?.is_none(),
-            "format= is for SEG-Y: SU holds reals of 4 bytes"
+            "format= applies to SEG-Y only: samples of SU are IEEE reals of 4 bytes"
         );
     } else {
         begin = textual(job, traces, &common)?;
@@ -191,7 +187,7 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     told(tape.flush())?;
     if corrected > 0 {
         job.warn(&format!(
-            "{corrected} trace headers said another ns or dt than the data have ({} samples, {} microseconds): they were corrected",
+            "{corrected} trace headers had another ns or dt than the data ({} samples, {} microseconds): they were corrected",
             common.samples, common.interval
         ));
     }
@@ -208,7 +204,7 @@ fn common(job: &Job, input: &Input, su: bool) -> Result<Common> {
             } else {
                 i32::MAX as usize
             },
-        "n1={}: two bytes of the headers of SU hold 65535 samples at most (sfwindow takes a part, sfput n1= n2= cuts traces, sfsegywrite writes more)",
+        "n1={}: trace headers of SU hold at most 65535 samples (sfwindow takes a part, sfput n1= n2= cuts traces, sfsegywrite writes more)",
         axis.n
     );
     let milliseconds = match axis.unit.as_deref() {
@@ -220,33 +216,33 @@ fn common(job: &Job, input: &Input, su: bool) -> Result<Common> {
     let interval = (f64::from(axis.d) * scale * 1000.0).round();
     ensure!(
         (1.0..=65535.0).contains(&interval),
-        "d1={} is {} microseconds: two bytes of the headers hold whole ones from 1 to 65535 (sfput d1= sets another, unit1=ms says \
-that d1 is in milliseconds)",
+        "d1={} is {} microseconds, but headers hold whole microseconds from 1 to 65535 (sfput d1= sets another, unit1=ms means \
+        that d1 is in milliseconds)",
         axis.d,
         format_g(f64::from(axis.d) * scale * 1000.0, 6)
     );
     let apart = (interval / 1000.0 / scale / f64::from(axis.d) - 1.0).abs();
     ensure!(
         apart < 0.01,
-        "d1={} would become {interval} microseconds, for headers hold whole ones: that is {:.0} % off (sfput d1= sets another)",
+        "d1={} would become {interval} microseconds, because headers hold whole microseconds: the error is {:.0} % (sfput d1= sets another)",
         axis.d,
         100.0 * apart
     );
     if apart > 1e-5 {
         job.warn(&format!(
-            "d1={} becomes {interval} microseconds, for headers hold whole ones",
+            "d1={} becomes {interval} microseconds, because headers hold whole microseconds",
             axis.d
         ));
     }
     let delay = (f64::from(axis.o) * scale).round();
     ensure!(
         (-32768.0..=32767.0).contains(&delay),
-        "o1={} is a delay of {delay} ms: two bytes of the headers hold -32768 to 32767 (sfput o1= sets another)",
+        "o1={} is a delay of {delay} ms, but headers hold -32768 to 32767 ms (sfput o1= sets another)",
         axis.o
     );
     if (delay / scale - f64::from(axis.o)).abs() > 1e-5 * f64::from(axis.o.abs()) {
         job.warn(&format!(
-            "o1={} becomes a delay of {delay} ms, for headers hold whole ones",
+            "o1={} becomes a delay of {delay} ms, because headers hold whole milliseconds",
             axis.o
         ));
     }
@@ -264,12 +260,12 @@ that d1 is in milliseconds)",
 }
 
 impl Common {
-    /// Samples as two bytes hold them: 0 where they are more, which headers of revision 2 hold elsewhere.
+    /// The number of samples for a field of two bytes: 0 if it is too large, because revision 2 has a longer field.
     fn short(&self) -> i32 {
         u16::try_from(self.samples).map_or(0, i32::from)
     }
 
-    /// Compares the delay of the data with that of the first header.
+    /// Computes the shift of delays from the delay of the data and that of the first header.
     fn begin_at(&mut self, job: &Job, fields: &[Field], keys: &[i32]) -> Result<()> {
         let place = fields
             .iter()
@@ -281,14 +277,14 @@ impl Common {
         self.shift = wanted.round() as i32 - keys[place];
         if (wanted - wanted.round()).abs() * factor > 0.01 {
             job.warn(&format!(
-                "o1 is {} ms, and tscalar of the first trace header counts delays in {factor} ms: it becomes {} ms",
+                "o1 is {} ms, but tscalar of the first trace header means delays in units of {factor} ms: it becomes {} ms",
                 self.delay,
                 wanted.round() * factor
             ));
         }
         if self.shift != 0 && keys[place] != 0 {
             job.warn(&format!(
-                "delrt of the first trace header is {} ms and the data begin at {} ms (o1): {} ms were added to all delays",
+                "delrt of the first trace header is {} ms, but the data begin at {} ms (o1): {} ms were added to all delays",
                 f64::from(keys[place]) * factor,
                 self.delay,
                 f64::from(self.shift) * factor
@@ -297,7 +293,7 @@ impl Common {
         Ok(())
     }
 
-    /// A header of keys; 1 if it had to be corrected.
+    /// Fills a trace header with keys of `tfile=`; returns 1 if it had to be corrected, else 0.
     fn fill(&self, header: &mut [u8], fields: &[Field], keys: &[i32]) -> u64 {
         for (field, value) in fields.iter().zip(keys) {
             self.order.put_int(header, field.at, field.size, *value);
@@ -313,7 +309,7 @@ impl Common {
         corrected
     }
 
-    /// A header without tfile=.
+    /// Fills a trace header without `tfile=`.
     fn make(&self, header: &mut [u8], trace: u64, geometry: Option<&Geometry>) {
         const TRID: usize = 28;
         let number = i32::try_from(trace + 1).unwrap_or(i32::MAX);
@@ -333,7 +329,7 @@ impl Common {
     }
 }
 
-/// The file of headers, if one is given.
+/// The file of trace headers, if one is given.
 fn headers(job: &mut Job, traces: u64) -> Result<Option<Input>> {
     if !job.has_input("tfile") {
         return Ok(None);
@@ -350,14 +346,14 @@ fn headers(job: &mut Job, traces: u64) -> Result<Option<Input>> {
     Ok(Some(input))
 }
 
-/// The keys of a header of the file.
+/// The keys in the file of trace headers.
 fn fields(job: &Job, headers: Option<&Input>) -> Result<Vec<Field>> {
     let mut fields = trace_fields();
     let Some(input) = headers else { return Ok(fields) };
     fields.extend(extra_fields(job, Some(input.header()))?);
     ensure!(
         fields.len() == input.axis(1).n,
-        "{} has {} keys; the 91 of SEG-Y and those that key1=, key2=, ... name are {}",
+        "{} has {} keys, but the 91 of SEG-Y and those that key1=, key2=, ... name are {}: give the missing key#=",
         input.name(),
         input.axis(1).n,
         fields.len()
@@ -365,7 +361,7 @@ fn fields(job: &Job, headers: Option<&Input>) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
-/// The contents of the file that `key=` names, or of the one called `usual` when it has this length.
+/// Name and contents of the file that `key=` names, or of the file `usual` if that has this length.
 fn part(job: &mut Job, key: &str, usual: &str, length: usize) -> Result<Option<(String, Vec<u8>)>> {
     if let Some(path) = job.text(key)? {
         let bytes = fs::read(&path).with_context(|| format!("cannot read {key}={path}"))?;
@@ -377,7 +373,7 @@ fn part(job: &mut Job, key: &str, usual: &str, length: usize) -> Result<Option<(
         return Ok(None);
     }
     if job.flag("verb")? {
-        job.say(&format!("{key}= is not given: the file {usual} is taken"));
+        job.say(&format!("{key}= is not given: the file {usual} is used"));
     }
     let bytes = fs::read(usual).with_context(|| format!("cannot read {usual}"))?;
     Ok(Some((usual.into(), bytes)))
@@ -409,7 +405,7 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
         Some((name, bytes)) => {
             ensure!(
                 bytes.len() == BINARY_HEADER,
-                "{name} has {} bytes, a binary header has {BINARY_HEADER}",
+                "{name} has {} bytes, but a binary header has {BINARY_HEADER}",
                 bytes.len()
             );
             revision::check_order(&name, &bytes, order)?;
@@ -452,7 +448,7 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-/// Words that mean nothing here are told.
+/// Warns of undeclared parameters that are not fields of headers.
 fn refuse_strange_words(job: &Job, fields: &[Field]) -> Result<()> {
     let known = |key: &str| {
         binary_fields()
