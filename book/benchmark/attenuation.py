@@ -1,4 +1,4 @@
-"""Complex moduli of rock with attenuation, by the mechanisms of the programs, written once more in numpy.
+"""Complex moduli of rock with attenuation, by the mechanisms of the programs, implemented independently in numpy.
 
 A modulus is M_U (1 - phi sum_l w_l/(1 + i w tau_l)). The programs take three relaxation times, evenly on the logarithm of the band
 qband= and beyond its ends, weights w_l for which Q is as constant as possible there, phi for the Q of a rock, and M_U for its velocity
@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 COUNT = 3
-# Frequencies of a band that are looked at
+# The number of frequencies of a band at which the law is fitted
 SAMPLES = 60
 
 
@@ -49,7 +49,7 @@ class Law:
 
 
 def non_negative(rows):
-    """The weights of least squares for which the sums of rows are nearest to one, by the coordinates in turn."""
+    """The non-negative weights for which the sums of rows are nearest to one in the least-squares sense, by coordinate descent."""
     normal, right = rows.T @ rows, rows.sum(axis=0)
     x = np.zeros(len(right))
     for _ in range(3000):
@@ -60,12 +60,12 @@ def non_negative(rows):
 
 @lru_cache(maxsize=None)
 def law(band, typical):
-    """The law of a band and a quality factor, made once."""
+    """The law of a band and a quality factor, computed once."""
     return Law(band, typical)
 
 
 def typical(case):
-    """The quality factor that a law of the velocity-stress programs fits: the harmonic mean of those of P and S of all cells."""
+    """The quality factor to which the velocity-stress programs fit their law: the harmonic mean of those of P and S of all cells."""
     low, high = case.box()[-1]
     ends = [low, *case.interfaces, high]
     thick = [b - a for a, b in zip(ends, ends[1:])]

@@ -6,7 +6,7 @@ wavelet, where the spectrum is a hundredth of its largest value.
 import math
 from dataclasses import dataclass, field, replace
 
-# The highest frequency of a Ricker wavelet over its peak frequency, as the programs count it.
+# The ratio of the highest to the peak frequency of a Ricker wavelet, as the programs define it.
 HIGHEST = 2.75
 
 
@@ -54,9 +54,9 @@ class Case:
     # The band in which quality factors are constant, and the frequency at which velocities hold, Hz
     band: tuple = ()
     reference: float = 0.0
-    # Points a wavelength of the runs, by method
+    # Points per wavelength of the runs, by method
     points: dict = field(default_factory=dict)
-    # A case for GPUs: processors run it only where it is asked for
+    # A case for GPUs, which processors run only on request
     large: bool = False
 
     @property
@@ -65,7 +65,7 @@ class Case:
 
     @property
     def delay(self):
-        """Time of the peak of the wavelet, as the programs place it."""
+        """The time of the peak of the wavelet in the programs."""
         return 1.2 / self.frequency
 
     @property
@@ -100,12 +100,12 @@ LOSSY, LOSSY_BELOW = replace(LAYER, qp=120.0, qs=40.0), replace(BELOW, qp=155.9,
 COARSE_TO_FINE = {"fd": (2, 2.5, 3, 4, 5, 6, 8, 10, 13, 17, 22), "elements": (2, 3, 4, 5, 6, 8, 10)}
 
 
-# Receivers at about 10 wavelengths, in even ones, so that the points of most resolutions lie there
+# Receivers at distances around 10 wavelengths, in whole even numbers of them, so that nodes of most grids lie there
 AROUND = {2: ((10, 2), (8, 6), (6, 6), (6, 8), (2, 10)), 3: ((8, 4, 4), (4, 8, 4), (4, 4, 8), (6, 6, 6))}
 
 
 def homogeneous(length, ndim=2):
-    """Rock in which waves travel so many wavelengths; along longer ways the frame is farther away, for they pass it at small angles."""
+    """Rock in which waves travel `length` wavelengths; for longer paths the frame is farther away, because waves meet it at small angles."""
     name = f"homogeneous{length}" + "-3d" * (ndim == 3)
     case = Case(name, f"homogeneous, {length} wavelengths", (ROCK,), source=(0.0,) * ndim, points=COARSE_TO_FINE)
     step = 0.1 * length * case.wavelength
@@ -162,7 +162,7 @@ def floor():
 
 
 def in_volume(case, receivers):
-    """A case with a point source in the place of the line source."""
+    """A case with a point source in place of the line source."""
     title = case.title.replace("line source", "point force")
     return replace(case, name=case.name + "-3d", title=title, source=(case.source[0], 0.0, case.source[1]), receivers=receivers)
 
@@ -172,7 +172,7 @@ LOH = tuple((600.0 * k, 800.0 * k, 0.0) for k in (2, 5, 8, 10))
 
 
 def along(case):
-    """Receivers of a line at another azimuth than that of an axis."""
+    """Receivers on a line whose azimuth is not that of an axis."""
     return tuple((x, 0.25 * x, z) for x, z in case.receivers)
 
 

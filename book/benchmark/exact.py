@@ -1,4 +1,4 @@
-"""Answers of the cases: spectra at complex frequencies, and seismograms at any times.
+"""Reference solutions of the cases: spectra at complex frequencies, and seismograms at any times.
 
 Displacements are sums over frequencies w = 2 pi k/period - i damping, with exp(i w t): what comes after the period returns
 weaker by exp(-damping period) (Bouchon 1981). Here are the closed forms of homogeneous rock; layered.py has the others. Numpy alone.
@@ -11,7 +11,7 @@ import layered
 
 # exp(-damping period)
 LEFT = 1e-7
-# The spectrum of a Ricker wavelet is 1e-9 of its largest value there, over its peak frequency
+# The frequency, relative to the peak frequency, at which the spectrum of a Ricker wavelet is 1e-9 of its maximum
 END = 5.2
 
 
@@ -22,10 +22,10 @@ class Spectra:
         self.period, self.values, self.frequencies = period, values, frequencies
 
     def at(self, times, derivative=0):
-        """Displacements [receiver, component, time], or a derivative of them by time."""
+        """Displacements [receiver, component, time], or a time derivative of them."""
         turned = (1j * self.frequencies) ** derivative * self.values
         turned[..., 0] *= 0.5
-        # In pieces, so that the table of exponentials stays small
+        # In pieces, which keeps the table of exponentials small
         pieces = [2 / self.period * (turned @ np.exp(1j * np.outer(self.frequencies, part))).real
                   for part in np.array_split(np.asarray(times), max(1, len(times) // 500))]
         return np.concatenate(pieces, axis=-1)
@@ -87,7 +87,7 @@ def volume(rock, away, w, bell):
 
 
 def answer(case, bell=0.0, elements=False):
-    """The spectra of a case; `bell` is the variance (m2) of a source that a method spreads, `elements` chooses the law of attenuation."""
+    """The spectra of a case; `bell` is the variance (m2) over which a method spreads the source, `elements` selects the law of attenuation."""
     period, w = frequencies(case)
     if case.interfaces or case.surface:
         values = layered.answer(case, w, bell, elements)

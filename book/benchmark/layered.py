@@ -10,25 +10,25 @@ import numpy as np
 
 import attenuation
 
-# exp(-this) is left of a wave between the source and the nearest receiver at the highest wavenumber
+# At the highest wavenumber a wave decays by exp(-this) between the source and the nearest receiver
 GONE = 18.0
 
 
 class Layer:
-    """Waves of a layer between two depths, infinite at the ends of the stack: slopes, shapes and where each is one."""
+    """The waves of a layer between two depths, infinite at the ends of the stack: vertical slownesses, shapes, and the depth at which each is normalised to one."""
 
     def __init__(self, rock, constants, ends, k, w):
         self.fluid, self.ends = rock.vs == 0, ends
         self.slopes, self.shapes, self.anchors = [], [], []
         for slope, shape in (fluid if self.fluid else solid)(rock.rho, constants, k, w):
-            # A wave that decays downwards is one at the top, the other one at the bottom
+            # Waves that decay downwards are normalised at the top, the others at the bottom
             for sign, anchor in ((-1, ends[0]), (1, ends[1])):
                 self.slopes.append(sign * slope)
                 self.shapes.append(shape(sign * slope))
                 self.anchors.append(anchor)
 
     def kept(self):
-        """The waves that end somewhere: of a half-space those that leave."""
+        """The waves that exist: in a half-space only those that propagate away from the stack."""
         return [j for j, anchor in enumerate(self.anchors) if math.isfinite(anchor)]
 
     def at(self, z):
@@ -38,7 +38,7 @@ class Layer:
         return np.stack(columns, axis=-1)
 
     def spread(self, jump, k, bell):
-        """What a jump [k, row] becomes where the source is a Gaussian of the variance `bell` along x and z."""
+        """The jump [k, row] of a source that is a Gaussian of variance `bell` along x and z."""
         shapes = np.stack(self.shapes, axis=-1)
         parts = np.linalg.solve(shapes, jump[..., None])[..., 0]
         weights = np.stack([np.exp(-0.5 * bell * (k**2 - slope**2)) for slope in self.slopes], axis=-1)
@@ -147,7 +147,7 @@ class Geometry:
         self.tables = [self.sums(k, x - self.source[0]) for x, _ in self.receivers]
 
     def wavenumbers(self, w):
-        """Those that a frequency needs, half a step apart from zero: images of the source are too far away to be felt."""
+        """The wavenumbers for a frequency, beginning half a step from zero; their step is so small that the images of the source are too far away to matter."""
         reach = max(abs(x - self.source[0]) for x, _ in self.receivers)
         step = 2 * math.pi / (2 * reach + 1.2 * self.case.fastest * 1.5 * self.case.duration)
         apart = min(abs(z - self.source[1]) for _, z in self.receivers)
@@ -155,18 +155,18 @@ class Geometry:
         return step * (np.arange(math.ceil(math.hypot(abs(w) / slowest, GONE / apart) / step)) + 0.5)
 
     def sums(self, k, x):
-        """Weights of all k at a distance, of what is even in x and of what is odd."""
+        """The weights of all k at a distance x, for even and for odd functions of x."""
         step = k[1] - k[0]
         if self.case.ndim == 2:
             return step / math.pi * np.cos(k * x), step / math.pi * 1j * np.sin(k * x)
         weights = step / (2 * math.pi) * k * bessel(0, k * x)
-        # The rule of midpoints errs by step^2/24 of the slope at k = 0 where the integrand is odd (Euler and Maclaurin)
+        # For an odd integrand the midpoint rule has an error of step^2/24 times the slope at k = 0 (Euler and Maclaurin)
         weights[0] -= step**2 / 24 / (2 * math.pi)
         return weights, step / (2 * math.pi) * 1j * k * bessel(1, k * x)
 
 
 def bessel(n, x):
-    """The Bessel function J of order n of real numbers: the mean of cos(n t - x sin t), by as many t as that needs."""
+    """The Bessel function J of order n of real numbers: the mean of cos(n t - x sin t) over a sufficient number of t."""
     t = (np.arange(int(abs(x).max()) + 40) + 0.5) * math.pi / (int(abs(x).max()) + 40)
     return np.cos(n * t - np.multiply.outer(x, np.sin(t))).mean(axis=-1)
 
@@ -179,7 +179,7 @@ def jumps(explosion, fluid_there, constants, k):
     _, c33, _, c13 = constants
     if fluid_there:
         return [none * np.array([1 / c33, 0])]
-    # The moment along z moves the sides apart, and what of the moment along x that leaves acts as a force
+    # The moment along z is a jump of displacement, and the rest of the moment along x acts as a force
     return [none * rows[1] / c33 + 1j * k[:, None] * (1 - c13 / c33) * rows[2]]
 
 
@@ -212,7 +212,7 @@ def at_frequency(geometry, w, spread):
 
 
 def answer(case, frequencies, bell=0.0, elements=False):
-    """Spectra [receiver, component z, x[, y], frequency] of a unit impulse of a case's source along z (an explosion as it is).
+    """Spectra [receiver, component z, x[, y], frequency] of a unit impulse of a case's source: a force along z, or an explosion.
 
     `bell` is the variance of the source, and `elements` says whose law of attenuation holds.
     """

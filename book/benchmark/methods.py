@@ -1,4 +1,4 @@
-"""The suite's methods on the cases: models, meshes and command lines, with the words that each method is best run by.
+"""The suite's methods on the cases: models, meshes and command lines, with the best parameters of each method.
 
 A method is called by the points for the shortest wavelength. Grids begin at the sides of a case's box and have the frame outside
 of it; meshes have the layers that absorb inside, so their boxes are larger.
@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import rsfdata
 
-# The share of the largest stable step that runs take with exact time, and without it where half of it is advised
+# The fraction of the largest stable step of runs with exact time, and of those without it, for which half of it is advised
 FULL, HALF = 0.95, 0.5
 # Nodes of the source of the displacement programs: exp(-r^2/(0.5 BELL)), cut at BELL nodes
 BELL = 10
 
 
 class Failed(Exception):
-    """A program that ended with an error, and what it said."""
+    """The message of a program that failed."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where and how programs run: their folder, a folder for files, device= and threads=."""
+    """The setting of runs: the folder of the programs, a folder for files, device= and threads=."""
 
     programs: str
     folder: str
@@ -36,7 +36,7 @@ class Place:
         return [f"device={self.device}", f"threads={self.threads}"]
 
     def call(self, command, out):
-        """Runs a program with its standard output in a file; returns what it said."""
+        """Runs a program with its standard output in a file; returns its messages."""
         environment = {**os.environ, "DATAPATH": self.folder + "/", "OMP_NUM_THREADS": str(self.threads)}
         command = [os.path.join(self.programs, command[0]), *command[1:]]
         with open(os.path.join(self.folder, out), "wb") as target:
@@ -49,10 +49,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Run:
-    """A command that is ready, what it steps through, the spread of its source (variance, m2), and how late its records are (s)."""
+    """A command, its numbers of nodes and steps, the spread of its source (variance, m2), and the delay of its records (s)."""
 
     command: list
-    # Nodes or points, and steps
+    # Number of nodes or points, and number of steps
     points: int
     steps: int
     bell: float = 0.0
@@ -60,7 +60,7 @@ class Run:
 
 
 def points_of(place, case):
-    """The files sou and rec."""
+    """Writes the files sou and rec."""
     for name, points in (("sou", [case.source]), ("rec", case.receivers)):
         rsfdata.write(os.path.join(place.folder, name), np.array(points, "f4"))
     return ["sou=sou", "rec=rec"]
@@ -90,7 +90,7 @@ def listed(case, name):
 
 
 def horizons(place, case):
-    """horizons= of a case, with maps where they dip: two numbers from one end of a wide line to the other."""
+    """The horizons= of a case; a dipping one is a map of two samples at the ends of a long line."""
     if not case.dip:
         return [f"{depth:.9g}" for depth in case.interfaces]
     names = []
@@ -103,7 +103,7 @@ def horizons(place, case):
 
 
 def on_grid(place, case, h, scheme):
-    """The files ccc and den of a case; one rock has a horizon far below the grid, for sflayers wants one."""
+    """Makes the files ccc and den of a case; a single rock gets a horizon far below the grid, because sflayers requires one."""
     n, o = grid(case, h)
     words = [f"n{k + 1}={n[k]} o{k + 1}={o[k]:.9g} d{k + 1}={h:.9g}" for k in range(case.ndim)]
     rock = [f"{name}={listed(case, name)}" for name in ("rho", "vp", "vs", "epsilon", "delta")]
@@ -113,7 +113,7 @@ def on_grid(place, case, h, scheme):
 
 
 def quality(place, case, h):
-    """qp=, qs= and their law on a grid of the velocity-stress programs."""
+    """The parameters qp=, qs= and those of their law, for the velocity-stress programs."""
     if not case.band:
         return []
     n, o = grid(case, h)
@@ -126,7 +126,7 @@ def quality(place, case, h):
 
 
 def planned(place, command, steps, pattern):
-    """The number that a plan of a command with steps (duration, dt) tells behind a pattern."""
+    """The number after a pattern in the plan of a command with steps (duration, dt)."""
     times = [f"nt={math.ceil(steps[0] / steps[1])}", f"dt={steps[1]:.6g}"] if steps else []
     said = place.call([*command, *times, "plan=y", "cfl=warn"], "plan")
     found = re.search(pattern, said)
@@ -153,7 +153,7 @@ def chosen(place, case, error, words):
     """The velocity-stress program with error= and path=, on the spacing that its plan advises."""
     path = max(math.dist(case.source, receiver) for receiver in case.receivers) / case.wavelength
     words = [*words, f"error={error:g}", f"path={max(1.0, path):.4g}"]
-    # The plan looks at speeds and frequencies, so that a fine section is enough
+    # The plan depends on speeds and frequencies only, so a section is enough
     flat = lambda point: (point[0], point[-1])
     section = replace(case, source=flat(case.source), receivers=tuple(map(flat, case.receivers)))
     h = case.wavelength / 20
@@ -163,7 +163,7 @@ def chosen(place, case, error, words):
 
 
 def displacement(place, case, points, words):
-    """sfewefd2d-gpu or sfewefd3d-gpu with a frame that is wider and farther away than that of other methods, for it sends more back."""
+    """sfewefd2d-gpu or sfewefd3d-gpu with a frame that is wider and farther away than that of other methods, because it reflects more."""
     h = case.wavelength / points
     path = max(math.dist(case.source, receiver) for receiver in case.receivers) / case.wavelength
     frame, case = round(max(12, 0.3 * path) * points), replace(case, margin=case.margin + 6)
@@ -190,7 +190,7 @@ def displacement(place, case, points, words):
 
 
 def rows_of(case, width):
-    """Depths of the surfaces from the bottom up, and rows of elements of each layer, about as high as wide."""
+    """The depths of the surfaces from the bottom up, and the number of rows of elements of each layer, about as high as wide."""
     low, high = case.box()[-1]
     layers = 3 * width
     depths = [high + layers, *reversed(case.interfaces), 0.0 if case.surface else low - layers]
@@ -204,7 +204,7 @@ def crystals(place, case):
     table, rows = [], []
     for rock in reversed(case.rocks):
         c11, c33, c55, c13 = rock.constants()
-        # The upper triangle, row by row; waves in the plane of x and z do not feel c66
+        # The upper triangle, row by row; waves in the plane of x and z do not depend on c66
         constants = np.zeros((6, 6))
         constants[:3, :3] = [[c11, c11 - 2 * c55, c13], [0, c11, c13], [0, 0, c33]]
         constants[3:, 3:] = c55 * np.eye(3)
@@ -224,7 +224,7 @@ def lossy(case):
 
 
 def elements(place, case, points, words):
-    """sfsem2d-gpu or sfsem3d-gpu; so many points an S wavelength of the slowest rock, on the mean."""
+    """sfsem2d-gpu or sfsem3d-gpu, with `points` points per S wavelength of the slowest rock, on average."""
     degree = next((int(word[7:]) for word in words if word.startswith("degree=")), 4)
     width = degree * case.wavelength / points
     depths, rows = rows_of(case, width)
@@ -246,7 +246,7 @@ def elements(place, case, points, words):
     return Run([*command, f"nt={steps}", f"dt={dt:.6g}"], columns * sum(rows) * degree**case.ndim, steps)
 
 
-# A name, the function, its words, and whether its resolutions are those of grids, of elements or errors that are allowed
+# Name, function, parameters, and the kind of resolutions: grids, elements or allowed errors
 METHODS = {
     "vs8": (velocity_stress, ["order=8", "tdc=y"], "fd"),
     "vs8-half": (velocity_stress, ["order=8", "tdc=n", f"share={HALF}"], "fd"),

@@ -22,12 +22,12 @@ FRAME = 20
 
 
 def prepare(case, points, accuracy, courant, corrected):
-    """The propagation of a case; velocities lie half a step before the stresses of their number, and are summed to displacements."""
+    """Prepares the propagation of a case; velocities lie half a step before the stresses of the same index, and are summed to displacements."""
     torch.set_num_threads(int(WORDS["threads"]))
     where = torch.device("cuda" if WORDS.get("device") == "gpu" else "cpu")
     rock, h, ndim = case.rocks[0], case.wavelength / points, case.ndim
     if corrected and case.margin >= 10:
-        # Waves that pass the frame at small angles come back; a wider frame is of less help than a farther one
+        # Waves that meet the frame at small angles are reflected; moving the frame away helps more than widening it
         case = replace(case, margin=2.5 * case.margin)
     shape, first = peers.box(case, h, 0)
     source, *receivers = (torch.tensor([place], dtype=torch.float64) for place in peers.places(case, first, h))
@@ -38,7 +38,7 @@ def prepare(case, points, accuracy, courant, corrected):
     force = torch.tensor(peers.wavelet(case, dt * np.arange(steps)) / h**ndim, dtype=torch.float64)[None, None]
     if corrected:
         force = deepwave.time_dispersion.correct_source(force, dt)
-    # The slowest axis is z here; the peer counts the names of components from the fastest one
+    # The slowest axis is z here, while Deepwave names components from the fastest one
     names = ["z", "y", "x"][-ndim:]
     force, source = force.float().to(where), source[None].to(where)
     spread = torch.cat(receivers)[None].to(where)
@@ -60,7 +60,7 @@ def prepare(case, points, accuracy, courant, corrected):
 
 
 def spectral_integral(values, dt):
-    """The integral over time, from rest, of smooth samples: by differences of order 8 of the integral, as cumulative sums."""
+    """The time integral, from rest, of smooth samples: cumulative sums that invert differences of order 8."""
     weights = np.array([-191, 1879, -9531, 68323, 68323, -9531, 1879, -191]) / 120960
     padded = np.concatenate([np.zeros(values.shape[:-1] + (4,)), values, np.zeros(values.shape[:-1] + (4,))], axis=-1)
     parts = sum(weight * padded[..., k : k + values.shape[-1]] for k, weight in enumerate(weights))

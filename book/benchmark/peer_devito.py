@@ -28,12 +28,12 @@ if WORDS["threads"] != "1":
 
 
 def damping(grid, shape, frame):
-    """A factor for every node, one inside of the frame and less towards its outer sides (Cerjan et al. 1985)."""
+    """The damping factor of every node, one inside the frame and decreasing towards its outer sides (Cerjan et al. 1985)."""
     damp = devito.Function(name="damp", grid=grid)
     values = np.ones(shape, "f4")
     for axis, n in enumerate(shape):
         inside = np.minimum(np.arange(n), np.arange(n)[::-1])
-        # exp(-8) is left of a wave that crosses the frame in as many steps as nodes
+        # A wave that crosses the frame, one node in each step, decays by exp(-8)
         line = np.exp(-24 / frame * np.clip((frame - inside) / frame, 0, None) ** 2)
         values *= line.reshape([-1 if k == axis else 1 for k in range(len(shape))]).astype("f4")
     damp.data[:] = values
@@ -41,12 +41,12 @@ def damping(grid, shape, frame):
 
 
 def prepare(case, points, order, share, wide):
-    """The propagation of a case: displacements are sums of the velocities."""
+    """Prepares the propagation of a case; displacements are sums of the velocities."""
     rock, h, ndim = case.rocks[0], case.wavelength / points, case.ndim
     frame = round(12 * points) if wide else 20
     case = replace(case, margin=case.margin + 8 * wide)
     shape, first = peers.box(case, h, frame)
-    # Points a hundredth of a cell beside nodes: exactly on them rounding would take one cell or its neighbour
+    # Points are moved by a hundredth of a cell from nodes, where rounding would select one cell or its neighbour
     grid = Grid(shape=shape, extent=[(n - 1) * h for n in shape], origin=[o - 0.01 * h for o in first])
     v = VectorTimeFunction(name="v", grid=grid, space_order=order, time_order=1)
     tau = TensorTimeFunction(name="tau", grid=grid, space_order=order, time_order=1)

@@ -1,4 +1,4 @@
-"""What the scripts of peers share: cases, the words of the command line, seconds, misfits, and rows of the table of run.py.
+"""Functions that the scripts of peers share: cases, the command line, seconds, misfits, and rows of the table of run.py.
 
 The seconds of a peer are those of the propagation alone: its start, its compiler and the making of its model are not counted, which is
 in its favour. They are the least of repeat= calls; on one thread those of the processor.
@@ -18,7 +18,7 @@ POINTS = (2.5, 3, 4, 5, 6, 8, 10, 13, 17, 22)
 
 @dataclass
 class Run:
-    """A call that propagates and returns displacements [receiver, component z, x[, y], time], and what it steps through."""
+    """A call that propagates and returns displacements [receiver, component z, x[, y], time], with its numbers of nodes and steps."""
 
     call: object
     points: int
@@ -31,7 +31,7 @@ def words_of(arguments, script):
     """The words of the command line, with the defaults."""
     words = dict(word.split("=", 1) for word in arguments if "=" in word)
     if len(words) != len(arguments) or not set(words) <= set(WORDS):
-        sys.exit(f"{script}: the words are {', '.join(word + '=' for word in WORDS)}")
+        sys.exit(f"{script}: the allowed words are {', '.join(word + '=' for word in WORDS)}")
     threads = words.setdefault("threads", "1")
     os.environ.setdefault("OMP_NUM_THREADS", threads)
     return words
@@ -92,7 +92,7 @@ def rows(case, method, prepare, words):
 
 
 def measure(peer, version, methods, words):
-    """Runs the methods {name: prepare} of a peer on its cases, and puts their rows into the table."""
+    """Runs the methods {name: prepare} of a peer on its cases, and adds their rows to the table."""
     from cases import CASES
     from run import Table, machine
 

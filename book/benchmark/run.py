@@ -30,9 +30,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORDS = ("bin", "case", "device", "keep", "method", "minutes", "out", "points", "quick", "repeat", "threads")
 COLUMNS = "# case method points Mpoints steps device threads seconds joules misfit late"
-# No finer run is wanted than one with this misfit
+# Runs stop at the first one with a misfit below this
 ENOUGH = 2e-4
-# Errors of phase after the longest way, in periods, that vs-error may allow
+# The phase errors after the longest path, in periods, that vs-error allows
 ERRORS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 QUICK = ("homogeneous10", "lamb", "dip", "seafloor")
 sys.path.append(os.path.join(HERE, "..", "flows", "python"))
@@ -54,7 +54,7 @@ except ImportError as missing:
 
 
 class Joules:
-    """The energy that the first GPU has taken, by NVIDIA's library of management; not a number without one."""
+    """The energy that the first GPU has used, from NVIDIA's management library; NaN without one."""
 
     def __init__(self):
         try:
@@ -74,7 +74,7 @@ class Joules:
 
 
 def timed(place, command, joules):
-    """Seconds and joules of a run, whose records go into the file `data`."""
+    """The seconds and joules of a run, which writes its records to the file `data`."""
     before, began, energy = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter(), joules.now()
     place.call([*command, "out=data@"], "data")
     seconds = time.perf_counter() - began
@@ -85,7 +85,7 @@ def timed(place, command, joules):
 
 
 def compared(case, place, spectra, late):
-    """Misfit of the records in `data`, so many seconds later than they say, to the answer, and their delay in periods (least squares)."""
+    """The misfit of the records in `data`, shifted by the delay of the run, to the reference, and their remaining delay in periods (least squares)."""
     data = rsfdata.read(os.path.join(place.folder, "data"))
     times = data.axes[2].o + late + data.axes[2].d * np.arange(data.axes[2].n)
     times = times[times <= case.duration]
@@ -98,7 +98,7 @@ def compared(case, place, spectra, late):
 
 
 def resolutions(case, kind, words):
-    """Points a wavelength (or errors) of a method on a case, from coarse to fine."""
+    """The points per wavelength (or errors) of a method on a case, from coarse to fine."""
     if "points" in words and kind != "error":
         return [float(points) for points in words["points"].split(",")]
     found = ERRORS if kind == "error" else case.points[kind]
@@ -106,10 +106,10 @@ def resolutions(case, kind, words):
 
 
 def measured(case, method, place, words):
-    """Rows of a method on a case, one by one, until the next run would not end in time."""
+    """The rows of a method on a case, one by one, until the next run would exceed the time."""
     function, extra, kind = methods.METHODS[method]
     if function is methods.displacement and case.band:
-        return  # it has no attenuation
+        return  # this method has no attenuation
     joules, left, last, spectra = Joules(), 60 * float(words.get("minutes", 10)), None, {}
     repeat = int(words.get("repeat", 1 if words.get("quick") == "y" else 2))
     for points in resolutions(case, kind, words):
@@ -118,7 +118,7 @@ def measured(case, method, place, words):
             run = function(place, case, points, extra)
             work = run.points * run.steps
             if last and last[0] * work / last[1] * repeat > left:
-                print(f"run.py: {case.name} {method} {points:g}: left out, for it would take about {last[0] * work / last[1]:.0f} s", file=sys.stderr)
+                print(f"run.py: {case.name} {method} {points:g}: left out, because it would take about {last[0] * work / last[1]:.0f} s", file=sys.stderr)
                 return
             taken = [timed(place, run.command, joules) for _ in range(repeat)]
         except methods.Failed as failed:
@@ -139,7 +139,7 @@ def measured(case, method, place, words):
 
 
 def keep(name, place, spectra, late, folder):
-    """Records and answer of a run as RSF files with the axes time, component, receiver, on the times of the records."""
+    """Writes records and reference of a run as RSF files with the axes time, component, receiver, at the times of the records."""
     data = rsfdata.read(os.path.join(place.folder, "data"))
     axis = rsfdata.Axis(data.axes[2].n, data.axes[2].o + late, data.axes[2].d, "t", "s")
     answer = spectra.at(axis.o + axis.d * np.arange(axis.n))
@@ -149,7 +149,7 @@ def keep(name, place, spectra, late, folder):
 
 
 def machine(device):
-    """What the machine is called."""
+    """The name of the machine."""
     if device == "gpu":
         asked = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False)
         if asked.returncode:
@@ -164,7 +164,7 @@ def machine(device):
 
 
 class Table:
-    """The rows of results-DEVICE.txt; those of (case, method, device) that are measured anew are replaced."""
+    """The rows of results-DEVICE.txt; those of a (case, method, device) that is measured again are replaced."""
 
     def __init__(self, path, head):
         self.path, self.heads, self.rows = path, [head], []
@@ -175,7 +175,7 @@ class Table:
             self.rows = [line for line in lines if line and line[0] != "#"]
 
     def put(self, key, rows):
-        """Written after every method, so that a long table survives an interruption."""
+        """Adds rows and writes the table after every method, so that a long measurement survives an interruption."""
         same = lambda row: (row.split()[0], row.split()[1], row.split()[5]) == key
         self.rows = [row for row in self.rows if not same(row)] + rows
         with open(self.path, "w", encoding="utf-8") as table:
@@ -183,7 +183,7 @@ class Table:
 
 
 def chosen(words, key, known):
-    """The names that a word of the command line takes, all of them without it."""
+    """The names that a word of the command line selects; all of them without it."""
     names = words[key].split(",") if key in words else list(known)
     for name in names:
         if name not in known:

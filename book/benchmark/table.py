@@ -7,7 +7,7 @@ import math
 import os
 import sys
 
-# Where page_table.py lies in the book, through the links of the build folder, too; in a copy rsf.proj names the folder
+# The folder of page_table.py in the book, also through the links of the build folder; for a copy of the chapter rsf.proj provides it
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), os.pardir, "flows", "pages"))
 import page_table
 
@@ -25,7 +25,7 @@ def measured(device):
 
 
 def cost(points, goal, column=0):
-    """(sign, seconds or joules) to a misfit: `<` where the coarsest run is right enough; None where no run is."""
+    """(sign, seconds or joules) to a misfit; the sign is `<` if the coarsest run is accurate enough. None if no run is."""
     points = sorted((point for point in points if not math.isnan(point[2])), key=lambda point: point[0])
     best = None
     for point in points:
@@ -40,7 +40,7 @@ def cost(points, goal, column=0):
 
 
 def cells(methods, column):
-    """A cell of each method: to 1 % / to 0.1 %, the least ones in bold type."""
+    """A cell for each method: to 1 % / to 0.1 %, the smallest ones in bold type."""
     costs = {name: [cost(methods.get(name, []), goal, column) for goal in GOALS] for name in METHODS}
     least = [min((pair[k][1] for pair in costs.values() if pair[k]), default=None) for k in range(len(GOALS))]
 

@@ -1,4 +1,4 @@
-"""Wall seconds of a command, the mean of several runs, as an RSF file of one number on standard output.
+"""Writes the wall-clock seconds of a command, the mean of several runs, as an RSF file of one number to standard output.
 
 python3 clock.py RUNS PROGRAM WORDS...    the program's own output is thrown away, and its messages where it succeeds
 """

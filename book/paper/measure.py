@@ -49,7 +49,7 @@ TUNING = (
 # Hexahedra of 27 nodes and 100 m, absorbing sides and a free top
 ELEMENTS = "src=explosion m0=1e15 stf=ricker freq=2"
 ROCK = "rho=2300 vp=2800 vs=1500 curved=y judge=n"
-# What of the exchange is left out, as the benchmark and the table call it
+# The part of the exchange that is left out, in the words of the benchmark and of the table
 MANNERS = {"Overlapped": "overlapped", "Blocking": "blocking", "WithoutSends": "nothing_sent", "WithoutBuffers": "nothing_packed"}
 WEISS = "ssou=y dabc=y nbell=5 jdata=10"  # isotropic: vp 2 km/s, vs 1.1547 km/s, 2000 kg/m3, nodes of 5 m
 
@@ -68,7 +68,7 @@ def michea2010(device, counts):
         yield "large", "large", large, frame, 1000 if many else 200, 1, MICHEA
     for nz in range(32, 513 if many else 129, 32):
         yield "depth", "nz", (384, 328, nz), 16, 1000 if many else 40, 1, MICHEA
-    # 8 blocks of 8 points along y: fewer leave no model between the layers
+    # At least 8 blocks of 8 points along y; fewer would leave no model between the layers
     for a in range(4, 41, 4) if many else range(8, 25, 4):
         for b in range(8, 41, 4) if many else range(8, 25, 4):
             yield "blocks", "xy", (16 * a, 8 * b, 52), 16, 500 if many else 40, 1, MICHEA
@@ -128,7 +128,7 @@ def weiss2013_3d(device, counts):
                 yield "ranks", "isotropic", (n, n, n), 48, 1000, count, WEISS
 
 
-# The cases of a chapter, and the folder that shows them
+# The cases of each chapter, and its folder
 PAPERS = {
     "komatitsch2010": (komatitsch2010, "komatitsch2010/runtimes"),
     "michea2010": (michea2010, "michea2010/runtimes"),
@@ -148,7 +148,7 @@ def write(path, axes, numbers):
 
 
 def displacement_model(folder, grid, steps):
-    """wav, ccc, den, sou and rec of Weiss and Shragge in a folder."""
+    """Makes wav, ccc, den, sou and rec of Weiss and Shragge in a folder."""
     nx, ny, nz = grid
     flat = ny == 1
     d, dt = 0.005, 0.0005
@@ -172,7 +172,7 @@ def displacement_model(folder, grid, steps):
 
 
 def mesh(folder, programs, grid):
-    """mesh, sou and rec of a box of so many elements in a folder."""
+    """Makes mesh, sou and rec of a box of elements in a folder; `grid` has their numbers along each axis."""
     nx, ny, nz = grid
     words = f"surfaces={100 * nz},0 layers={nz} nx={nx} ny={ny} xmin=0 xmax={100 * nx} ymin=0 ymax={100 * ny} base=mesh {ROCK}"
     command = [os.path.join(programs[0], "sfhexmesh"), *words.split()]
@@ -185,7 +185,7 @@ def mesh(folder, programs, grid):
 
 
 def model(folder, programs, paper, case):
-    """The files of a case in a folder: vp, vs, den, sou and rec on the paper's grid without its frame, which the program adds."""
+    """Makes the files of a case in a folder: vp, vs, den, sou and rec on the paper's grid without its frame, which the program adds."""
     _, _, grid, frame, steps, _, words = case
     if words == ELEMENTS:
         return mesh(folder, programs, grid)
@@ -194,7 +194,7 @@ def model(folder, programs, paper, case):
     nx, ny, nz = grid
     n = (nz - frame, nx - 2 * frame, ny - 2 * frame)
     if min(n) < 6:
-        stop(f"a grid of {grid} has no room for a frame of {frame} cells; take it out of the list")
+        stop(f"a grid of {grid} has no room for a frame of {frame} cells; remove it from the list")
     d = 100.0
     axes = list(zip(n, (0.0, 0.0, 0.0), (d, d, d)))
     for k, name in enumerate(("vp", "vs", "den")):
@@ -206,14 +206,14 @@ def model(folder, programs, paper, case):
     middle = [d * (n[1] // 2), d * (n[2] // 2)]
     source, receiver = [2000.0, 4000.0, 2500.0], [10000.0, 10000.0, 0.0]
     if paper == "zhou2012" or min(n[1:]) < 101 or n[0] < 26:
-        # the paper's points lie outside such a grid
+        # The paper's points lie outside such a small grid.
         source, receiver = [*middle, d * (n[0] // 2)], [middle[0] + d / 2, middle[1] + d / 2, 0.0]
     for name, point in (("sou", source), ("rec", receiver)):
         write(os.path.join(folder, name), [(3, 0, 1), (1, 0, 1)], array.array("f", point).tobytes())
 
 
 def used(process):
-    """Seconds that a running process has kept a processor; not a number where the system does not tell."""
+    """The processor seconds of a running process; NaN if the system does not provide them."""
     try:
         with open(f"/proc/{process.pid}/stat", encoding="utf-8") as about:
             ticks = about.read().rsplit(")", 1)[1].split()[11:13]
@@ -241,7 +241,7 @@ def command_of(programs, case, device):
 
 
 def timed(programs, folder, case, device):
-    """Seconds of the steps alone and of the whole program."""
+    """The seconds of the steps only and of the whole program."""
     steps, count = case[4:6]
     command = command_of(programs, case, device)
     began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -253,7 +253,7 @@ def timed(programs, folder, case, device):
                 start = used(process)
     whole = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # Seconds are told in hundredths; the rate and the nodes that it counts have more digits.
+    # Seconds are printed in hundredths; the rate and the number of nodes give more digits.
     rate = re.search(r" steps in [\d.]+ s: ([\d.]+) Mpt/s", "".join(said))
     nodes = re.search(r"with the frame of \d+ nodes z (\d+) x x (\d+)(?: x y (\d+))?", "".join(said))
     nodes = nodes or re.search(r" (\d+) points;", "".join(said))
@@ -288,7 +288,7 @@ def benchmarked(bench, case):
 
 
 def machine(device):
-    """What the head of a table says of the machine."""
+    """The description of the machine for the head of a table."""
     if device == "gpu":
         query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
         try:
@@ -305,7 +305,7 @@ def machine(device):
 
 
 class Table:
-    """A chapter's table: rows of other groups and devices stay, those that are measured again go."""
+    """A chapter's table: rows that are measured again are replaced, rows of other groups and devices are kept."""
 
     def __init__(self, path, groups, device, head):
         self.path, self.heads, self.rows = path, [], []
@@ -317,7 +317,7 @@ class Table:
         self.heads.append(head)
 
     def add(self, row):
-        """Written after every case, so that a long table survives an interruption."""
+        """Adds a row and writes the table after every case, so that a long measurement survives an interruption."""
         self.rows.append(row)
         print(row, flush=True)
         with open(self.path, "w", encoding="utf-8") as table:
@@ -340,7 +340,7 @@ def measure(paper, cases, device, programs, repeat, table):
 
 
 def version(folder):
-    """The version that the programs tell."""
+    """The version of the programs."""
     asked = [os.path.join(folder, "sfvsfd3d-gpu"), "--version"]
     return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()[-1]
 
@@ -372,7 +372,7 @@ def main():
             table = Table(path, groups, device, head)
             measure(paper, [case for case in cases if case[0] in groups], device, programs, int(words.get("repeat", 1)), table)
     if left:
-        stop(f"groups={','.join(sorted(left))}: there are no such tables in {', '.join(wanted)}")
+        stop(f"groups={','.join(sorted(left))}: there are no such groups in {', '.join(wanted)}")
 
 
 if __name__ == "__main__":

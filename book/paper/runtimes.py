@@ -1,4 +1,4 @@
-"""Run times of whole programs for the chapters that draw them: clocked here, and read from the tables of measure.py.
+"""Run times of whole programs for the chapters that draw them: measured here, and read from the tables of measure.py.
 
 A chapter has links to this file and to clock.py in its own folder, and says `from runtimes import ...` after `from rsf.proj import *`.
 """
@@ -11,7 +11,7 @@ _last = []
 
 
 def clocked(target, sources, command):
-    """The file `target`: wall seconds of the command, `RUNS PROGRAM WORDS...`. Runs wait for each other, also under scons -j."""
+    """Declares the file `target` with the wall-clock seconds of the command `RUNS PROGRAM WORDS...`. Runs wait for each other, even with scons -j."""
     done = Flow(target, sources, "python3 clock.py " + command, stdin=0)
     if _last:
         Depends(done, _last.pop())
@@ -19,7 +19,7 @@ def clocked(target, sources, command):
 
 
 def measured():
-    """The rows of all results-*.txt of this folder, as lists of words; none where nothing was measured."""
+    """The rows of all results-*.txt of this folder, as lists of words; none if nothing was measured."""
     rows = []
     for path in sorted(glob.glob("results-*.txt")):
         with open(path) as table:
@@ -28,7 +28,7 @@ def measured():
 
 
 def thousand(row):
-    """Seconds of 1000 steps, files and start included, of a row that may have counted fewer steps."""
+    """The seconds of 1000 steps, including files and start, extrapolated if the row has fewer steps."""
     steps, loop, whole = int(row[6]), float(row[9]), float(row[10])
     return whole + loop * (1000 / steps - 1)
 

@@ -55,10 +55,10 @@ class Chapters(Scratch):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(self.read("table.out").splitlines()[-1], f"| 1 | {value} |")
             self.assertTrue(os.path.exists(self.path("later.rsf")))
-            self.assertEqual("the page (README.md) says" in done.stderr, not agrees, done.stderr)
+            self.assertEqual("the page (README.md) has" in done.stderr, not agrees, done.stderr)
             checked = self.check()
             self.assertEqual(checked.returncode, 0 if agrees else 1, checked.stderr)
-        self.assertIn("and measured was\n  | 1 | 7 |", checked.stderr)
+        self.assertIn("but the measured line is\n  | 1 | 7 |", checked.stderr)
         self.assertIn("| 1 | 5 |", self.read("README.md"), "only `write` changes the page")
 
     def test_the_book_holds_pages_to_what_was_run(self):

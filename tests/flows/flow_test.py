@@ -216,7 +216,7 @@ class Fetching(Scratch):
         self.assertEqual(self.read("all.txt"), "firstsecond")
         status, text = self.scons("three.bin")
         self.assertNotEqual(status, 0)
-        self.assertIn("fetch: three.bin could not be had from file://", text)
+        self.assertIn("fetch: three.bin could not be fetched from file://", text)
         self.assertIn("SIFAKA_DATA", text)
         self.assertNotIn("three.bin", self.names())
         self.assertFalse([name for name in self.names() if name.endswith(".part")])

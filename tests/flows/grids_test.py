@@ -80,7 +80,7 @@ class Grids(Scratch):
         ):
             with self.assertRaisesRegex(ValueError, words):
                 grids.read(self.esri(head))
-        with self.assertRaisesRegex(ValueError, "is no grid that can be read: these are GeoTIFF"):
+        with self.assertRaisesRegex(ValueError, "is not a grid that can be read; allowed are GeoTIFF"):
             grids.read(self.write("dem.txt", "1 2 3\n"))
 
     def tiff(self, tags, values=None):

@@ -162,7 +162,7 @@ class BesideMadagascar(Prefix):
     def test_foreign_files_are_left_alone(self):
         foreign = self.write("root/bin/sfewefd2d_gpu", "of someone else", 0o755)
         told = self.install()
-        self.assertIn(f"left alone, because it was there and is not ours: {foreign}", told)
+        self.assertIn(f"not replaced, because it existed before and is not ours: {foreign}", told)
         self.assertEqual(self.read("root/bin/sfewefd2d_gpu"), "of someone else")
         self.assertNotIn("'sfewefd2d_gpu'", self.read("root/lib/python3/dist-packages/rsf/sfsifaka.py"))
         self.uninstall()
@@ -171,7 +171,7 @@ class BesideMadagascar(Prefix):
     def test_a_program_changed_since_stays(self):
         self.install()
         changed = self.write("root/bin/sfstiffness", "changed")
-        self.assertIn(f"left alone, because it was changed since: {changed}", self.uninstall())
+        self.assertIn(f"not removed, because it was changed since: {changed}", self.uninstall())
         self.assertEqual(self.read("root/bin/sfstiffness"), "changed")
 
     def test_flows_under_madagascar_run_our_programs(self):

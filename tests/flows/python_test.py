@@ -144,9 +144,9 @@ class Runs(Scratch):
             sifaka.run("sfvsgrad2d-gpu", data.transpose("r", "component", "t"), **words)
         with self.assertRaisesRegex(sifaka.ProgramError, r'sifaka.run\("sfput", array, o3=0.0005, d3=0.001\) gives them its times'):
             sifaka.run("sfvsgrad2d-gpu", data.values, **words)
-        with self.assertRaisesRegex(ValueError, r"vs is an array without names of its axes: sifaka.grid\(vs, z=\(0, 10\), x=\(0, 10\)\) gives"):
+        with self.assertRaisesRegex(ValueError, r"vs is an array whose axes have no names: sifaka.grid\(vs, z=\(0, 10\), x=\(0, 10\)\) gives"):
             sifaka.run("sfvsgrad2d-gpu", data, **dict(words, vs=words["vs"].values))
-        with self.assertRaisesRegex(ValueError, r"qp is an array without names of its axes"):
+        with self.assertRaisesRegex(ValueError, r"qp is an array whose axes have no names"):
             sifaka.run("sfvsfd2d-gpu", **dict(words, qp=np.full((61, 41), 50.0)))
         with self.assertRaisesRegex(ValueError, r"den=2200 is a number, and den is an array: .* 0 \* vp \+ 2200 on the axes of vp"):
             sifaka.run("sfvsfd2d-gpu", **dict(words, den=2200))
@@ -336,7 +336,7 @@ class Runs(Scratch):
         for kind in ("i4", "i8", "u2"):
             data = sifaka.run("sfvsfd2d-gpu", **points, **{name: value.astype(kind) for name, value in real.items()}, **words)
             np.testing.assert_array_equal(data, wanted)
-        with self.assertRaisesRegex(ValueError, "vp: 16777217 is no number of single precision, which holds all whole numbers up to 16777216"):
+        with self.assertRaisesRegex(ValueError, "vp: 16777217 cannot be represented in single precision, which holds all whole numbers up to 16777216"):
             sifaka.run("sfvsfd2d-gpu", vp=(0 * real["vp"]).astype("i8") + 2**24 + 1, vs=real["vs"], den=real["den"], **points, **words)
         # Everyday programs take them as they are, and masks stay whole.
         self.assertEqual(sifaka.run("window", np.arange(5), f1=2).dtype, np.int32)

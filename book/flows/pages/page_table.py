@@ -15,13 +15,13 @@ PAGE = "README.md"
 
 
 def lines_of(head, rows):
-    """A table as lines of a page: the head is its first line, rows are lists of texts."""
+    """The lines of a table in Markdown: `head` is the first line, `rows` are lists of texts."""
     columns = head.count("|") - 1
     return [head, "|" + " --- |" * columns, *("| " + " | ".join(row) + " |" for row in rows)]
 
 
 def main(lines):
-    """Prints the table; compares the page with it, or puts it there, as the command line says."""
+    """Prints the table, and compares the page with it or writes it to the page, depending on the command line."""
     if not os.path.exists(PAGE) and not sys.argv[1:]:
         print("\n".join(lines))
         return
@@ -37,7 +37,7 @@ def main(lines):
             text.write("\n".join(page) + "\n")
     elif page[start:end] != lines:
         old, new = next(((old, new) for old, new in zip(page[start:end], lines) if old != new), ("", "a table of another length"))
-        words = f"table.py: the page ({PAGE}) says\n  {old}\nand measured was\n  {new}\n"
+        words = f"table.py: the page ({PAGE}) has\n  {old}\nbut the measured line is\n  {new}\n"
         if sys.argv[1:] == ["check"]:
             sys.exit(words + "If that is right, run python3 table.py write in this folder")
         sys.stderr.write(words)
@@ -45,18 +45,18 @@ def main(lines):
 
 
 def digits(number, count=3):
-    """A number with so many digits, zeros at its end included."""
+    """A number with `count` significant digits, including trailing zeros."""
     return f"{number:.{max(0, count - 1 - math.floor(math.log10(abs(number))))}f}"
 
 
 def numbers(path):
-    """The numbers of a text file with blanks or ends of lines between them, as `disfil number=n` writes them."""
+    """The numbers of a text file, separated by blanks or line breaks, as `disfil number=n` writes them."""
     with open(path, encoding="utf-8") as text:
         return [float(word) for word in text.read().split()]
 
 
 def results(path):
-    """Rows of a table that `book/paper/measure.py` wrote, as lists of words; none where there is no such file."""
+    """The rows of a table of `book/paper/measure.py`, as lists of words; none if there is no such file."""
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8") as table:

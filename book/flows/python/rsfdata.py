@@ -1,13 +1,13 @@
-"""RSF files in Python: read and written with numpy, without Madagascar and without any program.
+"""Reading and writing of RSF files with numpy, without Madagascar and without any program.
 
     import rsfdata
 
     shot = rsfdata.read("shot.rsf")             # or read(sys.stdin.buffer): a pipe
     shot.array                                  # numpy; axis 1 of the file is the last one: array[..., i3, i2, i1]
     shot.axes[0]                                # Axis(n=501, o=0.0, d=0.004, label='Time', unit='s')
-    shot.coordinates(1)                         # where the samples of axis 1 lie
+    shot.coordinates(1)                         # the coordinates of the samples of axis 1
     shot.header.text("title")                   # any key; number(), flag() and floats() read others
-    shot.to_xarray()                            # a DataArray with labels, units and coordinates, where xarray is there
+    shot.to_xarray()                            # a DataArray with labels, units and coordinates, if xarray is installed
 
     rsfdata.write("twice.rsf", 2 * shot.array, shot.axes)
     rsfdata.write("twice.rsf", shot.like(2 * shot.array))          # the same with the history of the shot
@@ -29,7 +29,7 @@ import numpy as np
 
 __all__ = ["Axis", "Dataset", "Header", "RsfError", "from_xarray", "read", "write"]
 
-# What ends a header that its numbers follow.
+# The bytes that end a header which is followed by its numbers.
 TERMINATOR = b"\x0c\x0c\x04"
 MOST_AXES = 9
 # The order in which data_format= is searched for a type, and numpy's name for it.
@@ -49,7 +49,7 @@ REAL = re.compile(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|inf(?:inity)?|nan|(?:\d+\.?\d*
 
 
 class RsfError(ValueError):
-    """A dataset that cannot be read or written, and why."""
+    """The reason why a dataset cannot be read or written."""
 
 
 @dataclass
@@ -63,12 +63,12 @@ class Axis:
     unit: str = ""
 
     def coordinates(self):
-        """Where its samples lie, as float64."""
+        """The coordinates of the samples, as float64."""
         return self.o + self.d * np.arange(self.n)
 
 
 class Header:
-    """The keys of a header, with their values as they are written, and all of its text (the history of the data)."""
+    """The keys of a header with their values as text, and its whole text (the history of the data)."""
 
     def __init__(self, text=b""):
         self.keys, self.history = {}, b""
@@ -76,7 +76,7 @@ class Header:
             self.add(line, number)
 
     def add(self, line, number):
-        """Takes a line; of a key that is given twice the last value counts."""
+        """Reads the keys of a line; a later value of a key replaces an earlier one."""
         if line.count(b'"') % 2:
             raise RsfError(f"line {number} of the header: a double quote is opened and not closed")
         for word in WORD.findall(line):
@@ -86,7 +86,7 @@ class Header:
         self.history += line
 
     def text(self, key, default=None):
-        """The text between the first and the last double quote, else all of the value."""
+        """The text between the first and the last double quote, else the whole value."""
         value = self.keys.get(key)
         if value is None:
             return default
@@ -94,23 +94,23 @@ class Header:
         return value[first + 1 : last] if first < last else value
 
     def number(self, key, default=None):
-        """The real number that the value begins with (2.5km is 2.5), 0 if it begins with none."""
+        """The real number with which the value begins (2.5km is 2.5), or 0 if there is none."""
         value = self.keys.get(key)
         return default if value is None else real(value)
 
     def integer(self, key, default=None):
-        """The whole number that the value begins with, 0 if it begins with none."""
+        """The integer with which the value begins, or 0 if there is none."""
         value = self.keys.get(key)
         found = re.match(r"\s*[+-]?\d+", value or "")
         return default if value is None else int(found.group()) if found else 0
 
     def flag(self, key, default=None):
-        """True for y, Y and 1, and for what begins so."""
+        """True if the value begins with y, Y or 1."""
         text = self.text(key)
         return default if text is None else text[:1] in ("y", "Y", "1")
 
     def floats(self, key, default=None):
-        """A list of real numbers; 3*0.5 is three of them."""
+        """A list of real numbers; 3*0.5 means three times 0.5."""
         text = self.text(key)
         if text is None:
             return default
@@ -121,7 +121,7 @@ class Header:
         return found
 
     def axis(self, number):
-        """Axis `number`, counted from 1; one sample at 0 where the header has none."""
+        """Axis `number`, counted from 1; one sample at 0 if the header does not have it."""
         key = lambda name: f"{name}{number}"
         d = self.number(key("d"), 1.0)
         return Axis(self.integer(key("n"), 1), self.number(key("o"), 0.0), d, self.text(key("label"), ""), self.text(key("unit"), ""))
@@ -143,7 +143,7 @@ class Header:
 
 
 def real(text):
-    """The number that a text begins with, as C reads it."""
+    """The number with which a text begins, as C's strtod reads it."""
     found = REAL.match(text)
     if not found:
         return 0.0
@@ -151,7 +151,7 @@ def real(text):
 
 
 class Dataset:
-    """Numbers (`array`), their axes (axis 1 first, although it is the last one of the array), and the header they came with."""
+    """Values (`array`), their axes (axis 1 first, although it is the last axis of the array), and the header with which they were read."""
 
     def __init__(self, array, axes=None, header=None):
         self.array = np.asarray(array)
@@ -162,15 +162,15 @@ class Dataset:
             raise RsfError(f"the axes have lengths {shape} (axis 1 last), but the array has {self.array.shape}")
 
     def like(self, array, axes=None):
-        """Other numbers with the history of these; on the same axes, if none are given."""
+        """Other values with the history of this dataset, on the same axes unless others are given."""
         return Dataset(array, self.axes if axes is None else axes, self.header)
 
     def coordinates(self, number):
-        """Where the samples of axis `number`, counted from 1, lie."""
+        """The coordinates of the samples of axis `number`, counted from 1."""
         return self.axes[number - 1].coordinates()
 
     def to_xarray(self):
-        """A DataArray whose dimensions are named by the labels (axis1, ... without), with coordinates and units.
+        """A DataArray whose dimensions have the labels of the axes (axis1, ... without a label), with coordinates and units.
 
         An axis whose label names its samples, such as "z x" of two samples or "pressure" of one sample of pressure, becomes the dimension
         component with these names. Trailing axes of one sample are dropped, unless a single
@@ -182,17 +182,17 @@ class Dataset:
         except ImportError as fault:
             raise RsfError("to_xarray() needs xarray: pip install xarray") from fault
         names, coords = [], {}
-        # Trailing axes of one sample are dropped, unless a single word names them: several name samples that a program has taken away.
+        # Trailing axes of one sample are dropped, unless their label is a single word: several words name samples that a program has removed.
         axes = list(self.axes)
         while len(axes) > 1 and axes[-1].n == 1 and len(axes[-1].label.split()) != 1:
             axes.pop()
         for number, axis in enumerate(axes, 1):
             parts = axis.label.split()
-            # One component has the name of the quantity: label="Pressure" label2="pressure".
+            # A single component has the name of the quantity: label="Pressure" label2="pressure".
             named = len(parts) > 1 or axis.label.lower() == (self.header.text("label") or "").lower()
             components = axis.n == len(parts) > 0 and named and (axis.o, axis.d) == (0, 1) and "component" not in names
             label = "component" if components else axis.label
-            # Dimensions have different names.
+            # Names of dimensions must differ.
             names.append(label if label and label not in names else f"axis{number}")
             values = parts if components else axis.coordinates()
             coords[names[-1]] = (names[-1], values, {"units": axis.unit} if axis.unit else {})
@@ -202,14 +202,14 @@ class Dataset:
             attrs["history"] = self.header.history.decode("utf-8", "replace")
         array = self.array.reshape([axis.n for axis in reversed(axes)])
         found = xarray.DataArray(array, coords, names[::-1], attrs=attrs)
-        # Names of receivers, where no program has changed their number.
+        # The names of receivers are used if no program has changed their number.
         stations = (self.header.text("stations") or "").split(",")
         whole = "r" in names and len(stations) == self.axes[names.index("r")].n and stations != [""]
         return found.assign_coords(station=("r", stations)) if whole else found
 
 
 def from_xarray(found):
-    """The dataset of a DataArray whose coordinates are regular, or names. Errors: coordinates that are neither."""
+    """The dataset of a DataArray. Raises RsfError if coordinates are neither regular nor names."""
     axes = []
     for name in reversed(found.dims):
         n = found.sizes[name]
@@ -228,7 +228,7 @@ def from_xarray(found):
     told = {"label": found.attrs.get("long_name"), "unit": found.attrs.get("units"), "title": found.attrs.get("title")}
     told["origin_time"] = found.attrs.get("origin_time")
     if told["origin_time"] and "time_shift" in header.keys:
-        # The time of the array is that of its time 0.
+        # origin_time of the array is its time 0, so no shift remains.
         told["time_shift"] = "0"
     if "station" in found.coords:
         told["stations"] = ",".join(map(str, np.atleast_1d(found["station"].values)))
@@ -238,7 +238,7 @@ def from_xarray(found):
 
 
 def read(source, mmap=False):
-    """The dataset of a header file, or of a stream of bytes such as sys.stdin.buffer.
+    """Reads the dataset of a header file, or of a stream of bytes such as sys.stdin.buffer.
 
     mmap=True leaves binary numbers in their file until they are used: arrays larger than memory, read only.
     """
@@ -269,7 +269,7 @@ def _read(stream, name, folder, mmap):
             values = _numbers(stream, form, kind, math.prod(lengths), mmap and folder is not None)
         else:
             size = np.dtype(TYPES[kind]).itemsize
-            # Text has any length.
+            # Numbers in text form have no fixed length.
             length = None if form == "ascii" and size > 1 else math.prod(lengths) * size
             path = _place(path, name, folder, length)
             with open(path, "rb") as data:
@@ -280,7 +280,7 @@ def _read(stream, name, folder, mmap):
 
 
 def _place(path, name, folder, length):
-    """The file of numbers of a header, which has so many bytes if that is known: by the rule of the programs.
+    """The data file of a header, which has `length` bytes if that is known, by the same rule as in the programs.
 
     Where one lies in the current folder and another beside the header, the attribute that the programs leave on their data says whose
     they are; without it the one with the right length is taken, and in doubt the first one, with a warning.
@@ -304,14 +304,14 @@ def _place(path, name, folder, length):
             return [path, beside][fits.index(True)]
     chosen = path if owners[0] is None else beside
     warnings.warn(
-        f"{name}: {path} is there and so is {beside}, and neither is known to belong to the header: {chosen} is read. Rename one of them and set in= of its header",
+        f"{name}: both {path} and {beside} exist, and neither is known to belong to the header: {chosen} is read. Rename one of them and set in= of its header",
         stacklevel=4,
     )
     return chosen
 
 
 def _owner(path):
-    """The header that a file of numbers belongs to, where the file system keeps such words."""
+    """The header to which a data file belongs, if the file system stores that as an attribute."""
     try:
         return os.fsdecode(os.getxattr(path, "user.sifaka.header"))
     except (AttributeError, OSError):
@@ -319,7 +319,7 @@ def _owner(path):
 
 
 def _header(stream):
-    """The header that a stream begins with, and whether numbers follow it."""
+    """The header at the beginning of a stream, and whether the numbers follow it."""
     header, number = Header(), 0
     while True:
         line = b""
@@ -339,7 +339,7 @@ def _header(stream):
 
 
 def _numbers(stream, form, kind, count, mmap):
-    """`count` numbers from a stream."""
+    """Reads `count` numbers from a stream."""
     dtype = np.dtype((">" if form == "xdr" else "=") + TYPES[kind])
     if form == "ascii" and dtype.itemsize > 1:
         return _from_text(stream.read().split(), kind, count).astype(dtype)
@@ -358,7 +358,7 @@ def _enough(found, count):
 
 
 def _from_text(words, kind, count):
-    """Numbers as text; complex ones as `1 2i`."""
+    """Converts numbers in text form; complex ones are written as `1 2i`."""
     if kind == "complex":
         _enough(len(words) // 2, count)
         words = [word[:-1] if i % 2 else word for i, word in enumerate(words[: 2 * count])]
@@ -367,7 +367,7 @@ def _from_text(words, kind, count):
     try:
         parts = np.array([int(word) if whole else float(word) for word in words[: 2 * count if kind == "complex" else count]])
     except ValueError as fault:
-        raise RsfError(f"the data hold a word that is no number: {fault}") from None
+        raise RsfError(f"the data hold a word that is not a number: {fault}") from None
     return parts.reshape(-1, 2) @ [1, 1j] if kind == "complex" else parts
 
 
@@ -388,7 +388,7 @@ def write(target, array, axes=None, form="native", kind=None, data=None, **keys)
         raise RsfError(f"{len(dataset.axes)} axes, but a dataset has {MOST_AXES} at most")
     body = _bytes(dataset.array, form, kind)
     if hasattr(target, "write"):
-        # Data of a file of their own have no place beside a stream.
+        # A stream has no folder for a separate data file.
         target.write(_text(dataset, form, kind, "stdin", keys) + TERMINATOR)
         return target.write(body) and None
     try:
@@ -430,7 +430,7 @@ def _bytes(array, form, kind):
 
 
 def _text(dataset, form, kind, place, keys):
-    """History, what made the data, and the keys."""
+    """The text of a header: the history, the program and time, and the keys."""
     lines = [dataset.header.history, b"" if dataset.header.history.endswith(b"\n") or not dataset.header.history else b"\n"]
     program = os.path.basename(sys.argv[0] or "python").replace("=", "_").replace('"', "_")
     lines.append(f"rsfdata\t{program}\n".encode())
@@ -440,7 +440,7 @@ def _text(dataset, form, kind, place, keys):
             axis = dataset.axes[i - 1]
             told.update({f"n{i}": axis.n, f"o{i}": float(axis.o), f"d{i}": float(axis.d), f"label{i}": axis.label, f"unit{i}": axis.unit})
         elif f"n{i}" in dataset.header.keys:
-            # An axis that is gone leaves no name behind.
+            # Labels and units of axes that no longer exist are cleared.
             told.update({f"n{i}": 1, f"o{i}": 0.0, f"d{i}": 1.0})
             told.update({key: "" for key in (f"label{i}", f"unit{i}") if key in dataset.header.keys})
     size = 0 if form == "ascii" else np.dtype(TYPES[kind]).itemsize
@@ -460,5 +460,5 @@ def _word(value):
         return str(value)
     if isinstance(value, (list, tuple)):
         return ",".join(_word(item) for item in value)
-    # The format knows no escapes.
+    # The format has no escape sequences.
     return '"' + re.sub(r"[\x00-\x1f]", " ", str(value)).replace('"', "'") + '"'

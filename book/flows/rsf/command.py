@@ -54,7 +54,7 @@ class Command:
         """
         self.programs = []
         cut = stages(" ".join(str(flow).split()))
-        # a separator at the very end (`a | b;`) opens no stage
+        # A separator at the very end (`a | b;`) does not begin another stage.
         if len(cut) > 1 and not cut[-1][0]:
             cut[-2:] = [(cut[-2][0], "")]
         if any(not text for text, _ in cut):
@@ -76,7 +76,7 @@ class Command:
         return settings + word + rest
 
     def line(self, before="", after="", watched=False):
-        """One line for the shell, `before` the first stage and `after` the last.
+        """The command as one line for the shell, with `before` ahead of the first stage and `after` behind the last.
 
         `watched`: a stage whose output goes into a pipe reports its exit status into the file $FLOW_FAILED, because the
         shell tells only that of the last stage of a pipe.

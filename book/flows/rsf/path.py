@@ -1,4 +1,4 @@
-"""Where the numbers of RSF files go: the prefix that Madagascar calls the data path."""
+"""The data path of Madagascar: the prefix of the data files of RSF headers."""
 import os
 import re
 
@@ -19,7 +19,7 @@ def _of_file(name):
 
 
 def datapath():
-    """`./.datapath`, $DATAPATH, `~/.datapath`, else `./`: the order in which the programs look, too."""
+    """The data path: from `./.datapath`, $DATAPATH or `~/.datapath`, else `./`, in the same order as in the programs."""
     home = os.path.join(os.path.expanduser("~"), ".datapath")
     return _of_file(".datapath") or os.environ.get("DATAPATH") or _of_file(home) or "./"
 

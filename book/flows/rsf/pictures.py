@@ -1,17 +1,17 @@
-"""Pictures of flows: their suffix, how several become one, how they are shown."""
+"""Pictures of flows: their suffixes, their composition, and showing them."""
 import os
 import re
 import shutil
 import subprocess
 
 RESULT = ".png"
-# Parts of other pictures are drawings: they lie over each other without hiding, and stay sharp.
+# Parts of other pictures are SVG, because these can be overlaid without hiding each other and stay sharp.
 PART = ".svg"
 KNOWN = (".png", ".svg", ".gif", ".jpg", ".pdf", ".html", ".txt")
 
 
 def named(target, flow, suffix=None, usual=RESULT):
-    """The file of a picture: a suffix that is one of a picture, or `format=svg` in its command, decides."""
+    """The file name of a picture: a suffix of a picture format, or `format=svg` in its command, decides the format."""
     if str(target).endswith(KNOWN):
         return str(target)
     format = re.findall(r"\bformat=(svg|png|gif)\b", str(flow))
@@ -40,7 +40,7 @@ COMPOSITIONS = {
 
 
 def show(target, source, env):
-    """Says where a picture is, and opens it where there is a screen."""
+    """Prints the name of a picture, and opens it if there is a screen."""
     path = os.path.abspath(str(source[0]))
     print(path, flush=True)
     screen = env["ENV"].get("DISPLAY") or env["ENV"].get("WAYLAND_DISPLAY")

@@ -1,4 +1,4 @@
-"""The programs that a flow may name: the folder they lie in, and their names."""
+"""The programs that a flow may use: their folder and their names."""
 import os
 
 
@@ -24,7 +24,7 @@ RSFROOT = os.path.dirname(BIN)
 
 
 def names():
-    """Every program's name, with its prefix; empty before the programs are built."""
+    """The names of all programs, with their prefix; empty if the programs have not been built."""
     try:
         return {name for name in os.listdir(BIN) if name.startswith("sf")}
     except OSError:

@@ -1,4 +1,4 @@
-"""Flow, Plot, Result, Fetch, Get and End: what `from rsf.proj import *` gives to an SConstruct.
+"""Flow, Plot, Result, Fetch, Get and End, which `from rsf.proj import *` provides to an SConstruct.
 
     Flow('model', None, 'spike n1=200 n2=100 | smooth rect1=5')
     Flow('data wfl', 'wave model', 'ewefd2d-gpu ccc=${SOURCES[1]} wfl=${TARGETS[1]} snap=y')
@@ -9,7 +9,7 @@ A name without a dot is an RSF file. A first word that names a program of this p
 that program and a dependency: a flow runs again when the program has changed. The names, parameters and meanings are
 those of Madagascar's package, which takes over wherever it is installed.
 """
-# SConstructs written for Madagascar count on these names, too.
+# SConstructs written for Madagascar also use these names.
 import copy
 import os
 import re
@@ -35,7 +35,7 @@ vpsuffix = ".vpl"
 resdir = "Fig"
 dataserver = os.environ.get("RSF_DATASERVER", "https://www.ahay.org")
 
-# What flows see of the environment. PATH is the user's: Python, compilers and MPI are found where the shell finds them.
+# The environment variables that flows see. PATH is that of the user, so that Python, compilers and MPI are found as in the shell.
 PASSED = re.compile(
     r"^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TERM|LANG|LC_.*|TZ|DISPLAY|XAUTHORITY|WAYLAND_DISPLAY|XDG_.*|LD_LIBRARY_PATH"
     r"|PYTHONPATH|OMP_.*|RAYON_.*|CUDA.*|NVIDIA_.*|NVRTC.*|SIFAKA_.*|RSF_.*|MPI.*|OMPI_.*|PMI.*|PMIX_.*|I_MPI_.*|SLURM_.*"
@@ -44,24 +44,24 @@ PASSED = re.compile(
 
 
 def ch2uni(text):
-    """Text with letters beyond ASCII, which Madagascar's flows convert before they draw it: strings of Python 3 need nothing. A number
-    is that of a letter."""
+    """Returns text unchanged: flows of Madagascar convert text with letters beyond ASCII by this function, which strings of Python 3 do not
+    need. A number is converted to the letter with that code."""
     return chr(text) if isinstance(text, int) else text.decode("utf-8") if isinstance(text, bytes) else text
 
 
 def stop(message):
-    """Ends SCons with a sentence."""
+    """Ends SCons with an error message."""
     sys.stderr.write(f"rsf.proj: {message}\n")
     sys.exit(1)
 
 
 def wanted(word):
-    """True for `scons WORD=y`."""
+    """Whether `WORD=y` is given on the command line of SCons."""
     return ARGUMENTS.get(word, "n")[:1] not in ("", "n", "N", "0")
 
 
 def listed(names):
-    """`'a b'`, ['a', 'b'], a map or a node as a list."""
+    """Converts `'a b'`, ['a', 'b'], a map or a node to a list."""
     if not names:
         return []
     if isinstance(names, str):
@@ -73,19 +73,19 @@ def listed(names):
 
 
 def suffixed(name, suffix):
-    """The name with its suffix, unless it has one already; nodes of SCons stay as they are."""
+    """Appends the suffix to a name that has none; nodes of SCons are returned unchanged."""
     if not isinstance(name, str):
         return name
     return name if "." in os.path.basename(name) else name + suffix
 
 
 def _run(target, source, env):
-    """The action of a flow. SCons runs a flow again when the code of its action changes, so this stays as it is."""
+    """The action of a flow. It only calls another function, because SCons runs all flows again if the code of their action changes."""
     return rsf.run.run(target, source, env)
 
 
 def _changed(dependency, target, before, repository=None):
-    """Returns whether a file has changed since `target` was made. Headers that are written twice within a second have the same text, for the date in them is to the second: of such ones the time of the file decides."""
+    """Returns whether a file has changed since `target` was made. For headers the time of the file counts as well, because headers that are written twice within a second have the same text."""
     if dependency.changed_content(target, before, repository):
         return True
     if not str(dependency).endswith(".rsf") or not getattr(before, "timestamp", None):
@@ -99,7 +99,7 @@ def _changed(dependency, target, before, repository=None):
 
 
 class Project(Environment):
-    """A SCons environment that knows flows. One is made by the import; SConstructs may make more."""
+    """A SCons environment with flows. The import creates one; SConstructs may create more."""
 
     def __init__(self, **options):
         options.setdefault("tools", [])
@@ -114,7 +114,7 @@ class Project(Environment):
         self["ENV"].update({name: value for name, value in os.environ.items() if PASSED.match(name)})
         self["ENV"].update(RSFROOT=rsf.prog.RSFROOT, DATAPATH=self.path)
         self["ENV"].setdefault("TMPDATAPATH", self.path)
-        # Behind the user's own: what chapters of the book import, wherever they were copied.
+        # The modules that chapters of the book import are found wherever a chapter was copied, after the user's own.
         pages = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pages")
         self["ENV"]["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), pages]))
         if wanted("CHECKPAR"):
@@ -151,7 +151,7 @@ class Project(Environment):
         return self._make(targets, sources, command, bool(stdin) and bool(sources), stdout)
 
     def _make(self, targets, sources, command, stdin, stdout):
-        """Tells SCons about one flow."""
+        """Declares one flow to SCons."""
         before = "< $SOURCE " if stdin else ""
         after = {1: " > $TARGET", 0: " > /dev/null"}.get(stdout, "")
         first = str(targets[0])
@@ -173,7 +173,7 @@ class Project(Environment):
         return made
 
     def Plot(self, target, source, flow=None, suffix=None, vppen="", view=None, usual=rsf.pictures.PART, **ways):
-        """A picture in this folder: drawn by the last command of `flow`, or composed of other pictures by a word.
+        """Declares a picture in this folder: drawn by the last command of `flow`, or composed of other pictures by a word.
 
         vppen= is appended to the command that composes. The words: Overlay, SideBySideAniso, SideBySideIso, OverUnderAniso, OverUnderIso, TwoRows, TwoColumns, Movie.
         """
@@ -192,13 +192,13 @@ class Project(Environment):
         return self.Flow(name, source, flow, **ways)
 
     def _picture(self, part):
-        """The file of a picture that is a part of another: made by Plot, else with the usual suffix."""
+        """The file of a picture that is a part of another: that of Plot, else the name with the usual suffix."""
         if not isinstance(part, str):
             return part
         return self.pictures.get(part) or suffixed(part, rsf.pictures.PART)
 
     def Result(self, target, source, flow=None, suffix=None, **ways):
-        """A picture in Fig/: one that is shown by `scons view`, and in the book."""
+        """Declares a picture in Fig/, which `scons view` and the book show."""
         if flow is None:
             source, flow = target, source
         ways.setdefault("usual", rsf.pictures.RESULT)
@@ -210,7 +210,7 @@ class Project(Environment):
         return plot
 
     def Fetch(self, files, dir, private=None, server=None, top="data", usedatapath=True):
-        """Gets data files: SERVER/TOP/DIR/FILE; server='local' is a folder TOP/DIR here. Copies in $SIFAKA_DATA go first."""
+        """Declares data files to fetch: SERVER/TOP/DIR/FILE; server='local' is a folder TOP/DIR here. Copies in $SIFAKA_DATA take precedence."""
         if private:
             stop(f"{files}: Fetch with private= needs Madagascar; put a copy into $SIFAKA_DATA/{dir} instead.")
         server = server or dataserver
@@ -221,12 +221,12 @@ class Project(Environment):
             FETCH_FROM=rsf.retrieve.place(server, top, dir),
             FETCH_DIR=dir,
         )
-        # Downloads are dear: only `scons -c` removes them, never a new try of something else.
+        # Downloads are expensive, so only `scons -c` removes them.
         self.Precious(fetched)
         return fetched
 
     def End(self):
-        """Called once, behind the last flow."""
+        """Must be called once, after the last flow."""
         slip = rsf.words.refusal(ARGUMENTS, GetOption("file") or [])
         if slip:
             stop(slip)
@@ -245,14 +245,14 @@ class Project(Environment):
 
 
 rsf.run.Notes(rsf.path.getpath(os.getcwd())).sweep()
-# `import fdmod, stiffness` finds our recipes behind everything else, as in Madagascar's book.
+# `import fdmod, stiffness`, as in Madagascar's book, finds our recipes if there are no others.
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes"))
 DefaultEnvironment(tools=[])
 project = Project()
 
 
 def Flow(target, source, flow, **ways):
-    """Project.Flow of the project that the import made; so are the functions below."""
+    """Calls Project.Flow of the project that the import created, as do the functions below for their methods."""
     return project.Flow(target, source, flow, **ways)
 
 
@@ -269,12 +269,12 @@ def Fetch(file, dir, private=None, **ways):
 
 
 def Program(*sources, **ways):
-    """Madagascar compiles with its own library here."""
+    """Refuses Program, by which Madagascar compiles C programs with its own library."""
     stop(f"Program({str(sources)[1:-1].rstrip(',')}) needs Madagascar and its C library; build it by hand and name it in a Flow, or run this there.")
 
 
 def Get(name):
-    """A variable of the environment that flows see."""
+    """The value of a variable in the environment of flows."""
     return project["ENV"].get(name)
 
 

@@ -1,4 +1,4 @@
-"""Fetch: data files from a server, from a folder, or from a copy that is at hand."""
+"""The action of Fetch: data files from a server, a folder, or an existing copy."""
 import os
 import shutil
 import sys
@@ -8,7 +8,7 @@ BLOCK = 1 << 20
 
 
 def show(target, source, env):
-    """What SCons prints."""
+    """The line that SCons prints for the action."""
     return f"fetch {' '.join(map(str, target))} from {env['FETCH_FROM']}"
 
 
@@ -20,20 +20,20 @@ def place(server, top, dir):
 
 
 def copies(name, dir):
-    """Places where a copy may lie: $SIFAKA_DATA/DIR/NAME and $SIFAKA_DATA/NAME."""
+    """The paths of possible copies: $SIFAKA_DATA/DIR/NAME and $SIFAKA_DATA/NAME."""
     top = os.environ.get("SIFAKA_DATA")
     return [os.path.join(top, dir, name), os.path.join(top, name)] if top else []
 
 
 def run(target, source, env):
-    """The action of Fetch: every target, complete or not at all."""
+    """Fetches every target, completely or not at all."""
     for node in target:
         name = os.path.basename(str(node))
         try:
             _one(name, str(node), env["FETCH_FROM"], copies(name, env["FETCH_DIR"]))
         except (OSError, ValueError) as reason:
             sys.stderr.write(
-                f"fetch: {name} could not be had from {env['FETCH_FROM']} ({reason}); "
+                f"fetch: {name} could not be fetched from {env['FETCH_FROM']} ({reason}); "
                 f"put a copy into a folder and name that folder in SIFAKA_DATA.\n"
             )
             return 1

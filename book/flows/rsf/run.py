@@ -15,13 +15,13 @@ import time
 
 from SCons.Subst import SUBST_CMD, escape_list
 
-# A reader that has seen enough closes the pipe; what wrote into it ends so, and nothing is wrong.
+# A program that writes to a pipe ends with this status if the reader closes the pipe early, which is not an error.
 CLOSED_PIPE = 128 + signal.SIGPIPE
 HEADER_LIMIT = 1 << 20
 
 
 def header_key(path, key):
-    """Value of `key` in the header of the RSF file `path` (the last one counts); None where there is none."""
+    """The last value of `key` in the header of the RSF file `path`; None if there is none."""
     try:
         with open(path, "rb") as header:
             text = header.read(HEADER_LIMIT).split(b"\x0c\x0c\x04")[0].decode("utf-8", "replace")
@@ -35,7 +35,7 @@ def header_key(path, key):
 
 
 def numbers_of(target, path):
-    """Data files that belong to the RSF header `target`: the usual name, and the one its header tells.
+    """The data files of the RSF header `target`: the default name, and the one that its header names.
 
     A header may also point to data of someone else, so only `NAME...@` counts as its own.
     """
@@ -50,7 +50,7 @@ def numbers_of(target, path):
 
 
 def remove(files):
-    """Removes what is there."""
+    """Removes those files that exist."""
     for name in files:
         try:
             os.remove(name)
@@ -59,10 +59,10 @@ def remove(files):
 
 
 def born(pid):
-    """When a running process was started, in the system's ticks; None when it has ended, 0 where that is not told."""
+    """The start time of a running process in clock ticks; None if it has ended, 0 if the system does not provide it."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as text:
-            # behind the name in brackets: the state, and 19 words later the start
+            # After the name in parentheses comes the state, and 19 fields later the start time.
             words = text.read().rpartition(")")[2].split()
     except OSError:
         try:
@@ -76,7 +76,7 @@ def born(pid):
 
 
 class Notes:
-    """The folder of notes of one project: flows under way, and a log of those that are done."""
+    """The folder of notes of a project: the flows that are running, and a log of finished ones."""
 
     def __init__(self, path):
         self.path = path
@@ -95,7 +95,7 @@ class Notes:
                     told = json.load(text)
             except (OSError, ValueError):
                 continue
-            # a number that another process has by now is no life
+            # Another process may have the same number by now, so the start time is compared as well.
             if born(told["pid"]) != told["born"]:
                 remove(own_files(told["targets"], self.path))
                 remove([note])
@@ -111,7 +111,7 @@ class Notes:
         return note
 
     def results(self, names):
-        """Lists the pictures of the SConstruct, one a line, for whoever collects them."""
+        """Writes the list of pictures of the SConstruct, one on each line, for the book."""
         path, text = os.path.join(self.folder, "results"), "".join(name + "\n" for name in names)
         try:
             with open(path, encoding="utf-8") as listing:
@@ -124,21 +124,21 @@ class Notes:
         os.replace(path + ".new", path)
 
     def done(self, **what):
-        """One line in the log: targets, sources, command, seconds, and when."""
+        """Appends a line to the log: targets, sources, command, seconds, and time."""
         line = json.dumps(what) + "\n"
-        # One write of one line: flows that run side by side do not mix.
+        # The line is written at once, so that lines of concurrent flows do not mix.
         with open(os.path.join(self.folder, "log"), "a", encoding="utf-8") as log:
             log.write(line)
 
 
 def own_files(targets, path):
-    """The targets and their numbers."""
+    """The targets and their data files."""
     numbers = [name for target in targets if target.endswith(".rsf") for name in numbers_of(target, path)]
     return targets + numbers
 
 
 def told(env, variable, target, source):
-    """The text of a construction variable with sources and targets filled in, as the shell reads it."""
+    """The text of a construction variable with sources and targets substituted, for the shell."""
     lines = env.subst_list("$" + variable, SUBST_CMD, target, source)
     return " ".join(" ".join(escape_list(line, shlex.quote)) for line in lines)
 
@@ -149,7 +149,7 @@ def show(target, source, env):
 
 
 def failure(statuses, text):
-    """The sentence about exit statuses that are not 0."""
+    """A message about exit statuses that are not 0."""
     worst = next(status for status in statuses if status)
     if worst == 127:
         return f"a command was not found; it is neither a program of the suite nor on the PATH of flows: {text}"
@@ -168,7 +168,7 @@ def run(target, source, env):
     notes = env["FLOW_NOTES"]
     targets, sources = [str(node) for node in target], [str(node) for node in source]
     for name in targets:
-        # numbers of targets in sub-folders, where --out= asks for it
+        # The data files of targets in subfolders may be there because of --out=.
         if os.path.dirname(name) and name.endswith(".rsf"):
             os.makedirs(os.path.dirname(notes.path + name) or ".", exist_ok=True)
     note = notes.begin(targets)
@@ -197,18 +197,18 @@ def run(target, source, env):
 
 
 def say(text):
-    """A line on stderr."""
+    """Prints a line on standard error."""
     sys.stdout.flush()
     sys.stderr.write(f"flow: {text}\n")
     sys.stderr.flush()
 
 
 def shell(text, env):
-    """Runs the line; the exit statuses of all that failed in it, that of the line first."""
+    """Runs the line; returns the exit statuses of all commands that failed, that of the line first."""
     environment = {key: str(value) for key, value in env["ENV"].items()}
     with tempfile.NamedTemporaryFile(prefix="flow", suffix=".failed") as failed:
         environment["FLOW_FAILED"] = failed.name
-        # A flow without source must not read what SCons itself was given.
+        # A flow without a source must not read the standard input of SCons.
         nothing = subprocess.DEVNULL
         status = subprocess.run(["/bin/sh", "-c", text], env=environment, stdin=nothing).returncode
         stages = [int(word) for word in failed.read().split() if word.isdigit()]

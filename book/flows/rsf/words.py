@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-# What the package reads, and the word of the book's chapters for large runs, which not every chapter has.
+# The words that the package reads, and the word of the book's chapters for large runs, which not every chapter reads.
 OWN = ("TIMER", "CHECKPAR", "full")
 # A word that a source file reads by its name.
 READ = re.compile(r"\bARGUMENTS\s*(?:\.\s*(?:get|pop)\s*\(|\[)\s*['\"]([^'\"]+)['\"]")

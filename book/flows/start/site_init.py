@@ -6,7 +6,7 @@ that can be imported is always used; SIFAKA_RSF=own asks for the package of this
 
 
 def _offer_flows():
-    """Puts our package where Python finds it, and never in front of a real one."""
+    """Makes our package available to Python, unless a real Madagascar is found."""
     import importlib.util
     import os
     import sys
@@ -17,7 +17,7 @@ def _offer_flows():
         madagascar = False
     if madagascar and os.environ.get("SIFAKA_RSF") != "own":
         return
-    # What is loaded of another package named rsf, one without proj for instance, must go.
+    # Loaded modules of another package named rsf, for instance one without proj, must be removed.
     for name in [name for name in sys.modules if name == "rsf" or name.startswith("rsf.")]:
         del sys.modules[name]
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

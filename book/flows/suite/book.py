@@ -8,7 +8,7 @@ from .record import Record
 
 
 def up_to_date(stamp, mark, record):
-    """True when the chapter was run to its end with the same files, programs and words, and its pictures are there."""
+    """Whether the chapter was run to its end with the same files, programs and words, and its pictures exist."""
     try:
         with open(stamp, encoding="utf-8") as text:
             same = text.read() == mark
@@ -18,7 +18,7 @@ def up_to_date(stamp, mark, record):
 
 
 def run(chapter, folder, words, env, programs):
-    """Brings one chapter up to date in `folder`; returns SCons's exit status, 0 when there is nothing to do."""
+    """Brings one chapter up to date in `folder`; returns the exit status of SCons, 0 if there is nothing to do."""
     if not chapter.runs():
         return 0
     chapters.mirror(chapter, folder)
@@ -37,8 +37,8 @@ def run(chapter, folder, words, env, programs):
 
 
 def make(top, env, programs, what=(False, (), True), jobs=1, version=""):
-    """Runs every chapter and writes the page; returns 0, or 1 after chapters that failed, which are named. `what` is whether
-    at the sizes of the papers, the names of the only chapters to run (the page shows of others what is there), and whether with answers."""
+    """Runs every chapter and writes the page; returns 0, or 1 if chapters failed, whose names are printed. `what` holds whether to use
+    the sizes of the papers, the names of the chapters to run if not all (others are shown as they are), and whether to include answers."""
     full, only, answers = what
     out = os.path.join(top, "build", "book-full" if full else "book")
     root = os.path.join(top, "build", "rsf")
@@ -63,7 +63,7 @@ def make(top, env, programs, what=(False, (), True), jobs=1, version=""):
 
 
 def demo(top, env, programs, jobs=1):
-    """Runs the chapter book/user/demo in build/demo and says where the pictures are."""
+    """Runs the chapter book/user/demo in build/demo and prints the paths of the pictures."""
     chapter = chapters.Chapter(os.path.join(top, "book"), os.path.join("user", "demo"))
     folder = os.path.join(top, "build", "demo")
     status = run(chapter, folder, [f"-j{jobs}"], env, programs)

@@ -1,11 +1,11 @@
-"""The chapters of the book: found, mirrored into the build folder, run."""
+"""The chapters of the book: finding them, mirroring them into the build folder, and running them."""
 import hashlib
 import os
 import subprocess
 import sys
 
 PARTS = ("user", "paper", "developer")
-# Everything a chapter leaves behind when it is run where it lies.
+# The files that a chapter creates when it is run in its own folder.
 LEFT_BEHIND = (".rsf", "@", ".out", ".png", ".svg", ".gif", ".sconsign.dblite", ".pyc")
 
 
@@ -17,11 +17,11 @@ class Chapter:
         self.source = os.path.join(book, name)
 
     def runs(self):
-        """False for a chapter that is a page only."""
+        """Whether the chapter has an SConstruct."""
         return os.path.exists(os.path.join(self.source, "SConstruct"))
 
     def text(self):
-        """The page, empty where there is none."""
+        """The text of the page, empty if there is none."""
         try:
             with open(os.path.join(self.source, "README.md"), encoding="utf-8") as page:
                 return page.read()
@@ -29,7 +29,7 @@ class Chapter:
             return ""
 
     def title(self):
-        """The first line of the page without its mark, else the folder's name."""
+        """The first line of the page without its heading mark, else the folder's name."""
         lines = self.text().strip().splitlines()
         return lines[0].lstrip("# ").strip() if lines else self.name
 
@@ -45,7 +45,7 @@ class Chapter:
 
 
 def find(book):
-    """All chapters in reading order: by part, then by folder name; a page of a folder comes before the folders in it."""
+    """All chapters in reading order: by part, then by folder name, with the page of a folder before the folders in it."""
     names = []
     for folder, folders, files in os.walk(book):
         folders[:] = [name for name in folders if not name.startswith((".", "__"))]
@@ -57,7 +57,7 @@ def find(book):
 
 
 def mirror(chapter, folder):
-    """Links the chapter's files into `folder`, so that nothing is ever made among the sources."""
+    """Links the chapter's files into `folder`, so that nothing is created among the sources."""
     os.makedirs(folder, exist_ok=True)
     wanted = chapter.files()
     for name in wanted:
@@ -68,7 +68,7 @@ def mirror(chapter, folder):
             if os.path.lexists(path):
                 os.remove(path)
             os.symlink(target, path)
-    # a link whose file has gone from the chapter
+    # A link to a file that the chapter no longer has.
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if os.path.islink(path) and not os.path.exists(path):
@@ -76,7 +76,7 @@ def mirror(chapter, folder):
 
 
 def fingerprint(chapter, programs, words):
-    """Changes when the chapter, the flows' package, a program or the words of the command line change."""
+    """A checksum that changes if the chapter, the flows' package, a program or the command line changes."""
     mark = hashlib.sha256(repr(words).encode())
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     files = [os.path.join(chapter.source, name) for name in chapter.files()]
@@ -100,7 +100,7 @@ def run(folder, words, environment):
 
 
 def check_table(chapter, folder):
-    """Holds the chapter's page to the table that its table.py makes of what was run in `folder`; 0 where there is none."""
+    """Compares the chapter's page with the table that its table.py makes from the run in `folder`; returns the exit status, 0 without a table.py."""
     if "table.py" not in chapter.files():
         return 0
     return subprocess.run([sys.executable, "table.py", "check"], cwd=folder, stdout=subprocess.DEVNULL).returncode

@@ -19,10 +19,10 @@ from . import chapters, handouts, install, names
 
 # Binaries are linked for this version of the C library, which RHEL 8, Debian 10, Ubuntu 20.04 and newer have.
 OLDEST = (2, 28)
-# The README of archive and wheel, and what an index of packages shows of the wheel.
+# The README of archive and wheel, which a package index shows as the description of the wheel.
 README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "handed-out.md")
 PYTHON = ">=3.8"
-# Runs sfbasics under one of its names, or a program under an old one; links to the script are followed.
+# This script runs sfbasics under one of its names, or a program under an old one; links to the script are followed.
 SCRIPT = """#!/bin/sh
 here=${{0%/*}}
 [ -x "$here/{program}" ] || here=$(dirname -- "$(readlink -f -- "$0")")
@@ -52,7 +52,7 @@ def version(top):
 
 
 def described(top, wheel_name, glibc):
-    """The README of what is handed out: `top` is the checkout, `glibc` the oldest version of the C library as (2, 28)."""
+    """The README of archive and wheel: `top` is the checkout, `glibc` the oldest version of the C library as (2, 28)."""
     users = [chapter for chapter in chapters.find(os.path.join(top, "book")) if chapter.name.startswith("user")]
     words = {
         "version": version(top),
@@ -65,7 +65,7 @@ def described(top, wheel_name, glibc):
 
 
 def needed(programs):
-    """The newest version of the C library, as (2, 28), that any of the programs asks for by a versioned symbol."""
+    """The newest version of the C library, as (2, 28), that a program requires by a versioned symbol."""
     newest = (2, 0)
     for program in programs:
         with open(program, "rb") as binary:
@@ -91,12 +91,12 @@ def book_files(top):
     found = [os.path.join("book", "README.md")]
     for chapter in chapters.find(book):
         found += [os.path.relpath(os.path.join(chapter.source, name), top) for name in chapter.files()]
-    # The folder of a page that has chapters in it lists theirs, too.
+    # The files of a folder that contains chapters include those of the chapters.
     return sorted(set(found))
 
 
 class Tree:
-    """What is handed out: files (name: (bytes, executable)) and other names of programs (name: program)."""
+    """The content of archive and wheel: files (name: (bytes, executable)) and other names of programs (name: program)."""
 
     def __init__(self, top, programs, readme):
         self.files, self.links = {os.path.join("share", "sifaka", "README.md"): (readme.encode(), False)}, {}
@@ -135,15 +135,15 @@ class Tree:
 def script(name, program):
     """The script that runs `program` under `name`."""
     words = " " + name[2:] if program == "sfbasics" else ""
-    # Under Madagascar's names of CPU programs ours run on the CPU; the name itself does not reach them. Without words they tell
-    # what they are.
+    # Under Madagascar's names of CPU programs ours must run on the CPU, but do not see that name, so device=cpu is added. Without
+    # parameters they print their documentation.
     if name in names.OMP:
         words = " ${1:+device=cpu}"
     return SCRIPT.format(program=program, words=words).encode()
 
 
 def archive(tree, path):
-    """Writes the tar archive, all below one folder of its own name."""
+    """Writes the tar archive, with all files in one folder of the same name."""
     top = os.path.basename(path)[: -len(".tar.gz")]
     when = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
     with tarfile.open(path + ".new", "w:gz", compresslevel=6) as tar:
@@ -174,7 +174,7 @@ def wheel(tree, path, description):
         members[f"{data}/{folder}/{rest}"] = (content, executable)
     for link, program in tree.links.items():
         members[f"{data}/scripts/{link}"] = (script(link, program), True)
-    # Where Python finds it by itself.
+    # The place of modules that Python imports.
     for module in tree.modules:
         members[module] = tree.files[os.path.join(install.PYTHON, module)]
     metadata = METADATA.format(version=number, python=PYTHON, description=description)
@@ -197,7 +197,7 @@ def wheel(tree, path, description):
 
 
 def checksum(content):
-    """As RECORD wants it."""
+    """The checksum in the form of RECORD."""
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
@@ -208,7 +208,7 @@ def make(top, programs, folder):
     tag = "manylinux_{}_{}_{}".format(*max(newest, (2, 17)), machine)
     packed = os.path.join(folder, f"sifaka-{number}-linux-{machine}.tar.gz")
     wheeled = os.path.join(folder, f"sifaka-{number}-py3-none-{tag}.whl")
-    # of an earlier version, or of another linker
+    # Files of an earlier version or of another linker.
     for old in glob.glob(os.path.join(glob.escape(folder), "sifaka-*")):
         os.remove(old)
     readme = described(top, os.path.basename(wheeled), max(newest, (2, 17)))

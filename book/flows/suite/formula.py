@@ -14,11 +14,11 @@ TOKEN = re.compile(r"\\text\{[^{}]*\}|\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|\S")
 
 
 class Formula(ValueError):
-    """A formula that cannot be set."""
+    """A formula that cannot be typeset."""
 
 
 def block(text):
-    """A formula of its own line, or several lines with what is aligned."""
+    """A displayed formula, or several aligned lines."""
     lines = [re.split(r"(?<!\\)&", line) for line in re.split(r"\\\\", text)]
     if len(lines) == 1 and len(lines[0]) == 1:
         return f'<math display="block">{row(text)}</math>'
@@ -29,7 +29,7 @@ def block(text):
 
 
 def inline(text):
-    """A formula inside of a sentence."""
+    """A formula inside a sentence."""
     return f"<math>{row(text)}</math>"
 
 
@@ -42,7 +42,7 @@ def row(text):
 
 
 def _row(tokens, text):
-    """What comes until a closing bracket, with the marks above and below."""
+    """The tokens up to a closing bracket, with superscripts and subscripts."""
     parts = []
     while tokens and tokens[0] != "}":
         if tokens[0] not in "^_":

@@ -1,4 +1,4 @@
-"""What a class is handed: chapters as notebooks, made from their pages, and pages without answers."""
+"""Handouts for a class: chapters as notebooks, made from their pages, and pages without answers."""
 import ast
 import json
 import os
@@ -7,17 +7,17 @@ import shutil
 
 from . import chapters
 
-# Chapters of which only so many blocks run: the others read files that a reader brings.
+# Chapters of which only this number of blocks can run; the others read files of the reader.
 MOST = {"user/18-python": 5}
-# How commands begin. What begins otherwise, and is no Python, is what a program printed.
+# The first words of commands. Any other block that is not Python is output of a program.
 SHELL = re.compile(r"(sf[\w-]+|for|printf|cut|python3) |\w+=[\"']")
-# Where commands write a picture.
+# The names of pictures that commands write.
 PNG = re.compile(r"(?:> *|out=)([\w./-]+\.(?:png|gif))")
-# Commands that set up another machine, or that read a folder which a reader brings.
+# Commands that set up another machine, or that read a folder of the reader.
 ELSEWHERE = re.compile(r"pip install|specfem=MESH\b.*\bnt=4000")
 # Commands of a chapter with a flow run in a folder of their own.
 TYPED = "mkdir -p typed && cd typed"
-# What a page says whose commands read what its flow has made.
+# The words of a page whose commands read files of its flow.
 FLOW_FIRST = "made by the flow of this chapter"
 # The programs of a checkout, as seen from a notebook in build/notebooks/NAME, else those of the Python that runs it.
 START = """import os, shutil, subprocess, sys, sysconfig
@@ -37,7 +37,7 @@ PICTURE = """from IPython.display import Image
 Image("{}")"""
 
 
-# Tables of chapters are made by it: beside them, Python finds it without a checkout.
+# The module by which tables of chapters are made; it is copied to the chapter, where Python finds it without a checkout.
 PAGE_TABLE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pages", "page_table.py")
 
 
@@ -46,7 +46,7 @@ ANSWERS = r"^## Answers\n.*?(?=^## |\Z)"
 
 
 def without_answers(text):
-    """A page without its section of answers, and that section, empty where there is none."""
+    """A page without its section of answers, and that section, which is empty if there is none."""
     found = re.search(ANSWERS, text, re.MULTILINE | re.DOTALL)
     return (text, "") if found is None else (text[: found.start()].rstrip() + "\n" + text[found.end() :], found.group())
 
@@ -64,7 +64,7 @@ def notebook(chapter, answers=True):
             for cell in made:
                 cell["metadata"]["tags"] = ["answers"]
         cells += made
-    # The text of the title comes before what is run.
+    # The title comes before the cell that runs the flow.
     cells[0], cells[1] = cells[1], cells[0]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
@@ -84,7 +84,7 @@ def _cells(chapter, text, before):
         elif part.startswith("```\n") and (command := _command(chapter, part[4:].rsplit("```", 1)[0].strip(), before)):
             cells.append(_code(command))
             if command.startswith("%%bash"):
-                # Pictures that commands have drawn are shown below them.
+                # Pictures that commands draw are shown below them.
                 cells += [_code(PICTURE.format(("typed/" if TYPED in command else "") + name)) for name in PNG.findall(command)]
         elif part.strip():
             cells.append(_cell("markdown", part.strip()))
@@ -92,7 +92,7 @@ def _cells(chapter, text, before):
 
 
 def _command(chapter, block, before):
-    """The cell of a block of code; empty where it is not to be run."""
+    """The cell of a block of code; empty if it is not to be run."""
     if len(before) >= MOST.get(chapter.name, len(before) + 1) or ELSEWHERE.search(block):
         return ""
     if SHELL.match(block):
@@ -114,8 +114,8 @@ def _is_python(block):
 
 
 def _shell(chapter, block):
-    """A cell of commands. A notebook hands it to bash on standard input, from which programs would read."""
-    # Files of a flow stay what they are where the commands do not need them.
+    """A cell of commands. Their standard input is /dev/null, because a notebook passes the cell to bash on standard input, from which programs would read."""
+    # Commands that do not need the files of the flow run in another folder, so that they do not overwrite these.
     apart = chapter.runs() and FLOW_FIRST not in chapter.text()
     return "\n".join(["%%bash", "{", "set -e", *([TYPED] if apart else []), block, "} < /dev/null"])
 
@@ -138,7 +138,7 @@ def make(top, folder, answers=True):
         _copy(chapter, os.path.join(folder, name))
         page, apart = without_answers(chapter.text())
         if not answers:
-            # The page of the chapter has the answers, too.
+            # The page of the chapter contains the answers as well.
             os.remove(os.path.join(folder, name, "README.md"))
             _write(os.path.join(folder, name, "README.md"), page)
         if apart and not answers:

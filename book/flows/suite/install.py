@@ -1,4 +1,4 @@
-"""`scons install` and `scons uninstall`: programs, old names and documentation, into a Madagascar or beside none.
+"""`scons install` and `scons uninstall`: programs, old names and documentation, into a Madagascar or without one.
 
 Whatever was there before and is not ours is left alone. What was installed is listed in PREFIX/share/sifaka/installed.json,
 and only that is removed again.
@@ -14,9 +14,9 @@ from . import names, sfdoc
 
 LISTING = os.path.join("share", "sifaka", "installed.json")
 FLOWS = os.path.join("share", "sifaka", "flows")
-# A folder with nothing but rsfdata and sifaka in it: on PYTHONPATH it hides no other module.
+# This folder contains only rsfdata and sifaka, so that it hides no other module on PYTHONPATH.
 PYTHON = os.path.join("share", "sifaka", "python")
-# It looks for its files beside itself, so that a whole installation can be moved.
+# The script finds its files relative to itself, so that an installation can be moved.
 RUNNER = """#!/bin/sh
 # scons for flows: finds rsf.proj of Sifaka where no Madagascar can be imported.
 here=$(dirname -- "$(readlink -f -- "$0")")
@@ -65,11 +65,11 @@ exit 1
 
 
 class Refused(Exception):
-    """A reason, in a sentence, why nothing was done."""
+    """The reason why nothing was done, as a message."""
 
 
 def place(arguments, environment):
-    """The prefix: prefix= of the command line, else RSFROOT (there or of the environment), else ~/.local; said aloud."""
+    """The prefix, which is printed: prefix= of the command line, else RSFROOT (there or of the environment), else ~/.local."""
     if arguments.get("prefix"):
         prefix, why = arguments["prefix"], "as prefix= says"
     elif root := arguments.get("RSFROOT") or environment.get("RSFROOT"):
@@ -82,7 +82,7 @@ def place(arguments, environment):
 
 
 def madagascar(prefix, environment):
-    """The list of modules, rsf/prog.py, of the Madagascar that lives in `prefix`; None where there is none."""
+    """The list of modules, rsf/prog.py, of the Madagascar in `prefix`; None if there is none."""
     patterns = [("lib*", "python*", "*-packages"), ("lib*", "python*"), ("lib*",), ("python",)]
     found = [path for parts in patterns for path in glob.glob(os.path.join(glob.escape(prefix), *parts, "rsf", "prog.py"))]
     for folder in environment.get("PYTHONPATH", "").split(os.pathsep):
@@ -99,7 +99,7 @@ def madagascar(prefix, environment):
 
 
 class Installation:
-    """One prefix and the list of what is ours in it: files with their checksums, links, folders, a changed list."""
+    """A prefix and the list of our files in it: files with their checksums, links, folders, and a list that was changed."""
 
     def __init__(self, prefix):
         self.prefix, self.path = prefix, os.path.join(prefix, LISTING)
@@ -113,12 +113,12 @@ class Installation:
             raise Refused(f"{self.path} cannot be read ({fault}); remove it, and what it should list, by hand") from fault
 
     def _mine(self, name):
-        """True when nothing is there, or what is there was put there by us and not changed since."""
+        """Whether the name is free, or is a file that we installed and that was not changed since."""
         path = os.path.join(self.prefix, name)
         return not os.path.lexists(path) or self.ours["files"].get(name) == mark(path)
 
     def _make(self, name, write):
-        """Puts one file into the prefix by `write(draft)`, in one step; False when a foreign one is in its place."""
+        """Writes one file into the prefix by `write(draft)`, in one step; returns False if a file of others is in its place."""
         path = os.path.join(self.prefix, name)
         if not self._mine(name):
             self.left.append(path)
@@ -133,7 +133,7 @@ class Installation:
         return True
 
     def _folder(self, path):
-        """Makes a folder and remembers those that were not there."""
+        """Makes a folder and records those folders that did not exist."""
         if os.path.isdir(path):
             return
         self._folder(os.path.dirname(path))
@@ -155,14 +155,14 @@ class Installation:
         return self._make(name, write)
 
     def save(self):
-        """Writes the list, last, and after every step that may fail half-way."""
+        """Writes the list, at the end and after every step that may fail."""
         self._folder(os.path.dirname(self.path))
         with open(self.path + ".new", "w", encoding="utf-8") as text:
             json.dump(self.ours, text, indent=1, sort_keys=True)
         os.replace(self.path + ".new", self.path)
 
     def drop(self, name):
-        """Removes one file that is ours and unchanged."""
+        """Removes a file that we installed and that was not changed."""
         path = os.path.join(self.prefix, name)
         if os.path.lexists(path):
             if self._mine(name):
@@ -173,7 +173,7 @@ class Installation:
 
 
 def mark(path):
-    """Where a link points, or the checksum of a file."""
+    """The target of a link, or the checksum of a file."""
     if os.path.islink(path):
         return "-> " + os.readlink(path)
     with open(path, "rb") as content:
@@ -213,11 +213,11 @@ def install(prefix, binaries, flows, environment):
 
 
 def _programs(there, binaries, alone):
-    """Binaries and names; returns (name, binary) pairs of what is in place. `alone`: there is no Madagascar."""
+    """Installs binaries and names; returns the (name, binary) pairs that are installed. `alone`: there is no Madagascar."""
     placed = {}
     for binary in binaries:
         name = os.path.basename(binary)
-        # the everyday programs are Madagascar's own where it is
+        # With Madagascar its own everyday programs are used.
         if (name != "sfbasics" or alone) and there.copy(binary, os.path.join("bin", name)):
             placed[name] = binary
     links = dict(names.OLD)
@@ -255,7 +255,7 @@ def _package(there, flows):
 
 
 def _kept(there, programs, listing, flows):
-    """Names that this installation wants; others are of an older one."""
+    """The names that belong to this installation; others are from an older one."""
     kept = {os.path.join("bin", name) for name, _ in programs} | {os.path.join(PYTHON, name) for name in python_files(flows)}
     if listing:
         return kept | {name for name in there.ours["files"] if name.endswith(sfdoc.MODULE + ".py")}
@@ -271,12 +271,12 @@ def _report(there, listing, programs):
         print(f"sifaka: no Madagascar here, so the everyday programs and rsf.proj, too; run flows with {os.path.join(there.prefix, 'bin', 'sifaka-scons')}")
     print(f"sifaka: Python reads and writes RSF files with `import rsfdata` and runs programs with `import sifaka`, if PYTHONPATH has {os.path.join(there.prefix, PYTHON)}")
     for path in there.left:
-        print(f"sifaka: left alone, because it was there and is not ours: {path}")
+        print(f"sifaka: not replaced, because it existed before and is not ours: {path}")
     sys.stdout.flush()
 
 
 def uninstall(prefix):
-    """Removes what install put into `prefix`, and nothing else."""
+    """Removes the files that install wrote into `prefix`, and nothing else."""
     there = Installation(prefix)
     if not there.ours["files"]:
         raise Refused(f"{prefix}: nothing of Sifaka is installed there ({there.path} is missing)")
@@ -286,12 +286,12 @@ def uninstall(prefix):
     for name in list(there.ours["files"]):
         there.drop(name)
     os.remove(there.path)
-    # deepest first; a folder in which others have put something stays
+    # The deepest folders first; a folder that contains other files stays.
     for folder in sorted((os.path.normpath(os.path.join(prefix, f)) for f in there.ours["folders"]), key=len, reverse=True):
         _forget(folder)
     print(f"sifaka: {count - len(there.left)} files removed from {prefix}")
     for path in there.left:
-        print(f"sifaka: left alone, because it was changed since: {path}")
+        print(f"sifaka: not removed, because it was changed since: {path}")
     sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""Where an MPI is, or comes from, for programs of several processes."""
+"""Finding or fetching an MPI for programs of several processes."""
 import glob
 import os
 import shutil
@@ -7,7 +7,7 @@ import sys
 
 
 def is_inside(program):
-    """Whether `program` was built with MPI; None where there is no such program."""
+    """Whether `program` was built with MPI; None if it does not exist."""
     try:
         with open(program, "rb") as binary:
             return b"MPI_Init" in binary.read()
@@ -16,8 +16,8 @@ def is_inside(program):
 
 
 def choice(asked, before, at_hand):
-    """Whether to build with MPI, and why, in words: as mpi= says (`asked`: y, n or auto), else as `before` (None: never
-    built), else where an mpicc is `at_hand`."""
+    """Whether to build with MPI, and the reason as text: mpi= decides (`asked`: y, n or auto), else the earlier build (`before`; None: never
+    built), else whether an mpicc is `at_hand`."""
     if asked[:1] in ("y", "Y", "1", "n", "N", "0"):
         return asked[:1] in "yY1", f"as mpi={asked} says"
     if before is not None:
@@ -28,7 +28,7 @@ def choice(asked, before, at_hand):
 
 
 def settings(environment, where, home, packages):
-    """What cargo needs in its environment to build with MPI; None, aloud, where there is no way.
+    """The environment variables that cargo needs to build with MPI; None, with a message, if that is not possible.
 
     environment: names and values now; where: finds a command; home: folder for what has to be fetched; packages: an MPI
     and the library that reads its headers, as pip names them.
@@ -42,20 +42,20 @@ def settings(environment, where, home, packages):
         return None
     mpicc = mpicc or fetched(home, "bin/mpicc")
     found = {"MPICC": mpicc, "BINDGEN_EXTRA_CLANG_ARGS": headers(environment)}
-    # Without one of ours the build looks for the system's.
+    # Without this the build searches for the libclang of the system.
     if library := environment.get("LIBCLANG_PATH") or os.path.dirname(fetched(home, "libclang.so*")):
         found["LIBCLANG_PATH"] = library
     return found
 
 
 def fetched(home, name):
-    """The first file of that name below `home`; empty for none."""
+    """The first file of that name below `home`; empty if there is none."""
     found = sorted(glob.glob(os.path.join(glob.escape(home), "**", name), recursive=True))
     return found[0] if found else ""
 
 
 def headers(environment):
-    """Where the C compiler has its own headers, which libclang from a wheel lacks."""
+    """The options for the headers of the C compiler, which libclang from a wheel lacks."""
     given = environment.get("BINDGEN_EXTRA_CLANG_ARGS")
     if given:
         return given
@@ -68,16 +68,16 @@ def headers(environment):
 
 
 def fetch(packages, home, environment):
-    """Put packages of PyPI below `home`; False, aloud, where that fails."""
+    """Installs packages of PyPI below `home`; returns False, with a message, if that fails."""
     print(f"installing {' and '.join(packages)} into {os.path.relpath(home)} (once)", file=sys.stderr, flush=True)
     draft = home + ".new"
     python3 = shutil.which("python3", path=environment.get("PATH")) or sys.executable
-    # The python that runs SCons may have no pip (Debian's venv); the one outside may.
+    # The python that runs SCons may have no pip (in a venv of Debian), while the one outside has.
     for python in dict.fromkeys([sys.executable, python3]):
         shutil.rmtree(draft, ignore_errors=True)
         words = [python, "-m", "pip", "install", "--quiet", "--retries", "1", "--no-deps", "--no-compile", "--ignore-installed"]
         calm = dict(environment, PIP_ROOT_USER_ACTION="ignore", PIP_DISABLE_PIP_VERSION_CHECK="1")
-        # A prefix, for the libraries that a plain folder of packages would lose.
+        # --prefix is used, because --target would omit the libraries.
         done = subprocess.run([*words, "--prefix", draft, *packages], env=calm, capture_output=True, text=True)
         if done.returncode == 0:
             shutil.copytree(draft, home, symlinks=True, dirs_exist_ok=True)

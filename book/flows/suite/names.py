@@ -1,9 +1,9 @@
-"""The names by which programs are called, and a folder in which all of them are found."""
+"""The names of programs, and a folder with links for all of them."""
 import os
 import re
 import subprocess
 
-# Names of the programs of Weiss and Shragge, so that their SConstructs run unchanged.
+# The names of the programs of Weiss and Shragge, so that their SConstructs run unchanged.
 OLD = {
     "sfewefd2d_gpu": "sfewefd2d-gpu",
     "sfewefd3d_gpu": "sfewefd3d-gpu",
@@ -15,7 +15,7 @@ OMP = {"sfewefd2d_omp": "sfewefd2d-gpu", "sfewefd3d_omp": "sfewefd3d-gpu"}
 
 
 def everyday(basics):
-    """The programs inside the binary `sfbasics`, asked from itself."""
+    """The programs inside the binary `sfbasics`, which it lists itself."""
     try:
         answer = subprocess.run([basics], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except OSError:
@@ -24,7 +24,7 @@ def everyday(basics):
 
 
 def link(target, path):
-    """A symbolic link, made in one step and only when it changes."""
+    """Makes a symbolic link, in one step and only if it changes."""
     if os.path.islink(path) and os.readlink(path) == target:
         return
     draft = path + ".new"

@@ -1,4 +1,4 @@
-"""Packages of Python that tests use beside the programs, in versions that do not change by themselves."""
+"""Python packages that the tests use, in fixed versions."""
 import hashlib
 import os
 
@@ -6,11 +6,11 @@ LIST = os.path.join("tests", "flows", "packages.txt")
 
 
 def pins(top):
-    """What pip is asked for: each package with its version, those that others need included."""
+    """The packages with their versions for pip, including the dependencies."""
     with open(os.path.join(top, LIST), encoding="utf-8") as text:
         return [line.strip() for line in text if line.strip() and not line.startswith("#")]
 
 
 def folder(top):
-    """Where they lie: another list has another folder."""
+    """The folder of the packages; each list has its own folder."""
     return os.path.join(top, ".venv", "python-" + hashlib.sha256("\n".join(pins(top)).encode()).hexdigest()[:12])

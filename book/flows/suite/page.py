@@ -27,21 +27,21 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 
 
 def duration(seconds):
-    """A time in the unit that suits it."""
+    """A time in a suitable unit."""
     if seconds < 1:
         return f"{1000 * seconds:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
 
 
 class Pictures:
-    """The pictures of one chapter, each shown once: where the text asks for it, else at the end."""
+    """The pictures of one chapter, each shown once: at its line in the text, else at the end."""
 
     def __init__(self, record, folder, root):
         self.record, self.folder, self.root = record, folder, root
         self.left = list(record.results)
 
     def shown(self, address, caption):
-        """HTML of one picture. A name without suffix, or without Fig/, finds its Result too."""
+        """HTML of one picture. A name without suffix, or without Fig/, is also recognised."""
         stem = os.path.splitext(os.path.basename(address))[0]
         result = next((r for r in self.record.results if os.path.splitext(os.path.basename(r))[0] == stem), None)
         if result is None:
@@ -51,7 +51,7 @@ class Pictures:
         return self._figure(result, caption)
 
     def rest(self):
-        """HTML of the pictures that the text did not ask for."""
+        """HTML of the pictures that the text does not mention."""
         figures = [self._figure(result, "") for result in self.left]
         self.left = []
         return "\n".join(figures)
@@ -116,7 +116,7 @@ def browser():
 
 
 def pdf(index):
-    """Prints the page into book.pdf beside it, with its answers open; returns 0, or 1 where no browser does."""
+    """Prints the page to book.pdf beside it, with its answers open; returns 0, or 1 if there is no browser or it fails."""
     out = os.path.join(os.path.dirname(index), "book.pdf")
     program = browser()
     if not program:

@@ -1,4 +1,4 @@
-"""What a run of flows left behind: which pictures, by which commands, how long, on which device."""
+"""The record of a run of flows: pictures, commands, run times and devices."""
 import json
 import os
 
@@ -12,7 +12,7 @@ class Flow:
 
 
 class Record:
-    """The notes of a folder in which flows were run."""
+    """The log of a folder in which flows were run."""
 
     def __init__(self, folder):
         notes = os.path.join(folder, ".flows")
@@ -22,7 +22,7 @@ class Record:
                 entries = [json.loads(line) for line in log if line.strip()]
         except OSError:
             entries = []
-        # a target made again has a later line
+        # A target that was made again has a later line.
         for entry in entries:
             flow = Flow(entry)
             self.flows.update({target: flow for target in flow.targets})
@@ -33,7 +33,7 @@ class Record:
             self.results = []
 
     def behind(self, target):
-        """The flows that made `target`, the first one first, its own last."""
+        """The flows that made `target`, in order; its own flow is the last."""
         order, seen = [], set()
 
         def visit(name):
@@ -49,7 +49,7 @@ class Record:
         return order
 
     def devices(self, flows):
-        """The devices that the histories of the flows' targets tell, each once."""
+        """The devices in the histories of the flows' targets, each once."""
         found = []
         for target in [target for flow in flows for target in flow.targets if target.endswith(".rsf")]:
             for device in devices_of(os.path.join(self.folder, target)):
@@ -70,5 +70,5 @@ def devices_of(header):
 
 
 def brief(command, root):
-    """A command without the folder of the programs: what the SConstruct says."""
+    """A command without the folder of the programs, as in the SConstruct."""
     return command.replace(os.path.join(root, "bin") + os.sep, "")

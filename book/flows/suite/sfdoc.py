@@ -15,13 +15,13 @@ import rsf.doc
 
 
 def told(binary):
-    """What a program tells about itself: name, about, usage, comments, example, version, params."""
+    """The description of a program: name, about, usage, comments, example, version, params."""
     answer = subprocess.run([binary, "--sfdoc"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True)
     return json.loads(answer.stdout)
 
 
 def entry(number, name, source, doc):
-    """Python text that puts one program under one name into rsf.doc.progs."""
+    """Python text that registers one program under one name in rsf.doc.progs."""
     var = f"prog{number}"
     comments = _filled(doc["comments"])
     if doc["example"].strip():
@@ -32,7 +32,7 @@ def entry(number, name, source, doc):
         marks += ["required"] if par["required"] else []
         for key in [par["name"]] + par["aliases"]:
             text = par["doc"] if key == par["name"] else f"the same as {par['name']}="
-            # Madagascar's lists of ports look for these words in the sentences of files.
+            # Madagascar's lists of ports search for these words in the descriptions of files.
             text = f"auxiliary {par['file']} file: {text}" if par["file"] else text
             kind = par["type"].split("/")[0]
             made = f"rsf.doc.rsfpar({kind!r}, {par['default']!r}, {_bracketed(marks)!r}, {text!r})"
@@ -44,7 +44,7 @@ def entry(number, name, source, doc):
 
 
 def _filled(text):
-    """Paragraphs filled to the width of a page; lines that begin with a blank are kept."""
+    """Fills paragraphs to the width of a page; lines that begin with a blank are kept."""
     lines = [line if line.startswith(" ") else textwrap.fill(line, 90) for line in text.split("\n")]
     return "\n".join(lines)
 
@@ -67,12 +67,12 @@ def module(programs):
 
 
 def register(listing):
-    """Adds the module to Madagascar's rsf/prog.py, once and behind its other modules; True when the file was changed."""
+    """Adds the module to Madagascar's rsf/prog.py, once and after its other modules; returns whether the file was changed."""
     with open(listing, encoding="utf-8") as file:
         text = file.read()
     if re.search(rf"^{re.escape(LINE)}$", text, re.MULTILINE):
         return False
-    # the last import that stands at the start of a line, not the one of rsf.use inside its try
+    # The last import at the beginning of a line, not the one of rsf.use inside a try.
     found = list(re.finditer(r"^import rsf\.\w+[^\S\n]*$\n?", text, re.MULTILINE))
     at = found[-1].end() if found else len(text)
     before = text[:at] if text[:at].endswith("\n") or not text[:at] else text[:at] + "\n"
@@ -81,7 +81,7 @@ def register(listing):
 
 
 def unregister(listing):
-    """Takes the line out again; True when the file was changed."""
+    """Removes the line; returns whether the file was changed."""
     try:
         with open(listing, encoding="utf-8") as file:
             text = file.read()

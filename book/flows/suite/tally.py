@@ -1,26 +1,26 @@
-"""What a run of tests came to: passed, failed, and skipped with the reasons."""
+"""The result of a run of tests: numbers of passed, failed and skipped ones, with reasons."""
 import re
 
 UNITTEST = re.compile(r"Ran (\d+) tests? in")
 COUNTS = re.compile(r"(failures|errors|skipped)=(\d+)")
 RESULT = re.compile(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
-# Said by a test itself, past the capture of its output: cargo counts it as passed.
+# Printed by a test itself, bypassing the capture of output; cargo counts the test as passed.
 SKIPPED = re.compile(r"skipped ([\w:]+)(?: on a GPU)?: (.+)")
-# Left out by cargo's own attribute, with its reason: it counts these itself.
+# Ignored by cargo's attribute, with its reason; cargo counts these itself.
 IGNORED = re.compile(r"test ([\w:]+) \.\.\. ignored, (.+)")
 # Python's unittest with -v: "test_name (place) ... skipped 'why'", the first part on a line of its own where there is a description.
 PYTHON = re.compile(r"(?:(\w+) \(([\w.]+)\))?.* \.\.\. skipped ['\"](.+)['\"]$")
 
 
 class Tally:
-    """Counts, fed with lines of output."""
+    """Counts of tests, from lines of output."""
 
     def __init__(self):
         self.passed = self.failed = self.ignored = self.targets = 0
         self.reasons = {}
 
     def hear(self, line):
-        """One line of what cargo or unittest says."""
+        """Reads a line of the output of cargo or unittest."""
         line = line.rstrip()
         if found := RESULT.search(line):
             passed, failed, ignored = (int(number) for number in found.groups())
@@ -42,38 +42,38 @@ class Tally:
         elif found := IGNORED.match(line):
             self.reasons.setdefault(found.group(1), (found.group(2), 0))
         elif found := PYTHON.match(line):
-            # unittest counts its own.
+            # unittest counts skipped tests itself.
             self.reasons.setdefault(found.group(1) or line.split(" ... ")[0], (found.group(3), 0))
 
     def skip(self, test, reason):
-        """A test that did not run, though cargo has counted it as passed."""
+        """Counts a test that did not run, although cargo has counted it as passed."""
         self.reasons.setdefault(test, (reason, 1))
 
     def missed(self, tests, reason):
-        """Tests that were not started."""
+        """Counts tests that were not started."""
         self.reasons.setdefault(tests, (reason, 0))
         self.ignored += 1
 
     def count(self):
-        """Tests that ran and passed, those that said that they were skipped left out."""
-        # What a test said of itself stands among the passed ones.
+        """The number of tests that ran and passed, without those that reported that they were skipped."""
+        # Tests that report themselves as skipped are among the passed ones.
         return self.passed - min(sum(counted for _, counted in self.reasons.values()), self.passed)
 
     def too_few(self, floor):
-        """What is to be said where fewer tests passed than `floor`, the number that a caller gives as text; else nothing."""
+        """A message if fewer tests passed than `floor`, a number given as text; else an empty one."""
         if not floor:
             return None
         if not floor.isdigit():
-            return f"REQUIRE_TESTS={floor} must be the number of tests that pass at least"
+            return f"REQUIRE_TESTS={floor}: it must be the smallest number of tests that must pass"
         if self.count() < int(floor):
             return (
-                f"{self.count()} tests passed and REQUIRE_TESTS={floor} asks for as many at least: tests are missing or were skipped; "
-                "where they were removed on purpose, lower the number in .ci/run"
+                f"{self.count()} tests passed, but REQUIRE_TESTS={floor} requires at least that many: tests are missing or were skipped; "
+                "if they were removed on purpose, lower the number in .ci/run"
             )
         return None
 
     def summary(self):
-        """The reasons of what was skipped, then one line with the counts."""
+        """The reasons of skipped tests, then a line with the counts."""
         told = {}
         for test, (reason, _) in self.reasons.items():
             told.setdefault(reason, []).append(test)

@@ -1,8 +1,8 @@
-"""The chapter's second table: how far three time steps are from exact time, as they are and with tdc=y."""
+"""The chapter's second table: the misfits of three time steps to exact time, without and with tdc=y."""
 import os
 import sys
 
-# Where page_table.py lies in the book, through the links of the build folder, too; in a copy rsf.proj names the folder
+# The folder of page_table.py in the book, also through the links of the build folder; for a copy of the chapter rsf.proj provides it
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 2, "flows", "pages"))
 import page_table
 

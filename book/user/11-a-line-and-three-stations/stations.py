@@ -1,4 +1,4 @@
-"""Largest velocities at the stations, and the delay of S behind P, from an RSF file: stations.py FILE."""
+"""Prints the first arrivals and largest velocities at the stations, from an RSF file: stations.py FILE."""
 import sys
 
 try:

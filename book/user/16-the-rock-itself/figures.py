@@ -1,4 +1,4 @@
-"""What an inversion has reached: figures.py CURVE FOUND-VP START-VP VP FOUND-VS START-VS VS; it fails where the page promises more."""
+"""Prints the result of an inversion: figures.py CURVE FOUND-VP START-VP VP FOUND-VS START-VS VS; fails if it is worse than the page promises."""
 import sys
 
 import numpy as np

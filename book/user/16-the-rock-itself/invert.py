@@ -20,17 +20,17 @@ import rsfdata
 from scipy.ndimage import gaussian_filter
 from scipy.optimize import minimize
 
-# Warnings of the program that have been shown: each run gives them again.
+# Warnings of the program that have been shown, because every run repeats them.
 WARNED = set()
 # The largest relative change of a speed that the first step of a band makes.
 FIRST_STEP = 0.03
 NAMES = ("vp", "vs")
-# A step in the direction of the gradient changes vp by so much more: S waves see vs better than any wave sees vp.
+# The factor by which a step along the gradient changes vp more than vs, because the data are more sensitive to vs.
 SHARES = np.array([2.0, 1.0])[:, None, None]
 
 
 def low_pass(values, axis, step, corner):
-    """The frequencies up to a corner in Hz, and nothing beyond twice that; all of them if it is 0. Phases stay."""
+    """Applies a zero-phase low-pass filter that passes frequencies up to a corner in Hz and stops those above twice that; no filter if it is 0."""
     if corner == 0:
         return values
     n = values.shape[axis]
@@ -42,7 +42,7 @@ def low_pass(values, axis, step, corner):
 
 
 class Survey:
-    """The records of one band, and the misfit of a model with its gradient."""
+    """The records of one frequency band, with the misfit and gradient of a model."""
 
     def __init__(self, command, folder, data, wavelet, corner):
         self.command, self.folder = command, folder
@@ -58,7 +58,7 @@ class Survey:
         return os.path.join(self.folder, name + ".rsf")
 
     def misfit(self, models):
-        """The misfit and its derivatives by vp and vs."""
+        """The misfit and its derivatives with respect to vp and vs."""
         for name, model in zip(NAMES, models):
             rsfdata.write(self.path(name), model)
         words = [f"{name}={self.path(name)}" for name in (*NAMES, "series", "misfit")]
@@ -75,31 +75,31 @@ class Survey:
 
 
 class Changes:
-    """Models as a start and a vector of relative changes, which are smooth and small near the sources."""
+    """Models as a starting model and a vector of relative changes, which are smooth and small near the sources."""
 
     def __init__(self, start, smooth, quiet):
         self.start, self.smooth, self.quiet, self.scale = start, smooth, quiet, 1.0
 
     def smoothed(self, both):
-        """Its own transpose, for the Gaussian is mirrored at the edges."""
+        """Smooths by a Gaussian that is mirrored at the edges, which makes the operator symmetric."""
         return np.array([gaussian_filter(x, self.smooth) for x in both.reshape(2, *self.quiet.shape)])
 
     def models(self, vector):
-        """The models that a vector means: no speed changes its sign."""
+        """The models of a vector; no speed changes its sign."""
         changes = self.scale * SHARES * self.quiet * self.smoothed(vector)
         return [model.like((model.array * np.exp(change)).astype("f4")) for model, change in zip(self.start, changes)]
 
     def gathered(self, models, gradient):
-        """The gradient by the vector, from that by the models."""
+        """The gradient with respect to the vector, from that with respect to the models."""
         speeds = np.array([model.array for model in models], dtype="f8")
         return self.smoothed(self.scale * SHARES * self.quiet * speeds * gradient).ravel()
 
 
 def invert(survey, changes, iterations, told):
-    """The models of a band; `told` gets the misfit before and after each iteration."""
+    """Inverts one band and returns its models; the misfit before and after each iteration is appended to `told`."""
     first, gradient = survey.misfit(changes.start)
     step = changes.gathered(changes.start, gradient)
-    # The first step has length 1, and shall change no speed by more than this.
+    # The first step of L-BFGS has length 1; the scale limits its largest change of a speed.
     largest = np.abs(SHARES * changes.quiet * changes.smoothed(step)).max()
     changes.scale = FIRST_STEP * np.sqrt((step**2).sum()) / largest
     told(first)
@@ -130,7 +130,7 @@ def main(words):
     while words and "=" in words[0]:
         key, value = words.pop(0).split("=", 1)
         if key not in known:
-            sys.exit(f"{key}= is no word of this script, which knows {'=, '.join(known)}=; those of the program stand behind its name")
+            sys.exit(f"{key}= is not a word of this script, which has {'=, '.join(known)}=; those of the program follow its name")
         own[key] = value
     missing = [key for key in known if key not in own]
     if missing:

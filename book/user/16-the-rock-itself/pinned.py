@@ -1,9 +1,9 @@
-"""A Python with numpy and scipy for the flow: the machine's own, or one in .venv with versions from PyPI that are pinned here."""
+"""Provides a Python with numpy and scipy for the flow: that of the machine, or one in .venv with pinned versions from PyPI."""
 import os
 import subprocess
 import sys
 
-# scipy 1.16 wants Python 3.11, and 1.10 goes with 3.8 to 3.10.
+# scipy 1.16 requires Python 3.11, and 1.10 supports 3.8 to 3.10.
 NEW, OLD = ("numpy==2.3.5", "scipy==1.16.3"), ("numpy==1.24.4", "scipy==1.10.1")
 NEEDED = "import numpy, scipy.optimize, scipy.ndimage"
 MISSING = ("scipy is missing and could not be installed into .venv, so nothing was inverted: install scipy with your package manager "
@@ -11,7 +11,7 @@ MISSING = ("scipy is missing and could not be installed into .venv, so nothing w
 
 
 def works(command, environment):
-    """Whether a Python has what is needed."""
+    """Whether a Python has numpy and scipy."""
     run = subprocess.run([*command, "-c", NEEDED], env=environment, capture_output=True)
     return run.returncode == 0
 
@@ -29,7 +29,7 @@ def versions(python):
 
 
 def find(folder):
-    """How to start a Python with numpy and scipy, as text for a shell; None where there is none and none can be had."""
+    """The shell command of a Python with numpy and scipy; None if there is none and none can be installed."""
     venv = os.path.join(folder, ".venv")
     own, site = os.path.join(venv, "bin", "python"), os.path.join(venv, "site")
     pip = ("-m", "pip", "install", "--quiet", "--retries", "1")
@@ -38,7 +38,7 @@ def find(folder):
         (lambda: True, ["python3"], os.environ, "python3"),
         (lambda: os.path.exists(own), [own], os.environ, own),
         (lambda: os.path.isdir(site), ["python3"], beside, f"PYTHONPATH={site}:$$PYTHONPATH python3"),
-        # Debian's python3 makes no venv with pip in it: there pip fills a plain folder.
+        # Debian's python3 cannot create a venv with pip, so pip installs into a plain folder there.
         (lambda: quietly("python3", "-m", "venv", "--clear", venv) and quietly(own, *pip, *versions(own)), [own], os.environ, own),
         (lambda: quietly("python3", *pip, "--target", site, *versions("python3")), ["python3"], beside,
          f"PYTHONPATH={site}:$$PYTHONPATH python3"),

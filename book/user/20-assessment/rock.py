@@ -1,4 +1,4 @@
-"""The rock of an assessment, drawn from a word that the lecturer keeps and the number of a student; and the marks of answers.
+"""The rock of an assessment, drawn from a secret word of the lecturer and the number of a student, and the marking of answers.
 
     python3 rock.py WORD NUMBER                          the layers: lines of KEY=VALUE
     python3 rock.py WORD NUMBER v1=2150 h1=480 ...       which of these answers are right
@@ -7,29 +7,29 @@ import hashlib
 import random
 import sys
 
-# Least and largest value, and by what share an answer may be off.
+# Smallest and largest value, and the allowed relative error of an answer.
 RANGES = {"v1": (1900, 2300, 0.01), "h1": (400, 600, 0.03), "v2": (2600, 3200, 0.15), "h2": (400, 600, 0.15)}
 UNITS = {"v": "m/s", "h": "m"}
 
 
 def rock(word, number):
-    """Speeds of P and thicknesses of the two layers over the half space."""
+    """The P velocities and thicknesses of the two layers over the half space."""
     draw = random.Random(hashlib.sha256(f"{word}/{number}".encode()).digest())
     drawn = {key: 10 * round((low + (high - low) * draw.random()) / 10) for key, (low, high, _) in RANGES.items()}
-    # Interfaces lie half way between nodes that are 10 m apart.
+    # Interfaces lie half-way between nodes, which are 10 m apart.
     return {**drawn, "h1": drawn["h1"] + 5}
 
 
 def named(word, number):
-    """The word and the number as a lecturer writes them: MINE 7, or word=MINE number=7 as for the flow."""
+    """Reads word and number, either as MINE 7 or, as for the flow, as word=MINE number=7."""
     word, number = word.removeprefix("word="), number.removeprefix("number=")
     if "=" in word + number or not number.isdecimal():
-        sys.exit(f"{word} {number}: give the word and then the number of a student, a whole one, as in MINE 7")
+        sys.exit(f"{word} {number}: give the word and then the number of a student, a whole number, as in MINE 7")
     return word, int(number)
 
 
 def marks(true, answers):
-    """A line for each answer, and how many are right."""
+    """A line for each answer, and the number of correct ones."""
     lines, right = [], 0
     for key, value in true.items():
         if key not in answers:

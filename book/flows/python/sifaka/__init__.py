@@ -24,7 +24,7 @@ from ._messages import ProgramWarning
 from ._operators import linop
 from ._programs import Picture, ProgramError, book, doc, release, run
 
-# Without Picture, which programs of pictures return: help() would list the methods of bytes before the functions.
+# Picture, which programs of pictures return, is left out, because help() would list the methods of bytes before the functions.
 __all__ = ["ProgramError", "ProgramWarning", "book", "doc", "grid", "linop", "points", "read", "run", "write"]
 
 if _folder := book():
@@ -34,7 +34,7 @@ The book, with the manual of this module in user/18-python, is in {_folder}
 
 
 def __getattr__(name: str) -> str:
-    # Asking a program takes time, and few want to know.
+    # The version is found only when it is asked for, because that starts a program.
     if name == "__version__":
         return release()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Arrays with named axes: from RSF files and into them, and pictures of them."""
+"""Arrays with named axes: reading them from RSF files, writing them, and drawing them."""
 from __future__ import annotations
 
 import os
@@ -16,12 +16,12 @@ except ImportError as fault:
 from ._messages import warn
 
 Source = Union[str, "os.PathLike[str]", BinaryIO]
-# The axes of a grid in the order of an array, of which RSF's first axis is the last.
+# The axes of a grid in the order of an array, whose last axis is the first one of the RSF file.
 SPACE = ("y", "x", "z")
 
 
 def one(found: Any) -> None:
-    """Refuses several results, or coordinates by their names, in place of one array."""
+    """Raises ValueError for a dict of several results or of named coordinates in place of one array."""
     if isinstance(found, Mapping):
         if found and set(map(str, found)) <= set(SPACE):
             raise ValueError(f"these are coordinates by their names: sifaka.points({', '.join(f'{name}={value}' for name, value in found.items())}) makes an array of points of them")
@@ -52,7 +52,7 @@ def dataset(found: Any) -> rsfdata.Dataset:
 
 
 def read(source: Source, rec: Any = None) -> xarray.DataArray:
-    """An RSF file, or a stream, as a DataArray: axes by their labels, components by their names, the header in attrs["history"].
+    """Reads an RSF file or a stream as a DataArray: dimensions have the labels of axes, components have names, and attrs["history"] is the header.
 
     rec: the points of the receivers of data (an array or the name of a file), whose places become the coordinates x[, y], z; a file of data
     does not hold them.
@@ -67,7 +67,7 @@ def read(source: Source, rec: Any = None) -> xarray.DataArray:
 
 
 def with_places(array: xarray.DataArray, points: Any, unit: Dict[str, str]) -> xarray.DataArray:
-    """Data with the places of their receivers as the coordinates x[, y], z; as they are where these are not their receivers."""
+    """The data with the coordinates x[, y], z of their receivers; unchanged if `points` are not their receivers."""
     named = isinstance(points, (str, os.PathLike))
     places = np.squeeze(rsfdata.read(points).array if named else dataset(points).array)
     dims = [str(array.dims[0]), "r"] if places.ndim == 3 and array.ndim == 4 else ["r"]
@@ -82,7 +82,7 @@ def write(target: Source, array: Any, **keys: Any) -> None:
     """Writes an array as an RSF file; other words become keys of the header."""
     values = np.asarray(array)
     if not isinstance(array, xarray.DataArray) and values.dtype == np.float64 and values.ndim == 2 and values.shape[1] in (2, 3):
-        # Rows of x, z or x, y, z are points.
+        # An array with rows of x, z or x, y, z is a list of points.
         _tell_rounding(["x", "y", "z"] if values.shape[1] == 3 else ["x", "z"], list(values.T))
     rsfdata.write(target, dataset(array), **keys)
 
@@ -115,7 +115,7 @@ def grid(values: Any, unit: str = "m", **axes: Any) -> xarray.DataArray:
 
 
 def points(**coordinates: Any) -> np.ndarray:
-    """Sources or receivers, as sou= and rec= want them: `points(x=range(0, 2000, 10), z=20)` are 200 points in 2-D."""
+    """Sources or receivers for sou= and rec=: `points(x=range(0, 2000, 10), z=20)` are 200 points in 2-D."""
     order = [name for name in ("x", "y", "z") if name in coordinates]
     if len(order) != len(coordinates) or order not in (["x", "z"], ["x", "y", "z"]):
         raise ValueError(f"points have x, z or x, y, z, and these are named: {', '.join(coordinates) or 'none'}")
@@ -133,14 +133,14 @@ def points(**coordinates: Any) -> np.ndarray:
 
 
 def _tell_rounding(names: list[str], lists: list[np.ndarray]) -> None:
-    """Warns of coordinates that four bytes round by more than 0.01 or a thousandth of the distance between points, as sfpoints does."""
+    """Warns, as sfpoints does, if single precision rounds a coordinate by more than 0.01 or a thousandth of the distance between points."""
     for name, values in zip(names, lists):
         off = np.where(np.abs(values) < 1000, 0, np.abs(values - values.astype("f4")))
         spacing = np.ptp(values) / max(values.size - 1, 1) if values.size else 0
         if values.size and off.max() > min(0.01, 1e-3 * spacing or 0.01):
             worst = values.flat[off.argmax()]
             warn(
-                f"{name}={worst:.12g} becomes {np.float32(worst)}, for a coordinate has four bytes: subtract an origin nearby from all coordinates, "
+                f"{name}={worst:.12g} becomes {np.float32(worst)}, because a coordinate has four bytes: subtract an origin nearby from all coordinates, "
                 "those of the model included"
             )
 
@@ -154,7 +154,7 @@ class Accessor:
 
     @property
     def header(self) -> rsfdata.Header:
-        """The RSF header that the numbers came with."""
+        """The RSF header with which the data were read."""
         return rsfdata.Header(str(self._array.attrs.get("history", "")).encode())
 
     def write(self, target: Source, **keys: Any) -> None:

@@ -1,4 +1,4 @@
-"""Linear operators that are programs with adj=, for scipy and for what builds on it."""
+"""Programs with adj= as linear operators, for scipy and libraries that build on it."""
 from __future__ import annotations
 
 import os
@@ -16,7 +16,7 @@ from ._programs import Call, Progress
 
 
 def linop(program: str, model: Any, data: Any = None, *, progress: Progress = None, **parameters: Any) -> Any:
-    """A program that knows adj= as a scipy.sparse.linalg.LinearOperator of single precision.
+    """A program with adj= as a scipy.sparse.linalg.LinearOperator of single precision.
 
     model, data: what the program reads with adj=n and with adj=y, as arrays or names of files; only their axes count. Without `data` the program
     runs once on zeros to find them. parameters: those of the program. Arrays are written once, and every product is a run.
@@ -29,16 +29,16 @@ def linop(program: str, model: Any, data: Any = None, *, progress: Progress = No
         raise ImportError("sifaka.linop needs scipy: pip install scipy") from fault
 
     class Operator(LinearOperator):
-        """One program, with the files that it reads."""
+        """The operator of one program, with the files that the program reads."""
 
         def __init__(self) -> None:
             self.folder = tempfile.mkdtemp(prefix="sifaka-")
             weakref.finalize(self, shutil.rmtree, self.folder, True)
             self.call = Call(program, self.folder, parameters)
             if "adj" not in self.call.params:
-                raise ValueError(f"{self.call.name} has no adj=, so it is no linear operator")
+                raise ValueError(f"{self.call.name} has no adj=, so it is not a linear operator")
             self.model = template(model)
-            # Axes without names get those of what the program writes with adj=y.
+            # Axes without names take those of the program's output with adj=y.
             self.named = self.model
             self.data = template(data) if data is not None else self.apply(np.zeros(self.model.array.size), self.model, "n")
             super().__init__(np.dtype("f4"), (self.data.array.size, self.model.array.size))
@@ -79,5 +79,5 @@ def linop(program: str, model: Any, data: Any = None, *, progress: Progress = No
 
 
 def template(like: Any) -> rsfdata.Dataset:
-    """A dataset whose axes are wanted."""
+    """A dataset that gives the axes of a vector."""
     return rsfdata.read(like) if isinstance(like, (str, os.PathLike)) else dataset(like)

@@ -1,4 +1,4 @@
-"""Programs as functions: their parameters, their files, their messages."""
+"""Running programs as functions: their parameters, files and messages."""
 from __future__ import annotations
 
 import difflib
@@ -21,18 +21,18 @@ import xarray
 from ._arrays import SPACE, dataset, one, with_places
 from ._messages import HERE, in_python, warn
 
-# Inputs of whole numbers; all other parameters that name datasets are real ones.
+# Inputs that hold integers; all other inputs hold real numbers.
 WHOLE = frozenset(("absorbing", "elements", "free", "head", "known", "mask", "mesh", "pml", "regions", "tfile"))
-# Models of the programs on grids.
+# Parameters of programs on grids that take models.
 MODEL = frozenset(("vp", "vs", "den", "ccc", "qp", "qs"))
-# Single precision holds all whole numbers up to this one.
+# Single precision represents all whole numbers up to this one exactly.
 EXACT = 2**24
 STEP = re.compile(r"step (\d+) of (\d+)")
 Progress = Union[None, bool, Callable[[int, int], None]]
 
 
 class ProgramError(RuntimeError):
-    """What a program said when it failed; `program`, `status` and all of its `messages`, too."""
+    """The message of a program that failed, with `program`, `status` and all of its `messages`."""
 
     def __init__(self, program: str, status: int, messages: List[str]) -> None:
         told = [line for line in messages if not line.startswith("warning: ") and not STEP.match(line)]
@@ -51,7 +51,7 @@ class Picture(bytes):
 
 
 def folders() -> List[str]:
-    """Where programs are looked for, in this order; the name PATH stands for all of its folders.
+    """The folders in which programs are searched for, in order; the name PATH stands for all of its folders.
 
     SIFAKA_BIN, what this package was installed with, PATH, the build of the checkout that it lies in, the scripts of this Python.
     """
@@ -61,15 +61,15 @@ def folders() -> List[str]:
         scripts.append(sysconfig.get_path("scripts", f"{os.name}_user"))
     sites = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
     of_wheel = any(HERE.startswith(os.path.join(os.path.abspath(folder), "")) for folder in sites)
-    # An installation, pip's --target.
+    # The folders of an installation and of pip's --target.
     own = [up(4, "bin"), up(1, "bin"), *(scripts if of_wheel else [])]
     named = os.environ.get("SIFAKA_BIN")
     return [*([named] if named else []), *own, "PATH", up(4, "build", "rsf", "bin"), *([] if of_wheel else scripts)]
 
 
 def book() -> Optional[str]:
-    """The folder of the book's chapters, each with its page and its notebook; None where there is none."""
-    # A checkout, an installation, a wheel, pip's --target and --user.
+    """The folder of the book's chapters, each with its page and its notebook; None if it is not found."""
+    # The folders of a checkout, an installation, a wheel, and pip's --target and --user.
     near = [os.path.join(HERE, "..", "..", ".."), os.path.join(HERE, "..", "..", "book")]
     shared = [os.path.join(base, "share", "sifaka", "book") for base in (sys.prefix, os.path.join(HERE, ".."), site.getuserbase())]
     return next((os.path.normpath(folder) for folder in near + shared if os.path.isdir(os.path.join(folder, "user", "18-python"))), None)
@@ -77,7 +77,7 @@ def book() -> Optional[str]:
 
 @functools.lru_cache(maxsize=None)
 def version(path: str, written: float) -> str:
-    """What a program says of its version, `written` at that time; empty if it is none of Sifaka: Madagascar has the same names."""
+    """The version line of a program, whose file was `written` at that time; empty if it is not a program of Sifaka, because Madagascar's have the same names."""
     try:
         told = subprocess.run([path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", errors="replace")
     except OSError:
@@ -87,13 +87,13 @@ def version(path: str, written: float) -> str:
 
 
 def release() -> str:
-    """The version of the programs that run, as in 0.1.0."""
+    """The version of the programs that run, such as 0.1.0."""
     path = find("sfbasics")
     return (version(path, os.path.getmtime(path)).split("-") + [""])[1]
 
 
 def find(program: str) -> str:
-    """The path of a program, see `folders`. The letters sf may be left out."""
+    """The path of a program, searched for in `folders`. The letters sf may be left out."""
     said = lambda path: version(path, os.path.getmtime(path))
     for name in (program, f"sf{program}"):
         if not name.startswith("sf"):
@@ -114,7 +114,7 @@ def find(program: str) -> str:
     listed = [part for folder in folders() for part in (on_path if folder == "PATH" else [folder]) if os.path.isdir(part)]
     there = sorted({name for folder in listed for name in os.listdir(folder) if name.startswith("sf")})
     wanted = program if program.startswith("sf") else f"sf{program}"
-    # A name without its end, as sfvsgrad, means those that begin with it.
+    # An incomplete name, such as sfvsgrad, suggests the programs that begin with it.
     near = [name for name in there if len(wanted) > 4 and name.startswith(wanted)][:3] or difflib.get_close_matches(wanted, there, 1)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise FileNotFoundError(f"{program}: no such program; {hint}Looked for in {', '.join(folders())}; pip install of the wheel brings the programs, ./sconsw builds them in a checkout, and SIFAKA_BIN names their folder")
@@ -122,12 +122,12 @@ def find(program: str) -> str:
 
 @functools.lru_cache(maxsize=None)
 def described(path: str) -> Dict[str, Any]:
-    """What a program says of itself (--sfdoc), with its parameters by their names."""
+    """The description of a program (--sfdoc), with its parameters by name."""
     done = subprocess.run([path, "--sfdoc"], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8")
     try:
         told = json.loads(done.stdout)
     except ValueError:
-        raise ProgramError(path, done.returncode, ["this is no program of Sifaka, for it has no --sfdoc"]) from None
+        raise ProgramError(path, done.returncode, ["this is not a program of Sifaka, because it has no --sfdoc"]) from None
     told["params"] = {name: one for one in told["params"] for name in [one["name"], *one["aliases"]]}
     return told
 
@@ -144,22 +144,22 @@ class Call:
         self.path, self.folder, self.outputs = find(program), folder, {}
         self.name, self.receivers = os.path.basename(self.path), parameters.get("rec")
         self.params = described(self.path)["params"]
-        # A mesh is judged in words, which no array holds.
+        # The report on the quality of a mesh is text, which is shown as messages.
         self.told = bool(parameters.get("verb")) or "judge" in self.params and parameters.get("judge", True)
         if parameters.get("out") is True:
             raise ValueError("out=True: out= is the name of a file for standard output, which is returned as an array without it")
-        # Pictures have an out= of their own.
+        # Programs of pictures have an out= parameter of their own.
         self.target = os.fspath(parameters["out"]) if "out" not in self.params and parameters.get("out") else None
         if self.target:
             parameters = {key: value for key, value in parameters.items() if key != "out"}
         elif "base" in self.params and not {"mesh", "elements"} & set(parameters):
-            raise ValueError(f"{self.name} writes a mesh as several files, which no array holds: give out='mesh.rsf', and mesh='mesh.rsf' to the programs that read it")
+            raise ValueError(f"{self.name} writes a mesh as several files, which cannot be returned as an array: give out='mesh.rsf', and mesh='mesh.rsf' to the programs that read it")
         self.words: List[str] = [f"{key}={self._word(key, value)}" for key, value in parameters.items() if value is not None]
         named = [key for key, value in parameters.items() if self._role(key) == "output" and key not in self.outputs and value]
         named += ["out"] if self.target else []
         if named and self.outputs:
             raise ValueError(f"{named[0]}= names a file and {next(iter(self.outputs))}=True asks for an array: give all as names or all as True")
-        # Numbers of named files have their place where DATAPATH says, all others go with the folder.
+        # The data of named files go to DATAPATH, all others to the temporary folder.
         if not self.target:
             self.words.append("out=stdout" if named else f"datapath={folder}{os.sep}")
 
@@ -189,13 +189,13 @@ class Call:
         return self.file(key, value)
 
     def _takes_reals(self, name: str) -> bool:
-        """Whether a dataset of this name holds real numbers, whatever the array has; everyday programs take all types on standard input."""
+        """Whether a dataset of this name must hold real numbers; everyday programs take all types on standard input."""
         if name in self.params:
             return name not in WHOLE
         return name.isdecimal() and self.name.endswith("-gpu")
 
     def file(self, name: str, value: Any) -> str:
-        """An array as a file in the folder; a name stays what it is."""
+        """Writes an array to a file in the folder and returns its name; the name of a file is returned unchanged."""
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
         if name in MODEL and self.name.endswith("-gpu") and "sem" not in self.name:
@@ -216,7 +216,7 @@ class Call:
         return path
 
     def inputs(self, given: tuple) -> Optional[str]:
-        """Takes what has no name: datasets of programs that list them, else standard input, whose file is returned."""
+        """Assigns inputs without a name: to the list of datasets of a program that has one, else to standard input, whose file is returned."""
         for value in given:
             same_places(value, self.receivers)
         lists = any(one["type"] == "words" and one["name"].startswith("file") for one in self.params.values())
@@ -225,15 +225,15 @@ class Call:
         return None if lists or not files else files[0]
 
     def start(self, stdin: Optional[str], progress: Progress) -> "Answer":
-        """Runs the program; it ends with Python when that is interrupted. Errors: ProgramError."""
+        """Runs the program, which ends if Python is interrupted. Raises ProgramError if it fails."""
         words = list(self.words)
         if progress and "verb" in self.params and not any(word.startswith("verb=") for word in words):
             words.append("verb=y")
         out = self.target or os.path.join(self.folder, "stdout")
         read = [part for word in words for part in (word.partition("=")[2] or word).split(",")] + [stdin or ""]
         if self.target and any(os.path.exists(out) and os.path.exists(path) and os.path.samefile(path, out) for path in read):
-            raise ValueError(f"out={out} is a file that {self.name} reads: give its output another name")
-        # The program names other files after this one, so what was there before moves aside; a program that fails gets it back.
+            raise ValueError(f"out={out} is a file that {self.name} reads: give the output another name")
+        # The program names other files after this one, so an existing file is moved aside, and moved back if the program fails.
         before = out + ".before" if self.target and os.path.isfile(out) else None
         if before:
             os.replace(out, before)
@@ -259,18 +259,18 @@ class Call:
         return Answer(self, out, messages)
 
     def plain(self, line: str) -> str:
-        """A message without the names of files that exist only during the run, its commands as calls of Python."""
+        """A message without the names of temporary files, and with its commands as calls of Python."""
         return in_python(re.sub(re.escape(self.folder + os.sep) + r"in-[\w-]+\.rsf", "(array)", line))
 
 
 def settle(before: Optional[str], out: str) -> None:
-    """Puts a file back that was there before a program failed."""
+    """Restores the file that existed before a program failed."""
     if before:
         os.replace(before, out)
 
 
 def same_places(data: Any, points: Any) -> None:
-    """Errors: data whose coordinates say that their receivers lie elsewhere, or in another order, than those of rec=."""
+    """Raises ValueError if the receivers of the data lie elsewhere than those of rec=, or are in another order."""
     if points is None or not isinstance(data, xarray.DataArray) or "r" not in data.dims or not {"x", "z"} <= set(data.coords):
         return
     placed = with_places(data, points, {})
@@ -287,36 +287,36 @@ def same_places(data: Any, points: Any) -> None:
 
 
 def has_axes(name: str, value: Any) -> None:
-    """Errors: a model of which nobody can tell which axis is z."""
+    """Raises ValueError if it is not known which axis of a model is z."""
     if np.ndim(value) < 2 or isinstance(value, rsfdata.Dataset):
         return
     if not isinstance(value, xarray.DataArray):
         across = ", y=(0, 10)" if np.ndim(value) == 3 else ""
-        raise ValueError(f"{name} is an array without names of its axes: sifaka.grid({name}, z=(0, 10), x=(0, 10){across}) gives each its name, origin and spacing")
+        raise ValueError(f"{name} is an array whose axes have no names: sifaka.grid({name}, z=(0, 10), x=(0, 10){across}) gives each its name, origin and spacing")
     if "z" not in value.dims:
         names = ", ".join(map(str, value.dims))
         raise ValueError(f"{name} has the dimensions {names}, and those of a model are z, x and in 3-D y: rename them, as in {name}.rename(depth='z', distance='x')")
 
 
 def upright(value: Any) -> Any:
-    """A model whose dimensions are in the order of an RSF file: those with other names as they are, then y, x and z."""
+    """A model with its dimensions in the order of an RSF file: first those with other names, then y, x and z."""
     if not isinstance(value, xarray.DataArray):
         return value
     return value.transpose(*[name for name in value.dims if name not in SPACE], *[name for name in SPACE if name in value.dims])
 
 
 def whole(name: str, array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Whole numbers as real ones of single precision. Errors: one that is none."""
+    """Converts integers to single precision. Raises ValueError if one cannot be represented."""
     real = array.astype("f4")
-    # What is beyond 64 bits is beyond this comparison, too.
+    # Numbers beyond 64 bits are beyond this comparison as well.
     wrong = (np.abs(array.astype("f8")) > EXACT) & (real.astype("f8") != array.astype("f8"))
     if wrong.any():
-        raise ValueError(f"{name}: {array[wrong].flat[0]} is no number of single precision, which holds all whole numbers up to {EXACT}: array.astype('f4') rounds")
+        raise ValueError(f"{name}: {array[wrong].flat[0]} cannot be represented in single precision, which holds all whole numbers up to {EXACT}: array.astype('f4') rounds")
     return real
 
 
 class Answer:
-    """What a program has written."""
+    """The output of a program."""
 
     def __init__(self, call: Call, out: str, messages: List[str]) -> None:
         self.call, self.out, self.messages = call, out, messages
@@ -326,14 +326,14 @@ class Answer:
         return rsfdata.read(self.out)
 
     def placed(self, found: rsfdata.Dataset) -> xarray.DataArray:
-        """A dataset as a DataArray. Receivers have their places as the coordinates x[, y], z."""
+        """A dataset as a DataArray, with the coordinates x[, y], z of receivers."""
         array, points = found.to_xarray(), self.call.receivers
         if points is None:
             return array
         return with_places(array, points, {} if self.call.name.startswith("sfewefd") else {"units": "m"})
 
     def main(self) -> Any:
-        """Standard output as a DataArray, a picture or text; what the program said, if it wrote nothing."""
+        """Standard output as a DataArray, a picture or text; the messages of the program if it wrote nothing."""
         with open(self.out, "rb") as stream:
             content = stream.read(1 << 16)
         if rsfdata.TERMINATOR in content or f'in="{self.call.folder}'.encode() in content:
@@ -345,7 +345,7 @@ class Answer:
         return content.decode("utf-8", "replace") if content else "\n".join(self.messages)
 
     def all(self) -> Any:
-        """The same, in a dict with the datasets of other outputs where these were asked for; the name of the file where out= gives one."""
+        """As `main`, in a dict with the datasets of other outputs if these were asked for, or the name of the file of out=."""
         if self.call.target:
             return self.call.target
         if not self.call.outputs:
@@ -355,7 +355,7 @@ class Answer:
 
 
 def heard(process: "subprocess.Popen[str]", name: str, progress: Progress) -> List[str]:
-    """The messages of a program without its name, shown while they come."""
+    """The messages of a program without its name, shown as they arrive."""
     messages: List[str] = []
     bar = not callable(progress) and bool(progress)
     assert process.stderr is not None
@@ -366,7 +366,7 @@ def heard(process: "subprocess.Popen[str]", name: str, progress: Progress) -> Li
         if step and callable(progress):
             progress(int(step.group(1)), int(step.group(2)))
         elif step and bar:
-            # A notebook and a terminal both replace the line.
+            # The carriage return makes notebooks and terminals replace the line.
             sys.stderr.write(f"\r{name}: {messages[-1]}    ")
             sys.stderr.flush()
     process.wait()

@@ -25,13 +25,13 @@ __all__ = ["local", "read", "utm", "write"]
 
 Path = Union[str, "os.PathLike[str]"]
 Axis = Tuple[float, float, int]
-# Names of dimensions in the files of others.
+# Names of dimensions in files of other programs.
 NAMES = {"x": "x", "lon": "x", "longitude": "x", "easting": "x", "y": "y", "lat": "y", "latitude": "y", "northing": "y", "z": "z", "depth": "z"}
 UNITS = {"x": ("degrees_east", "degree_east", "degrees_e"), "y": ("degrees_north", "degree_north", "degrees_n")}
 # Units of speeds and densities that are not SI, without blanks, with the SI unit and the factor.
 OTHERS = {"km/s": ("m/s", 1000), "kms-1": ("m/s", 1000), "km.s-1": ("m/s", 1000), "g/cm3": ("kg/m3", 1000), "gcm-3": ("kg/m3", 1000),
           "g/cc": ("kg/m3", 1000), "g/cm^3": ("kg/m3", 1000), "g.cm-3": ("kg/m3", 1000), "gpa": ("Pa", 1e9)}
-# WGS 84: half the long axis in m, flattening.
+# WGS 84: semi-major axis in m, flattening.
 LONG, FLAT = 6378137.0, 1 / 298.257223563
 
 
@@ -52,7 +52,7 @@ def read(path: Path, name: Optional[str] = None, units: Optional[str] = None) ->
         return _netcdf(path, name, units)
     if start.lstrip().lower().startswith(b"ncols"):
         return _esri(path, units)
-    raise ValueError(f"{os.fspath(path)} is no grid that can be read: these are GeoTIFF, NetCDF (CF, GMT) and ESRI's ASCII grids, which begin with ncols")
+    raise ValueError(f"{os.fspath(path)} is not a grid that can be read; allowed are GeoTIFF, NetCDF (CF, GMT) and ESRI's ASCII grids, which begin with ncols")
 
 
 def write(path: Path, data: xarray.DataArray) -> None:
@@ -73,10 +73,10 @@ def write(path: Path, data: xarray.DataArray) -> None:
     if "unit" in made.attrs:
         made.attrs["units"] = str(made.attrs.pop("unit"))
     history = str(made.attrs.pop("history", ""))
-    # What NetCDF cannot hold, such as None, is no number or text.
+    # NetCDF attributes must be numbers or text; others, such as None, are left out.
     made.attrs = {key: value for key, value in made.attrs.items() if isinstance(value, (str, int, float, list, np.ndarray, np.generic))}
     whole = made.to_dataset()
-    # GMT: values lie on the lines of the grid.
+    # For GMT: values lie on the grid lines (gridline registration).
     whole.attrs.update(Conventions="CF-1.8", node_offset=0, history=history)
     whole.to_netcdf(path)
 
@@ -131,7 +131,7 @@ def utm(found: xarray.DataArray, zone: Union[int, str], x: Optional[Axis] = None
 
 
 def _inside(x: np.ndarray, y: np.ndarray, middle: int, foot: float) -> Tuple[Axis, Axis]:
-    """The largest grid in metres inside the increasing degrees x and y, with steps of 1, 2 or 5 times a power of ten."""
+    """The largest grid in metres inside a map in degrees, with steps of 1, 2 or 5 times a power of ten."""
     west, right = (_to_utm(y, np.full(len(y), end), middle, foot)[0] for end in (x[0], x[-1]))
     low, high = (_to_utm(np.full(len(x), end), x, middle, foot)[1] for end in (y[0], y[-1]))
     axes = []
@@ -147,7 +147,7 @@ def _inside(x: np.ndarray, y: np.ndarray, middle: int, foot: float) -> Tuple[Axi
 
 
 def _sampled(found: xarray.DataArray, places: Tuple[np.ndarray, np.ndarray], axes: Tuple[np.ndarray, np.ndarray], fill: Optional[float]) -> xarray.DataArray:
-    """The map at places (y and x of the map), which become a grid with these axes (y, x) in m."""
+    """Samples the map at places (y and x of the map), as a grid with the given axes (y, x) in m."""
     order = ["y", "x"] + [name for name in found.dims if name not in ("y", "x")]
     values = found.transpose(*order).values
     reach = fill is None
@@ -168,11 +168,11 @@ def _sampled(found: xarray.DataArray, places: Tuple[np.ndarray, np.ndarray], axe
 
 
 def _between(name: str, axis: np.ndarray, wanted: np.ndarray, reach: bool) -> Tuple[np.ndarray, np.ndarray]:
-    """The numbers of the samples before, and how far behind them the wanted places are, as a share. Places beyond the ends are refused (`reach`),
-    or their share is NaN."""
+    """The indices of the samples before the wanted places, and the fractions of the interval behind them. Places beyond the ends are refused
+    (`reach`), or their fraction is NaN."""
     step = (axis[-1] - axis[0]) / (len(axis) - 1)
     at = (wanted - axis[0]) / step
-    # A hair beyond the ends is rounding.
+    # A place slightly beyond the ends is due to rounding.
     beyond = (at < -1e-6) | (at > len(axis) - 1 + 1e-6)
     if reach and beyond.any():
         raise ValueError(f"{name} of the grid goes from {wanted.min():g} to {wanted.max():g}, and the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map; origin is (latitude, longitude), or (y, x) of a map in metres")
@@ -193,7 +193,7 @@ EASTING = 5e5
 
 
 def _to_utm(latitude: np.ndarray, longitude: np.ndarray, middle: float, foot: float) -> Tuple[np.ndarray, np.ndarray]:
-    """Easting and northing of places in degrees, by the central meridian and the northing of the equator."""
+    """Easting and northing of places in degrees, for a central meridian and the northing of the equator."""
     sine, turn = np.sin(np.radians(latitude)), np.radians(longitude - middle)
     shape = 2 * np.sqrt(THIRD) / (1 + THIRD)
     rise = np.sinh(np.arctanh(sine) - shape * np.arctanh(shape * sine))
@@ -214,7 +214,7 @@ def _from_utm(east: np.ndarray, north: np.ndarray, middle: float, foot: float) -
 
 
 def _places(origin: Tuple[float, float], east: np.ndarray, north: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Latitude and longitude of places so many metres from `origin` along geodesics (Vincenty 1975, direct formulae)."""
+    """Latitude and longitude of places at distances in metres from `origin` along geodesics (Vincenty 1975, direct formulae)."""
     distance, azimuth = np.hypot(east, north), np.arctan2(east, north)
     short = LONG * (1 - FLAT)
     first = np.arctan((1 - FLAT) * np.tan(np.radians(origin[0])))
@@ -238,7 +238,7 @@ def _places(origin: Tuple[float, float], east: np.ndarray, north: np.ndarray) ->
 
 
 def _array(values: np.ndarray, axes: Dict[str, np.ndarray], units: Dict[str, str], attrs: Optional[Dict[str, Any]] = None) -> xarray.DataArray:
-    """The grid with increasing axes that are regular."""
+    """Makes a DataArray with increasing axes. Raises ValueError if an axis is not regular."""
     made = xarray.DataArray(values, {name: (name, axis, {"units": units[name]}) for name, axis in axes.items()}, list(axes), attrs=attrs or {})
     for name in axes:
         steps = np.diff(made[name].values)
@@ -250,7 +250,7 @@ def _array(values: np.ndarray, axes: Dict[str, np.ndarray], units: Dict[str, str
 
 
 def _map(values: np.ndarray, x: np.ndarray, y: np.ndarray, told: Optional[str], path: Path) -> xarray.DataArray:
-    # Where the file does not say it, the size of the numbers does.
+    # If the file does not give the units, they are guessed from the size of the numbers.
     cell = max((abs(axis[1] - axis[0]) for axis in (x, y) if len(axis) > 1), default=0.0)
     degrees = told == "degrees" or (not told and np.abs(x).max() <= 360 and np.abs(y).max() <= 90 and cell < 10)
     if degrees and not told and cell >= 1:
@@ -260,7 +260,7 @@ def _map(values: np.ndarray, x: np.ndarray, y: np.ndarray, told: Optional[str], 
 
 
 def _esri(path: Path, units: Optional[str]) -> xarray.DataArray:
-    """ESRI's ASCII grid: the first row is the most northern one."""
+    """Reads ESRI's ASCII grid, whose first row is the northernmost one."""
     head: Dict[str, float] = {}
     with open(path, encoding="ascii", errors="replace") as file:
         words = file.read().split()
@@ -282,7 +282,7 @@ def _esri(path: Path, units: Optional[str]) -> xarray.DataArray:
     if len(words) != shape[0] * shape[1]:
         raise ValueError(f"{os.fspath(path)} has {len(words)} values, and its header says {shape[0]} rows of {shape[1]}")
     values = np.array(words, dtype=float).reshape(shape)[::-1]
-    # -9999 is what the format means where the line is missing.
+    # -9999 is the default of the format.
     values[values == head.get("nodata_value", -9999.0)] = np.nan
     axes: List[np.ndarray] = []
     for low, number, size in (("x", shape[1], head.get("dx", head.get("cellsize"))), ("y", shape[0], head.get("dy", head.get("cellsize")))):
@@ -292,7 +292,7 @@ def _esri(path: Path, units: Optional[str]) -> xarray.DataArray:
 
 
 def _tiff(path: Path, units: Optional[str]) -> xarray.DataArray:
-    """GeoTIFF 1.1: scale and tie point of the pixels, or their matrix without a turn; the keys say whether pixels are areas and whether in degrees."""
+    """Reads GeoTIFF 1.1: scale and tie point of the pixels, or their matrix without rotation; keys tell whether pixels are areas and whether units are degrees."""
     try:
         from PIL import Image
     except ImportError as fault:
@@ -319,7 +319,7 @@ def _tiff(path: Path, units: Optional[str]) -> xarray.DataArray:
 
 
 def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.DataArray:
-    """NetCDF by the conventions of CF, COARDS or GMT, the oldest of GMT's included."""
+    """Reads NetCDF by the conventions of CF, COARDS or GMT, including GMT's oldest one."""
     with xarray.open_dataset(path, decode_times=False) as file:
         if {"x_range", "y_range", "dimension", "z"} <= set(file.variables):
             return _old_gmt(file, units, path)
@@ -359,7 +359,7 @@ def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.Dat
 
 
 def _old_gmt(file: xarray.Dataset, units: Optional[str], path: Path) -> xarray.DataArray:
-    """GMT before version 4: one list of values, row after row from the north."""
+    """Reads the format of GMT before version 4: one list of values, row after row from the north."""
     columns, rows = (int(n) for n in file["dimension"].values)
     z = file["z"].load()
     pixels = int(z.attrs.get("node_offset", 0))

@@ -36,14 +36,14 @@ except ImportError as fault:
 __all__ = ["EAST_NORTH", "GRID", "cmt_file", "from_stream", "named", "receivers", "source", "stations_file", "to_stream", "write_sac"]
 
 Orient = Mapping[str, Tuple[str, float]]
-# Component of the data: letter of the channel, and factor.
+# For each component of the data: the letter of the channel, and a factor.
 GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0), "pressure": ("H", 1.0), "1": ("1", 1.0), "2": ("2", 1.0), "H": ("H", 1.0)}
 EAST_NORTH: Orient = {**GRID, "x": ("E", 1.0), "y": ("N", 1.0)}
-# Where components of known direction point, in SAC's angles: clockwise from north, and from the vertical.
+# The directions of components as SAC's angles: clockwise from north, and from the vertical.
 DIRECTIONS = {"Z": {"cmpaz": 0.0, "cmpinc": 0.0}, "N": {"cmpaz": 0.0, "cmpinc": 90.0}, "E": {"cmpaz": 90.0, "cmpinc": 90.0}}
-# Farther stations (m) are warned of: there a plane is no map of the Earth any more.
+# Stations at larger distances (m) cause a warning, because a plane no longer represents the Earth there.
 FAR = 1e6
-# Names of bands for intervals of samples in s, from the shortest.
+# SEED's band codes by sampling interval in s, from the shortest.
 BANDS = ((0.001, "F"), (0.004, "C"), (0.0125, "H"), (0.1, "B"), (1.0, "M"))
 
 
@@ -56,7 +56,7 @@ def local(latitude: float, longitude: float, origin: Tuple[float, float]) -> Tup
 
 
 def places(inventory: Any) -> Dict[str, Any]:
-    """The first epoch of every station, by its name; locations that differ are stations of their own."""
+    """The first epoch of every station, by its name; different locations count as separate stations."""
     found: Dict[str, Any] = {}
     for network in inventory:
         for station in network:
@@ -82,7 +82,7 @@ def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0) 
 
 
 def one_event(event: Any) -> Any:
-    """An event, also the only one of a catalogue. Errors: a catalogue of several."""
+    """The event, or the only event of a catalogue. Raises ValueError for a catalogue of several."""
     events = getattr(event, "events", None)
     if events is None:
         return event
@@ -92,12 +92,12 @@ def one_event(event: Any) -> Any:
 
 
 def mechanism_of(event: Any) -> Any:
-    """The focal mechanism that the event prefers, else the first; None where it has none."""
+    """The preferred focal mechanism of the event, else the first; None if there is none."""
     return event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
 
 
 def moment_tensor(event: Any) -> Any:
-    """That of the mechanism that the event prefers, else of its first one. Errors: an event without one."""
+    """The moment tensor of the preferred focal mechanism, else of the first. Raises ValueError if there is none."""
     event = one_event(event)
     found = getattr(mechanism_of(event), "moment_tensor", None)
     if getattr(found, "tensor", None) is None:
@@ -106,7 +106,7 @@ def moment_tensor(event: Any) -> Any:
 
 
 def origin_of(event: Any) -> Any:
-    """The origin that the moment tensor was derived for, the centroid, else the one that the event prefers, else the first: as quakeml= has it."""
+    """The origin for which the moment tensor was derived (the centroid), else the preferred origin, else the first, as quakeml= chooses it."""
     event = one_event(event)
     derived = getattr(getattr(mechanism_of(event), "moment_tensor", None), "derived_origin_id", None)
     centroid = next((place for place in event.origins if derived is not None and place.resource_id.id == derived.id), None)
@@ -114,12 +114,12 @@ def origin_of(event: Any) -> Any:
 
 
 def hypocentre_of(event: Any) -> Any:
-    """The origin that the event prefers, else the first."""
+    """The preferred origin of the event, else the first."""
     return event.preferred_origin() or (event.origins or [None])[0]
 
 
 def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
-    """The origin by the rule of `origin_of`, and the tensor. Errors: an event without a moment tensor."""
+    """The origin by the rule of `origin_of`, and the moment tensor. Raises ValueError if one of them is missing."""
     event = one_event(event)
     place = origin_of(event)
     missing = [key for key in ("latitude", "longitude", "depth") if getattr(place, key, None) is None]
@@ -142,7 +142,7 @@ def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict
 
 
 def half_duration_of(event: Any) -> float:
-    """Half of the duration of the event's source time function in s, else what the Global CMT catalogue takes for its moment, as quakeml= does."""
+    """Half of the duration of the event's source time function in s, else the value of the Global CMT catalogue for its moment, as with quakeml=."""
     found = moment_tensor(event)
     duration = getattr(found.source_time_function, "duration", None)
     if duration is not None:
@@ -199,7 +199,7 @@ def stations_file(inventory: Any, path: str) -> None:
 
 
 def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centre: Optional[float] = None) -> xarray.DataArray:
-    """The data with the names of their receivers, and with times that count from the origin of an event, which is the one of `source`.
+    """The data with the names of their receivers, and with times relative to the origin time of an event, by the rule of `source`.
 
     centre: the time of the run, in s, at which its source has the centre of its time function: 4 tau with stf=gauss. It is taken from the
     times t. Without it time 0 of the run is the origin time, with a warning where the run begins there.
@@ -222,17 +222,17 @@ def named(data: xarray.DataArray, names: Sequence[str], event: Any = None, centr
 
 
 def begin(data: xarray.DataArray) -> Any:
-    """Time 0 of the data: 1970 where nothing tells it."""
+    """Time 0 of the data as UTC; 1970 if it is not known."""
     if "origin_time" in data.attrs:
         return obspy.UTCDateTime(data.attrs["origin_time"])
     text, shift = data.sifaka.header.text("origin_time", "1970-01-01"), float(data.sifaka.header.text("time_shift") or 0.0)
-    # A catalogue may have rounded the seconds to 60.
+    # The seconds of a catalogue may be rounded to 60.
     parts = re.fullmatch(r"(.*T\d\d:\d\d:)(\d\d(?:\.\d*)?)Z?", text)
     return obspy.UTCDateTime(parts.group(1) + "00") + float(parts.group(2)) + shift if parts else obspy.UTCDateTime(text) + shift
 
 
 def numbers(data: xarray.DataArray) -> List[int]:
-    """The numbers of receivers from 0 on: their coordinate r where it has whole numbers, else their places."""
+    """The numbers of receivers from 0 on: their coordinate r if it holds whole numbers, else their indices."""
     places = np.asarray(data["r"].values, float) if "r" in data.coords else np.arange(data.sizes["r"])
     whole = np.rint(places).astype(int)
     kept = np.all(whole == places) and np.all(whole >= 0) and len(set(whole.tolist())) == len(whole)
@@ -284,15 +284,15 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
             header = dict(codes, channel=f"{band}X{letter}", delta=step, starttime=start + float(data.t[0]))
             header["sac"] = dict(sac(known.get(name), event, float(data.t[0])), **DIRECTIONS.get(letter, {}))
             if "baz" in header["sac"]:
-                # What ObsPy's rotations and record sections ask for, in degrees and m.
+                # ObsPy needs these, in degrees and m, for rotations and record sections.
                 header.update(back_azimuth=header["sac"]["baz"], distance=1000 * header["sac"]["dist"])
             stream.append(obspy.Trace(np.ascontiguousarray(factor * trace.values, "f4"), header))
     return stream
 
 
 def sac(place: Optional[tuple], event: Any, first: float) -> Dict[str, float]:
-    """What headers of SAC have beside names and times: coordinates in degrees, m and km, distance and azimuths between event and station on
-    the ellipsoid; time counts from the origin."""
+    """The keys of SAC headers other than names and times: coordinates in degrees, m and km, and distance and azimuths between event and
+    station on the ellipsoid; times are relative to the origin time."""
     found: Dict[str, float] = {"b": first, "o": 0.0}
     if place:
         found.update(stla=place[0], stlo=place[1], stel=place[2], stdp=place[3])
@@ -306,7 +306,7 @@ def sac(place: Optional[tuple], event: Any, first: float) -> Dict[str, float]:
 
 
 def write_sac(folder: str, stream: Any) -> List[str]:
-    """Writes one SAC file for each trace, by its name; returns their paths. Traces without coordinates are warned of."""
+    """Writes a SAC file for each trace, named after it, and returns the paths. Warns of traces without coordinates."""
     lacking = sum("stla" not in trace.stats.get("sac", {}) for trace in stream)
     if lacking:
         warnings.warn(
@@ -321,7 +321,7 @@ def write_sac(folder: str, stream: Any) -> List[str]:
 
 
 def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
-    """Data of channels with the components of a grid: to_stream with the same orient= the other way round."""
+    """Converts the channels of data to components of a grid: the inverse of to_stream with the same orient=."""
     names: Dict[str, Tuple[str, float]] = {}
     for name, (letter, factor) in orient.items():
         names.setdefault(letter, (name, factor))
@@ -337,7 +337,7 @@ def on_grid(data: xarray.DataArray, orient: Orient) -> xarray.DataArray:
 
 
 def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] = None) -> xarray.DataArray:
-    """Traces of one length and sampling as data with the dimensions t, component and r, and their names.
+    """Converts traces of the same length and sampling to data with the dimensions t, component and r, and the names of stations.
 
     Components are the last letters of the channels, N, E and Z as recorded, Z upwards. Programs with points of receivers model z (downwards),
     x and y, and refuse others: orient=seismology.EAST_NORTH makes these of Z, E and N, and orient=seismology.GRID of Z, 1 and 2 that

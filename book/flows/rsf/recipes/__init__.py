@@ -6,7 +6,7 @@ Their names and parameters are those of Madagascar's recipes; what they do is wr
 
 
 def absent(module):
-    """For `__getattr__` of a module: what Madagascar's recipe of that name has and ours has not is told in a sentence."""
+    """A `__getattr__` for a module of recipes: raises an error for names that only Madagascar's recipe has."""
 
     def answer(name):
         if name.startswith("__"):

@@ -1,4 +1,4 @@
-"""SConstructs for elastic modelling import this recipe and use nothing of it; using something tells what is missing."""
+"""A stand-in for Madagascar's recipe of this name, which SConstructs for elastic modelling import without using it."""
 from rsf.recipes import absent
 
 __getattr__ = absent("encode")

@@ -19,7 +19,7 @@ RUN = {
 
 
 def param(par):
-    """Fills in what `par` does not say: axes, ranges, the run's words, sizes of pictures."""
+    """Fills in the defaults of `par`: axes, ranges, parameters of the run, sizes of pictures."""
     for axis, unit in UNITS.items():
         for key, value in AXES.items():
             par.setdefault(key + axis, value)
@@ -40,7 +40,7 @@ def param(par):
 
 
 def default(par):
-    """The words of a run and the window of its snapshots."""
+    """The parameters of a run and the window of its snapshots."""
     for key, value in RUN.items():
         par.setdefault(key, value)
     for axis in "zx":
@@ -63,7 +63,7 @@ def _flat_pictures(par, long):
 
 
 def _cube_pictures(par, long):
-    """Where the faces of a cube meet (point1, point2), its height to width; data cubes count a second twice."""
+    """The point where the faces of a cube meet (point1, point2), and its ratio of height to width; in data cubes time counts twice."""
     x, y, z, t = long["x"], long["y"], long["z"], 2 * long["t"]
     par.update(pointt=_share(t, t + y), pointz=_share(z, z + y), pointx=_share(x, x + y))
     par.update(ratio3d=_share(z + y, x + y), tratio3d=_share(t + y, x + y))
@@ -193,12 +193,12 @@ def waveplot(custom, par):
 
 
 def qqbox2d(par):
-    """The words of a 2-D snapshot window."""
+    """The parameters of a 2-D snapshot window."""
     return "nqz=%(nqz)d oqz=%(oqz)g nqx=%(nqx)d oqx=%(oqx)g " % par
 
 
 def qqbox3d(par):
-    """The words of a 3-D snapshot window; `par` must have nqy and oqy."""
+    """The parameters of a 3-D snapshot window; `par` must have nqy and oqy."""
     return qqbox2d(par) + "nqy=%(nqy)d oqy=%(oqy)g " % par
 
 

@@ -19,7 +19,7 @@ def _three(x, y, z):
 
 
 def _number(value):
-    """Digits that give a float32 back."""
+    """A number with enough digits to restore a float32."""
     return f"{value:.9g}"
 
 
@@ -43,7 +43,7 @@ def point3d(cc, xcoord, ycoord, zcoord, par):
 
 
 def point3(cc, xcoord, zcoord, magn, par):
-    """One point x, z with its size."""
+    """One point x, z with a magnitude."""
     return point3d(cc, xcoord, zcoord, magn, par)
 
 
@@ -95,17 +95,17 @@ def boxarray3d(cc, nz, oz, dz, nx, ox, dx, ny, oy, dy, par):
 
 
 def hline(cc, sx, ex, coord, par):
-    """Points from x = sx to ex, one a node, at depth `coord`."""
+    """Points from x = sx to ex, one on every node, at depth `coord`."""
     return _line(cc, int(round((ex - sx) / par["dx"])) + 1, sx, par["dx"], "x2", _number(coord))
 
 
 def vline(cc, sz, ez, coord, par):
-    """Points from z = sz to ez, one a node, at x = `coord`."""
+    """Points from z = sz to ez, one on every node, at x = `coord`."""
     return _line(cc, int(round((ez - sz) / par["dz"])) + 1, sz, par["dz"], _number(coord), "x2")
 
 
 def box(cc, sx, ex, sz, ez, par):
-    """The four sides of a rectangle, a point a node."""
+    """Points along the four sides of a rectangle, one on every node."""
     hline(cc + "h1", sx, ex, sz, par)
     hline(cc + "h2", sx, ex, ez, par)
     vline(cc + "v1", sz, ez, sx, par)

@@ -60,13 +60,13 @@ def ort3d(cc, vp, vs, ro, eps1, eps2, del1, del2, del3, gam1, gam2, par):
 
 
 def tti2d(mm, vp, vs, ro, epsilon, delta, nu, par):
-    """VTI turned by nu degrees about y, in four planes: c15 and c35 are left out, and sfstiffness says how large they are."""
+    """VTI tilted by nu degrees about y, in four planes: c15 and c35 are left out, and sfstiffness prints how large they are."""
     files = dict(vp=vp, vs=vs, ro=ro, epsilon=epsilon, delta=delta, nu=nu)
     return _planes(mm, "dim=2 sym=vti drop=y", files)
 
 
 def tti3d(mm, vp, vs, ro, epsilon, delta, gamma, nu, alpha, par):
-    """VTI tilted by nu about y, then turned by alpha about z; 21 planes where the result needs them, else nine."""
+    """VTI tilted by nu degrees about y, then rotated by alpha about z; 21 planes if the result needs them, else nine."""
     files = dict(vp=vp, vs=vs, ro=ro, epsilon=epsilon, delta=delta, gamma=gamma, nu=nu, alpha=alpha)
     return _planes(mm, "dim=3 sym=vti", files)
 

@@ -25,7 +25,7 @@ def integers(header):
 
 
 def write(name, numbers, n1, more=""):
-    """An RSF file of integers with its data behind the header."""
+    """Writes an RSF file of integers with its data after the header."""
     head = f'n1={n1} n2={len(numbers) // n1} esize=4 data_format="native_int" in="stdin"\n{more}'
     with open(name, "wb") if name else sys.stdout.buffer as file:
         file.write(head.encode() + b"\x0c\x0c\x04" + numbers.tobytes())

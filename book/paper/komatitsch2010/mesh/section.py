@@ -21,7 +21,7 @@ POINTS = (1,) * 8 + (3,) * 12 + (9,) * 6 + (27,)
 
 
 def numbers(header, kind):
-    """The numbers behind a header, and its text."""
+    """The numbers after a header, and its text."""
     with open(header, "rb") as file:
         whole = file.read()
     text, _, inside = whole.partition(b"\x0c\x0c\x04")
@@ -37,7 +37,7 @@ def numbers(header, kind):
 
 
 def line(image, wide, high, a, b, value):
-    """Gives the pixels between two points a value."""
+    """Sets the pixels between two points to a value."""
     steps = int(max(abs(b[0] - a[0]), abs(b[1] - a[1]))) + 1
     for k in range(steps + 1):
         x = round(a[0] + (b[0] - a[0]) * k / steps)
@@ -47,7 +47,7 @@ def line(image, wide, high, a, b, value):
 
 
 def fill(image, wide, high, corners, value):
-    """Gives the pixels of a convex polygon a value."""
+    """Sets the pixels of a convex polygon to a value."""
     left, right = (end(p[0] for p in corners) for end in (min, max))
     for x in range(max(0, math.ceil(left)), min(wide - 1, math.floor(right)) + 1):
         cut = []
@@ -86,7 +86,7 @@ def side(elements, nodes, degrees, pixels):
 
 
 class Slices:
-    """Where nodes and elements lie among slices of equal angles.
+    """The positions of nodes and elements among slices of equal angles.
 
     `at` has for each node its radius over the Earth's and its two angles in widths of a slice: three arrays.
     """
@@ -108,7 +108,7 @@ class Slices:
         return self.elements[27 * element : 27 * element + 8]
 
     def slice_of(self, element):
-        """The two numbers of an element's slice."""
+        """The two indices of an element's slice."""
         middles = (sum(angles[k] for k in self.corners(element)) / 8 for angles in self.at[1:])
         return tuple(min(int(m), self.parts - 1) for m in middles)
 
@@ -122,7 +122,7 @@ class Slices:
         return False
 
     def colours(self):
-        """The lowest number that no element with a common point has yet, outer and inner ones apart; and how many there are."""
+        """The colours of elements: the lowest number that no element with a common point has yet, for outer and inner ones separately; and the number of colours."""
         colour = [0] * self.count
         most = []
         for outer in (True, False):
@@ -141,7 +141,7 @@ class Slices:
         return colour, most
 
     def terms(self):
-        """For each number of elements that share a point, how many such points of degree 4 there are."""
+        """For each number of elements at a point, the number of such points at degree 4."""
         meet, points = (bytearray(len(self.at[0])) for _ in range(2))
         for place, node in enumerate(self.elements):
             meet[node] += 1
@@ -155,13 +155,13 @@ class Slices:
 def view(mesh, pixels, value, without):
     """The outer faces of all slices, or of the three around the slice `without`, from above the edge where both angles are largest."""
     end, inner = mesh.parts, without[0] if without else mesh.parts
-    tilt = math.radians(35 - 0.22 * mesh.degrees)  # so that all sides that slant inwards are seen
+    tilt = math.radians(35 - 0.22 * mesh.degrees)  # so that all sides that slant inwards are visible
     seen = []
 
     def place(k):
         x, y, z = (c / 6.371e6 for c in mesh.nodes[3 * k : 3 * k + 3])
         far, right = -(y + z) / math.sqrt(2), (z - y) / math.sqrt(2)
-        # to the right, upwards, towards the eye with the sign turned
+        # to the right, upwards, and away from the eye
         return right, far * math.sin(tilt) + x * math.cos(tilt), far * math.cos(tilt) - x * math.sin(tilt)
 
     def on_a_plane(loop):
@@ -195,7 +195,7 @@ def view(mesh, pixels, value, without):
 
 
 def drawn(what, mesh, pixels):
-    """A view, and on standard error what can be counted."""
+    """Draws a view, and prints numbers of elements and points on standard error."""
     nearest = (mesh.parts - 1, mesh.parts - 1)
     if what == "slices":
         return view(mesh, pixels, lambda e: 1.0 + sum(a * b for a, b in zip(mesh.slice_of(e), (1, 2))) % 4, None)

@@ -6,7 +6,7 @@ The numbers are those of results-cpu.txt and results-gpu.txt, beside the paper's
 import os
 import sys
 
-# Where page_table.py lies in the book, through the links of the build folder, too; in a copy rsf.proj names the folder
+# The folder of page_table.py in the book, also through the links of the build folder; for a copy of the chapter rsf.proj provides it
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 3, "flows", "pages"))
 import page_table
 

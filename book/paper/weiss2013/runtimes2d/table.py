@@ -1,8 +1,8 @@
-"""Run times of squares, by results-*.txt of this folder: whole programs, steps that are fewer than 1000 drawn out to 1000."""
+"""Run times of squares, by results-*.txt of this folder: whole programs, extrapolated to 1000 steps where fewer were run."""
 import os
 import sys
 
-# Where page_table.py lies in the book, through the links of the build folder, too; in a copy rsf.proj names the folder
+# The folder of page_table.py in the book, also through the links of the build folder; for a copy of the chapter rsf.proj provides it
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 3, "flows", "pages"))
 import page_table
 
