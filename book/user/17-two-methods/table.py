@@ -6,7 +6,7 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 2, "flows", "pages"))
 import page_table
 
-HEAD = "| cells | for the shortest S wave | apart, of the largest velocity | at the worst receiver | there before 1.6 s |"
+HEAD = "| cells | per shortest S wavelength | largest difference | at the worst receiver | the same before 1.6 s |"
 SAMPLES, COMPONENTS, RECEIVERS = 390, 3, 41
 EARLY = 312  # samples before 1.6 s, of 5 ms from 0.04 s on
 # Cells (m), and how many of them the shortest S wave has: 1000 m/s over the highest frequency of the wavelet, 7.37 Hz
