@@ -1,4 +1,4 @@
-//! The frame of the grid: which cells are in it, the factors of its layers and their memory variables.
+//! The absorbing frame of the grid: its cells, the factors of its layers and their memory variables.
 
 use super::layout::RIM;
 use super::medium::live;
@@ -12,22 +12,22 @@ use crate::medium::Medium;
 use crate::medium::voigt::{number, slot};
 use std::ops::Range;
 
-/// What absorbs in the frame.
+/// The absorbing boundary in the frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Absorber {
     /// Convolutional perfectly matched layers.
     Cpml(cpml::Layer),
-    /// Cerjan's sponge with this weight at the outermost cells.
+    /// Cerjan's sponge with this damping weight at the outermost cells.
     Sponge(f64),
 }
 
-/// The frame: cells on the low and high face of z, x, y, and what absorbs in them. Faces without cells reflect as a
-/// rigid wall does.
+/// The frame: its cells on the low and high face of z, x, y, and the absorber in them. Faces without cells reflect
+/// like a rigid wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// Cells before and behind the model along z, x, y.
     pub cells: [[usize; 2]; 3],
-    /// What they do.
+    /// The absorber in these cells.
     pub absorber: Absorber,
 }
 
@@ -38,13 +38,13 @@ impl Frame {
     }
 }
 
-/// A cell of the model whose medium makes the layers beside it grow: `[z, x, y]` in padded indices, and the axes of the
-/// plane in which it does.
+/// A cell of the model in whose medium the wavefield of the adjacent layers grows: `[z, x, y]` in padded indices, and
+/// the axes of the plane in which it grows.
 pub type Growing = ([usize; 3], [usize; 2]);
 
 impl Frame {
-    /// The first cell on a face with layers whose medium they would make grow ([`cpml::holds`] in a plane through the
-    /// face's normal), among the planes of the model that `medium` holds.
+    /// The first cell on a face with layers whose medium makes their wavefield grow (by [`cpml::holds`] in a plane
+    /// through the face's normal), among the planes of the model that `medium` holds.
     pub fn first_growing<T: Real>(&self, medium: &Medium<T>) -> Option<Growing> {
         if matches!(self.absorber, Absorber::Sponge(_)) {
             return None;
@@ -72,14 +72,14 @@ impl Frame {
 }
 
 impl Frame {
-    /// Where a growing cell stands in the order of the search: the least of what is found in parts of a model is what is
-    /// found in the whole.
+    /// The sort key of a growing cell in the order of the search: the least key found in the parts of a model is the
+    /// key found in the whole.
     pub fn order(&([z, x, y], [axis, other]): &Growing) -> [usize; 6] {
         [axis, [z, x, y][axis], other, y, x, z]
     }
 }
 
-/// The model's cells on a face, in padded indices, on the planes that are held.
+/// The model's cells on a face, in padded indices, on the planes that the medium holds.
 fn face<T: Real>(medium: &Medium<T>, axis: usize, side: usize) -> impl Iterator<Item = [usize; 3]> + use<T> {
     let (p, held) = (medium.padded(), medium.planes());
     let last = p.ndim() - 1;
@@ -103,7 +103,7 @@ fn face<T: Real>(medium: &Medium<T>, axis: usize, side: usize) -> impl Iterator<
     })
 }
 
-/// Normal stiffnesses of two axes (z, x, y), their shear and their coupling at a cell.
+/// Normal stiffnesses of two axes (z, x, y), their shear stiffness and their coupling at a cell.
 fn plane<T: Real>(medium: &Medium<T>, [z, x, y]: [usize; 3], a: usize, b: usize) -> [f64; 4] {
     let three = medium.padded().ndim() == 3;
     let at = if three {
@@ -114,7 +114,7 @@ fn plane<T: Real>(medium: &Medium<T>, [z, x, y]: [usize; 3], a: usize, b: usize)
     places(medium.padded().ndim(), a, b).map(|k| medium.stiffness_array(k)[at].f64())
 }
 
-/// Where the normal stiffnesses of two axes (z, x, y), their shear and their coupling stand in memory.
+/// Indices in memory order of the normal stiffnesses of two axes (z, x, y), their shear stiffness and their coupling.
 pub(super) fn places(ndim: usize, a: usize, b: usize) -> [usize; 4] {
     // z, x, y are the third, first and second axis of Voigt numbers.
     let [a, b] = [a, b].map(|axis| (axis + 2) % 3);
@@ -124,20 +124,20 @@ pub(super) fn places(ndim: usize, a: usize, b: usize) -> [usize; 4] {
     [(one, one), (other, other), (shear, shear), coupling].map(|pair| slot(ndim, pair))
 }
 
-/// Factors at the nodes and half a cell beyond, of every axis z, row, plane.
+/// Factors at the nodes and half a cell beyond, of each axis z, row, plane.
 type Factors<T> = [[cpml::Factors<T>; 2]; 3];
 
-/// The frame of a grid, as all slabs share it. Axes are z, row, plane.
+/// The frame of a grid, shared by all slabs. Axes are z, row, plane.
 pub(super) struct Edges<T> {
     /// Number of each row and plane among those of the frame, or [`NONE`].
     lines: [Vec<usize>; 3],
-    /// How many there are.
+    /// Number of rows and planes in the frame.
     counts: [usize; 3],
-    /// Along `z`: frame, none, frame.
+    /// Bounds along `z`: frame, interior, frame.
     z: [usize; 4],
     /// Cells of the frame before and behind the model along z, x, y.
     faces: [[usize; 2]; 3],
-    /// The axis `z`.
+    /// The extent of the axis `z`.
     depth: cpml::Ends,
     layer: Option<Factors<T>>,
     sponge: Option<[Vec<T>; 3]>,
@@ -147,7 +147,7 @@ impl<T: Real> Edges<T> {
     /// The frame for a step of `dt`.
     pub fn new(padded: &Padded, frame: &Frame, dt: f64) -> Self {
         let ndim = padded.ndim();
-        // In 2-D no rows: an axis of one cell without a frame.
+        // In 2-D, rows are an axis of one cell without a frame.
         let ends = [0, if ndim == 3 { 1 } else { 3 }, ndim - 1].map(|a| match a {
             3 => cpml::Ends {
                 n: 1,
@@ -214,19 +214,19 @@ impl<T: Real> Edges<T> {
         self.width() + self.counts[1] + self.counts[2] > 0
     }
 
-    /// Numbers of a row in the frame along `z`.
+    /// Cells of a row that lie in the frame along `z`.
     fn width(&self) -> usize {
         self.z[1] + self.z[3] - self.z[2]
     }
 
-    /// Numbers of a plane of the memory variables of an axis; none without layers.
+    /// Memory variables of an axis per plane; 0 without layers.
     pub fn layer_plane(&self, padded: &Padded, axis: usize) -> usize {
         let (rows, pitch) = (padded.rows(), padded.pitch());
         let plane = [rows * self.width(), self.counts[1] * pitch, rows * pitch];
         if self.layer.is_some() { plane[axis] } else { 0 }
     }
 
-    /// What the memory variables of a slab take.
+    /// Sizes of the memory variables of a slab.
     fn sizes(&self, padded: &Padded, own: &Range<usize>) -> Sizes {
         let (rows, pitch) = (padded.rows(), padded.pitch());
         let mut framed = own.clone().map(|p| self.lines[2][p]).filter(|&l| l != NONE);
@@ -243,7 +243,7 @@ impl<T: Real> Edges<T> {
         }
     }
 
-    /// Memory variables of a slab, both stages.
+    /// Number of memory variables of a slab, both stages together.
     pub fn variables(&self, padded: &Padded, own: &Range<usize>) -> usize {
         let sizes = self.sizes(padded, own);
         let all: usize = sizes.planes.iter().zip(sizes.plane).map(|(a, b)| a * b).sum();
@@ -255,18 +255,18 @@ impl<T: Real> Edges<T> {
         &self.faces
     }
 
-    /// Where the parts along `z` begin and end: the frame, the interior, the frame.
+    /// Bounds along `z` of the frame, the interior and the frame.
     pub fn z(&self) -> [usize; 4] {
         self.z
     }
 
-    /// The same by multiples of other numbers, without what lies outside: where the frame ends below the model's first
-    /// cells (0 without one) and begins again (`pitch` without one).
+    /// The two inner bounds of [`Edges::z`] rounded to multiples of another number: where the frame ends above the
+    /// model's first cells (0 without one) and where it begins again (`pitch` without one).
     pub fn z_by(&self, multiple: usize) -> [usize; 2] {
         cut(&self.depth, self.z[3], multiple)
     }
 
-    /// Number of each row (axis 1) or plane (2) among those of the frame, or [`NONE`].
+    /// Index of each row (axis 1) or plane (axis 2) among those of the frame, or [`NONE`].
     pub fn lines(&self, axis: usize) -> &[usize] {
         &self.lines[axis]
     }
@@ -281,7 +281,7 @@ impl<T: Real> Edges<T> {
         self.sponge.as_ref()
     }
 
-    /// Whether a row of a plane lies in the frame as a whole.
+    /// Whether all cells of a row of a plane lie in the frame.
     pub fn framed(&self, plane: usize, row: usize) -> bool {
         self.lines[1][row] != NONE || self.lines[2][plane] != NONE
     }
@@ -296,7 +296,7 @@ impl<T: Real> Edges<T> {
     }
 }
 
-/// Where along `z` the frame ends and begins again, rounded into the model to multiples of a number.
+/// Where along `z` the frame ends and begins again, rounded towards the inside of the model to multiples of a number.
 fn cut(ends: &cpml::Ends, pitch: usize, multiple: usize) -> [usize; 2] {
     let low = match ends.thick[0] {
         0 => 0,
@@ -309,7 +309,7 @@ fn cut(ends: &cpml::Ends, pitch: usize, multiple: usize) -> [usize; 2] {
     [low, high.max(low)]
 }
 
-/// Numbers along `z` are read a register at a time, up to the end of the row.
+/// Pads the factors along `z` to the end of the row, since they are read a register at a time.
 fn padded_to<T: Real>(mut factors: cpml::Factors<T>, axis: usize, pitch: usize) -> cpml::Factors<T> {
     if axis == 0 {
         factors.inverse_kappa.resize(pitch, T::of(1.0));
@@ -321,32 +321,32 @@ fn padded_to<T: Real>(mut factors: cpml::Factors<T>, axis: usize, pitch: usize) 
 
 /// Sizes of the memory variables of a slab, by axis.
 struct Sizes {
-    /// Numbers of a plane.
+    /// Memory variables per plane.
     plane: [usize; 3],
     /// Planes of a component.
     planes: [usize; 3],
-    /// The first plane in the frame of the planes, in its numbering.
+    /// The index in the frame of the first own plane that lies in it.
     first: Option<usize>,
-    /// Components of a stage.
+    /// Components per stage.
     on: usize,
 }
 
-/// The memory variables of a slab: of each stage and axis `[component][plane][row][z]`, where planes, rows or `z` are
-/// those of the axis' frame alone.
+/// The memory variables of a slab: `[component][plane][row][z]` for each stage and axis, where planes, rows or `z`
+/// cover only the frame of that axis.
 pub(super) struct Memory<T> {
     buffers: [[Buffer<T>; 3]; 2],
     /// Where rows start in a plane, by axis.
     starts: [Vec<usize>; 3],
-    /// Numbers of a plane, by axis.
+    /// Memory variables per plane, by axis.
     plane: [usize; 3],
     /// Planes of a component, by axis.
     planes: [usize; 3],
-    /// First plane, by axis, in the numbering of the axis.
+    /// First plane, by axis, in that axis' numbering.
     first: [usize; 3],
 }
 
 impl<T: Real> Memory<T> {
-    /// Zeroed memory for the own planes of a slab.
+    /// Memory variables of zero for the own planes of a slab.
     pub fn new(padded: &Padded, edges: &Edges<T>, own: &Range<usize>) -> Result<Self, Error> {
         let (rows, pitch) = (padded.rows(), padded.pitch());
         let width = edges.width();
@@ -380,7 +380,6 @@ impl<T: Real> Memory<T> {
         })
     }
 
-    /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.buffers.iter().flatten().map(Buffer::bytes).sum()
     }
@@ -391,12 +390,13 @@ impl<T: Real> Memory<T> {
         all.for_each(|buffer| buffer.as_mut_slice().fill(T::of(0.0)));
     }
 
-    /// All variables, by stage and axis.
+    /// All memory variables, by stage and axis.
     pub fn parts(&mut self) -> impl Iterator<Item = &mut [T]> {
         self.buffers.iter_mut().flatten().map(Buffer::as_mut_slice)
     }
 
-    /// The memory of an axis in a stage, and where a plane of a component begins in it; planes have the numbers of the axis.
+    /// The memory variables of an axis in a stage, and the index at which a plane of a component begins. Planes are
+    /// numbered as on that axis.
     pub fn component(
         &mut self,
         stage: usize,
@@ -408,14 +408,14 @@ impl<T: Real> Memory<T> {
         (self.buffers[stage][axis].as_mut_slice(), from)
     }
 
-    /// Where the memory of each axis begins in a stage.
+    /// Pointers to the memory variables of each axis in a stage.
     pub fn origins(&mut self, stage: usize) -> [*mut T; 3] {
         self.buffers[stage]
             .each_mut()
             .map(|b| b.as_mut_slice().as_mut_ptr())
     }
 
-    /// The layers of a plane of the slab; `origins` as [`Memory::origins`] gave them.
+    /// The layers of a plane of the slab, with `origins` from [`Memory::origins`].
     pub fn layers<'a>(
         &'a self,
         edges: &'a Edges<T>,

@@ -1,27 +1,27 @@
-//! What a source below a free surface acts through. A receiver reads a smooth field; a source is seen by the fields of
-//! the reversed problem, and beside the surface those are not smooth from node to node: the images are no mirror of
-//! themselves. A source whose weights know those fields has its strength at any depth, with an error of order three
-//! for forces and horizontal moments, of order two for the others.
+//! Weights of sources below a free surface. A receiver reads a smooth field, but a source acts through the adjoint
+//! fields, which near the surface are not smooth from node to node, because the operator of the images is not
+//! symmetric. Weights that reproduce these fields give a source its strength at any depth, with an error of order
+//! three for forces and horizontal moments and of order two for the others.
 //!
 //! Let `D` be the derivative of the stresses at the velocities and `E` that of the velocities at the stresses, images
-//! included. A velocity `l` of the reversed problem has the strain `-D^T l`, and its tractions `q` the force `-E^T q`. Close
-//! to a free surface no traction is left: the strain `d_z l_x` is that which `d_x l_z` asks for, and the other way
-//! round. So the fields that go over into `z^p` below obey `-D^T l_x(p) = p l_z(p-1)`, `-D^T l_z(p) = p l_x(p-1)` and
-//! `-E^T q(p) = p l(p-1)` for p up to two, beyond which the surface is too close to matter.
+//! included. An adjoint velocity `l` has the strain `-D^T l`, and its tractions `q` the force `-E^T q`. Close to a
+//! free surface the traction vanishes: the strain `d_z l_x` balances `d_x l_z`, and vice versa. So the fields that
+//! tend to `z^p` at depth obey `-D^T l_x(p) = p l_z(p-1)`, `-D^T l_z(p) = p l_x(p-1)` and `-E^T q(p) = p l(p-1)` for
+//! p up to two; the surface hardly affects higher powers.
 
 use super::surface::Images;
 use crate::grid::solve::solved;
 
-/// Powers of the depth that a source has right.
+/// Powers of the depth that the weights of a source reproduce.
 const POWERS: usize = 6;
 
-/// Powers whose strain follows the surface.
+/// Highest power whose strain obeys the condition at the surface.
 const BOUND: usize = 2;
 
-/// What a source acts on.
+/// The group of fields on which a source acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acts {
-    /// Velocities and stresses on nodes that stay at the surface: horizontal velocities, `sxx`, `syy`, `sxy`.
+    /// Velocities and stresses whose nodes include those on the surface: horizontal velocities, `sxx`, `syy`, `sxy`.
     Level,
     /// The vertical velocity, half a cell beyond its node.
     Vertical,
@@ -31,12 +31,12 @@ pub(super) enum Acts {
     Shear,
 }
 
-/// A field of the reversed problem that is a power of the depth, except near the surface.
+/// An adjoint field that is a power of the depth, except near the surface.
 struct Mode {
     power: usize,
     /// Depth of the first node in cells.
     start: f64,
-    /// Values where they differ from the power.
+    /// Values of the first nodes, where they differ from the power.
     near: Vec<f64>,
 }
 
@@ -47,15 +47,15 @@ impl Mode {
     }
 }
 
-/// Fields of the reversed problem, by power.
+/// Adjoint fields, by power.
 pub(super) struct Adjoint {
     /// Velocities on nodes and half a cell beyond them.
     velocities: [Vec<Mode>; 2],
-    /// Tractions: shear half a cell beyond the nodes, normal from the first node below the surface on.
+    /// Tractions: shear half a cell beyond the nodes, normal on the nodes from the first below the surface.
     tractions: [Vec<Mode>; 2],
 }
 
-/// The operators of a grid `[to][from]` that is long enough.
+/// The operators `[to][from]` of a column of nodes that is long enough.
 struct Operators<'a> {
     c: &'a [f64],
     images: Images<f64>,
@@ -63,8 +63,8 @@ struct Operators<'a> {
 }
 
 impl Operators<'_> {
-    /// One line of a derivative: `ahead(m)` and `behind(m)` are the nodes that the weights take and give, those before
-    /// the first node (-1, -2, ...) as `image(k)` says.
+    /// One row of a derivative's matrix: `ahead(m)` and `behind(m)` are the nodes that weight `m` multiplies with
+    /// either sign. Nodes above the first one (-1, -2, ...) are replaced by their images `image(k)`.
     fn line(
         &self,
         ahead: impl Fn(isize) -> isize,
@@ -88,8 +88,8 @@ impl Operators<'_> {
         line
     }
 
-    /// Shear stresses at velocities on nodes, and normal ones, from the first below the surface on, at velocities half
-    /// a cell beyond.
+    /// Derivatives of the shear stresses at the velocities on nodes, or of the normal stress, from the first node
+    /// below the surface, at the vertical velocities half a cell beyond.
     fn of_stress(&self, normal: bool) -> Vec<Vec<f64>> {
         let image = |k: usize| match normal {
             false => self.images.shear[k].clone(),
@@ -101,8 +101,8 @@ impl Operators<'_> {
         (0..self.nodes).map(line).collect()
     }
 
-    /// Velocities on nodes at the shear stresses, and those half a cell beyond at the normal ones, from the first below
-    /// the surface on.
+    /// Derivatives of the velocities on nodes at the shear stresses, or of the velocities half a cell beyond at the
+    /// normal stress, from the first node below the surface.
     fn of_velocity(&self, normal: bool) -> Vec<Vec<f64>> {
         let line = |k: usize| match normal {
             false => {
@@ -117,7 +117,8 @@ impl Operators<'_> {
         (0..self.nodes).map(line).collect()
     }
 
-    /// The field on the lines of an operator that goes over into a power and whose negative transpose is given.
+    /// Solves for the field that tends to a power at depth and whose negative product with the transposed operator is
+    /// `of`.
     fn mode(&self, operator: &[Vec<f64>], (power, start): (usize, f64), of: &dyn Fn(usize) -> f64) -> Mode {
         let (unknown, columns) = (self.c.len() + 4, self.nodes - self.c.len());
         let far = |j: usize| (j as f64 + start).powi(power as i32);
@@ -138,7 +139,7 @@ impl Operators<'_> {
         }
     }
 
-    /// The derivative of a power of the depth as the grid sees it.
+    /// The discrete derivative of a power of the depth.
     fn slope(&self, power: usize, depth: f64) -> f64 {
         let at = |cells: f64| (depth + cells).powi(power as i32);
         let pairs = self.c.iter().zip(0..).map(|(c, m)| (c, f64::from(m) + 0.5));
@@ -147,14 +148,14 @@ impl Operators<'_> {
 }
 
 impl Adjoint {
-    /// For these weights of the derivative.
+    /// Computes the adjoint fields for these weights of the derivative.
     pub fn new(c: &[f64]) -> Self {
         let grid = Operators {
             c,
             images: Images::new(c.len()),
             nodes: 3 * c.len() + 8,
         };
-        // What a weight takes over a distance of one.
+        // The discrete derivative of the depth itself.
         let one = grid.slope(1, 0.0);
         let (of_shear, of_normal) = (grid.of_stress(false), grid.of_stress(true));
         let [mut level, mut vertical] = [Vec::<Mode>::new(), Vec::<Mode>::new()];
@@ -187,8 +188,8 @@ impl Adjoint {
         }
     }
 
-    /// Weights of the nodes from `first` on, counted from the surface, with which a source at a depth in cells has its
-    /// strength; `None` where the surface is too far to matter.
+    /// Weights of the nodes from `first` on, counted from the surface, with which a source at a depth in cells has
+    /// its strength; `None` where the surface is too far away to matter.
     pub fn weights(&self, acts: Acts, first: usize, nodes: usize, depth: f64) -> Option<Vec<f64>> {
         let [level, vertical] = &self.velocities;
         if first >= level[0].near.len() || nodes != POWERS {
@@ -203,14 +204,14 @@ impl Adjoint {
             Acts::Level => rows(level),
             Acts::Vertical => rows(vertical),
             Acts::Shear => {
-                // No traction is left at the surface: any sum of the weights will do.
+                // The traction vanishes at the surface, so the sum of the weights is arbitrary.
                 let mut all = rows(&self.tractions[0]);
                 all.push(vec![1.0; nodes + 1]);
                 all
             }
             Acts::Normal => {
                 let mut all = rows(level);
-                // The strain has two parts: one with the horizontal strain, one with the traction.
+                // The strain has two parts: one from the horizontal strain, one from the traction.
                 let traction = |node: usize| node.checked_sub(1).map_or(0.0, |n| self.tractions[1][0].at(n));
                 let apart: Vec<f64> = (first..first + nodes)
                     .map(|node| level[1].at(node) - traction(node))

@@ -1,5 +1,6 @@
-//! Attenuation by memory variables: `s' = c_U e' + sum_l r_l`, `tau_l r_l' = -r_l - w_l (phi c_U) e'` for every stress
-//! (Robertsson et al. 1994; coarse-grained Day & Bradley 2001), each in one step that is centred in time.
+//! Attenuation by memory variables: `s' = c_U e' + sum_l r_l`, `tau_l r_l' = -r_l - w_l (phi c_U) e'` for every
+//! stress (Robertsson et al. 1994; coarse-grained: Day & Bradley 2001), each advanced by a step that is centred in
+//! time.
 
 use super::Shot;
 use super::layout::{fields, stress};
@@ -18,23 +19,23 @@ use crate::medium::{Coefficients, Medium, Symmetry, lines_of_plane, needed, plan
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Quality factors of a model and how they are kept constant.
+/// Quality factors of a model and the approximation of constant Q.
 #[derive(Clone, Debug)]
 pub struct Attenuation {
-    /// Q of P waves in file order, or one number for all cells; 0 or infinite is none.
+    /// Q of P waves in file order, or one number for all cells; 0 or infinity means no attenuation.
     pub qp: Arc<[f32]>,
-    /// Q of S waves.
+    /// Q of S waves, likewise.
     pub qs: Arc<[f32]>,
-    /// Relaxation.
+    /// The relaxation mechanisms.
     pub mechanisms: Mechanisms,
-    /// Frequencies in Hz between which Q is constant.
+    /// Band of frequencies in Hz in which Q is constant.
     pub band: [f64; 2],
     /// Frequency in Hz at which the model's speeds hold.
     pub reference: f64,
 }
 
 impl Attenuation {
-    /// The law of a run in so many dimensions, fitted to the mean loss of its cells.
+    /// The relaxation law of a run in `ndim` dimensions, fitted to the mean loss (1/Q) of its cells.
     pub fn law(&self, ndim: usize) -> Law {
         let finite = || {
             self.qp
@@ -51,7 +52,7 @@ impl Attenuation {
         self.law_of(typical, ndim)
     }
 
-    /// The law for cells of one Q.
+    /// The relaxation law for cells of one Q.
     fn law_of(&self, q: f64, ndim: usize) -> Law {
         let count = match self.mechanisms {
             Mechanisms::Everywhere(n) => n,
@@ -60,7 +61,7 @@ impl Attenuation {
         Law::new(count, self.band, self.reference, q)
     }
 
-    /// Memory variables of a stress and cell.
+    /// Memory variables per stress and cell.
     pub fn variables(&self) -> usize {
         match self.mechanisms {
             Mechanisms::Everywhere(n) => n,
@@ -68,7 +69,7 @@ impl Attenuation {
         }
     }
 
-    /// By how much the fastest waves are faster than the model says: stiffness grows with frequency.
+    /// The ratio of the fastest unrelaxed speed to that of the model: stiffness grows with frequency.
     pub fn quickening(&self, ndim: usize) -> f64 {
         let law = self.law(ndim);
         let finite = self
@@ -80,11 +81,11 @@ impl Attenuation {
         law.loss(f64::from(lowest)).unrelaxed.max(1.0).sqrt()
     }
 
-    /// Refuses coarse-grained mechanisms in so many dimensions for cells whose Q is too low: the one that a cell has must do the work of all,
-    /// and its relaxed stiffness would fall below zero, where waves grow.
+    /// Refuses coarse-grained mechanisms for cells whose Q is too low: the single mechanism of a cell must do the
+    /// work of all, and the relaxed stiffness would fall below zero, where waves grow.
     ///
     /// # Errors
-    /// Says which Q is possible.
+    /// Returns an error that names the lowest possible Q.
     fn check_coarse(&self, ndim: usize) -> Result<(), Error> {
         if self.mechanisms != Mechanisms::Coarse {
             return Ok(());
@@ -99,7 +100,7 @@ impl Attenuation {
         if !grows(&law, lowest) {
             return Ok(());
         }
-        // The law hardly depends on the few cells whose Q is low, and wholly on the Q of a model that has one.
+        // A few cells of low Q hardly affect the law, but in a uniform model the law depends entirely on its Q.
         let uniform = lossy().all(|q| f64::from(q) == lowest);
         let would_grow = |q: f64| match uniform {
             true => grows(&self.law_of(q, ndim), q),
@@ -112,13 +113,13 @@ impl Attenuation {
         )))
     }
 
-    /// Refuses what is no attenuation for the model of this grid, or makes waves grow.
+    /// Refuses quality factors and bands that are invalid for the model of this grid or make waves grow.
     pub fn check(&self, padded: &Padded) -> Result<(), Error> {
         let cells = padded.model.cells();
         for (name, q) in [("the Q of P waves", &self.qp), ("the Q of S waves", &self.qs)] {
             if q.len() != 1 && q.len() != cells {
                 return Err(Error::setup(format!(
-                    "{name} has {} values for {cells} cells",
+                    "{name} has {} values for {cells} cells: give one for each cell, or a single one for all",
                     q.len()
                 )));
             }
@@ -145,17 +146,17 @@ impl Attenuation {
     }
 }
 
-/// What the slabs of a lossy run share.
+/// The attenuation data that the slabs of a run share.
 pub(super) struct Relaxation<T> {
     /// Relaxing stiffness.
     weak: Staggered<T>,
-    /// By whether the plane is odd, by mechanism, by whether the row is odd.
+    /// By parity of the plane, by mechanism, by parity of the row.
     patterns: [Vec<[Pattern<T>; 2]>; 2],
 }
 
 impl<T: Real> Relaxation<T> {
-    /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one; for a run on some planes. Beside it stands
-    /// what relaxes on the nodes.
+    /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one on the prepared planes.
+    /// Also returns the relaxing part of the medium on the nodes.
     pub fn new(
         raw: &mut Medium<T>,
         class: Symmetry,
@@ -173,7 +174,7 @@ impl<T: Real> Relaxation<T> {
         Ok((made, weak))
     }
 
-    /// Memory variables of a stress and cell.
+    /// Memory variables per stress and cell.
     pub fn mechanisms(&self) -> usize {
         self.patterns[0].len()
     }
@@ -183,7 +184,7 @@ impl<T: Real> Relaxation<T> {
         self.weak.stiffness(place)
     }
 
-    /// How mechanisms go on, by whether the plane is odd, by mechanism, by whether the row is odd.
+    /// Coefficients of the mechanisms, by parity of the plane, by mechanism, by parity of the row.
     pub fn patterns(&self) -> &[Vec<[Pattern<T>; 2]>; 2] {
         &self.patterns
     }
@@ -193,14 +194,14 @@ impl<T: Real> Relaxation<T> {
         self.weak.bytes()
     }
 
-    /// Zeroed memory variables for so many planes, `[mechanism][stress][plane][row][z]`.
+    /// Memory variables of zero for `planes` planes, `[mechanism][stress][plane][row][z]`.
     pub fn memory(&self, padded: &Padded, planes: usize) -> Result<Buffer<T>, Error> {
         let stresses = fields(padded.ndim()) - padded.ndim();
         Buffer::zeroed(self.mechanisms() * stresses * planes * padded.plane_len())
     }
 
-    /// What a plane needs of the memory variables that begin at `memory`; `local` is where the plane begins in one of
-    /// `len` numbers, `global` where it does in the medium.
+    /// The attenuation data of a plane, with the memory variables that begin at `memory`; `local` is the index at
+    /// which the plane begins in an array of length `len`, `global` the index in the medium.
     pub fn plane(
         &self,
         padded: &Padded,
@@ -226,7 +227,7 @@ impl<T: Real> Relaxation<T> {
     }
 }
 
-/// How every mechanism goes on in a step, on an odd or even plane.
+/// Coefficients of every mechanism on an odd or even plane.
 pub(super) fn patterns<T: Real>(
     law: &Law,
     mechanisms: Mechanisms,
@@ -258,7 +259,7 @@ pub(super) fn patterns<T: Real>(
     }
 }
 
-/// Losses by quality factor; neighbours tend to have the same, which is looked at first.
+/// A cache of losses by quality factor. Neighbouring cells tend to have the same Q, so the last one is tried first.
 struct Known<'a> {
     law: &'a Law,
     last: Option<(u32, Loss)>,
@@ -274,7 +275,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The loss of a cell; `q` has the quality factor of every cell, or one for all.
+    /// The loss of a cell; `q` holds the quality factor of every cell, or one for all.
     fn loss(&mut self, q: &[f32], cell: usize) -> Loss {
         let q = if q.len() == 1 { q[0] } else { q[cell] };
         match self.last {
@@ -289,10 +290,10 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Numbers that are worked on at once.
+/// Numbers processed at once.
 const BLOCK: usize = 4 << 20;
 
-/// Makes a medium unrelaxed where the `prepared` planes of the grid need it; what relaxes of it is another one.
+/// Makes a medium unrelaxed where the `prepared` planes of the grid need it, and returns its relaxing part.
 fn split<T: Real>(
     raw: &mut Medium<T>,
     losses: &Attenuation,
@@ -327,8 +328,8 @@ fn split<T: Real>(
     Ok(weak)
 }
 
-/// Splits a medium of a grid into the unrelaxed one and what relaxes of it. Normal stiffnesses relax like P waves, shears
-/// like S waves, and of a coupling `c13 = (c13 + 2 c55) - 2 c55` each part like its own.
+/// Splits a medium into an unrelaxed and a relaxing one. Normal stiffnesses relax like P waves and shear stiffnesses
+/// like S waves; a coupling `c13 = (c13 + 2 c55) - 2 c55` has a part of each kind.
 pub(super) struct Split<'a> {
     pub padded: &'a Padded,
     pub losses: &'a Attenuation,
@@ -336,14 +337,14 @@ pub(super) struct Split<'a> {
 }
 
 impl Split<'_> {
-    /// Makes lines of the medium unrelaxed and gives what relaxes of them, the first being the line `first` of the model;
+    /// Makes lines of the medium unrelaxed and writes their relaxing part, the first being line `first` of the model;
     /// both are `[stiffness in memory order, density][line][z]`.
     pub fn lines<T: Real>(&self, first: usize, lines: &mut [T], relaxing: &mut [T], cpu: &Cpu) {
         use rayon::prelude::*;
         let nz = self.padded.model.n[0];
         let arrays = plane_names(self.padded.ndim()).len() + 1;
         let array = lines.len() / arrays;
-        // Of each line what it becomes and what relaxes of it, `[array][z]`.
+        // The unrelaxed and the relaxing part of each line, `[array][z]`.
         let from = &*lines;
         let made: Vec<[Vec<T>; 2]> = cpu.install(|| {
             let each = (0..array / nz).into_par_iter();
@@ -366,8 +367,8 @@ impl Split<'_> {
     }
 }
 
-/// The line `line` of the model: unrelaxed, and what relaxes of it, `[stiffness in memory order, density][z]`; `c(k, z)`
-/// are its numbers.
+/// The unrelaxed and the relaxing part of line `line` of the model, `[stiffness in memory order, density][z]`, from
+/// its values `c(k, z)`.
 fn split_line<T: Real>(
     padded: &Padded,
     losses: &Attenuation,

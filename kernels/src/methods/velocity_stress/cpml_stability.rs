@@ -1,4 +1,5 @@
-//! Looks for media that make layers grow while a model is read, for those who keep none of it.
+//! Searches a model for media in which the wavefield of the layers grows, while the model is read, for callers that
+//! do not keep it.
 
 use super::absorbing_frame::{Absorber, Frame, Growing, places};
 use crate::Error;
@@ -7,17 +8,17 @@ use crate::grid::Padded;
 use crate::medium::{Destination, plane_names};
 use std::ops::Range;
 
-/// Takes a model block by block and keeps the first cell that [`Frame::first_growing`] would find in it.
+/// Receives a model block by block and keeps the first cell that [`Frame::first_growing`] would find in it.
 pub struct Watch {
     frame: Frame,
     padded: Padded,
     block: Vec<f32>,
-    /// The cell and its place in the search.
+    /// The cell, preceded by its sort key in the search.
     found: Option<([usize; 6], Growing)>,
 }
 
 impl Watch {
-    /// For a model on this grid and its frame.
+    /// A search through a model on this grid with this frame.
     pub fn new(frame: &Frame, padded: &Padded) -> Self {
         Self {
             frame: *frame,
@@ -27,12 +28,12 @@ impl Watch {
         }
     }
 
-    /// What was found in the blocks so far.
+    /// The first growing cell of the blocks so far.
     pub fn found(&self) -> Option<Growing> {
         self.found.map(|(_, growing)| growing)
     }
 
-    /// Numbers of a line of all arrays.
+    /// Length of a line, all arrays together.
     fn line(&self) -> usize {
         (plane_names(self.padded.ndim()).len() + 1) * self.padded.model.n[0]
     }
@@ -49,7 +50,7 @@ impl Watch {
         }
     }
 
-    /// Looks at lines of all arrays, `[array][line][z of the model]`; the first is the line `first` of the model.
+    /// Searches lines of all arrays, `[array][line][z of the model]`; the first of them is line `first` of the model.
     pub fn see(&mut self, block: &[f32], first: usize, lines: usize) {
         if matches!(self.frame.absorber, Absorber::Sponge(_)) {
             return;
@@ -62,7 +63,7 @@ impl Watch {
         }
     }
 
-    /// Looks at a line; `c(plane, z)` are its stiffnesses.
+    /// Searches a line with the stiffnesses `c(array, z)`.
     fn look(&mut self, (x, y): (usize, usize), c: &dyn Fn(usize, usize) -> f64) {
         let (ndim, low) = (self.padded.ndim(), self.padded.low);
         for (axis, side) in (0..ndim).flat_map(|axis| [(axis, 0), (axis, 1)]) {

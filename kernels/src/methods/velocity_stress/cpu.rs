@@ -1,7 +1,7 @@
-//! The velocity-stress method on processors: one slab, its fields and its two stages.
+//! One slab of the velocity-stress method on processors: its fields and its two stages.
 //!
-//! A stage changes its own fields and reads those of the other, so that rows need no order and any partition into slabs,
-//! tiles and threads gives the same bits.
+//! A stage updates its own fields and reads only those of the other stage, so rows may be updated in any order, and
+//! any partition into slabs, tiles and threads gives the same bits.
 
 use super::Setup;
 use super::absorbing_frame::Memory;
@@ -19,29 +19,29 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Ghost planes on either side: as far as the widest derivative and a receiver's nodes reach.
+/// Ghost planes on either side: the reach of the widest derivative and of a receiver's nodes.
 pub const GHOST: usize = RIM;
 
-/// Planes that a sweep must have before it is worth cutting for another thread.
+/// Planes per thread below which a sweep is not divided further.
 const CHUNK_PLANES: usize = 8;
 
-/// What a linearised run does in a stage beside what every run does. Null pointers stand for nothing.
+/// What a linearised run does in a stage in addition to a plain run. Null pointers disable the item.
 pub(super) struct Hooks<T> {
-    /// Whether the sources of the shot act.
+    /// Whether to apply the sources of the shot.
     pub sources: bool,
-    /// Where velocities are recorded, `[component][own plane][row][z]`.
+    /// Record of the velocities, `[component][own plane][row][z]`.
     pub velocity: *mut T,
-    /// Where the surface is recorded, `[..][own plane][row]`: for each horizontal axis the derivative along it of the velocity along it,
-    /// then `szz` before it is set to zero.
+    /// Record of the surface, `[..][own plane][row]`: for each horizontal axis the derivative along it of the
+    /// velocity along it, then `szz` before it is set to zero.
     pub surface: *mut T,
-    /// What was recorded there of the background, in a run of what changes of the medium scatter.
+    /// The surface record of the background, read by a run of the scattered field.
     pub background: *const T,
-    /// Changes of `c_za / c_zz` on the surface by horizontal axis, `[axis][own plane][row]`.
+    /// Perturbation of `c_za / c_zz` on the surface by horizontal axis, `[axis][own plane][row]`.
     pub ratios: *const T,
 }
 
 impl<T> Hooks<T> {
-    /// Those of a plain run.
+    /// The hooks of a plain run.
     pub const NONE: Self = Self {
         sources: true,
         velocity: std::ptr::null_mut(),
@@ -56,16 +56,16 @@ unsafe impl<T: Send> Send for Hooks<T> {}
 // SAFETY: the same.
 unsafe impl<T: Sync> Sync for Hooks<T> {}
 
-/// One slab of the grid in this process's memory.
+/// One slab of the grid in host memory.
 pub struct CpuSlab<T: Real> {
     pub(super) setup: Arc<Setup<T>>,
     pub(super) layout: Layout,
     /// `[field][ghost + own + ghost planes][row][z]`
     pub(super) fields: Buffer<T>,
     pub(super) memory: Memory<T>,
-    /// Memory variables of attenuation.
+    /// Memory variables of attenuation, `[mechanism][stress][own plane][row][z]`.
     pub(super) anelastic: Option<Buffer<T>>,
-    /// Running quantity at the receivers and the velocities before, `[component][receiver]`.
+    /// Running quantity at the receivers and the velocities of the previous step, `[component][receiver]`.
     pub(super) kept: [Vec<T>; 2],
     pub(super) pieces: VecDeque<Vec<T>>,
     /// Largest horizontal speed so far on the first row of the model, `[own plane][row]`.
@@ -73,7 +73,7 @@ pub struct CpuSlab<T: Real> {
     pub(super) links: Vec<Link>,
     tiling: Tiling,
     pub(super) direction: Direction,
-    /// Weights over the spacing, with the sign of the direction of time.
+    /// Weights of the derivative divided by the spacing, with the sign of the direction of time.
     pub(super) weights: [[T; MOST]; 3],
     hooks: Hooks<T>,
 }
@@ -125,10 +125,11 @@ impl<T: Real> CpuSlab<T> {
         self.fields.bytes() + self.memory.bytes() + self.anelastic.as_ref().map_or(0, Buffer::bytes)
     }
 
-    /// A stage on all own planes, with what the hooks add to it.
+    /// Runs a stage on all own planes with these hooks.
     ///
     /// # Safety
-    /// The hooks must lead to numbers of the shapes that they name, which nothing else uses meanwhile.
+    /// Each pointer of the hooks must be null or lead to an array of the documented shape that nothing else accesses
+    /// meanwhile.
     pub(super) unsafe fn stage_with(&mut self, stage: usize, it: usize, hooks: Hooks<T>) {
         self.hooks = hooks;
         self.update_part(stage, Part::Boundary, it);
@@ -136,24 +137,24 @@ impl<T: Real> CpuSlab<T> {
         self.hooks = Hooks::NONE;
     }
 
-    /// Numbers of a field, ghosts counted.
+    /// Length of a field, ghosts included.
     pub(super) fn field_len(&self) -> usize {
         (self.layout.own.len() + 2 * GHOST) * self.setup.padded.plane_len()
     }
 
-    /// Where a cell stands; planes may be ghosts.
+    /// Index of a cell in `fields`; planes may be ghosts.
     pub(super) fn at(&self, field: usize, plane: usize, row: usize, z: usize) -> usize {
         let p = &self.setup.padded;
         let local = plane + GHOST - self.layout.own.start;
         field * self.field_len() + local * p.plane_len() + row * p.pitch() + z
     }
 
-    /// A number of a field; planes may be ghosts.
+    /// The value of a field at a cell; planes may be ghosts.
     pub(super) fn value(&self, field: usize, plane: usize, row: usize, z: usize) -> T {
         self.fields.as_slice()[self.at(field, plane, row, z)]
     }
 
-    /// Every tile of a range of planes.
+    /// All tiles of a range of planes.
     fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
         let (p, threads) = (&self.setup.padded, self.setup.cpu.threads());
         let Tiling { columns, cuts, .. } = self.tiling;
@@ -166,7 +167,7 @@ impl<T: Real> CpuSlab<T> {
         self.tiling.tiles(p, &rows(p), planes, chunks)
     }
 
-    /// A stage on some of the planes.
+    /// Runs a stage on some of the planes.
     pub(super) fn update_planes(&mut self, stage: usize, planes: Range<usize>, it: usize) {
         let live = super::medium::live(self.setup.padded.planes());
         let planes = planes.start.max(live.start)..planes.end.min(live.end);
@@ -221,7 +222,7 @@ impl<T: Real> CpuSlab<T> {
     }
 }
 
-/// Rows that are computed: in 3-D not the rim.
+/// Rows that are computed: in 3-D all but the rim.
 pub(super) fn rows(p: &crate::grid::Padded) -> Range<usize> {
     if p.ndim() == 3 { RIM..p.rows() - RIM } else { 0..1 }
 }
@@ -229,12 +230,12 @@ pub(super) fn rows(p: &crate::grid::Padded) -> Range<usize> {
 /// The slab as raw memory, shared by the threads of an update.
 pub(super) struct View<'a, T> {
     pub setup: &'a Setup<T>,
-    /// Weights over the spacing, with the sign of the direction of time.
+    /// Weights of the derivative divided by the spacing, with the sign of the direction of time.
     weights: &'a [[T; MOST]; 3],
-    /// What sources add is multiplied by this.
+    /// Factor of the source terms: 1, or -1 backward in time.
     sign: T,
     fields: *mut T,
-    /// Numbers from field to field.
+    /// Offset from one field to the next.
     field_len: usize,
     /// First own plane.
     first: usize,
@@ -242,32 +243,31 @@ pub(super) struct View<'a, T> {
     origins: [*mut T; 3],
     /// Memory variables of attenuation.
     anelastic: *mut T,
-    /// Own planes.
+    /// Number of own planes.
     own: usize,
     it: usize,
-    /// Cells by which memory is asked for ahead.
+    /// Prefetch distance in cells.
     ahead: usize,
-    /// What a linearised run adds.
     pub hooks: &'a Hooks<T>,
 }
 
-// SAFETY: in a stage every row of the fields it changes, with its memory variables, belongs to one tile; the fields that
-// its neighbours read are not changed in that stage.
+// SAFETY: in a stage every row of the updated fields, with its memory variables, belongs to one tile; the fields
+// of the neighbours that it reads are not updated in that stage.
 unsafe impl<T: Sync> Sync for View<'_, T> {}
 
 impl<T: Real> View<'_, T> {
-    /// Where row 0 and `z` 0 of a plane's row stand in a field.
+    /// Index of cell `z` = 0 of a row in a field.
     pub fn local(&self, plane: usize, row: usize) -> usize {
         let p = &self.setup.padded;
         (plane + GHOST - self.first) * p.plane_len() + row * p.pitch()
     }
 
-    /// The same in the medium.
+    /// Index of cell `z` = 0 of a row in the medium.
     pub fn global(&self, plane: usize, row: usize) -> usize {
         self.setup.medium.row(plane, row)
     }
 
-    /// Numbers from cell to cell along z, row, plane.
+    /// Strides from cell to cell along z, row, plane.
     pub fn stride(&self) -> [usize; 3] {
         let p = &self.setup.padded;
         [1, p.pitch(), p.plane_len()]
@@ -278,29 +278,29 @@ impl<T: Real> View<'_, T> {
         rows(&self.setup.padded)
     }
 
-    /// Start of the velocity along an axis z, row, plane.
+    /// Offset of the velocity along an axis z, row, plane.
     pub fn velocity(&self, axis: usize) -> usize {
         layout::velocity(self.setup.padded.ndim(), axis) * self.field_len
     }
 
-    /// Start of a stress.
+    /// Offset of a stress.
     pub fn stress(&self, pair: usize) -> usize {
         layout::stress(self.setup.padded.ndim(), pair) * self.field_len
     }
 
-    /// A number of a field that starts at `field`.
+    /// The value of the field at offset `field`.
     pub fn get(&self, field: usize, at: usize) -> T {
         // SAFETY: callers name cells of the slab or its ghosts that no other thread changes.
         unsafe { *self.fields.add(field + at) }
     }
 
-    /// Sets a number of a field.
+    /// Sets a value of the field at offset `field`.
     pub fn set(&self, field: usize, at: usize, x: T) {
         // SAFETY: callers name cells of the slab that no other thread uses.
         unsafe { *self.fields.add(field + at) = x }
     }
 
-    /// A stage on the rows of a tile, sources included.
+    /// Runs a stage on the rows of a tile, sources included.
     fn sweep(&self, stage: usize, tile: &Tile) {
         for plane in tile.planes.clone() {
             match (self.setup.padded.ndim(), self.setup.half) {
@@ -328,12 +328,12 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Where numbers `[component][own plane][row][z]` beside the fields have cell 0 of row 0 of a plane.
+    /// Index of cell 0 of row 0 of a plane in an array `[component][own plane][row][z]`.
     fn beside(&self, component: usize, plane: usize) -> usize {
         (component * self.own + plane - self.first) * self.setup.padded.plane_len()
     }
 
-    /// Records a number of a velocity where a run is recorded.
+    /// Stores a velocity if the run records velocities.
     pub fn keep(&self, field: usize, (plane, row, z): (usize, usize, usize), x: T) {
         if self.hooks.velocity.is_null() || field >= self.setup.padded.ndim() {
             return;
@@ -343,7 +343,7 @@ impl<T: Real> View<'_, T> {
         unsafe { *self.hooks.velocity.add(at) = x }
     }
 
-    /// The number of a row among those of the own planes, part `part` of numbers by row.
+    /// Index of a row in array `part` of several arrays `[own plane][row]`.
     pub fn number(&self, part: usize, plane: usize, row: usize) -> usize {
         (part * self.own + plane - self.first) * self.setup.padded.rows() + row
     }
@@ -416,7 +416,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Attenuation on a plane.
+    /// The attenuation data of a plane.
     fn loss(&self, plane: usize) -> Option<Loss<'_, T>> {
         let p = &self.setup.padded;
         let relaxation = self.setup.relaxation.as_ref()?;

@@ -1,4 +1,4 @@
-//! The run of a slab on processors: its stages, what it records, and the search for values that are not finite.
+//! The run of a slab on processors: its stages, its recording, and the search for non-finite values.
 
 use super::cpu::CpuSlab;
 use super::receivers::Quantity;
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 impl<T: Real> CpuSlab<T> {
     pub(super) fn update_part(&mut self, stage: usize, part: Part, step: usize) {
-        // What only tests run, f64, is compiled with them.
+        // `f64` is used only by tests and is compiled with them.
         if const { size_of::<T>() != size_of::<f32>() } {
             return self.update_part_of((stage, part, step));
         }
@@ -70,8 +70,8 @@ impl<T: Real> Stepper for CpuSlab<T> {
         Ok(())
     }
 
-    /// Backward the stages change places and every update is subtracted: the derivatives and the sources change their
-    /// sign.
+    /// Backward in time the stages swap their order and every update is subtracted: the derivatives and the sources
+    /// change sign.
     fn turn(&mut self, direction: Direction) -> Result<(), Error> {
         if direction != self.direction {
             self.setup.reversible()?;

@@ -1,4 +1,4 @@
-//! A slab on processors among the others: its links, the fields that travel, and what its group asks of it.
+//! A slab on processors within its group: its links, the fields it exchanges, and the queries of the group.
 
 use super::CpuSlab;
 use crate::Error;

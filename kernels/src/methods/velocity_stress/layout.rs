@@ -1,13 +1,13 @@
-//! Which fields there are, in which order, and where they sit on the staggered grid.
+//! The fields, their order and their positions on the staggered grid.
 //!
 //! Normal stresses sit on the nodes; a velocity sits half a cell beyond its node along its own axis, a shear stress
 //! along both of its axes. In 3-D the fields are `vz vx vy`, `szz sxx syy szx szy sxy`; in 2-D `vz vx`, `szz sxx szx`.
 
-/// Cells along every face that are never computed: as far as the widest derivative reaches. They are zero, but for the
-/// images above a free surface.
+/// Width in cells of the rim along every face, which is never computed: the reach of the widest derivative. The rim
+/// is zero except for the images above a free surface.
 pub const RIM: usize = 4;
 
-/// Fields of a run.
+/// Number of fields of a run.
 pub fn fields(ndim: usize) -> usize {
     if ndim == 3 { 9 } else { 5 }
 }
@@ -36,7 +36,7 @@ pub fn staggered(ndim: usize, field: usize) -> [bool; 3] {
     [0, 1, 2].map(|a| axes.contains(&a))
 }
 
-/// The fields of the symmetric tensor with the components xx, yy, zz, xy, xz, yz; in 2-D those along y have none.
+/// The fields of the symmetric tensor with the components xx, yy, zz, xy, xz, yz; `None` for those along y in 2-D.
 pub fn tensor(ndim: usize) -> [Option<usize>; 6] {
     match ndim {
         3 => [Some(4), Some(5), Some(3), Some(8), Some(6), Some(7)],
@@ -44,7 +44,7 @@ pub fn tensor(ndim: usize) -> [Option<usize>; 6] {
     }
 }
 
-/// The normal stresses.
+/// The fields of the normal stresses.
 pub fn normal(ndim: usize) -> std::ops::Range<usize> {
     ndim..2 * ndim
 }

@@ -1,5 +1,6 @@
-//! The medium where the staggered fields need it: arithmetic means of density at the velocities, harmonic means of the
-//! shear stiffness at the shear stresses unless it stands there, the others on their nodes (Moczo et al. 2002).
+//! The medium at the staggered fields: arithmetic means of the density at the velocities, harmonic means of the shear
+//! stiffness at the shear stresses unless it is given there, the other stiffnesses on their nodes (Moczo et al.
+//! 2002).
 
 use super::layout::RIM;
 use super::rows::STIFFNESSES;
@@ -11,7 +12,7 @@ use crate::medium::voigt::slot;
 use crate::medium::{Medium, Symmetry};
 use std::ops::Range;
 
-/// Where each stiffness of [`super::rows::PAIR`] stands in memory, 3-D: zz xx yy zx zy xy, shears zx zy xy.
+/// Index in memory order of each stiffness of [`super::rows::PAIR`], 3-D: zz xx yy zx zy xy, shears zx zy xy.
 pub(super) const PLACES_3D: [usize; STIFFNESSES] = [
     slot(3, (3, 3)),
     slot(3, (1, 1)),
@@ -23,39 +24,39 @@ pub(super) const PLACES_3D: [usize; STIFFNESSES] = [
     slot(3, (4, 4)),
     slot(3, (6, 6)),
 ];
-/// The same in 2-D; unused ones repeat a used one.
+/// Likewise in 2-D; unused entries repeat a used one.
 pub(super) const PLACES_2D: [usize; STIFFNESSES] = {
     let [zz, xx, zx, shear] = [slot(2, (3, 3)), slot(2, (1, 1)), slot(2, (1, 3)), slot(2, (5, 5))];
     [zz, zz, xx, zx, zx, zx, shear, shear, shear]
 };
 
-/// Stiffness times the time step and the time step over density, on every cell of some planes of the padded grid,
+/// Stiffness times the time step, and the time step over density, at every cell of some planes of the padded grid,
 /// `[plane][row][z]`; zero in the rim along `z`.
 pub struct Staggered<T> {
     padded: Padded,
     /// Padded planes held.
     planes: Range<usize>,
-    /// Node stiffnesses that differ, then shears.
+    /// Distinct stiffnesses on the nodes, then shear stiffnesses.
     arrays: Vec<Buffer<T>>,
-    /// Which array each stiffness is.
+    /// The index in `arrays` of each stiffness.
     places: [usize; STIFFNESSES],
     /// `dt/rho` at the velocities along z, x, y.
     buoyancy: Vec<Buffer<T>>,
     dt: f64,
 }
 
-/// Where the medium is made.
+/// The planes and threads for which the medium is prepared.
 #[derive(Clone, Copy)]
 pub struct OnPlanes<'a> {
-    /// Threads that make it.
+    /// Threads that do the work.
     pub cpu: &'a Cpu,
     /// Planes of the grid that are held.
     pub planes: &'a Range<usize>,
-    /// Those of them on which it is made; it stays zero on the others.
+    /// The planes on which the medium is computed; it stays zero on the others.
     pub prepared: &'a Range<usize>,
 }
 
-/// A mean over cells that are one or two apart, and of what.
+/// How a value is averaged over neighbouring cells.
 #[derive(Clone, Copy)]
 enum Mean {
     /// `dt` times the value on the node.
@@ -67,8 +68,9 @@ enum Mean {
 }
 
 impl<T: Real> Staggered<T> {
-    /// The medium on `planes` of a run with the step `dt`, whose shear stiffnesses stand on the nodes or at the shear stresses. It is zero on
-    /// planes that are not `prepared`; `raw` holds the planes behind those that are, too.
+    /// The medium on `planes` of a run with the time step `dt`, whose shear stiffnesses are given on the nodes or at
+    /// the shear stresses. It is zero on planes that are not `prepared`; `raw` must also hold the plane after each
+    /// prepared one.
     pub fn new(
         raw: &Medium<T>,
         class: Symmetry,
@@ -82,7 +84,7 @@ impl<T: Real> Staggered<T> {
         Ok(made)
     }
 
-    /// The stiffness of a medium alone. An isotropic one shares those of its nodes.
+    /// The stiffness of a medium without its buoyancy. Isotropic media share arrays between stiffnesses.
     pub fn relaxing(
         raw: &Medium<T>,
         class: Symmetry,
@@ -105,7 +107,7 @@ impl<T: Real> Staggered<T> {
             &[[0, 1]]
         };
         for (k, &axes) in shears.iter().enumerate() {
-            // An isotropic medium has one shear stiffness, which belongs to its normal ones, too.
+            // An isotropic medium has a single shear stiffness, which its normal stresses also use on the nodes.
             let mean = if shears_in_place && class != Symmetry::Isotropic {
                 Mean::Node(dt)
             } else {
@@ -142,18 +144,17 @@ impl<T: Real> Staggered<T> {
         self.buoyancy[component].as_slice()
     }
 
-    /// Where a row of a plane that is held begins in every array.
+    /// The index at which a row of a plane that is held begins in every array.
     pub fn row(&self, plane: usize, row: usize) -> usize {
         let p = &self.padded;
         (plane - self.planes.start) * p.plane_len() + row * p.pitch()
     }
 
-    /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.arrays.iter().chain(&self.buoyancy).map(Buffer::bytes).sum()
     }
 
-    /// Density and speeds at a cell in words.
+    /// Describes the density and the wave speeds at a cell.
     pub fn describe(&self, index: [usize; 3]) -> String {
         let p = &self.padded;
         let (plane, row) = if p.ndim() == 3 {
@@ -174,8 +175,8 @@ impl<T: Real> Staggered<T> {
     }
 }
 
-/// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a live cell in so many dimensions; `density(plane, row, z)` is that
-/// of a cell.
+/// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a live cell in `ndim` dimensions; `density(plane, row, z)` is
+/// the density of a cell.
 pub fn buoyancy_at(
     (ndim, dt): (usize, f64),
     component: usize,
@@ -195,7 +196,7 @@ pub fn live(n: usize) -> Range<usize> {
     RIM..n - RIM
 }
 
-/// One array of the medium on `planes`, on all threads; planes that are not `prepared` stay zero.
+/// Computes one array of the medium on `planes` with all threads; planes that are not `prepared` stay zero.
 fn fill<T: Real>(
     raw: &Medium<T>,
     OnPlanes {
@@ -211,7 +212,7 @@ fn fill<T: Real>(
     let (pitch, rows) = (p.pitch(), p.rows());
     let mut out = Buffer::zeroed(planes.len() * p.plane_len())?;
     let plane_axis = p.ndim() - 1;
-    // The row of cells that lies so many steps further along x and y.
+    // The row of cells `beyond` steps further along x and y.
     let line = |plane: usize, row: usize, beyond: [usize; 3]| {
         let along_rows = if plane_axis == 2 { beyond[1] } else { 0 };
         let row = (row + along_rows).min(rows - 1);
@@ -236,7 +237,7 @@ fn fill<T: Real>(
                 Mean::Harmonic(dt, [a, b]) => {
                     let both = [0, 1, 2].map(|k| usize::from(k == a) + usize::from(k == b));
                     let corners = [[0; 3], one(a), one(b), both].map(|e| at(line(plane, row, e), e[0]));
-                    // 1/0 is infinite and its inverse zero: one fluid cell is enough.
+                    // 1/0 is infinite and its inverse zero: a single fluid cell makes the mean zero.
                     4.0 * dt / corners.iter().map(|c| 1.0 / c).sum::<f64>()
                 }
             });

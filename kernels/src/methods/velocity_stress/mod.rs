@@ -1,7 +1,7 @@
 //! The velocity-stress method: first-order elastic wave equation on the standard staggered grid (Madariaga 1976,
 //! Virieux 1986, Levander 1988), orders 2, 4 or 8 in space, 2 in time (Michea & Komatitsch 2010, section 2).
 //!
-//! One step has two stages, after each of which ghosts travel:
+//! One step has two stages, each followed by an exchange of ghost planes:
 //! 1. `v(t+dt/2) = v(t-dt/2) + dt/rho (D_j s_ij + f_i)` (their eq. 2, first line), sponge
 //! 2. `s(t+dt) = s(t) + dt (c_ijkl e_kl - dM_ij/dt / V)` (second line), `e` the rate of strain of the new velocity; sponge;
 //!    images at a free surface
@@ -67,7 +67,7 @@ use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use surface::Images;
 
-/// How grids are cut for this method.
+/// The limits within which a grid is partitioned into slabs for this method.
 pub const SLABS: Cutting = Cutting {
     least: 2 * GHOST,
     face: 0,
@@ -79,34 +79,37 @@ pub const SLABS: Cutting = Cutting {
 pub struct Shot {
     /// Time step in seconds.
     pub dt: f64,
-    /// Steps.
+    /// Number of time steps.
     pub nt: usize,
     /// Order in space: 2, 4 or 8.
     pub order: usize,
     /// How the weights of the derivative are chosen.
     pub family: Family,
-    /// The frame around the model.
+    /// The absorbing frame around the model.
     pub frame: Frame,
-    /// Attenuation.
+    /// Attenuation; `None` for an elastic medium.
     pub attenuation: Option<Attenuation>,
-    /// The shear stiffnesses of the medium stand at the shear stresses, half a cell beyond their nodes along two axes, and are taken
-    /// as they are; otherwise they stand on the nodes and harmonic means are taken.
+    /// Whether the shear stiffnesses of the medium are given at the positions of the shear stresses, half a cell
+    /// beyond their nodes along two axes, and are used as they are. Otherwise they are given on the nodes, and the
+    /// scheme takes their harmonic means.
     pub shears_in_place: bool,
-    /// A free surface through the first row of the model.
+    /// Whether the first row of the model is a free surface.
     pub surface: bool,
     /// Sources.
     pub sources: Vec<Source>,
-    /// Their series, `[series][step]`: rates of moments at [`Action::time`], or forces.
+    /// Time series of the sources, `[series][step]`: moment rates in N m/s (N/s in 2-D) at [`Action::time`], or
+    /// forces in N (N/m in 2-D).
     pub series: Vec<Vec<f32>>,
     /// Receiver points.
     pub receivers: Vec<Point>,
-    /// What they record.
+    /// The quantity that they record.
     pub quantity: Quantity,
-    /// Receivers after every so many steps.
+    /// Steps between two records of the receivers.
     pub jdata: usize,
-    /// Snapshots of the velocities (of pressure where that is recorded), each on its own staggered nodes.
+    /// Snapshots of the velocities (of the pressure where the receivers record it), each component on its own
+    /// staggered nodes.
     pub snapshots: Option<Snapshots>,
-    /// Whether the largest horizontal speed of every node on the first row of the model is kept.
+    /// Whether to keep the largest horizontal speed at every node on the first row of the model.
     pub peaks: bool,
     /// Steps between searches for values that are not finite.
     pub jcheck: usize,
@@ -119,7 +122,7 @@ impl Shot {
     }
 }
 
-/// What the slabs of one shot share.
+/// The data that the slabs of one shot share.
 #[derive(Clone)]
 pub(crate) struct Setup<T> {
     padded: Padded,
@@ -132,40 +135,42 @@ pub(crate) struct Setup<T> {
     quantity: Quantity,
     peaks: bool,
     window: [Range<usize>; 3],
-    /// Weights over the spacing, along z, row, plane.
+    /// Weights of the derivative divided by the spacing, along z, row, plane.
     weights: [[T; rows::MOST]; 3],
     /// Half the order.
     half: usize,
-    /// Fields whose ghosts travel after each stage.
+    /// Fields whose ghosts are exchanged after each stage.
     travelling: [Vec<usize>; 2],
     dt: f64,
     cpu: Arc<Cpu>,
 }
 
-/// A shot ready to run on this machine's processors.
+/// A shot ready to run on the processors of this machine.
 pub struct Simulation<T: Real + Default + bytemuck::Pod> {
     setup: Arc<Setup<T>>,
     group: Group<CpuSlab<T>>,
 }
 
-/// The largest stable step of this scheme as a share of that of the displacement scheme over the same model: both are
-/// `2 / sqrt(lambda/rho)` at the greatest wave number that their derivative can take in a corner of the box of wave
-/// vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing. `None` for orders that there are not.
+/// The largest stable time step of this scheme as a share of that of the displacement scheme over the same model.
+/// Both are `2 / sqrt(lambda/rho)` at the largest wave number that the derivative yields in a corner of the box of
+/// wave vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing. `None` for orders that do not
+/// exist.
 pub fn stable_step(order: usize, family: Family) -> Option<f64> {
     let weights = stencil::staggered(order, family)?;
     let greatest = 2.0 * weights.iter().map(|c| c.abs()).sum::<f64>();
     Some(largest_symbol(&WEIGHTS) / greatest)
 }
 
-/// What is left of [`stable_step`] in a model whose largest density is `ratio` times its smallest; 1 in order 2.
+/// The factor by which [`stable_step`] shrinks in a model whose largest density is `ratio` times its smallest; 1 in
+/// order 2.
 ///
-/// The two nodes beside a stress lie in it with half their density each, at most: so in order 2 the largest eigenvalue
-/// of the heterogeneous operator is that of its worst cell. The other weights, `f` of the sum of all, let a stiff node
-/// move a light one some cells away, past every mean. By Gershgorin's theorem for light nodes that are weighted by
-/// `f ratio` the eigenvalue is then at most `1 + f^2 ratio`, but for terms of order `f` of where light cells lie alone
-/// between heavy ones; a search over lines and planes of random cells with ratios up to 10000 finds it below
-/// `1 + 1.2 f^2 (ratio - 1)`. Air over rock: 0.51 in order 4, 0.29 in order 8; a flat interface alone needs 0.92 and
-/// 0.75. Water over rock: 0.999 and 0.996.
+/// In order 2 the buoyancy at a velocity contains at least half the density of each of its two nodes, so the largest
+/// eigenvalue of the heterogeneous operator is that of its worst cell. The outer weights, a share `f` of the sum of
+/// all weights, let a stiff node accelerate a light one some cells away, past every mean. By Gershgorin's theorem,
+/// with the rows of light nodes scaled by `f ratio`, the eigenvalue is at most `1 + f^2 ratio`, up to terms of order
+/// `f` where light cells lie alone between heavy ones; a search over lines and planes of random cells with ratios up
+/// to 10000 finds it below `1 + 1.2 f^2 (ratio - 1)`. Air over rock: 0.51 in order 4, 0.29 in order 8, whereas a flat
+/// interface alone needs only 0.92 and 0.75. Water over rock: 0.999 and 0.996.
 pub fn contrast_step(order: usize, family: Family, ratio: f64) -> Option<f64> {
     let weights = stencil::staggered(order, family)?;
     let sum = |weights: &[f64]| weights.iter().map(|c| c.abs()).sum::<f64>();
@@ -173,8 +178,8 @@ pub fn contrast_step(order: usize, family: Family, ratio: f64) -> Option<f64> {
     Some((1.0 + 1.2 * far * far * (ratio.max(1.0) - 1.0)).powf(-0.5))
 }
 
-/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
-/// methods of a simulation, too.
+/// A simulation dereferences to the group of its slabs, so that [`Group::run`], [`Group::run_among`],
+/// [`Group::resume`] and the other methods of a group are available on it.
 impl<T: Real + Default + bytemuck::Pod> Deref for Simulation<T> {
     type Target = Group<CpuSlab<T>>;
 
@@ -190,8 +195,9 @@ impl<T: Real + Default + bytemuck::Pod> DerefMut for Simulation<T> {
 }
 
 impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
-    /// Checks the shot against the grid of the medium, which [`Frame::around`] made, and allocates the fields of `slabs`:
-    /// all of the grid, or those of one rank, for which the medium may hold no more than they need.
+    /// Checks the shot against the grid of the medium, which [`Frame::around`] made, and allocates the fields of
+    /// `slabs`: all slabs of the grid, or those of one rank. In the latter case the medium need hold no more planes
+    /// than these slabs read.
     pub fn new(
         shot: &Shot,
         mut raw: Medium<T>,
@@ -211,11 +217,11 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         })
     }
 
-    /// Makes ready for another shot over the same medium, from rest: other sources, series and receivers. Everything else of
-    /// `shot` is as it was.
+    /// Prepares another shot over the same medium, starting from rest, with other sources, series and receivers.
+    /// Everything else in `shot` must be as before.
     ///
     /// # Errors
-    /// A point from which the fields cannot be reached; then the simulation is as it was.
+    /// Returns an error for a point that lies outside the fields; the simulation is then unchanged.
     pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
         let slabs: Vec<_> = self.group.subdomains.iter().map(|s| s.layout.clone()).collect();
         let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
@@ -228,13 +234,13 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         Ok(())
     }
 
-    /// [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; nothing on the others. Collective: all
-    /// ranks must call this.
+    /// Gathers [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; the other ranks get an empty
+    /// vector. Collective: all ranks must call this.
     pub fn peaks_among(&self, ranks: &dyn Communicator) -> Result<Vec<T>, Error> {
         gather_maps(self.peaks(), ranks)
     }
 
-    /// Bytes of fields, medium and memory variables, with the messages of the ranks that were connected last.
+    /// Bytes of fields, medium and memory variables, and of the message buffers of the most recently connected ranks.
     pub fn bytes(&self) -> usize {
         self.setup.medium.bytes()
             + self.setup.relaxation.as_ref().map_or(0, |r| r.bytes())
@@ -242,8 +248,8 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             + self.group.message_bytes()
     }
 
-    /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
-    /// (2-D: `[x]`); empty where it is not kept.
+    /// The largest horizontal speed so far, in m/s, at every node of the first row of the model that this process
+    /// holds, `[y][x]` (2-D: `[x]`); empty if [`Shot::peaks`] is not set.
     pub fn peaks(&self) -> Vec<T> {
         surface_planes(
             &self.setup.padded,
@@ -252,14 +258,15 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     }
 }
 
-/// Refuses points from which the fields of a grid cannot be reached; the sentence calls them by `what` and their number.
+/// Returns an error for points outside the fields of a grid; the message names them by `what` and their number,
+/// counted from 1.
 pub fn check_points(padded: &Padded, points: &[Point], what: &str) -> Result<(), Error> {
     let placer = Placer { padded, free: None };
     let mut numbered = points.iter().enumerate();
     numbered.try_for_each(|(k, &point)| placer.check(point, what, k + 1))
 }
 
-/// Refuses to run backward where energy is lost, or where numbers are kept that depend on all steps so far.
+/// Refuses to run backward where energy is lost, or where recorded quantities depend on all steps so far.
 fn reversible(absorbs: bool, relaxes: bool, keeps: bool) -> Result<(), Error> {
     let reason = match (absorbs, relaxes, keeps) {
         (true, ..) => "its frame absorbs",
@@ -268,7 +275,7 @@ fn reversible(absorbs: bool, relaxes: bool, keeps: bool) -> Result<(), Error> {
         _ => return Ok(()),
     };
     Err(Error::setup(format!(
-        "this run cannot go backward in time, for {reason}; run it without"
+        "this run cannot go backward in time, because {reason}; turn that off to run it backward"
     )))
 }
 
@@ -279,7 +286,7 @@ impl<T: Real> Setup<T> {
     }
 }
 
-/// The maps of all ranks behind each other on rank 0, nothing on the others. Collective: all ranks must call
+/// Concatenates the maps of all ranks on rank 0; the other ranks get an empty vector. Collective: all ranks must call
 /// this.
 pub(super) fn gather_maps<T: bytemuck::Pod>(
     mut map: Vec<T>,
@@ -296,7 +303,7 @@ pub(super) fn gather_maps<T: bytemuck::Pod>(
     Ok(map)
 }
 
-/// Numbers `[own plane][row]` of slabs, without those of the frame.
+/// The numbers `[own plane][row]` of slabs without those of the frame.
 fn surface_planes<'a, T: Real>(
     p: &Padded,
     parts: impl Iterator<Item = (&'a slabs::Slab, &'a [T])>,
@@ -319,7 +326,7 @@ fn surface_planes<'a, T: Real>(
     all
 }
 
-/// Weights over the spacing, along z, row, plane.
+/// Weights of the derivative divided by the spacing, along z, row, plane.
 fn over_spacing<T: Real>(padded: &Padded, weights: &[f64]) -> [[T; rows::MOST]; 3] {
     let axes = if padded.ndim() == 3 { [0, 1, 2] } else { [0, 0, 1] };
     axes.map(|a: usize| {
@@ -328,8 +335,9 @@ fn over_spacing<T: Real>(padded: &Padded, weights: &[f64]) -> [[T; rows::MOST]; 
     })
 }
 
-/// Velocities are all differentiated along planes; of the stresses those with the plane's axis. A pressure is read
-/// across a cut, too.
+/// Fields whose ghosts are exchanged after each stage: all velocities, which are all differentiated across planes,
+/// and the stresses whose indices include the plane's axis. A recorded pressure also reads the normal stresses across
+/// a cut.
 fn travelling(ndim: usize, quantity: Quantity) -> [Vec<usize>; 2] {
     let pairs: &[usize] = if ndim == 3 { &[2, 4, 5] } else { &[2, 4] };
     let mut stresses: Vec<usize> = pairs.iter().map(|&k| layout::stress(ndim, k)).collect();
@@ -341,7 +349,7 @@ fn travelling(ndim: usize, quantity: Quantity) -> [Vec<usize>; 2] {
     [(0..ndim).collect(), stresses]
 }
 
-/// When a shot records.
+/// The steps at which a shot records.
 fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
     Schedule {
         first: 0,
@@ -356,7 +364,7 @@ fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
     }
 }
 
-/// Refuses what no grid can run; the weights of the derivative.
+/// Returns the weights of the derivative, or an error for a shot that no grid can run.
 fn check(shot: &Shot, padded: &Padded) -> Result<StaggeredWeights, Error> {
     let fail = |sentence: String| Err(Error::Setup(sentence));
     let Some(weights) = stencil::staggered(shot.order, shot.family) else {
@@ -374,7 +382,7 @@ fn check(shot: &Shot, padded: &Padded) -> Result<StaggeredWeights, Error> {
     }
     if let Some(lost) = shot.sources.iter().find(|s| s.series >= shot.series.len()) {
         return fail(format!(
-            "a source has series {} and there are {}",
+            "a source has time series {}, but there are only {}",
             lost.series + 1,
             shot.series.len()
         ));
@@ -395,7 +403,7 @@ fn check(shot: &Shot, padded: &Padded) -> Result<StaggeredWeights, Error> {
     }
     if shot.jdata == 0 || shot.jcheck == 0 {
         return fail(
-            "data are recorded, or values checked, every 0 steps; both can be done every 1 or more".into(),
+            "the interval of records, or of checks for non-finite values, is 0 steps; it must be at least 1".into(),
         );
     }
     if shot.surface && padded.model.n[0] < 6 {
@@ -410,8 +418,8 @@ fn check(shot: &Shot, padded: &Padded) -> Result<StaggeredWeights, Error> {
     Ok(weights)
 }
 
-/// Bytes of fields, medium, memory variables and messages that the slabs of one rank will hold on processors at the
-/// height of a run.
+/// Peak bytes of fields, medium, memory variables and messages that the slabs of one rank hold in host memory during
+/// a run.
 pub fn bytes(padded: &Padded, shot: &Shot, slabs: &[slabs::Slab], class: Symmetry) -> usize {
     let ndim = padded.ndim();
     let own: usize = slabs.iter().map(|s| s.own.len()).sum();
@@ -440,7 +448,7 @@ pub fn bytes(padded: &Padded, shot: &Shot, slabs: &[slabs::Slab], class: Symmetr
     let travels = message_buffers::numbers(slabs, padded.planes(), first.max(second) * GHOST);
     let kept = (coefficients * own + weak) * padded.plane_len();
     let running = (fields + variables + travels) * padded.plane_len() + layers;
-    // While the medium is made ready the model is there, too; where it is lossy twice.
+    // While the medium is prepared the model is held as well, twice if it is lossy.
     let whole = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
     let lines = model::needed(padded, &whole).len() * model::lines_of_plane(padded);
     let models = 1 + usize::from(shot.attenuation.is_some());

@@ -7,12 +7,13 @@ use crate::device::simd::Real;
 use crate::parallel::slabs::Slab as Layout;
 
 impl<T: Real> CpuSlab<T> {
-    /// Largest horizontal speeds so far on the first row of the model and the own planes, `[own plane][row]`.
+    /// Largest horizontal speeds so far on the first row of the model, `[own plane][row]`.
     pub(super) fn peaks(&self) -> (&Layout, &[T]) {
         (&self.layout, &self.peaks)
     }
 
-    /// Horizontal velocities of the first row of the model, put onto its nodes by polynomials of degree three.
+    /// Updates the peaks from the horizontal velocities on the first row of the model, interpolated onto the nodes by
+    /// cubic polynomials.
     pub(super) fn keep_peaks(&mut self) {
         let p = self.setup.padded.clone();
         let (ndim, top, own) = (p.ndim(), p.low[0], self.layout.own.clone());
@@ -40,7 +41,7 @@ impl<T: Real> CpuSlab<T> {
     }
 }
 
-/// A value between the second and the third of four.
+/// Interpolates midway between the second and the third of four values.
 fn on_node(value: impl Fn(usize) -> f64) -> f64 {
     (9.0 * (value(1) + value(2)) - value(0) - value(3)) / 16.0
 }

@@ -1,4 +1,4 @@
-//! How fast a machine is at this method, from a second or so of a cut of a run's grid.
+//! Measures the speed of a machine at this method within about a second, on a small part of a run's grid.
 
 use super::SLABS;
 use super::born::{Born, CheckpointSchedule, Parameters, Wanted};
@@ -12,8 +12,8 @@ use crate::source::{Action, Source};
 use crate::timing::{Nothing, cut, noise, rock, speed};
 use std::sync::Arc;
 
-/// A silent shot of so many steps with everything that the speed of a step depends on, over a model of at most `most` nodes
-/// a side with spacing 1.
+/// A shot of `steps` steps with zero sources and every option that affects the speed of a step, over a model of at
+/// most `most` nodes a side with spacing 1.
 fn sample(run: &Shot, padded: &Padded, most: usize, steps: usize) -> (Shot, Grid) {
     let grid = cut(&padded.model, most);
     let attenuation = run.attenuation.as_ref().map(|losses| Attenuation {
@@ -49,10 +49,10 @@ fn sample(run: &Shot, padded: &Padded, most: usize, steps: usize) -> (Shot, Grid
     (shot, grid)
 }
 
-/// Points a second on the processors of this machine, for media of a class.
+/// Measures the grid points updated per second on the processors of this machine, for media of a symmetry class.
 ///
 /// # Errors
-/// What a run can fail of.
+/// Returns the errors of setting up and running a simulation.
 pub fn calibrate(run: &Shot, padded: &Padded, class: Symmetry, cpu: &Cpu) -> Result<f64, Error> {
     let (most, steps) = if padded.ndim() == 3 { (100, 8) } else { (1000, 25) };
     let (shot, grid) = sample(run, padded, most, steps);
@@ -65,11 +65,11 @@ pub fn calibrate(run: &Shot, padded: &Padded, class: Symmetry, cpu: &Cpu) -> Res
     speed(padded.cells() * steps, || simulation.run(&mut Nothing))
 }
 
-/// The same on one device, with fields of noise: zeros can be faster. The cut is as large as the device's free memory lets it
-/// be, up to what tells the speed of a large grid.
+/// Measures the same on one device, with fields of noise because zeros can be faster. The sample is as large as half
+/// of the free device memory allows, up to a size that is representative of a large grid.
 ///
 /// # Errors
-/// What a run can fail of.
+/// Returns the errors of setting up and running a simulation.
 pub fn calibrate_device<A: Accelerator>(
     run: &Shot,
     padded: &Padded,
@@ -103,22 +103,22 @@ pub fn calibrate_device<A: Accelerator>(
     speed(padded.cells() * steps, || simulation.run(&mut Nothing))
 }
 
-/// What a linearised shot does.
+/// The work of a linearised shot.
 #[derive(Clone, Copy, Debug)]
 pub enum Linearised<'a> {
-    /// It runs with what a perturbation changes beside it.
+    /// Runs forward with the field scattered by a perturbation.
     Forward,
-    /// It is recorded, and something comes back to the parameters.
+    /// Applies the adjoint: records the background and returns gradients of the parameters.
     Back,
-    /// It is recorded, and these images are made in the reverse sweep.
+    /// Records the background and forms these images in the reverse sweep.
     Images(&'a Wanted),
 }
 
-/// Seconds that a cell takes in a step of a linearised shot on a device, or on processors: forward alone, and all that the shot does
-/// where every step is kept.
+/// Measures the seconds per cell and step of a linearised shot on a device, or on processors: of the forward run
+/// alone, and of the whole shot if every step is stored.
 ///
 /// # Errors
-/// What a run can fail of.
+/// Returns the errors of setting up and running a simulation.
 pub fn calibrate_linearised<A: Accelerator>(
     run: &Shot,
     padded: &Padded,
@@ -161,7 +161,7 @@ pub fn calibrate_linearised<A: Accelerator>(
     Ok([1.0 / alone, 1.0 / all])
 }
 
-/// As many lags, none of them beyond a grid.
+/// The same number of lags, clamped to the extent of the grid.
 fn inside(wanted: &Wanted, grid: &Grid) -> Wanted {
     let most = grid.n.map(|n| (n as isize - 1) / 2);
     let within = |lag: &[isize; 3]| [0, 1, 2].map(|a| lag[a].clamp(-most[a], most[a]));

@@ -1,4 +1,4 @@
-//! Points off the grid: weights of the nodes around them, exact for polynomials of degree five.
+//! Points off the grid: weights of the surrounding nodes, exact for polynomials of degree five.
 
 use super::adjoint::{Acts, Adjoint};
 use super::layout::{RIM, staggered};
@@ -7,7 +7,7 @@ use crate::Error;
 use crate::grid::points::Point;
 use crate::grid::{AXES, Padded};
 
-/// Nodes an axis that share a point.
+/// Nodes per axis around a point.
 pub const NODES: usize = 6;
 
 /// The nodes of one axis around a point: the first one and their weights.
@@ -15,11 +15,11 @@ pub const NODES: usize = 6;
 pub struct Weights {
     /// First node.
     pub first: usize,
-    /// Weights of it and those that follow.
+    /// Weights of this node and those that follow.
     pub weights: Vec<f64>,
 }
 
-/// Lagrange's weights of the value at `x` of nodes 0 to `n - 1`.
+/// Lagrange's weights of nodes 0 to `n - 1` for the value at `x`.
 pub fn lagrange(n: usize, x: f64) -> Vec<f64> {
     let weight = |i: usize| {
         let others = (0..n).filter(|&j| j != i);
@@ -28,7 +28,7 @@ pub fn lagrange(n: usize, x: f64) -> Vec<f64> {
     (0..n).map(weight).collect()
 }
 
-/// The weights of the slope there.
+/// Lagrange's weights of nodes 0 to `n - 1` for the slope at `x`.
 pub fn lagrange_slope(n: usize, x: f64) -> Vec<f64> {
     let weight = |i: usize| {
         let others = || (0..n).filter(move |&j| j != i);
@@ -45,12 +45,12 @@ pub fn lagrange_slope(n: usize, x: f64) -> Vec<f64> {
 pub(super) struct Placer<'a> {
     /// The grid.
     pub padded: &'a Padded,
-    /// What sources act through below a free surface through the first row of the model.
+    /// The weights of sources below a free surface through the first row of the model.
     pub free: Option<&'a Adjoint>,
 }
 
 impl Placer<'_> {
-    /// Refuses a point from which the fields cannot be reached.
+    /// Returns an error for a point that lies outside the fields.
     pub fn check(&self, point: Point, what: &str, number: usize) -> Result<(), Error> {
         let p = self.padded;
         for a in 0..p.ndim() {
@@ -76,7 +76,7 @@ impl Placer<'_> {
         Ok(())
     }
 
-    /// Weights of a field's nodes on one axis (z, x, y) around a point, for reading: all among the computed ones.
+    /// Weights of a field's nodes on one axis (z, x, y) around a point, for reading: all of them computed nodes.
     pub fn read(&self, point: Point, axis: usize, field: usize) -> Weights {
         let p = self.padded;
         if axis >= p.ndim() {
@@ -103,7 +103,8 @@ impl Placer<'_> {
         }
     }
 
-    /// The first node of a field around a point, how many there are, and how many cells the point lies beyond the first.
+    /// The first node of a field around a point, the number of nodes, and the distance of the point from the first in
+    /// cells.
     fn patch(&self, point: Point, axis: usize, field: usize) -> (usize, usize, f64) {
         let q = self.cells(point, axis, field);
         let live = live(self.padded.n[axis]);
@@ -113,7 +114,7 @@ impl Placer<'_> {
         (first as usize, nodes, q - first as f64)
     }
 
-    /// The same for a source. Close to a free surface it acts through other fields than a receiver reads.
+    /// The weights for a source. Close to a free surface they differ from those of a receiver ([`Adjoint`]).
     pub fn spread(&self, point: Point, axis: usize, field: usize) -> Weights {
         let mut found = self.read(point, axis, field);
         let Some(adjoint) = self.free.filter(|_| axis == 0) else {
@@ -135,7 +136,7 @@ impl Placer<'_> {
         found
     }
 
-    /// A point in cells of a field along an axis.
+    /// The coordinate of a point along an axis in cells of a field.
     fn cells(&self, point: Point, axis: usize, field: usize) -> f64 {
         let p = self.padded;
         let half = if staggered(p.ndim(), field)[axis] {
@@ -144,7 +145,7 @@ impl Placer<'_> {
             0.0
         };
         let q = (f64::from(point[axis]) - f64::from(p.model.o[axis])) / f64::from(p.d()[axis]);
-        // Coordinates are float32: what is meant for a node sits on it.
+        // Coordinates are float32, so a point within 1e-4 cells of a node is placed on it.
         let node = if (q - q.round()).abs() < 1e-4 {
             q.round()
         } else {

@@ -1,4 +1,4 @@
-//! Receivers at points off the grid, each component read where it sits.
+//! Receivers at points off the grid, each component interpolated from its own staggered nodes.
 
 use super::layout::{normal, velocity};
 use super::points::{Placer, Weights};
@@ -8,10 +8,10 @@ use crate::device::simd::Real;
 use crate::grid::points::Point;
 use std::ops::Range;
 
-/// What receivers record.
+/// The quantity that receivers record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Velocity z, x, y in m/s, half a step before the end of its step.
+    /// Velocity z, x, y in m/s, half a step before the end of the step.
     Velocity,
     /// Displacement z, x, y in m, at the end of the step.
     Displacement,
@@ -19,20 +19,20 @@ pub enum Quantity {
     Acceleration,
     /// Pressure in Pa at the end of the step: minus the mean of the normal stresses.
     Pressure,
-    /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx), of the tensor: a shear is half the change of an angle. At the end of
-    /// the step: the sum of its rates, which are read off the velocities.
+    /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx), components of the tensor: a shear strain is half the change
+    /// of an angle. At the end of the step, as the sum of strain rates interpolated from the velocities.
     Strain,
-    /// Rotation about z, x, y (2-D: about y) in rad, half the curl of the displacement: x, y, z turn as a right-handed screw. At
-    /// the end of the step, from its rates as a strain.
+    /// Rotation about z, x, y (2-D: about y) in rad, half the curl of the displacement; x, y, z form a right-handed
+    /// system. At the end of the step, as the sum of its rates.
     Rotation,
-    /// What several of these are made of, as it is read off the fields of a step.
+    /// The readings from which several of these quantities are computed.
     Readings(Readings),
 }
 
-/// What is read in a step, in this order: velocities, pressure, rates of strain and of rotation.
+/// The readings taken in a step, in this order: velocities, pressure, rates of strain and of rotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
-    /// Velocities, of which displacements and accelerations are made.
+    /// Velocities, from which displacements and accelerations are computed.
     pub velocity: bool,
     /// The pressure.
     pub pressure: bool,
@@ -40,12 +40,12 @@ pub struct Readings {
     pub strain: bool,
     /// Rates of rotation.
     pub rotation: bool,
-    /// Snapshots hold the pressure.
+    /// Whether snapshots hold the pressure.
     pub films_pressure: bool,
 }
 
 impl Readings {
-    /// The quantities that are read; of a strain and a rotation their rates.
+    /// The quantities that are read; for a strain or a rotation, their rates.
     pub fn all(self) -> impl Iterator<Item = Quantity> {
         let all = [
             (self.velocity, Quantity::Velocity),
@@ -59,11 +59,11 @@ impl Readings {
     }
 }
 
-/// Axes (z, x, y) of the components of a strain.
+/// Axes (z, x, y) of the components of the strain in 3-D.
 const STRAINS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
-/// The same in 2-D.
+/// Axes of the components of the strain in 2-D.
 const STRAINS_2D: [[usize; 2]; 3] = [[0, 0], [1, 1], [0, 1]];
-/// Axes `a`, `b` of the components of a rotation, which is half of `d_a v_b - d_b v_a`: about z, x and y.
+/// Axes `a`, `b` of the components of the rotation `(d_a v_b - d_b v_a) / 2` about z, x and y.
 const ROTATIONS: [[usize; 2]; 3] = [[1, 2], [2, 0], [0, 1]];
 
 impl Quantity {
@@ -79,7 +79,7 @@ impl Quantity {
         }
     }
 
-    /// When, in steps after the start, record 0 is taken.
+    /// The time of record 0, in steps after the start.
     pub fn first_time(self) -> f64 {
         match self {
             Self::Velocity => 0.5,
@@ -88,7 +88,7 @@ impl Quantity {
         }
     }
 
-    /// Whether what is recorded needs the steps between two records.
+    /// Whether the quantity needs the steps between two records.
     pub fn runs(self) -> bool {
         matches!(
             self,
@@ -96,7 +96,7 @@ impl Quantity {
         )
     }
 
-    /// What snapshots hold where receivers record this.
+    /// The quantity of the snapshots where receivers record this one.
     pub fn filmed(self) -> Self {
         match self {
             Self::Pressure => Self::Pressure,
@@ -113,7 +113,7 @@ impl Quantity {
         }
     }
 
-    /// Fields that a component reads at most.
+    /// The largest number of fields that a component reads.
     pub fn parts(self, ndim: usize) -> usize {
         match self {
             Self::Strain | Self::Rotation => 2,
@@ -122,7 +122,7 @@ impl Quantity {
         }
     }
 
-    /// The fields whose mean with the sign is a component of what is filmed or read as it is, from z, x, y.
+    /// The fields of a component of velocity or pressure, in the order z, x, y, and the factor of their sum.
     pub fn fields(self, ndim: usize, component: usize) -> (Vec<usize>, f64) {
         match self {
             Self::Pressure => (normal(ndim).collect(), -1.0 / ndim as f64),
@@ -147,13 +147,13 @@ pub(super) struct Node<T> {
 /// All receivers of a shot.
 #[derive(Clone)]
 pub(super) struct Receivers<T> {
-    /// The plane of each.
+    /// The plane of each receiver.
     planes: Vec<usize>,
     /// `[component][receiver]`
     nodes: Vec<Vec<Vec<Node<T>>>>,
 }
 
-/// The fields of a component, the axis z, x, y along which they are differentiated, and their shares.
+/// The fields of a component, the axis (z, x, y) along which each is differentiated, and their factors.
 fn parts(quantity: Quantity, ndim: usize, component: usize) -> Vec<(usize, Option<usize>, f64)> {
     if let Quantity::Readings(readings) = quantity {
         let mut left = component;
@@ -170,7 +170,7 @@ fn parts(quantity: Quantity, ndim: usize, component: usize) -> Vec<(usize, Optio
             3 => STRAINS[component],
             _ => STRAINS_2D[component],
         };
-        // Velocities come first among the fields, in this order of axes.
+        // Velocities come first among the fields, in the order of these axes.
         return vec![(a, Some(b), 0.5), (b, Some(a), 0.5)];
     }
     if quantity == Quantity::Rotation {
@@ -185,7 +185,7 @@ fn parts(quantity: Quantity, ndim: usize, component: usize) -> Vec<(usize, Optio
 }
 
 impl<T: Real> Receivers<T> {
-    /// Places the receivers.
+    /// Computes the nodes and weights of the receivers.
     pub fn new(placer: &Placer<'_>, points: &[Point], quantity: Quantity) -> Result<Self, Error> {
         let p = placer.padded;
         let ndim = p.ndim();
@@ -224,36 +224,36 @@ impl<T: Real> Receivers<T> {
         })
     }
 
-    /// Receivers in all.
+    /// Number of receivers.
     pub fn len(&self) -> usize {
         self.planes.len()
     }
 
-    /// Numbers of a record.
+    /// Numbers in a record.
     pub fn values(&self) -> usize {
         self.nodes.len() * self.len()
     }
 
-    /// Receivers on these planes, rising.
+    /// Receivers on these planes, in increasing order.
     pub fn within(&self, planes: &Range<usize>) -> Vec<usize> {
         let inside = |k: &usize| planes.contains(&self.planes[*k]);
         (0..self.len()).filter(inside).collect()
     }
 
-    /// Numbers of a record that belong to receivers on these planes.
+    /// Indices in a record of the receivers on these planes.
     pub fn own(&self, planes: &Range<usize>) -> impl Iterator<Item = usize> {
         let (planes, n) = (planes.clone(), self.len().max(1));
         (0..self.values()).filter(move |k| planes.contains(&self.planes[k % n]))
     }
 
-    /// The nodes of a number of a record.
+    /// The nodes of an entry of a record.
     pub fn nodes(&self, number: usize) -> &[Node<T>] {
         let n = self.len().max(1);
         &self.nodes[number / n][number % n]
     }
 
-    /// Reads the receivers whose plane is among `planes` into `out`, `[component][receiver]`:
-    /// `value(field, plane, row, z)` is a field, `take(old, read)` what becomes of a number.
+    /// Reads the receivers whose plane is among `planes` into `out`, `[component][receiver]`: `value(field, plane,
+    /// row, z)` is the value of a field, `take(old, read)` updates an entry.
     pub fn extract(
         &self,
         planes: &Range<usize>,

@@ -1,14 +1,14 @@
-//! The formulas of a cell, a register of cells at a time (Michea & Komatitsch 2010, eqs 2 and 5-7).
+//! The update formulas of a cell, one SIMD register of cells at a time (Michea & Komatitsch 2010, eqs 2 and 5-7).
 //!
-//! Axes are numbered 0 = `z`, 1 = from row to row (x in 3-D, absent in 2-D), 2 = the slowest one (y in 3-D, x in 2-D),
-//! so that one text serves both dimensions. Stresses and stiffnesses stand where [`PAIR`] says.
+//! Axes are numbered 0 = `z`, 1 = from row to row (x in 3-D, absent in 2-D), 2 = the slowest one (y in 3-D, x in
+//! 2-D), so that the same code serves both dimensions. Stresses and stiffnesses are ordered as in [`PAIR`].
 
 use crate::device::simd::{Lane, Real, line_starts, opaque, prefetch};
 use pulp::Simd;
 use std::ops::Range;
 
-/// Place of the stress with these two axes: three normal ones, then `z`-row, `z`-plane, row-plane. Stiffnesses follow
-/// the same table (diagonal, then couplings of two normal stresses); behind them stand the three shears.
+/// Index of the stress with these two axes: three normal ones, then `z`-row, `z`-plane, row-plane. Stiffnesses follow
+/// the same table (diagonal, then couplings of two normal stresses), followed by the three shear stiffnesses.
 pub const PAIR: [[usize; 3]; 3] = [[0, 3, 4], [3, 1, 5], [4, 5, 2]];
 
 /// Stresses of a cell.
@@ -17,14 +17,14 @@ pub const STRESSES: usize = 6;
 /// Stiffnesses of a cell.
 pub const STIFFNESSES: usize = 9;
 
-/// Most weights of a derivative.
+/// Largest number of weights of a derivative.
 pub const MOST: usize = 4;
 
-/// A row without memory variables.
+/// Marks a row without memory variables.
 pub const NONE: usize = usize::MAX;
 
-/// Repeats a text for each axis of a run, which is then a constant of it: a loop of so long a text would stay one, with its
-/// numbers in memory.
+/// Repeats a block for each axis of a run with the axis as a constant. The compiler would not unroll a loop over so
+/// long a body, and would keep its values in memory.
 macro_rules! for_each_axis {
     ($ndim:ident, $axis:ident => $body:block) => {{
         {
@@ -47,26 +47,27 @@ pub(super) use for_each_axis;
 /// The absorbing layer of one axis on a plane: its memory variables `[component][row][z]` and its factors.
 #[derive(Clone, Copy)]
 pub struct Layer<'a, T> {
-    /// The first number of component 0; null without a layer here.
+    /// The first value of component 0; null where this plane has no layer.
     pub psi: *mut T,
-    /// Numbers from component to component.
+    /// Offset from one component to the next.
     pub component: usize,
-    /// Where each row starts in a component; [`NONE`] without a layer there.
+    /// Where each row starts in a component; [`NONE`] for rows without a layer.
     pub starts: &'a [usize],
-    /// `1/kappa`, `a`, `b` at the nodes and half a cell further on: along `z` numbers of each cell, else of row 0.
+    /// `1/kappa`, `a`, `b` at the nodes and half a cell further on: along `z` values of each cell, along other axes
+    /// pointers to the values of row 0.
     pub factors: [[*const T; 3]; 2],
-    /// Steps of the factors from row to row.
+    /// Stride of the factors from row to row.
     pub per_row: usize,
-    /// Numbers between the two parts of a row in the frame along `z`.
+    /// Memory variables between the two parts of a row in the frame along `z`.
     pub gap: usize,
 }
 
 impl<T: Real + std::ops::Add<Output = T>> Layer<'_, T> {
-    /// What the layer makes of the derivative `d` of component `of` at a node along its axis, with the memory that a step left; `z` as in
-    /// [`Plane`].
+    /// The stretched derivative of component `of` at a node along its axis, from the derivative `d` and the memory
+    /// variable left by the step; `z` as in [`Plane`].
     ///
     /// # Safety
-    /// The row and the cell `i` must lie on the plane, whose memory nothing changes meanwhile.
+    /// The row and the cell `i` must lie on the plane, whose memory variables nothing changes meanwhile.
     pub unsafe fn stretched(&self, z: &[usize; 4], (row, i): (usize, usize), of: usize, d: T) -> T {
         let along_z = of == 0;
         let inside = along_z && (z[1]..z[2]).contains(&i);
@@ -88,14 +89,14 @@ impl<T: Real + std::ops::Add<Output = T>> Layer<'_, T> {
 pub(super) struct Line<T> {
     /// The memory variable of component 0 at cell 0 of the row; null outside of the layers.
     pub psi: *mut T,
-    /// Numbers from component to component.
+    /// Offset from one component to the next.
     pub component: usize,
     factors: [[*const T; 3]; 2],
 }
 
 impl<T: Real> Line<T> {
-    /// Whether the layer changes a derivative on the row: beside a layer its factors are those of no layer. Along `z` cells are not told
-    /// apart.
+    /// Whether the layer changes a derivative on the row: next to a layer its factors are those without absorption.
+    /// Along `z` cells are not distinguished.
     #[inline(always)]
     pub fn stretches(&self, slope: Slope) -> bool {
         if self.psi.is_null() || slope.along == 0 {
@@ -124,14 +125,14 @@ impl<T: Real> Line<T> {
 }
 
 impl<T> Line<T> {
-    /// Beside all layers.
+    /// A row outside all layers.
     const NONE: Self = Self {
         psi: std::ptr::null_mut(),
         component: 0,
         factors: [[std::ptr::null(); 3]; 2],
     };
 
-    /// Asks for memory variables.
+    /// Prefetches memory variables.
     #[inline(always)]
     fn fetch(&self, i: usize) {
         if !self.psi.is_null() {
@@ -140,7 +141,7 @@ impl<T> Line<T> {
     }
 }
 
-/// Damping of the sponge: along `z`, of the rows, of the plane.
+/// Damping weights of the sponge along the axes.
 #[derive(Clone, Copy)]
 pub struct Sponge<'a, T> {
     /// Weights along `z`.
@@ -151,32 +152,31 @@ pub struct Sponge<'a, T> {
     pub plane: T,
 }
 
-/// What both stages know of a plane. All pointers into it lead to the first cell of row 0.
+/// The data of a plane that both stages share. All pointers in it lead to the first cell of row 0.
 pub struct Plane<'a, T> {
     /// Rows to compute.
     pub rows: Range<usize>,
-    /// Cells of them; multiples of every register's length, as `z`.
+    /// Cells of each row to compute; like `z`, multiples of every register length.
     pub cells: Range<usize>,
-    /// Rows that lie in the frame as a whole.
+    /// Whether all cells of a row lie in the frame.
     pub framed: &'a dyn Fn(usize) -> bool,
-    /// Along `z`: frame from 0 to 1, none from 1 to 2, frame from 2 to 3; multiples of every register's length.
+    /// Along `z`: frame from 0 to 1, interior from 1 to 2, frame from 2 to 3; multiples of every register length.
     pub z: [usize; 4],
-    /// Numbers from cell to cell along the axes.
+    /// Strides from cell to cell along the axes.
     pub stride: [usize; 3],
-    /// Weights divided by the spacing.
+    /// Weights of the derivative divided by the spacing.
     pub weights: &'a [[T; MOST]; 3],
     /// Absorbing layers of the axes.
     pub layers: [Layer<'a, T>; 3],
     /// The sponge.
     pub sponge: Option<Sponge<'a, T>>,
-    /// How far ahead of a cell memory is asked for, 0 for not at all: so many rows at once are more than a processor follows
-    /// by itself.
+    /// Prefetch distance in cells, 0 for none: the hardware prefetcher cannot follow so many rows at once.
     pub ahead: usize,
 }
 
-/// What a stage does with the cells of a plane.
+/// The update of the cells of a plane in a stage.
 pub(super) trait Formula<T: Real, const N: usize> {
-    /// Where.
+    /// The plane.
     fn plane(&self) -> &Plane<'_, T>;
 
     /// Computes one register of cells.
@@ -191,11 +191,11 @@ pub(super) trait Formula<T: Real, const N: usize> {
         lines: &[Line<T>; 3],
     );
 
-    /// Asks for what no cell before has read of the cells that begin at a distance from cell 0 of row 0.
+    /// Prefetches the cells at index `at` that no earlier cell has read.
     fn fetch(&self, at: usize);
 }
 
-/// Visits every register of the plane once; those in the frame with its layers.
+/// Visits every register of the plane once, applying the layers to those in the frame.
 #[inline(always)]
 pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
     let plane = formula.plane();
@@ -206,7 +206,8 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
         }
     }
     let [start, low, high, end] = plane.z;
-    // Without vector instructions, on no processor of today, the longer text serves all cells: it does nothing outside of layers.
+    // Without vector instructions, which every current processor has, the framed code serves all cells: outside of
+    // layers it has no effect.
     let one_text = const { size_of::<S::f32s>() == size_of::<f32>() };
     let (mask, start_of_line) = line_starts::<T>(plane.ahead > 0);
     for row in plane.rows.clone() {
@@ -225,7 +226,8 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
             (high..end, true, &lower),
         ] {
             let cells = z.start.max(plane.cells.start)..z.end.min(plane.cells.end);
-            // No closures: so long a text would not be inlined into its only caller, and lose the instructions meant for it.
+            // Not closures: the compiler would not inline so long a body into its only caller, and it would lose the
+            // target features.
             for i in cells.step_by(T::lanes::<S>()) {
                 if i & mask == start_of_line {
                     formula.fetch(plane.at(row, i) + plane.ahead);
@@ -246,10 +248,9 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
 }
 
 impl<T: Real> Plane<'_, T> {
-    /// The layers of a row.
     #[inline(always)]
     fn lines(&self, row: usize) -> [Line<T>; 3] {
-        // No closures here either: arrays of arrays that are mapped were calls, which took longer than the cells of a short row.
+        // Not closures: mapping arrays of arrays compiled to calls, which took longer than the cells of a short row.
         let mut lines = [Line::NONE; 3];
         for (line, layer) in lines.iter_mut().zip(&self.layers) {
             line.component = layer.component;
@@ -265,7 +266,7 @@ impl<T: Real> Plane<'_, T> {
         lines
     }
 
-    /// What the sponge leaves of the cells.
+    /// Applies the sponge to the cells.
     ///
     /// # Safety
     /// The row and the cells must lie on the plane.
@@ -281,14 +282,14 @@ impl<T: Real> Plane<'_, T> {
         }
     }
 
-    /// The cells' distance from cell 0 of row 0.
+    /// Index of a cell relative to cell 0 of row 0.
     #[inline(always)]
     pub fn at(&self, row: usize, i: usize) -> usize {
         row * self.stride[1] + i
     }
 }
 
-/// The derivative half a cell `beyond` the cells (`AHEAD`) or before them, of eq. 5: summed from the far neighbours
+/// The derivative of eq. 5, half a cell beyond the cells (`ahead`) or before them, summed from the far neighbours
 /// inwards.
 ///
 /// # Safety
@@ -314,7 +315,7 @@ pub(super) unsafe fn derive<S: Simd, T: Real, const N: usize>(
     sum
 }
 
-/// A derivative: of which component, along which axis, and whether it is taken half a cell beyond a node.
+/// Identifies a derivative: the component, the axis along which it is taken, and whether half a cell beyond a node.
 #[derive(Clone, Copy)]
 pub(super) struct Slope {
     pub of: usize,
@@ -323,23 +324,23 @@ pub(super) struct Slope {
 }
 
 impl Slope {
-    /// Of a stress, on its way to the velocity `of`.
+    /// The derivative of a stress that contributes to the velocity `of`.
     pub fn of_stress(of: usize, along: usize) -> Self {
         let half = of == along;
         Self { of, along, half }
     }
 
-    /// Of a velocity, which lies half a cell beyond the nodes along its own axis.
+    /// The derivative of a velocity, which lies half a cell beyond the nodes along its own axis.
     pub fn of_velocity(of: usize, along: usize) -> Self {
         let half = of != along;
         Self { of, along, half }
     }
 }
 
-/// Eqs 6 and 7: the derivative in the layer.
+/// The stretched derivative in the layer (eqs 6 and 7).
 ///
 /// # Safety
-/// The line's memory variables of the cells must be writable by this thread alone.
+/// The line's memory variables of the cells must be accessible to this thread alone.
 #[inline(always)]
 pub(super) unsafe fn stretched<S: Simd, T: Real>(
     s: S,
@@ -361,17 +362,17 @@ pub(super) unsafe fn stretched<S: Simd, T: Real>(
     }
 }
 
-/// `v += dt/rho D_j s_ij` on the rows of a plane; with `KEEP` the new velocities are recorded, too, for a reverse sweep.
+/// `v += dt/rho D_j s_ij` on the rows of a plane; with `KEEP` the new velocities are also recorded for a reverse
+/// sweep.
 pub struct Velocity<'a, T, const NDIM: usize, const N: usize, const KEEP: bool> {
-    /// Where.
     pub plane: Plane<'a, T>,
     /// Velocities along the axes.
     pub v: [*mut T; 3],
     /// Stresses.
     pub s: [*const T; STRESSES],
-    /// `dt/rho` where each velocity sits.
+    /// `dt/rho` at each velocity.
     pub b: [*const T; 3],
-    /// Where new velocities are recorded.
+    /// Record of the new velocities.
     pub keep: [*mut T; 3],
 }
 

@@ -1,4 +1,4 @@
-//! What the slabs of a shot on processors share, made for a medium and turned to further shots over it.
+//! The data that the slabs of a shot on processors share, prepared for a medium and adapted to further shots over it.
 
 use super::absorbing_frame::Edges;
 use super::adjoint::Adjoint;
@@ -18,9 +18,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl<T: Real> Setup<T> {
-    /// What a shot over a medium needs on the planes `own`, with the medium on those that are `prepared`; it is zero on the others. The
-    /// medium, whose speeds hold at the reference frequency of the attenuation, becomes the unrelaxed one; beside the set-up stands what
-    /// relaxes of it, where there is attenuation.
+    /// Prepares a shot over a medium for the planes `own`. The medium is computed on those planes that are `prepared`
+    /// and is zero on the others. `raw`, whose speeds hold at the reference frequency of the attenuation, becomes the
+    /// unrelaxed medium; with attenuation, the relaxing part is returned beside the set-up.
     pub(super) fn new(
         shot: &Shot,
         raw: &mut Medium<T>,
@@ -64,11 +64,11 @@ impl<T: Real> Setup<T> {
         Ok((setup, weak))
     }
 
-    /// The same for another shot over the same medium on the planes `own`: other sources, series and receivers. Everything else of
-    /// `shot` is as it was.
+    /// Prepares another shot over the same medium on the planes `own`, with other sources, series and receivers.
+    /// Everything else in `shot` must be as before.
     ///
     /// # Errors
-    /// A point from which the fields cannot be reached.
+    /// Returns an error for a point that lies outside the fields.
     pub(super) fn another(&self, shot: &Shot, own: &Range<usize>) -> Result<Self, Error> {
         let weights = check(shot, &self.padded)?;
         let (spots, receivers) = points_of(shot, (&self.padded, &weights), &self.medium, own)?;

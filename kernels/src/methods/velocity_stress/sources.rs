@@ -1,7 +1,7 @@
 //! Sources in absolute units: moment tensors and forces at points off the grid.
 //!
-//! A moment tensor M adds `-dM_ij/dt dt / V` to the stress (V the volume of a cell; in 2-D its area, M per metre), a
-//! force F adds `F dt / (rho V)` to the velocity. Axes are those of the grid, z down.
+//! A moment tensor M adds `-dM_ij/dt dt / V` to the stress (V the volume of a cell; in 2-D its area, with M per
+//! metre), and a force F adds `F dt / (rho V)` to the velocity. Axes are those of the grid, with z down.
 
 use super::layout::{fields, tensor, velocity};
 use super::points::{Placer, Weights};
@@ -10,7 +10,7 @@ use crate::device::simd::Real;
 use crate::source::{Action, Source};
 use std::ops::Range;
 
-/// The stage of a step in which it acts.
+/// The stage of a step in which an action takes place.
 fn stage(action: &Action) -> usize {
     match action {
         Action::Moment(_) => 1,
@@ -18,7 +18,7 @@ fn stage(action: &Action) -> usize {
     }
 }
 
-/// Fields and strengths.
+/// The fields on which a source acts, with the strength in each.
 fn parts(action: &Action, ndim: usize) -> Vec<(usize, f64)> {
     match action {
         Action::Moment(m) => {
@@ -42,7 +42,7 @@ pub(super) struct Spot<T> {
     pub weight: T,
 }
 
-/// All sources, turned into what they add to which cell.
+/// All sources as contributions to cells.
 #[derive(Clone)]
 pub(super) struct SourceNodes<T> {
     /// By stage and plane, in the order of the sources.
@@ -52,7 +52,8 @@ pub(super) struct SourceNodes<T> {
 }
 
 impl<T: Real> SourceNodes<T> {
-    /// Places the sources on the planes `held`; `buoyancy(field, plane, row, z)` is `dt/rho` at a velocity there.
+    /// Distributes the sources over the nodes of the planes `held`; `buoyancy(field, plane, row, z)` is `dt/rho` at a
+    /// velocity.
     pub fn new(
         placer: &Placer<'_>,
         (buoyancy, held): (impl Fn(usize, usize, usize, usize) -> f64, &Range<usize>),
@@ -97,23 +98,23 @@ impl<T: Real> SourceNodes<T> {
         })
     }
 
-    /// Whether every cell got a weight.
+    /// Whether the weights of all cells are finite.
     pub fn is_finite(&self) -> bool {
         let mut spots = self.planes.iter().flatten().flatten();
         spots.all(|spot| spot.weight.f64().is_finite())
     }
 
-    /// What acts on a plane in a stage, in the order of the sources.
+    /// The contributions to a plane in a stage, in the order of the sources.
     pub fn on(&self, stage: usize, plane: usize) -> &[Spot<T>] {
         &self.planes[stage][plane]
     }
 
-    /// Strengths `[series][step]`.
+    /// Source time functions `[series][step]`.
     pub fn series(&self) -> &[Vec<T>] {
         &self.series
     }
 
-    /// Calls `add(field, row, z, value)` for what acts on these rows of a plane in a stage of step `it`.
+    /// Calls `add(field, row, z, value)` for every contribution to these rows of a plane in a stage of step `it`.
     pub fn for_rows(
         &self,
         (stage, plane, it): (usize, usize, usize),
@@ -136,7 +137,7 @@ impl<T: Real> SourceNodes<T> {
     }
 }
 
-/// Calls `visit(plane, row, z, weight)` for every node of a patch with a weight.
+/// Calls `visit(plane, row, z, weight)` for every node of a patch whose weight is not zero.
 pub(super) fn for_each(weights: &[Weights; 3], ndim: usize, mut visit: impl FnMut(usize, usize, usize, f64)) {
     let [z, x, y] = weights;
     let (rows, planes) = if ndim == 3 { (x, y) } else { (y, x) };
@@ -156,7 +157,7 @@ pub(super) fn for_each(weights: &[Weights; 3], ndim: usize, mut visit: impl FnMu
 mod tests {
     use super::*;
 
-    /// A tensor from slip and normal, `M0 (n_i s_j + n_j s_i)`, x north, y east, z down.
+    /// The tensor of slip and normal, `M0 (n_i s_j + n_j s_i)`, x north, y east, z down.
     fn of_vectors(strike: f64, dip: f64, rake: f64) -> [f64; 6] {
         let (p, d, l) = (strike.to_radians(), dip.to_radians(), rake.to_radians());
         let normal = [-d.sin() * p.sin(), d.sin() * p.cos(), -d.cos()];
@@ -181,12 +182,12 @@ mod tests {
                 "{m:?} {exact:?}"
             );
         }
-        // On a grid with x east and y north, a left-handed one, the same fault has other angles.
+        // On a grid with x east and y north, which is left-handed, the same fault has other angles.
         let of = |angles: [f64; 3]| of_vectors(angles[0], angles[1], angles[2]);
         let (north, east) = (of([30.0, 50.0, 70.0]), of([270.0 - 30.0, 50.0, 180.0 - 70.0]));
         let swapped = [north[1], north[0], north[2], north[3], north[5], north[4]];
         assert!(east.iter().zip(swapped).all(|(a, b)| (a - b).abs() < 1e-12));
-        // A vertical fault along x that slips along x: Mxy alone.
+        // A vertical fault along x that slips along x has only Mxy.
         let Action::Moment(m) = Action::double_couple(40.0, 90.0, 0.0, 2.0, 40.0) else {
             panic!("a moment");
         };

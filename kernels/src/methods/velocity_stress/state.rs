@@ -1,6 +1,6 @@
-//! What a state of the velocity-stress method holds: all fields, the memory variables of layers and of attenuation, what
-//! receivers sum up from step to step, and the largest speeds. Shapes are those of the whole grid, the same on processors
-//! and on accelerators.
+//! The arrays that make up the state of the velocity-stress method: all fields, the memory variables of the layers
+//! and of attenuation, the running quantities at the receivers, and the largest speeds. Their shapes are those of the
+//! whole grid, the same on processors and on GPUs.
 
 use super::CpuSlab;
 use super::absorbing_frame::Edges;
@@ -14,28 +14,26 @@ use crate::grid::Padded;
 use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
 
-/// An array of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `[field][plane][row][z]`
     Fields,
-    /// Memory variables of the layers across an axis (z, row, plane) that a stage changes, `[velocity][plane][row][z]`:
-    /// planes, rows or `z` are those of the axis' frame alone, as [`Edges`] numbers them.
+    /// Memory variables of the layers across an axis (z, row, plane) that a stage updates,
+    /// `[velocity][plane][row][z]`: planes, rows or `z` cover only the frame of that axis, numbered as in [`Edges`].
     Layers {
-        /// The stage.
         stage: usize,
-        /// The axis.
         axis: usize,
     },
     /// Memory variables of attenuation, `[mechanism][stress][plane][row][z]`.
     Relaxing,
-    /// What runs at the receivers, `[component][receiver]`: 0 a sum over time, 1 the velocity of the step before.
+    /// Running quantities at the receivers, `[component][receiver]`: 0 is a sum over time, 1 the velocity of the
+    /// previous step.
     Kept(usize),
     /// Largest horizontal speeds, `[plane][row]`.
     Peaks,
 }
 
-/// The parts of a set-up from which the shapes follow.
+/// The parts of a set-up that determine the shapes.
 pub(super) struct Shape<'a, T> {
     pub padded: &'a Padded,
     pub edges: &'a Edges<T>,
@@ -46,7 +44,7 @@ pub(super) struct Shape<'a, T> {
 }
 
 impl<T: Real> Shape<'_, T> {
-    /// All arrays of a run that are not empty.
+    /// All non-empty arrays of a run.
     pub fn arrays(&self) -> Vec<(Kind, StateArray)> {
         let p = self.padded;
         let (ndim, planes) = (p.ndim(), p.planes());
@@ -78,7 +76,7 @@ impl<T: Real> Shape<'_, T> {
         all
     }
 
-    /// Planes of a component of the layers across an axis.
+    /// Planes per component of the memory variables of the layers across an axis.
     fn lines(&self, axis: usize) -> usize {
         if axis == 2 {
             self.edges.framed_planes()
@@ -87,7 +85,7 @@ impl<T: Real> Shape<'_, T> {
         }
     }
 
-    /// Components of an array that has planes, and how many planes each has.
+    /// The number of components of an array that has planes, and the number of planes of each.
     fn components(&self, kind: Kind) -> (usize, usize) {
         let (ndim, planes) = (self.padded.ndim(), self.padded.planes());
         match kind {
@@ -99,7 +97,7 @@ impl<T: Real> Shape<'_, T> {
         }
     }
 
-    /// Component and plane of a block; the plane of layers across planes is its number among those of the frame.
+    /// Component and plane of a block. For layers across planes, the plane is an index into the planes of the frame.
     pub fn place(&self, kind: Kind, block: usize) -> (usize, usize) {
         let (_, planes) = self.components(kind);
         (block / planes, block % planes)
@@ -114,7 +112,7 @@ impl<T: Real> Shape<'_, T> {
         }
     }
 
-    /// The same with ghosts.
+    /// Blocks that the slab of these planes needs: those it owns and its ghosts.
     pub fn needed(&self, kind: Kind, own: &Range<usize>) -> Vec<Range<usize>> {
         if kind != Kind::Fields {
             return self.owned(kind, own);
@@ -130,7 +128,7 @@ impl<T: Real> Shape<'_, T> {
     }
 }
 
-/// Rising numbers as ranges.
+/// Groups increasing numbers into ranges.
 fn runs(numbers: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = Vec::new();
     for number in numbers {
@@ -148,7 +146,7 @@ impl<T: Real> Edges<T> {
         self.lines(2).iter().filter(|&&l| l != NONE).count()
     }
 
-    /// The numbers of those among `own`.
+    /// The numbers of the planes `own` among the planes of the frame.
     fn framed_lines(&self, own: &Range<usize>) -> Range<usize> {
         let mut framed = self.lines(2)[own.clone()].iter().filter(|&&l| l != NONE);
         let first = framed.next();
@@ -169,7 +167,7 @@ impl<T: Real> CpuSlab<T> {
         }
     }
 
-    /// The numbers of blocks of one component that follow each other.
+    /// The numbers of consecutive blocks of one component.
     fn state_part(&mut self, array: usize, blocks: &Range<usize>) -> &mut [T] {
         let shape = self.shape();
         let (kind, words) = shape.arrays().swap_remove(array);
@@ -184,7 +182,7 @@ impl<T: Real> CpuSlab<T> {
                 (self.fields.as_mut_slice(), from)
             }
             Kind::Layers { stage, axis } => {
-                // In 2-D the memory has a place for the velocity that is not there, too.
+                // In 2-D too the memory has room for the velocity along y, which does not exist.
                 let of = (0..3).find(|&a| (ndim == 3 || a != 1) && velocity(ndim, a) == component);
                 self.memory.component(stage, axis, (of.unwrap_or(0), plane))
             }
@@ -225,7 +223,8 @@ impl<T: Real> State for CpuSlab<T> {
         let part = self.state_part(array, &blocks);
         setup.cpu.copy(bytemuck::cast_slice(part), out);
         if let Kind::Layers { axis: 1 | 2, .. } = kind {
-            // Rows above a free surface see images of other planes, which differ from cut to cut and are not used.
+            // The memory of rows above a free surface derives from images of other planes; it differs between
+            // partitions and is never used.
             let row = setup.padded.pitch() * size_of::<T>();
             out.chunks_mut(row)
                 .for_each(|row| row[..RIM * size_of::<T>()].fill(0));

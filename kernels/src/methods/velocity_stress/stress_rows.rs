@@ -1,4 +1,5 @@
-//! The stress formula of a cell (Michea & Komatitsch 2010, eq. 2) and what attenuation takes of it, a register of cells at a time.
+//! The stress update of a cell (Michea & Komatitsch 2010, eq. 2) with attenuation, one SIMD register of cells at a
+//! time.
 
 use super::rows::{
     Formula, Line, PAIR, Plane, STIFFNESSES, STRESSES, Slope, derive, for_each_axis, stretched, walk,
@@ -7,37 +8,38 @@ use crate::device::simd::{Lane, Real, prefetch};
 use crate::grid::PITCH;
 use pulp::Simd;
 
-/// How a mechanism goes on in a step, cell by cell along `z`: `r <- keep r - take (relaxing rate of stress)`.
+/// Coefficients of the memory variable of a mechanism, cell by cell along `z`: `r <- keep r - take (relaxing rate of
+/// stress)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern<T> {
-    /// What stays of the memory variable.
+    /// Factor of the previous memory variable.
     pub keep: [T; PITCH],
-    /// What a rate adds, with its sign changed.
+    /// Factor of the stress rate, with its sign changed.
     pub take: [T; PITCH],
 }
 
 /// The memory variables of attenuation on a plane.
 #[derive(Clone, Copy)]
 pub struct Loss<'a, T> {
-    /// The first number of each stress.
+    /// First memory variable of each stress.
     pub r: [*mut T; STRESSES],
-    /// Numbers from mechanism to mechanism.
+    /// Offset from one mechanism to the next.
     pub mechanism: usize,
-    /// By mechanism and whether the row is odd.
+    /// By mechanism and the parity of the row.
     pub patterns: &'a [[Pattern<T>; 2]],
-    /// `dt` times the relaxing stiffness, as [`PAIR`] says.
+    /// `dt` times the relaxing stiffness, ordered as in [`super::rows::PAIR`].
     pub c: [*const T; STIFFNESSES],
 }
 
-/// `s_ij += dt c_ijkl e_kl` on the rows of a plane, `e` the strain rate; with `LOSSY` also what relaxes of it.
+/// `s_ij += dt c_ijkl e_kl` on the rows of a plane, `e` the strain rate; with `LOSSY` also the contribution of the
+/// memory variables.
 pub struct Stress<'a, T, const NDIM: usize, const N: usize, const LOSSY: bool> {
-    /// Where.
     pub plane: Plane<'a, T>,
     /// Velocities along the axes.
     pub v: [*const T; 3],
     /// Stresses.
     pub s: [*mut T; STRESSES],
-    /// `dt c` where each stress sits, as [`PAIR`] says.
+    /// `dt c` at each stress, ordered as in [`super::rows::PAIR`].
     pub c: [*const T; STIFFNESSES],
     /// Attenuation.
     pub loss: Option<Loss<'a, T>>,
@@ -148,10 +150,10 @@ unsafe fn normal<S: Simd, T: Real, const NDIM: usize>(
 }
 
 impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Stress<'_, T, NDIM, N, LOSSY> {
-    /// The derivative of velocity `of` along an axis, where the stress sits that needs it.
+    /// The derivative of a velocity along an axis, at the position of the stress that needs it.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn slope<S: Simd, const FRAMED: bool>(
         &self,
@@ -173,10 +175,10 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Stress<'_, T
         }
     }
 
-    /// Adds a rate to a stress, and what its relaxing part leaves of it.
+    /// Adds a rate to a stress, and the mean of the old and new memory variables.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn add<S: Simd, const FRAMED: bool>(
         &self,

@@ -1,15 +1,16 @@
 //! The flat free surface by images (Levander 1988; Robertsson 1996). It runs through the first row of nodes of the
 //! model, where `szz` and the horizontal velocities sit.
 //!
-//! What lies above it continues what lies below by polynomials, so that every derivative there is of order two while the
-//! rest of the grid keeps its own (the switch of Michea & Komatitsch 2010, section 2): `szz`, `szx` and `szy`, which
-//! vanish on the surface, through it and three nodes; horizontal velocities through three nodes; the vertical one through
-//! two and with the slope that the surface asks for, `d_z v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`.
+//! The fields above the surface continue those below it by polynomials, so that every derivative at the surface has
+//! order two while the rest of the grid keeps its own order (the switch of Michea & Komatitsch 2010, section 2):
+//! `szz`, `szx` and `szy`, which vanish on the surface, through the surface and three nodes; horizontal velocities
+//! through three nodes; the vertical velocity through two nodes and with the slope that zero traction requires, `d_z
+//! v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`.
 //!
-//! The degrees are those with which the discrete Rayleigh wave has the least error in speed. At ten cells a wavelength of
-//! S, Poisson's ratio 1/4, order 4 it is 0.01 % (parabolas for the stresses: 0.24 %; plain odd images: 0.9 %), order 8 0.1 %
-//! (0.35 %, 1 %); it falls with the third power of the spacing. All modes of the
-//! discrete half-space have real frequencies for ratios of the speeds from 1.5 to 100.
+//! The degrees are those that minimise the error in speed of the discrete Rayleigh wave. At ten cells per S
+//! wavelength, Poisson's ratio 1/4, it is 0.01 % in order 4 (parabolas for the stresses: 0.24 %; plain odd images:
+//! 0.9 %) and 0.1 % in order 8 (0.35 %, 1 %); it falls with the third power of the spacing. All modes of the discrete
+//! half-space have real frequencies for ratios of the P to the S speed from 1.5 to 100.
 
 use super::cpu::View;
 use super::layout;
@@ -20,28 +21,29 @@ use crate::grid::solve::solved;
 /// Degree of the polynomials that continue the velocities above the surface.
 pub(super) const DEGREE: usize = 2;
 
-/// The highest degree of those that continue the stresses.
+/// Highest degree of the polynomials that continue the stresses above the surface.
 pub(super) const STRESS_DEGREE: usize = 3;
 
-/// Degree of those that continue the stresses, for a derivative of half order `half`.
+/// Degree of the polynomials that continue the stresses, for a derivative of half order `half`.
 fn stress_degree(half: usize) -> usize {
     if half == 1 { DEGREE } else { STRESS_DEGREE }
 }
 
 /// Weights of the images.
 pub(super) struct Images<T> {
-    /// For each image of the vertical velocity, upwards: weights of the nodes below and of the slope times the spacing.
+    /// For each image of the vertical velocity, upwards: weights of the nodes below and of the slope times the
+    /// spacing.
     pub vertical: Vec<(Vec<T>, T)>,
-    /// For each image of a horizontal velocity: weights of the node on the surface and those below.
+    /// For each image of a horizontal velocity, upwards: weights of the node on the surface and of those below.
     pub horizontal: Vec<Vec<T>>,
     /// For each image of `szz`, upwards: weights of the nodes below the surface, on which it is zero.
     pub normal: Vec<Vec<T>>,
-    /// The same for the shears `szx`, `szy`.
+    /// Likewise for the shear stresses `szx`, `szy`.
     pub shear: Vec<Vec<T>>,
 }
 
-/// Weights of the values at some nodes and, last, of the slope at 0 where asked for, with these moments: the sum over
-/// the nodes of weight times `x^p` (and the slope's weight for p = 1) is `moment(p)`.
+/// Solves for the weights of the values at some nodes and, last, of the slope at 0 if asked for: the sum over the
+/// nodes of weight times `x^p` (plus the slope's weight for p = 1) is `moment(p)`.
 fn weights(nodes: &[f64], slope: bool, moment: impl Fn(i32) -> f64) -> Vec<f64> {
     let n = nodes.len() + usize::from(slope);
     let known = |k: usize, power: i32| match nodes.get(k) {
@@ -54,7 +56,8 @@ fn weights(nodes: &[f64], slope: bool, moment: impl Fn(i32) -> f64) -> Vec<f64> 
     solved(a)
 }
 
-/// Weights of a polynomial's value at `target` by its values at `nodes` and, last, its slope at 0 where asked for.
+/// Weights that extrapolate a polynomial to `target` from its values at `nodes` and, last, its slope at 0 if asked
+/// for.
 fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
     weights(nodes, slope, |p| target.powi(p))
 }
@@ -71,7 +74,7 @@ impl<T: Real> Images<T> {
         });
         let on: Vec<f64> = (0..=DEGREE).map(|k| k as f64).collect();
         let horizontal = (1..=half).map(|k| real(continued(&on, false, -(k as f64))));
-        // Without the node on the surface, whose value is zero.
+        // The node on the surface is left out, since its value is zero.
         let vanishing = |first: f64, target: f64| {
             let nodes: Vec<f64> = [0.0]
                 .into_iter()
@@ -89,7 +92,7 @@ impl<T: Real> Images<T> {
 }
 
 impl<T: Real> View<'_, T> {
-    /// Velocities above the surface, on one plane; before its stresses are computed.
+    /// Sets the velocities above the surface on one plane, before its stresses are computed.
     pub fn velocity_images(&self, images: &Images<T>, plane: usize) {
         let (s, ndim) = (self.setup, self.setup.padded.ndim());
         let (top, spacing) = (s.padded.low[0], s.padded.d()[0]);
@@ -129,7 +132,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Records a number of the surface where a run is recorded.
+    /// Stores a value of the surface if the run records the surface.
     fn keep_surface(&self, number: usize, x: T) {
         if !self.hooks.surface.is_null() {
             // SAFETY: the record has a number for every row, which belongs to this thread.
@@ -137,14 +140,14 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// What the change of a ratio makes of a number of the background, in a run of what changes scatter.
+    /// The product of a perturbed ratio and a value of the background, in a run of the scattered field.
     fn changed(&self, ratio: usize, of: usize) -> Option<T> {
         let hooks = self.hooks;
         // SAFETY: both have a number for every row, which no thread changes.
         (!hooks.ratios.is_null()).then(|| unsafe { *hooks.ratios.add(ratio) * *hooks.background.add(of) })
     }
 
-    /// The derivative of a horizontal velocity along its own axis on a node.
+    /// The derivative of a horizontal velocity along its own axis at a node.
     fn spread(&self, axis: usize, at: usize) -> f64 {
         let (s, field) = (self.setup, self.velocity(axis));
         let stride = self.stride()[axis];
@@ -159,8 +162,9 @@ impl<T: Real> View<'_, T> {
         sum
     }
 
-    /// Stresses on and above the surface, on one plane; after its stresses are computed. What is left of `szz` on the
-    /// surface says by how much the vertical strain was wrong there; the other normal stresses are put right by it.
+    /// Sets the stresses on and above the surface on one plane, after its stresses are computed. The remaining `szz`
+    /// on the surface is proportional to the error of the vertical strain there, by which the other normal stresses
+    /// are corrected.
     pub fn stress_images(&self, images: &Images<T>, plane: usize) {
         let (s, ndim) = (self.setup, self.setup.padded.ndim());
         let top = s.padded.low[0];
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn degree_two_is_the_derivative_of_order_two() {
-        // 9/8 (v1 - v0) - (v2 - v(-1))/24 = v1 - v0 asks for v(-1) = 3 v0 - 3 v1 + v2.
+        // 9/8 (v1 - v0) - (v2 - v(-1))/24 = v1 - v0 holds if v(-1) = 3 v0 - 3 v1 + v2.
         let w = continued(&[0.0, 1.0, 2.0], false, -1.0);
         assert!(w.iter().zip([3.0, -3.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-12));
     }

@@ -1,5 +1,5 @@
-//! How planes are cut into tiles, by the caches that a thread has: a stage reads rows of several planes and of several
-//! neighbours, which should still be in the second level when the next row or plane needs them.
+//! Cuts planes into tiles to fit the caches of a thread: a stage reads rows of several planes and of several
+//! neighbours, which should still be in the second-level cache when the next row or plane needs them.
 
 use super::Simulation;
 use crate::device::caches;
@@ -8,39 +8,39 @@ use crate::device::simd::{AHEAD, Real};
 use crate::grid::{PITCH, Padded};
 use std::ops::Range;
 
-/// Bytes that the planes in use of a tile may touch where the second level has 1 MiB or more.
+/// Bytes that the planes in use by a tile may occupy where the second-level cache has 1 MiB or more.
 const TILE_BYTES: usize = 1 << 20;
 
-/// Rows of the narrowest tile: what is read beside it should not outweigh it.
+/// Rows of the narrowest tile, so that the rows read beside it do not outweigh its own.
 const NARROWEST: usize = 8;
 
-/// Cells along `z` of the shortest tile: short rows cost the processor's foresight.
+/// Cells along `z` of the shortest tile: the hardware prefetcher is inefficient on short rows.
 const SHORTEST: usize = 256;
 
-/// A piece of a slab that one thread sweeps; `z` is a multiple of the pitch's unit at both ends.
+/// A piece of a slab that one thread sweeps; both ends of `z` are multiples of [`PITCH`].
 pub(super) struct Tile {
     pub rows: Range<usize>,
     pub z: Range<usize>,
     pub planes: Range<usize>,
 }
 
-/// How many columns of rows, and how many cuts of `z`, make the tiles of a plane, and how they are swept.
+/// The number of columns of rows and of cuts along `z` that make the tiles of a plane, and the prefetch distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tiling {
     pub columns: usize,
     pub cuts: usize,
-    /// Cells by which memory is asked for ahead, 0 where the second level is large.
+    /// Prefetch distance in cells, 0 where the second-level cache is large.
     pub ahead: usize,
 }
 
 impl Tiling {
-    /// Rows of fields, medium and neighbours that a stage has in use for a row, with derivatives of `half` weights.
+    /// Rows of fields, medium and neighbours that a stage has in use per row, with derivatives of `half` weights.
     pub const fn in_use(half: usize) -> usize {
         6 * half + 15
     }
 
-    /// For `rows` computed rows of a sweep that has so many rows in use for each (fields, medium and neighbours) and numbers of so
-    /// many bytes, as a user asks for it or as it suits the caches.
+    /// The tiling of `rows` computed rows by a sweep that has `in_use` rows (fields, medium and neighbours) in use
+    /// for each and numbers of `bytes` bytes: the tile that the user asked for, or else one that suits the caches.
     pub fn new(p: &Padded, rows: usize, (in_use, bytes): (usize, usize), cpu: &Cpu) -> Self {
         let cache = cpu.caches().share(2, cpu.threads()).unwrap_or(TILE_BYTES);
         let chosen = Self::fitting(p, rows, (in_use, bytes), cache);
@@ -56,7 +56,8 @@ impl Tiling {
         }
     }
 
-    /// Those that fit a second level of `cache` bytes. Long rows pay: `z` is cut only where eight whole rows do not fit.
+    /// The tiling that fits a second-level cache of `cache` bytes. Long rows are faster, so `z` is cut only where
+    /// eight whole rows do not fit.
     fn fitting(p: &Padded, rows: usize, (in_use, bytes): (usize, usize), cache: usize) -> Self {
         let row = in_use * p.pitch() * bytes;
         let small = cache < TILE_BYTES;
@@ -74,7 +75,7 @@ impl Tiling {
         }
     }
 
-    /// Every tile of these rows and planes; planes in `chunks` pieces.
+    /// All tiles of these rows and planes, with the planes in `chunks` pieces.
     pub fn tiles(self, p: &Padded, rows: &Range<usize>, planes: &Range<usize>, chunks: usize) -> Vec<Tile> {
         let cut =
             |r: &Range<usize>, k: usize, n: usize| r.start + r.len() * k / n..r.start + r.len() * (k + 1) / n;
@@ -97,7 +98,7 @@ impl Tiling {
 }
 
 impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
-    /// The tiles in which threads work, and why, in words.
+    /// Describes in words the tiles in which threads work, and the reason for their size.
     pub fn tiles(&self) -> String {
         let (p, cpu) = (&self.setup.padded, &self.setup.cpu);
         let all = super::cpu::rows(p);
@@ -154,7 +155,7 @@ mod tests {
             [256, 512, 2048].map(|kib| choice(&tall, 2, kib)),
             [(8, 291), (8, 407), (8, 2032)]
         );
-        // Where z is cut in two, tiles have room for twice the rows.
+        // Where z is cut in two, a tile has room for twice as many rows.
         let middle = Padded::new(&Grid::new_3d([488, 50, 50], [0.0; 3], [1.0; 3]), 10);
         assert_eq!((middle.pitch(), choice(&middle, 2, 512)), (512, (13, 256)));
         let flat = Padded::new(&Grid::new_2d([4000, 100], [0.0; 2], [1.0; 2]), 10);
