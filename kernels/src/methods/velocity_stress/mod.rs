@@ -403,7 +403,8 @@ fn check(shot: &Shot, padded: &Padded) -> Result<StaggeredWeights, Error> {
     }
     if shot.jdata == 0 || shot.jcheck == 0 {
         return fail(
-            "the interval of records, or of checks for non-finite values, is 0 steps; it must be at least 1".into(),
+            "the interval of records, or of checks for non-finite values, is 0 steps; it must be at least 1"
+                .into(),
         );
     }
     if shot.surface && padded.model.n[0] < 6 {

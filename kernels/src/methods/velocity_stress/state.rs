@@ -20,10 +20,7 @@ pub(super) enum Kind {
     Fields,
     /// Memory variables of the layers across an axis (z, row, plane) that a stage updates,
     /// `[velocity][plane][row][z]`: planes, rows or `z` cover only the frame of that axis, numbered as in [`Edges`].
-    Layers {
-        stage: usize,
-        axis: usize,
-    },
+    Layers { stage: usize, axis: usize },
     /// Memory variables of attenuation, `[mechanism][stress][plane][row][z]`.
     Relaxing,
     /// Running quantities at the receivers, `[component][receiver]`: 0 is a sum over time, 1 the velocity of the

@@ -1,7 +1,8 @@
-//! The adjoint fields of a run on processors and the sweeps that take them back through a step.
+//! The adjoint fields of a run on processors and the sweeps that propagate them back through a step.
 //!
-//! Receivers and the surface act on single cells. What they give to the adjoints of stresses is added before the first sweep of a step,
-//! and what they give to those of velocities behind the second one, so that both sweeps can pass over the grid together.
+//! Receivers and the surface act on single cells. Their contributions to the adjoint stresses are added before the
+//! first sweep of a step, and those to the adjoint velocities after the second one, so that both sweeps can pass over
+//! the grid together.
 
 use super::Number;
 use super::adjoint_layers::{AdjointLayers, factors_on};
@@ -18,34 +19,33 @@ use crate::methods::velocity_stress::tiling::Tiling;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a pass over the grid does.
+/// The work of a pass over the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// It ends the step behind as far as stresses, before the sponge.
+    /// Completes the adjoint stresses of the following time step, without the sponge.
     End,
     /// The first sweep of a step.
     Strains,
-    /// The second one.
+    /// The second sweep of a step.
     Forces,
-    /// Both, the second as many planes behind the first as derivatives reach.
+    /// Both sweeps, the second as many planes behind the first as derivatives reach.
     Step,
 }
 
-/// What a sweep uses beside the adjoint fields; null pointers stand for nothing.
+/// The data of a sweep in addition to the adjoint fields. Null pointers disable the item.
 #[derive(Clone)]
 pub struct Beside<T> {
     /// Velocities of the step, `[component][plane][row][z]`.
     pub velocity: *const T,
-    /// Stresses of waves that run backwards, `[stress][plane][row][z]`.
+    /// Stresses of the reconstructed wavefield, `[stress][plane][row][z]`.
     pub waves: *mut T,
-    /// Their velocities of the step before.
+    /// Velocities of the previous step of the reconstructed wavefield.
     pub before: *mut T,
-    /// Where they run: cells along z, rows, planes.
+    /// The region of the reconstruction: cells along z, rows, planes.
     pub region: [Range<usize>; 3],
 }
 
 impl<T> Beside<T> {
-    /// Nothing.
     pub const NOTHING: Self = Self {
         velocity: std::ptr::null(),
         waves: std::ptr::null_mut(),
@@ -54,38 +54,38 @@ impl<T> Beside<T> {
     };
 }
 
-// SAFETY: sweeps use the pointers, each number in the thread that has its row.
+// SAFETY: sweeps alone use the pointers, each value in the thread that owns its row.
 unsafe impl<T: Send> Send for Beside<T> {}
 // SAFETY: the same.
 unsafe impl<T: Sync> Sync for Beside<T> {}
 
-/// The gradient by the coefficients of the discrete program as it is summed up.
+/// The gradient by the coefficients of the discrete program, while it is accumulated.
 pub struct Gradient<T: Real> {
-    /// The sums: that by the buoyancy is multiplied by the buoyancy.
+    /// The sums; the derivative by the buoyancy is multiplied by the buoyancy.
     pub sums: Changes<T>,
-    /// Whether all normal stiffnesses share one sum, and all couplings.
+    /// Whether all normal stiffnesses share one sum, and all couplings another.
     pub grouped: bool,
 }
 
-/// Adjoint fields, `[component][plane][row][z]` as the fields of a run, without ghosts.
+/// Adjoint fields, `[component][plane][row][z]` like the fields of a run, without ghosts.
 pub struct Adjoint<T: Real> {
     pub setup: Arc<Setup<T>>,
-    /// `b l` for the adjoint `l` of a velocity: the adjoint of a force.
+    /// The adjoint force `b l`, where `l` is the adjoint of a velocity.
     pub force: Buffer<T>,
-    /// Adjoints of stresses.
+    /// Adjoint stresses.
     pub stress: Buffer<T>,
-    /// Adjoints of rates of strain.
+    /// Adjoint strain rates.
     pub strain: Buffer<T>,
     pub layers: AdjointLayers<T>,
-    /// Adjoints of the memory of attenuation.
+    /// Adjoint memory variables of attenuation.
     pub anelastic: Option<Buffer<T>>,
-    /// Adjoints of what runs at the receivers.
+    /// Adjoints of the running quantities at the receivers.
     pub kept: Vec<T>,
-    /// Whether a step behind has yet to be ended.
+    /// Whether the following time step has yet to be completed.
     pub pending: bool,
     pub gradient: Option<Gradient<T>>,
     pub tiling: Tiling,
-    /// What the next sweep uses beside the fields.
+    /// Additional data for the next sweep.
     pub beside: Beside<T>,
 }
 
@@ -96,7 +96,7 @@ impl<T: Real> Adjoint<T> {
     /// Fields at rest.
     ///
     /// # Errors
-    /// Too little memory.
+    /// Returns an error if memory is insufficient.
     pub fn new(setup: Arc<Setup<T>>) -> Result<Self, Error> {
         let (p, ndim) = (&setup.padded, setup.padded.ndim());
         let len = p.planes() * p.plane_len();
@@ -130,7 +130,7 @@ impl<T: Real> Adjoint<T> {
         })
     }
 
-    /// Sets all fields to rest, for a shot over the same medium.
+    /// Resets all fields to rest, for another shot over the same medium.
     pub fn restart(&mut self, setup: Arc<Setup<T>>) {
         let zero = T::of(0.0);
         let kept = if setup.quantity.runs() {
@@ -147,13 +147,13 @@ impl<T: Real> Adjoint<T> {
         (self.pending, self.gradient, self.setup) = (false, None, setup);
     }
 
-    /// Numbers of a field.
+    /// Length of a field.
     pub fn len(&self) -> usize {
         let p = &self.setup.padded;
         p.planes() * p.plane_len()
     }
 
-    /// Where a cell stands in a field.
+    /// Index of a cell in a field.
     pub fn at(&self, [plane, row, z]: Cell) -> usize {
         let p = &self.setup.padded;
         plane * p.plane_len() + row * p.pitch() + z
@@ -161,7 +161,8 @@ impl<T: Real> Adjoint<T> {
 }
 
 impl<T: Number> Adjoint<T> {
-    /// A derivative along an axis, half a cell ahead or behind; `value` gives the number so many places further in memory.
+    /// A derivative along an axis, half a cell ahead or behind; `value(offset)` gives the field at an offset in
+    /// memory.
     pub fn slope(&self, along: usize, half: bool, value: impl Fn(isize) -> T) -> T {
         let s = &self.setup;
         let stride = [1, s.padded.pitch(), s.padded.plane_len()][along] as isize;
@@ -174,7 +175,7 @@ impl<T: Number> Adjoint<T> {
         sum
     }
 
-    /// What the sponge leaves of a cell.
+    /// The factor of the sponge at a cell.
     fn damping(&self, [plane, row, z]: Cell) -> T {
         match self.setup.edges.weights() {
             Some([along, rows, planes]) => along[z] * (rows[row] * planes[plane]),
@@ -182,7 +183,7 @@ impl<T: Number> Adjoint<T> {
         }
     }
 
-    /// The memory of a cell across an axis, and the factors there.
+    /// The index of a cell in the memory of the layers across an axis, and the factors there.
     fn layer(&self, axis: usize, half: bool, cell: Cell) -> Option<(usize, [T; 3])> {
         let at = self.layers.cell(axis, cell)?;
         let factors = self.setup.edges.factors(axis)?;
@@ -190,21 +191,22 @@ impl<T: Number> Adjoint<T> {
         Some((at, factors_on(factors, half, [z, row, plane][axis])))
     }
 
-    /// A number of a layer.
+    /// An entry of the memory of a layer.
     fn kept(&mut self, axis: usize, at: usize, part: usize) -> &mut T {
         let at = at + part * self.layers.component(axis);
         self.layers.number(axis, at)
     }
 
-    /// Adds to the gradient by the buoyancy what comes to the adjoint of a velocity.
+    /// Adds the contribution `x` to the adjoint of a velocity to the gradient by the buoyancy.
     fn add_to_buoyancy(&mut self, number: usize, x: T) {
         if let Some(gradient) = &mut self.gradient {
-            // SAFETY: the velocities of the step are those of all cells.
+            // SAFETY: the velocities of the step cover all cells.
             gradient.sums.buoyancy[number] += x * unsafe { *self.beside.velocity.add(number) };
         }
     }
 
-    /// Adds to the adjoint of the velocity along an axis behind the second sweep of a step, with all that follows from it there.
+    /// Adds to the adjoint of the velocity along an axis after the second sweep of a step, and updates the adjoint
+    /// force, the layers and the gradient accordingly.
     pub fn add_to_force(&mut self, axis: usize, cell: Cell, x: T) {
         let ndim = self.setup.padded.ndim();
         let (component, at) = (velocity(ndim, axis), self.at(cell));

@@ -1,4 +1,5 @@
-//! The second sweep of a transposed step, a register of cells at a time ([`super::adjoint_rows`] has the equations).
+//! The second sweep of a transposed step, one SIMD register of cells at a time ([`super::adjoint_rows`] has the
+//! equations).
 
 use super::adjoint_stretch::{kept, part_of, rank, slope_of, unstretched};
 use crate::device::simd::{Lane, Real};
@@ -7,31 +8,30 @@ use crate::methods::velocity_stress::rows::{
 };
 use pulp::Simd;
 
-/// The second sweep of a transposed step.
+/// The update of the adjoint forces on a plane.
 pub struct AdjointForce<'a, T, const NDIM: usize, const N: usize> {
-    /// Where.
     pub plane: Plane<'a, T>,
-    /// Adjoints of forces by axis.
+    /// Adjoint forces by axis.
     pub force: [*mut T; 3],
-    /// Adjoints of rates of strain.
+    /// Adjoint strain rates.
     pub strain: [*const T; STRESSES],
-    /// `dt/rho` where each velocity sits.
+    /// `dt/rho` at each velocity.
     pub b: [*const T; 3],
-    /// Velocities of the step, and the gradient by buoyancy times it, by axis.
+    /// Velocities of the step, and the gradient by the buoyancy times the buoyancy, by axis.
     pub sums: Option<([*const T; 3], [*mut T; 3])>,
-    /// Waves that run backwards: stresses, velocities of the step and of the one before; and the rows that have them.
+    /// The reconstructed wavefield.
     pub waves: Option<Waves<T>>,
 }
 
-/// Waves that run backwards.
+/// A wavefield that is reconstructed backwards.
 pub struct Waves<T> {
     /// Stresses before the step.
     pub stress: [*const T; STRESSES],
     /// Velocities of the step, by axis.
     pub from: [*const T; 3],
-    /// Velocities of the step before.
+    /// Velocities of the previous step.
     pub to: [*mut T; 3],
-    /// Rows of the plane that have them.
+    /// Rows of the plane that belong to the region.
     pub rows: std::ops::Range<usize>,
 }
 

@@ -1,7 +1,8 @@
-//! The memory of absorbing layers in the transposed steps: that of the adjoints, and by how much their stretching changes them.
+//! The memory of absorbing layers in the transposed steps: the adjoint memory variables and the changes of the
+//! adjoints by stretching.
 //!
-//! Both are differentiated across the layer, so that they exist as far around it as a derivative reaches, and as far again with
-//! zeros. Parts of the grid that are not next to each other stay apart by zeros as well.
+//! Both are differentiated across the layer, so they extend beyond it as far as a derivative reaches, and as far
+//! again with zeros. Parts that are not adjacent in the grid are separated by zeros as well.
 
 use super::adjoint_stretch::kept;
 use crate::Error;
@@ -17,18 +18,19 @@ use std::ops::Range;
 /// Zeros between the two parts of a row along `z`.
 const GAP: usize = PITCH;
 
-/// The lines of an axis that have memory.
+/// The lines of an axis that have memory in the layers.
 struct Lines {
     /// Number of each line among those that have memory, or [`NONE`].
     numbers: Vec<usize>,
-    /// Whether a line is near enough to a layer to feel it.
+    /// Whether a line is within reach of a layer.
     feels: Vec<bool>,
-    /// How many have memory.
+    /// Number of lines with memory.
     count: usize,
 }
 
 impl Lines {
-    /// Of `n` lines, with `outside` before and behind the model and layers on the faces `on`.
+    /// The lines of an axis of `n` lines, with `outside` lines before and behind the model and layers on the faces
+    /// `on`.
     fn new(n: usize, outside: [usize; 2], on: [bool; 2], half: usize) -> Self {
         let near = |i: usize, reach: usize| {
             (on[0] && i < outside[0] + reach) || (on[1] && i + 1 + outside[1] + reach >= n)
@@ -53,24 +55,24 @@ impl Lines {
 
 /// The layers of a grid for transposed steps.
 pub struct AdjointLayers<T> {
-    /// By axis `[number][plane][row][z]`, where planes, rows or `z` are those near the layers of the axis alone.
+    /// `[entry][plane][row][z]` by axis, where planes, rows or `z` cover only those near the layers of the axis.
     buffers: [Buffer<T>; 3],
-    /// Along `z`: near a layer, not, near one.
+    /// Bounds along `z`: near a layer, interior, near a layer.
     z: [usize; 4],
     lines: [Option<Lines>; 3],
     /// Where rows start in a plane, by axis.
     starts: [Vec<usize>; 3],
-    /// Numbers of a plane, by axis.
+    /// Memory per plane and entry, by axis.
     plane: [usize; 3],
-    /// Numbers from one number of a cell to the next, by axis.
+    /// Offset from one entry to the next, by axis.
     component: [usize; 3],
 }
 
 impl<T: Real> AdjointLayers<T> {
-    /// Zeroed memory for a grid, derivatives of half order `half` and, with attenuation, what relaxes.
+    /// Memory of zeros for a grid, derivatives of half order `half` and, with attenuation, the relaxing part.
     ///
     /// # Errors
-    /// Too little memory.
+    /// Returns an error if memory is insufficient.
     pub fn new(padded: &Padded, edges: &Edges<T>, half: usize, lossy: bool) -> Result<Self, Error> {
         let frame = edges.faces();
         let (ndim, rows, pitch) = (padded.ndim(), padded.rows(), padded.pitch());
@@ -95,7 +97,7 @@ impl<T: Real> AdjointLayers<T> {
             true => (padded.n[0] - high_out - 1).saturating_sub(half) / PITCH * PITCH,
             false => pitch,
         };
-        // Where both parts would meet they are one.
+        // If the two parts would meet, they are merged.
         let z = match high > low {
             true => [0, low, high, pitch],
             false => [0, pitch, pitch, pitch],
@@ -133,19 +135,18 @@ impl<T: Real> AdjointLayers<T> {
         })
     }
 
-    /// Sets everything to rest.
     pub fn clear(&mut self) {
         self.buffers
             .iter_mut()
             .for_each(|buffer| buffer.as_mut_slice().fill(T::of(0.0)));
     }
 
-    /// Along `z`: near a layer from 0 to 1, not from 1 to 2, near one from 2 to 3.
+    /// Bounds along `z`: near a layer from 0 to 1, interior from 1 to 2, near a layer from 2 to 3.
     pub fn z(&self) -> [usize; 4] {
         self.z
     }
 
-    /// Whether a row of a plane is near a layer as a whole.
+    /// Whether all cells of a row of a plane are near a layer.
     pub fn framed(&self, plane: usize, row: usize) -> bool {
         self.feels(1, row) || self.feels(2, plane)
     }
@@ -154,12 +155,12 @@ impl<T: Real> AdjointLayers<T> {
         self.lines[axis].as_ref().is_some_and(|lines| lines.feels[line])
     }
 
-    /// Where the memory of each axis begins.
+    /// Pointers to the memory of each axis.
     pub fn origins(&mut self) -> [*mut T; 3] {
         self.buffers.each_mut().map(|b| b.as_mut_slice().as_mut_ptr())
     }
 
-    /// The layers of a plane; `origins` as [`AdjointLayers::origins`] gave them.
+    /// The layers of a plane, with `origins` from [`AdjointLayers::origins`].
     pub fn layers<'a>(
         &'a self,
         edges: &'a Edges<T>,
@@ -195,7 +196,7 @@ impl<T: Real> AdjointLayers<T> {
         })
     }
 
-    /// Where number 0 of a cell stands in the memory of an axis; `None` where the cell feels no layer across it.
+    /// Index of entry 0 of a cell in the memory of an axis; `None` if the cell is not near a layer across it.
     pub fn cell(&self, axis: usize, [plane, row, z]: [usize; 3]) -> Option<usize> {
         if self.component[axis] == 0 {
             return None;
@@ -221,7 +222,7 @@ impl<T: Real> AdjointLayers<T> {
         }
     }
 
-    /// Whether a derivative across an axis feels a layer on a cell or on those that it reaches.
+    /// Whether a derivative across an axis at a cell reads cells near a layer.
     pub fn near(&self, axis: usize, [plane, row, z]: [usize; 3]) -> bool {
         match axis {
             0 => self.component[0] > 0 && (z < self.z[1] + RIM || z + RIM >= self.z[2]),
@@ -230,7 +231,7 @@ impl<T: Real> AdjointLayers<T> {
         }
     }
 
-    /// Number `part` of a cell across an axis; zero where there is no memory.
+    /// Entry `part` of a cell across an axis; zero where there is no memory.
     pub fn stretched(&self, axis: usize, [plane, row, z]: [usize; 3], part: usize) -> T {
         let lines = |axis: usize, line: usize| match &self.lines[axis] {
             Some(lines) if lines.numbers[line] != NONE => Some(lines.numbers[line] * self.line(axis)),
@@ -246,7 +247,7 @@ impl<T: Real> AdjointLayers<T> {
         })
     }
 
-    /// Numbers from line to line of an axis.
+    /// Memory per line of an axis.
     fn line(&self, axis: usize) -> usize {
         match axis {
             1 => self.starts[2].get(1).copied().unwrap_or(self.plane[2]),
@@ -254,12 +255,12 @@ impl<T: Real> AdjointLayers<T> {
         }
     }
 
-    /// A number in the memory of an axis.
+    /// A value in the memory of an axis.
     pub fn number(&mut self, axis: usize, at: usize) -> &mut T {
         &mut self.buffers[axis].as_mut_slice()[at]
     }
 
-    /// Numbers from one number of a cell to the next.
+    /// Offset from one entry to the next.
     pub fn component(&self, axis: usize) -> usize {
         self.component[axis]
     }
@@ -271,7 +272,7 @@ pub fn factors_on<T: Real>(factors: &[cpml::Factors<T>; 2], half: bool, line: us
     [f.inverse_kappa[line], f.a[line], f.b[line]]
 }
 
-/// Rows that lie in all of these ranges of rows and planes; none on other planes.
+/// The rows of a plane in a region given by ranges along z, rows and planes; none if the plane lies outside.
 pub fn rows_of(region: &[Range<usize>; 3], plane: usize) -> Range<usize> {
     match region[2].contains(&plane) {
         true => region[1].clone(),

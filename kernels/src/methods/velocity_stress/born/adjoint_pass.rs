@@ -14,13 +14,12 @@ use crate::methods::velocity_stress::tiling::{Tile, Tiling};
 use crate::methods::velocity_stress::{Setup, cpu};
 use std::ops::Range;
 
-/// Planes that a sweep must have before it is worth cutting for another thread.
+/// Planes per thread below which a sweep is not divided further.
 const CHUNK_PLANES: usize = 8;
 
 impl<T: Real> Adjoint<T> {
-    /// Passes over the grid.
     pub fn pass(&mut self, pass: Pass) {
-        // What only tests run, f64, is compiled with them.
+        // `f64` is used only by tests and is compiled with them.
         if const { size_of::<T>() != size_of::<f32>() } {
             return self.pass_over(pass);
         }
@@ -30,7 +29,8 @@ impl<T: Real> Adjoint<T> {
     fn pass_over(&mut self, pass: Pass) {
         let setup = self.setup.clone();
         match pass {
-            // In 2-D the planes between both sweeps stay in the nearest caches. In 3-D they would not, and tiles serve better.
+            // In 2-D the planes between the two sweeps stay in the innermost caches. In 3-D they would not, and tiles
+            // are faster.
             Pass::Step if setup.padded.ndim() == 2 => self.both(&setup),
             Pass::Step => {
                 self.tiled(&setup, Pass::Strains);
@@ -58,7 +58,8 @@ impl<T: Real> Adjoint<T> {
             .for_each(tiles.len(), |_, k| view.sweep(pass, &tiles[k]));
     }
 
-    /// Both sweeps, a piece of the planes after the other; the second one ends with the planes at the edges of the pieces.
+    /// Both sweeps together, one piece of the planes per thread; the second sweep ends with the planes at the edges
+    /// of the pieces.
     fn both(&mut self, setup: &Setup<T>) {
         let (p, half) = (&setup.padded, setup.half);
         let planes = live(p.planes());
@@ -159,7 +160,8 @@ struct View<'a, T: Real> {
     ahead: usize,
 }
 
-// SAFETY: in a sweep every row of the fields it changes belongs to one tile; what its neighbours read is not changed in it.
+// SAFETY: in a sweep every row of the fields it changes belongs to one tile; data of neighbours that are read are not
+// changed.
 unsafe impl<T: Real> Sync for View<'_, T> {}
 
 impl<T: Real> View<'_, T> {
@@ -176,7 +178,7 @@ impl<T: Real> View<'_, T> {
         }
     }
 
-    /// Where a plane of the fields of all axes begins.
+    /// Pointers to a plane of the velocity-like fields, by axis.
     fn velocities(&self, from: *const T, plane: usize) -> [*const T; 3] {
         let p = &self.setup.padded;
         let (ndim, len) = (p.ndim(), p.planes() * p.plane_len());
@@ -184,7 +186,7 @@ impl<T: Real> View<'_, T> {
         [0, 1, 2].map(|axis| from.wrapping_add(component(axis) * len + plane * p.plane_len()))
     }
 
-    /// The same of stresses.
+    /// Pointers to a plane of the stress-like fields.
     fn stresses(&self, from: *mut T, plane: usize) -> [*mut T; STRESSES] {
         let p = &self.setup.padded;
         let (ndim, len) = (p.ndim(), p.planes() * p.plane_len());
@@ -194,7 +196,7 @@ impl<T: Real> View<'_, T> {
         })
     }
 
-    /// The rows of a plane where waves run backwards; `None` where there are no such waves.
+    /// The rows of a plane in the region of the reconstructed wavefield; `None` without reconstruction.
     fn waves(&self, plane: usize) -> Option<Range<usize>> {
         let back = !self.beside.waves.is_null();
         back.then(|| rows_of(&self.beside.region, plane))

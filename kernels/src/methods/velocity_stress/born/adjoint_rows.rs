@@ -1,17 +1,19 @@
-//! The transposed step, a register of cells at a time.
+//! The transposed step, one SIMD register of cells at a time.
 //!
-//! With `g` the adjoint of a stress after stage 2 of a step and `f = b l` the adjoint of a force, where `l` is that of a velocity, the
-//! transpose of the step of [`crate::methods::velocity_stress::rows`] is, in the order of a reverse sweep (`D'` the transposed
-//! derivative, `w` the sponge):
+//! Let `g` be the adjoint of a stress after stage 2 of a step and `f = b l` the adjoint force, where `l` is the
+//! adjoint of a velocity. In the order of a reverse sweep, the transpose of the step of
+//! [`crate::methods::velocity_stress::rows`] is (`D'` the transposed derivative, `w` the sponge):
 //!
-//! 1. `g <- w (g + D' f~)` ends the step behind; with it begins this one: `h = c g`, the adjoint of the rates of strain, and
-//!    the gradient by the stiffness takes `g~_i e_j`, where `e` is the rate of strain of the recorded velocities
-//! 2. `f <- w (f + b D' h~)`, and the gradient by the buoyancy takes `v D' h~ / b`: summed by parts over the steps, so that no force
-//!    must be recorded (the adjoint of a velocity grows by `D' h~` in a step)
+//! 1. `g <- w (g + D' f~)` completes the following time step; the present one begins with `h = c g`, the adjoint of
+//! the strain rates, and the gradient by the stiffness gains `g~_i e_j`, where `e` is the strain rate of the recorded
+//! velocities
+//! 2. `f <- w (f + b D' h~)`, and the gradient by the buoyancy gains `v D' h~ / b`: it is summed by parts over the
+//! steps, so that no force needs to be recorded (the adjoint of a velocity grows by `D' h~` in a step)
 //!
-//! The transpose of a stretched derivative stretches first: with `p = q + x` its memory becomes `b p`, and `x~ = x / kappa + a p` is
-//! differentiated. Outside of the layers `x~ = x`; in them the difference `x~ - x` is kept beside the memory. For the gradient the
-//! adjoint of each stress is stretched by itself, so that no memory of the layers must be recorded, either.
+//! The transpose of a stretched derivative stretches first: with `p = q + x` its memory variable becomes `b p`, and
+//! `x~ = x / kappa + a p` is differentiated. Outside the layers `x~ = x`; inside, the difference `x~ - x` is stored
+//! beside the memory variable. For the gradient the adjoint of each stress is stretched separately, so that the
+//! memory variables of the layers need not be recorded either.
 
 use super::adjoint_stretch::{kept, part_of, rank, slope_of, unstretched};
 use crate::device::simd::{Lane, Real};
@@ -22,36 +24,35 @@ use crate::methods::velocity_stress::rows::{
 use crate::methods::velocity_stress::stress_rows::Loss;
 use pulp::Simd;
 
-/// Sums of a gradient on a plane, by place of [`PAIR`]; null where there are none.
+/// Sums of a gradient on a plane, ordered as in [`PAIR`]; null if there are none.
 #[derive(Clone, Copy)]
 pub struct Sums<T> {
-    /// By the stiffness.
+    /// Derivatives by the stiffness.
     pub stiffness: [*mut T; STIFFNESSES],
-    /// By what relaxes of it.
+    /// Derivatives by the relaxing stiffness.
     pub relaxing: [*mut T; STIFFNESSES],
 }
 
 /// The first sweep of a transposed step.
 pub struct AdjointStress<'a, T, const NDIM: usize, const N: usize, const LOSSY: bool> {
-    /// Where.
     pub plane: Plane<'a, T>,
-    /// Whether it ends the step behind and does no more.
+    /// Whether the sweep only completes the following time step.
     pub ends: bool,
-    /// Adjoints of forces by axis; null at the end of the run, behind which there is no step.
+    /// Adjoint forces by axis; null at the end of the run, where no time step follows.
     pub force: [*const T; 3],
-    /// Adjoints of stresses.
+    /// Adjoint stresses.
     pub stress: [*mut T; STRESSES],
-    /// Adjoints of rates of strain.
+    /// Adjoint strain rates.
     pub strain: [*mut T; STRESSES],
-    /// `dt c`.
+    /// `dt c` at each stress.
     pub c: [*const T; STIFFNESSES],
     /// Attenuation.
     pub loss: Option<Loss<'a, T>>,
-    /// Velocities of the step by axis; null where nothing asks for them.
+    /// Velocities of the step by axis; null if not needed.
     pub velocity: [*const T; 3],
-    /// The gradient.
+    /// The sums of the gradient.
     pub sums: Option<Sums<T>>,
-    /// Stresses of waves that run backwards, and the rows of the plane that they have.
+    /// Stresses of the reconstructed wavefield, and the rows of the plane in which it exists.
     pub waves: Option<([*mut T; STRESSES], std::ops::Range<usize>)>,
 }
 
@@ -69,7 +70,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSi
     }
 }
 
-/// The end of the step behind, and no more.
+/// Completes the following time step and does nothing else.
 struct Ending<'a, 'b, T, const NDIM: usize, const N: usize, const LOSSY: bool>(
     &'a AdjointStress<'b, T, NDIM, N, LOSSY>,
 );
@@ -143,10 +144,10 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
 }
 
 impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStress<'_, T, NDIM, N, LOSSY> {
-    /// The derivative of the adjoint of force `of` along an axis.
+    /// The derivative of the adjoint force `of` along an axis.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn slope<S: Simd, const FRAMED: bool>(
         &self,
@@ -167,10 +168,10 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         unsafe { slope_of::<S, T, N, FRAMED>(s, from, stride, &weights[along], slope.half) }
     }
 
-    /// The derivative of recorded velocity `of` along an axis.
+    /// The derivative of the recorded velocity `of` along an axis.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn rate<S: Simd>(
         &self,
@@ -184,11 +185,11 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         unsafe { derive(s, from, self.plane.stride[along], &weights[along], half) }
     }
 
-    /// Ends the step behind for stress `k` with the transposed derivatives, and gives its adjoint with what that is for the rate of what
-    /// relaxes.
+    /// Completes the following time step for stress `k` with the transposed derivatives `back`, and returns the
+    /// adjoint stress and the adjoint of its relaxing rate.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn ended<S: Simd, const FRAMED: bool>(
         &self,
@@ -223,10 +224,10 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         }
     }
 
-    /// The adjoint of the rate of strain `k` from those of the stresses that depend on it, for the axes `i` of the normal ones.
+    /// The adjoint of normal strain rate `j` from the adjoints `g` of the normal stresses, by axis.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn through<S: Simd>(
         &self,
@@ -248,10 +249,10 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         }
     }
 
-    /// The same with what relaxes.
+    /// The adjoint of normal strain rate `j` including the relaxing stiffness.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn strained<S: Simd>(&self, s: S, g: [&[Lane<S, T>; 3]; 2], j: usize, at: usize) -> Lane<S, T> {
         // SAFETY: promised by the caller.
@@ -264,10 +265,10 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         }
     }
 
-    /// Normal stresses.
+    /// Updates the adjoints of the normal stresses and strain rates.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn normals<S: Simd, const FRAMED: bool>(
         &self,
@@ -292,7 +293,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
             let grouped = self
                 .sums
                 .is_none_or(|sums| sums.stiffness[0] == sums.stiffness[2]);
-            // Sums of the gradient: own, then couplings by [`PAIR`].
+            // Sums of the gradient, ordered as in [`PAIR`]: diagonal, then couplings.
             let (mut sums, mut weaker) = ([zero; STRESSES], [zero; STRESSES]);
             for_each_axis!(NDIM, j => {
                 let slope = Slope::of_velocity(j, j);
@@ -345,7 +346,8 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         }
     }
 
-    /// The products of adjoints and rates of the same axes as one, and those of others as one.
+    /// The sum of the products of adjoints and rates of the same axis (entry 0), and that of different axes (entry
+    /// 4).
     #[inline(always)]
     fn grouped<S: Simd>(&self, s: S, g: &[Lane<S, T>; 3], rates: &[Lane<S, T>; 3]) -> [Lane<S, T>; STRESSES] {
         let mut sums = [Lane::splat(s, T::of(0.0)); STRESSES];
@@ -359,10 +361,11 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         sums
     }
 
-    /// Adds to the gradient by normal stiffnesses and couplings; where all of a kind share their sums, these are one.
+    /// Adds to the gradient by normal stiffnesses and couplings, summed over each kind if its entries share their
+    /// memory.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn add_normals<S: Simd>(
         &self,
@@ -396,10 +399,10 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         }
     }
 
-    /// The shear stress of two axes.
+    /// Updates the adjoints of the shear stress and strain rate of two axes.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn shear<S: Simd, const FRAMED: bool>(
         &self,

@@ -1,4 +1,5 @@
-//! The transpose of stretched derivatives, a register of cells at a time, and what is kept of it in a layer.
+//! The transpose of stretched derivatives, one SIMD register of cells at a time, and the memory that it needs in a
+//! layer.
 
 use crate::device::simd::{Lane, Real};
 use crate::methods::velocity_stress::rows::{Line, Slope, derive};
@@ -9,32 +10,33 @@ pub const fn rank(ndim: usize, axis: usize) -> usize {
     if ndim == 3 { axis } else { axis / 2 }
 }
 
-/// What is kept in a layer, `[part][number]`, every number for all cells of the layer: the parts, and how many numbers.
+/// The memory of a layer, `[entry][cell of the layer]`: the first index of each kind of entry, and their total
+/// number.
 pub mod kept {
-    /// Memory of the adjoints of forces, by component.
+    /// Memory variables of the adjoint forces, by component.
     pub const FORCES: usize = 0;
 
-    /// By how much the adjoints of forces change as they are stretched, by component.
+    /// Changes of the adjoint forces by stretching, by component.
     pub const fn stretched_forces(ndim: usize) -> usize {
         ndim
     }
 
-    /// The same of rates of strain, by the component that is differentiated.
+    /// Changes of the adjoint strain rates by stretching, by the component that is differentiated.
     pub const fn stretched_strains(ndim: usize) -> usize {
         2 * ndim
     }
 
-    /// Memory of the adjoints of stresses: normal ones by axis, then shears by their other axis.
+    /// Memory variables of the adjoint stresses: normal ones by axis, then shear stresses by their other axis.
     pub const fn stresses(ndim: usize) -> usize {
         3 * ndim
     }
 
-    /// The same of what relaxes.
+    /// Memory variables of the relaxing part of the adjoint stresses.
     pub const fn relaxing(ndim: usize) -> usize {
         stresses(ndim) + 2 * ndim - 1
     }
 
-    /// Numbers in all.
+    /// Total number of entries.
     pub const fn all(ndim: usize, lossy: bool) -> usize {
         if lossy {
             relaxing(ndim) + 2 * ndim - 1
@@ -43,17 +45,17 @@ pub mod kept {
         }
     }
 
-    /// The place of the shear with another axis among the memory of a layer across `axis`.
+    /// The index of the shear stress with another axis among the memory variables of a layer across `axis`.
     pub const fn shear(ndim: usize, axis: usize, other: usize) -> usize {
         let (axis, other) = (super::rank(ndim, axis), super::rank(ndim, other));
         ndim + if other > axis { other - 1 } else { other }
     }
 }
 
-/// Stretches the adjoint `x` of a derivative in a layer, with the memory of place `part`.
+/// Stretches the adjoint `x` of a derivative in a layer, with the memory variable at entry `part`.
 ///
 /// # Safety
-/// The line must lie in a layer whose memory this thread alone uses.
+/// The line must lie in a layer whose memory only this thread accesses.
 #[inline(always)]
 pub unsafe fn unstretched<S: Simd, T: Real>(
     s: S,
@@ -72,7 +74,7 @@ pub unsafe fn unstretched<S: Simd, T: Real>(
     }
 }
 
-/// Where the cells from `i` on have number `part` of a layer; null outside of it.
+/// Address of entry `part` of the cells from `i` on; null outside the layer.
 #[inline(always)]
 pub fn part_of<T>(line: &Line<T>, part: usize, i: usize) -> *const T {
     match line.psi.is_null() {
@@ -81,10 +83,11 @@ pub fn part_of<T>(line: &Line<T>, part: usize, i: usize) -> *const T {
     }
 }
 
-/// The derivative of a field, half a cell ahead (`half`) or behind, with what its stretching adds: `from` has the cells of both.
+/// The derivative of a field plus that of its change by stretching, half a cell ahead (`half`) or behind; `from`
+/// points to the cells of both.
 ///
 /// # Safety
-/// `N` neighbours on either side must be readable, of the layer, too.
+/// `N` neighbours on either side must be readable, including those in the layer.
 #[inline(always)]
 pub unsafe fn slope_of<S: Simd, T: Real, const N: usize, const FRAMED: bool>(
     s: S,

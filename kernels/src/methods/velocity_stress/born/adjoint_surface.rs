@@ -1,8 +1,9 @@
 //! The transpose of the free surface ([`crate::methods::velocity_stress::surface`]).
 //!
-//! An image is the weighted sum of nodes below it, so that its adjoint goes to these nodes with the same weights. The adjoint
-//! of an image is the transposed derivative there, along z alone, for nothing else reads an image. With `q_a = c_za / c_zz` on the
-//! surface the slope of the vertical velocity is `-sum q_a D_a v_a`, and `s_aa` loses `q_a s_zz` before `s_zz` becomes zero.
+//! An image is a weighted sum of the nodes below it, so its adjoint is distributed to these nodes with the same
+//! weights. The adjoint of an image is the transposed derivative there, along z only, because nothing else reads an
+//! image. With `q_a = c_za / c_zz` on the surface, the slope of the vertical velocity is `-sum q_a D_a v_a`, and `q_a
+//! s_zz` is subtracted from `s_aa` before `s_zz` is set to zero.
 
 use super::Number;
 use super::adjoint::{Adjoint, Cell};
@@ -15,7 +16,7 @@ use crate::methods::velocity_stress::rows::{PAIR, Slope};
 use crate::methods::velocity_stress::surface::Images;
 use std::sync::Arc;
 
-/// Most rows of images above the surface.
+/// Largest number of nodes from which an image is computed.
 const MOST: usize = 4;
 
 impl<T: Number> Adjoint<T> {
@@ -37,8 +38,8 @@ impl<T: Number> Adjoint<T> {
         live(p.planes()).flat_map(move |plane| rows.clone().map(move |row| [plane, row, top]))
     }
 
-    /// The derivative along an axis of the adjoints of forces (or of rates of strain) `from` on, at a cell, with what their stretching adds:
-    /// part `part` of a layer.
+    /// The derivative along an axis of an adjoint force or strain rate, which begins at index `from` of the field, at
+    /// a cell, including its change by stretching, entry `part` of a layer.
     fn stretched_slope(
         &self,
         (field, from): (&Buffer<T>, usize),
@@ -55,7 +56,7 @@ impl<T: Number> Adjoint<T> {
         let stride = [1, p.pitch(), p.plane_len()][along] as isize;
         let more = self.slope(along, half, |steps| {
             let mut cell = cell;
-            // Above the first cell of a row there is nothing.
+            // There is nothing above the first cell of a row.
             let Some(line) = cell[2 - along].checked_add_signed(steps / stride) else {
                 return T::of(0.0);
             };
@@ -65,7 +66,7 @@ impl<T: Number> Adjoint<T> {
         d + more
     }
 
-    /// The adjoint of the `k`-th image above a node on the surface: minus the derivative along z there.
+    /// The adjoint of image `k` above a node on the surface: minus the derivative along z there.
     fn image(
         &self,
         source: (&Buffer<T>, usize),
@@ -76,8 +77,8 @@ impl<T: Number> Adjoint<T> {
         T::of(0.0) - self.stretched_slope(source, part, (0, half), [plane, row, top - 1 - k])
     }
 
-    /// The transpose of the stresses on and above the surface, before the first sweep of a step; `recorded` is the surface of the
-    /// step, as [`super::forward::Tape`] has it, and `behind` says whether there is a step behind.
+    /// The transpose of the stresses on and above the surface, before the first sweep of a step; `recorded` is the
+    /// surface record of the step, as in [`super::forward::Tape`], and `behind` tells whether a time step follows.
     pub fn stress_images(&mut self, recorded: &[T], behind: bool) {
         let Some((images, horizontal)) = self.surface() else {
             return;
@@ -99,7 +100,7 @@ impl<T: Number> Adjoint<T> {
                     }
                 }
             };
-            // What the sweep will add to a normal stress.
+            // The term that the sweep will subtract from a normal stress.
             let back = |this: &Self, axis: usize| {
                 let slope = Slope::of_velocity(axis, axis);
                 let source = (&this.force, force(axis) * len);
@@ -131,7 +132,7 @@ impl<T: Number> Adjoint<T> {
         }
     }
 
-    /// The transpose of the velocities above the surface, behind the second sweep of a step.
+    /// The transpose of the velocities above the surface, after the second sweep of a step.
     pub fn velocity_images(&mut self, recorded: &[T]) {
         let Some((images, horizontal)) = self.surface() else {
             return;
@@ -175,7 +176,7 @@ impl<T: Number> Adjoint<T> {
         self.slopes(&slopes, recorded, horizontal);
     }
 
-    /// What the slopes at the surface give to the horizontal velocities on it.
+    /// Adds the contributions of the slopes at the surface to the horizontal velocities on it.
     fn slopes(&mut self, slopes: &[T], recorded: &[T], horizontal: &[usize]) {
         let p = self.setup.padded.clone();
         let (rows, lines) = (p.planes() * p.rows(), [live(p.planes()), cpu::rows(&p)]);
@@ -186,7 +187,7 @@ impl<T: Number> Adjoint<T> {
                 if let Some(gradient) = &mut self.gradient {
                     gradient.sums.ratios[k * rows + number] += recorded[k * rows + number] * slopes[number];
                 }
-                // Slopes beside the cells that are computed are zero.
+                // Slopes outside the computed cells are zero.
                 let weighted = |steps: isize| {
                     let [mut plane, mut row] = [plane, row];
                     let line = if a == 2 { &mut plane } else { &mut row };
@@ -198,7 +199,7 @@ impl<T: Number> Adjoint<T> {
                     let stiff = |place: usize| self.setup.medium.stiffness(place)[at];
                     stiff(PAIR[0][a]) / stiff(0) * slopes[plane * p.rows() + row]
                 };
-                // The transpose of a derivative that is half a cell behind.
+                // The transpose of a derivative taken half a cell behind.
                 let stride = [1, p.pitch(), p.plane_len()][a] as isize;
                 let sum = self.slope(a, !Slope::of_velocity(a, a).half, |steps| {
                     weighted(steps / stride)

@@ -1,9 +1,11 @@
-//! Boundary saving: waves that run backwards, so that of a recorded step its boundary alone is kept.
+//! Boundary saving: the wavefield is reconstructed backwards in time, so that only the boundary of a recorded step is
+//! kept.
 //!
-//! Where nothing is lost (no attenuation, no sponge, no layers, no free surface) a step can be undone with the numbers that it added,
-//! `s <- s - m - c e` and then `v <- v - b f - b D_j s_ij`. Stresses come back in a `region`, velocities in its `core`, around which
-//! derivatives reach into the region alone. Velocities of all other cells, of the images above a surface too, are those of the
-//! recorded step. What differs from recording whole steps is rounding.
+//! Where no energy is lost (no attenuation, sponge, layers or free surface) a step can be undone by subtracting its
+//! updates, `s <- s - m - c e` and then `v <- v - b f - b D_j s_ij`. Stresses are reconstructed in a `region`,
+//! velocities in its `core`, whose derivatives reach no further than the region. The velocities of all other cells,
+//! including the images above a surface, are those of the recorded step. The result differs from recording whole
+//! steps by rounding only.
 
 use super::Number;
 use super::forward::Waves;
@@ -14,22 +16,22 @@ use crate::device::cpu::Buffer;
 use crate::methods::velocity_stress::layout::velocity;
 use std::ops::Range;
 
-/// Where waves run backwards. Axes are 0 = z, 1 = row, 2 = plane.
+/// The part of the grid in which the wavefield is reconstructed. Axes are 0 = z, 1 = row, 2 = plane.
 pub struct Core {
-    /// The cells whose stresses come back.
+    /// The cells whose stresses are reconstructed.
     region: [Range<usize>; 3],
-    /// The cells whose velocities do.
+    /// The cells whose velocities are reconstructed.
     core: [Range<usize>; 3],
     /// Cells along z that have velocities, images included.
     z: Range<usize>,
-    /// By row among all rows of the grid: where its numbers begin in the boundary of a component.
+    /// For each row of the grid, the index of its values in the boundary of a component.
     starts: Vec<usize>,
-    /// Numbers of the boundary of a component.
+    /// Length of the boundary of a component.
     len: usize,
 }
 
 impl Core {
-    /// The core of a program, or why there is none.
+    /// The core of a program, or the reason why there is none.
     pub fn of<T: Number>(program: &Discrete<T>) -> Result<Self, &'static str> {
         if program.setup.relaxation.is_some() {
             return Err("attenuation takes energy everywhere");
@@ -42,7 +44,7 @@ impl Core {
             let of_model = if axis == 2 { rows.ndim() - 1 } else { axis };
             let low = padded.low[of_model];
             region[axis] = low..low + padded.model.n[of_model];
-            // The images on and above a free surface.
+            // The images on and above a free surface are excluded.
             region[axis].start += usize::from(axis == 0 && surface);
             let inner = region[axis].start + half..region[axis].end.saturating_sub(half);
             if inner.is_empty() {
@@ -73,17 +75,17 @@ impl Core {
         Ok(made)
     }
 
-    /// The cells whose stresses come back.
+    /// The cells whose stresses are reconstructed.
     pub fn region(&self) -> &[Range<usize>; 3] {
         &self.region
     }
 
-    /// Numbers that are kept of the velocities of a step.
+    /// Number of velocities that are kept of a step.
     pub fn numbers(&self, ndim: usize) -> usize {
         ndim * self.len
     }
 
-    /// The cells of a row that are outside of the core: before it and behind it.
+    /// The cells of a row outside the core: before it and behind it.
     fn pieces(&self, plane: usize, row: usize) -> [Range<usize>; 2] {
         let z = &self.z;
         match self.core[1].contains(&row) && self.core[2].contains(&plane) {
@@ -92,7 +94,7 @@ impl Core {
         }
     }
 
-    /// Keeps the boundary of a step that waves have just made.
+    /// Saves the boundary of the current step of a wavefield.
     pub fn keep<T: Number>(&self, program: &Discrete<T>, waves: &Waves<T>, to: &mut [T]) {
         let rows = &program.rows;
         let to = Shared::new(to);
@@ -110,7 +112,7 @@ impl Core {
         });
     }
 
-    /// Fills the cells outside of the core with the velocities of a recorded step.
+    /// Fills the cells outside the core with the saved velocities of a step.
     pub fn fill<T: Number>(&self, program: &Discrete<T>, from: &[T], to: &mut [T]) {
         let rows = &program.rows;
         let to = Shared::new(to);
@@ -127,7 +129,7 @@ impl Core {
         });
     }
 
-    /// The largest magnitude of velocities in the core.
+    /// The largest magnitude of the velocities in the core.
     pub fn largest<T: Number>(&self, program: &Discrete<T>, velocities: &[T]) -> f64 {
         let rows = &program.rows;
         let mut most = 0.0f64;
@@ -143,21 +145,21 @@ impl Core {
     }
 }
 
-/// Waves on their way backwards.
+/// A wavefield that is reconstructed backwards.
 pub struct Backwards<T: Number> {
     /// `[stress][plane][row][z]`
     pub stress: Buffer<T>,
-    /// Velocities of a step and of the one before by turns, `[component][plane][row][z]`.
+    /// Velocities of a step and of the previous one, `[component][plane][row][z]`, which change roles at every step.
     velocity: [Buffer<T>; 2],
-    /// Which of them are those of the step.
+    /// The index of the velocities of the current step.
     now: usize,
 }
 
 impl<T: Number> Backwards<T> {
-    /// Room for the waves of a program.
+    /// Allocates the wavefield of a program.
     ///
     /// # Errors
-    /// Too little memory.
+    /// Returns an error if memory is insufficient.
     pub fn new(program: &Discrete<T>) -> Result<Self, Error> {
         let (ndim, len) = (program.ndim(), program.rows.len);
         Ok(Self {
@@ -167,12 +169,12 @@ impl<T: Number> Backwards<T> {
         })
     }
 
-    /// Bytes that waves of a program take.
+    /// Bytes of the wavefield of a program.
     pub fn bytes(program: &Discrete<T>) -> usize {
         (program.stresses() + 2 * program.ndim()) * program.rows.len * size_of::<T>()
     }
 
-    /// Turns around where waves are.
+    /// Starts from the present state of a forward wavefield.
     pub fn begin(&mut self, program: &Discrete<T>, waves: &Waves<T>) {
         let len = program.rows.len;
         let cpu = &program.setup.cpu;
@@ -188,30 +190,30 @@ impl<T: Number> Backwards<T> {
         copy(&mut self.velocity[self.now], 0);
     }
 
-    /// Velocities of the step.
+    /// Velocities of the current step.
     pub fn velocity(&self) -> &[T] {
         self.velocity[self.now].as_slice()
     }
 
-    /// The same, writable, and room for those before it.
+    /// Mutable velocities of the current step, and the memory for those of the previous step.
     pub fn velocities(&mut self) -> [&mut [T]; 2] {
         let [one, other] = self.velocity.each_mut().map(Buffer::as_mut_slice);
         if self.now == 0 { [one, other] } else { [other, one] }
     }
 
-    /// Takes from the stresses what sources added in step `it`.
+    /// Subtracts the contributions of sources to the stresses in step `it`.
     pub fn take_moments(&mut self, program: &Discrete<T>, it: usize) {
         take_sources(program, (1, it), self.stress.as_mut_slice());
     }
 
-    /// Goes to the step before, of whose velocities the sources of step `it` are taken.
+    /// Goes to the previous step, and subtracts the contributions of sources to the velocities in step `it`.
     pub fn turn(&mut self, program: &Discrete<T>, it: usize) {
         self.now = 1 - self.now;
         take_sources(program, (0, it), self.velocity[self.now].as_mut_slice());
     }
 }
 
-/// Takes away what sources added to fields in a stage of step `it`.
+/// Subtracts the contributions of sources to fields in a stage of step `it`.
 fn take_sources<T: Number>(program: &Discrete<T>, (stage, it): (usize, usize), fields: &mut [T]) {
     let (rows, ndim) = (&program.rows, program.ndim());
     debug_assert_eq!(velocity(ndim, 0), 0);

@@ -1,4 +1,4 @@
-//! Checkpoints of a run that is reversed, in memory or where the program has a place for them.
+//! Checkpoints of a run that is reversed, in memory or in a store that the program provides.
 
 use super::forward::Waves;
 use super::program::Discrete;
@@ -6,22 +6,22 @@ use super::{Born, Number};
 use crate::Error;
 use std::io;
 
-/// Numbered places for checkpoints, each of which is filled again and again.
+/// Numbered slots for checkpoints, which are overwritten repeatedly.
 pub trait CheckpointStore: Send + Sync {
-    /// Puts bytes at a place, the parts behind each other, instead of what lay there.
+    /// Writes the concatenated parts to a slot, replacing its contents.
     ///
     /// # Errors
-    /// What the place says.
+    /// Returns the error of the storage.
     fn put(&self, place: usize, parts: &[&[u8]]) -> io::Result<()>;
 
-    /// Fills the parts with what lies there.
+    /// Reads the contents of a slot into the parts.
     ///
     /// # Errors
-    /// What the place says.
+    /// Returns the error of the storage.
     fn get(&self, place: usize, parts: &mut [&mut [u8]]) -> io::Result<()>;
 }
 
-/// A place for a checkpoint, which is filled again and again.
+/// A slot for a checkpoint in memory, overwritten repeatedly.
 pub type Place<T> = Vec<Vec<T>>;
 
 impl<T: Number> Born<T> {
@@ -33,14 +33,14 @@ impl<T: Number> Born<T> {
             .map_err(|error| Error::setup(format!("a checkpoint of the reverse sweep is lost: {error}")))
     }
 
-    /// Saves waves at a place of the store.
+    /// Saves a wavefield to a slot of the store.
     pub(super) fn save_in_store(&self, waves: &mut Waves<T>, place: usize) -> Result<(), Error> {
         let parts = waves.slab.parts();
         let bytes: Vec<&[u8]> = parts.iter().map(|part| bytemuck::cast_slice(part)).collect();
         self.in_store(|store| store.put(place, &bytes))
     }
 
-    /// Restores waves from there.
+    /// Restores a wavefield from a slot of the store.
     pub(super) fn restore_from_store(&self, waves: &mut Waves<T>, place: usize) -> Result<(), Error> {
         let parts = waves.slab.parts().into_iter();
         let mut bytes: Vec<&mut [u8]> = parts.map(bytemuck::cast_slice_mut).collect();
@@ -48,7 +48,7 @@ impl<T: Number> Born<T> {
     }
 }
 
-/// Saves waves in memory.
+/// Saves a wavefield to a slot in memory.
 pub fn save<T: Number>(program: &Discrete<T>, waves: &mut Waves<T>, place: &mut Place<T>) {
     let parts = waves.slab.parts();
     place.resize(parts.len(), Vec::new());
@@ -59,7 +59,7 @@ pub fn save<T: Number>(program: &Discrete<T>, waves: &mut Waves<T>, place: &mut 
     }
 }
 
-/// Restores waves from there.
+/// Restores a wavefield from a slot in memory.
 pub fn restore<T: Number>(program: &Discrete<T>, waves: &mut Waves<T>, place: &Place<T>) {
     for (to, from) in waves.slab.parts().into_iter().zip(place) {
         let cpu = &program.setup.cpu;

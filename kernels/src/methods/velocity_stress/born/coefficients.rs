@@ -1,9 +1,10 @@
-//! From a change of the medium to that of the coefficients of the discrete program, and back by the transpose.
+//! Maps a perturbation of the medium to one of the coefficients of the discrete program, and back by the transpose.
 //!
-//! A change of the medium has for every cell of the model the stiffnesses of [`places`] and the density, `[plane][cell]`, in
-//! file order. The frame repeats the edge of the model. With attenuation the stiffness is split into the unrelaxed part and
-//! what relaxes of it, both linear in it; densities are averaged arithmetically, `b = 2 dt / (rho_1 + rho_2)`, shears
-//! harmonically, `c = 4 dt / sum 1/mu_i`. A shear with a fluid cell is zero, and stays so.
+//! A perturbation of the medium has for every cell of the model the stiffnesses of [`places`] and the density,
+//! `[plane][cell]`, in file order. The frame repeats the edge of the model. With attenuation the stiffness is split
+//! into the unrelaxed and the relaxing part, both linear in it; densities are averaged arithmetically, `b = 2 dt /
+//! (rho_1 + rho_2)`, shear stiffnesses harmonically, `c = 4 dt / sum 1/mu_i`. A shear stiffness next to a fluid cell
+//! is zero and stays zero.
 
 use super::Number;
 use super::parameters::Parametrisation;
@@ -19,13 +20,13 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The medium about which is linearised, cell by cell in file order.
+/// The medium about which the program is linearised, cell by cell in file order.
 pub struct Background {
-    /// By place: the stiffness of every cell of the model, unrelaxed.
+    /// The unrelaxed shear stiffnesses of every cell of the model, by place.
     shears: Vec<Vec<f64>>,
-    /// The same of what relaxes.
+    /// The relaxing shear stiffnesses, likewise.
     weak_shears: Vec<Vec<f64>>,
-    /// Shares of the stiffness that are unrelaxed and relax, of P and S waves, of every cell or one for all; none without attenuation.
+    /// The losses of P and S waves of every cell, or a single entry for all; `None` without attenuation.
     losses: Option<Vec<[Loss; 2]>>,
     /// Cells of the model.
     pub cells: usize,
@@ -33,7 +34,8 @@ pub struct Background {
     n: [usize; 3],
 }
 
-/// What a cell's loss makes of a stiffness: the unrelaxed part of P and S moduli, and what relaxes.
+/// The factors by which a cell's loss multiplies a stiffness: for the unrelaxed and the relaxing part, those of P and
+/// S moduli.
 fn shares([p, s]: &[Loss; 2]) -> [[f64; 2]; 2] {
     [
         [p.unrelaxed, s.unrelaxed],
@@ -41,15 +43,16 @@ fn shares([p, s]: &[Loss; 2]) -> [[f64; 2]; 2] {
     ]
 }
 
-/// The losses of P and S waves of a cell, among those of every cell or one for all.
+/// The losses of P and S waves of a cell, from one entry per cell or a single one for all.
 fn of_cell(losses: &[[Loss; 2]], cell: usize) -> &[Loss; 2] {
     &losses[if losses.len() == 1 { 0 } else { cell }]
 }
 
-/// Cells whose losses a thread looks up in a row.
+/// Cells in a piece of work of a thread.
 const LOOKED_UP: usize = 1 << 16;
 
-/// The losses of P and S waves of the `known` ones among so many cells, or one for all where quality factors are.
+/// The losses of P and S waves for the `known` ones of `cells` cells, or a single entry if the quality factors are
+/// uniform.
 fn of_cells(losses: &Attenuation, ndim: usize, (cells, known): (usize, &Range<usize>)) -> Vec<[Loss; 2]> {
     let law = losses.law(ndim);
     let uniform = losses.qp.len() == 1 && losses.qs.len() == 1;
@@ -76,14 +79,14 @@ fn of_cells(losses: &Attenuation, ndim: usize, (cells, known): (usize, &Range<us
     all
 }
 
-/// The shear place that a coupling of two normal stresses contains, if the place is one.
+/// The shear stiffness contained in a coupling of two normal stresses, if the place is a coupling.
 fn shear_of(place: usize) -> Option<usize> {
     matches!(place, 3..=5).then_some(place + 3)
 }
 
 impl Background {
-    /// Reads the medium at every cell of these planes of its model; of other cells nothing is known. The threads are those of the pool
-    /// that this is called in.
+    /// Reads the medium at every cell of these planes of its model; other cells remain unknown. It runs on the thread
+    /// pool in which it is called.
     pub fn new<T: Number>(raw: &Medium<T>, planes: &Range<usize>, losses: Option<&Attenuation>) -> Self {
         let p = raw.padded();
         let ndim = p.ndim();
@@ -119,8 +122,9 @@ impl Background {
         }
     }
 
-    /// A change of a stiffness of a cell split by attenuation: part 0 is the unrelaxed one, part 1 what relaxes. Normal stiffnesses relax
-    /// like P waves, shears like S waves, of a coupling `(c + 2 mu) - 2 mu` each like its own. `change` is that of a place.
+    /// The part of a stiffness perturbation of a cell after the split by attenuation: part 0 is unrelaxed, part 1
+    /// relaxing. Normal stiffnesses relax like P waves and shear stiffnesses like S waves; a coupling `(c + 2 mu) - 2
+    /// mu` has a part of each kind. `change(place)` is the perturbation of a stiffness.
     fn split(&self, part: usize, place: usize, cell: usize, change: impl Fn(usize) -> f64) -> f64 {
         let Some(losses) = &self.losses else {
             return change(place);
@@ -133,8 +137,8 @@ impl Background {
         }
     }
 
-    /// The transpose of [`Background::split`] for the cells from `first` on: `split` is what is summed for each place (`[place][cell]`), and is
-    /// added to `to`.
+    /// The transpose of [`Background::split`] for the cells from `first` on: adds the sums `split` of each place
+    /// (`[place][cell]`) to `to`.
     fn join(&self, ndim: usize, part: usize, first: usize, (split, to): (&[f64], &mut [f64])) {
         let all = places(ndim);
         let cells = split.len() / all.len();
@@ -155,14 +159,14 @@ impl Background {
     }
 }
 
-/// Where the coefficients of a padded cell come from: cells of the model.
+/// Maps the cells of the padded grid to the cells of the model that their coefficients depend on.
 struct Corners<'a, T> {
     program: &'a Discrete<T>,
     n: [usize; 3],
 }
 
 impl<T: Number> Corners<'_, T> {
-    /// The model cell of the padded cell that lies `beyond` a cell along z, row, plane.
+    /// The model cell of the padded cell `beyond` steps from a cell along z, row, plane.
     fn cell(&self, [z, row, plane]: [usize; 3], beyond: [usize; 3]) -> usize {
         let p = &self.program.rows.padded;
         let deep = (z + beyond[0]).saturating_sub(p.low[0]).min(p.model.n[0] - 1);
@@ -171,7 +175,7 @@ impl<T: Number> Corners<'_, T> {
         (plane * self.n[1] + row) * self.n[0] + deep
     }
 
-    /// Sets the numbers of a field at all cells that are computed: `value(place in a field, [z, row, plane])`.
+    /// Sets a field at all computed cells to `value(index in a field, [z, row, plane])`.
     fn fill(&self, to: &mut [T], value: impl Fn(usize, [usize; 3]) -> f64 + Sync) {
         let (rows, known) = (&self.program.rows, self.program.known());
         let of_plane = |(plane, to): (usize, &mut [T])| {
@@ -189,11 +193,11 @@ impl<T: Number> Corners<'_, T> {
             .for_each(of_plane);
     }
 
-    /// Adds numbers of the rows that lie `beyond` the cells of a plane of the model, before its frame is folded in, to those cells, `[row][z]`:
-    /// `value(place in a field, cell of the model)`.
+    /// The transpose of the mapping to cells `beyond` steps away: adds `value(index in a field, cell of the model)`
+    /// of all grid cells that map to a plane of the model to its cells, `[row][z]`.
     fn gather(&self, plane: usize, beyond: [usize; 3], to: &mut [f64], value: impl Fn(usize, usize) -> f64) {
         let (rows, p, [nz, lines, _]) = (&self.program.rows, &self.program.rows.padded, self.n);
-        // Where the model begins and ends along z, for cells before and behind it stand for its edges.
+        // The bounds of the model along z; cells before and behind them repeat its edges.
         let first = p.low[0].saturating_sub(beyond[0]).clamp(rows.z.start, rows.z.end);
         let last = (p.low[0] + nz - beyond[0]).clamp(first, rows.z.end);
         let there = |grid: &usize| p.model_plane((grid + beyond[2]).min(p.planes() - 1)) == plane;
@@ -222,13 +226,14 @@ fn one(axis: usize) -> [usize; 3] {
     [0, 1, 2].map(|a| usize::from(a == axis))
 }
 
-/// The four cells of a shear, seen from its own.
+/// The offsets of the four cells around a shear stress.
 fn corners_of(place: usize) -> [[usize; 3]; 4] {
     let [a, b] = [[0, 1], [0, 2], [1, 2]][place - 6];
     [[0; 3], one(a), one(b), [0, 1, 2].map(|k| one(a)[k] + one(b)[k])]
 }
 
-/// The derivative of a shear by that of one of its four cells, `c^2 / (4 dt mu_i^2)`; none where a fluid is among them.
+/// The derivative of a shear stiffness by that of one of its four cells, `c^2 / (4 dt mu_i^2)`; zero if one of them
+/// is fluid.
 fn by_corner(c: f64, shear: f64, dt: f64) -> f64 {
     if c > 0.0 {
         let share = c / shear;
@@ -238,10 +243,10 @@ fn by_corner(c: f64, shear: f64, dt: f64) -> f64 {
     }
 }
 
-/// What the gradient by the parameters is made of at the cells of a plane of the model, `[place, then density][cell]`.
+/// The sums for the gradient by the parameters on a plane of the model, `[place, then density][cell]`.
 struct PlaneSums {
     all: Vec<f64>,
-    /// Of one part of the stiffness.
+    /// The sums of one part of the stiffness.
     part: Vec<f64>,
 }
 
@@ -253,10 +258,11 @@ impl<T: Number> Discrete<T> {
         }
     }
 
-    /// The changes of all coefficients that a perturbation `[parameter][cell]` makes, on the threads of the pool that this is called in.
+    /// The perturbation of all coefficients by a perturbation `[parameter][cell]`. It runs on the thread pool in
+    /// which it is called.
     ///
     /// # Errors
-    /// Too little memory.
+    /// Returns an error if memory is insufficient.
     pub fn changed(
         &self,
         medium: &Background,
@@ -299,9 +305,10 @@ impl<T: Number> Discrete<T> {
         Ok(made)
     }
 
-    /// The transpose of [`Discrete::changed`]: what the sums by coefficient are by the parameters, `[parameter][cell]`. Planes of the model are
-    /// shared by the threads of the pool that this is called in; each sums what comes to its cells in the order of the grid. The sums of
-    /// the surface are zero on return, so that the same memory can take the sums of the next shot.
+    /// The transpose of [`Discrete::changed`]: maps sums by coefficient to sums by parameter, `[parameter][cell]`.
+    /// The planes of the model are distributed over the thread pool in which it is called; each is summed in the
+    /// order of the grid. The sums of the surface are zero on return, so that the same memory can take those of the
+    /// next shot.
     pub fn changed_transposed(
         &self,
         medium: &Background,
@@ -327,7 +334,7 @@ impl<T: Number> Discrete<T> {
             parameters.transposed(plane * of_plane, &room.all, &mut to);
         };
         by_plane.into_par_iter().enumerate().for_each_init(room, one);
-        // The next sums do not replace them where normal stiffnesses or couplings are summed as one.
+        // The next sums do not overwrite these entries if normal stiffnesses or couplings are summed in one place.
         self.each_ratio(|_, [coupling, normal], _| {
             sums.stiffness[coupling] = T::of(0.0);
             sums.stiffness[normal] = T::of(0.0);
@@ -335,8 +342,8 @@ impl<T: Number> Discrete<T> {
         made
     }
 
-    /// Sums all that comes to the cells of a plane of the model. Sums for parameters of an isotropic medium are `grouped`, as
-    /// [`Discrete::is_summed`] says.
+    /// Sums all contributions to the cells of a plane of the model. Sums for parameters of an isotropic medium are
+    /// `grouped` as in [`Discrete::is_summed`].
     fn gather_plane(
         &self,
         medium: &Background,
@@ -357,7 +364,7 @@ impl<T: Number> Discrete<T> {
             }
             room.part.fill(0.0);
             for (k, &place) in places(ndim).iter().enumerate() {
-                // What is at a surface comes to all places.
+                // The surface contributes to all places.
                 if grouped && self.ratios.is_empty() && !Self::is_summed(ndim, k) {
                     continue;
                 }
@@ -393,8 +400,8 @@ impl<T: Number> Discrete<T> {
         }
     }
 
-    /// Whether something is summed for a place, by its number among those of a run, where normal stiffnesses are summed as one in the place
-    /// of the first of them, and couplings alike.
+    /// Whether the entry with index `number` holds a sum if normal stiffnesses are summed in the place of the first
+    /// of them, and couplings likewise.
     pub fn is_summed(ndim: usize, number: usize) -> bool {
         let place = places(ndim)[number];
         place == 0 || place >= 6 || place == places(ndim)[ndim]
@@ -407,8 +414,8 @@ impl<T: Number> Discrete<T> {
         }
     }
 
-    /// Nodes of the surface by horizontal axis: their places in the ratios and in a field, with the planes of the coupling
-    /// and of `c_zz`, and `c_zz`.
+    /// Visits the nodes of the surface by horizontal axis with their index in the ratios, the indices of the coupling
+    /// and of `c_zz` in the stiffnesses, and `c_zz`.
     fn each_ratio(&self, mut visit: impl FnMut(usize, [usize; 2], T)) {
         let (rows, ndim) = (&self.rows, self.ndim());
         for (k, &axis) in rows.horizontal().iter().enumerate().take(self.ratios.len()) {

@@ -1,4 +1,4 @@
-//! Sums and products of fields of which images are made, row by row.
+//! Sums and products of fields for the images, row by row.
 
 use super::Number;
 use super::forward::Waves;
@@ -7,8 +7,8 @@ use super::imaging::Half;
 use super::program::Discrete;
 use crate::methods::velocity_stress::layout;
 
-/// Adds to the pressure of the adjoint, summed over the steps, the sum of the normal stresses of this step, which are the fields of all
-/// axes and come first; `middle` becomes that sum with half of this step.
+/// Adds the sum of the adjoint normal stresses of this step, the first fields of `back`, to the adjoint pressure
+/// summed over the steps; `middle` becomes that sum with half of this step.
 pub fn add_pressure<T: Number>(program: &Discrete<T>, back: &[T], (later, middle): (&mut [T], &mut [T])) {
     let (rows, n, half) = (&program.rows, program.rows.z.len(), T::of(0.5));
     let (later, middle) = (Shared::new(later), Shared::new(middle));
@@ -26,7 +26,7 @@ pub fn add_pressure<T: Number>(program: &Discrete<T>, back: &[T], (later, middle
     });
 }
 
-/// The sum of the fields of all axes, which come first, in the cells that begin at `first`: of normal stresses.
+/// The sum of the first fields, one for each axis, in the cells that begin at `first`.
 fn normal_sum<T: Number>(program: &Discrete<T>, fields: &[T], first: usize, sum: &mut [T]) {
     sum.fill(T::of(0.0));
     for field in fields.chunks_exact(program.rows.len).take(program.ndim()) {
@@ -35,7 +35,7 @@ fn normal_sum<T: Number>(program: &Discrete<T>, fields: &[T], first: usize, sum:
     }
 }
 
-/// Adds the square of the pressure of a shot, which is the mean of the normal stresses.
+/// Adds the square of the pressure of a shot, the mean of the normal stresses.
 pub fn shine_pressure<T: Number>(program: &Discrete<T>, waves: &Waves<T>, light: &mut [T]) {
     let (rows, n, ndim) = (&program.rows, program.rows.z.len(), program.ndim());
     let (to, mean) = (Shared::new(light), T::of(1.0 / ndim as f64));
@@ -56,8 +56,8 @@ pub fn shine_pressure<T: Number>(program: &Discrete<T>, waves: &Waves<T>, light:
     });
 }
 
-/// Adds to the pressure of the adjoint, summed over the steps, and to images without a lag the product of the rates of normal strain of
-/// the shot and of that sum with half of this step.
+/// Adds to images without lags the product of the sum of the normal strain rates of the shot and the adjoint pressure
+/// summed over the steps with half of this step; then adds this step to that pressure.
 pub fn pressures<T: Number>(
     program: &Discrete<T>,
     (velocity, back): (&[T], &[T]),
@@ -136,7 +136,7 @@ pub fn correlate<T: Number>(
     });
 }
 
-/// Adds a field that may lie between the nodes to nodes, with a sign: the mean of those around each.
+/// Adds a field that may lie between the nodes to the nodes, with a sign, averaged over the values around each node.
 pub fn add_to_nodes<T: Number>(program: &Discrete<T>, field: &[T], (half, sign): (Half, T), nodes: &mut [T]) {
     let rows = &program.rows;
     let back: Vec<usize> = (0..3)

@@ -1,5 +1,5 @@
-//! From the sums by coefficient that a reverse sweep leaves to derivatives by the parameters, which is work for processors: a device
-//! can run the next shots meanwhile.
+//! From the sums by coefficient of a reverse sweep to derivatives by the parameters. This runs on processors, while a
+//! device can run the next shots.
 
 use super::Number;
 use super::coefficients::Background;
@@ -9,24 +9,25 @@ use rayon::prelude::*;
 use std::mem::take;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Reusable memory for sums by coefficient, shared by the sweeps of a device: each entry has the sums of all shots that run together.
+/// Reusable memory for sums by coefficient, shared by the sweeps of a device: each entry holds the sums of all shots
+/// that run together.
 pub type Spare<T> = Arc<Mutex<Vec<Vec<Changes<T>>>>>;
 
-/// What a reverse sweep has found of every shot, before it is put in terms of the parameters.
+/// The results of a reverse sweep for each shot, before they are converted to derivatives by the parameters.
 pub struct Derivatives<T: Number> {
     pub(super) program: Discrete<T>,
     pub(super) medium: Arc<Background>,
     pub(super) parameters: Arc<Parametrisation>,
     pub(super) sums: Vec<Changes<T>>,
-    /// Whether they are put in terms of the parameters here: of ranks that share a shot by rank 0 alone.
+    /// Whether the conversion is done here: among ranks that share a shot, on rank 0 only.
     pub(super) leads: bool,
-    /// Where the memory of the sums goes when they are not needed any more.
+    /// Receives the memory of the sums when they are no longer needed.
     pub(super) spare: Option<Spare<T>>,
 }
 
 impl<T: Number> Derivatives<T> {
-    /// The derivatives of every shot, `[parameter][cell of the model in file order]`, on the threads of the shot. Of ranks that share it rank 0
-    /// gets them, the others nothing for each shot.
+    /// The derivatives of each shot, `[parameter][cell of the model in file order]`, computed by the threads of the
+    /// shot. Among ranks that share the shot rank 0 gets them; the others get an empty vector for each shot.
     pub fn by_parameters(mut self) -> Vec<Vec<T>> {
         if !self.leads {
             return vec![Vec::new(); self.sums.len()];

@@ -1,4 +1,5 @@
-//! What changes of the coefficients make of waves, a register of cells at a time. Layers have their memory of the step already.
+//! The effect of perturbed coefficients on the scattered field, one SIMD register of cells at a time. The memory
+//! variables of the layers are already those of the step.
 
 use crate::device::simd::{Arch, Lane, Real};
 use crate::grid::PITCH;
@@ -8,42 +9,43 @@ use crate::methods::velocity_stress::rows::{
 use crate::methods::velocity_stress::stress_rows::Loss;
 use pulp::Simd;
 
-/// What is driven.
+/// The part of the scattered field that is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Velocities, by a change of buoyancy.
     Forces,
     /// Stresses, by a change of the stiffness.
     Strains,
-    /// The memory of attenuation, by a change of what relaxes.
+    /// The memory variables of attenuation, by a perturbation of the relaxing stiffness.
     Relaxing,
 }
 
-/// Waves on a plane and others that they drive.
+/// The background on a plane and the scattered field that it drives.
 pub struct Drive<'a, T> {
     pub plane: Plane<'a, T>,
     pub part: Part,
-    /// Velocities and stresses of the waves.
+    /// Velocities and stresses of the background.
     pub velocity: [*const T; 3],
     pub stress: [*const T; STRESSES],
-    /// Those that are driven.
+    /// Velocities and stresses of the scattered field.
     pub to_velocity: [*mut T; 3],
     pub to_stress: [*mut T; STRESSES],
-    /// Changes of `dt/rho`, of `dt c` and of what relaxes of it.
+    /// Perturbations of `dt/rho`, of `dt c` and of its relaxing part.
     pub buoyancy: [*const T; 3],
     pub stiffness: [*const T; STIFFNESSES],
     pub relaxing: [*const T; STIFFNESSES],
-    /// The driven memory of attenuation.
+    /// Memory variables of attenuation of the scattered field.
     pub loss: Option<Loss<'a, T>>,
 }
 
-/// The same for a number of dimensions and weights.
+/// A [`Drive`] for a number of dimensions and weights.
 struct Of<'a, T, const NDIM: usize, const N: usize>(Drive<'a, T>);
 
 impl<T: Real> Drive<'_, T> {
-    /// Visits all cells of the plane.
+    /// Updates all cells of the plane.
     pub fn run(self, arch: Arch, ndim: usize, half: usize) {
-        // Generic code is compiled again in every crate that runs it. What only tests run, f64, is compiled with them.
+        // Generic code is compiled again in every crate that runs it. `f64` is used only by tests and is compiled
+        // with them.
         if const { size_of::<T>() == size_of::<f32>() } {
             // SAFETY: f32 is the only number of its size.
             return in_single(unsafe { crate::renamed(self) }, arch, (ndim, half));
@@ -78,10 +80,10 @@ impl<T: Real, const NDIM: usize, const N: usize> pulp::WithSimd for Of<'_, T, ND
 }
 
 impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
-    /// A stretched derivative with the memory that the step left.
+    /// A stretched derivative with the memory variable left by the step.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn slope<S: Simd, const FRAMED: bool>(
         &self,
@@ -102,10 +104,10 @@ impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
         }
     }
 
-    /// A derivative of a velocity.
+    /// A derivative of a background velocity.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn rate<S: Simd, const FRAMED: bool>(
         &self,
@@ -119,10 +121,10 @@ impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
         unsafe { self.slope::<S, FRAMED>(s, (from, w), line, (slope, i)) }
     }
 
-    /// Adds to stress `k` what the changes make of the rates of strain.
+    /// Adds the products of the perturbed stiffnesses and the strain rates to stress `k`.
     ///
     /// # Safety
-    /// As for the cells.
+    /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
     unsafe fn add<S: Simd>(&self, s: S, (row, i): (usize, usize), k: usize, [rate, weak]: [Lane<S, T>; 2]) {
         let (d, at) = (&self.0, self.0.plane.at(row, i));

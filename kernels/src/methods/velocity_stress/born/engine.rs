@@ -1,4 +1,4 @@
-//! What runs a linearised shot in place of the rows on processors: the steps, on a device that has the coefficients.
+//! The interface of devices that run the steps of a linearised shot in place of the processors.
 
 use super::program::{Changes, Discrete};
 use super::{Number, Picture, Take, Wanted};
@@ -7,12 +7,12 @@ use crate::communicator::Communicator;
 use crate::methods::velocity_stress::Shot;
 use crate::time_loop::reversal::CheckpointSchedule;
 
-/// How long a shot runs, and at which steps something is done.
+/// The number of steps, and the steps at which records are taken and values checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// Steps.
+    /// Number of time steps.
     pub nt: usize,
-    /// Steps from record to record.
+    /// Steps between two records.
     pub jdata: usize,
     /// Steps between searches for values that are not finite.
     pub jcheck: usize,
@@ -24,36 +24,38 @@ impl Steps {
         it.is_multiple_of(self.jdata)
     }
 
-    /// Whether values are searched after step `it`.
+    /// Whether values are checked after step `it`.
     pub fn checks(&self, it: usize) -> bool {
         (it + 1).is_multiple_of(self.jcheck) || it + 1 == self.nt
     }
 }
 
-/// Makes the adjoint sources of shots from their records, which stand shot by shot as `[record][component][receiver]`.
+/// Computes the adjoint sources of several shots from their records, both `[record][component][receiver]` for each
+/// shot.
 pub type Residuals<'a, T> = &'a mut dyn FnMut(Vec<Vec<T>>) -> Result<Vec<Vec<T>>, Error>;
 
 /// The adjoint sources of the shots that run side by side.
 pub enum Source<'a, T> {
     /// Data of each shot, `[record][component][receiver]`.
     Data(&'a [Vec<T>]),
-    /// What this makes of the records of the run.
+    /// A function that computes the adjoint sources from the records of the run.
     Residual(Residuals<'a, T>),
 }
 
-/// A device with a program; shots of a survey may run on threads of their own. Where ranks share a shot, all of them run it at the same time,
-/// and rank 0 gets what comes of it; a process that is alone is [`crate::communicator::Alone`].
+/// One or several devices with a program; the shots of a survey may run on threads of their own. Ranks that share a
+/// shot all run it at the same time, and rank 0 gets the result; a single process passes
+/// [`crate::communicator::Alone`].
 pub trait Engine<T: Number>: Send {
-    /// Turns to other shots over the same medium, which run side by side; the program becomes that of the last of them.
+    /// Prepares other shots over the same medium, which run side by side; the program becomes that of the last one.
     ///
     /// # Errors
-    /// A point outside of the grid, shots whose records have different lengths, or a device that fails.
+    /// Returns an error for a point outside the grid, shots whose records differ in length, or a device that fails.
     fn next_shots(&mut self, program: &mut Discrete<T>, shots: &[Shot]) -> Result<(), Error>;
 
-    /// [`super::Born::forward`] with the changes of the coefficients.
+    /// As [`super::Born::forward`], with the perturbation of the coefficients.
     ///
     /// # Errors
-    /// Fields that are not finite, a device that fails, and what `take` returns.
+    /// Returns an error for non-finite fields, a device that fails, and any error of `take`.
     fn forward(
         &self,
         changes: Option<&Changes<T>>,
@@ -61,11 +63,12 @@ pub trait Engine<T: Number>: Send {
         ranks: &dyn Communicator,
     ) -> Result<(), Error>;
 
-    /// The derivatives by the coefficients, for every shot. Where they are `grouped`, the sum for normal stiffnesses stands in the place
-    /// of the first of them, and that for couplings in the place of the first coupling.
+    /// The derivatives by the coefficients, for each shot. With the flag of `wanted` set, the derivatives by the
+    /// normal stiffnesses are summed in the place of the first of them, and those by the couplings in the place of
+    /// the first coupling.
     ///
     /// # Errors
-    /// Fields that are not finite, a device that fails, and what a residual returns.
+    /// Returns an error for non-finite fields, a device that fails, and any error of a residual.
     fn back(
         &self,
         from: Source<'_, T>,
@@ -74,13 +77,13 @@ pub trait Engine<T: Number>: Send {
         ranks: &dyn Communicator,
     ) -> Result<(), Error>;
 
-    /// [`super::Born::drift`] of runs so far.
+    /// As [`super::Born::drift`], for the runs so far.
     fn drift(&self) -> Option<f64>;
 
-    /// [`super::Born::images`] of every shot.
+    /// As [`super::Born::images`], for each shot.
     ///
     /// # Errors
-    /// Fields that are not finite, and a device that fails.
+    /// Returns an error for non-finite fields and a device that fails.
     fn images(
         &self,
         program: &Discrete<T>,

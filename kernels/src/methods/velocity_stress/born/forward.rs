@@ -1,9 +1,10 @@
-//! Forward runs on processors: the steps of a [`CpuSlab`], recorded for a reverse sweep or with the waves beside them that a change of the
-//! coefficients scatters.
+//! Forward runs on processors: the steps of a [`CpuSlab`], recorded for a reverse sweep or together with the field
+//! that a perturbation of the coefficients scatters.
 //!
-//! The change obeys the program of the waves without its sources; in every step it gets the change of a coefficient times what
-//! stands beside it in the background: `db S_j s_ij` in a velocity, `dc e` in a stress (Michea & Komatitsch 2010, eqs 2, 6-9, `S` the
-//! stretched derivative of a layer). Both are linear, so that they are added before the stage that carries them on.
+//! The scattered field obeys the same program without its sources. In every step it is driven by the perturbation of
+//! a coefficient times the factor of that coefficient in the background: `db S_j s_ij` in a velocity, `dc e` in a
+//! stress (Michea & Komatitsch 2010, eqs 2, 6-9, `S` the stretched derivative of a layer). All terms are linear and
+//! are added before the next stage reads them.
 
 use super::Number;
 use super::drive_rows::{Drive, Part};
@@ -18,20 +19,20 @@ use crate::methods::velocity_stress::rows::{Plane, STIFFNESSES, STRESSES};
 use crate::methods::velocity_stress::stress_rows::Loss;
 use crate::time_loop::{Sampler, Stepper};
 
-/// What is recorded of a step.
+/// The record of a step.
 pub struct Tape<'a, T> {
     /// Velocities with their images above a surface, `[component][plane][row][z]`.
     pub velocity: &'a mut [T],
-    /// As [`Discrete::of_surface`] says.
+    /// Values at the surface, as in [`Discrete::of_surface`].
     pub surface: &'a mut [T],
 }
 
-/// The waves of a run.
+/// The wavefield of a run.
 pub struct Waves<T: crate::device::simd::Real> {
     pub slab: CpuSlab<T>,
 }
 
-/// A pointer to the first number, null without numbers.
+/// A pointer to the first number; null for an empty slice.
 fn start<T>(numbers: &mut [T]) -> *mut T {
     match numbers.is_empty() {
         true => std::ptr::null_mut(),
@@ -40,10 +41,10 @@ fn start<T>(numbers: &mut [T]) -> *mut T {
 }
 
 impl<T: Number> Waves<T> {
-    /// Waves at rest.
+    /// A wavefield at rest.
     ///
     /// # Errors
-    /// Too little memory.
+    /// Returns an error if memory is insufficient.
     pub fn new(program: &Discrete<T>) -> Result<Self, Error> {
         let slabs = SLABS.partition(program.rows.padded.planes(), 1)?;
         let slab = slabs
@@ -55,12 +56,12 @@ impl<T: Number> Waves<T> {
         })
     }
 
-    /// The same at rest, for the shot of a program over the same medium.
+    /// Resets the wavefield to rest, for another shot over the same medium.
     pub fn restart(&mut self, program: &Discrete<T>) {
         self.slab.restart(program.setup.clone());
     }
 
-    /// Step `it`, recorded where there is a tape.
+    /// Runs step `it`, and records it if there is a tape.
     pub fn step(&mut self, it: usize, tape: Option<&mut Tape<'_, T>>) -> Result<(), Error> {
         let mut none = Tape {
             velocity: &mut [],
@@ -73,13 +74,13 @@ impl<T: Number> Waves<T> {
                 surface: start(tape.surface),
                 ..Hooks::NONE
             };
-            // SAFETY: the tape has the shapes, and is borrowed here.
+            // SAFETY: the tape has the documented shapes and is borrowed here.
             unsafe { self.slab.stage_with(stage, it, hooks) };
         }
         self.slab.finish_step()
     }
 
-    /// What the receivers read after a step, `[component][receiver]`.
+    /// The values of the receivers after a step, `[component][receiver]`.
     pub fn record(&mut self, out: &mut [T]) -> Result<(), Error> {
         self.slab.traces(out)
     }
@@ -90,7 +91,7 @@ impl<T: Number> Waves<T> {
         &self.slab.fields.as_slice()[field * all + GHOST * plane..(field + 1) * all - GHOST * plane]
     }
 
-    /// The sum of the rates of normal strain in the last step, stretched in layers.
+    /// The sum of the normal strain rates in the last step, stretched in layers.
     pub fn rates(&mut self, program: &Discrete<T>, out: &mut [T]) {
         let setup = self.slab.setup.clone();
         let (rows, ndim) = (&program.rows, program.ndim());
@@ -113,20 +114,21 @@ impl<T: Number> Waves<T> {
             for &t in rows.axes() {
                 rows.derivative(this.field(velocity(ndim, t)), (base, &z), (t, false), d);
                 for (i, (sum, d)) in z.clone().zip(sum.iter_mut().zip(&*d)) {
-                    // SAFETY: the memory of the step, which nothing changes here.
+                    // SAFETY: nothing changes the memory variables of the step here.
                     *sum += unsafe { layers[t].stretched(&setup.edges.z(), (row, i), t, *d) };
                 }
             }
         });
     }
 
-    /// Velocities, `[component]` fields.
+    /// The velocities, a field for each component.
     pub fn velocities(&self) -> impl Iterator<Item = &[T]> {
         (0..self.slab.setup.padded.ndim()).map(|field| self.field(field))
     }
 }
 
-/// Step `it` of waves and beside them of what changes of the coefficients scatter; `surface` is room for what the step has there.
+/// Runs step `it` of the background and of the field scattered by a perturbation of the coefficients; `surface`
+/// receives the record of the surface.
 pub fn scatter<T: Number>(
     [background, scattered]: [&mut Waves<T>; 2],
     it: usize,
@@ -149,7 +151,8 @@ pub fn scatter<T: Number>(
         background,
         ratios: ratios(),
     };
-    // SAFETY: in both stages the surface has a number for every row, and is borrowed here; no stage changes what it reads.
+    // SAFETY: in both stages the surface has a value for every row and is borrowed here; no stage changes the data
+    // that it reads.
     unsafe {
         background.slab.stage_with(0, it, recorded);
         background.drive(scattered, changes, Part::Forces);
@@ -174,7 +177,7 @@ pub fn scatter<T: Number>(
 }
 
 impl<T: Number> Waves<T> {
-    /// Adds to other waves what a change of buoyancy makes of the forces in step `it`.
+    /// Adds to the scattered field the effect of a perturbation of the buoyancy on the force sources in step `it`.
     fn relative_sources(&self, to: &mut Self, it: usize, changes: &Changes<T>) {
         let setup = &self.slab.setup;
         let p = &setup.padded;
@@ -194,7 +197,7 @@ impl<T: Number> Waves<T> {
         }
     }
 
-    /// Adds to other waves what changes of the coefficients make of these.
+    /// Drives the scattered field by perturbations of the coefficients.
     fn drive(&mut self, to: &mut Self, changes: &Changes<T>, part: Part) {
         if matches!(part, Part::Relaxing) && changes.relaxing.is_empty() {
             return;
@@ -272,11 +275,11 @@ impl<T: Number> Waves<T> {
     }
 }
 
-/// Raw memory that the threads of a sweep share: fields, and memory of attenuation.
+/// Raw memory that the threads of a sweep share: fields and memory variables of attenuation.
 #[derive(Clone, Copy)]
 struct Shared<T>(*mut T, *mut T);
 
-// SAFETY: each row is changed by one thread alone, and what is read is not changed in the same sweep.
+// SAFETY: each row is changed by one thread only, and no data that are read are changed in the same sweep.
 unsafe impl<T: Sync> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
@@ -286,7 +289,7 @@ impl<T> Shared<T> {
 }
 
 impl<T: Number> CpuSlab<T> {
-    /// Sets all fields to rest, for a shot over the same medium.
+    /// Resets all fields to rest, for another shot over the same medium.
     pub(super) fn restart(&mut self, setup: std::sync::Arc<crate::methods::velocity_stress::Setup<T>>) {
         let zero = T::of(0.0);
         self.fields.as_mut_slice().fill(zero);
@@ -303,7 +306,7 @@ impl<T: Number> CpuSlab<T> {
         self.setup = setup;
     }
 
-    /// All numbers from which the run goes on, part by part.
+    /// The complete state of the run, array by array.
     pub fn parts(&mut self) -> Vec<&mut [T]> {
         let Self {
             fields,

@@ -1,4 +1,4 @@
-//! Rows of the padded grid: where they lie, derivatives along them, and threads that share them.
+//! Rows of the padded grid: their indices, derivatives along them, and their distribution over threads.
 
 use super::super::layout::RIM;
 use super::super::rows::MOST;
@@ -9,15 +9,16 @@ use crate::grid::Padded;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Pieces of work a thread gets of a sweep.
+/// Pieces of work per thread of a sweep.
 const PIECES: usize = 4;
 
-/// How fields lie in memory, `[plane][row][z]`, and the weights of their derivatives. Axes are 0 = z, 1 = row, 2 = plane.
+/// The layout of fields in memory, `[plane][row][z]`, and the weights of their derivatives. Axes are 0 = z, 1 = row,
+/// 2 = plane.
 #[derive(Clone)]
 pub struct Rows<T> {
     /// The grid with its frame.
     pub padded: Padded,
-    /// Numbers of a field.
+    /// Length of a field.
     pub len: usize,
     /// Cells along z that are computed.
     pub z: Range<usize>,
@@ -25,16 +26,16 @@ pub struct Rows<T> {
     pub rows: Range<usize>,
     /// Planes that are computed.
     pub planes: Range<usize>,
-    /// Numbers from cell to cell along the axes.
+    /// Strides from cell to cell along the axes.
     pub stride: [usize; 3],
-    /// Weights over the spacing along the axes.
+    /// Weights of the derivative divided by the spacing, along the axes.
     pub weights: [[T; MOST]; 3],
-    /// Weights of a derivative.
+    /// Number of weights of a derivative.
     pub half: usize,
 }
 
 impl<T: Number> Rows<T> {
-    /// Of the grid of a run, with its derivatives.
+    /// The layout and derivatives of a run.
     pub fn new(setup: &Setup<T>) -> Self {
         let padded = &setup.padded;
         Self {
@@ -49,32 +50,32 @@ impl<T: Number> Rows<T> {
         }
     }
 
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub fn ndim(&self) -> usize {
         self.padded.ndim()
     }
 
-    /// The axes there are.
+    /// The axes of the grid.
     pub fn axes(&self) -> &'static [usize] {
         if self.ndim() == 3 { &[0, 1, 2] } else { &[0, 2] }
     }
 
-    /// The horizontal ones.
+    /// The horizontal axes.
     pub fn horizontal(&self) -> &'static [usize] {
         &self.axes()[1..]
     }
 
-    /// Where a row begins in a field.
+    /// Index at which a row begins in a field.
     pub fn at(&self, plane: usize, row: usize) -> usize {
         plane * self.padded.plane_len() + row * self.padded.pitch()
     }
 
-    /// Number of a row among all rows of the grid.
+    /// Index of a row among all rows of the grid.
     pub fn number(&self, plane: usize, row: usize) -> usize {
         plane * self.padded.rows() + row
     }
 
-    /// Rows of the grid.
+    /// Number of rows of the grid.
     pub fn count(&self) -> usize {
         self.padded.planes() * self.padded.rows()
     }
@@ -102,8 +103,8 @@ impl<T: Number> Rows<T> {
         }
     }
 
-    /// Calls `job(scratch, plane, row)` for every row that is computed, on all threads; `scratch` are so many rows of
-    /// a thread's own.
+    /// Calls `job(scratch, plane, row)` for every computed row, on all threads; `scratch` holds `scratch` rows
+    /// private to a thread.
     pub fn each(&self, cpu: &Cpu, scratch: usize, job: impl Fn(&mut [Vec<T>], usize, usize) + Sync) {
         let (rows, count) = (self.rows.len(), self.rows.len() * self.planes.len());
         let pieces = (PIECES * cpu.threads()).min(count);
@@ -123,7 +124,7 @@ impl<T: Number> Rows<T> {
     }
 }
 
-/// Numbers that the threads of a sweep share, each of which changes rows of its own.
+/// A slice that the threads of a sweep share, each of which writes rows of its own.
 pub struct Shared<'a, T> {
     start: *mut T,
     len: usize,
@@ -138,13 +139,13 @@ impl<T> Clone for Shared<'_, T> {
 
 impl<T> Copy for Shared<'_, T> {}
 
-// SAFETY: whoever takes rows promises that no two threads take the same.
+// SAFETY: the callers of `row` promise that no two threads take the same row.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
 // SAFETY: the same.
 unsafe impl<T: Send> Send for Shared<'_, T> {}
 
 impl<'a, T> Shared<'a, T> {
-    /// For all threads.
+    /// Shares a slice among threads.
     pub fn new(numbers: &'a mut [T]) -> Self {
         Self {
             start: numbers.as_mut_ptr(),
@@ -153,15 +154,15 @@ impl<'a, T> Shared<'a, T> {
         }
     }
 
-    /// `len` numbers from `start` on.
+    /// The `len` numbers from `start` on.
     ///
     /// # Safety
-    /// No other thread uses them meanwhile, nor does this one by another call.
+    /// Nothing else may access these numbers while the slice lives.
     #[allow(clippy::mut_from_ref)]
     #[inline(always)]
     pub unsafe fn row(&self, start: usize, len: usize) -> &'a mut [T] {
         assert!(start + len <= self.len, "a row lies in its field");
-        // SAFETY: it lies in the numbers, and the caller promises that it is its own.
+        // SAFETY: the range lies in the slice, and the caller promises exclusive access.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
     }
 }

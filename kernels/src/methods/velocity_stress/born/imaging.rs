@@ -1,24 +1,29 @@
-//! Images of several kinds, with lags in space.
+//! Images of several kinds, with space lags.
 //!
-//! An image is a sum over the steps of fields of the shot times fields of the data, which go backward in time, at the same place, or
-//! (Sava and Fomel 2006) a lag `h` before it and behind it: `I(x, h) = sum a(x - h) b(x + h)`. Fields of the shot are kept on the way
-//! forward. What is multiplied, by [`Kind`]:
+//! An image sums over the time steps the products of a field of the shot (the source wavefield) and a field of the
+//! data, which run backward in time, at the same point or (Sava and Fomel 2006) displaced by a lag `h` to either
+//! side: `I(x, h) = sum a(x - h) b(x + h)`. Fields of the shot are recorded in the forward run. The fields are, by
+//! [`Kind`]:
 //!
-//! - PP: the pressures (Claerbout 1971). Normal stresses know P waves alone in an isotropic medium. The tape has their rates `e_k` in
-//!   the shot, so the correlation is summed by parts: `sum_n p_n q_n = sum_k e_k sum_(n >= k) q_n`, the inner sum being made in the
-//!   reverse sweep. `q` is the adjoint pressure, `sum c_ta g_aa` of the adjoint of the stresses
-//! - PS, SP: the force of P waves and that of S waves, as vectors. Both turn around with the angle of incidence, so their product has
-//!   one sign on both sides of a source, at any dip (Wang and McMechan 2015)
+//! - PP: the pressures (Claerbout 1971). In an isotropic medium the sum of the normal stresses contains P waves only.
+//!   The recorded velocities give its rates `e_k` in the shot, so the correlation is summed by parts: `sum_n p_n q_n
+//!   = sum_k e_k sum_(n >= k) q_n`, with the inner sum accumulated in the reverse sweep. `q` is the adjoint pressure,
+//!   `sum c_ta g_aa` over the adjoint stresses
+//! - PS, SP: the P-wave and the S-wave part of the force, as vectors. Both change sign with the angle of incidence,
+//!   so their product has the same sign on both sides of a source, at any dip (Wang and McMechan 2015)
 //! - SS: rotations
-//! - energy: stresses less velocities, times their adjoint. That is the potential less the kinetic energy of both waves, which is
-//!   nothing where they go the same way, and so has no trace of waves that were not reflected (Rocha, Tanushev and Sava 2016)
+//! - energy: the products of stresses less those of velocities. This is the potential less the kinetic energy of both
+//!   wavefields, which vanishes where they propagate in the same direction, so the image has no artefacts of waves
+//!   that were not reflected (Rocha, Tanushev and Sava 2016)
 //!
-//! What is injected at a sample of the data stands for the step around that sample. The adjoint of the stresses after step `n` is
-//! therefore a wave at a time half a step before that of these stresses, and the adjoint of the velocities a wave half a step after them.
-//! Fields of equal times are multiplied, so that images are of second order in the step: stresses by the mean of their adjoint after
-//! steps `n` and `n + 1`, and the mean of the velocities after both steps by their adjoint after step `n`.
+//! A sample of the data is injected for the step around that sample. The adjoint stresses after step `n` therefore
+//! belong to a time half a step before that of the stresses, and the adjoint velocities to a time half a step after
+//! the velocities. Only fields of equal times are multiplied, so that images are of second order in the time step:
+//! stresses by the mean of the adjoint stresses after steps `n` and `n + 1`, and the mean of the velocities after
+//! both steps by the adjoint velocities after step `n`.
 //!
-//! Fields that lie between nodes are multiplied there, and the products averaged to the nodes at the end.
+//! Fields that lie between nodes are multiplied where they lie, and the products are averaged to the nodes at the
+//! end.
 
 use super::adjoint::{Adjoint, Pass};
 use super::correlation::{add_pressure, add_to_nodes, correlate, pressures, shine_pressure};
@@ -32,7 +37,7 @@ use crate::methods::velocity_stress::layout::velocity;
 use crate::time_loop::reversal::CheckpointSchedule;
 use std::ops::Range;
 
-/// What an image is made of: waves of the shot, then waves of the data.
+/// The wave types of an image: of the shot, then of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// P waves by P waves.
@@ -43,22 +48,22 @@ pub enum Kind {
     Sp,
     /// S waves by S waves.
     Ss,
-    /// All waves by all waves, in the norm of the energy.
+    /// All waves, by the energy norm.
     Energy,
 }
 
 impl Kind {
-    /// Whether it takes P and S waves apart, which goes in isotropic media only.
+    /// Whether the kind separates P and S waves, which is possible in isotropic media only.
     pub fn separates(self) -> bool {
         matches!(self, Self::Ps | Self::Sp | Self::Ss)
     }
 
-    /// Whether it needs the stresses of the shot in the reverse sweep.
+    /// Whether the kind needs the stresses of the shot in the reverse sweep.
     fn records_stresses(self) -> bool {
         matches!(self, Self::Ps | Self::Sp | Self::Energy)
     }
 
-    /// Where impedances grow, waves change their kind with the other sign than waves that keep it.
+    /// The sign of the image: at an increase of impedance, converted waves have the opposite polarity.
     pub(super) fn sign(self) -> f64 {
         match self {
             Self::Ps | Self::Sp => -1.0,
@@ -67,30 +72,30 @@ impl Kind {
     }
 }
 
-/// An image of a kind on the cells of the model, in file order.
+/// An image of one kind on the cells of the model, in file order.
 pub struct Picture<T> {
     /// `[lag][cell]`
     pub image: Vec<T>,
-    /// The squares of the shot's fields, summed over the steps, `[cell]`.
+    /// The illumination: the squares of the shot's fields, summed over the steps, `[cell]`.
     pub light: Vec<T>,
 }
 
-/// What is asked for.
+/// The images that are requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Kinds in the order of the answer.
+    /// Kinds, in the order of the results.
     pub kinds: Vec<Kind>,
     /// Lags in cells along z, x, y.
     pub lags: Vec<[isize; 3]>,
 }
 
 impl Wanted {
-    /// Numbers of all images and illuminations of a model of so many cells.
+    /// Number of values of all images and illuminations of a model of `cells` cells.
     pub fn numbers(&self, cells: usize) -> usize {
         self.kinds.len() * (self.lags.len() + 1) * cells
     }
 
-    /// The image of P waves by P waves alone, without lags.
+    /// The PP image without lags.
     pub fn plain() -> Self {
         Self {
             kinds: vec![Kind::Pp],
@@ -104,7 +109,7 @@ impl Wanted {
         across.max().unwrap_or(0)
     }
 
-    /// Lags along the axes of the grid: z, rows, planes.
+    /// Lags along the axes of the grid: z, rows, planes; in 2-D the y component is ignored.
     pub(super) fn along(&self, ndim: usize) -> impl Iterator<Item = [isize; 3]> + '_ {
         self.lags.iter().map(move |&[z, x, y]| match ndim {
             3 => [z, x, y],
@@ -113,21 +118,22 @@ impl Wanted {
     }
 }
 
-/// A field between the nodes: by axis (z, row, plane) whether half a cell beyond them.
+/// The position of a field between the nodes: for each axis (z, row, plane) whether it is half a cell beyond them.
 pub type Half = [bool; 3];
 
-/// The sums of a kind.
+/// The sums of an image of one kind.
 struct Sums<T> {
     kind: Kind,
     halves: Vec<Half>,
-    /// `[lag][field]` fields.
+    /// `[lag][field]`, a field each.
     images: Vec<Vec<Vec<T>>>,
     /// `[field]`
     light: Vec<Vec<T>>,
 }
 
 impl<T: Number> Sums<T> {
-    /// Adds to the images by lag the products of fields of the shot and of the data, the first of which is number `first` of the kind.
+    /// Adds to the images the products of fields of the shot and of the data for each lag; `first` is the index of
+    /// the first field within the kind.
     fn add(&mut self, program: &Discrete<T>, lags: &[[isize; 3]], first: usize, (own, other): (&[T], &[T])) {
         let len = program.rows.len;
         for (lag, images) in lags.iter().zip(&mut self.images) {
@@ -139,33 +145,34 @@ impl<T: Number> Sums<T> {
     }
 }
 
-/// Images in the making.
+/// Images while they are accumulated.
 pub struct Imaging<T> {
     sums: Vec<Sums<T>>,
     /// Lags along the axes of the grid: z, rows, planes.
     lags: Vec<[isize; 3]>,
-    /// The share of the normal stresses that is the potential of P waves.
+    /// The factor that turns the sum of the normal stresses into the potential of P waves.
     share: Vec<T>,
     /// The adjoint pressure, summed over the steps so far.
     later: Vec<T>,
-    /// The same with half of the present step, for images with lags.
+    /// The same sum with half of the present step, for images with lags.
     middle: Vec<T>,
     next: Next<T>,
 }
 
-/// Fields of the next step, which the reverse sweep has passed already. Those that no kind needs are empty.
+/// Fields of the following time step, which the reverse sweep has already passed. Those that no kind needs are empty.
 #[derive(Default)]
 struct Next<T> {
-    /// Forces of P and S waves of the adjoint.
+    /// Forces of the adjoint P and S waves.
     forces: [Vec<T>; 2],
-    /// The adjoint of stresses.
+    /// The adjoint stresses.
     stress: Vec<T>,
     /// Velocities of the shot, and their rotation.
     velocity: Vec<T>,
     rotation: Vec<T>,
 }
 
-/// The mean of a field in this step and in the next one, which is zero after the last step; `next` then holds the field.
+/// The mean of a field in this step and the following one, which is zero after the last step; `next` is then set to
+/// the field.
 fn mean<T: Number>(next: &mut Vec<T>, mut field: Vec<T>) -> Vec<T> {
     next.resize(field.len(), T::of(0.0));
     for (next, here) in next.iter_mut().zip(&mut field) {
@@ -175,7 +182,7 @@ fn mean<T: Number>(next: &mut Vec<T>, mut field: Vec<T>) -> Vec<T> {
 }
 
 impl<T: Number> Imaging<T> {
-    /// Room for what is wanted.
+    /// Allocates the sums of the requested images.
     pub fn new(program: &Discrete<T>, wanted: &Wanted) -> Self {
         let len = program.rows.len;
         let zeros = |fields: usize| vec![vec![T::of(0.0); len]; fields];
@@ -198,8 +205,8 @@ impl<T: Number> Imaging<T> {
         }
     }
 
-    /// Fields that are recorded of a step beside its velocities: stresses, then the sum of the rates of normal strain where lags reach into
-    /// the layers.
+    /// Number of fields that are recorded of a step in addition to its velocities: stresses, then, for PP images with
+    /// lags, the sum of the normal strain rates.
     pub fn recorded(&self, program: &Discrete<T>) -> usize {
         let kinds: Vec<Kind> = self.sums.iter().map(|sums| sums.kind).collect();
         recorded(program, &kinds, !self.plain())
@@ -210,7 +217,7 @@ impl<T: Number> Imaging<T> {
         self.lags.iter().all(|lag| *lag == [0; 3])
     }
 
-    /// Records these fields.
+    /// Records the fields of [`Imaging::recorded`].
     pub fn record(&self, program: &Discrete<T>, waves: &mut Waves<T>, to: &mut [T]) {
         let len = program.rows.len;
         let mut fields = to.chunks_exact_mut(len);
@@ -226,7 +233,8 @@ impl<T: Number> Imaging<T> {
         }
     }
 
-    /// Adds the squares of the fields of the shot after a step. Steps come in their order, whatever the memory of a reversal.
+    /// Adds the squares of the fields of the shot after a step to the illumination. It is called for each step once,
+    /// in order, in the forward run.
     pub fn shine(&mut self, program: &Discrete<T>, waves: &Waves<T>) {
         let len = program.rows.len;
         let all = |fields: Range<usize>| fields.map(|k| waves.field(k)).collect::<Vec<_>>().concat();
@@ -245,7 +253,7 @@ impl<T: Number> Imaging<T> {
                 Kind::Ps => &of_p,
                 Kind::Sp => &of_s,
                 Kind::Ss => &program.rotation(&all(0..ndim)),
-                // Stresses have another unit than velocities, and as much of the energy.
+                // Stresses have other units than velocities, but the same share of the energy.
                 Kind::Energy => &all(0..ndim),
             };
             for (light, own) in sums.light.iter_mut().zip(fields.chunks_exact(len)) {
@@ -254,12 +262,12 @@ impl<T: Number> Imaging<T> {
         }
     }
 
-    /// Adds what a step has of the images, and takes the adjoint through its first sweep. `velocity` and `stress` are those of the shot,
-    /// `surface` what is recorded of it there.
+    /// Adds the contribution of a step to the images, and takes the adjoint through its first sweep.
     pub fn correlate(&mut self, program: &Discrete<T>, adjoint: &mut Adjoint<T>, step: Step<'_, T>) {
         let (shot, surface, injected) = step;
         let behind = adjoint.pending;
-        // Images are made of the adjoints before a surface acts on them, or a sponge that a lag reaches.
+        // Images are formed from the adjoint fields before a free surface, or a sponge within reach of a lag, acts on
+        // them.
         let damped = program.setup.edges.weights().is_some() && !self.plain();
         match program.setup.surface.is_some() || damped {
             true => {
@@ -279,7 +287,7 @@ impl<T: Number> Imaging<T> {
         self.of_velocities(program, adjoint, shot.0);
     }
 
-    /// Images that the adjoints of stresses make.
+    /// Adds the contributions of the adjoint stresses.
     fn of_stresses(
         &mut self,
         program: &Discrete<T>,
@@ -324,7 +332,7 @@ impl<T: Number> Imaging<T> {
         }
     }
 
-    /// Images that the adjoints of velocities make, behind the receivers of velocity.
+    /// Adds the contributions of the adjoint velocities, after the velocity receivers have been injected.
     fn of_velocities(&mut self, program: &Discrete<T>, adjoint: &Adjoint<T>, velocity: &[T]) {
         for sums in &mut self.sums {
             match sums.kind {
@@ -344,7 +352,7 @@ impl<T: Number> Imaging<T> {
         }
     }
 
-    /// The forces of P and S waves, where a kind needs them.
+    /// The forces of P and S waves, if a kind needs them.
     fn forces(&self, program: &Discrete<T>, stress: &[T]) -> [Vec<T>; 2] {
         match self
             .sums
@@ -399,7 +407,7 @@ impl<T: Number> Discrete<T> {
     }
 }
 
-/// Where the fields of a kind lie.
+/// The positions of the fields of a kind.
 pub(super) fn halves<T: Number>(program: &Discrete<T>, kind: Kind) -> Vec<Half> {
     let half = |axes: &[usize]| [0, 1, 2].map(|axis| axes.contains(&axis));
     let velocities = || {
@@ -419,7 +427,8 @@ pub(super) fn halves<T: Number>(program: &Discrete<T>, kind: Kind) -> Vec<Half> 
     }
 }
 
-/// Fields that images of these kinds, with lags or without, need of a recorded step beside its velocities.
+/// Number of fields that images of these kinds, with or without lags, need of a recorded step in addition to its
+/// velocities.
 fn recorded<T: Number>(program: &Discrete<T>, kinds: &[Kind], lags: bool) -> usize {
     let stresses = match kinds.iter().any(|kind| kind.records_stresses()) {
         true => program.stresses(),
@@ -428,11 +437,12 @@ fn recorded<T: Number>(program: &Discrete<T>, kinds: &[Kind], lags: bool) -> usi
     stresses + usize::from(lags && kinds.contains(&Kind::Pp))
 }
 
-/// What a step hands over to images: velocities and stresses of the shot, what it recorded of the surface, what is injected at receivers.
+/// The data of a step for the images: velocities and additional fields of the shot, the record of the surface, and
+/// the values injected at receivers.
 pub type Step<'a, T> = ((&'a [T], &'a [T]), &'a [T], &'a [T]);
 
 impl<T: Number> Born<T> {
-    /// Bytes of a checkpoint and of a step in the reverse sweep of [`Born::images`].
+    /// Bytes of a checkpoint and of a recorded step in the reverse sweep of [`Born::images`], in this order.
     pub fn sizes_of_images(&self, wanted: &Wanted) -> [usize; 2] {
         let [state, tape] = self.sizes();
         if self.engine.is_some() || self.placed.is_some() {
@@ -447,11 +457,11 @@ impl<T: Number> Born<T> {
         [state, self.recorded(false, beside).bytes::<T>()]
     }
 
-    /// Images of `data`, `[record][component][receiver]`, in the order of the kinds that are wanted. The reverse sweep is that of
-    /// [`Born::sizes_of_images`].
+    /// Images of `data`, `[record][component][receiver]`, in the order of the kinds in `wanted`. `schedule` must be
+    /// made for the sizes of [`Born::sizes_of_images`].
     ///
     /// # Errors
-    /// Fields that are not finite; a device that fails or has too little memory.
+    /// Returns an error for non-finite fields, and for a device that fails or has too little memory.
     pub fn images(
         &self,
         data: &[T],
@@ -462,10 +472,10 @@ impl<T: Number> Born<T> {
         Ok(images.into_iter().flatten().collect())
     }
 
-    /// The same for every shot of those that run side by side.
+    /// Likewise for each of the shots that run side by side.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`Born::images`].
     pub fn images_of_shots(
         &self,
         data: &[Vec<T>],
@@ -475,11 +485,11 @@ impl<T: Number> Born<T> {
         self.images_among(&Alone, data, (schedule, wanted))
     }
 
-    /// The same on all ranks that share the shot ([`Born::run_on_ranks`]), each of which has all data: rank 0 gets the images, the others those
-    /// of their planes.
+    /// Likewise on all ranks that share the shot ([`Born::run_on_ranks`]), each of which passes all data: rank 0 gets
+    /// the whole images, the others the part on their planes.
     ///
     /// # Errors
-    /// The same, and a connection that fails.
+    /// As for [`Born::images`]; also if a connection fails.
     pub fn images_among(
         &self,
         ranks: &dyn Communicator,

@@ -1,4 +1,4 @@
-//! The absorbing layers as accelerators have them: lines with their factors.
+//! The absorbing layers in the form that accelerators use: lines with their factors.
 
 use super::Number;
 use super::grid::Rows;
@@ -15,7 +15,7 @@ struct Layer<T> {
     number: Vec<usize>,
 }
 
-/// The layers of all axes, as accelerators number them.
+/// The layers of all axes, numbered as on accelerators.
 #[derive(Clone)]
 pub struct Layers<T> {
     axes: [Option<Layer<T>>; 3],
@@ -49,7 +49,8 @@ impl<T: Number> Layers<T> {
         Self { axes }
     }
 
-    /// The factors across an axis at the nodes and half a cell further on, and the number of each line, where there are layers.
+    /// The factors across an axis at the nodes and half a cell further on, and the number of each line; `None`
+    /// without layers.
     pub fn lines(&self, axis: usize) -> Option<(&[cpml::Factors<T>; 2], &[usize])> {
         let layer = self.axes[axis].as_ref()?;
         Some((&layer.factors, &layer.number))

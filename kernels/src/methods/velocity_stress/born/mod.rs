@@ -1,14 +1,16 @@
-//! Linearised velocity-stress modelling: what a small change of the medium changes in the data (the Born approximation), and
-//! its exact adjoint.
+//! Linearised velocity-stress modelling: the change of the data by a small perturbation of the medium (the Born
+//! approximation), and its exact adjoint.
 //!
-//! The operator is the derivative of the discrete program of [`super::Simulation`] by the medium, step by step and not that of the
-//! wave equation: averages of the medium, absorbing frame, free surface, attenuation, sources and receivers included. Its adjoint is
-//! the transpose of the same steps in the other order. On processors the steps are those of a simulation: [`forward`] runs and
-//! records them, [`adjoint`] sweeps back through them by the formulas of [`adjoint_rows`], [`reverse`] does so for a whole run,
-//! [`coefficients`] goes from the medium to its coefficients and back. [`imaging`] correlates the waves of both ways. [`gpu`] has the
+//! The operator is the derivative of the discrete program of [`super::Simulation`] by the medium, step by step,
+//! rather than a discretisation of the linearised wave equation: it includes averages of the medium, absorbing frame,
+//! free surface, attenuation, sources and receivers. Its adjoint is the transpose of the same steps in reverse order.
+//! On processors the steps are those of a simulation: [`forward`] runs and records them, [`adjoint`] sweeps back
+//! through them by the formulas of [`adjoint_rows`], [`reverse`] reverses a whole run, and [`coefficients`] maps the
+//! medium to its coefficients and back. [`imaging`] correlates the forward and the adjoint wavefield. [`gpu`] has the
 //! same steps for accelerators.
 //!
-//! Not differentiated are the numbers that are chosen by the medium as a whole: time step, layers of the frame, limits.
+//! Parameters that are chosen from the medium as a whole are not differentiated: time step, layers of the frame,
+//! limits.
 
 mod adjoint;
 mod adjoint_forces;
@@ -63,58 +65,60 @@ use std::cell::{Cell, RefCell};
 use std::ops::{Add, Range, Sub};
 use std::sync::{Arc, PoisonError};
 
-/// Numbers in which the operator can run.
+/// Floating-point types in which the operator can run.
 pub trait Number: Real + Default + Add<Output = Self> + Sub<Output = Self> {}
 
 impl<T: Real + Default + Add<Output = T> + Sub<Output = T>> Number for T {}
 
-/// Receives a record after the step `it`: of the background and of its change, `[component][receiver]` each.
+/// Receives a record after the step `it`: of the background and of its perturbation, `[component][receiver]` each.
 pub type Take<'a, T> = &'a mut dyn FnMut(usize, &[T], &[T]) -> Result<(), Error>;
 
-/// Makes the adjoint source of a shot from its records.
+/// Computes the adjoint source of a shot from its records, both `[record][component][receiver]`.
 pub type Residual<'a, T> = &'a mut dyn FnMut(&[T]) -> Result<Vec<T>, Error>;
 
-/// A shot that is linearised about its medium, or several of them that a device runs side by side.
+/// A shot linearised about its medium, or several of them that a device runs side by side.
 pub struct Born<T: Number> {
     program: Discrete<T>,
-    /// How many shots run side by side.
+    /// Number of shots that run side by side.
     shots: usize,
     medium: Arc<Background>,
     parameters: Arc<Parametrisation>,
     nt: usize,
     jdata: usize,
     jcheck: usize,
-    /// What runs the steps in place of the processors.
+    /// Runs the steps in place of the processors.
     engine: Option<Box<dyn Engine<T>>>,
-    /// The memory of that.
+    /// The use of the memory of the devices.
     placed: Option<Placed>,
-    /// Where checkpoints go that the schedule puts into a store.
+    /// Receives those checkpoints that the schedule puts into a store.
     store: Option<Arc<dyn CheckpointStore>>,
-    /// Where waves can run backwards, or why they cannot.
+    /// Where the wavefield can be reconstructed backwards, or the reason why it cannot.
     core: Arc<Result<Core, &'static str>>,
-    /// How far they came back from where they began.
+    /// The largest relative velocity left after a backward reconstruction.
     drift: Cell<Option<f64>>,
-    /// Memory of reversals on processors, once there has been one.
+    /// Memory of reversals on processors, kept from the first one on.
     memory: RefCell<Option<reverse::Memory<T>>>,
     /// Memory of sums by coefficient that no shot needs any more.
     spare: Spare<T>,
 }
 
 impl<T: Number> Born<T> {
-    /// A shot over a medium as the files give it.
+    /// Linearises a shot over a medium as read from files.
     ///
     /// # Errors
-    /// What [`super::Simulation::new`] refuses, and maps of the largest speeds, which are not linear.
+    /// As for [`super::Simulation::new`]; also refuses maps of the largest speeds, which are not linear in the
+    /// wavefield, and parameters that do not describe an anisotropic medium.
     pub fn new(shot: &Shot, raw: Medium<T>, of: (Symmetry, Parameters), cpu: Cpu) -> Result<Self, Error> {
         let all = 0..raw.padded().planes();
         Self::on_planes(shot, raw, of, (cpu, &all))
     }
 
-    /// The same for a rank other than rank 0 of those that share the shot, which knows the medium on the planes of the grid that are
-    /// `prepared` ([`RankPlanes`]): `raw`, which has memory for the whole medium, holds it there and four planes beyond, or is zero.
+    /// Likewise for a rank other than rank 0 among those that share the shot, which knows the medium on the
+    /// `prepared` planes of the grid ([`RankPlanes`]): `raw`, allocated for the whole medium, must hold these planes
+    /// and four planes beyond, and may be zero elsewhere.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`Born::new`].
     pub fn on_planes(
         shot: &Shot,
         raw: Medium<T>,
@@ -158,8 +162,8 @@ impl<T: Number> Born<T> {
         })
     }
 
-    /// The same shot over the same medium once more with processors of its own, without what runs the steps: both share what is known of
-    /// the medium.
+    /// Another instance of the same shot over the same medium with processors of its own and without an engine; both
+    /// share the data of the medium.
     #[must_use]
     pub fn another(&self, cpu: Cpu) -> Self {
         Self {
@@ -180,18 +184,20 @@ impl<T: Number> Born<T> {
         }
     }
 
-    /// Turns to another shot over the same medium: other sources, series and receivers. Everything else is as it was.
+    /// Prepares another shot over the same medium, with other sources, series and receivers. Everything else must be
+    /// as before.
     ///
     /// # Errors
-    /// A point from which the fields cannot be reached.
+    /// Returns an error for a point that lies outside the fields.
     pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
         self.next_shots(std::slice::from_ref(shot))
     }
 
-    /// The same for several shots, which a device runs side by side ([`Born::run_on`]).
+    /// Prepares several shots, which a device runs side by side ([`Born::run_on`]).
     ///
     /// # Errors
-    /// The same; shots whose records have different lengths; several shots on processors.
+    /// As for [`Born::next_shot`]; also for shots whose records differ in length, and for several shots on
+    /// processors.
     pub fn next_shots(&mut self, shots: &[Shot]) -> Result<(), Error> {
         match (&mut self.engine, shots) {
             (Some(engine), _) => engine.next_shots(&mut self.program, shots)?,
@@ -212,27 +218,27 @@ impl<T: Number> Born<T> {
         self.engine.is_some()
     }
 
-    /// How many shots run side by side.
+    /// Number of shots that run side by side.
     pub fn shots(&self) -> usize {
         self.shots
     }
 
-    /// Numbers of a perturbation, `[parameter][cell of the model in file order]`.
+    /// Length of a perturbation, `[parameter][cell of the model in file order]`.
     pub fn perturbation_len(&self) -> usize {
         self.parameters.count() * self.medium.cells
     }
 
-    /// Records of a run.
+    /// Number of records of a run.
     pub fn records(&self) -> usize {
         self.nt.div_ceil(self.jdata)
     }
 
-    /// Numbers of a record.
+    /// Length of a record, `[component][receiver]`.
     pub fn values(&self) -> usize {
         self.program.values()
     }
 
-    /// Bytes of a checkpoint and of a recorded step.
+    /// Bytes of a checkpoint and of a recorded step, in this order.
     pub fn sizes(&self) -> [usize; 2] {
         if let Some(placed) = &self.placed {
             return placed.sizes;
@@ -251,16 +257,17 @@ impl<T: Number> Born<T> {
         (fields * len + ghosts + anelastic + setup.edges.variables(p, &(0..p.planes()))) * size_of::<T>()
     }
 
-    /// Lets checkpoints that a schedule puts into a store go to this one.
+    /// Sets the store for checkpoints that a schedule puts into one.
     pub fn set_store(&mut self, store: Arc<dyn CheckpointStore>) {
         self.store = Some(store);
     }
 
-    /// Bytes of a checkpoint and of the boundary of a recorded step, with which [`CheckpointSchedule::with_boundary_saving`] goes back, and bytes that it takes
-    /// once.
+    /// Bytes of a checkpoint and of the boundary of a recorded step in the reverse sweep of
+    /// [`CheckpointSchedule::with_boundary_saving`], and the bytes of its working memory.
     ///
     /// # Errors
-    /// Says why waves cannot run backwards: attenuation, a grid that is too small.
+    /// Returns an error that says why the wavefield cannot be reconstructed backwards: attenuation, a sponge in the
+    /// model, a grid that is too small.
     pub fn boundary_sizes(&self) -> Result<([usize; 2], usize), Error> {
         let why = |why: &str| Error::setup(format!("waves cannot run backwards: {why}"));
         if let Some(placed) = &self.placed {
@@ -271,8 +278,9 @@ impl<T: Number> Born<T> {
         core.map(|_| ([self.state_bytes(), boundary], Backwards::bytes(&self.program)))
     }
 
-    /// Of runs with [`CheckpointSchedule::with_boundary_saving`] so far: the largest velocity that was left when the waves had come back to the beginning, where
-    /// they were at rest, as a share of the largest one on their way.
+    /// The largest velocity in the core at time zero, where the wavefield should be at rest, after backward
+    /// reconstructions with [`CheckpointSchedule::with_boundary_saving`], as a share of the largest velocity of the
+    /// run. `None` before the first such run.
     pub fn drift(&self) -> Option<f64> {
         let engine = self.engine.as_ref();
         self.drift
@@ -280,18 +288,19 @@ impl<T: Number> Born<T> {
             .or_else(|| engine.and_then(|engine| engine.drift()))
     }
 
-    /// Runs the background, and beside it what a perturbation changes: `take` gets both records.
+    /// Runs the background and, with a perturbation, the scattered field: `take` receives both records.
     ///
     /// # Errors
-    /// Fields that are not finite, a device with too little memory for both, and what `take` returns.
+    /// Returns an error for non-finite fields, a device with too little memory for both fields, and any error of
+    /// `take`.
     pub fn forward(&self, perturbation: Option<&[T]>, take: Take<'_, T>) -> Result<(), Error> {
         self.forward_among(&Alone, perturbation, take)
     }
 
-    /// The same on all ranks that share the shot ([`Born::run_on_ranks`]), each of which takes all records.
+    /// Likewise on all ranks that share the shot ([`Born::run_on_ranks`]), each of which receives all records.
     ///
     /// # Errors
-    /// The same, and a connection that fails.
+    /// As for [`Born::forward`]; also if a connection fails.
     pub fn forward_among(
         &self,
         ranks: &dyn Communicator,
@@ -333,35 +342,37 @@ impl<T: Number> Born<T> {
         Ok(())
     }
 
-    /// The changes of the coefficients that a perturbation makes.
+    /// The perturbation of the coefficients by a perturbation of the parameters.
     fn changed(&self, perturbation: &[T]) -> Result<Changes<T>, Error> {
         let (program, medium, parameters) = (&self.program, &*self.medium, &*self.parameters);
         let cpu = &program.setup.cpu;
         cpu.install(|| program.changed(medium, (parameters, perturbation)))
     }
 
-    /// The adjoint: the derivative by the parameters of the product of the records with `data`, `[record][component][receiver]`.
+    /// The adjoint of [`Born::forward`]: the derivative by the parameters of the inner product of the records with
+    /// `data`, `[record][component][receiver]`.
     ///
     /// # Errors
-    /// Fields that are not finite.
+    /// Returns an error for non-finite fields.
     pub fn adjoint(&self, data: &[T], schedule: &CheckpointSchedule) -> Result<Vec<T>, Error> {
         self.adjoints(&[data.to_vec()], schedule).map(first)
     }
 
-    /// The same for every shot of those that run side by side.
+    /// Likewise for each of the shots that run side by side.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`Born::adjoint`].
     pub fn adjoints(&self, data: &[Vec<T>], schedule: &CheckpointSchedule) -> Result<Vec<Vec<T>>, Error> {
         let derivatives = self.adjoints_among(&Alone, data, schedule)?;
         Ok(derivatives.by_parameters())
     }
 
-    /// The same on all ranks that share the shot, each of which has all data: rank 0 gets what comes back, the others their part of it. The
-    /// last part of the work, which no device does, is left to [`Derivatives::by_parameters`].
+    /// Likewise on all ranks that share the shot, each of which passes all data: rank 0 gets the whole result, the
+    /// others their part of it. The last step, which does not run on devices, is left to
+    /// [`Derivatives::by_parameters`].
     ///
     /// # Errors
-    /// The same, and a connection that fails.
+    /// As for [`Born::adjoint`]; also if a connection fails.
     pub fn adjoints_among(
         &self,
         ranks: &dyn Communicator,
@@ -371,11 +382,12 @@ impl<T: Number> Born<T> {
         self.derivatives(Source::Data(data), schedule, ranks)
     }
 
-    /// Runs the shot, hands its records, `[record][component][receiver]`, to `residual`, and sweeps back with the adjoint source that it
-    /// makes: the gradient of a misfit whose derivative by the records it is.
+    /// Runs the shot, passes its records, `[record][component][receiver]`, to `residual`, and sweeps back with the
+    /// adjoint source that it returns: the gradient of a misfit whose derivative by the records is that adjoint
+    /// source.
     ///
     /// # Errors
-    /// Fields that are not finite, and what `residual` returns.
+    /// Returns an error for non-finite fields, and any error of `residual`.
     pub fn gradient(
         &self,
         residual: Residual<'_, T>,
@@ -385,10 +397,10 @@ impl<T: Number> Born<T> {
         self.gradients(&mut each, schedule).map(first)
     }
 
-    /// The same for every shot of those that run side by side.
+    /// Likewise for each of the shots that run side by side.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`Born::gradient`].
     pub fn gradients(
         &self,
         residuals: Residuals<'_, T>,
@@ -398,11 +410,12 @@ impl<T: Number> Born<T> {
         Ok(derivatives.by_parameters())
     }
 
-    /// The same on all ranks that share the shot, each of which gets all records and makes the same adjoint sources: rank 0 gets the gradient,
-    /// the others their part of it. The last part of the work, which no device does, is left to [`Derivatives::by_parameters`].
+    /// Likewise on all ranks that share the shot, each of which gets all records and must compute the same adjoint
+    /// sources: rank 0 gets the whole gradient, the others their part of it. The last step, which does not run on
+    /// devices, is left to [`Derivatives::by_parameters`].
     ///
     /// # Errors
-    /// The same, and a connection that fails.
+    /// As for [`Born::gradient`]; also if a connection fails.
     pub fn gradients_among(
         &self,
         ranks: &dyn Communicator,
@@ -412,7 +425,7 @@ impl<T: Number> Born<T> {
         self.derivatives(Source::Residual(residuals), schedule, ranks)
     }
 
-    /// The derivatives by the coefficients, for every shot.
+    /// The derivatives by the coefficients, for each shot.
     fn derivatives(
         &self,
         from: Source<'_, T>,
@@ -464,7 +477,7 @@ impl<T: Number> Born<T> {
         Ok(sums)
     }
 
-    /// Refuses fields that are not finite.
+    /// Returns an error for non-finite fields at steps of the check interval.
     fn check<'a>(&self, it: usize, mut fields: impl Iterator<Item = &'a [T]>) -> Result<(), Error> {
         if !(it + 1).is_multiple_of(self.jcheck) && it + 1 != self.nt {
             return Ok(());
@@ -476,12 +489,12 @@ impl<T: Number> Born<T> {
     }
 }
 
-/// The first of several results, which is the one of a single shot.
+/// The first result, which is that of a single shot.
 fn first<R: Default>(all: Vec<R>) -> R {
     all.into_iter().next().unwrap_or_default()
 }
 
-/// What is said of fields that are not finite.
+/// The error for non-finite fields.
 fn not_finite(it: usize) -> Error {
     Error::setup(format!(
         "the waves are not finite at step {it}: the time step is too long, or the model or the data hold numbers that are not"

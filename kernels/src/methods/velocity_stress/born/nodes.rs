@@ -1,4 +1,4 @@
-//! The medium on its nodes, from which accelerators take the means that processors hold as arrays.
+//! The medium on its nodes, from which accelerators compute the means that processors hold as arrays.
 
 use super::Number;
 use super::grid::Rows;
@@ -8,15 +8,16 @@ use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Numbers of the lines of the model, `[plane][row][padded z]`; the frame repeats its edge.
+/// Values on the lines of the model, `[plane][row][padded z]`; the frame repeats its edge.
 pub struct Nodes<T> {
     density: Buffer<T>,
-    /// Shear stiffnesses of an isotropic medium: the unrelaxed one, and what relaxes of it.
+    /// Shear stiffnesses of an isotropic medium: the unrelaxed one, then the relaxing one.
     shears: Vec<Buffer<T>>,
 }
 
 impl<T: Number> Nodes<T> {
-    /// Of a medium, unrelaxed, and of what relaxes of it.
+    /// Takes the density of an unrelaxed medium and, if it is isotropic, the shear stiffnesses of it and of its
+    /// relaxing part.
     pub fn new(raw: Medium<T>, weak: Option<Medium<T>>, class: Symmetry) -> Self {
         let shear = match raw.padded().ndim() {
             3 => PLACES_3D[6],
@@ -31,24 +32,25 @@ impl<T: Number> Nodes<T> {
         Self { density, shears }
     }
 
-    /// Whether the moduli of a node are its stiffness.
+    /// Whether the medium is isotropic, so that its nodes hold shear stiffnesses.
     pub fn isotropic(&self) -> bool {
         !self.shears.is_empty()
     }
 
-    /// `rho / (2 dt)` of every cell of some planes of the grid: `dt/rho` between two nodes is one over the sum of both.
+    /// `rho / (2 dt)` at every cell of some planes of the grid: the inverse of the sum at two nodes is `dt/rho`
+    /// between them.
     pub fn density(&self, on: (&Rows<T>, &Cpu), planes: &Range<usize>, dt: f64) -> Vec<T> {
         spread(&self.density, on, planes, |rho| rho / (2.0 * dt))
     }
 
-    /// `1 / (4 dt mu)` of every cell of some planes of the grid, of the unrelaxed medium (part 0) or of what relaxes (1): `dt mu` between
-    /// four nodes is one over the sum of theirs. Of a fluid it is infinite.
+    /// `1 / (4 dt mu)` at every cell of some planes of the grid, of the unrelaxed medium (part 0) or of the relaxing
+    /// part (1): the inverse of the sum at four nodes is `dt mu` between them. It is infinite in a fluid.
     pub fn shear(&self, part: usize, on: (&Rows<T>, &Cpu), planes: &Range<usize>, dt: f64) -> Vec<T> {
         spread(&self.shears[part], on, planes, |mu| 1.0 / (4.0 * dt * mu))
     }
 }
 
-/// What becomes of the numbers of the lines of a model, on every row of some planes of the grid.
+/// Applies `form` to the values of the model and spreads them over every row of some planes of the grid.
 fn spread<T: Number>(
     from: &[T],
     (rows, cpu): (&Rows<T>, &Cpu),

@@ -1,8 +1,8 @@
-//! The parameters by which is linearised, cell by cell.
+//! The parameters by which the program is linearised, cell by cell.
 //!
 //! With the modulus `M = rho vp^2`, `mu = rho vs^2` and the impedances `ip = rho vp`, `is = rho vs`:
-//! `dM = 2 rho vp dvp + vp^2 drho = dlambda + 2 dmu = 2 vp dip - vp^2 drho`, and `mu` alike. A coupling of two normal stresses is
-//! `M - 2 mu`. A fluid stays a fluid: in its cells a change of `mu` does nothing.
+//! `dM = 2 rho vp dvp + vp^2 drho = dlambda + 2 dmu = 2 vp dip - vp^2 drho`, and likewise for `mu`. A coupling of two
+//! normal stresses is `M - 2 mu`. Fluid cells stay fluid: a perturbation of `mu` has no effect in them.
 
 use super::Number;
 use super::program::places;
@@ -11,7 +11,7 @@ use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// What a perturbation is made of.
+/// The parameters of a perturbation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameters {
     /// P speed, S speed, density.
@@ -32,12 +32,13 @@ pub struct Parametrisation {
     cells: usize,
     /// P speed, S speed and density of every cell of the model.
     medium: Vec<[f64; 3]>,
-    /// For every place of a run its plane among the parameters.
+    /// The plane among the parameters of every place of a run.
     order: Vec<usize>,
 }
 
 impl Parametrisation {
-    /// For a medium, of whose model these planes are known. The threads are those of the pool that this is called in.
+    /// The parameters of a medium whose model is known on these planes. It runs on the thread pool in which it is
+    /// called.
     pub fn new<T: Number>(raw: &Medium<T>, planes: &Range<usize>, parameters: Parameters) -> Self {
         let p = raw.padded();
         let ndim = p.ndim();
@@ -60,12 +61,12 @@ impl Parametrisation {
             ndim,
             cells,
             medium,
-            // A file of an orthorhombic medium has its planes in the order of memory.
+            // The planes of a file of an orthorhombic medium are in the order of memory.
             order: places(ndim).iter().map(|&place| order[place]).collect(),
         }
     }
 
-    /// Numbers of a perturbation for each cell of the model.
+    /// Number of parameters per cell of the model.
     pub fn count(&self) -> usize {
         match self.parameters {
             Parameters::Stiffness => places(self.ndim).len() + 1,
@@ -73,12 +74,12 @@ impl Parametrisation {
         }
     }
 
-    /// Whether they change all normal stiffnesses alike, and all couplings.
+    /// Whether the parameters change all normal stiffnesses alike, and all couplings.
     pub fn isotropic(&self) -> bool {
         self.parameters != Parameters::Stiffness
     }
 
-    /// `dM` and `dmu` by the first two parameters and the density.
+    /// The derivatives of `M` and `mu` by the first two parameters and the density.
     fn derivatives(&self, [p, s, density]: [f64; 3]) -> [[f64; 3]; 2] {
         match self.parameters {
             Parameters::Speeds => [[2.0 * density * p, 0.0, p * p], [0.0, 2.0 * density * s, s * s]],
@@ -90,7 +91,7 @@ impl Parametrisation {
         }
     }
 
-    /// What `M` and `mu` are in the stiffness of a place.
+    /// The factors of `M` and `mu` in the stiffness of a place.
     fn shares(place: usize) -> [f64; 2] {
         match place {
             0..3 => [1.0, 0.0],
@@ -99,7 +100,7 @@ impl Parametrisation {
         }
     }
 
-    /// What a perturbation `[parameter][cell]` changes of a stiffness of a cell.
+    /// The change of a stiffness of a cell by a perturbation `[parameter][cell]`.
     pub fn stiffness<T: Number>(&self, perturbation: &[T], place: usize, cell: usize) -> f64 {
         let given = |k: usize| perturbation[k * self.cells + cell].f64();
         if self.parameters == Parameters::Stiffness {
@@ -111,13 +112,13 @@ impl Parametrisation {
         shares[0] * moduli[0] + shares[1] * moduli[1]
     }
 
-    /// The same of its density.
+    /// The change of the density of a cell by a perturbation.
     pub fn density<T: Number>(&self, perturbation: &[T], cell: usize) -> f64 {
         perturbation[(self.count() - 1) * self.cells + cell].f64()
     }
 
-    /// The transpose for some cells from `first` on: `sums` are those for stiffnesses in the order of [`places`] and for density,
-    /// `[place][cell]`, and become those for parameters, a slice each.
+    /// The transpose for the cells from `first` on: converts the sums by stiffness in the order of [`places`] and by
+    /// density, `[place][cell]`, to sums by parameter, one slice each.
     pub fn transposed<T: Number>(&self, first: usize, sums: &[f64], to: &mut [&mut [T]]) {
         let places = places(self.ndim);
         let cells = sums.len() / (places.len() + 1);

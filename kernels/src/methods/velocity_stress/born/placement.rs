@@ -1,4 +1,4 @@
-//! What linearised shots take of the memory of a device, and what is left for their reverse sweeps.
+//! The memory that linearised shots need on a device, and the remainder for their reverse sweeps.
 
 use super::engine::Steps;
 use super::{Born, Number, Wanted, gpu};
@@ -14,29 +14,29 @@ use gpu::{LocalProgram, Planes, Shares};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The memory of a device, or of the smallest of several that share a shot.
+/// The memory of a device, or of the smallest of several devices that share a shot.
 pub(super) struct Placed {
-    /// The planes of each.
+    /// The planes of each device.
     pub planes: Vec<Planes>,
-    /// Bytes that are free.
+    /// Bytes of free memory.
     pub free: usize,
-    /// Bytes that all shots share, and that each of those that run side by side takes beside its states.
+    /// Bytes that all shots share, and bytes that each of the shots side by side needs in addition to its states.
     pub needed: [usize; 2],
-    /// Bytes that the run takes with what a perturbation changes beside it.
+    /// Bytes of a run with the scattered field.
     pub side_by_side: usize,
     /// Bytes of a checkpoint and of a recorded step.
     pub sizes: [usize; 2],
-    /// The same where waves run backwards, and bytes that this takes once.
+    /// The same with boundary saving, and the bytes of its working memory.
     pub boundary_saving: Result<([usize; 2], usize), &'static str>,
 }
 
-/// Bytes that are left for each of so many shots side by side; none where they do not fit.
+/// Bytes left for each of `shots` shots side by side; `None` if they do not fit.
 fn left_for(free: usize, [shared, each]: [usize; 2], shots: usize) -> Option<usize> {
     (free.checked_sub(shared)? / shots.max(1)).checked_sub(each)
 }
 
 impl<T: Number> Born<T> {
-    /// The planes of every device; all of them where none has been chosen.
+    /// The planes of every device; a single entry with all planes if none has been chosen.
     pub(super) fn planes(&self) -> Vec<Planes> {
         match &self.placed {
             Some(placed) => placed.planes.clone(),
@@ -50,21 +50,22 @@ impl<T: Number> Born<T> {
         }
     }
 
-    /// Devices that share every shot.
+    /// Number of devices that share every shot.
     pub fn devices(&self) -> usize {
         self.planes().len()
     }
 
-    /// Bytes that a device has left for the reverse sweep of each of so many shots side by side; none where processors run the steps.
+    /// Bytes that a device has left for the reverse sweep of each of `shots` shots side by side; `None` if processors
+    /// run the steps.
     pub fn room(&self, shots: usize) -> Option<usize> {
         let of = |placed: &Placed| left_for(placed.free, placed.needed, shots).unwrap_or(0);
         self.placed.as_ref().map(of)
     }
 
-    /// Whether a device has room for a run with what a perturbation changes beside it, which a reverse sweep may do with less than.
+    /// Checks that a device has room for a run with the scattered field. A reverse sweep may need less.
     ///
     /// # Errors
-    /// Too little memory; the sentence says how much is needed.
+    /// Returns an error that says how much memory is needed if there is too little.
     pub fn fits_side_by_side(&self) -> Result<(), Error> {
         match &self.placed {
             Some(placed) if placed.side_by_side > placed.free => Err(Error::setup(format!(
@@ -77,22 +78,23 @@ impl<T: Number> Born<T> {
     }
 }
 
-/// What each of several ranks needs of the medium for a shot that their devices share.
+/// The planes of the medium that each of several ranks needs for a shot that their devices share.
 pub struct RankPlanes {
-    /// Planes of the grid that are the rank's own: those of all ranks follow each other.
+    /// Planes of the grid that the rank owns: those of all ranks are consecutive.
     pub own: Range<usize>,
-    /// Planes on which it must know the medium.
+    /// Planes on which the rank must know the medium.
     pub prepared: Range<usize>,
 }
 
 impl RankPlanes {
-    /// Of ranks with so many devices each, for a shot of which nothing but the grid and the frame need be known; `None` where the grid cannot
-    /// be cut like this, which [`Born::run_on_ranks`] says.
+    /// The planes of ranks with `devices[rank]` devices each, for a shot of which only the grid, the frame and the
+    /// order need be known; `None` if the grid cannot be cut into that many parts, which [`Born::run_on_ranks`]
+    /// reports.
     pub fn of(shot: &Shot, padded: &Padded, devices: &[usize]) -> Option<Vec<Self>> {
         let half = stencil::staggered(shot.order, shot.family)?.len();
         let (all, axis) = (padded.planes(), padded.ndim() - 1);
         let live = RIM..all - RIM;
-        // Whether layers are where the frame is may depend on the medium, and so do cuts near by.
+        // Whether the frame contains layers may depend on the medium, and so may the cuts close to it.
         let frame = shot.frame.cells[axis];
         let insides = [
             live.clone(),
@@ -119,13 +121,13 @@ impl RankPlanes {
 }
 
 impl Born<f32> {
-    /// Bytes of device memory that so many shots side by side take beside their states.
+    /// Bytes of device memory that `shots` shots side by side need in addition to their states.
     pub fn device_bytes(&self, shots: usize) -> usize {
         let [shared, each] = self.most(&self.planes(), gpu::bytes);
         shared + shots * each
     }
 
-    /// The largest of some numbers of bytes that parts of the program take.
+    /// The elementwise maximum of byte counts over the parts of the program.
     fn most<const N: usize>(
         &self,
         planes: &[Planes],
@@ -137,22 +139,22 @@ impl Born<f32> {
         })
     }
 
-    /// Bytes that images take on a device beside what a run without them does.
+    /// Bytes that images need on a device in addition to a run without them.
     fn of_images(&self, planes: &[Planes], wanted: &Wanted) -> usize {
         let [bytes] = self.most(planes, |slab| [gpu::bytes_of_images(slab, wanted)]);
         bytes
     }
 
-    /// The same of a run that makes images.
+    /// Bytes of device memory that `shots` shots side by side with images need in addition to their states.
     pub fn device_bytes_of_images(&self, wanted: &Wanted, shots: usize) -> usize {
         self.device_bytes(shots) + shots * self.of_images(&self.planes(), wanted)
     }
 
-    /// Bytes that a device has left for the reverse sweep of images for each of so many shots side by side; none where processors run the
-    /// steps.
+    /// Bytes that a device has left for the reverse sweep of images for each of `shots` shots side by side; `None` if
+    /// processors run the steps.
     ///
     /// # Errors
-    /// Too little memory; the sentence says how much is needed.
+    /// Returns an error that says how much memory is needed if there is too little.
     pub fn room_of_images(&self, wanted: &Wanted, shots: usize) -> Result<Option<usize>, Error> {
         let Some(placed) = &self.placed else {
             return Ok(None);
@@ -169,10 +171,12 @@ impl Born<f32> {
         left_for(placed.free, needed, shots).map(Some).ok_or_else(refused)
     }
 
-    /// Plans the run for so many devices that share every shot and have so many bytes free each: the sizes are those there.
+    /// Plans the run for `devices` devices that share every shot and have `free` bytes free each; [`Born::sizes`]
+    /// then returns the sizes on a device.
     ///
     /// # Errors
-    /// Too little memory; the sentence says how much is needed. More devices than the grid has planes for.
+    /// Returns an error that says how much memory is needed if there is too little, and for more devices than the
+    /// grid has planes for.
     pub fn plan_on(&mut self, devices: usize, free: usize) -> Result<(), Error> {
         let planes = Planes::cut(&self.program, devices)?;
         let needed = self.most(&planes, gpu::bytes);
@@ -203,19 +207,23 @@ impl Born<f32> {
         Ok(())
     }
 
-    /// Lets devices run the steps: several share every shot by planes, with the bits of one. Coefficients stay on the host, too, where a change of the medium becomes theirs, and back.
+    /// Lets devices run the steps. Several devices share every shot by planes, with bitwise the same results as one.
+    /// The coefficients also stay on the host, where perturbations of the medium are mapped to them and derivatives
+    /// back.
     ///
     /// # Errors
-    /// A device that fails or has too little memory, and more devices than the grid has planes for.
+    /// Returns an error for a device that fails or has too little memory, and for more devices than the grid has
+    /// planes for.
     pub fn run_on<A: Accelerator>(&mut self, devices: Vec<Arc<A>>) -> Result<(), Error> {
         self.run_on_ranks(devices, &Alone, Transport::Auto)
     }
 
-    /// The same with the devices of several ranks, each of which has the whole shot and calls this with its own: they share every shot, and runs
-    /// are started on all ranks ([`Born::forward_among`] and its kin). Collective: all ranks must call this.
+    /// Likewise with the devices of several ranks, each of which holds the whole shot and passes its own devices:
+    /// they share every shot, and runs are started on all ranks ([`Born::forward_among`] etc.). Collective: all ranks
+    /// must call this.
     ///
     /// # Errors
-    /// The same; a transport that there is not for linearised shots.
+    /// As for [`Born::run_on`]; also for a transport that is not available for linearised shots.
     pub fn run_on_ranks<A: Accelerator>(
         &mut self,
         devices: Vec<Arc<A>>,
@@ -264,7 +272,7 @@ impl Born<f32> {
             false => Ok(()),
         };
         agree(ranks, unknown)?;
-        // Every rank knows its own planes, and kernels must be the same on all.
+        // Each rank examines its own planes, but kernels must be the same on all ranks.
         let solid = self.program.nodes.isotropic() && gpu::solid(&self.program);
         let solid = ranks.all_gather(&[u8::from(solid)])?.iter().all(|of| of == &[1]);
         let shares = Shares {

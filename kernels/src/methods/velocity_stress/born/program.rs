@@ -1,4 +1,4 @@
-//! The discrete program of a run: what its steps need, and what of it depends on the medium.
+//! The discrete program of a run: the data of its steps, and those that depend on the medium.
 
 use super::Number;
 use super::grid::Rows;
@@ -14,41 +14,42 @@ use crate::methods::velocity_stress::{Setup, Shot};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Places of [`PAIR`] that a run has: normal stiffnesses, couplings, shears.
+/// The places of [`PAIR`] that a run uses: normal stiffnesses, couplings, shear stiffnesses.
 pub const PLACES_3D: [usize; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 /// The same in 2-D.
 pub const PLACES_2D: [usize; 4] = [0, 2, 4, 7];
 
-/// The places of a run in so many dimensions.
+/// The places of a run in `ndim` dimensions.
 pub fn places(ndim: usize) -> &'static [usize] {
     if ndim == 3 { &PLACES_3D } else { &PLACES_2D }
 }
 
-/// The number of a place among those of a run.
+/// The index of a place among those of a run.
 pub fn place(ndim: usize, place: usize) -> usize {
     places(ndim).iter().position(|&p| p == place).unwrap_or(0)
 }
 
-/// The discrete program of a run: everything that its steps need and no step changes.
+/// The discrete program of a run: all data that its steps need and that no step changes.
 #[derive(Clone)]
 pub struct Discrete<T> {
-    /// What a run forward needs.
+    /// The data of a forward run.
     pub setup: Arc<Setup<T>>,
-    /// The grid.
+    /// The layout of the grid.
     pub rows: Rows<T>,
     /// Absorbing layers.
     pub layers: Layers<T>,
-    /// The medium where the model has it.
+    /// The medium on the nodes of the model.
     pub nodes: Arc<Nodes<T>>,
     /// `c_za / c_zz` on the nodes of the surface, by horizontal axis, `[plane][row]`.
     pub ratios: Vec<Vec<T>>,
-    /// Planes of the grid on which the medium is known: all of them, but for a rank that has some planes of a shot.
+    /// Planes of the grid on which the medium is known: all of them, except for a rank that holds only some planes of
+    /// a shot.
     pub prepared: Range<usize>,
 }
 
 impl<T: Number> Discrete<T> {
-    /// The program of a shot over a medium whose speeds hold at the reference frequency of its attenuation, with the medium on the planes
-    /// of the grid that are `prepared`.
+    /// The program of a shot over a medium whose speeds hold at the reference frequency of its attenuation, computed
+    /// on the planes of the grid that are `prepared`.
     pub fn new(
         shot: &Shot,
         mut raw: Medium<T>,
@@ -71,7 +72,7 @@ impl<T: Number> Discrete<T> {
         Ok(made)
     }
 
-    /// The program of another shot over the same medium: other sources, series and receivers.
+    /// Prepares another shot over the same medium, with other sources, series and receivers.
     pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
         self.setup = Arc::new(self.setup.another(shot, &(0..self.rows.padded.planes()))?);
         Ok(())
@@ -113,33 +114,33 @@ impl<T: Number> Discrete<T> {
         rows.horizontal().iter().map(|&axis| of(axis)).collect()
     }
 
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub fn ndim(&self) -> usize {
         self.rows.ndim()
     }
 
-    /// Numbers of a record, `[component][receiver]`.
+    /// Length of a record, `[component][receiver]`.
     pub fn values(&self) -> usize {
         self.setup.receivers.values()
     }
 
-    /// The number of a stress among the stresses, from its place in [`PAIR`].
+    /// The index of a stress among the stresses, from its place in [`PAIR`].
     pub fn stress(&self, pair: usize) -> usize {
         stress(self.ndim(), pair) - self.ndim()
     }
 
-    /// Stresses of a cell.
+    /// Number of stresses.
     pub fn stresses(&self) -> usize {
         fields(self.ndim()) - self.ndim()
     }
 
-    /// Mechanisms of a cell.
+    /// Number of relaxation mechanisms per cell.
     pub fn mechanisms(&self) -> usize {
         self.setup.relaxation.as_ref().map_or(0, |r| r.mechanisms())
     }
 
-    /// Numbers of what is recorded of the surface in a step: by horizontal axis `D_a v_a`, then `szz` before it is set to zero,
-    /// `[..][plane][row]`.
+    /// Length of the record of the surface in a step: for each horizontal axis `D_a v_a`, then `szz` before it is set
+    /// to zero, `[..][plane][row]`.
     pub fn of_surface(&self) -> usize {
         match self.setup.surface {
             Some(_) => self.ndim() * self.rows.count(),
@@ -147,10 +148,10 @@ impl<T: Number> Discrete<T> {
         }
     }
 
-    /// Changes of nothing.
+    /// Perturbations of zero.
     ///
     /// # Errors
-    /// Too little memory.
+    /// Returns an error if memory is insufficient.
     pub fn changes(&self) -> Result<Changes<T>, Error> {
         let (ndim, len) = (self.ndim(), self.rows.len);
         let zeros = |fields: usize| Buffer::zeroed(fields * len);
@@ -172,14 +173,14 @@ impl<T: Number> Discrete<T> {
     }
 }
 
-/// Changes of the coefficients of the discrete program, or the derivative of a sum over the data by them.
+/// Perturbations of the coefficients of the discrete program, or derivatives by them.
 pub struct Changes<T: Real> {
-    /// Of `dt/rho`, `[velocity][plane][row][z]`.
+    /// For `dt/rho`, `[velocity][plane][row][z]`.
     pub buoyancy: Buffer<T>,
-    /// Of `dt c`, in the order of [`places`].
+    /// For `dt c`, in the order of [`places`].
     pub stiffness: Buffer<T>,
-    /// Of what relaxes of it.
+    /// For `dt` times the relaxing stiffness, likewise.
     pub relaxing: Buffer<T>,
-    /// Of the ratios on the surface, `[horizontal axis][plane][row]`.
+    /// For the ratios on the surface, `[horizontal axis][plane][row]`.
     pub ratios: Buffer<T>,
 }

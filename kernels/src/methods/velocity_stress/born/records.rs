@@ -1,4 +1,4 @@
-//! The transpose of receivers.
+//! The transpose of the receivers.
 
 use super::Number;
 use super::adjoint::{Adjoint, Cell};
@@ -6,7 +6,8 @@ use crate::methods::velocity_stress::layout::velocity;
 use crate::methods::velocity_stress::receivers::Quantity;
 
 impl<T: Number> Adjoint<T> {
-    /// The numbers that go to what receivers read in a step from those of its record; zeros where nothing was recorded.
+    /// The values injected at the receivers in a step, from those of the adjoint source; zero where nothing was
+    /// recorded.
     pub fn injected(&mut self, record: &[T]) -> Vec<T> {
         let dt = T::of(self.setup.dt);
         let quantity = self.setup.quantity;
@@ -16,7 +17,7 @@ impl<T: Number> Adjoint<T> {
                 self.kept[number] += x;
                 dt * self.kept[number]
             }
-            // A reading enters its own record, and with the other sign the next one.
+            // A reading contributes to its own record, and with the opposite sign to the next one.
             Quantity::Acceleration => {
                 let next = std::mem::replace(&mut self.kept[number], x / dt);
                 x / dt - next
@@ -25,7 +26,7 @@ impl<T: Number> Adjoint<T> {
         record.iter().enumerate().map(number).collect()
     }
 
-    /// Gives the adjoints of stresses their share of a record that is injected, before the first sweep of a step.
+    /// Injects a record into the adjoint stresses, before the first sweep of a step.
     pub fn inject_stresses(&mut self, injected: &[T]) {
         let (ndim, len) = (self.setup.padded.ndim(), self.len());
         self.each_node(injected, |this, field, cell, x| {
@@ -36,7 +37,7 @@ impl<T: Number> Adjoint<T> {
         });
     }
 
-    /// The same for the adjoints of velocities, before the second sweep of a step whose gradient nobody asks for.
+    /// Injects a record into the adjoint forces, before the second sweep of a step without a gradient.
     pub fn inject_forces(&mut self, injected: &[T]) {
         let (ndim, len) = (self.setup.padded.ndim(), self.len());
         self.each_node(injected, |this, field, cell, x| {
@@ -48,7 +49,7 @@ impl<T: Number> Adjoint<T> {
         });
     }
 
-    /// The same for the adjoints of velocities, behind the second sweep.
+    /// Injects a record into the adjoint velocities, after the second sweep.
     pub fn inject_velocities(&mut self, injected: &[T]) {
         let ndim = self.setup.padded.ndim();
         let axes: &[usize] = if ndim == 3 { &[0, 1, 2] } else { &[0, 2] };
@@ -59,7 +60,7 @@ impl<T: Number> Adjoint<T> {
         });
     }
 
-    /// Calls `visit(self, field, cell, share)` for every node that numbers of a record go to.
+    /// Calls `visit(self, field, cell, value)` for every node of the receivers with its share of a record.
     fn each_node(&mut self, injected: &[T], visit: impl Fn(&mut Self, usize, Cell, T)) {
         let setup = self.setup.clone();
         for (number, &x) in injected.iter().enumerate().filter(|(_, x)| x.f64() != 0.0) {

@@ -1,4 +1,5 @@
-//! The reversal of a run on processors: checkpoints by a [`CheckpointSchedule`], one segment at a time recorded and swept back through.
+//! The reversal of a run on processors: checkpoints by a [`CheckpointSchedule`], and one segment at a time that is
+//! recorded and swept back through.
 
 use super::adjoint::{Adjoint, Beside, Gradient, Pass};
 use super::boundary::{Backwards, Core};
@@ -13,29 +14,29 @@ use crate::device::cpu::Buffer;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 use std::ops::Range;
 
-/// Steps between two looks at the largest velocity, where waves run backwards.
+/// Steps between two updates of the largest velocity in runs with boundary saving.
 const LOOK: usize = 16;
 
-/// Memory of a reversal, which serves one after the other.
+/// Memory of a reversal, reused by the next one.
 pub struct Memory<T: Number> {
     pub waves: Waves<T>,
     pub adjoint: Adjoint<T>,
     pub backwards: Option<Backwards<T>>,
-    /// What is recorded of the steps of a segment, `[step][velocities, then what images need beside]`.
+    /// The record of the steps of a segment, `[step][velocities, then additional fields of images]`.
     steps: Buffer<T>,
-    /// The same of the surface.
+    /// The record of the surface of these steps.
     surface: Vec<T>,
     places: Vec<Place<T>>,
 }
 
-/// Numbers that are recorded of a step.
+/// Number of values that are recorded of a step.
 #[derive(Clone, Copy)]
 pub struct Recorded {
-    /// Of velocities, or of their boundary.
+    /// Velocities, or those of their boundary.
     pub velocity: usize,
-    /// Of what images need beside: stresses, rates of strain.
+    /// Additional fields of images: stresses, strain rates.
     pub beside: usize,
-    /// Of the surface.
+    /// Values at the surface.
     pub surface: usize,
 }
 
@@ -44,7 +45,7 @@ impl Recorded {
         self.velocity + self.beside
     }
 
-    /// Bytes of them.
+    /// Bytes of a recorded step.
     pub fn bytes<T>(&self) -> usize {
         (self.of_fields() + self.surface) * size_of::<T>()
     }
@@ -73,7 +74,7 @@ impl<T: Number> Memory<T> {
     }
 }
 
-/// A reversal under way.
+/// A reversal in progress.
 struct Sweep<'a, T: Number> {
     born: &'a Born<T>,
     memory: &'a mut Memory<T>,
@@ -81,19 +82,19 @@ struct Sweep<'a, T: Number> {
     recorded: Recorded,
     core: Option<&'a Core>,
     imaging: Option<&'a mut Imaging<T>>,
-    /// Records of the first way, where a residual asks for them.
+    /// Records of the first forward pass, if a residual needs them.
     records: Option<Vec<T>>,
     /// The adjoint source, `[record][component][receiver]`.
     data: Vec<T>,
     record: Vec<T>,
     /// Steps that have been run at least once.
     passed: usize,
-    /// The largest velocity that was seen.
+    /// The largest velocity so far.
     largest: f64,
 }
 
 impl<T: Number> Born<T> {
-    /// What a step records.
+    /// The size of the record of a step.
     pub(super) fn recorded(&self, boundary: bool, beside: usize) -> Recorded {
         let program = &self.program;
         let (ndim, len) = (program.ndim(), program.rows.len);
@@ -107,7 +108,7 @@ impl<T: Number> Born<T> {
         }
     }
 
-    /// Reverses the run: the gradient by the coefficients, or images.
+    /// Reverses the run: returns the gradient by the coefficients, or accumulates images.
     pub(super) fn reverse(
         &self,
         from: Source<'_, T>,
@@ -175,7 +176,7 @@ impl<T: Number> Born<T> {
 }
 
 impl<T: Number> Sweep<'_, T> {
-    /// The waves as they were at a mark; those of mark 0 are at rest.
+    /// Restores the wavefield of a checkpoint; that of mark 0 is at rest.
     fn restore(&mut self, mark: usize) -> Result<(), Error> {
         let (waves, program) = (&mut self.memory.waves, &self.born.program);
         match mark.checked_sub(1) {
@@ -202,14 +203,14 @@ impl<T: Number> Sweep<'_, T> {
         Ok(())
     }
 
-    /// What is recorded of step number `at` of a segment.
+    /// The ranges of the record of step number `at` of a segment: fields, then surface.
     fn slots(&mut self, at: usize) -> [Range<usize>; 2] {
         let Recorded { surface, .. } = self.recorded;
         let fields = self.recorded.of_fields();
         [at * fields..(at + 1) * fields, at * surface..(at + 1) * surface]
     }
 
-    /// Runs some steps, and records them where asked for.
+    /// Runs some steps, and records them if `keep` is set.
     fn advance(&mut self, steps: Range<usize>, keep: bool) -> Result<(), Error> {
         for it in steps.clone() {
             if keep {
@@ -237,7 +238,7 @@ impl<T: Number> Sweep<'_, T> {
         Ok(())
     }
 
-    /// Runs step `it` and records it as number `at`.
+    /// Runs step `it` and records it as number `at` of its segment.
     fn recorded_step(&mut self, it: usize, at: usize) -> Result<(), Error> {
         let [fields, surface] = self.slots(at);
         let Memory {
@@ -270,7 +271,7 @@ impl<T: Number> Sweep<'_, T> {
         Ok(())
     }
 
-    /// Sweeps back through steps that are recorded.
+    /// Sweeps back through recorded steps.
     fn back(&mut self, steps: Range<usize>) -> Result<(), Error> {
         let silent = vec![T::of(0.0); self.born.values()];
         let program = &self.born.program;

@@ -1,11 +1,11 @@
-//! P and S waves apart.
+//! Separation of P and S waves.
 //!
-//! In an isotropic medium that changes little over a wavelength the force of the stresses has two parts, `div s = grad P - curl (mu curl
-//! u)`: the pressure-like potential is `P = (lambda + 2 mu) div u`, a share of the sum of the normal stresses, and what is left of the
-//! force belongs to S waves (Aki and Richards 2002, eq. 4.1; the derivatives here are those of the discrete program). The rotation of
-//! the velocities is the potential of S waves.
+//! In an isotropic medium that changes little over a wavelength the force of the stresses has two parts, `div s =
+//! grad P - curl (mu curl u)`: the potential of P waves is `P = (lambda + 2 mu) div u`, a share of the sum of the
+//! normal stresses, and the remaining force belongs to S waves (Aki and Richards 2002, eq. 4.1; the derivatives here
+//! are those of the discrete program). The rotation of the velocities is the potential of S waves.
 //!
-//! The adjoint of the fields, `l`, behaves like the waves of the data backward in time when it is multiplied by the medium: `b l_v`
+//! Multiplied by the medium, the adjoint fields `l` behave like the wavefield of the data backward in time: `b l_v`
 //! like a velocity, `c l_s` like a stress.
 
 use super::Number;
@@ -14,11 +14,11 @@ use super::program::Discrete;
 use crate::methods::velocity_stress::layout::velocity;
 use crate::methods::velocity_stress::rows::PAIR;
 
-/// A field of every component behind each other.
+/// A field for each component, concatenated.
 pub type Fields<T> = Vec<T>;
 
 impl<T: Number> Discrete<T> {
-    /// What the sum of the normal stresses is multiplied by to be `P`, in every cell; nothing beyond the medium.
+    /// The factor that turns the sum of the normal stresses into `P`, for every cell; zero outside the medium.
     pub fn share_of_pressure(&self) -> Vec<T> {
         let along = self.setup.medium.stiffness(0);
         let across = self.setup.medium.stiffness(if self.ndim() == 3 { 3 } else { 4 });
@@ -30,7 +30,7 @@ impl<T: Number> Discrete<T> {
         along.iter().zip(across).map(share).collect()
     }
 
-    /// The forces of P waves and of S waves, `[component]` each, of stresses.
+    /// The forces of P waves and of S waves in the stresses, `[component]` each.
     pub fn forces(&self, stress: &[T], share: &[T]) -> [Fields<T>; 2] {
         let (rows, ndim) = (&self.rows, self.ndim());
         let mut pressure = vec![T::of(0.0); rows.len];
@@ -58,14 +58,14 @@ impl<T: Number> Discrete<T> {
         made
     }
 
-    /// The pairs of axes about which things turn, each with the place of its shear stress.
+    /// The pairs of axes of the components of the rotation, in the order of the shear stresses.
     pub fn turns(&self) -> Vec<[usize; 2]> {
         let axes = self.rows.axes();
         let pairs = axes.iter().flat_map(|&t| axes.iter().map(move |&a| [t, a]));
         pairs.filter(|[t, a]| t < a).collect()
     }
 
-    /// The rotation of velocities, `[pair of axes]`, where the shear stresses are.
+    /// The rotation of velocities, `[pair of axes]`, at the shear stresses.
     pub fn rotation(&self, velocities: &[T]) -> Fields<T> {
         let (rows, ndim, turns) = (&self.rows, self.ndim(), self.turns());
         let mut made = vec![T::of(0.0); turns.len() * rows.len];
@@ -85,7 +85,7 @@ impl<T: Number> Discrete<T> {
         made
     }
 
-    /// The adjoints of velocities from those of forces.
+    /// The adjoint velocities from the adjoint forces.
     pub fn velocity_of_force(&self, forces: &[T]) -> Fields<T> {
         let mut made = forces.to_vec();
         for (component, made) in made.chunks_exact_mut(self.rows.len).enumerate() {
@@ -97,7 +97,7 @@ impl<T: Number> Discrete<T> {
         made
     }
 
-    /// Stresses whose adjoints these are, `c` times them.
+    /// The products of the stiffness `c` and the adjoint stresses.
     pub fn stress_of_adjoint(&self, adjoint: &[T]) -> Fields<T> {
         let len = self.rows.len;
         let mut made = vec![T::of(0.0); adjoint.len()];

@@ -1,4 +1,4 @@
-//! The structures that kernels take, field by field as the kernel text has them.
+//! The argument structures of the kernels, field by field as in the CUDA sources.
 
 use crate::device::simd::Real;
 use crate::grid::Padded;
@@ -9,7 +9,7 @@ use crate::methods::velocity_stress::rows::MOST;
 use crate::methods::velocity_stress::surface::{DEGREE, STRESS_DEGREE};
 use crate::parallel::slabs::Slab as Layout;
 
-/// Boxes of cells of one launch.
+/// Largest number of boxes of cells in one launch.
 pub const MOST_BOXES: usize = 4;
 
 /// `struct Stiff` of slab.cuh.
@@ -44,13 +44,13 @@ pub struct SlabArgs<T> {
     pub padding: i32,
 }
 
-/// A number of cells as kernels have it.
+/// Converts a number of cells to the `int` of the kernels.
 pub fn int(n: usize) -> i32 {
     i32::try_from(n).expect("an axis fits 32 bits")
 }
 
 impl<T: Real> SlabArgs<T> {
-    /// Everything but the addresses.
+    /// Arguments without the addresses.
     pub fn new(p: &Padded, layout: &Layout, weights: [[T; MOST]; 3]) -> Self {
         let three = p.ndim() == 3;
         let last = p.ndim() - 1;
@@ -76,19 +76,19 @@ impl<T: Real> SlabArgs<T> {
         }
     }
 
-    /// The slab as one of the shots that run side by side has it.
+    /// The slab with the fields of one of the shots that run side by side.
     pub fn of_shot(mut self, shot: usize) -> Self {
         self.fields += (shot * self.shot as usize * size_of::<T>()) as u64;
         self
     }
 }
 
-/// Numbers of one field: ghost, own and ghost planes.
+/// Length of one field: ghost, own and ghost planes.
 pub fn field_len(p: &Padded, layout: &Layout) -> usize {
     (layout.own.len() + 2 * GHOST) * p.plane_len()
 }
 
-/// Numbers of all fields of a shot.
+/// Length of all fields of a shot.
 pub fn shot_len(p: &Padded, layout: &Layout) -> usize {
     fields(p.ndim()) * field_len(p, layout)
 }

@@ -1,6 +1,6 @@
-// The frame: stretched derivatives of the layers (boundary/cpml.rs, eqs 6 and 7), with FRAMED 1 in rows and planes of the
-// frame, with FRAMED 0 and LAYERS 1 at the ends of all other rows; or with SPONGE 1 the sponge (boundary/sponge.rs), which has
-// no memory and so needs no boxes of its own.
+// The absorbing frame: stretched derivatives of the layers (boundary/cpml.rs, eqs 6 and 7), with FRAMED 1 in rows and
+// planes of the frame, with FRAMED 0 and LAYERS 1 at the ends of all other rows; or with SPONGE 1 the sponge
+// (boundary/sponge.rs), which has no memory variables and needs no boxes of its own.
 
 struct Layer {
     REAL *psi;                 // memory variables [component][plane][row][z] of the axis' frame; null without a layer
@@ -17,7 +17,7 @@ struct Frame {
     int framed_rows, first_plane, padding;
 };
 
-// Where a thread's memory variables of the axes stand, or -1.
+// Indices of a thread's memory variables for each axis, or -1.
 struct Place {
     WIDE at[3];
     int z, row, plane;
@@ -44,14 +44,14 @@ INLINE struct Place place_of(const struct Slab *s, const struct Frame *f, int pl
     return p;
 }
 
-// Numbers that are wanted later are brought nearer.
+// Prefetches values that are needed later.
 INLINE void prefetch_ahead(const REAL *p) {
 #if AHEAD
     prefetch(p);
 #endif
 }
 
-// The memory variables of all axes.
+// Prefetches the memory variables of all axes.
 INLINE void prefetch_layers(const struct Frame *f, const struct Place *p) {
 #if LAYERS
     EACH_AXIS(axis) {
@@ -61,8 +61,8 @@ INLINE void prefetch_layers(const struct Frame *f, const struct Place *p) {
 #endif
 }
 
-// What the layers make of a derivative along an axis, taken at the nodes (`half` 0) or half a cell beyond them, for or
-// of the velocity along the axis `of`.
+// Stretches the derivative `d` along an axis, taken at the nodes (`half` 0) or half a cell beyond them. Component
+// `of` is the velocity that the derivative is taken of or contributes to.
 INLINE void stretch(const struct Frame *f, const struct Place *p, int axis, int half, int of, REAL *d) {
     if (p->at[axis] < 0) return;
     const struct Layer *l = &f->layer[axis];
@@ -83,7 +83,7 @@ INLINE void stretch(const struct Frame *f, const struct Place *p, int axis, int 
     store(psi, old);
 }
 
-// What the sponge leaves of a row.
+// Weight of the sponge for a row.
 INLINE REAL row_weight(const struct Frame *f, int plane, int row) {
 #if SPONGE
     return f->sponge[2][plane] * (NDIM == 3 ? f->sponge[1][row] : 1);
@@ -92,8 +92,8 @@ INLINE REAL row_weight(const struct Frame *f, int plane, int row) {
 #endif
 }
 
-// Damps cells of a row with the sponge, whose weight for the row is `outer`. Most cells lie outside the sponge, and no weights are
-// read for them.
+// Damps cells of a row with the sponge, whose weight for the row is `outer`. Most cells lie outside the sponge, and
+// no weights are read for them.
 INLINE void damp(const struct Frame *f, REAL outer, int z, REAL *x) {
     REAL w[VEC];
     if (outer == 1 && z >= f->low && z < f->high) return;

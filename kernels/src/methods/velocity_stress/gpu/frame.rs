@@ -1,4 +1,4 @@
-//! The frame of a slab on a device: which boxes it is made of, its factors and memory variables.
+//! The absorbing frame of a slab on a device: its boxes, factors and memory variables.
 
 use super::arguments::{BoxArgs, FrameArgs, Layer, MOST_BOXES, int};
 use super::tile::{CHUNK, Tile};
@@ -14,10 +14,10 @@ use crate::methods::velocity_stress::rows::NONE;
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 
-/// Cells of a thread at most: the frame is cut along z by multiples of them.
+/// Largest number of cells per thread: along z, the bounds of the frame are multiples of it.
 const VECTOR: usize = 4;
 
-/// Cells that are computed: along z, and of rows and planes where the frame ends and begins again among them.
+/// Bounds of the computed cells along z, and of rows and planes with the inner bounds of the frame.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     z: Range<usize>,
@@ -30,7 +30,7 @@ pub struct Bounds {
 pub type Cells = [Range<usize>; 3];
 
 impl Bounds {
-    /// Of a grid. A sponge is no frame here: its cells are computed as all others.
+    /// The bounds of a grid. The sponge does not count as frame here: its cells are computed like all others.
     pub fn new<T: Real>(p: &Padded, edges: &Edges<T>) -> Self {
         let [low, high] = edges.z_by(VECTOR);
         let inside = |axis: usize, all: Range<usize>| {
@@ -48,7 +48,8 @@ impl Bounds {
         }
     }
 
-    /// The boxes of some planes: the one whose rows lie in no frame but with their ends, and those of the frame.
+    /// The boxes of some planes: the interior, whose rows lie outside the frame except at their ends, and those of
+    /// the frame.
     pub fn boxes(&self, planes: &Range<usize>) -> (Option<Cells>, Vec<Cells>) {
         let within = |from: usize, to: usize| planes.start.max(from)..planes.end.min(to);
         let [p0, p1, p2, p3] = self.planes;
@@ -71,13 +72,13 @@ impl Bounds {
         self.along_z
     }
 
-    /// Cells along z from here on are rim.
+    /// The first cell along z of the rim at the high end.
     pub fn z_end(&self) -> usize {
         self.z.end
     }
 }
 
-/// The box without frame as strips, with the number of its blocks.
+/// Divides the interior box into strips; also returns the number of thread blocks.
 pub fn stripped(cells: &Cells, tile: &Tile, vec: usize) -> (BoxArgs, usize) {
     let mut made = args(cells, vec);
     let [_, rows, planes] = cells;
@@ -93,7 +94,7 @@ pub fn stripped(cells: &Cells, tile: &Tile, vec: usize) -> (BoxArgs, usize) {
     (made, across * deep * strips)
 }
 
-/// The boxes of the frame behind each other, with their blocks of so many threads.
+/// The boxes of the frame in one launch, and the number of its blocks of `threads` threads.
 pub fn walked(boxes: &[Cells], threads: usize, vec: usize) -> ([BoxArgs; MOST_BOXES], usize) {
     let mut all = [BoxArgs::default(); MOST_BOXES];
     let mut blocks = 0;
@@ -117,11 +118,10 @@ fn args([z, rows, planes]: &Cells, vec: usize) -> BoxArgs {
     }
 }
 
-/// The frame of a slab on a device.
 pub struct FrameMemory<A: Accelerator> {
-    /// Of both stages.
+    /// Kernel arguments of both stages.
     args: [FrameArgs; 2],
-    /// Along z the frame ends before the first and begins again with the second.
+    /// Along z the frame ends before the first number and begins again at the second.
     z: [usize; 2],
     tables: Vec<A::Memory>,
     layers: Vec<A::Memory>,
@@ -129,19 +129,19 @@ pub struct FrameMemory<A: Accelerator> {
 
 /// Sizes of the memory variables of a slab.
 pub struct Sizes {
-    /// Along z the frame ends before the first and begins again with the second.
+    /// Along z the frame ends before the first number and begins again at the second.
     z: [usize; 2],
-    /// Cells along z that have some.
+    /// Cells along z that have memory variables.
     width: usize,
     framed_rows: usize,
-    /// The first plane in the frame of the planes, in its numbering.
+    /// The index in the frame of the first own plane that lies in it.
     first_plane: usize,
-    /// Numbers of a component, by axis.
+    /// Memory variables per component, by axis.
     component: [usize; 3],
 }
 
 impl Sizes {
-    /// For the own planes of a slab.
+    /// Sizes for the own planes of a slab.
     pub fn new<T: Real>(p: &Padded, edges: &Edges<T>, own: &Range<usize>) -> Self {
         let z = edges.z_by(VECTOR);
         let framed = |&&l: &&usize| l != NONE;
@@ -167,7 +167,7 @@ impl Sizes {
         }
     }
 
-    /// Numbers of each array: of both stages and all axes.
+    /// Length of each array, for both stages and all axes.
     pub fn pieces(&self, ndim: usize) -> [usize; 6] {
         let [z, row, plane] = self.component.map(|n| ndim * n);
         [z, row, plane, z, row, plane]
@@ -175,7 +175,7 @@ impl Sizes {
 }
 
 impl<A: Accelerator> FrameMemory<A> {
-    /// Sends the factors and takes the memory variables of so many shots.
+    /// Sends the factors and allocates the memory variables of `shots` shots.
     pub fn new<T: Real>(
         a: &A,
         p: &Padded,
@@ -235,7 +235,7 @@ impl<A: Accelerator> FrameMemory<A> {
         Ok(made)
     }
 
-    /// Silence in the layers.
+    /// Sets all memory variables to zero.
     pub fn clear(&self, a: &A) -> Result<(), Error> {
         self.layers.iter().try_for_each(|memory| a.clear(memory))
     }
@@ -247,8 +247,8 @@ impl<A: Accelerator> FrameMemory<A> {
         Ok(address)
     }
 
-    /// Where a plane begins among the memory variables of a component; a plane of the axis of planes has its number
-    /// among those of the frame, `first` is the first own plane.
+    /// Index at which a plane begins among the memory variables of a component. Across planes (axis 2), `plane` is an
+    /// index into the planes of the frame; `first` is the first own plane.
     pub fn plane(&self, axis: usize, first: usize, plane: usize, p: &Padded) -> usize {
         let args = &self.args[0];
         match axis {
@@ -258,12 +258,12 @@ impl<A: Accelerator> FrameMemory<A> {
         }
     }
 
-    /// Along z the frame ends before the first and begins again with the second.
+    /// Along z the frame ends before the first number and begins again at the second.
     pub fn z(&self) -> [usize; 2] {
         self.z
     }
 
-    /// What kernels of a stage take.
+    /// Kernel arguments of a stage.
     pub fn args(&self, stage: usize) -> FrameArgs {
         self.args[stage]
     }

@@ -1,4 +1,4 @@
-//! What neighbours wait for: after each stage the planes beside a cut travel while the interior is computed.
+//! The exchange of ghosts: after each stage the planes beside a cut are sent while the interior is computed.
 
 use super::arguments::field_len;
 use super::slab::DeviceSlab;
@@ -12,7 +12,7 @@ use crate::parallel::halo::{Link, Linked};
 use std::sync::Arc;
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// The planes from `first` on of a field.
+    /// Address of plane `first` of a field.
     pub(super) fn ghosts_at(&self, field: usize, first: isize) -> u64 {
         let p = &self.setup.padded;
         let local = (first + GHOST as isize - self.layout.own.start as isize) as usize;
@@ -20,7 +20,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.fields_at() + (number * size_of::<T>()) as u64
     }
 
-    /// What is recorded may lie in ghosts: their copies stand in the stream of the edges, behind the neighbours' events.
+    /// Recording may read ghosts: it waits until the copies from the neighbours, in the stream of the edges, have
+    /// arrived.
     pub(super) fn await_neighbours(&mut self) -> Result<(), Error> {
         if !self.layout.is_cut() {
             return Ok(());
@@ -29,7 +30,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.accelerator.wait(Stream::Main, &self.events.edges)
     }
 
-    /// Neighbours may not overwrite ghosts before they were recorded.
+    /// Records an event after which neighbours may overwrite the ghosts.
     pub(super) fn recorded(&mut self) -> Result<(), Error> {
         if !self.layout.is_cut() {
             return Ok(());
@@ -48,8 +49,8 @@ impl<T: Real, A: Accelerator> Linked for DeviceSlab<T, A> {
     }
 }
 
-/// Neighbours on other ranks may not write the ghosts themselves ([`DeviceHalo::exported`] gives none): the velocities
-/// that a step makes first take the place of those that may still be recorded of the step before.
+/// Neighbours on other ranks may not write the ghosts directly ([`DeviceHalo::exported`] returns none): the first
+/// velocities of a step would overwrite those of the previous step, which may still be read for recording.
 impl<T: Real, A: Accelerator> DeviceHalo for DeviceSlab<T, A> {
     type Device = A;
 

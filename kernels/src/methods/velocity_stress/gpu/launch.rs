@@ -1,4 +1,4 @@
-//! What a stage launches.
+//! The kernel launches of a stage.
 
 use super::Setup;
 use super::arguments::{BoxArgs, MOST_BOXES, StageArgs, SurfaceArgs, int};
@@ -14,22 +14,22 @@ use crate::methods::velocity_stress::rows::MOST;
 use crate::methods::velocity_stress::surface::{DEGREE, STRESS_DEGREE};
 use std::ops::Range;
 
-/// Threads of a block at the surface.
+/// Threads per block at the surface.
 const SURFACE_THREADS: usize = 64;
 
 /// The kernels of a run.
 pub(super) struct Kernels<A: Accelerator> {
-    /// Of the two stages, outside layers.
+    /// Kernels of the two stages outside layers.
     inside: Vec<A::Kernel>,
-    /// In layers, where there are some.
+    /// Kernels of the two stages in layers, if there are any.
     framed: Vec<A::Kernel>,
-    /// Before and after the stresses at a free surface.
+    /// Kernels before and after the stresses at a free surface.
     surface: Vec<A::Kernel>,
     inject: A::Kernel,
 }
 
 impl<A: Accelerator> Kernels<A> {
-    /// Compiles what a variant needs.
+    /// Compiles the kernels of a variant.
     pub(super) fn load<T: Real>(a: &A, variant: &Variant, setup: &Setup<T>) -> Result<Self, Error> {
         let maybe = |wanted: bool, source: &Source, names: &[&str]| match wanted {
             true => a.load(source, names),
@@ -54,7 +54,7 @@ impl<A: Accelerator> Kernels<A> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// All kernels of a stage on some planes.
+    /// Launches all kernels of a stage on some planes.
     pub(super) fn enqueue(
         &self,
         stream: Stream,
@@ -78,8 +78,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(())
     }
 
-    /// Both kinds of boxes. In the main stream they run beside each other: what the frame waits for, memory, the rest of
-    /// the grid can use.
+    /// Launches the kernels for the interior and the frame. In the main stream they run concurrently, since the frame
+    /// is bound by latency and leaves capacity for the interior.
     fn sweep(&self, stream: Stream, stage: usize, planes: &Range<usize>) -> Result<(), Error> {
         let (inside, frame) = self.setup.bounds.boxes(planes);
         let a = &self.accelerator;
@@ -142,12 +142,12 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             shared: 0,
         };
         let dims = self.of_all_shots(dims);
-        // SAFETY: boxes lie among the live cells of own planes, whose neighbours are in the slab or its ghosts; a stage
-        // changes other fields than those it reads around a cell.
+        // SAFETY: boxes lie among the live cells of own planes, whose neighbours are in the slab or its ghosts; a
+        // stage updates other fields than those it reads around a cell.
         unsafe { self.accelerator.launch(stream, kernel, dims, &argument(args)) }
     }
 
-    /// The blocks of a launch, for each of the shots.
+    /// Repeats the blocks of a launch for each of the shots.
     fn of_all_shots(&self, dims: Dims) -> Dims {
         let [blocks, _, _] = dims.grid;
         Dims {
@@ -168,14 +168,14 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads: WALKERS,
             shared: 0,
         };
-        // SAFETY: the tables name cells of the slab, each once.
+        // SAFETY: the tables list cells of the slab, each once.
         unsafe {
             self.accelerator
                 .launch(stream, &self.kernels.inject, dims, &argument(&args))
         }
     }
 
-    /// The images at a free surface before (0) or after (1) the stresses.
+    /// Computes the images at a free surface before (0) or after (1) the stresses.
     fn surface(&self, stream: Stream, when: usize, planes: &Range<usize>) -> Result<(), Error> {
         let Some(images) = &self.setup.surface else {
             return Ok(());
@@ -214,7 +214,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             shared: 0,
         };
         let dims = self.of_all_shots(dims);
-        // SAFETY: nodes of the surface on live rows and planes; what is written lies above or on their own node.
+        // SAFETY: the nodes lie on live rows and planes; a thread writes only on or above its own node.
         unsafe {
             self.accelerator
                 .launch(stream, &self.kernels.surface[when], dims, &argument(&args))

@@ -1,20 +1,20 @@
-//! Memory in which what is computed of a row begins with a line of the caches (of every second row where rows are an odd
-//! number of half lines apart), so that a warp touches no more of them than it must.
+//! Device memory aligned so that the computed part of a row begins a cache line (of every second row where the pitch
+//! is an odd number of half lines), so that a warp touches as few lines as possible.
 
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 
-/// Bytes of a line.
+/// Bytes of a cache line.
 const LINE: usize = 128;
 
-/// Zeroed device memory, moved by less than a line.
+/// Device memory, initially zero, shifted by less than a line.
 pub struct Lines<A: Accelerator> {
     memory: A::Memory,
     offset: u64,
 }
 
 impl<A: Accelerator> Lines<A> {
-    /// So many bytes, where byte `first` begins a line.
+    /// Allocates `bytes` bytes of which byte `first` begins a line.
     pub fn new(a: &A, bytes: usize, first: usize) -> Result<Self, Error> {
         Ok(Self {
             memory: a.allocate(bytes + LINE)?,
@@ -22,17 +22,16 @@ impl<A: Accelerator> Lines<A> {
         })
     }
 
-    /// Where it begins.
+    /// The address of byte 0.
     pub fn address(&self) -> u64 {
         self.memory.address() + self.offset
     }
 
-    /// All of it.
+    /// The whole allocation.
     pub fn memory(&self) -> &A::Memory {
         &self.memory
     }
 
-    /// Bytes taken.
     pub fn bytes(&self) -> usize {
         self.memory.bytes()
     }

@@ -1,5 +1,5 @@
-//! The medium on its way to the devices, in blocks of whole lines: numbers on the nodes, from which kernels take their
-//! means.
+//! Transfer of the medium to the devices in blocks of whole lines. The devices hold node values, from which the
+//! kernels compute means.
 
 use super::arguments::Stiff;
 use super::lines::Lines;
@@ -22,14 +22,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Blocks under way at once.
+/// Blocks in flight at once.
 const DEPTH: usize = 2;
 /// Bytes of a block, all arrays together: enough to make the latency of a transfer negligible.
 const BLOCK_BYTES: usize = 32 << 20;
-/// Numbers that are worth another thread.
+/// Numbers per piece of work of a thread.
 const PIECE: usize = 1 << 14;
 
-/// What becomes of a number of the model.
+/// The form in which a value of the model is stored on the device.
 #[derive(Clone, Copy)]
 enum Form {
     /// `dt c`
@@ -50,7 +50,8 @@ impl Form {
     }
 }
 
-/// Places of the normal stiffnesses that a medium keeps, among the six, and of its shears, among the three.
+/// The normal stiffnesses that a device keeps, as indices among the six, and the shear stiffnesses, as indices among
+/// the three.
 pub fn kept(ndim: usize, isotropic: bool) -> (&'static [usize], &'static [usize]) {
     match (ndim, isotropic) {
         (_, true) => (&[0], &[0]),
@@ -59,14 +60,14 @@ pub fn kept(ndim: usize, isotropic: bool) -> (&'static [usize], &'static [usize]
     }
 }
 
-/// Where the kept normal stiffness `k` stands in memory. Of an isotropic medium it is the coupling: the rest is twice
-/// the shear.
+/// Index in memory order of the kept normal stiffness `k`. An isotropic medium keeps the coupling, from which the
+/// others follow by adding twice the shear stiffness.
 fn normal_place(ndim: usize, isotropic: bool, k: usize) -> usize {
     let order = if ndim == 3 { PLACES_3D } else { PLACES_2D };
     order[if isotropic { 3 } else { k }]
 }
 
-/// Where the kept shear stiffness `k` stands in memory.
+/// Index in memory order of the kept shear stiffness `k`.
 fn shear_place(ndim: usize, k: usize) -> usize {
     let order = if ndim == 3 { PLACES_3D } else { PLACES_2D };
     order[6 + k]
@@ -75,14 +76,14 @@ fn shear_place(ndim: usize, k: usize) -> usize {
 /// An array of the medium that devices keep.
 #[derive(Clone, Copy)]
 struct Array {
-    /// Its place in memory order; density lies behind the stiffnesses.
+    /// Its index in memory order; the density follows the stiffnesses.
     place: usize,
-    /// It belongs to what relaxes.
+    /// Whether it belongs to the relaxing part of the medium.
     relaxing: bool,
     form: Form,
 }
 
-/// The arrays of a medium of this class: density, then stiffnesses, then those that relax.
+/// The arrays of a medium of this class: density, then stiffnesses, then relaxing stiffnesses.
 fn arrays(ndim: usize, class: Symmetry, dt: f64, lossy: bool) -> Vec<Array> {
     let isotropic = class == Symmetry::Isotropic;
     let (normals, shears) = kept(ndim, isotropic);
@@ -106,13 +107,13 @@ fn arrays(ndim: usize, class: Symmetry, dt: f64, lossy: bool) -> Vec<Array> {
     all
 }
 
-/// Lines of a block whose numbers have `number` bytes.
+/// Lines per block for values of `number` bytes.
 fn capacity(padded: &Padded, arrays: usize, number: usize) -> usize {
     let lines = padded.model.cells() / padded.model.n[0];
     (BLOCK_BYTES / (padded.pitch() * arrays * number)).clamp(1, lines)
 }
 
-/// Bytes of the host that a medium of this class takes on its way to devices, in float32.
+/// Bytes of host memory needed to send a medium of this class to devices, in float32.
 pub fn host_bytes(padded: &Padded, class: Symmetry, lossy: bool) -> usize {
     let ndim = padded.ndim();
     let arrays = arrays(ndim, class, 1.0, lossy).len();
@@ -121,14 +122,13 @@ pub fn host_bytes(padded: &Padded, class: Symmetry, lossy: bool) -> usize {
     lines * (DEPTH * arrays * padded.pitch() + read) * size_of::<f32>()
 }
 
-/// Stiffness on a device.
+/// The stiffness on a device.
 pub struct Stiffness<A: Accelerator> {
     memory: Vec<Lines<A>>,
     args: Stiff,
 }
 
 impl<A: Accelerator> Stiffness<A> {
-    /// Addresses.
     pub fn args(&self) -> Stiff {
         self.args
     }
@@ -146,7 +146,7 @@ pub(super) struct Held<A: Accelerator> {
     /// `rho / (2 dt)` of every cell.
     pub density: Lines<A>,
     pub stiffness: Stiffness<A>,
-    /// What relaxes of it.
+    /// The relaxing part of the stiffness.
     pub relaxing: Option<Stiffness<A>>,
 }
 
@@ -154,9 +154,9 @@ pub(super) struct Held<A: Accelerator> {
 struct Place<A: Accelerator> {
     accelerator: Arc<A>,
     layout: Layout,
-    /// Lines of the model that are needed here.
+    /// Lines of the model that this device needs.
     lines: Range<usize>,
-    /// As [`Upload::arrays`].
+    /// Memory of each of [`Upload::arrays`].
     memory: Vec<Option<Lines<A>>>,
     done: Vec<A::Event>,
 }
@@ -165,29 +165,29 @@ struct Place<A: Accelerator> {
 pub struct Upload<'a, T, A: Accelerator> {
     padded: Padded,
     cpu: &'a Cpu,
-    /// Attenuation, whose law makes the medium an unrelaxed one.
+    /// Attenuation, with the relaxation law that makes the medium an unrelaxed one.
     pub(super) losses: Option<(Attenuation, Law)>,
     arrays: Vec<Array>,
     places: Vec<Place<A>>,
-    /// Lines that are read, `[array of the model][line][z]`, and what relaxes of them.
+    /// Lines of the model that have been read, `[array of the model][line][z]`, and their relaxing part.
     read: Vec<T>,
     relaxing: Vec<T>,
-    /// What is sent, `[array kept][line][padded z]`.
+    /// Converted lines for the devices, `[array kept][line][padded z]`.
     blocks: Vec<A::Pinned>,
     /// Lines that fit a block.
     capacity: usize,
     turn: usize,
     watch: Watch,
-    /// Of the lines that the sources ask for.
+    /// Densities of the lines that the sources need.
     densities: Densities<T>,
 }
 
-/// Densities of lines of the model, by the number of the line.
+/// Densities of some lines of the model, by line number.
 pub(super) struct Densities<T>(HashMap<usize, Vec<T>>);
 
 impl<T: Real> Densities<T> {
-    /// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a cell that a source acts on; no number where the lines are not
-    /// among these.
+    /// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a cell that a source acts on; NaN if the densities of its
+    /// lines have not been kept.
     pub fn buoyancy(&self, p: &Padded, dt: f64, component: usize, cell: [usize; 3]) -> f64 {
         buoyancy_at((p.ndim(), dt), component, cell, |plane, row, z| {
             let z = z.clamp(p.low[0], p.low[0] + p.model.n[0] - 1) - p.low[0];
@@ -199,12 +199,12 @@ impl<T: Real> Densities<T> {
 }
 
 impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
-    /// Checks the shot against its grid, which [`crate::methods::velocity_stress::Frame::around`] made, and takes memory
-    /// on the devices, a slab each, for a medium of which it is known before it is read that it is of this class or of a
-    /// narrower one. `cpu` prepares the numbers.
+    /// Checks the shot against its grid, which [`crate::methods::velocity_stress::Frame::around`] made, and allocates
+    /// memory on the devices, one slab each. The medium need not have been read yet; it must be known to be of class
+    /// `class` or of a narrower one. `cpu` converts the medium.
     ///
     /// # Errors
-    /// The shot cannot run on the grid, or memory is missing.
+    /// Returns an error if the shot cannot run on the grid or memory is insufficient.
     pub fn new(
         shot: &Shot,
         padded: &Padded,
@@ -243,7 +243,6 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         })
     }
 
-    /// The grid.
     pub fn padded(&self) -> &Padded {
         &self.padded
     }
@@ -254,15 +253,16 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         self.places.first().map_or(0, |p| own(p).start)..self.places.last().map_or(0, |p| own(p).end)
     }
 
-    /// The first cell, of those read so far, whose anisotropy makes layers grow.
+    /// The first cell read so far whose anisotropy makes the wavefield of the layers grow.
     pub fn growing(&self) -> Option<Growing> {
         self.watch.found()
     }
 
-    /// Keeps what the sources of a further shot need to know of the medium. To be called before any of it is sent.
+    /// Also keeps the densities that the sources of a further shot need. Must be called before any of the medium is
+    /// sent.
     ///
     /// # Errors
-    /// A source that lies outside the grid.
+    /// Returns an error for a source that lies outside the grid.
     pub fn keep_for(&mut self, shot: &Shot) -> Result<(), Error> {
         let more = asked(shot, &self.padded, &self.own())?;
         self.densities.0.extend(more);
@@ -276,7 +276,8 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         &mut self.read[..len]
     }
 
-    /// Sends the block given out last, whose first line is `first`, to the devices that need it.
+    /// Sends the block last returned by [`Upload::numbers`], whose first line is `first`, to the devices that need
+    /// it.
     fn send(&mut self, first: usize, lines: usize) -> Result<(), Error> {
         let (nz, turn) = (self.padded.model.n[0], self.turn);
         let array = lines * nz;
@@ -309,7 +310,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         Ok(())
     }
 
-    /// Writes what is sent of the lines that were read.
+    /// Converts the lines that were read into the form of the devices.
     fn prepare(&mut self, lines: usize) {
         use rayon::prelude::*;
         let (p, arrays) = (&self.padded, &self.arrays);
@@ -352,7 +353,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         place.accelerator.record(Stream::Main, &place.done[self.turn])
     }
 
-    /// Sends a whole medium of this host.
+    /// Sends a whole medium from the host.
     pub fn medium(&mut self, medium: &Medium<T>) -> Result<(), Error> {
         let rows = lines_of_plane(&self.padded);
         let (first, end) = (medium.planes().start * rows, medium.planes().end * rows);
@@ -364,7 +365,8 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         Ok(())
     }
 
-    /// All is sent: the medium of each slab, without what a medium of this class does not need, and what sources know of it.
+    /// Completes the transfers: returns the medium of each slab, without arrays that a medium of this class does not
+    /// need, and the densities for the sources.
     pub(super) fn finish(mut self, class: Symmetry) -> Result<(Vec<Held<A>>, Densities<T>), Error> {
         let (ndim, isotropic) = (self.padded.ndim(), class == Symmetry::Isotropic);
         let arrays = std::mem::take(&mut self.arrays);
@@ -375,7 +377,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
                     .iter()
                     .position(|a| (a.place, a.relaxing) == (wanted, relaxing));
                 let memory = at.and_then(|at| place.memory[at].take());
-                memory.ok_or_else(|| Error::setup("the medium is of a wider class than its kernels"))
+                memory.ok_or_else(|| Error::setup("the kernels need stiffnesses that were not sent: the medium was sent for a narrower symmetry class"))
             };
             let mut stiffness = |relaxing: bool| -> Result<Stiffness<A>, Error> {
                 let (normals, shears) = kept(ndim, isotropic);
@@ -404,12 +406,12 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
     }
 }
 
-/// The line of the model that stands for a padded row.
+/// The line of the model that a padded row repeats.
 fn model_line(p: &Padded, plane: usize, row: usize) -> usize {
     p.model_plane(plane) * lines_of_plane(p) + p.model_row(row)
 }
 
-/// The lines whose density the sources on the planes `own` ask for, still empty.
+/// The lines whose density the sources on the planes `own` need, still empty.
 fn asked<T: Real>(shot: &Shot, p: &Padded, own: &Range<usize>) -> Result<HashMap<usize, Vec<T>>, Error> {
     let weights = check(shot, p)?;
     let free = shot.surface.then(|| super::Adjoint::new(&weights));
@@ -433,7 +435,7 @@ fn asked<T: Real>(shot: &Shot, p: &Padded, own: &Range<usize>) -> Result<HashMap
     Ok(lines.into_inner())
 }
 
-/// Blocks of the model go on while the next is read.
+/// Blocks of the model are sent while the next one is read.
 impl<A: Accelerator> Destination for Upload<'_, f32, A> {
     fn lines(&self, wanted: usize) -> usize {
         wanted.min(self.capacity)
@@ -452,7 +454,7 @@ impl<A: Accelerator> Destination for Upload<'_, f32, A> {
 
 impl<T, A: Accelerator> Drop for Upload<'_, T, A> {
     fn drop(&mut self) {
-        // Transfers may still be reading the pinned blocks; what went wrong with them no longer matters.
+        // Transfers may still be reading the pinned blocks; their errors no longer matter.
         self.places
             .iter()
             .for_each(|place| drop(place.accelerator.finish()));

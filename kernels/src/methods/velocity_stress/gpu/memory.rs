@@ -1,4 +1,4 @@
-//! The memory of a device that a run takes, before anything of it is taken.
+//! The device memory of a run, computed before any of it is allocated.
 
 use super::arguments::shot_len;
 use super::frame::Sizes;
@@ -13,13 +13,14 @@ use crate::methods::velocity_stress::{GHOST, Shot};
 use crate::parallel::slabs::Slab as Layout;
 use crate::source::{Action, Source};
 
-/// What the driver takes for itself: the code of the kernels and their local memory.
+/// Memory that the driver uses itself: the code of the kernels and their local memory.
 const OWN: usize = 32 << 20;
-/// The driver gives memory out in pages of this size.
+/// The driver allocates memory in pages of this size.
 const PAGE: usize = 2 << 20;
 
-/// Bytes of device memory that one slab needs for so many shots side by side, in float32, for a medium of this class.
-/// `messages`: what travels to or from a neighbour on another rank in a step lies so many times in the memory of the device.
+/// Bytes of device memory that one slab needs for `shots` shots side by side, in float32, for a medium of this class.
+/// `messages` is the number of copies in device memory of the planes that are exchanged with neighbours on other
+/// ranks in a step.
 pub fn bytes(
     (shot, shots): (&Shot, usize),
     padded: &Padded,
@@ -49,7 +50,7 @@ pub fn bytes(
         + OWN
 }
 
-/// Bytes of arrays of so many numbers where large ones end in pages of their own and small ones share some.
+/// Bytes of arrays of these lengths, where large arrays occupy pages of their own and small ones share pages.
 fn shared_pages(arrays: impl Iterator<Item = usize>) -> usize {
     let bytes = arrays.map(|numbers| numbers * size_of::<f32>());
     let (small, large): (Vec<usize>, Vec<usize>) = bytes.partition(|&bytes| bytes < PAGE / 2);
@@ -57,12 +58,12 @@ fn shared_pages(arrays: impl Iterator<Item = usize>) -> usize {
     large.sum::<usize>() + small.iter().sum::<usize>().next_multiple_of(PAGE)
 }
 
-/// Numbers of each array for sources and receivers, as if all of them lay on the slab, of the records, of the pieces of
-/// snapshots and of the largest speeds.
+/// Length of each array for sources and receivers, as if all of them lay on the slab, for the records, the pieces of
+/// snapshots and the largest speeds.
 fn tables((shot, shots): (&Shot, usize), padded: &Padded, layout: &Layout) -> Vec<usize> {
     let ndim = padded.ndim();
     let patch = NODES.pow(ndim as u32);
-    // Series that end early are silent to the end of the longest.
+    // Shorter series are padded with zeros to the length of the longest.
     let longest = shot.series.iter().map(Vec::len).max().unwrap_or(0);
     let (moments, forces): (Vec<&Source>, Vec<&Source>) = shot
         .sources
@@ -83,7 +84,7 @@ fn tables((shot, shots): (&Shot, usize), padded: &Padded, layout: &Layout) -> Ve
     } else {
         0
     };
-    // A node is a place of eight bytes and a weight; of a source also its series and the start of its list.
+    // A node is an index of eight bytes and a weight; that of a source also has its series and the start of its list.
     let lists = spots.map(|n| vec![2 * n, n + 1, n, n]).concat();
     [
         vec![shots * shot.series.len() * longest],

@@ -1,6 +1,6 @@
-//! The velocity-stress method on accelerators: a kernel for each stage, another for its rows and planes in layers, small
-//! ones for the free surface, sources and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a
-//! processor.
+//! The velocity-stress method on accelerators: one kernel for each stage, another for the rows and planes in layers,
+//! and small ones for the free surface, sources and records. All code here is generic over [`Accelerator`], so that
+//! tests can run it on a processor.
 
 mod arguments;
 mod frame;
@@ -49,14 +49,14 @@ use std::sync::Arc;
 use tile::Tile;
 use variant::{Edge, Variant};
 
-/// What a shot has of its own: where its sources act and its receivers read.
+/// The sources and receivers of a shot.
 pub(super) struct Acquisition<T> {
     pub spots: SourceNodes<T>,
     pub receivers: Receivers<T>,
 }
 
 impl<T: Real> Acquisition<T> {
-    /// On the planes `own` of a grid.
+    /// Places the sources and receivers of a shot on the planes `own` of a grid.
     fn new(
         shot: &Shot,
         (padded, own): (&Padded, &Range<usize>),
@@ -76,7 +76,7 @@ impl<T: Real> Acquisition<T> {
         let spots = SourceNodes::new(&placer, (buoyancy, own), &shot.sources, &shot.series, shot.dt)?;
         if !spots.is_finite() {
             return Err(Error::setup(
-                "the density at a source of this shot is not at hand: the medium was sent for other shots",
+                "the density at a source of this shot was not kept: announce the shot before the medium is sent",
             ));
         }
         Ok(Self {
@@ -86,7 +86,7 @@ impl<T: Real> Acquisition<T> {
     }
 }
 
-/// What the slabs of a run share.
+/// The data that the slabs of a run share.
 pub(super) struct Setup<T> {
     pub padded: Padded,
     pub edges: Edges<T>,
@@ -97,7 +97,7 @@ pub(super) struct Setup<T> {
     pub window: [Range<usize>; 3],
     pub weights: [[T; MOST]; 3],
     pub travelling: [Vec<usize>; 2],
-    /// How mechanisms go on, on even and odd planes; empty without attenuation.
+    /// Coefficients of the relaxation mechanisms on even and odd planes; empty without attenuation.
     pub patterns: [Vec<[Pattern<T>; 2]>; 2],
     pub dt: f64,
 }
@@ -128,18 +128,18 @@ impl<T: Real> Setup<T> {
         }
     }
 
-    /// Refuses to run backward where energy is lost.
+    /// Refuses to run backward where energy is lost or recorded quantities depend on all steps so far.
     pub fn reversible(&self) -> Result<(), Error> {
         let keeps = self.peaks || self.quantity.runs();
         reversible(self.edges.absorbs(), !self.patterns[0].is_empty(), keeps)
     }
 
-    /// Bytes from the start of a row to its first cell that is computed.
+    /// Bytes from the start of a row to its first computed cell.
     pub fn first(&self) -> usize {
         RIM * size_of::<T>()
     }
 
-    /// What absorbs.
+    /// The absorbing boundary.
     pub fn edge(&self) -> Edge {
         let along_z = self.bounds.along_z();
         match self.edges.weights() {
@@ -149,26 +149,26 @@ impl<T: Real> Setup<T> {
         }
     }
 
-    /// Whether layers have rows and planes of their own.
+    /// Whether rows and planes in layers are updated by boxes of their own.
     pub fn has_boxes(&self) -> bool {
         !self.bounds.boxes(&(0..self.padded.planes())).1.is_empty()
     }
 }
 
-/// Shots ready to run on accelerators: one, with a slab on each of them, or several side by side on one. Records of several
-/// follow each other, as if they were further components.
+/// Shots ready to run on accelerators: a single shot with one slab on each of them, or several shots side by side on
+/// one accelerator. The records of several shots are concatenated, like further components.
 pub struct Simulation<T: Real + Default, A: Accelerator> {
     setup: Arc<Setup<T>>,
     densities: Densities<T>,
     /// Planes of all slabs.
     own: Range<usize>,
-    /// Shots that its memory holds.
+    /// The number of shots for which memory was allocated.
     most: usize,
     group: Group<DeviceSlab<T, A>>,
 }
 
-/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
-/// methods of a simulation, too.
+/// A simulation dereferences to the group of its slabs, so that [`Group::run`], [`Group::run_among`],
+/// [`Group::resume`] and the other methods of a group are available on it.
 impl<T: Real + Default, A: Accelerator> Deref for Simulation<T, A> {
     type Target = Group<DeviceSlab<T, A>>;
 
@@ -184,8 +184,8 @@ impl<T: Real + Default, A: Accelerator> DerefMut for Simulation<T, A> {
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
-    /// Allocates the fields of a shot beside a medium of class `class`, or of a narrower one, that was sent for it. `tile`
-    /// overrides how kernels are cut.
+    /// Allocates the fields of a shot next to the medium that was sent for it, which is of class `class` or was read
+    /// as a wider one. `tile` overrides the block sizes of the kernels.
     pub fn new(
         shot: &Shot,
         upload: Upload<'_, T, A>,
@@ -195,11 +195,12 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         Self::side_by_side(std::slice::from_ref(shot), upload, class, tile)
     }
 
-    /// The same for several shots that differ in their sources and receivers, of which each has as many as the others: a small
-    /// grid does not fill a device, several of them do. They have one slab, no snapshots and no map.
+    /// Likewise for several shots that run side by side, because a small grid does not fill a device. They differ in
+    /// their sources and receivers only, have the same number of receivers, a single slab, no snapshots and no map of
+    /// peaks.
     ///
     /// # Errors
-    /// As for one; shots that cannot run side by side.
+    /// As for [`Simulation::new`]; also for shots that cannot run side by side.
     pub fn side_by_side(
         shots: &[Shot],
         upload: Upload<'_, T, A>,
@@ -228,7 +229,9 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         };
         let (slabs, densities) = upload.finish(class)?;
         if shots.len() > 1 && slabs.len() > 1 {
-            return Err(Error::setup("several shots run side by side on one device alone"));
+            return Err(Error::setup(
+                "several shots side by side run on a single device only: give one device, or one shot at a time",
+            ));
         }
         let all = acquisitions(shots, (&padded, &own), &densities)?;
         let slabs = slabs
@@ -244,15 +247,15 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         })
     }
 
-    /// Turns to other shots, which differ from those before in their sources and receivers alone and are at most as many as at
-    /// first: the medium, the kernels and the memory stay.
+    /// Prepares other shots, which differ from the previous ones in their sources and receivers only and are at most
+    /// as many as at first; the medium, the kernels and the memory are reused.
     ///
     /// # Errors
-    /// More shots, or a force whose medium [`Upload::keep_for`] has not kept.
+    /// Returns an error for too many shots, or for a force whose density [`Upload::keep_for`] has not kept.
     pub fn next_shots(&mut self, shots: &[Shot]) -> Result<(), Error> {
         if shots.is_empty() || shots.len() > self.most {
             return Err(Error::Setup(format!(
-                "{} shots are to run in memory for {}",
+                "{} shots side by side: their number must be 1 to {}, for which memory was allocated",
                 shots.len(),
                 self.most
             )));
@@ -266,24 +269,24 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             .try_for_each(|slab| slab.next_shots(all.clone()))
     }
 
-    /// Shots that its memory holds.
+    /// The largest number of shots that can run side by side.
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// Bytes of memory of all devices, with the messages of the ranks that met last.
+    /// Bytes of memory of all devices, with the message buffers of the most recently connected ranks.
     pub fn bytes(&self) -> usize {
         self.group.subdomains.iter().map(DeviceSlab::bytes).sum::<usize>() + self.group.message_bytes()
     }
 
-    /// [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; nothing on the others. Collective: all
-    /// ranks must call this.
+    /// Gathers [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; the other ranks get an empty
+    /// vector. Collective: all ranks must call this.
     pub fn peaks_among(&self, ranks: &dyn Communicator) -> Result<Vec<T>, Error> {
         gather_maps(agree(ranks, self.peaks())?, ranks)
     }
 
-    /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
-    /// (2-D: `[x]`); empty where it is not kept.
+    /// The largest horizontal speed so far, in m/s, at every node of the first row of the model that this process
+    /// holds, `[y][x]` (2-D: `[x]`); empty if [`Shot::peaks`] is not set.
     pub fn peaks(&self) -> Result<Vec<T>, Error> {
         let each = self
             .group
@@ -295,8 +298,8 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         Ok(surface_planes(&self.setup.padded, parts))
     }
 
-    /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a field. Rims and
-    /// ghosts take part, so this is for measurements.
+    /// Starts from given fields instead of zeros: `field(field, plane, values)` writes the values `[row][z]` of an
+    /// own plane of a field. It also sets the rim, so this is for speed measurements only.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
         for slab in &self.group.subdomains {
             slab.start_from(&mut field)?;
@@ -305,7 +308,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     }
 }
 
-/// What each of the shots has of its own.
+/// The sources and receivers of each shot.
 fn acquisitions<T: Real>(
     shots: &[Shot],
     on: (&Padded, &Range<usize>),
@@ -315,7 +318,7 @@ fn acquisitions<T: Real>(
     shots.iter().map(each).collect()
 }
 
-/// The schedule of shots that run side by side: a record has the numbers of all.
+/// The schedule of shots that run side by side: a record holds the values of all shots.
 fn schedule_of(shots: &[Shot], padded: &Padded) -> Result<Schedule, Error> {
     let first = &shots[0];
     for shot in shots {
@@ -324,7 +327,7 @@ fn schedule_of(shots: &[Shot], padded: &Padded) -> Result<Schedule, Error> {
     let alike = |shot: &Shot| (shot.nt, shot.receivers.len()) == (first.nt, first.receivers.len());
     if !shots.iter().all(alike) {
         return Err(Error::setup(
-            "shots that run side by side have as many steps and as many receivers each",
+            "shots that run side by side must have the same number of steps and of receivers",
         ));
     }
     if shots.len() > 1 && (first.peaks || first.snapshots.is_some()) {
@@ -335,8 +338,8 @@ fn schedule_of(shots: &[Shot], padded: &Padded) -> Result<Schedule, Error> {
     Ok(schedule(first, padded, shots.len() * first.receivers.len()))
 }
 
-/// Sends a medium of this host and prepares a shot on it: `machines` gives each slab its device, `tile` overrides how
-/// kernels are cut, `cpu` prepares the numbers.
+/// Sends a medium from the host and prepares a shot on it: `machines` gives each slab its device, `tile` overrides
+/// the block sizes of the kernels, and `cpu` converts the medium.
 pub fn from_medium<T: Real + Default, A: Accelerator>(
     shot: &Shot,
     raw: &Medium<T>,

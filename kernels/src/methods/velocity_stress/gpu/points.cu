@@ -1,6 +1,6 @@
-// Sources, receivers, snapshots, the largest speeds at the surface and the search for values that are not finite.
+// Sources, receivers, snapshots, the largest speeds at the surface, and the search for non-finite values.
 
-// Cells that sources act on, each with its sources in their order.
+// Cells that sources act on, each with its sources in order.
 struct Inject {
     struct Slab s;
     const WIDE *cell;      // place in the fields
@@ -24,7 +24,7 @@ KERNEL(inject)(const struct Inject a) {
 
 #define READERS 32
 
-// Each block reads one number of a record.
+// Each block computes one value of a record.
 struct Extract {
     struct Slab s;
     const int *first;      // where the nodes of a number begin; one more than there are numbers
@@ -83,7 +83,7 @@ struct Peaks {
     int top, begin, end, row_begin, row_count;
 };
 
-// A value between the second and the third of four.
+// Interpolates midway between the second and the third of four values.
 INLINE REAL on_node(const REAL *v, WIDE stride) {
     return ((REAL)9 * (v[0] + v[-stride]) - v[stride] - v[-2 * stride]) / 16;
 }

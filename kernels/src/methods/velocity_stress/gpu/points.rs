@@ -11,14 +11,14 @@ use crate::parallel::slabs::Slab as Layout;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Where a cell of a plane (own or ghost) stands in the fields that a slab has of shot number `shot`.
+/// Index of a cell of a plane (own or ghost) in the fields of a slab for shot number `shot`.
 fn place(p: &Padded, layout: &Layout, (shot, field): (usize, usize), [plane, row, z]: [usize; 3]) -> i64 {
     let local = plane + GHOST - layout.own.start;
     let planes = field * (layout.own.len() + 2 * GHOST) + local;
     (shot * shot_len(p, layout) + planes * p.plane_len() + row * p.pitch() + z) as i64
 }
 
-/// A place in a list of nodes as kernels have it.
+/// Converts an index into a list of nodes to the `int` of the kernels.
 fn listed(n: usize, what: &str) -> Result<i32, Error> {
     i32::try_from(n).map_err(|_| {
         Error::setup(format!(
@@ -34,7 +34,7 @@ struct Stage<A: Accelerator> {
     first: A::Memory,
     series: A::Memory,
     weight: A::Memory,
-    /// The first cell of every own plane; one more than there are planes.
+    /// Index of the first cell of every own plane, followed by the number of cells.
     begins: Vec<usize>,
 }
 
@@ -47,14 +47,14 @@ pub struct SourceMemory<A: Accelerator> {
     steps: usize,
 }
 
-/// The histories of all sources, those of one shot behind those of another, and the longest.
+/// The time series of all sources, shot by shot, and the length of the longest.
 fn histories<T: Real>(shots: &[Acquisition<T>]) -> (Vec<&Vec<T>>, usize) {
     let all: Vec<_> = shots.iter().flat_map(|shot| shot.spots.series()).collect();
     let steps = all.iter().map(|series| series.len()).max().unwrap_or(0);
     (all, steps)
 }
 
-/// The histories of all sources times `sign`, `[step][series]`.
+/// The time series of all sources times `sign`, `[step][series]`.
 fn strength<T: Real, A: Accelerator>(a: &A, shots: &[Acquisition<T>], sign: f64) -> Result<A::Memory, Error> {
     let (all, steps) = histories(shots);
     let at = |it: usize, series: &Vec<T>| T::of(sign * series.get(it).map_or(0.0, |x| x.f64()));
@@ -65,9 +65,9 @@ fn strength<T: Real, A: Accelerator>(a: &A, shots: &[Acquisition<T>], sign: f64)
 }
 
 impl<A: Accelerator> SourceMemory<A> {
-    /// Multiplies all histories by `sign`, 1 or -1, from the next step on.
+    /// Multiplies all time series by `sign`, 1 or -1, from the next step on.
     pub fn set_sign<T: Real>(&mut self, a: &A, shots: &[Acquisition<T>], sign: f64) -> Result<(), Error> {
-        // Kernels may still read the old ones.
+        // Kernels may still be reading the old ones.
         a.finish()?;
         self.strength = strength(a, shots, sign)?;
         Ok(())
@@ -100,7 +100,7 @@ impl<A: Accelerator> SourceMemory<A> {
         stages.sum::<usize>() + self.strength.bytes()
     }
 
-    /// What acts on planes of the slab in a stage, where `own` is its first one.
+    /// Kernel arguments for the sources on some planes in a stage; `own` is the first own plane.
     pub fn args<T>(
         &self,
         slab: SlabArgs<T>,
@@ -168,7 +168,7 @@ impl<A: Accelerator> Stage<A> {
 
 /// The receivers of a slab.
 pub struct ReceiverMemory<A: Accelerator> {
-    /// Which numbers of a record are read here; that of a shot stands behind that of the shot before it.
+    /// Indices into a record of the values that are read here; the records of the shots are concatenated.
     pub own: Vec<usize>,
     pub first: A::Memory,
     pub cell: A::Memory,

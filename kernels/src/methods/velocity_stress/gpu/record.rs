@@ -1,4 +1,4 @@
-//! What is recorded of a slab: receivers, snapshots, largest speeds, the search for values that are not finite.
+//! The recording of a slab: receivers, snapshots, largest speeds, and the search for non-finite values.
 
 use super::arguments::{Extract, Look, Pack, Peaks, int};
 use super::points::ReceiverMemory;
@@ -16,16 +16,16 @@ use crate::methods::velocity_stress::{cpu::rows, medium::live};
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 
-/// Threads that read one number of a record; as in points.cu.
+/// Threads that compute one value of a record; as in points.cu.
 const READERS: usize = 32;
 
-/// Memory for what is recorded on one slab.
+/// Memory and kernels for the recording of one slab.
 pub struct Records<A: Accelerator> {
     receivers: ReceiverMemory<A>,
-    /// Running value and value before of every number that is read here.
+    /// Running value and previous value of every entry of a record that is read here.
     kept: Option<[A::Memory; 2]>,
     ring: Ring<A>,
-    /// Records written.
+    /// Number of records written.
     written: usize,
     pieces: Pieces<A>,
     search: Search<A>,
@@ -74,7 +74,7 @@ impl<A: Accelerator> Records<A> {
         })
     }
 
-    /// Turns to other shots, of which nothing is recorded yet.
+    /// Prepares other shots, without any records yet.
     pub(super) fn next_shots<T: Real>(
         &mut self,
         a: &A,
@@ -94,7 +94,7 @@ impl<A: Accelerator> Records<A> {
         self.peaks.as_ref().map_or(Ok(()), |peaks| a.clear(peaks))
     }
 
-    /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
+    /// Prepares the first step: records are counted from zero, and remnants of a failed run are discarded.
     pub(super) fn rewind(&mut self) {
         self.ring.rewind();
         self.pieces.rewind();
@@ -108,19 +108,19 @@ impl<A: Accelerator> Records<A> {
         self.receivers.bytes() + kept + self.ring.bytes() + self.pieces.bytes() + peaks
     }
 
-    /// Where what runs of these numbers of a record stands, from `first` on.
+    /// Address of the running values of the record from entry `first` on.
     pub(super) fn kept_at(&self, which: usize, first: usize, size: usize) -> u64 {
         let kept = self.kept.as_ref().map_or(0, |kept| kept[which].address());
         let place = self.receivers.own.partition_point(|&number| number < first);
         kept + (place * size) as u64
     }
 
-    /// Where the largest speeds are.
+    /// Address of the largest speeds.
     pub(super) fn peaks_at(&self) -> u64 {
         self.peaks.as_ref().map_or(0, Memory::address)
     }
 
-    /// Records that fit the ring.
+    /// Number of records that fit in the ring.
     pub(super) fn slots(&self) -> usize {
         2 * HALF
     }
@@ -131,7 +131,7 @@ impl<A: Accelerator> Records<A> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Reads the receivers into the record at this address (0: into what runs alone).
+    /// Reads the receivers into the record at this address (0: updates the running values only).
     fn extract(&self, record: u64) -> Result<(), Error> {
         let r = &self.records;
         if r.receivers.own.is_empty() {
@@ -156,14 +156,15 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads: READERS,
             shared: READERS * size_of::<T>(),
         };
-        // SAFETY: receivers lie on the slab, their nodes at most in its ghosts.
+        // SAFETY: receivers lie on the slab, and their nodes at most in its ghosts.
         unsafe {
             self.accelerator
                 .launch(Stream::Main, &r.extract, dims, &argument(&args))
         }
     }
 
-    /// What runs from step to step; the newest values stand where the next record would.
+    /// Updates the quantities that run from step to step; the newest values are written to the slot of the next
+    /// record.
     pub(super) fn keep(&mut self) -> Result<(), Error> {
         if self.records.peaks.is_some() {
             self.keep_peaks()?;
@@ -189,7 +190,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let r = &mut self.records;
         let record: &[T] = bytemuck::cast_slice(r.ring.take(&self.accelerator)?);
         if record.len() == out.len() {
-            // One slab reads all numbers, in their order.
+            // A single slab reads all values, in their order.
             out.copy_from_slice(record);
             return Ok(());
         }
@@ -220,21 +221,21 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads: WALKERS,
             shared: 0,
         };
-        // SAFETY: live planes and rows, whose neighbours lie in the slab or its ghosts.
+        // SAFETY: the neighbours of live planes and rows lie in the slab or its ghosts.
         unsafe {
             self.accelerator
                 .launch(Stream::Main, &r.largest, dims, &argument(&args))
         }
     }
 
-    /// Largest horizontal speeds so far on the first row of the model and the own planes, `[own plane][row]`.
+    /// Largest horizontal speeds so far on the first row of the model, `[own plane][row]`.
     pub(super) fn peaks(&self) -> Result<Vec<T>, Error> {
         let Some(memory) = &self.records.peaks else {
             return Ok(Vec::new());
         };
         let bytes = self.layout.own.len() * self.setup.padded.rows() * size_of::<T>();
         let mut host = self.accelerator.pin(bytes)?;
-        // SAFETY: both hold so many bytes; the copy is waited for.
+        // SAFETY: both hold that many bytes, and the copy is waited for.
         unsafe {
             self.accelerator
                 .download(Stream::Main, memory.address(), &mut host, 0, bytes)?;
@@ -243,7 +244,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(bytemuck::cast_slice(&host.bytes()[..bytes]).to_vec())
     }
 
-    /// Packs own planes of a component of the snapshot window and sends them.
+    /// Packs own planes of a component of the snapshot window and sends them to the host.
     pub(super) fn pack(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
         let ndim = self.setup.padded.ndim();
         let [z, x, _] = self.setup.window.clone();
@@ -279,7 +280,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(())
     }
 
-    /// Searches the velocities for values that are not finite.
+    /// Searches the velocities for non-finite values.
     pub(super) fn look(&mut self) -> Result<(), Error> {
         let cells = self.layout.own.len() * self.setup.padded.plane_len();
         let (a, r) = (&self.accelerator, &mut self.records);
@@ -301,7 +302,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         r.search.run(a, launch)
     }
 
-    /// The first cell that the search found.
+    /// The first cell with a non-finite value.
     pub(super) fn found(&mut self) -> Result<Option<usize>, Error> {
         self.records.search.answer(&self.accelerator)
     }

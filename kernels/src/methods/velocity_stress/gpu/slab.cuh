@@ -1,8 +1,8 @@
-// One slab of the staggered grid as kernels see it; velocity_stress/gpu/arguments.rs has the same structures.
+// One slab of the staggered grid in the kernels; velocity_stress/gpu/arguments.rs has the same structures.
 //
-// Fields are [field][ghost + own + ghost planes][row][z], z fastest; velocity_stress/layout.rs says which there are and
-// where they sit. Axes are 0 = z, 1 = row (3-D only), 2 = plane. The medium is [model plane from medium_first on][model
-// row][padded z]; its means are taken where they are needed, which moves less than arrays of means would.
+// Fields are [field][ghost + own + ghost planes][row][z], z fastest; velocity_stress/layout.rs gives their order and
+// positions. Axes are 0 = z, 1 = row (3-D only), 2 = plane. The medium is [model plane from medium_first on][model
+// row][padded z]; its means are computed where they are needed, which moves less data than arrays of means would.
 
 #define RIM 4
 #define GHOST 4
@@ -29,20 +29,20 @@ struct Slab {
     int first, own, medium_first, padding;
 };
 
-// With SHOTS 1 several shots run side by side, whose blocks follow each other along y: where the numbers of a block's shot
-// begin in an array that has so many of each.
+// With SHOTS 1 several shots run side by side, one for each blockIdx.y: the offset of a block's shot in an array that
+// has so many numbers per shot.
 #if SHOTS
 #define OF_SHOT(numbers) ((WIDE)blockIdx.y * (numbers))
 #else
 #define OF_SHOT(numbers) 0
 #endif
 
-// Where a row of a plane (own or ghost) starts in a field.
+// Index at which a row of a plane (own or ghost) starts in a field.
 INLINE WIDE row_at(const struct Slab *s, int plane, int row) {
     return ((WIDE)(plane + GHOST - s->first) * s->rows + row) * s->pitch + OF_SHOT(s->shot);
 }
 
-// Where the medium of a padded row starts; rows and planes of the frame repeat the edge of the model.
+// Index at which the medium of a padded row starts; rows and planes of the frame repeat the edge of the model.
 INLINE WIDE medium_at(const struct Slab *s, int plane, int row) {
     int p = CLAMP(MIN(plane, s->planes - 1) - s->low_plane, 0, s->model_planes - 1) - s->medium_first;
     int r = NDIM == 3 ? CLAMP(MIN(row, s->rows - 1) - s->low_row, 0, s->model_rows - 1) : 0;
@@ -64,7 +64,8 @@ INLINE void fetch_pair(const REAL *from, REAL *to) {
 }
 #endif
 
-// The derivative across z of VEC cells, half a cell beyond them (`ahead` 1) or before them, eq. 5; the far neighbours first.
+// The derivative across z of VEC cells, half a cell beyond them (`ahead` 1) or before them, eq. 5; the far neighbours
+// are summed first.
 INLINE void derive_across(const REAL *p, WIDE stride, const REAL *w, int ahead, REAL *out) {
     EACH_VEC out[v] = 0;
     UNROLL for (int m = HALF - 1; m >= 0; m--) {
@@ -75,7 +76,7 @@ INLINE void derive_across(const REAL *p, WIDE stride, const REAL *w, int ahead, 
     }
 }
 
-// The same along z: whole vectors around the cells, or halves of them where these reach far enough.
+// The same along z, from whole vectors around the cells, or half vectors where these reach far enough.
 #if VEC == 4 && HALF <= 2
 #define AROUND 2
 #else

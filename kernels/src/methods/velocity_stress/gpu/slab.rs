@@ -23,25 +23,24 @@ use crate::time_loop::{Direction, Part, Sampler, Stepper};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Points in the streams that others wait for.
+/// Events in the streams for which other streams wait.
 pub(super) struct Events<A: Accelerator> {
-    /// The main stream after a stage, and after what is recorded of a step.
+    /// The main stream after a stage, and after the recording of a step.
     pub main: A::Event,
-    /// The main stream before a stage's boxes, and the stream beside it behind those of the frame.
+    /// The main stream before the boxes of a stage, and the side stream after the boxes of the frame.
     pub begun: A::Event,
     pub framed: A::Event,
-    /// The kernels in the stream of the edges.
+    /// The stream of the edges after its kernels.
     pub edges: A::Event,
 }
 
-/// What relaxes in a slab.
+/// The relaxing stiffness and the memory variables of a slab.
 struct LossMemory<A: Accelerator> {
     weak: Stiffness<A>,
     memory: Lines<A>,
     pattern: A::Memory,
 }
 
-/// One slab on one device.
 pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) setup: Arc<Setup<T>>,
     pub(super) shots: Arc<[Acquisition<T>]>,
@@ -65,7 +64,7 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Takes the memory of a slab beside its part of the medium, for these shots, side by side.
+    /// Allocates the memory of a slab next to its part of the medium, for these shots side by side.
     pub(super) fn new(
         (setup, shots): (Arc<Setup<T>>, Arc<[Acquisition<T>]>),
         held: Held<A>,
@@ -125,7 +124,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         })
     }
 
-    /// Turns to other shots, no more than it was made for: their sources and receivers, and silence.
+    /// Prepares other shots, at most as many as the slab was made for, starting from rest.
     pub(super) fn next_shots(&mut self, shots: Arc<[Acquisition<T>]>) -> Result<(), Error> {
         self.turn(Direction::Forward)?;
         let a = self.accelerator.clone();
@@ -154,7 +153,6 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             + loss.map_or(0, |l| l.weak.bytes() + l.memory.bytes() + l.pattern.bytes())
     }
 
-    /// The device.
     pub fn accelerator(&self) -> &Arc<A> {
         &self.accelerator
     }
@@ -163,7 +161,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.fields.address()
     }
 
-    /// Writes the own planes of all fields.
+    /// Sets the own planes of all fields.
     pub(super) fn start_from(&self, field: &mut dyn FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
         let p = &self.setup.padded;
         let bytes = p.plane_len() * size_of::<T>();
@@ -173,7 +171,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
                 let numbers = bytemuck::cast_slice_mut(&mut host.bytes_mut()[..bytes]);
                 field(number, plane, numbers);
                 let to = self.ghosts_at(number, plane as isize);
-                // SAFETY: an own plane of a field; the copy is waited for.
+                // SAFETY: the copy covers an own plane of a field and is waited for.
                 unsafe { self.accelerator.upload(Stream::Main, &host, 0, to, bytes)? };
                 self.accelerator.finish()?;
             }
@@ -181,7 +179,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(())
     }
 
-    /// Density and speeds at a padded cell in words.
+    /// Describes the density and the wave speeds at a padded cell.
     pub(super) fn medium_words(&self, cell: [usize; 3]) -> Result<String, Error> {
         let p = &self.setup.padded;
         let (plane, row) = if p.ndim() == 3 {
@@ -270,8 +268,8 @@ impl<T: Real, A: Accelerator> Stepper for DeviceSlab<T, A> {
         let a = self.accelerator.clone();
         if part == Part::Boundary {
             for planes in self.layout.part(part) {
-                // The edges read the fields that the main stream made in the stage before; their ghosts were waited for
-                // when they arrived.
+                // The kernels of the edges read fields that the main stream computed in the previous stage; their
+                // ghosts were waited for on arrival.
                 a.wait(Stream::Edges, &self.events.main)?;
                 self.enqueue(Stream::Edges, stage, &planes, step)?;
                 a.record(Stream::Edges, &self.events.edges)?;
@@ -297,8 +295,8 @@ impl<T: Real, A: Accelerator> Stepper for DeviceSlab<T, A> {
         self.recorded()
     }
 
-    /// Backward the stages change places and every update is subtracted: the derivatives and the sources change their
-    /// sign.
+    /// Backward in time the stages swap their order and every update is subtracted: the derivatives and the sources
+    /// change sign.
     fn turn(&mut self, direction: Direction) -> Result<(), Error> {
         if direction != self.direction {
             self.setup.reversible()?;

@@ -1,8 +1,8 @@
-// A stage of a step (STAGE 0: velocity, 1: stress) on boxes of cells. With FRAMED 0 there is one box, whose rows lie in no
-// layers but with their ends. Its blocks have ACROSS threads along z, on ROWS rows and DEEP planes; rows are cut into chunks
-// of 128 bytes, and where those of a tile of ROWS rows end, a block goes on with the next tile. Blocks of a strip of tiles
-// follow each other along the planes, so that what neighbours read stays in the second-level cache. With FRAMED 1 the boxes
-// are those of the layers, walked over thread by thread.
+// A stage of a step (STAGE 0: velocity, 1: stress) on boxes of cells. With FRAMED 0 there is one box, whose rows lie
+// in no layers except at their ends. Its blocks have ACROSS threads along z, on ROWS rows and DEEP planes; rows are
+// cut into chunks of 128 bytes, and at the end of a tile of ROWS rows a block goes on with the next tile. Blocks of a
+// strip of tiles follow each other along the planes, so that the data shared by neighbours stay in the second-level
+// cache. With FRAMED 1 the boxes are those of the layers, and consecutive threads take consecutive cells.
 
 #define MOST_BOXES 4
 
@@ -62,7 +62,7 @@ INLINE struct Cell cell_of(const struct Stage *a) {
     return c;
 }
 
-// Cells that are computed; the rim keeps what it has.
+// Stores computed cells; the rim is left unchanged.
 INLINE void put(const struct Stage *a, int z, REAL *to, const REAL *from) {
     if (z + VEC > a->z_end) {
         for (int v = 0; v < VEC && z + v < a->z_end; v++) to[v] = from[v];
@@ -74,7 +74,7 @@ INLINE void put(const struct Stage *a, int z, REAL *to, const REAL *from) {
 #if STAGE == 0
 // ---- v(t+dt/2) = v(t-dt/2) + dt/rho D_j s_ij ----
 
-// dt/rho between the nodes.
+// dt/rho at a velocity, from the densities of two nodes.
 INLINE void buoyancy(const struct Slab *s, const struct Cell *c, int axis, REAL *out) {
     const REAL *here = s->density + medium_at(s, c->plane, c->row) + c->z;
     REAL one[VEC], other[VEC];
@@ -155,7 +155,8 @@ INLINE void normal_rates(const struct Stiff *k, WIDE m, REAL e[3][VEC], REAL rat
 #endif
 }
 
-// The shear stiffness at its stress, where it is given there; else the harmonic mean over the four nodes around it.
+// The shear stiffness at a shear stress, where it is given there; otherwise the harmonic mean over the four nodes
+// around it.
 INLINE void shear_stiffness(const struct Slab *s, const struct Stiff *k, const struct Cell *c, int t, int j, REAL *out) {
     const REAL *q = k->shear[ISOTROPIC ? 0 : PAIR(t, j) - 3];
 #if IN_PLACE
@@ -180,13 +181,13 @@ INLINE void shear_stiffness(const struct Slab *s, const struct Stiff *k, const s
 #endif
 }
 
-// Where the memory variables of a stress stand whose row begins there.
+// Index of the memory variables of a stress for the cells at index `row` of a field.
 INLINE WIDE relaxing_at(const struct Stage *a, WIDE row) {
     return row - (WIDE)GHOST * a->s.rows * a->s.pitch + OF_SHOT(MECHANISMS * a->loss.mechanism - a->s.shot);
 }
 
-// Adds a rate to a stress, and the mean of its memory variables before and after the step, which `relaxing` drives; the sponge then
-// damps it, with the weight `outer` for the row.
+// Adds a rate to a stress, and the mean of its memory variables before and after the step, which `relaxing` drives;
+// then applies the sponge, with the weight `outer` for the row.
 INLINE void add(const struct Stage *a, const struct Cell *c, REAL outer, int pair, const REAL *rate, const REAL *relaxing) {
     const struct Slab *s = &a->s;
     WIDE row = row_at(s, c->plane, c->row) + c->z;
@@ -212,7 +213,7 @@ INLINE void add(const struct Stage *a, const struct Cell *c, REAL outer, int pai
     put(a, c->z, to, now);
 }
 
-// What a thread reads only when the strains are there.
+// Prefetches the data that a thread reads only after the strains.
 INLINE void prefetch_stress(const struct Stage *a, const struct Cell *c) {
     const struct Slab *s = &a->s;
     const WIDE row = row_at(s, c->plane, c->row) + c->z, own = relaxing_at(a, row);

@@ -9,13 +9,14 @@ use crate::methods::velocity_stress::state::{Kind, Shape};
 use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
 
-/// Numbers of a row in the frame along z: of the state, and where those of the device stand among them.
+/// Layout of the memory variables of a row in the frame along z, in the state and on the device, which may hold
+/// fewer.
 struct Rows {
     width: usize,
     here: usize,
-    /// Numbers of the low end, which come first in both.
+    /// Values at the low end, which come first in both.
     low: usize,
-    /// Where the others begin in the state.
+    /// Index in the state of the values at the high end.
     high: usize,
 }
 
@@ -32,7 +33,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
-    /// Where blocks of one component begin.
+    /// Address of consecutive blocks of one component.
     fn blocks_at(&self, kind: Kind, first: usize) -> u64 {
         let (component, plane) = self.shape().place(kind, first);
         let (p, own) = (&self.setup.padded, &self.layout.own);
@@ -57,7 +58,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
-    /// How rows of the layers across z differ from those of the state.
+    /// The layouts of the rows of layers across z, in the state and on the device.
     fn rows_of_layers(&self) -> Rows {
         let [_, low, high, pitch] = self.setup.edges.z();
         let [begin, end] = self.frame.z();
@@ -71,7 +72,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 }
 
 impl Rows {
-    /// Numbers of the state from those of the device; what the device does not have is zero there.
+    /// Expands the values on the device to those of the state; values that the device does not hold are zero.
     fn widen<T: Real>(&self, here: &[T], out: &mut [T]) {
         out.fill(T::of(0.0));
         for (from, to) in here.chunks(self.here).zip(out.chunks_mut(self.width)) {
@@ -80,7 +81,7 @@ impl Rows {
         }
     }
 
-    /// Numbers of the device from those of the state.
+    /// Extracts the values on the device from those of the state.
     fn narrow<T: Real>(&self, state: &[T], here: &mut [T]) {
         for (from, to) in state.chunks(self.width).zip(here.chunks_mut(self.here)) {
             to[..self.low].copy_from_slice(&from[..self.low]);
@@ -115,7 +116,7 @@ impl<T: Real, A: Accelerator> State for DeviceSlab<T, A> {
         if let Kind::Layers { axis: 0, .. } = kind {
             let rows = self.rows_of_layers();
             let mut here = vec![T::of(0.0); blocks.len() * self.setup.padded.rows() * rows.here];
-            // SAFETY: the layers of own planes of one component, which follow each other.
+            // SAFETY: the layers of own planes of one component are consecutive.
             unsafe {
                 self.staging
                     .download(&a, from, bytemuck::cast_slice_mut(&mut here))?
@@ -125,7 +126,7 @@ impl<T: Real, A: Accelerator> State for DeviceSlab<T, A> {
             out.copy_from_slice(bytemuck::cast_slice(&wide));
             return Ok(());
         }
-        // SAFETY: own blocks of one component, which follow each other.
+        // SAFETY: own blocks of one component are consecutive.
         unsafe { self.staging.download(&a, from, out) }
     }
 
@@ -140,7 +141,7 @@ impl<T: Real, A: Accelerator> State for DeviceSlab<T, A> {
             // SAFETY: as in `save`.
             return unsafe { self.staging.upload(&a, bytemuck::cast_slice(&here), to) };
         }
-        // SAFETY: own or ghost blocks of one component, which follow each other.
+        // SAFETY: own or ghost blocks of one component are consecutive.
         unsafe { self.staging.upload(&a, bytes, to) }
     }
 }

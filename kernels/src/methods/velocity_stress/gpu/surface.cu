@@ -1,4 +1,4 @@
-// The flat free surface by images, a thread for each of its nodes; velocity_stress/surface.rs has the reasons.
+// The flat free surface by images, one thread per surface node; velocity_stress/surface.rs gives the theory.
 
 #define DEGREE 2
 #define STRESS_DEGREE 3
@@ -14,7 +14,7 @@ struct Surface {
     int begin, end, row_begin, row_count;  // planes and rows
 };
 
-// Stiffness of z with z (0), of z with an axis (1, 2).
+// Stiffness c_zz (axis 0), or the coupling of z with a horizontal axis (1, 2).
 INLINE REAL stiff_at(const struct Slab *s, WIDE m, int axis) {
 #if ISOTROPIC
     REAL lambda = s->stiff.normal[0][m];
@@ -31,7 +31,7 @@ INLINE int surface_node(const struct Surface *a, int *plane, int *row) {
     return *plane < a->end;
 }
 
-// Velocities above the surface, before the stresses are computed.
+// Sets the velocities above the surface, before the stresses are computed.
 KERNEL(above)(const struct Surface a) {
     const struct Slab *s = &a.s;
     int plane, row;
@@ -54,7 +54,7 @@ KERNEL(above)(const struct Surface a) {
     }
 }
 
-// Stresses on and above the surface, after they are computed.
+// Sets the stresses on and above the surface, after they are computed.
 KERNEL(upon)(const struct Surface a) {
     const struct Slab *s = &a.s;
     int plane, row;

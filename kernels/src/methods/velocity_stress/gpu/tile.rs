@@ -1,37 +1,38 @@
-//! How boxes of cells are cut into blocks of threads.
+//! The division of boxes of cells into thread blocks.
 
-/// Threads whose cells along z fill a line of the cache, 128 bytes.
+/// Threads whose cells along z fill a cache line of 128 bytes.
 pub const CHUNK: usize = 8;
 
-/// The blocks of the two stages. A block has threads along z, on some rows and planes, each with 16 bytes of cells along z;
-/// in rows and planes of layers its threads walk along the boxes.
+/// The thread blocks of the two stages. A block has threads along z, on some rows and planes, each of which updates
+/// 16 bytes of cells along z; in rows and planes of layers a block is a plain run of threads over the cells of the
+/// boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Threads along z, a multiple of [`CHUNK`].
     pub z: usize,
-    /// Rows.
+    /// Rows of a block.
     pub rows: usize,
-    /// Planes.
+    /// Planes of a block.
     pub deep: usize,
-    /// Rows of a strip: what neighbouring planes of it read should stay in the second-level cache.
+    /// Rows of a strip: the data that neighbouring planes of a strip read should stay in the second-level cache.
     pub strip: usize,
-    /// Blocks that one multiprocessor should hold at once, of velocity and stress.
+    /// Blocks that a multiprocessor should hold at once, for velocity and for stress.
     pub blocks: [usize; 2],
-    /// Numbers that are wanted late are asked for early.
+    /// Whether to prefetch values that are needed late.
     pub ahead: bool,
     /// Threads of a block in layers.
     pub frame_threads: usize,
-    /// Blocks in layers that one multiprocessor should hold at once.
+    /// Blocks in layers that a multiprocessor should hold at once.
     pub frame_blocks: usize,
 }
 
 impl Tile {
-    /// Threads of a block inside the frame.
+    /// Threads of a block outside layers.
     pub fn threads(&self) -> usize {
         self.z * self.rows * self.deep
     }
 
-    /// The tile for a run (figures in `benches/RESULTS-STAGGERED.md`).
+    /// The tile for a run, by the measurements in `benches/RESULTS-STAGGERED.md`.
     pub fn choose(ndim: usize, half: usize, mechanisms: usize, double: bool) -> Self {
         let wide = half == 4 || double || mechanisms > 1;
         let blocks = match (wide, mechanisms) {

@@ -1,4 +1,4 @@
-//! Which kernel text a run compiles: the texts are joined behind the defines of their variant.
+//! The kernel sources that a run compiles: each is a concatenation of files behind the defines of the variant.
 
 use super::tile::{CHUNK, Tile};
 use crate::device::accelerator::Source;
@@ -11,45 +11,45 @@ const STAGE: &str = include_str!("stage.cu");
 const SURFACE: &str = include_str!("surface.cu");
 const POINTS: &str = include_str!("points.cu");
 
-/// What absorbs at the edges of a grid.
+/// The absorbing boundary of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// Nothing.
     Rigid,
-    /// Layers, which rows and planes in them meet in boxes of their own.
+    /// Absorbing layers; rows and planes in them are updated by boxes of their own.
     Layers {
-        /// There are some at an end of `z`, too.
+        /// Whether there are layers at an end of `z`, too.
         along_z: bool,
     },
-    /// A sponge, which every cell looks up.
+    /// A sponge, whose weights every cell checks.
     Sponge,
 }
 
-/// Everything that a kernel text is specialised for.
+/// All options for which a kernel source is specialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// float64 instead of float32 (tests).
+    /// float64 instead of float32 (in tests).
     pub double: bool,
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub ndim: usize,
     /// Half the order in space: 1, 2 or 4.
     pub half: usize,
-    /// Two coefficients instead of nine (2-D: four).
+    /// Whether the medium has two stiffnesses instead of nine (2-D: four).
     pub isotropic: bool,
-    /// Shear stiffnesses stand at the shear stresses.
+    /// Whether shear stiffnesses are given at the shear stresses.
     pub shears_in_place: bool,
-    /// What absorbs.
+    /// The absorbing boundary.
     pub edge: Edge,
-    /// Memory variables of a stress; 0 without attenuation.
+    /// Memory variables per stress; 0 without attenuation.
     pub mechanisms: usize,
-    /// Several shots run side by side.
+    /// Whether several shots run side by side.
     pub several: bool,
-    /// How a box is cut.
+    /// The division of boxes into thread blocks.
     pub tile: Tile,
 }
 
 impl Variant {
-    /// Cells of a thread along z: 16 bytes.
+    /// Cells per thread along z: 16 bytes.
     pub fn vec(&self) -> usize {
         if self.double { 2 } else { 4 }
     }
@@ -71,15 +71,15 @@ impl Variant {
         Source { name, text }
     }
 
-    /// Kernel `velocity` (stage 0) or `stress` (1), for layers or for all else.
+    /// Kernel `velocity` (stage 0) or `stress` (1), for layers or for all other cells.
     pub fn stage(&self, stage: usize, framed: bool) -> Source {
         let t = self.tile;
-        // Velocities feel neither the symmetry nor the losses.
+        // Velocities depend on neither the symmetry nor the attenuation.
         let (isotropic, mechanisms) = match stage {
             0 => (true, 0),
             _ => (self.isotropic, self.mechanisms),
         };
-        // Velocities of several shots with a sponge need more registers than four blocks leave on sm_120.
+        // With a sponge, velocities of several shots need more registers than four blocks leave on sm_120.
         let crowded = self.several && self.edge == Edge::Sponge && self.ndim == 3 && stage == 0;
         let blocks = match framed {
             true => t.frame_blocks,
@@ -119,7 +119,7 @@ impl Variant {
 
     /// Kernels `inject`, `extract`, `pack`, `peaks`, `look`.
     pub fn points(&self) -> Source {
-        // Lists of nodes say which shot they are of.
+        // The lists of nodes contain the offset of their shot.
         let each = Self {
             several: false,
             ..*self
@@ -136,7 +136,7 @@ const EDGES: [Edge; 4] = [
     Edge::Sponge,
 ];
 
-/// One text of every kind that a run can need, for checks without a device.
+/// Every kind of kernel source that a run can need, for compilation checks without a device.
 pub fn all(double: bool) -> Vec<Source> {
     let mut found = Vec::new();
     let mut take = |text: Source| {
@@ -150,14 +150,14 @@ pub fn all(double: bool) -> Vec<Source> {
         .flat_map(|(ndim, half)| EDGES.map(|edge| (ndim, half, edge)))
         .flat_map(|(ndim, half, edge)| [false, true].map(|isotropic| (ndim, half, edge, isotropic)))
     {
-        // All numbers of mechanisms where they are usual, else the fewest and the most.
+        // Every number of mechanisms for the most common options, otherwise the fewest and the most.
         let counts: &[usize] = match (double, half == 2 && isotropic) {
             (true, _) => &[0, 1],
             (_, true) => &[0, 1, 2, 3, 4],
             _ => &[0, 1, 4],
         };
         for &mechanisms in counts {
-            // Several shots add the same number to places of all kinds: the fewest and the most mechanisms show it.
+            // Several shots only add an offset to all addresses, so the fewest and the most mechanisms suffice.
             let several = [false, !double && matches!(mechanisms, 0 | 4)];
             for several in &several[..1 + usize::from(several[1])] {
                 let variant = Variant {
@@ -165,7 +165,7 @@ pub fn all(double: bool) -> Vec<Source> {
                     ndim,
                     half,
                     isotropic,
-                    // One order shows it.
+                    // One order suffices.
                     shears_in_place: half == 2 && mechanisms < 2,
                     edge,
                     mechanisms,
