@@ -1,4 +1,4 @@
-//! The structures that kernels take, field by field as the kernel texts have them.
+//! The argument structures of the kernels, field by field as in the CUDA sources.
 
 use super::super::program::Discrete;
 use super::sizes::{Sizes, after};
@@ -6,7 +6,7 @@ use super::slab::LocalProgram;
 use crate::methods::velocity_stress::rows::MOST;
 use crate::methods::velocity_stress::surface::{DEGREE, Images, STRESS_DEGREE};
 
-/// A number of cells as kernels have it.
+/// Converts a number of cells to the `int` of the kernels.
 pub fn int(n: usize) -> i32 {
     i32::try_from(n).expect("an axis fits 32 bits")
 }
@@ -78,7 +78,7 @@ pub struct SurfaceArgs {
     pub top: i32,
 }
 
-/// Boxes of `struct Args`.
+/// Largest number of boxes of `struct Args`.
 pub const BOXES: usize = 6;
 
 /// `struct Box` of grid.cuh.
@@ -193,7 +193,7 @@ pub struct Walk {
     pub shot: i64,
 }
 
-/// Pieces that a launch copies at most.
+/// Largest number of pieces that a launch copies.
 pub const PIECES: usize = 16;
 
 /// `struct Pieces` of points.cu.
@@ -206,7 +206,7 @@ pub struct Pieces {
 }
 
 impl GridArgs {
-    /// Everything but the addresses.
+    /// Arguments without the addresses.
     pub fn new(slab: LocalProgram<'_, f32>) -> Self {
         let (rows, live) = (&slab.program.rows, slab.live());
         Self {
@@ -230,7 +230,7 @@ impl GridArgs {
 }
 
 impl SurfaceArgs {
-    /// Everything but the addresses.
+    /// Arguments without the addresses.
     pub fn new(program: &Discrete<f32>, images: &Images<f32>) -> Self {
         let p = &program.rows.padded;
         let mut made = Self {
@@ -257,7 +257,7 @@ impl SurfaceArgs {
 }
 
 impl Args {
-    /// A run without fields.
+    /// Arguments without fields.
     pub fn new(grid: GridArgs, surface: SurfaceArgs) -> Self {
         Self {
             grid,
@@ -298,7 +298,7 @@ impl Args {
         }
     }
 
-    /// With the fields of a state.
+    /// Sets the fields of a state.
     pub fn of(mut self, sizes: &Sizes, state: u64) -> Self {
         let parts = sizes.state();
         (self.velocity, self.stress) = (state, after(state, parts.stress));
@@ -308,14 +308,15 @@ impl Args {
         self
     }
 
-    /// With what a step is linearised about.
+    /// Sets the memory for the forces and strains of the background that drive the scattered field.
     pub fn about(mut self, sizes: &Sizes, beside: u64) -> Self {
         let [strain, upon] = sizes.beside();
         (self.force, self.strain, self.upon) = (beside, after(beside, strain), after(beside, upon));
         self
     }
 
-    /// A step that leaves its velocities and the memory of layers of stage 1 on a tape; those before it lie on another one, if any.
+    /// Sets a step that writes its velocities and the memory variables of stage 1 to a tape; those of the previous
+    /// step are on another tape, if any.
     pub fn kept(mut self, sizes: &Sizes, before: Option<u64>, tape: u64) -> Self {
         let parts = sizes.tape();
         if let Some(before) = before {
@@ -326,8 +327,8 @@ impl Args {
         self
     }
 
-    /// A step that leaves on a tape the memory of layers of stage 1 and what is kept at the surface; those of the step before lie on
-    /// another one, if any. Velocities go on in their state.
+    /// Sets a step that writes the memory variables of stage 1 and the surface record to a tape; those of the
+    /// previous step are on another tape, if any. The velocities are updated in the state.
     pub fn boundary_saved(mut self, sizes: &Sizes, before: Option<u64>, tape: u64) -> Self {
         let parts = sizes.tape();
         if let Some(before) = before {
@@ -338,15 +339,15 @@ impl Args {
         self
     }
 
-    /// With the waves of the run, which run backwards: stresses as they are in a state, and velocities behind a step, which may lie
-    /// elsewhere.
+    /// Sets the reconstructed wavefield of the run: its stresses are in a state, and its velocities after the step
+    /// are at `velocity`.
     pub fn running(mut self, sizes: &Sizes, state: u64, velocity: u64) -> Self {
         (self.run_velocity, self.run_stress) = (velocity, after(state, sizes.state().stress));
         self.after = velocity;
         self
     }
 
-    /// The reverse sweep through a step that lies on a tape, with the velocities before it.
+    /// Sets the reverse sweep through a step recorded on a tape, with the velocities before it.
     pub fn back_through(mut self, sizes: &Sizes, before: u64, tape: u64) -> Self {
         let parts = sizes.tape();
         (self.before, self.after) = (before, tape);
@@ -355,7 +356,7 @@ impl Args {
         self
     }
 
-    /// With changes of coefficients, or the gradient by them.
+    /// Sets the perturbations of the coefficients, or the gradient by them.
     pub fn changed(mut self, sizes: &Sizes, changes: u64) -> Self {
         let [stiffness, weaker, ratios] = sizes.changes();
         (self.buoyancy, self.stiffness) = (changes, after(changes, stiffness));
@@ -363,7 +364,8 @@ impl Args {
         self
     }
 
-    /// With memory for the adjoint of derivatives. Without a surface the adjoint of velocities is that of forces, too.
+    /// Sets the memory of the adjoint derivatives. Without a surface, the adjoint velocities are stored as adjoint
+    /// forces, which are the adjoint derivatives of stage 0.
     pub fn with_derivatives(mut self, sizes: &Sizes, derivatives: u64) -> Self {
         let parts = sizes.derivatives();
         self.derivatives = parts.fields.map(|at| after(derivatives, at));
@@ -374,8 +376,8 @@ impl Args {
         self
     }
 
-    /// With room for the rate of normal strains of a step and for the adjoint pressure, summed over the steps and up to the middle of
-    /// this one.
+    /// Sets the memory of the normal strain rate of a step and of the adjoint pressure, summed over the steps and up
+    /// to the middle of this one.
     pub fn pressures(mut self, rate: u64, [later, middle]: [u64; 2]) -> Self {
         (self.rate, self.later, self.middle) = (rate, later, middle);
         self

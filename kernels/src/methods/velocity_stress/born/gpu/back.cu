@@ -1,10 +1,11 @@
-// The transpose of a step; born/adjoint_rows.rs has the equations. Every number is the adjoint of the number of the same place.
-// The adjoint of a derivative is the same for all derivatives of a stress or velocity, save in the layers, where it lies beside.
-// The adjoint of derivatives of stresses (stage 0) and of velocities (stage 1) lies in two places, so that a thread may bring to its
-// cell that of the one and leave there that of the other. It reads all that its cell needs before it writes.
+// The transpose of a step; born/adjoint_rows.rs has the equations. Every variable is the adjoint of the one in the
+// same place. The adjoint of a derivative is the same for all derivatives of a stress or velocity, except in the
+// layers, where it is stored separately. The adjoint derivatives of stresses (stage 0) and of velocities (stage 1)
+// are stored in two places, so that a thread may gather the one into its cell and write the other. It reads all data
+// of its cell before it writes.
 
-// The transpose of the stretched derivatives in the layers: p = psi + g, psi <- b p, and g / kappa + a p is the adjoint of D. Of stage 0
-// `g` is the adjoint of a component, of stage 1 that of a strain.
+// The transpose of the stretched derivatives in the layers: p = psi + g, psi <- b p, and g / kappa + a p is the
+// adjoint of D. In stage 0 `g` is the adjoint of a component, in stage 1 that of a strain.
 INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*g)[VEC]) {
     if (!p->any) return;
     EACH(j) {
@@ -47,7 +48,7 @@ INLINE const REAL *adjoint_of(const struct Args *a, int stage, int i, int j) {
     return SHOT(a, derivatives[stage]) + (stage ? STRESS(i, j) : i) * a->g.len;
 }
 
-// What cells get from the adjoint of the derivatives along z.
+// The contributions of the adjoint derivatives along z to cells.
 INLINE void gather_along(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
     const struct Layer *l = &a->g.layers[0];
     const int line = c->line[0];
@@ -74,9 +75,9 @@ INLINE void gather_along(const struct Args *a, int stage, const struct Cell *c, 
     }
 }
 
-// What cells get from the adjoint of the derivatives of a stage: component `i` gets d[i][j] from those along AXIS(j). The transpose of a
-// derivative is the one on the other side with the other sign: of D f(i+1/2) = sum c_m (f(i+m) - f(i+1-m)) it is
-// D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
+// The contributions of the adjoint derivatives of a stage to cells: component `i` gets d[i][j] from those along
+// AXIS(j). The transpose of a derivative is the one on the other side with the opposite sign: of D f(i+1/2) = sum c_m
+// (f(i+m) - f(i+1-m)) it is D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
 INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
     REAL near[NDIM][NDIM][2 * HALF][VEC];
     int inside = 1;
@@ -118,14 +119,14 @@ INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (
     }
 }
 
-// What stresses get from the derivatives of velocities.
+// The contributions of the derivatives of velocities to adjoint stresses.
 INLINE void gather_stresses(const struct Args *a, const struct Cell *c, REAL (*got)[VEC]) {
     REAL d[NDIM][NDIM][VEC];
     gather(a, 0, c, d);
     EACH(i) EACH(j) EACH_VEC if (i <= j) got[STRESS(i, j)][v] = i == j ? d[i][i][v] : d[i][j][v] + d[j][i][v];
 }
 
-// What velocities get from those of stresses.
+// The contributions of the derivatives of stresses to adjoint velocities.
 INLINE void gather_velocities(const struct Args *a, const struct Cell *c, REAL (*got)[VEC]) {
     REAL d[NDIM][NDIM][VEC];
     gather(a, 1, c, d);
@@ -136,7 +137,7 @@ INLINE void gather_velocities(const struct Args *a, const struct Cell *c, REAL (
 }
 
 #if LOSSY
-// The adjoint of the rates of what relaxes, and of the memory before the step.
+// The adjoint of the relaxing rates, and of the memory variables before the step.
 INLINE void unrelax(const struct Args *a, const REAL *s, int k, const struct Cell *c, REAL *weak) {
     EACH_VEC weak[v] = 0;
     for (int m = 0; m < a->g.mechanisms; m++) {
@@ -156,8 +157,8 @@ INLINE void unrelax(const struct Args *a, const REAL *s, int k, const struct Cel
 }
 #endif
 
-// Whether the gradient by a stiffness is summed. Parameters of isotropic media ask for the sums of normal stiffnesses and of couplings
-// alone; these sums stand in the first place of each.
+// Whether the gradient by a stiffness is summed. For parameters of isotropic media, only the sums over all normal
+// stiffnesses and over all couplings are needed; they are stored in the first place of each.
 INLINE int is_summed(const struct Args *a, int place) {
     return !a->grouped || place == 0 || place == STRESS(0, 1) || place >= SHEAR(NDIM);
 }
@@ -172,7 +173,7 @@ INLINE void load_gradient(const struct Args *a, const REAL *from, const struct C
     }
 }
 
-// Adds to the gradient by the stiffness: the adjoint of a stress times the strain beside it.
+// Adds to the gradient by the stiffness: the adjoint of a stress times the strain that the stiffness multiplies.
 INLINE void add_gradient(const struct Args *a, REAL *to, REAL (*e)[VEC], REAL (*s)[VEC], const struct Cell *c, REAL (*sum)[VEC]) {
     if (a->grouped) EACH_VEC {
         REAL normal = 0, all = 0;
@@ -190,7 +191,7 @@ INLINE void add_gradient(const struct Args *a, REAL *to, REAL (*e)[VEC], REAL (*
     }
 }
 
-// Rates of strain of the run in a step, from the velocities and the memory of the layers that it left.
+// Strain rates of the run in a step, from its velocities and the memory variables of the layers after it.
 INLINE void strains_of(const struct Args *a, const struct Places *p, const struct Cell *c, REAL (*e)[VEC]) {
     REAL d[NDIM][NDIM][VEC];
     EACH(i) EACH(j) derivative(&a->g, SHOT(a, after) + i * a->g.len, c->at, AXIS(j), i != j, d[i][j]);
@@ -215,7 +216,8 @@ INLINE void strains_of(const struct Args *a, const struct Places *p, const struc
     EACH(i) EACH(j) EACH_VEC e[STRESS(i, j)][v] += d[i][j][v];
 }
 
-// What stresses get from velocities of the next step in time, if `gathered`, and the adjoint of the strains of this step.
+// Adds the contributions of the velocities of the following time step to the adjoint stresses, if `gathered`, and
+// computes the adjoint strains of this step.
 INLINE void stresses_back_of(const struct Args *a, int gathered) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
@@ -260,8 +262,9 @@ KERNEL(stresses_back)(const struct Args a) { stresses_back_of(&a, 0); }
 
 KERNEL(stresses_gather_back)(const struct Args a) { stresses_back_of(&a, 1); }
 
-// The adjoint of forces where a surface has its images between the gather and this. A step adds to velocities buoyancy times what is summed
-// beside it for buoyancy, forces of sources included, so that what is added up here is buoyancy times too large.
+// The adjoint forces with a free surface, whose images are treated between the gather and this kernel. The increment
+// of the velocities is buoyancy times the factor of buoyancy, including the forces of sources, so the sum is too
+// large by the factor buoyancy.
 KERNEL(velocities_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -291,9 +294,9 @@ KERNEL(velocities_back)(const struct Args a) {
     unstretch(&a, 0, &p, &c, b);
 }
 
-// Without a surface the adjoint of velocities lies in memory times buoyancy, which is the adjoint of forces. What is added up for
-// buoyancy is summed by parts: w(n) = left w(n+1) + got(n) is the adjoint of v(n), so that the sum of (v(n) - left v(n-1)) w(n) over the steps of
-// a run, which begins and ends at rest, is that of v(n) got(n).
+// Without a surface, the adjoint velocities are stored times buoyancy, as adjoint forces. The gradient by buoyancy is
+// summed by parts: w(n) = left w(n+1) + got(n) is the adjoint of v(n), so the sum of (v(n) - left v(n-1)) w(n) over
+// the steps of a run that begins and ends at rest equals that of v(n) got(n).
 KERNEL(velocities_gather_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -326,7 +329,7 @@ KERNEL(velocities_gather_back)(const struct Args a) {
     unstretch(&a, 0, &p, &c, force);
 }
 
-// Adds to fields what they get.
+// Adds contributions to fields.
 INLINE void add_to(const struct Args *a, REAL *fields, int count, REAL (*got)[VEC], const struct Cell *c) {
     UNROLL for (int k = 0; k < count; k++) {
         REAL now[VEC];
@@ -336,7 +339,7 @@ INLINE void add_to(const struct Args *a, REAL *fields, int count, REAL (*got)[VE
     }
 }
 
-// Adds to velocities what they get from the adjoint of their derivatives.
+// Adds the contributions of the adjoint derivatives to velocities.
 KERNEL(velocities_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -346,7 +349,7 @@ KERNEL(velocities_gather)(const struct Args a) {
     add_to(&a, SHOT(&a, velocity), NDIM, got, &c);
 }
 
-// The same of stresses.
+// Adds the contributions of the adjoint derivatives to stresses.
 KERNEL(stresses_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -356,7 +359,7 @@ KERNEL(stresses_gather)(const struct Args a) {
     add_to(&a, SHOT(&a, stress), STRESSES, got, &c);
 }
 
-// The gradient by buoyancy, from what was added up.
+// Turns the sum into the gradient by buoyancy.
 KERNEL(buoyancies_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -365,8 +368,8 @@ KERNEL(buoyancies_back)(const struct Args a) {
     EACH(i) EACH_VEC if (v < c.count) SHOT(&a, buoyancy)[i * a.g.len + c.at + v] *= sum[i][v];
 }
 
-// What an image of pressures is made of in a step, born/imaging.rs: the rate of the normal strains of the run, and the adjoint
-// pressure, summed over the steps so far, in `middle` with half of this one, for the time of the rate.
+// The factors of the image of pressures in a step (born/imaging.rs): the normal strain rate of the run, and the
+// adjoint pressure summed over the steps so far; in `middle` with half of this step, at the time of the rate.
 KERNEL(pressures)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;

@@ -1,5 +1,5 @@
-//! What waves that run backwards launch on a device. Where the inside of a grid has kernels of its own they run beside those of the
-//! cells around it.
+//! The kernel launches of boundary saving. Kernels of the interior, if it has its own, run concurrently with those of
+//! the cells around it.
 
 use super::arguments::{Args, int};
 use super::bounds::{Bounds, Cells, THREADS, is_empty, walking, within};
@@ -10,29 +10,30 @@ use super::variant::{CELLS, INSIDE, Pass, Turn};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream};
 
-/// Threads of a block inside: chunks along z of so many threads, in groups of so many.
+/// Threads per block of the interior, in GROUPS groups along z of CHUNK threads.
 const INSIDE_THREADS: usize = 256;
 const CHUNK: usize = 8;
 const GROUPS: usize = 4;
 
-/// Streams of the cells around an inside, which come behind it: a block of the inside wants a multiprocessor of its own, and cells around
-/// it that came first would occupy all of them. In one stream behind it they take 1 % longer (10.2 ms a step of 384^3 cells, not 10.1).
+/// Streams of the cells around the interior, launched after it: a block of the interior needs a multiprocessor of its
+/// own, and if the surrounding cells came first they would occupy all of them. With a single stream for the
+/// surrounding cells a step takes 1 % longer (10.2 ms instead of 10.1 ms for 384^3 cells).
 const AROUND: [Stream; 2] = [Stream::Beside, Stream::Out];
 
-/// What it takes beside the kernels of all runs.
+/// The data of boundary saving in addition to the kernels of all runs.
 pub struct Backwards<A: Accelerator> {
     bounds: Bounds,
     /// Whether the inside has kernels of its own.
     inside: bool,
-    /// When what comes before a pass was done.
+    /// Signals the end of the work before a pass.
     begun: A::Event,
-    /// When the cells around the inside were, by stream.
+    /// Signals the end of the cells around the interior, by stream.
     around: [A::Event; 2],
-    /// The largest velocity of the run, and of what has come back.
+    /// The largest velocity of the run, and the largest one left at time zero.
     largest: A::Memory,
 }
 
-/// The kernels of a pass: inside, and around it.
+/// A pass with kernels for the interior and for the cells around it.
 #[derive(Clone, Copy)]
 enum Split {
     Velocities,
@@ -40,7 +41,7 @@ enum Split {
 }
 
 impl<A: Accelerator> Backwards<A> {
-    /// Within these bounds; `inside` says whether the inside has kernels of its own.
+    /// Boundary saving within these bounds; `inside` tells whether the interior has kernels of its own.
     pub fn new(a: &A, bounds: &Bounds, inside: bool) -> Result<Self, Error> {
         Ok(Self {
             bounds: bounds.clone(),
@@ -51,12 +52,12 @@ impl<A: Accelerator> Backwards<A> {
         })
     }
 
-    /// Whether the inside has kernels of its own.
+    /// Whether the interior has kernels of its own.
     pub fn has_inside(&self) -> bool {
         self.inside
     }
 
-    /// The sizes of a run that keeps boundaries.
+    /// The sizes of a run with boundary saving.
     pub fn sizes(&self, sizes: &Sizes) -> Sizes {
         Sizes {
             boundary: self.bounds.boundary,
@@ -64,7 +65,7 @@ impl<A: Accelerator> Backwards<A> {
         }
     }
 
-    /// Launches a kernel whose threads walk along boxes.
+    /// Launches a kernel that runs along boxes.
     fn walk(
         &self,
         on: &Device<A>,
@@ -86,17 +87,17 @@ impl<A: Accelerator> Backwards<A> {
         unsafe { on.launch_on(stream, on.turn(turn)?, dims, &args) }
     }
 
-    /// Launches a kernel that has threads for the cells of a box.
+    /// Launches a kernel on the cells of a box.
     fn cells(&self, on: &Device<A>, turn: Turn, args: &Args, cells: &Cells) -> Result<(), Error> {
         if is_empty(cells) {
             return Ok(());
         }
         let (args, dims) = on.blocks(&within(args, cells), CELLS);
-        // SAFETY: the same.
+        // SAFETY: as in `walk`.
         unsafe { on.launch_on(Stream::Main, on.turn(turn)?, dims, &args) }
     }
 
-    /// Launches a kernel of the inside.
+    /// Launches a kernel of the interior.
     fn inside(&self, on: &Device<A>, turn: Turn, args: &Args, cells: &Cells) -> Result<(), Error> {
         if is_empty(cells) {
             return Ok(());
@@ -123,12 +124,12 @@ impl<A: Accelerator> Backwards<A> {
             ..within(args, cells)
         };
         let (args, dims) = on.side_by_side(args, dims);
-        // SAFETY: the same; the cells are whole vectors.
+        // SAFETY: as in `walk`; the cells are whole vectors.
         unsafe { on.launch_on(Stream::Main, on.turn(turn)?, dims, &args) }
     }
 
-    /// The transpose of a step whose record, if any, has been at [`Device::record_back`], and waves of the run before it, where the inside
-    /// has kernels of its own.
+    /// Applies the transpose of a step, and undoes the step of the run, if the interior has kernels of its own. The
+    /// record of the step, if any, must have been passed to [`Device::record_back`].
     pub fn step_back(&self, on: &Device<A>, args: &Args, record: Option<u64>) -> Result<(), Error> {
         self.split(on, Split::Stresses, args)?;
         let mut halo = on.across(args.derivatives[1]);
@@ -138,7 +139,7 @@ impl<A: Accelerator> Backwards<A> {
         self.split(on, Split::Velocities, args)
     }
 
-    /// A pass, inside and around it at the same time.
+    /// Runs a pass on the interior and, concurrently, on the cells around it.
     fn split(&self, on: &Device<A>, pass: Split, args: &Args) -> Result<(), Error> {
         let (inside, turn, around) = match pass {
             Split::Velocities => (
@@ -168,7 +169,7 @@ impl<A: Accelerator> Backwards<A> {
             .try_for_each(|done| on.a.wait(Stream::Main, done))
     }
 
-    /// Keeps the boundary of velocities at an address.
+    /// Saves the boundary of the velocities at an address.
     pub fn keep(&self, on: &Device<A>, velocity: u64, boundary: u64) -> Result<(), Error> {
         let args = self.boundary_of(on, velocity, boundary);
         self.walk(
@@ -179,7 +180,7 @@ impl<A: Accelerator> Backwards<A> {
         )
     }
 
-    /// Puts it back.
+    /// Restores the boundary of the velocities at an address.
     pub fn restore(&self, on: &Device<A>, velocity: u64, boundary: u64) -> Result<(), Error> {
         let args = self.boundary_of(on, velocity, boundary);
         self.walk(
@@ -199,17 +200,17 @@ impl<A: Accelerator> Backwards<A> {
         }
     }
 
-    /// Undoes the stresses of a step; `args` have the velocities behind it.
+    /// Undoes the stresses of a step; `args` have the velocities after it.
     pub fn undo_stresses(&self, on: &Device<A>, args: &Args) -> Result<(), Error> {
         self.cells(on, Turn::StressesUndo, args, &self.bounds.stresses)
     }
 
-    /// Undoes its velocities.
+    /// Undoes the velocities of a step.
     pub fn undo_velocities(&self, on: &Device<A>, args: &Args) -> Result<(), Error> {
         self.cells(on, Turn::VelocitiesUndo, args, &self.bounds.velocities)
     }
 
-    /// Takes away what sources of a stage of step `it` added to the waves of a run.
+    /// Subtracts the contributions of sources in a stage of step `it` from the wavefield of a run.
     pub fn take_sources(
         &self,
         on: &Device<A>,
@@ -225,17 +226,17 @@ impl<A: Accelerator> Backwards<A> {
         on.take_sources(&run, (stage, it), cells)
     }
 
-    /// Sums for moduli of the inside become those of all other cells.
+    /// Converts the sums by moduli of the interior to the form of all other cells.
     pub fn end_inside(&self, on: &Device<A>, args: &Args) -> Result<(), Error> {
         self.inside(on, Turn::StiffnessesInside, args, &self.bounds.stresses)
     }
 
-    /// Forgets how large velocities were.
+    /// Resets the largest velocities.
     pub fn begin(&self, on: &Device<A>) -> Result<(), Error> {
         on.a.clear(&self.largest)
     }
 
-    /// Looks how large velocities of the runs of all shots are, or what is left of them at the end.
+    /// Updates the largest velocity of the runs of all shots, or at the end that of the reconstructed wavefield.
     pub fn look(&self, on: &Device<A>, velocity: u64, end: bool) -> Result<(), Error> {
         let boxes = match end {
             true => vec![self.bounds.velocities.clone()],
@@ -249,7 +250,7 @@ impl<A: Accelerator> Backwards<A> {
         self.walk(on, (Stream::Main, Turn::Largest), &args, &boxes)
     }
 
-    /// The largest velocity, and what is left of velocities at the end of the reverse sweep.
+    /// The largest velocity, and the largest one left at the end of the reverse sweep.
     pub fn drift(&self, on: &Device<A>) -> Result<[f64; 2], Error> {
         let mut found = [0.0; 2];
         Transfer::<A>::new(&on.a, 2)?.get(&on.a, self.largest.address(), &mut found)?;

@@ -1,4 +1,5 @@
-// What is kept of the velocities of a step around the part of a grid in which waves run backwards. Threads walk along boxes.
+// Saves and restores the velocities of a step outside the part of a grid in which they are reconstructed. Consecutive
+// threads take consecutive cells of the boxes.
 
 KERNEL(keep_boundary)(const struct Args a) {
     struct Cell c;
@@ -20,7 +21,7 @@ KERNEL(restore_boundary)(const struct Args a) {
     }
 }
 
-// The largest magnitude of velocities, whose bits as a whole number `rate` has.
+// The largest magnitude of the velocities; `rate` holds it as the bits of an integer.
 KERNEL(largest)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;

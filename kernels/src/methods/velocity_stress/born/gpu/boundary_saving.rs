@@ -1,4 +1,5 @@
-//! The reverse sweep with boundary saving: of a recorded step its boundary alone is kept, and the waves run backwards inside.
+//! The reverse sweep with boundary saving: only the boundary of a recorded step is kept, and the wavefield inside is
+//! reconstructed.
 
 use super::OnDevice;
 use super::arguments::Args;
@@ -11,22 +12,22 @@ use crate::Error;
 use crate::device::accelerator::Accelerator;
 use std::ops::Range;
 
-/// Steps between two looks at the largest velocity.
+/// Steps between two updates of the largest velocity.
 const LOOK: usize = 64;
 
-/// What waves that run backwards need.
+/// The kernels and memory of a reverse sweep with boundary saving.
 pub struct BoundarySaving<A: Accelerator> {
     with: Backwards<A>,
     /// Sizes with the boundary.
     pub sizes: Sizes,
     /// The address of the boundary before a segment.
     begin: u64,
-    /// That of velocities before a step, whose surface needs those behind it, too.
+    /// The address of the velocities before a step; with a surface, those after it are needed as well.
     before: Option<u64>,
 }
 
 impl<A: Accelerator> BoundarySaving<A> {
-    /// Kernels, and what they have of the memory of the shots.
+    /// Prepares the kernels, and takes its parts of the memory of the shots.
     pub fn new(on: &OnDevice<A>, grouped: bool, memory: &ShotMemory<A>) -> Result<Self, Error> {
         let device = &on.device;
         let with = device.backwards(grouped)?;
@@ -49,13 +50,13 @@ impl<A: Accelerator> BoundarySaving<A> {
     }
 }
 
-/// What is said where no boundaries are kept.
+/// The error for a sweep without boundary saving.
 fn no_boundary_saving() -> Error {
     Error::setup("waves run backwards for gradients alone, with a schedule of boundary saving")
 }
 
 impl<A: Accelerator> Sweep<'_, A> {
-    /// Runs some steps and keeps their boundaries.
+    /// Runs some steps and saves their boundaries.
     pub(super) fn advance_saving_boundary(&mut self, steps: Range<usize>) -> Result<(), Error> {
         let (on, run) = (self.on, self.run);
         for it in steps.clone() {
@@ -83,7 +84,7 @@ impl<A: Accelerator> Sweep<'_, A> {
         on.device.end_exchange()
     }
 
-    /// Goes back through steps whose boundaries are kept.
+    /// Sweeps back through steps whose boundaries are saved.
     pub(super) fn steps_back_from_boundary(
         &mut self,
         steps: Range<usize>,
@@ -118,7 +119,7 @@ impl<A: Accelerator> Sweep<'_, A> {
             let boundary = boundary.unwrap_or(boundary_saving.begin);
             boundary_saving.step_back(on, (&args, it), (boundary, source))?;
             if let Some(before) = &boundary_saving.before {
-                // What was behind the step may be overwritten next.
+                // The memory of the velocities after this step is free for the next one.
                 run = self.run + before - run;
             }
             on.check(it, self.adjoint)?;
@@ -135,12 +136,12 @@ impl<A: Accelerator> Sweep<'_, A> {
 }
 
 impl<A: Accelerator> BoundarySaving<A> {
-    /// What has kernels of its own for the inside of the grid.
+    /// The kernels of the interior, if it has kernels of its own.
     pub fn inside(&self) -> Option<&Backwards<A>> {
         Some(&self.with).filter(|with| with.has_inside())
     }
 
-    /// The transpose of a step, and the step undone; `boundary` is that of the step before.
+    /// Applies the transpose of a step, and undoes the step; `boundary` is that of the previous step.
     fn step_back(
         &self,
         on: &OnDevice<A>,
@@ -155,7 +156,7 @@ impl<A: Accelerator> BoundarySaving<A> {
             with.take_sources(device, args, (0, it))?;
             return self.exchange_velocities(device, args);
         }
-        // At a surface the gradient by buoyancy needs velocities on both sides of a step.
+        // With a surface, the gradient by buoyancy needs the velocities on both sides of a step.
         let before = match &self.before {
             Some(before) if args.after == *before => args.run_stress - self.stresses_behind(),
             Some(before) => *before,
@@ -182,14 +183,14 @@ impl<A: Accelerator> BoundarySaving<A> {
         }
     }
 
-    /// Velocities of the run and of the adjoint travel, which the inside of a grid makes in one pass.
+    /// Exchanges the velocities of the run and of the adjoint, which the kernels of the interior compute in one pass.
     fn exchange_velocities(&self, device: &Device<A>, args: &Args) -> Result<(), Error> {
         let mut halo = device.behind_each_other(args.derivatives[0], self.sizes.ndim);
         halo.extend(device.behind_each_other(args.run_velocity, self.sizes.ndim));
         device.exchange(&halo)
     }
 
-    /// Bytes from the velocities of a state to its stresses.
+    /// Offset in bytes of the stresses in a state.
     fn stresses_behind(&self) -> u64 {
         (self.sizes.state().stress * size_of::<f32>()) as u64
     }

@@ -1,4 +1,4 @@
-//! Where waves run backwards on a device: as [`Core`] has it, in whole vectors along z.
+//! The bounds of the reconstructed wavefield on a device: those of [`Core`], in whole vectors along z.
 
 use super::super::boundary::Core;
 use super::super::program::Discrete;
@@ -8,40 +8,43 @@ use super::variant::{CELLS, INSIDE};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Threads of a block that walks along boxes.
+/// Threads per block of kernels that run along boxes.
 pub const THREADS: usize = 128;
 
-/// Normal parts of the adjoint of stresses follow from those of the adjoint of strains by a division by 2 mu and by n lambda + 2 mu, which
-/// makes their rounding as many times larger as lambda and 2 mu are larger than these: 25 and 50 times at most with this share, 3e-6 in all.
+/// The smallest allowed ratio of mu to |lambda|, and of n lambda + 2 mu to 2 mu. The normal parts of the adjoint
+/// stresses follow from the adjoint strains by division by 2 mu and by n lambda + 2 mu, which amplifies rounding
+/// errors by the ratio of lambda and 2 mu to these: at most 25 and 50 times with this limit, 3e-6 in all.
 const SOFT: f32 = 0.02;
 
 /// Cells by axis: 0 = z, 1 = row, 2 = plane.
 pub type Cells = [Range<usize>; 3];
 
-/// Where waves run backwards.
+/// The bounds of the reconstructed wavefield.
 #[derive(Clone, Debug)]
 pub struct Bounds {
-    /// Cells whose stresses come back.
+    /// Cells whose stresses are reconstructed.
     pub stresses: Cells,
-    /// Cells whose velocities do, for which these stresses are enough. Those of all others are kept of every step: its boundary.
+    /// Cells whose velocities are reconstructed, for which these stresses suffice. The velocities of all other cells,
+    /// the boundary, are saved in every step.
     pub velocities: Cells,
-    /// All cells that have velocities, images above a surface included.
+    /// All cells that have velocities, including images above a surface.
     all: Cells,
     /// Cells that steps compute.
     live: Cells,
-    /// Numbers of the boundary of a component.
+    /// Length of the boundary of a component.
     pub boundary: usize,
 }
 
 impl Bounds {
-    /// Of the part of a program that a device has, or why there are none.
+    /// The bounds for the part of a program on a device, or the reason why there are none.
     pub fn of(slab: LocalProgram<'_, f32>, core: &Result<Core, &'static str>) -> Result<Self, &'static str> {
         let region = core.as_ref().map_err(|&why| why)?.region();
         let program = slab.program;
         let rows = &program.rows;
-        // Kernels of an inside read neither the memory of layers nor its adjoint, and stay as far from them as a derivative
-        // reaches. Elsewhere shears on the last line of the region come back wrong, for half a cell beyond they are in a layer; no
-        // velocity that comes back reads them.
+        // Kernels of the interior read neither the memory variables of layers nor their adjoints, and stay as far
+        // from them as a derivative reaches. In other cases the shear stresses on the last line of the region are
+        // reconstructed incorrectly, because half a cell beyond they lie in a layer; no reconstructed velocity reads
+        // them.
         let (vector, apart) = match program.nodes.isotropic() && program.setup.surface.is_none() {
             true => (INSIDE, rows.half),
             false => (CELLS, 0),
@@ -88,18 +91,18 @@ impl Bounds {
         around(&self.all, &self.velocities)
     }
 
-    /// Those of the cells that steps compute around an inside.
+    /// The boxes of the computed cells around an interior.
     pub fn around(&self, inside: &Cells) -> Vec<Cells> {
         around(&self.live, inside)
     }
 
-    /// All cells that steps compute.
+    /// All computed cells.
     pub fn live(&self) -> Vec<Cells> {
         vec![self.live.clone()]
     }
 }
 
-/// The boxes around an inside.
+/// The boxes around an interior.
 fn around(all: &Cells, inside: &Cells) -> Vec<Cells> {
     let [z, row, plane] = all;
     let [inner, rows, planes] = inside;
@@ -114,17 +117,17 @@ fn around(all: &Cells, inside: &Cells) -> Vec<Cells> {
     boxes.into_iter().filter(|cells| !is_empty(cells)).collect()
 }
 
-/// Whether a box has no cells, as the inside has none on a device whose planes are all frame.
+/// Whether a box has no cells, like the interior on a device whose planes all lie in the frame.
 pub fn is_empty(cells: &Cells) -> bool {
     cells.iter().any(|axis| axis.is_empty())
 }
 
-/// Numbers of a box, whose rows have whole vectors.
+/// Length of a box in the boundary, whose rows hold whole vectors.
 fn numbers([z, rows, planes]: &Cells) -> usize {
     z.len().next_multiple_of(CELLS) * rows.len() * planes.len()
 }
 
-/// Arguments of a kernel whose threads walk along boxes, and its blocks.
+/// Arguments of a kernel that runs along boxes, and its number of blocks.
 pub fn walking(args: &Args, boxes: &[Cells]) -> (Args, usize) {
     let mut list = [BoxArgs::default(); BOXES];
     let (mut begin, mut number) = (0, 0);
@@ -151,7 +154,7 @@ pub fn walking(args: &Args, boxes: &[Cells]) -> (Args, usize) {
     (walking, begin)
 }
 
-/// Arguments of a kernel that has threads for the cells of a box.
+/// Arguments of a kernel that runs on the cells of a box.
 pub fn within(args: &Args, [z, rows, planes]: &Cells) -> Args {
     let mut args = Args {
         top: int(z.start),
@@ -163,8 +166,8 @@ pub fn within(args: &Args, [z, rows, planes]: &Cells) -> Args {
     args
 }
 
-/// Whether an isotropic medium is solid and not too soft wherever it is known: the adjoint of stresses then follows from the adjoint of
-/// strains.
+/// Whether an isotropic medium is solid and not too soft wherever it is known, so that the adjoint stresses can be
+/// recovered from the adjoint strains.
 pub fn solid(program: &Discrete<f32>) -> bool {
     let rows = &program.rows;
     let [normal, coupling] = [0, 3].map(|place| program.setup.medium.stiffness(place));

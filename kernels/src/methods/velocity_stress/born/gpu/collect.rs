@@ -1,4 +1,4 @@
-//! What ranks that share a shot have made of it goes to rank 0.
+//! Collects the results of ranks that share a shot on rank 0.
 
 use super::super::Picture;
 use super::super::program::Changes;
@@ -30,11 +30,12 @@ fn receive(ranks: &dyn Communicator, from: usize, numbers: &mut [f32]) -> Result
     Ok(())
 }
 
-/// Collects on rank 0 the sums by coefficient of all planes of a grid, of which every rank has made its own; the others keep theirs.
-/// Collective. `a_plane` holds the numbers of a plane and its rows; stiffnesses whose number is not `summed` have no sums.
+/// Collects on rank 0 the sums by coefficient of all planes of a grid, of which every rank has computed its own; the
+/// other ranks keep theirs. Collective: all ranks must call this. `a_plane` holds the numbers and the rows of a
+/// plane; stiffnesses whose index is not `summed` have no sums.
 ///
 /// # Errors
-/// A connection that fails.
+/// Returns an error if a connection fails.
 pub fn collect_sums(
     sums: &mut Changes<f32>,
     (shares, planes, a_plane): (&Shares, usize, [usize; 2]),
@@ -64,10 +65,10 @@ pub fn collect_sums(
     Ok(())
 }
 
-/// Images of every rank, by shot and kind, whose planes follow each other: on rank 0 those of all ranks in their order, on the others their
-/// own. Collective.
+/// Images of every rank, by shot and kind, whose planes are consecutive: rank 0 gets those of all ranks in order, the
+/// others their own. Collective: all ranks must call this.
 ///
-/// # Errors
+/// Returns an error if a connection fails.
 /// A connection that fails.
 pub fn collect_pictures(
     own: Vec<Vec<Picture<f32>>>,

@@ -1,4 +1,4 @@
-//! Kernels that copy numbers of every shot, and search them for values that are not finite.
+//! Kernels that copy numbers of every shot, and search them for non-finite values.
 
 use super::arguments::{Args, PIECES, Pieces, Walk};
 use super::steps::{Device, threads};
@@ -6,10 +6,10 @@ use super::variant::Pass;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, walk};
 
-/// Blocks with a piece that is copied to a neighbour, at most: enough to fill the way to it.
+/// Largest number of blocks per piece that is copied to a neighbour: enough to saturate the link.
 const CARRIERS: usize = 32;
 
-/// Numbers that lie behind each other and are copied as they are.
+/// Consecutive numbers to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     pub from: u64,
@@ -17,11 +17,11 @@ pub struct Piece {
     pub numbers: usize,
 }
 
-/// Threads with a row of velocities that are cleared.
+/// Threads per row of velocities that are cleared.
 const SWEEPERS: usize = 16;
 
 impl<A: Accelerator> Device<A> {
-    /// Puts zeros beside the cells of velocities that nothing was written to yet.
+    /// Sets velocities outside the computed cells to zero, in memory that has not been written yet.
     pub fn clear(&self, velocity: u64) -> Result<(), Error> {
         let args = Args {
             velocity,
@@ -29,11 +29,11 @@ impl<A: Accelerator> Device<A> {
         };
         let rows = (args.grid.rows * args.grid.planes) as usize;
         let (args, dims) = self.side_by_side(args, threads(rows * SWEEPERS, WALKERS));
-        // SAFETY: a warp for every row of the grid; the callers give the address of velocities.
+        // SAFETY: there are threads for every row of the grid; the callers pass the address of velocities.
         unsafe { self.launch(Pass::Clear, dims, &args) }
     }
 
-    /// Copies numbers of every shot, or puts zeros where there is nothing to copy.
+    /// Copies `count` numbers of every shot, or sets them to zero if `from` is `None`.
     pub fn copy(&self, to: u64, from: Option<u64>, count: usize) -> Result<(), Error> {
         let args = Walk {
             to,
@@ -45,14 +45,14 @@ impl<A: Accelerator> Device<A> {
         if count == 0 {
             return Ok(());
         }
-        // SAFETY: the callers give addresses of as many numbers of every shot.
+        // SAFETY: the callers pass addresses of that many numbers of every shot.
         unsafe { self.launch(Pass::Copy, self.walk(count), &args) }
     }
 
-    /// Copies pieces of memory that this device reaches, many of them by one launch.
+    /// Copies pieces of memory that this device can access, several per launch.
     ///
     /// # Safety
-    /// They must live until the copies are done, and not overlap.
+    /// The pieces must live until the copies are done, and must not overlap.
     pub unsafe fn copy_pieces(&self, stream: Stream, pieces: &[Piece]) -> Result<(), Error> {
         for pieces in pieces.chunks(PIECES) {
             let most = pieces.iter().map(|piece| piece.numbers).max().unwrap_or(0);
@@ -75,7 +75,7 @@ impl<A: Accelerator> Device<A> {
         Ok(())
     }
 
-    /// Searches the velocities of a state for values that are not finite.
+    /// Searches the velocities of a state for non-finite values.
     pub fn look(&self, state: u64) -> Result<(), Error> {
         let count = self.sizes.ndim * self.sizes.len;
         let args = Walk {
@@ -89,19 +89,19 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.launch(Pass::Look, self.walk(count), &args) }
     }
 
-    /// Blocks that walk over so many numbers of every shot.
+    /// The launch dimensions for `count` numbers of every shot.
     fn walk(&self, count: usize) -> Dims {
         let mut dims = walk(count);
         dims.grid[1] = self.shots();
         dims
     }
 
-    /// Begins the next search without the finding of the one before.
+    /// Resets the result of the search.
     pub fn forget(&self) -> Result<(), Error> {
         self.a.clear(&self.found)
     }
 
-    /// The address of a number that is not zero where the search has found such a value.
+    /// The address of a number that is non-zero if the search has found a non-finite value.
     pub fn found(&self) -> u64 {
         self.found.address()
     }

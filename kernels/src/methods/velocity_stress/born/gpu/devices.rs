@@ -1,5 +1,5 @@
-//! Linearised shots on one device or on several that share every shot, those of several ranks included. Each device of several has a thread;
-//! what comes of its part is put together here.
+//! Linearised shots on one device, or on several devices, also of several ranks, that share every shot. Each of
+//! several devices has a thread; the results of their parts are combined here.
 
 use super::super::boundary::Core;
 use super::super::engine::{Engine, Residuals, Source, Steps};
@@ -24,19 +24,20 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// The devices of every shot, the lowest planes first: those of this process, and how they share shots with those of other ranks.
+/// The devices of every shot, ordered by planes: those of this process, and the division of shots among the devices
+/// of all ranks.
 pub struct Devices<A: Accelerator> {
     all: RefCell<Vec<OnDevice<A>>>,
     shares: Shares,
-    /// How far waves that ran backwards came from where they began.
+    /// The largest relative velocity left after a backward reconstruction.
     drift: Cell<Option<f64>>,
 }
 
 impl<A: Accelerator> Devices<A> {
-    /// Sends a program to the devices of a rank, to each the planes that it has.
+    /// Sends a program to the devices of a rank, to each the planes that it holds.
     ///
     /// # Errors
-    /// A device that fails.
+    /// Returns an error for a device that fails.
     pub fn new(
         devices: Vec<Arc<A>>,
         (program, core): (&Discrete<f32>, &Result<Core, &'static str>),
@@ -54,8 +55,8 @@ impl<A: Accelerator> Devices<A> {
         })
     }
 
-    /// Runs every device on a thread of its own, while `serve` puts together what they ask it to. The first error counts: those of the
-    /// others come of it.
+    /// Runs every device on a thread of its own, while `serve` combines their parts. Only the first error is
+    /// returned, since those of the other devices follow from it.
     fn run<U: Send + 'static, D: Send, R: Send>(
         &self,
         ranks: &dyn Communicator,
@@ -86,7 +87,7 @@ impl<A: Accelerator> Devices<A> {
                     *on.device.links.borrow_mut() = Some(links);
                     let result = catch_unwind(AssertUnwindSafe(|| act(on, &port)));
                     let result = result.map(|result| result.map_err(failed).ok());
-                    // Neighbours that wait for this device go on with an error.
+                    // Neighbours that wait for this device receive an error.
                     *on.device.links.borrow_mut() = None;
                     let failed = !matches!(result, Ok(Some(_)));
                     let _ = port.up.send((device, Ask::End { failed }));
@@ -94,7 +95,7 @@ impl<A: Accelerator> Devices<A> {
                 }));
             }
             drop(up);
-            // Devices that ask for nothing more may still exchange messages with other ranks.
+            // Devices that send no more parts may still exchange messages with other ranks.
             let served = serve(&mut server).and_then(|()| server.parts());
             if let Err(error) = served {
                 failed(error);
@@ -115,12 +116,12 @@ impl<A: Accelerator> Devices<A> {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
         {
             Some(error) => {
-                // What was under way ends before anything is freed; what it ends with comes of the first error.
+                // Pending work ends before memory is freed; its errors follow from the first one.
                 all.iter().for_each(|on| drop(on.device.a.finish()));
                 Err(error)
             }
             None => {
-                // Copies to memory of neighbours end before that is closed.
+                // Copies to the memory of neighbours must end before it is closed.
                 if ranks.size() > 1 {
                     all.iter().try_for_each(|on| on.device.a.finish())?;
                 }
@@ -129,7 +130,7 @@ impl<A: Accelerator> Devices<A> {
         }
     }
 
-    /// The ends of links to the ranks below and above. Collective.
+    /// Creates the ends of links to the ranks below and above. Collective: all ranks must call this.
     fn ends(&self, all: &[OnDevice<A>], ranks: &dyn Communicator) -> Result<Ends<A>, Error> {
         let (Some(first), Some(last)) = (all.first(), all.last()) else {
             return Ok([None, None]);
@@ -140,12 +141,12 @@ impl<A: Accelerator> Devices<A> {
         Ok(ends.map(|end| end.map(|end| Arc::new(Mutex::new(end)))))
     }
 
-    /// Whether there is one device alone, of one rank.
+    /// Whether there is a single device on a single rank.
     fn is_one(&self) -> bool {
         self.shares.planes.len() == 1
     }
 
-    /// Keeps how far waves came that ran backwards on all devices.
+    /// Updates the drift of backward reconstructions from all devices.
     fn keep_drift(&self, ranks: &dyn Communicator) -> Result<(), Error> {
         let all = self.all.borrow();
         let found = all.iter().filter_map(|on| on.drift.take());
@@ -168,7 +169,7 @@ impl<A: Accelerator> Devices<A> {
         Ok(())
     }
 
-    /// The sweeps of a gradient.
+    /// The reverse sweep of a gradient.
     fn sweep(
         &self,
         from: Source<'_, f32>,
@@ -196,7 +197,7 @@ impl<A: Accelerator> Devices<A> {
     }
 }
 
-/// Closes the memory of neighbours before anybody frees it. Collective.
+/// Closes the memory of neighbours before its owner frees it. Collective: all ranks must call this.
 fn close<A: Accelerator>(ends: Ends<A>, ranks: &dyn Communicator) -> Result<(), Error> {
     if ranks.size() == 1 {
         return Ok(());
@@ -212,7 +213,7 @@ fn close<A: Accelerator>(ends: Ends<A>, ranks: &dyn Communicator) -> Result<(), 
     Ok(())
 }
 
-/// Hands the records of all shots to whoever makes the adjoint sources, which all devices get.
+/// Passes the records of all shots to the function that computes the adjoint sources, and the result to all devices.
 fn serve_residuals(
     server: &mut Server<'_, Vec<Vec<f32>>, Vec<Vec<f32>>>,
     residuals: Residuals<'_, f32>,
@@ -324,7 +325,7 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
             let on = &self.all.borrow()[0];
             return on.images(on.device.planes.of(program), data, how);
         }
-        // A device makes the products of a cell from the planes that it has in memory.
+        // A device computes the products of a cell from the planes that it has in memory.
         let most = how.1.lags_across(program.ndim());
         if most >= GHOST {
             return Err(Error::setup(format!(
@@ -345,7 +346,7 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
     }
 }
 
-/// Images put together from those of devices, whose planes follow each other: by shot and kind.
+/// Combines the images of devices, whose planes are consecutive; the result is indexed by shot and kind.
 fn pictures_together(of_devices: Vec<Vec<Vec<Picture<f32>>>>, lags: usize) -> Vec<Vec<Picture<f32>>> {
     let mut all: Vec<Vec<Vec<Picture<f32>>>> = Vec::new();
     for of_device in of_devices {

@@ -1,15 +1,15 @@
-// A linearised run as kernels see it; born/gpu/arguments.rs has the same structures. A thread has VEC cells along z, whose numbers
-// it reads and writes at once; one where it walks over nodes of a surface.
+// The data of a linearised run in the kernels; born/gpu/arguments.rs has the same structures. A thread has VEC cells
+// along z, which it reads and writes as a vector, or one cell in kernels over the nodes of a surface.
 //
-// Fields are [field][plane][row][z], z fastest. Axes are 0 = z, 1 = row (3-D only), 2 = plane; `i`, `j` count those there
-// are, so that velocity `i` is that along AXIS(i) and stress STRESS(i, j) that of two of them.
+// Fields are [field][plane][row][z], z fastest. Axes are 0 = z, 1 = row (3-D only), 2 = plane; `i`, `j` number the
+// axes that exist, so that velocity `i` is that along AXIS(i), and STRESS(i, j) the index of a stress.
 
 #define WEIGHTS 4
-#define PERIOD 16  // cells along z behind which the mechanisms repeat
+#define PERIOD 16  // period of the mechanisms in cells along z
 #define AXIS(i) (NDIM == 3 ? (i) : 2 * (i))
 #define STRESSES (NDIM == 3 ? 6 : 3)
 #define STRESS(i, j) ((i) == (j) ? (i) : NDIM == 3 ? (i) + (j) + 2 : 2)
-// Stiffnesses: those of normal stresses as STRESS has them, then shears.
+// Stiffnesses: those of normal stresses indexed by STRESS, then shears.
 #define SHEAR(k) ((k) + (NDIM == 3 ? 3 : 1))
 #define PLACES (SHEAR(STRESSES - 1) + 1)
 #define EACH(i) UNROLL for (int i = 0; i < NDIM; i++)
@@ -18,30 +18,30 @@
 #define STRESS_DEGREE 3
 #define BOXES 6
 
-// The absorbing layers across an axis: lines (planes, rows or z) from `first` to before `low` and from `high` to before `end`.
+// The absorbing layers across an axis: lines (planes, rows or z) in [first, low) and [high, end).
 struct Layer {
     const REAL *factors;  // [at the nodes, half a cell further on][1/kappa, a, b][line]
-    WIDE component;       // numbers of a component's memory
+    WIDE component;       // memory variables per component
     int first, low, high, end, lines;
-    int beyond, count;    // number of line `high` in the memory, and of all lines there
+    int beyond, count;    // index of line `high` in the memory, and number of lines there
     int padding;
 };
 
 struct Grid {
     WIDE len, stride[3];
-    REAL weights[3][WEIGHTS];  // over the spacing
+    REAL weights[3][WEIGHTS];  // divided by the spacing
     struct Layer layers[3];
     const REAL *sponge[3];     // by line; null without a sponge
     const REAL *density;       // rho / (2 dt) on the nodes
     const REAL *stiffness[9];  // dt c by place; ISOTROPIC: dt lambda, and 1 / (4 dt mu) on the nodes
-    const REAL *relaxing[9];   // the same of what relaxes
+    const REAL *relaxing[9];   // the relaxing stiffness, likewise
     const REAL *patterns;      // [mechanism][plane is odd][row is odd][keep, take][PERIOD]
     int rows, planes;
-    int begin[3], count[3];    // cells that are computed
+    int begin[3], count[3];    // computed cells
     int mechanisms, padding;
 };
 
-// What stands beside the fields at a free surface, by rows of the grid.
+// Data of a free surface.
 struct Surface {
     REAL vertical[WEIGHTS][DEGREE + 1];    // images of v_z, upwards: two nodes, then the slope times the spacing
     REAL horizontal[WEIGHTS][DEGREE + 1];  // images of the other velocities: three nodes
@@ -53,7 +53,8 @@ struct Surface {
     int top;                               // first row of the model
 };
 
-// A box of cells whose threads walk along it, and where its numbers begin in the boundary of a field. Rows there have whole vectors.
+// A box of cells for kernels that run along boxes, and its offset in the boundary of a field. Rows there hold whole
+// vectors.
 struct Box {
     int z, row, plane;        // first cells
     int width, rows, planes;  // extent
@@ -63,60 +64,61 @@ struct Box {
 struct Args {
     struct Grid g;
     struct Surface surface;
-    REAL *velocity, *stress, *memory[2][3], *relaxing;  // what a step changes, or its adjoint
-    const REAL *before, *after;                         // velocities of the run before a step, and in the reverse sweep those behind it
-    const REAL *psi[3];                                 // memory of the layers of stage 1: before a step, in the reverse sweep behind it
-    REAL *force, *strain, *upon;                        // what the step is linearised about; null where nothing is kept
-    REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or the gradient by them; may be null
-    REAL *derivatives[2], *behind[2][3];                      // the adjoint of derivatives of a stage; in the layers of each axis
-                                                        // (without a surface derivatives[0] is velocity, times buoyancy)
-    REAL *later, *middle, *rate;                        // of an image of P waves; `rate` also of the search for the largest velocity
+    REAL *velocity, *stress, *memory[2][3], *relaxing;  // fields that a step updates, or their adjoints
+    const REAL *before, *after;                         // run velocities before a step; in the reverse sweep after it
+    const REAL *psi[3];                                 // stage 1 memory before a step; in the reverse sweep after it
+    REAL *force, *strain, *upon;                        // background data of the step; null where nothing is recorded
+    REAL *buoyancy, *stiffness, *weaker, *ratios;       // perturbations, or the gradient by coefficients; may be null
+    REAL *derivatives[2], *behind[2][3];                // adjoint derivatives of a stage; in layers by axis
+                                                        // (derivatives[0] is velocity without a surface, times b)
+    REAL *later, *middle, *rate;                        // of PP images; `rate` also for the largest velocity
     int top, reach;                                     // first of the cells along z, and how many
-    int deep;                                           // blocks along the planes; of an inside tiles of a strip
-    int start, across;                                  // where the threads of a row begin; the power of two that a block has of them
-    int grouped;                                        // normal stiffnesses are summed as one, and so are their couplings
-    int boxes;                                          // of those below, where threads walk along boxes
-    int along;                                          // blocks along y that a shot has
-    WIDE shot;                                          // numbers from a part of a shot to that of the next one
-    REAL *run_velocity, *run_stress;                    // the waves of the run, where they run backwards
-    REAL *boundary;                                        // what is kept of velocities of a step around the part where they do
+    int deep;                                           // blocks along the planes; in inside.cu tiles of a strip
+    int start, across;                                  // first cell of threads in a row; log2 of block threads along z
+    int grouped;                                        // normal stiffnesses share one sum, and couplings another
+    int boxes;                                          // number of boxes below, in kernels that run along boxes
+    int along;                                          // blocks of a shot along y
+    WIDE shot;                                          // offset of a part of a shot from that of the previous one
+    REAL *run_velocity, *run_stress;                    // the reconstructed wavefield of the run
+    REAL *boundary;                                     // saved velocities of a step outside the reconstructed part
     WIDE boundary_len;
     struct Box box[BOXES];
 };
 
-// Several shots may run side by side in a launch; their blocks follow each other along y. Everything that a shot has of its own lies as far
-// from the same part of the next shot, whatever part it is: OF_SHOT is where the numbers of a block's shot begin, seen from those of the
-// first one, and SHOT a part of `struct Args` there. A shot alone runs by the same text, so that it comes to the same bits.
+// Several shots may run side by side in a launch; their blocks follow each other along y. The distance between a part
+// of one shot and the same part of the next is the same for all parts: OF_SHOT is the offset of a block's shot from
+// the first one, and SHOT the address of a member of `struct Args` for that shot. A single shot runs the same code,
+// so it gives the same bits.
 #define SHOT_OF(a) ((int)blockIdx.y / (a)->along)
 #define BLOCK_ALONG(a) ((int)blockIdx.y - SHOT_OF(a) * (a)->along)
 #define OF_SHOT(a) (SHOT_OF(a) * (a)->shot)
 #define SHOT(a, part) ((a)->part + OF_SHOT(a))
 
-// Fields have fewer than 2^31 numbers, so that a place in a field needs 32 bits.
+// Fields have fewer than 2^31 numbers, so an index into a field needs 32 bits.
 // The first of the cells of a thread, and how many of them are computed.
 struct Cell {
     int at;
     int line[3];
     int count;
 #if FRAMED
-    int number;  // of the boundary
+    int number;  // index in the boundary
 #endif
 };
 
-// Numbers that no thread of a kernel changes; they may be read before others are written.
+// Values that no thread of a kernel changes, so they may be read before others are written.
 #ifdef CUDA_ON_CPU
 #define READ(p) (*(p))
 #else
 #define READ(p) __ldg(p)
 #endif
 
-// A block has threads along z, along rows and along planes: neighbours of a tile are read from the second-level cache once. Tiles
-// of a strip of rows follow each other along the planes, so that they still lie there.
+// A block has threads along z, rows and planes: the neighbours of a tile are read from the second-level cache once.
+// Tiles of a strip of rows follow each other along the planes, so that they are still in that cache.
 #define THREADS 128
 #define ALONG (NDIM == 3 ? 4 : 1)
 
 #if FRAMED
-// Threads walk along boxes.
+// Consecutive threads take consecutive cells of the boxes.
 INLINE int cell_of(const struct Args *a, struct Cell *c) {
     int k = 0;
     while (k + 1 < a->boxes && (int)blockIdx.x >= a->box[k + 1].begin) k++;
@@ -146,7 +148,7 @@ INLINE int cell_of(const struct Args *a, struct Cell *c) {
 }
 #endif
 
-// Numbers of a thread's cells, those that are computed.
+// Stores the computed ones of a thread's cells.
 INLINE void put(const struct Cell *c, REAL *to, const REAL *from) {
     if (c->count == VEC) {
         store(to, from);
@@ -155,7 +157,7 @@ INLINE void put(const struct Cell *c, REAL *to, const REAL *from) {
     EACH_VEC if (v < c->count) to[v] = from[v];
 }
 
-// A node of the surface: its cell, and its number among the rows of the grid; -1 if there is none for the thread.
+// A node of the surface: its cell, and its index among the rows of the grid; -1 if the thread has none.
 INLINE WIDE node_of(const struct Args *a, struct Cell *c) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= a->g.count[1] * a->g.count[2]) return -1;
@@ -166,13 +168,14 @@ INLINE WIDE node_of(const struct Args *a, struct Cell *c) {
     return (WIDE)c->line[2] * a->g.rows + c->line[1];
 }
 
-// Numbers from row to row of what the surface has by rows.
+// Stride from row to row in data of the surface.
 INLINE WIDE rows_of(const struct Grid *g, int axis) { return axis == 1 ? 1 : g->rows; }
 
-// Numbers from cell to cell along an axis.
+// Stride from cell to cell along an axis.
 INLINE int stride_of(const struct Grid *g, int axis) { return axis == 0 ? 1 : (int)g->stride[axis]; }
 
-// Along z a thread reads as many cells on either side as its derivatives need, in whole vectors, or in halves of four.
+// Along z a thread reads as many cells on either side as its derivatives need, in whole vectors, or in half vectors
+// of two cells.
 #if VEC == 4 && HALF <= 2
 #define AROUND 2
 INLINE void fetch_pair(const REAL *from, REAL *to) {
@@ -196,7 +199,7 @@ INLINE void fetch_around(const REAL *at, REAL *line) {
 }
 #endif
 
-// Half a cell ahead of cells, or behind them; the far neighbours first.
+// The derivative half a cell ahead of cells, or behind them; the far neighbours are summed first.
 INLINE void derivative(const struct Grid *g, const REAL *f, int at, int axis, int ahead, REAL *d) {
     EACH_VEC d[v] = 0;
     if (axis == 0) {
@@ -221,8 +224,8 @@ INLINE int is_framed(const struct Layer *l, int line) {
     return line >= l->first && line < l->end && (line < l->low || line >= l->high);
 }
 
-// Where the layers across an axis have the memory of the first component at a cell, were it in their line number 0. From line to
-// line that is as far as from cell to cell.
+// Index of the memory variable of the first component at a cell, if its line had index 0 in the layers across an
+// axis. The stride from line to line is that from cell to cell.
 INLINE int start_in_layer(const struct Grid *g, int axis, const struct Cell *c) {
     const struct Layer *l = &g->layers[axis];
     if (axis == 0) return (c->line[2] * g->rows + c->line[1]) * l->count;
@@ -230,13 +233,13 @@ INLINE int start_in_layer(const struct Grid *g, int axis, const struct Cell *c) 
     return c->line[1] * (int)g->stride[1] + c->line[0];
 }
 
-// The number of a line among those of the layers.
+// The index of a line among those of the layers.
 INLINE int number_in_layer(const struct Layer *l, int line) {
     return line < l->low ? line - l->first : line - l->high + l->beyond;
 }
 
-// Where cells have their memory in the layers across each axis, that of the first component; -1 outside of them. Across z each cell
-// has its own place, and each is looked for when it is wanted: at[0] is where line number 0 lies.
+// Indices of the memory variables of the first component for the cells of a thread, by axis; -1 outside the layers.
+// Across z each cell has its own index, which place_along computes; at[0] is that of line index 0.
 struct Places {
     int at[NDIM], any;
 };
@@ -254,14 +257,14 @@ INLINE struct Places places_of(const struct Grid *g, const struct Cell *c) {
     return p;
 }
 
-// The memory of the layers across z of one of the cells; -1 if it has none.
+// Index of the memory variable across z of one of the cells; -1 if it has none.
 INLINE int place_along(const struct Grid *g, const struct Places *p, const struct Cell *c, int v) {
     const struct Layer *l = &g->layers[0];
     int line = c->line[0] + v;
     return v < c->count && is_framed(l, line) ? p->at[0] + number_in_layer(l, line) : -1;
 }
 
-// The memory of the layers that cells will want.
+// Prefetches the memory variables of the layers.
 INLINE void prefetch_layers(const struct Args *a, const REAL *const *memory, const struct Places *p, const struct Cell *c) {
     const struct Grid *g = &a->g;
     if (!p->any) return;
@@ -273,7 +276,7 @@ INLINE void prefetch_layers(const struct Args *a, const REAL *const *memory, con
     }
 }
 
-// Numbers that cells will want, of so many fields one behind the other.
+// Prefetches `count` consecutive fields at cells.
 INLINE void prefetch_fields(const struct Grid *g, const REAL *field, int count, const struct Cell *c) {
     UNROLL for (int k = 0; k < count; k++) prefetch(field + k * g->len + c->at);
 }
@@ -281,7 +284,7 @@ INLINE void prefetch_fields(const struct Grid *g, const REAL *field, int count, 
 // The factors of a line at its node or half a cell further on; 1/kappa, a and b are `lines` apart.
 INLINE const REAL *factors_of(const struct Layer *l, int line, int half) { return l->factors + 3 * half * l->lines + line; }
 
-// What the sponge leaves.
+// The factor of the sponge.
 INLINE void left_of(const struct Grid *g, const struct Cell *c, REAL *left) {
     EACH_VEC left[v] = 1;
     if (!g->sponge[0]) return;
@@ -289,21 +292,22 @@ INLINE void left_of(const struct Grid *g, const struct Cell *c, REAL *left) {
     EACH_VEC if (v < c->count) left[v] = READ(g->sponge[0] + c->line[0] + v) * outer;
 }
 
-// What a mechanism keeps, and behind it what it takes, at a cell.
+// Address of the `keep` coefficients of a mechanism at a cell, followed by the `take` coefficients.
 INLINE const REAL *pattern_of(const struct Grid *g, int mechanism, const struct Cell *c) {
     int number = (2 * mechanism + (c->line[2] & 1)) * 2 + (c->line[1] & 1);
     return g->patterns + number * 2 * PERIOD + c->line[0] % PERIOD;
 }
 
-// ---- the medium; its means are taken where they are wanted, which moves less than arrays of means would ----
+// ---- the medium; its means are computed where they are needed, which moves less data than arrays of means would
+// ----
 
-// Numbers on the nodes of cells, and that of the next node along z.
+// Values on the nodes of cells, and on the next node along z.
 INLINE void fetch_beyond(const REAL *from, REAL *to) {
     fetch(from, to);
     to[VEC] = READ(from + VEC);
 }
 
-// The sum of a number over both nodes around each velocity.
+// The sum of a quantity over both nodes around each velocity.
 INLINE void sums_between(const struct Grid *g, const REAL *from, int at, REAL (*sum)[VEC]) {
     REAL here[VEC + 1], next[VEC];
     fetch_beyond(from + at, here);
@@ -323,14 +327,15 @@ INLINE void prefetch_density(const struct Grid *g, const struct Cell *c) {
     EACH(i) prefetch(g->density + (c->at + (i > 0 ? stride_of(g, AXIS(i)) : 0)));
 }
 
-// Adds to the sums of stresses the stiffness by place times what stands for strains.
+// Adds to stresses the products of the stiffness by place and the strains.
 INLINE void add_products_by_place(REAL (*c)[VEC], REAL (*e)[VEC], REAL (*sum)[VEC]) {
     EACH(i) EACH(j) EACH_VEC sum[i][v] = FMA(c[STRESS(i, j)][v], e[j][v], sum[i][v]);
     UNROLL for (int k = NDIM; k < STRESSES; k++) EACH_VEC sum[k][v] = FMA(c[SHEAR(k)][v], e[k][v], sum[k][v]);
 }
 
 #if ISOTROPIC
-// Lambda and twice mu on the nodes, then the harmonic mean of mu over the four nodes around each shear, as stresses are ordered.
+// Lambda and twice mu on the nodes, then the harmonic mean of mu over the four nodes around each shear stress, in the
+// order of stresses.
 #define MODULI (2 + STRESSES - NDIM)
 
 INLINE void stiffness_at(const struct Grid *g, const REAL *const *from, int at, REAL (*c)[VEC]) {
@@ -353,7 +358,7 @@ INLINE void prefetch_stiffness(const struct Grid *g, const struct Cell *c) {
     EACH(i) prefetch(g->stiffness[1] + (c->at + (i > 0 ? stride_of(g, AXIS(i)) : 0)));
 }
 
-// The same with these moduli.
+// Adds to stresses the products of these moduli and the strains.
 INLINE void add_products(REAL (*c)[VEC], REAL (*e)[VEC], REAL (*sum)[VEC]) {
     EACH_VEC {
         REAL all = 0;
@@ -363,7 +368,7 @@ INLINE void add_products(REAL (*c)[VEC], REAL (*e)[VEC], REAL (*sum)[VEC]) {
     UNROLL for (int k = NDIM; k < STRESSES; k++) EACH_VEC sum[k][v] = FMA(c[2 + k - NDIM][v], e[k][v], sum[k][v]);
 }
 
-// What a strain of equal normal parts makes of the normal stress along an axis, at one cell.
+// The normal stress along an axis per unit of a strain with equal normal parts, at one cell.
 INLINE REAL stiffness_of_all(const struct Grid *g, int j, int at) {
     return FMA((REAL)NDIM, READ(g->stiffness[0] + at), (REAL)0.5 * inverse(READ(g->stiffness[1] + at)));
 }

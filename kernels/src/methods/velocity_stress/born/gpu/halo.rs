@@ -1,10 +1,11 @@
-//! What neighbouring devices of a shot need of each other. Each device has a thread of its own, and those of neighbours meet whenever fields
-//! travel: planes beside a cut are copied from device to device, behind the work that makes them and before the work that reads them. To the
-//! device of another rank they go as a message (`ranks.rs`).
+//! The exchange of ghosts between neighbouring devices of a shot. Each device has a thread of its own, and those of
+//! neighbours synchronise whenever fields are exchanged: planes beside a cut are copied from device to device, after
+//! the kernels that compute them and before the kernels that read them. To the device of another rank they are sent
+//! as a message (`ranks.rs`).
 //!
-//! The network of devices in `parallel/` walks through the stages of a step, whose fields lie where they are. Here velocities move from one
-//! recorded step to the next, other fields travel in the reverse sweep than in the run, and images add their own, so that every exchange names
-//! its addresses.
+//! The network of devices in `parallel/` follows the stages of a step with fields at fixed addresses. Here velocities
+//! move from one recorded step to the next, the reverse sweep exchanges other fields than the run, and images add
+//! their own, so every exchange names its addresses.
 
 use super::copies::Piece;
 use super::ranks::{Message, RankEnd, rounds};
@@ -18,74 +19,75 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A field some of whose planes travel.
+/// A field some of whose planes are exchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct Travelling {
-    /// Where it begins on this device.
+    /// Its address on this device.
     pub address: u64,
-    /// Numbers of a plane.
+    /// Numbers per plane.
     pub a_plane: usize,
-    /// How many planes on either side of a cut travel, at most [`GHOST`](crate::methods::velocity_stress::GHOST).
+    /// Number of planes on either side of a cut that are exchanged, at most
+    /// [`GHOST`](crate::methods::velocity_stress::GHOST).
     pub planes: usize,
 }
 
 impl Travelling {
-    /// Numbers that travel each way.
+    /// Numbers exchanged each way.
     pub fn numbers(&self) -> usize {
         self.planes * self.a_plane
     }
 
-    /// Their bytes.
+    /// Bytes exchanged each way.
     pub fn bytes(&self) -> usize {
         self.numbers() * size_of::<f32>()
     }
 
-    /// The address of its planes from number `plane` on.
+    /// The address of plane `plane`.
     fn at(&self, plane: usize) -> u64 {
         after(self.address, plane * self.a_plane)
     }
 }
 
-/// The streams of copies to the neighbours. An exchange for which the device waits uses two, so that copies to both run at the same time.
-/// One that runs beside a kernel uses the stream that goes first for both: in the other, copies would wait until the blocks of that kernel
-/// have been scheduled.
+/// The streams of copies to the two neighbours. An exchange that the device waits for uses two streams, so that both
+/// copies run concurrently. An exchange that runs beside a kernel uses the high-priority stream for both: in the
+/// other one, copies would wait until all blocks of that kernel have been scheduled.
 const AT_ONCE: [Stream; 2] = [Stream::Edges, Stream::Beside];
 const MEANWHILE: [Stream; 2] = [Stream::Edges, Stream::Edges];
 
-/// What a device tells its neighbour.
+/// A message of a device to its neighbour.
 enum Word<E> {
-    /// Behind this event planes may be written into the fields at these addresses, those of all shots.
+    /// After this event planes may be written into the fields at these addresses, those of all shots.
     Ready(Vec<u64>, Arc<E>),
-    /// Behind this event they have been written.
+    /// After this event the planes have been written.
     Sent(Arc<E>),
 }
 
-/// What a device asks of the thread that speaks to other ranks.
+/// A request of a device to the thread that communicates with other ranks.
 #[derive(Clone, Copy, Debug)]
 pub enum ExchangeStep {
-    /// A message may leave, and that of the neighbour may arrive.
+    /// Start to send a message and to receive that of the neighbour.
     Start(Message),
-    /// The message must have left, and that of the neighbour must be there.
+    /// Wait until the message has been sent and that of the neighbour has arrived.
     End,
 }
 
-/// Asks that thread, which answers the end of a message alone.
+/// Sends a request to that thread; only the end of a message is answered.
 pub type AskExchange = Box<dyn Fn(ExchangeStep) -> Result<(), Error> + Send>;
 
 /// The end of a link to a device of another rank, for the thread of a device.
 pub struct Outer<A: Accelerator> {
-    /// The end, which outlives the run.
+    /// The end of the link, which outlives the run.
     pub end: Arc<Mutex<RankEnd<A>>>,
-    /// How its messages travel.
+    /// Sends requests for its messages.
     pub post: AskExchange,
 }
 
-/// The way to a neighbour.
+/// The connection to a neighbour.
 enum Way<A: Accelerator> {
     /// A device of this process.
     Device {
         peer: Arc<A>,
-        /// Whether kernels reach its memory.
+        /// Whether kernels of this device can access its memory.
         is_reached: bool,
         to: Sender<Word<A::Event>>,
         from: Receiver<Word<A::Event>>,
@@ -97,21 +99,21 @@ enum Way<A: Accelerator> {
 /// A link to a neighbour.
 struct Link<A: Accelerator> {
     way: Way<A>,
-    /// Behind this event all copies of this device for an exchange are done.
+    /// After this event all copies of this device for an exchange are done.
     done: Arc<A::Event>,
-    /// Whether the neighbour has the planes above.
+    /// Whether the neighbour has the planes above the cut.
     above: bool,
-    /// The cut as planes are numbered here and, on a device of this process, there.
+    /// The plane of the cut, numbered as here and as on the neighbour, if that is a device of this process.
     cut: [usize; 2],
 }
 
 impl<A: Accelerator> Link<A> {
-    /// The first of so many planes that leave, here and there.
+    /// The first of `planes` outgoing planes, numbered as here and as on the neighbour.
     fn leaving(&self, planes: usize) -> [usize; 2] {
         self.cut.map(|cut| if self.above { cut - planes } else { cut })
     }
 
-    /// The first of so many planes that arrive here.
+    /// The first of `planes` incoming planes.
     fn arriving(&self, planes: usize) -> usize {
         if self.above {
             self.cut[0]
@@ -125,22 +127,22 @@ impl<A: Accelerator> Link<A> {
 pub struct Links<A: Accelerator> {
     links: Vec<Link<A>>,
     ready: Arc<A::Event>,
-    /// An exchange that has begun.
+    /// The exchange in progress.
     under_way: RefCell<Option<Exchange>>,
 }
 
-/// Fields of all shots some of whose planes are under way, and the stream of each link.
+/// The fields of all shots in an exchange, and the stream of each link.
 struct Exchange {
     fields: Vec<Travelling>,
     streams: [Stream; 2],
 }
 
-/// What a device says whose neighbour has stopped; the user is told the neighbour's own error.
+/// The error of a device whose neighbour has stopped; the user sees the neighbour's own error.
 fn stopped<E>(_: E) -> Error {
     Error::setup("another device of the shot has stopped")
 }
 
-/// What is said where devices do not exchange the same fields in the same order.
+/// The error for devices that do not exchange the same fields in the same order.
 fn out_of_step() -> Error {
     Error::setup(
         "the devices of a shot are out of step, which is a fault of this program: run the shot on one GPU and report it",
@@ -148,11 +150,11 @@ fn out_of_step() -> Error {
 }
 
 impl<A: Accelerator> Links<A> {
-    /// The links between devices with these planes, each of which lies beside the next one, and those to devices of the ranks below and
-    /// above.
+    /// The links between devices with these planes, each adjacent to the next one, and those to devices of the ranks
+    /// below and above.
     ///
     /// # Errors
-    /// A device that fails.
+    /// Returns an error for a device that fails.
     pub fn between(devices: &[(&Arc<A>, &Planes)], outer: [Option<Outer<A>>; 2]) -> Result<Vec<Self>, Error> {
         let mut made = Vec::new();
         for (a, _) in devices {
@@ -197,8 +199,9 @@ impl<A: Accelerator> Links<A> {
         Ok(made)
     }
 
-    /// Begins to send planes of fields to all neighbours; so many shots lie `distance` numbers apart. Until [`Links::end`] nothing may be
-    /// put into the main stream that changes these planes or reads those of the neighbours. The streams are those of the links.
+    /// Begins to exchange planes of fields with all neighbours; `shots` shots lie `distance` numbers apart. Until
+    /// [`Links::end`] nothing may be launched in the main stream that changes the outgoing planes or reads the
+    /// incoming ones. `streams` are those of the links.
     fn begin(
         &self,
         on: &Device<A>,
@@ -265,8 +268,8 @@ impl<A: Accelerator> Links<A> {
             }
         };
         let pieces: Vec<Piece> = all.iter().zip(there).map(piece).collect();
-        // SAFETY: whole planes of fields here and there, which live as long as the run; the neighbour has done with its ones, and
-        // reads them again behind the event that follows.
+        // SAFETY: these are whole planes of fields on both devices, which live as long as the run; the neighbour has
+        // finished reading its ones, and reads them again only after the event that follows.
         unsafe {
             match is_reached {
                 true => on.copy_pieces(stream, &pieces)?,
@@ -280,7 +283,7 @@ impl<A: Accelerator> Links<A> {
         to.send(Word::Sent(link.done.clone())).map_err(stopped)
     }
 
-    /// What is put into the main stream from now on comes behind the exchange that is under way, if any.
+    /// Makes the main stream wait for the exchange in progress, if any.
     fn end(&self, on: &Device<A>) -> Result<(), Error> {
         let Some(begun) = self.under_way.take() else {
             return Ok(());
@@ -312,7 +315,7 @@ impl<A: Accelerator> Links<A> {
         })
     }
 
-    /// The fields that go into each message to other ranks; none where there are none.
+    /// The ranges of fields of each message to other ranks; empty without other ranks.
     fn rounds(&self, begun: &Exchange) -> Vec<Range<usize>> {
         let room = self
             .outer(begun.streams)
@@ -321,7 +324,7 @@ impl<A: Accelerator> Links<A> {
         room.map_or_else(Vec::new, |room| rounds(&begun.fields, room))
     }
 
-    /// Puts planes of some fields into the messages to other ranks.
+    /// Copies planes of some fields into the messages to other ranks.
     fn pack(&self, on: &Device<A>, begun: &Exchange, round: Range<usize>) -> Result<(), Error> {
         for (link, outer, stream) in self.outer(begun.streams) {
             let leaving = pieces(&begun.fields[round.clone()], |planes| link.leaving(planes)[0]);
@@ -331,7 +334,7 @@ impl<A: Accelerator> Links<A> {
         Ok(())
     }
 
-    /// Takes those of other ranks out of theirs, to all of which messages travel at the same time.
+    /// Sends the messages to all other ranks concurrently, and copies planes out of the incoming ones.
     fn unpack(&self, on: &Device<A>, begun: &Exchange, round: Range<usize>) -> Result<(), Error> {
         let fields = &begun.fields[round];
         let bytes = fields.iter().map(Travelling::bytes).sum();
@@ -354,7 +357,7 @@ impl<A: Accelerator> Links<A> {
     }
 }
 
-/// The planes of fields that travel, from the one on that `first` gives for their number.
+/// The exchanged planes of fields; `first` gives the first plane from their number.
 fn pieces(fields: &[Travelling], first: impl Fn(usize) -> usize) -> Vec<(u64, usize)> {
     let piece = |field: &Travelling| (field.at(first(field.planes)), field.numbers());
     fields.iter().map(piece).collect()
@@ -367,12 +370,12 @@ impl<A: Accelerator> Outer<A> {
 }
 
 impl<A: Accelerator> Device<A> {
-    /// So many fields that lie behind each other from an address on, as far as a derivative reaches.
+    /// Exchange of `fields` consecutive fields at an address, to the reach of a derivative.
     pub fn behind_each_other(&self, address: u64, fields: usize) -> Vec<Travelling> {
         self.of_fields(address, &(0..fields).collect::<Vec<_>>())
     }
 
-    /// The fields of these numbers from an address on, as far as a derivative reaches.
+    /// Exchange of the fields with these indices at an address, to the reach of a derivative.
     pub fn of_fields(&self, address: u64, fields: &[usize]) -> Vec<Travelling> {
         let field = |&number: &usize| Travelling {
             address: after(address, number * self.sizes.len),
@@ -382,30 +385,32 @@ impl<A: Accelerator> Device<A> {
         fields.iter().map(field).collect()
     }
 
-    /// The stresses at an address that are differentiated across planes.
+    /// Exchange of the stresses at an address that are differentiated across planes.
     pub fn across(&self, address: u64) -> Vec<Travelling> {
         self.of_fields(address, &self.differentiated)
     }
 
-    /// Velocities at an address travel, as far as a derivative reaches.
+    /// Exchanges velocities at an address, to the reach of a derivative.
     pub fn exchange_velocities(&self, address: u64) -> Result<(), Error> {
         self.exchange(&self.behind_each_other(address, self.sizes.ndim))
     }
 
-    /// Planes beside the cuts travel to the neighbours and from them, of every shot; all devices of a run call it for the same fields.
+    /// Exchanges planes beside the cuts with the neighbours, for every shot; all devices of a run must call it for
+    /// the same fields.
     ///
     /// # Errors
-    /// A device that fails, and a neighbour that has.
+    /// Returns an error for a device that fails, or a neighbour that has failed.
     pub fn exchange(&self, fields: &[Travelling]) -> Result<(), Error> {
         self.exchange_in(AT_ONCE, fields)?;
         self.end_exchange()
     }
 
-    /// The same without waiting: the exchange ends in [`Device::end_exchange`], which every launch in the main stream calls, except
-    /// [`Device::launch_meanwhile`]. It must also be called before the threads of several devices wait for each other.
+    /// Begins an exchange without waiting for it. It ends in [`Device::end_exchange`], which every launch in the main
+    /// stream calls except [`Device::launch_meanwhile`]. [`Device::end_exchange`] must also be called before the
+    /// threads of several devices wait for each other.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`Device::exchange`].
     pub fn begin_exchange(&self, fields: &[Travelling]) -> Result<(), Error> {
         self.exchange_in(MEANWHILE, fields)
     }
@@ -417,10 +422,10 @@ impl<A: Accelerator> Device<A> {
         }
     }
 
-    /// The main stream waits for planes that are under way.
+    /// Makes the main stream wait for the planes of an exchange in progress.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`Device::exchange`].
     pub fn end_exchange(&self) -> Result<(), Error> {
         match &*self.links.borrow() {
             Some(links) => links.end(self),

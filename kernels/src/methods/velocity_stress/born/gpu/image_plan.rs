@@ -1,10 +1,11 @@
-//! Where everything lies that images take on a device.
+//! The memory layout of images on a device.
 
 use super::super::Number;
 use super::super::imaging::{Kind, Wanted, halves};
 use super::slab::LocalProgram;
 
-/// The sums of a kind: a bit of a field for every axis along which it lies between the nodes, and where image and illumination begin.
+/// The sums of a kind: for each field the bits of the axes along which it lies between the nodes, and the offsets of
+/// image and illumination.
 pub struct Sum {
     pub kind: Kind,
     pub halves: Vec<i32>,
@@ -12,33 +13,33 @@ pub struct Sum {
     pub light: usize,
 }
 
-/// Where everything lies that images take on a device, in numbers.
+/// The memory layout of images on a device, in numbers.
 pub struct Plan {
     pub sums: Vec<Sum>,
     /// Cells of the model.
     pub cells: usize,
-    /// By lag, along z, rows, planes.
+    /// Lags along z, rows, planes, concatenated.
     pub lags: Vec<i32>,
-    /// In what is kept of a step: pressure, force of S waves, stresses.
+    /// Offsets in the record of a step: pressure, force of S waves, stresses.
     pub film: [usize; 3],
-    /// Numbers that are kept of a step.
+    /// Length of the record of a step.
     pub kept: usize,
-    /// What is multiplied, of the shot and of the data.
+    /// The factors of the shot and of the data.
     pub own: usize,
     pub other: usize,
-    /// The potential of P waves, and its share of the normal stresses.
+    /// The potential of P waves, and its factor of the normal stresses.
     pub potential: usize,
     pub share: usize,
     /// The adjoint pressure, summed over the steps.
     pub later: usize,
-    /// Fields of the next step, of which the mean with those of this step is multiplied, by kind.
+    /// Fields of the following time step, for means with those of the present one, by kind.
     pub next: [usize; 4],
-    /// All numbers beside those of steps.
+    /// Total length without the records of steps.
     pub all: usize,
 }
 
 impl Plan {
-    /// Of the images that are wanted, on the planes that a device has.
+    /// The layout of the requested images, on the planes that a device holds.
     pub fn new<T: Number>(slab: LocalProgram<'_, T>, wanted: &Wanted) -> Self {
         let program = slab.program;
         let (ndim, len, stresses) = (program.ndim(), slab.len(), program.stresses());
@@ -102,17 +103,17 @@ impl Plan {
         }
     }
 
-    /// Bytes beside those of steps.
+    /// Bytes without the records of steps.
     pub fn bytes(&self) -> usize {
         (self.all + self.lags.len()) * size_of::<f32>()
     }
 
-    /// Whether P and S waves are taken apart.
+    /// Whether P and S waves are separated.
     pub fn separates(&self) -> bool {
         self.sums.iter().any(|sum| sum.kind.separates())
     }
 
-    /// Whether potentials of P waves are asked for.
+    /// Whether the potential of P waves is needed.
     pub fn has_potentials(&self) -> bool {
         self.sums
             .iter()
@@ -120,12 +121,13 @@ impl Plan {
     }
 }
 
-/// A bit for every axis.
+/// Encodes a position between the nodes as a bit for every axis.
 fn bits(half: [bool; 3]) -> i32 {
     (0..3).map(|axis| i32::from(half[axis]) << axis).sum()
 }
 
-/// Where the cells of the model that a device computes begin in its memory, and how many there are: along z, rows, planes.
+/// The first cells of the model in the memory of a device, and their number, among those that it computes: along z,
+/// rows, planes.
 pub fn model<T: Number>(slab: LocalProgram<'_, T>) -> [[usize; 3]; 2] {
     let padded = &slab.program.rows.padded;
     let (low, n) = (padded.low, padded.model.n);

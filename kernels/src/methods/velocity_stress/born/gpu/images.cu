@@ -1,22 +1,22 @@
-// What images are made of, field by field, and the products of those fields; born/imaging.rs has the formulas. A thread has a cell.
+// The factors of images, and their products; born/imaging.rs has the formulas. A thread has one cell.
 
 struct Waves {
     struct Args a;
-    const REAL *from;       // fields behind each other; a kernel may do without them
-    const REAL *share;      // of the sum of normal stresses, the potential of P waves; null: all of it
+    const REAL *from;       // consecutive fields; may be null
+    const REAL *share;      // factor from the sum of normal stresses to the potential of P waves; null: 1
     const REAL *potential;
-    REAL *next;             // fields of the next step
+    REAL *next;             // fields of the following time step
     REAL *to;
     int fields, padding;
 };
 
-// One of these of a block's shot.
+// A member of `struct Waves` for a block's shot.
 #define OF(w, part) ((w)->part + OF_SHOT(&(w)->a))
 
 #define EACH_NUMBER(k, count) \
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < (count); k += (WIDE)gridDim.x * blockDim.x)
 
-// The share that the potential of P waves has of the sum of the normal stresses; nothing beyond the cells that are computed.
+// The factor from the sum of the normal stresses to the potential of P waves; zero outside the computed cells.
 KERNEL(shares)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;
@@ -30,7 +30,7 @@ KERNEL(shares)(const struct Waves w) {
     OF(&w, to)[c.at] = sum > 0 ? along / sum : 0;
 }
 
-// The sum of some fields, or a share of it, at all nodes.
+// The sum of some fields, times a factor if given, at all nodes.
 KERNEL(sums)(const struct Waves w) {
     EACH_NUMBER(k, w.a.g.len) {
         REAL sum = 0;
@@ -39,7 +39,8 @@ KERNEL(sums)(const struct Waves w) {
     }
 }
 
-// The adjoint of the fields as velocities and stresses, in the memory of the adjoint of their derivatives, which has been read.
+// Converts the adjoint fields to velocities and stresses, in the memory of the adjoint derivatives, which have been
+// read.
 KERNEL(adjoint_waves)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;
@@ -51,7 +52,7 @@ KERNEL(adjoint_waves)(const struct Waves w) {
     }
     add_products(k, s, sum);
     EACH_STRESS(n) put(&c, SHOT(&w.a, derivatives[1]) + n * w.a.g.len + c.at, sum[n]);
-    // Without a surface the adjoint of velocities lies there times buoyancy anyway.
+    // Without a surface the adjoint velocities are stored times buoyancy anyway.
     if (w.a.derivatives[0] == w.a.velocity) return;
     buoyancy_at(&w.a.g, c.at, b);
     EACH(i) {
@@ -62,7 +63,7 @@ KERNEL(adjoint_waves)(const struct Waves w) {
     }
 }
 
-// The adjoint of velocities, where it lies in memory times buoyancy.
+// The adjoint velocities, where they are stored times buoyancy.
 KERNEL(adjoint_velocities)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;
@@ -76,7 +77,7 @@ KERNEL(adjoint_velocities)(const struct Waves w) {
     }
 }
 
-// The mean of fields in this step and the next one, where they take the place of those of the next one.
+// The mean of fields in this step and the following one; then replaces the latter by the former.
 KERNEL(mean)(const struct Waves w) {
     EACH_NUMBER(k, w.fields * w.a.g.len) {
         REAL here = OF(&w, from)[k], next = OF(&w, next)[k];
@@ -85,7 +86,7 @@ KERNEL(mean)(const struct Waves w) {
     }
 }
 
-// The force of P waves, the gradient of their potential; with stresses that of S waves, which is what is left of the force.
+// The force of P waves, the gradient of their potential; with stresses that of S waves, the remainder of the force.
 KERNEL(forces)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;
@@ -106,7 +107,7 @@ KERNEL(forces)(const struct Waves w) {
     }
 }
 
-// The rotation of velocities, where the shear stresses are.
+// The rotation of velocities, at the shear stresses.
 KERNEL(rotations)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;
@@ -121,8 +122,9 @@ KERNEL(rotations)(const struct Waves w) {
     }
 }
 
-// Fields of the shot and fields of the data that are multiplied, in two groups, and those of the shot that shine. Axes are z, row,
-// plane; `halves` has a bit for every axis along which a field lies half a cell beyond the nodes.
+// Fields of the shot and fields of the data that are multiplied, in two groups, and fields of the shot for the
+// illumination. Axes are z, row, plane; `halves` has a bit for every axis along which a field lies half a cell beyond
+// the nodes.
 struct Products {
     const REAL *own[2], *other[2], *shining;
     const int *lags;    // [lag][axis]
@@ -132,14 +134,14 @@ struct Products {
     REAL signs[2], bright;
     int fields[2], shines, all_lags;
     int halves[9];
-    int stride[3], begin[3], end[3];    // cells that are computed
+    int stride[3], begin[3], end[3];    // computed cells
     int first[3], n[3];                 // the model
     int along;                          // as in `struct Args`
     WIDE shot;
 };
 
-// The mean of the products around a node, `own` a lag before and `other` a lag behind it. Bits of `there` and `behind` say along
-// which axes both are in the grid from the node and from the cell before it.
+// The mean of the products around a node, with `own` displaced by minus the lag and `other` by the lag. The bits of
+// `there` and `behind` tell along which axes both lie in the grid from the node and from the cell before it.
 INLINE REAL around(const struct Products *p, const REAL *own, const REAL *other, int half, int there, int behind) {
     REAL sum = 0, share = 1;
     UNROLL for (int corner = 0; corner < 8; corner++) {
@@ -164,7 +166,7 @@ KERNEL(multiply)(const struct Products p) {
     const int node[3] = {p.first[0] + z, p.first[1] + line % p.n[1], p.first[2] + line / p.n[1]};
     const int at = node[0] + node[1] * p.stride[1] + node[2] * p.stride[2], cell = line * p.n[0] + z;
     const WIDE cells = (WIDE)p.n[0] * p.n[1] * p.n[2];
-    // Illumination stands behind the lags, as one that is none.
+    // The illumination is computed after the lags, with lag zero.
     for (int k = 0; k <= p.all_lags; k++) {
         int off = 0, there = 0, behind = 0;
         UNROLL for (int axis = 0; axis < 3; axis++) {

@@ -1,9 +1,9 @@
-//! Images on a device: what [`super::super::imaging`] does on processors, by the kernels of images.cu.
+//! Images on a device: the counterpart of [`super::super::imaging`] on processors, with the kernels of images.cu.
 //!
-//! Of the shot as little is kept beside a recorded step as the kinds need: one field of pressure for PP and PS, the force of S waves
-//! for SP, stresses for the energy; velocities are recorded anyway. What else is multiplied is made in the reverse sweep, one kind after the
-//! other, in room that the kinds share. Products go to the nodes in every step, and only those of the model are kept, so that an image
-//! takes one number for each lag and cell, however many fields its kind has.
+//! As few fields as possible are recorded of a step in addition to its velocities: one pressure field for PP and PS,
+//! the force of S waves for SP, stresses for the energy. All other factors are computed in the reverse sweep, one
+//! kind after the other, in memory that the kinds share. Products are averaged to the nodes in every step, and only
+//! those in the model are kept, so that an image needs one number per lag and cell, however many fields its kind has.
 
 use super::super::imaging::{Kind, Picture};
 use super::OnDevice;
@@ -21,7 +21,7 @@ use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, send, walk};
 use crate::methods::velocity_stress::GHOST;
 use std::ops::Range;
 
-/// Kernels of the text, in its order.
+/// Kernels of the source, in order.
 #[derive(Clone, Copy)]
 enum Kernel {
     Shares,
@@ -34,10 +34,10 @@ enum Kernel {
     Multiply,
 }
 
-/// Cells along z and lines of a block of [`Kernel::Multiply`].
+/// Cells along z and lines per block of [`Kernel::Multiply`].
 const BLOCK: [usize; 2] = [32, 4];
 
-/// Blocks along an axis at most.
+/// Largest number of blocks along an axis.
 const MOST_BLOCKS: usize = 32_768;
 
 /// `struct Waves` of images.cu.
@@ -80,10 +80,10 @@ struct Products {
     shot: i64,
 }
 
-/// The products of a step without their fields: where the model lies in the grid.
+/// The products of a step without their fields: the position of the model in the grid.
 fn products(slab: LocalProgram<'_, f32>) -> Products {
     let rows = &slab.program.rows;
-    // Planes of the grid may begin before those in memory.
+    // The first planes of the grid may lie before those in memory.
     let behind = [0, 0, int(slab.planes.memory.start)];
     let live = [&rows.z, &rows.rows, &rows.planes];
     let bound = |of: fn(&Range<usize>) -> usize| [0, 1, 2].map(|axis| int(of(live[axis])) - behind[axis]);
@@ -112,19 +112,19 @@ fn products(slab: LocalProgram<'_, f32>) -> Products {
     }
 }
 
-/// Images in the making.
+/// Images while they are accumulated.
 pub struct Imaging<'a, A: Accelerator> {
     device: &'a Device<A>,
     kernels: &'a [A::Kernel],
     plan: Plan,
     plain: Products,
-    /// The address of the part of the first shot.
+    /// The address of the images' memory of the first shot.
     memory: u64,
     lags: A::Memory,
 }
 
 impl<'a, A: Accelerator> Imaging<'a, A> {
-    /// In the memory of shots, as `plan` has it.
+    /// Prepares images in the memory of shots, laid out by `plan`.
     pub fn new(
         on: &'a OnDevice<A>,
         (slab, plan): (LocalProgram<'_, f32>, Plan),
@@ -153,24 +153,25 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
 
     fn launch<S>(&self, kernel: Kernel, dims: Dims, args: &S) -> Result<(), Error> {
         let kernel = &self.kernels[kernel as usize];
-        // SAFETY: the callers have the structure of the kernel; its addresses are those of this memory, of the run and of a recorded
-        // step. Neighbours of a cell that is computed lie in the grid, and no kernel writes what it reads around a cell.
+        // SAFETY: the callers pass the structure of the kernel; its addresses are those of this memory, of the run
+        // and of a recorded step. Neighbours of computed cells lie in the grid, and no kernel writes the fields that
+        // it reads around a cell.
         unsafe { self.device.launch_on(Stream::Main, kernel, dims, args) }
     }
 
-    /// A kernel with a thread for every number of a field.
+    /// Launches a kernel with a thread for every number of a field.
     fn walk(&self, kernel: Kernel, waves: &Waves) -> Result<(), Error> {
         let (args, dims) = self.device.side_by_side(waves.args, walk(self.device.sizes.len));
         self.launch(kernel, dims, &Waves { args, ..*waves })
     }
 
-    /// A kernel with a thread for every cell that is computed.
+    /// Launches a kernel with a thread for every computed cell.
     fn cells(&self, kernel: Kernel, waves: &Waves) -> Result<(), Error> {
         let (args, dims) = self.device.blocks(&waves.args, 1);
         self.launch(kernel, dims, &Waves { args, ..*waves })
     }
 
-    /// Something made from so many fields.
+    /// Arguments of a kernel that computes `to` from `fields` fields at `from`.
     fn waves(&self, args: &Args, (from, fields): (u64, usize), to: u64) -> Waves {
         Waves {
             args: *args,
@@ -184,13 +185,14 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         }
     }
 
-    /// The mean of so many fields of this step and those of the next step, in `to`, which may be `from`; `next` then holds this step's.
+    /// The mean of fields of this step and of the following time step, in `to`, which may be `from`; `next` is then
+    /// set to the fields of this step.
     fn mean(&self, args: &Args, (from, fields): (u64, usize), next: u64, to: u64) -> Result<(), Error> {
         let waves = self.waves(args, (from, fields), to);
         self.walk(Kernel::Mean, &Waves { next, ..waves })
     }
 
-    /// The force of P waves whose normal stresses, or their sum, these fields are; or that of S waves, from `stress`.
+    /// The force of P waves from the normal stresses or their sum; with `stress`, that of S waves.
     fn force(&self, args: &Args, normal: (u64, usize), stress: Option<u64>, to: u64) -> Result<(), Error> {
         let potential = self.waves(args, normal, self.at(self.plan.potential));
         let share = self.at(self.plan.share);
@@ -201,13 +203,13 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         self.cells(Kernel::Forces, &self.waves(args, (stress.unwrap_or(0), 0), to))
     }
 
-    /// Where the parts lie that are kept of a step: pressure, force of S waves, stresses.
+    /// The addresses of the additional fields of a recorded step: pressure, force of S waves, stresses.
     fn film(&self, tape: u64) -> [u64; 3] {
         let film = self.device.sizes.tape().film;
         self.plan.film.map(|at| after(tape, film + at))
     }
 
-    /// Keeps what a step has left in a state, beside what is recorded of it.
+    /// Records the fields of a state that images need in addition to the tape.
     pub fn keep(&self, state: u64, tape: u64) -> Result<(), Error> {
         let (args, sizes) = (self.device.of(state), &self.device.sizes);
         let has = |kinds: &[Kind]| self.plan.sums.iter().any(|sum| kinds.contains(&sum.kind));
@@ -226,8 +228,8 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         Ok(())
     }
 
-    /// Adds what a recorded step has of the images; `args` are those of the reverse sweep through it, before its transpose and behind the adjoint of
-    /// its record.
+    /// Adds the contribution of a recorded step to the images; `args` are those of the reverse sweep through the
+    /// step, after its record has been injected and before its transpose.
     pub fn correlate(&self, args: &Args, tape: u64) -> Result<(), Error> {
         if self.plan.separates() {
             self.cells(Kernel::AdjointWaves, &self.waves(args, (0, 0), 0))?;
@@ -245,7 +247,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         Ok(())
     }
 
-    /// Makes the fields of a kind.
+    /// Computes the fields of a kind.
     fn fields(&self, sum: &Sum, args: &Args, tape: u64) -> Result<Products, Error> {
         let (sizes, [pressure, force, stress]) = (&self.device.sizes, self.film(tape));
         let (own, other) = (self.at(self.plan.own), self.at(self.plan.other));
@@ -269,7 +271,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
                     .cells(Pass::Pressures, &args.pressures(own, [later, other]))?;
                 Products {
                     shining: pressure,
-                    // The pressure that shines is the mean of the normal stresses.
+                    // The illumination uses the pressure, the mean of the normal stresses.
                     bright: 1.0 / (ndim * ndim) as f32,
                     ..made
                 }
@@ -332,7 +334,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         };
         products.halves[..sum.halves.len()].copy_from_slice(&sum.halves);
         self.device.exchange(&self.multiplied(&products))?;
-        // A device may have planes of the frame alone.
+        // A device may hold planes of the frame only.
         if self.plan.cells == 0 {
             return Ok(());
         }
@@ -363,7 +365,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         let all = fields
             .into_iter()
             .flat_map(|(address, count)| self.device.behind_each_other(address, count as usize));
-        // Lags across planes reach as far as there are planes of neighbours.
+        // Lags across planes may reach all planes of the neighbours that are in memory.
         let all = all.map(|field| Travelling {
             planes: GHOST,
             ..field
@@ -371,7 +373,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         all.collect()
     }
 
-    /// What all steps of a shot have added.
+    /// The accumulated images of a shot.
     pub fn pictures(&self, shot: usize, transfer: &mut Transfer<A>) -> Result<Vec<Picture<f32>>, Error> {
         let (a, plan) = (&*self.device.a, &self.plan);
         let lags = plan.lags.len() / 3;

@@ -1,10 +1,11 @@
-// The transpose of a step and the step undone in the same pass, where no cell is in a layer, at a surface or in a fluid, the medium is
-// isotropic and nothing takes energy: most of a large grid. A thread has four cells along z and reads all that they need before it writes: few
-// warps with many loads under way each keep rows of memory open for long pieces, which is what such kernels wait for
-// (benches/RESULTS-STAGGERED.md).
+// The transpose of a step and the step undone in the same pass, for cells that are in no layer, not near a surface
+// and not fluid, in an isotropic medium without losses: most of a large grid. A thread has four cells along z and
+// reads all that they need before it writes: a few warps with many loads in flight keep rows of DRAM open for long
+// pieces, which is what limits such kernels (benches/RESULTS-STAGGERED.md).
 //
-// Here the adjoint of strains is kept alone, c times the adjoint of stresses, for it goes back by the same rule as the waves of the run:
-// s <- s - c e(v), then v <- v - b S_j s_ij, with velocities and stresses of the run, and with the adjoint of forces and of strains.
+// Only the adjoint strains are stored here, c times the adjoint stresses, because they propagate backwards by the
+// same rule as the wavefield of the run: s <- s - c e(v), then v <- v - b S_j s_ij, with velocities and stresses of
+// the run, or with adjoint forces and strains.
 
 #undef THREADS
 #define THREADS 256
@@ -13,8 +14,8 @@
 #define TALL (NDIM == 3 ? 4 : 1)          // rows of a block
 #define DEEP (THREADS / (CHUNK * GROUPS * TALL))
 
-// Rows are cut into chunks; where those of a tile of rows end a block goes on with the next tile. Blocks of a strip of `deep` tiles follow
-// each other along the planes.
+// Rows are cut into chunks; at the end of a tile of rows a block goes on with the next tile. Blocks of a strip of
+// `deep` tiles follow each other along the planes.
 INLINE int cell_of(const struct Args *a, struct Cell *c) {
     const struct Grid *g = &a->g;
     const int start = a->top / (VEC * 2) * (VEC * 2), chunks = (a->top + a->reach - start + CHUNK * VEC - 1) / (CHUNK * VEC);
@@ -30,7 +31,7 @@ INLINE int cell_of(const struct Args *a, struct Cell *c) {
     return z >= a->top && z < a->top + a->reach && tile < a->deep && row < g->count[1] && plane < g->count[2];
 }
 
-// Rates of strain; shears are the sum of both derivatives.
+// Strain rates; a shear strain is the sum of both derivatives.
 INLINE void strains_inside(const struct Grid *g, const REAL *velocity, int at, REAL (*e)[VEC]) {
     REAL d[VEC];
     EACH(i) derivative(g, velocity + i * g->len, at, AXIS(i), 0, e[i]);
@@ -42,7 +43,7 @@ INLINE void strains_inside(const struct Grid *g, const REAL *velocity, int at, R
     }
 }
 
-// Takes stiffness times strains from stresses.
+// Subtracts stiffness times strains from stresses.
 INLINE void take_products(REAL (*k)[VEC], REAL (*e)[VEC], REAL (*s)[VEC]) {
     EACH_VEC {
         REAL all = 0;
@@ -60,14 +61,15 @@ INLINE void store_all(const struct Grid *g, REAL *to, int count, int at, REAL (*
     UNROLL for (int n = 0; n < count; n++) store(to + n * g->len + at, from[n]);
 }
 
-// The place of a sum among stiffnesses: normal strains times their adjoint, both sums of normal ones, shears.
+// Index of a sum among stiffnesses: normal strains times their adjoints, the product of both traces, shears.
 #define SUMS (2 + STRESSES - NDIM)
 #define SUM(n) ((n) == 0 ? 0 : (n) == 1 ? STRESS(0, 1) : SHEAR(NDIM + (n) - 2))
 
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, HALF > 2 ? 1 : 2)
 
-// Velocities of the run before a step, the adjoint of forces there, and what is added up for buoyancy: as in velocities_gather_back.
+// Velocities of the run before a step, the adjoint forces there, and the sum for the gradient by buoyancy: as in
+// velocities_gather_back.
 KERNEL(velocities_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -104,11 +106,11 @@ KERNEL(velocities_inside)(const struct Args a) {
     }
 }
 
-// A thread takes 254 registers, which it has where a multiprocessor has one block.
+// A thread uses 254 registers, which are available with one block per multiprocessor.
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, 1)
 
-// Stresses of the run before a step, the adjoint of strains in it, and sums for the moduli.
+// Stresses of the run before a step, the adjoint strains in it, and the sums by the moduli.
 KERNEL(stresses_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -140,8 +142,8 @@ KERNEL(stresses_inside)(const struct Args a) {
 #undef BOUNDS
 #define BOUNDS
 
-// At the end the sums with the adjoint of strains become those with the adjoint of stresses. Normal parts are s_i = (w_i - l S w) / m of
-// w_i = l S s + m s_i with m = 2 mu and l = lambda / (n lambda + m), S w being (n lambda + m) S s.
+// Converts the final sums with the adjoint strains to sums with the adjoint stresses. For w_i = lambda S s + m s_i with
+// m = 2 mu in n dimensions, the normal parts are s_i = (w_i - lambda S s) / m with S s = S w / (n lambda + m).
 KERNEL(stiffnesses_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;

@@ -1,23 +1,28 @@
-//! Linearised modelling on accelerators: the discrete program of [`super`] once more, in single precision. A thread has two cells
-//! along z, whose numbers it reads and writes at once: kernels wait for loads, so that more of them should be under way.
+//! Linearised modelling on accelerators: the discrete program of [`super`] once more, in single precision. A thread
+//! has two cells along z, which it reads and writes as one vector: the kernels are bound by memory latency, so more
+//! loads should be in flight.
 //!
-//! `grid.cuh` says how kernels see a run; `step.cu` has a step and its linearisation, `back.cu` the transposed step, `surface.cu`
-//! both at a free surface, `points.cu` sources, receivers and images. All sums of a cell are gathered in a fixed order, so that
-//! a run gives the same bits every time, whatever it keeps.
+//! `grid.cuh` declares the data of a run in the kernels; `step.cu` has a step and its linearisation, `back.cu` the
+//! transposed step, `surface.cu` both at a free surface, `points.cu` sources, receivers and their transposes,
+//! `images.cu` images. All sums of a cell are gathered in a fixed order, so that a run gives the same bits every
+//! time, whatever it records.
 //!
-//! Several shots over the same medium run side by side in the same launches, for which a small grid alone is too short: blocks of all
-//! shots follow each other, and whatever a shot has of its own lies the same distance from that of the next one (`shot_memory.rs`).
+//! Several shots over the same medium run side by side in the same launches, since a launch on a small grid alone
+//! does not fill the device: the blocks of all shots are concatenated, and the distance in memory between a part of
+//! one shot and the same part of the next is the same for all parts (`shot_memory.rs`).
 //!
-//! Several devices share a shot by planes of the grid (`slab.rs`). Each has a thread and runs all of the above on its own planes (`devices.rs`);
-//! planes beside a cut travel wherever a kernel reads across it (`halo.rs`). Cells see the same numbers in the same order as on one device.
-//! Some of the devices may be those of other ranks (`ranks.rs`), whose part of a gradient or of an image goes to rank 0 (`collect.rs`).
+//! Several devices share a shot by planes of the grid (`slab.rs`). Each has a thread and runs all of the above on its
+//! own planes (`devices.rs`); planes beside a cut are exchanged before any kernel reads across it (`halo.rs`). The
+//! arithmetic of each cell is the same as on a single device. Some of the devices may belong to other ranks
+//! (`ranks.rs`), whose parts of a gradient or an image are sent to rank 0 (`collect.rs`).
 //!
-//! Of a step that is recorded the velocities stay, in whose place the next step writes elsewhere, and the memory of the layers by which
-//! they are stretched: a third of strains and forces, which come of them in the reverse sweep. What a step has added to the velocities is
-//! buoyancy times its forces.
+//! Of a recorded step the velocities are kept, without a copy, since the next step writes elsewhere, and the memory
+//! variables by which the layers stretch their derivatives. This is a third of strains and forces, which the reverse
+//! sweep recomputes from them: the increment of the velocities in a step is buoyancy times force.
 //!
-//! Where waves run backwards (`bounds.rs`, `backwards.rs`, `boundary_saving.rs`) only the boundary of the velocities is kept. Most of a large grid, the
-//! inside of an isotropic solid, then has kernels of its own (`inside.cu`), which undo a step of the run while they transpose it, four cells a thread.
+//! With boundary saving (`bounds.rs`, `backwards.rs`, `boundary_saving.rs`) only the boundary of the velocities is
+//! kept. The interior of an isotropic solid, most of a large grid, then has kernels of its own (`inside.cu`), which
+//! undo a step of the run while they transpose it, with four cells per thread.
 
 mod arguments;
 mod backwards;
@@ -64,47 +69,48 @@ use steps::{Device, Drive};
 use sweep::Request;
 use transfer::Transfer;
 
-/// Threads that read one number of a record.
+/// Threads that compute one value of a record.
 const READERS: usize = 32;
 
-/// Bytes of records that wait on a device for the host, about.
+/// Approximate bytes of records that a device buffers for the host.
 const RECORDS: usize = 16 << 20;
 
-/// What a driver takes for itself, records that wait, and tables of points.
+/// Bytes for the driver itself, buffered records and tables of points.
 const OWN: usize = 256 << 20;
 
-/// Bytes that its part of a program takes on a device beside the states of a reverse sweep: the coefficients, and for every shot the adjoint of
-/// derivatives and the sums by coefficient.
+/// Bytes that a device needs for its part of a program in addition to the states of a reverse sweep: for all shots
+/// together the coefficients, and for each shot the adjoint derivatives and the sums by coefficient.
 pub fn bytes(slab: LocalProgram<'_, f32>) -> [usize; 2] {
     let sizes = Sizes::new(slab);
     let numbers = sizes.derivatives().all + sizes.changes_numbers() + sizes.surface;
     [resident::bytes(slab) + OWN, numbers * size_of::<f32>()]
 }
 
-/// Bytes that images take there beyond these: there is no gradient by coefficients, whose room they have, too.
+/// Bytes that images need in addition. They use the memory of the gradient by coefficients, which is not computed
+/// with images.
 pub fn bytes_of_images(slab: LocalProgram<'_, f32>, wanted: &Wanted) -> usize {
     let changes = Sizes::new(slab).changes_numbers() * size_of::<f32>();
     Plan::new(slab, wanted).bytes().saturating_sub(changes)
 }
 
-/// Bytes that images keep of a step beside what is recorded of it.
+/// Bytes that images record of a step in addition to the velocities and layers.
 pub fn film_of_images<T: Number>(slab: LocalProgram<'_, T>, wanted: &Wanted) -> usize {
     Plan::new(slab, wanted).kept * size_of::<f32>()
 }
 
-/// Bytes of all that a run takes on a device beside which a change of the waves runs.
+/// Bytes that a run with the scattered field needs on a device.
 pub fn bytes_side_by_side(slab: LocalProgram<'_, f32>) -> usize {
     let sizes = Sizes::new(slab);
     let numbers = sizes.changes_numbers() + 2 * sizes.state().all + sizes.beside_numbers();
     resident::bytes(slab) + numbers * size_of::<f32>() + OWN
 }
 
-/// Bytes of a checkpoint and of a recorded step on a device.
+/// Bytes of a checkpoint and of a recorded step on a device, in this order.
 pub fn schedule_sizes(slab: LocalProgram<'_, f32>) -> [usize; 2] {
     Sizes::new(slab).schedule()
 }
 
-/// The same where waves run backwards, and bytes that this takes once; or why they cannot.
+/// The same with boundary saving, and the bytes of its working memory; or the reason why it is not possible.
 pub fn boundary_sizes(
     slab: LocalProgram<'_, f32>,
     core: &Result<Core, &'static str>,
@@ -114,47 +120,47 @@ pub fn boundary_sizes(
         ..Sizes::new(slab)
     };
     let [state, tape] = sizes.schedule();
-    // The boundary before a segment, and at a surface velocities before a step.
+    // The boundary before a segment, and with a surface the velocities before a step.
     let before = sizes.surface.min(1) * sizes.ndim * sizes.len * size_of::<f32>();
     Ok(([state, tape], tape + before))
 }
 
-/// Linearised shots on a device, or what it has of them.
+/// Linearised shots on a device, or the planes of them that the device holds.
 pub struct OnDevice<A: Accelerator> {
     device: Device<A>,
-    /// Planes of the whole grid.
+    /// Number of planes of the whole grid.
     planes: usize,
     steps: Steps,
-    /// The memory of shots, which stays for the next ones.
+    /// The memory of shots, reused by the next ones.
     memory: RefCell<Option<ShotMemory<A>>>,
-    /// The way of numbers between the host and the device.
+    /// Transfers numbers between the host and the device.
     transfer: RefCell<Transfer<A>>,
-    /// A number of the device on the host.
+    /// Pinned memory for the flag of non-finite values.
     flag: RefCell<A::Pinned>,
-    /// Kernels of images, once there have been some.
+    /// Kernels of images, compiled on first use.
     of_images: OnceCell<Vec<A::Kernel>>,
-    /// The largest velocity of waves that ran backwards last, and of what was left of them.
+    /// The largest velocity of the last run with boundary saving, and the largest velocity left at time zero.
     drift: Cell<Option<[f64; 2]>>,
 }
 
-/// Records on a device, on their way to the host or from it.
+/// A buffer of records on a device.
 #[derive(Clone, Copy)]
 struct RecordBuffer {
-    /// The address of the first one of the first shot.
+    /// The address of the first record of the first shot.
     address: u64,
-    /// Numbers of a record of a shot.
+    /// Length of a record of a shot.
     values: usize,
-    /// Records that there is room for, beside one that nobody takes.
+    /// Number of records that fit, not counting a spare one that nobody reads.
     most: usize,
 }
 
 impl RecordBuffer {
-    /// At an address.
+    /// The buffer at another address.
     fn at(self, address: u64) -> Self {
         Self { address, ..self }
     }
 
-    /// Numbers of a shot.
+    /// Numbers per shot.
     fn numbers(&self) -> usize {
         (self.most + 1) * self.values
     }
@@ -164,17 +170,17 @@ impl RecordBuffer {
         after(self.address, number * self.values)
     }
 
-    /// That of the one that nobody takes.
+    /// The address of the spare record of the first shot.
     fn spare(&self) -> u64 {
         self.record(self.most)
     }
 }
 
 impl<A: Accelerator> OnDevice<A> {
-    /// Sends a program to a device; its medium is isotropic and `solid`, or not.
+    /// Sends a program to a device; `solid` tells whether its medium is isotropic and solid.
     ///
     /// # Errors
-    /// A device that fails.
+    /// Returns an error for a device that fails, and for a grid with 2^31 cells or more.
     pub fn new(
         a: Arc<A>,
         (slab, core, solid): (LocalProgram<'_, f32>, &Result<Core, &'static str>, bool),
@@ -200,7 +206,7 @@ impl<A: Accelerator> OnDevice<A> {
         })
     }
 
-    /// The kernels of images, which are compiled when they are first asked for.
+    /// The kernels of images, compiled on first use.
     fn image_kernels(&self) -> Result<&[A::Kernel], Error> {
         if self.of_images.get().is_none() {
             let (source, names) = self.device.variant.images();
@@ -210,12 +216,13 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(self.of_images.get().map_or(&[], Vec::as_slice))
     }
 
-    /// Memory of shots for what is needed, that of the shots before where they needed the same. It holds whatever was there.
+    /// Memory for shots with these needs: that of the previous shots if their needs were equal. Its contents are
+    /// undefined.
     fn memory_for(&self, needs: Needs) -> Result<ShotMemory<A>, Error> {
         let had = self.memory.take();
         let memory = match had {
             Some(memory) if *memory.needs() == needs => memory,
-            // The old memory goes before the new one is taken.
+            // The old memory is freed before the new one is allocated.
             had => {
                 self.device.a.finish()?;
                 drop(had);
@@ -226,7 +233,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(memory)
     }
 
-    /// Records of a shot on the device, without their address.
+    /// The buffer of records of a shot, without its address.
     fn buffer(&self) -> RecordBuffer {
         let (values, shots) = (self.device.sizes.values, self.device.shots());
         let records = self.steps.nt.div_ceil(self.steps.jdata);
@@ -238,7 +245,7 @@ impl<A: Accelerator> OnDevice<A> {
         }
     }
 
-    /// Appends the first records of a buffer to those of every shot.
+    /// Appends the first `count` records of a buffer to those of each shot.
     fn unload(&self, buffer: &RecordBuffer, count: usize, to: &mut [Vec<f32>]) -> Result<(), Error> {
         for (shot, to) in to.iter_mut().enumerate() {
             let (start, from) = (to.len(), self.device.of_shot(buffer.record(0), shot));
@@ -250,7 +257,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// Sends the changes of all coefficients to an address.
+    /// Sends the perturbations of all coefficients to an address.
     fn send_changes(&self, changes: &Changes<f32>, to: u64) -> Result<(), Error> {
         let [stiffness, weaker, ratios] = self.device.sizes.changes();
         let [planes, rows] = self.device.a_plane;
@@ -271,7 +278,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// Gets the sums by coefficient of the cells that the device computes from an address.
+    /// Reads the sums by coefficient of the cells that the device computes from an address.
     fn get_sums(&self, sums: &mut Changes<f32>, (from, grouped): (u64, bool)) -> Result<(), Error> {
         let [stiffness, weaker, ratios] = self.device.sizes.changes();
         let [planes, rows] = self.device.a_plane;
@@ -295,14 +302,14 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// Refuses velocities that are not finite.
+    /// Returns an error for non-finite velocities at steps of the check interval.
     fn check(&self, it: usize, velocity: u64) -> Result<(), Error> {
         if !self.steps.checks(it) {
             return Ok(());
         }
         self.device.look(velocity)?;
         let (a, mut found) = (&*self.device.a, self.flag.borrow_mut());
-        // SAFETY: the device has the number, and the copy is waited for.
+        // SAFETY: the flag is in device memory, and the copy is waited for.
         unsafe { a.download(Stream::Main, self.device.found(), &mut found, 0, size_of::<i32>())? };
         a.finish()?;
         match found.bytes()[..size_of::<i32>()].iter().all(|&byte| byte == 0) {
@@ -314,7 +321,7 @@ impl<A: Accelerator> OnDevice<A> {
         }
     }
 
-    /// What a forward run needs of memory, with a change of the waves beside it where one is asked for.
+    /// The memory of a forward run, including the scattered field if `changed` is set.
     fn forward_needs(&self, changed: bool) -> Needs {
         let sizes = &self.device.sizes;
         let mut parts = [0; PARTS];
@@ -335,7 +342,7 @@ impl<A: Accelerator> OnDevice<A> {
         }
     }
 
-    /// Hands the records that wait on the device, of these steps, to `take`.
+    /// Passes the buffered records of these steps to `take`.
     fn hand_over(
         &self,
         buffers: &[RecordBuffer; 2],
@@ -355,7 +362,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// [`super::Born::forward`] with the changes of the coefficients.
+    /// As [`super::Born::forward`], with the perturbation of the coefficients.
     fn forward(&self, changes: Option<&Changes<f32>>, take: Take<'_, f32>) -> Result<(), Error> {
         let (device, sizes) = (&self.device, &self.device.sizes);
         let memory = self.memory_for(self.forward_needs(changes.is_some()))?;
@@ -395,7 +402,7 @@ impl<A: Accelerator> OnDevice<A> {
                 waiting.push(it);
             }
             if waiting.len() == buffers[0].most || it + 1 == self.steps.nt {
-                // Whoever takes records waits for those of all devices.
+                // The caller may wait for the records of all devices, so the exchange must have ended.
                 device.end_exchange()?;
                 self.hand_over(&buffers, &mut waiting, take)?;
             }
@@ -404,7 +411,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// The sweep of a gradient, whose sums by coefficient stay in the memory of the shots.
+    /// The reverse sweep of a gradient, whose sums by coefficient stay in the memory of the shots.
     fn back(&self, from: Source<'_, f32>, schedule: &CheckpointSchedule, grouped: bool) -> Result<(), Error> {
         let mut memory = self.memory_for(self.reversal_needs(schedule, (0, 0))?)?;
         self.reversed(&mut memory, (from, schedule), Request::Gradient { grouped })?;
@@ -412,7 +419,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// The sums of every shot after such a sweep.
+    /// The sums of each shot after the sweep.
     fn gradients(&self, gradients: &mut [Changes<f32>], grouped: bool) -> Result<(), Error> {
         let memory = self.memory.borrow();
         let sums = memory
@@ -424,7 +431,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// Images of every shot on the cells that the device computes.
+    /// Images of each shot on the cells that the device computes.
     fn images(
         &self,
         slab: LocalProgram<'_, f32>,

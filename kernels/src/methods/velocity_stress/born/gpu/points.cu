@@ -1,11 +1,12 @@
-// Sources, receivers and their transposes, copies, the search for values that are not finite.
+// Sources, receivers and their transposes, copies, and the search for non-finite values.
 
-// The tables have the points of all shots that run side by side. The place of a cell in the fields has the number of its shot in front.
+// The tables hold the points of all shots that run side by side. The upper bits of an index into the fields are the
+// number of its shot.
 #define SHOT_BITS 40
 #define IN_FIELDS(place) ((place) & (((WIDE)1 << SHOT_BITS) - 1))
 #define SHOT_AT(place) ((place) >> SHOT_BITS)
 
-// Cells that sources act on, each with its sources in their order.
+// Cells that sources act on, each with its sources in order.
 struct Inject {
     REAL *fields;           // velocities, then stresses
     const WIDE *cell;       // place in the fields
@@ -14,11 +15,11 @@ struct Inject {
     const REAL *weight;
     const REAL *strength;   // of this step, by series
     const REAL *density;    // rho / (2 dt) on the nodes
-    const REAL *changes;    // of buoyancy: forces are as much stronger
+    const REAL *changes;    // of buoyancy, by which forces grow; may be null
     WIDE len, stride[3], shot;
-    int low[3], high[3];    // cells beyond these get nothing
+    int low[3], high[3];    // bounds of the cells that receive anything
     int count;
-    REAL sign;              // -1 where what was added is taken away
+    REAL sign;              // -1 to subtract the contributions
 };
 
 KERNEL(inject)(const struct Inject a) {
@@ -39,30 +40,31 @@ KERNEL(inject)(const struct Inject a) {
 
 #define READERS 32
 
-// Receivers: each number of a record with the cells that it reads, or each cell with the numbers of a record that read it.
+// The lists of receivers: for each value of a record the cells that it reads, or for each cell the values of a record
+// that read it.
 struct Lists {
     REAL *fields;          // velocities, then stresses
-    const REAL *stresses;  // what is read of stresses, with the same places
+    const REAL *stresses;  // stresses, with the same indices
     WIDE velocities;       // places of velocities
-    const int *first;      // where a list begins; one more than there are lists
-    const WIDE *place;     // cells; of the transpose, numbers of the record
-    const WIDE *cell;      // of the transpose: the cell of a list
+    const int *first;      // where a list begins; one more than lists
+    const WIDE *place;     // cells; in the transpose, indices into the record
+    const WIDE *cell;      // in the transpose: the cell of a list
     const REAL *weight;
     REAL *record;          // of the first shot
-    REAL *kept;            // running value, or value before; null where a record is what is read
-    const REAL *density;   // rho / (2 dt) on the nodes where the adjoint of velocities lies in memory times buoyancy, else null
-    const REAL *after;     // velocities behind the step
-    REAL *gradient;        // what is added up for buoyancy; may be null
+    REAL *kept;            // running value, or previous value; null where readings are recorded directly
+    const REAL *density;   // rho / (2 dt) on the nodes if the adjoint velocities are stored times buoyancy, else null
+    const REAL *after;     // velocities after the step
+    REAL *gradient;        // sum for the gradient by buoyancy; may be null
     WIDE len, stride[3], shot;
     REAL dt;
-    int integral, count;   // the running value is the integral, else the value before
+    int integral, count;   // the running value is the integral, else the previous value
     int of_shot;           // numbers of the record of a shot
 };
 
-// Where a number of the records of all shots lies, seen from the first number of the first shot.
+// Offset of a value of the records of all shots from the first value of the first shot.
 INLINE WIDE number_of(const struct Lists *a, int k) { return k / a->of_shot * a->shot + k % a->of_shot; }
 
-// A block reads one number of a record.
+// A block computes one value of a record.
 KERNEL(extract)(const struct Lists a) {
     DYNAMIC_SHARED(REAL, part);
     int k = blockIdx.x, end = a.first[k + 1];
@@ -96,7 +98,7 @@ KERNEL(readings_back)(const struct Lists a) {
         *kept += adjoint;
         adjoint = a.dt * *kept;
     } else {
-        // A reading enters its own record, and with the other sign the next one.
+        // A reading contributes to its own record, and with the opposite sign to the next one.
         REAL next = *kept;
         *kept = adjoint / a.dt;
         adjoint = adjoint / a.dt - next;
@@ -121,7 +123,7 @@ KERNEL(spread)(const struct Lists a) {
     a.fields[at] += sum;
 }
 
-// Numbers of each shot, whose blocks follow each other along y.
+// Numbers of each shot; the blocks of the shots follow each other along y.
 struct Walk {
     REAL *to;
     const REAL *from;   // null: zeros
@@ -137,7 +139,7 @@ KERNEL(copy)(const struct Walk a) {
     }
 }
 
-// Pieces of memory of this device and of its neighbours, each of which the blocks of a number along y copy.
+// Pieces of memory of this device and of its neighbours; blocks with the same index along y copy one piece.
 #define PIECES 16
 
 struct Pieces {
@@ -150,7 +152,7 @@ KERNEL(copy_pieces)(const struct Pieces a) {
     REAL *to = a.to[blockIdx.y];
     const REAL *from = a.from[blockIdx.y];
     WIDE count = a.count[blockIdx.y], first = (WIDE)blockIdx.x * blockDim.x + threadIdx.x, step = (WIDE)gridDim.x * blockDim.x;
-    // Four numbers at a time where both sides allow it.
+    // Four numbers at a time if both addresses are aligned.
     WIDE fours = ((size_t)to | (size_t)from) % sizeof(float4) ? 0 : count / 4;
     for (WIDE k = first; k < fours; k += step) ((float4 *)to)[k] = ((const float4 *)from)[k];
     for (WIDE k = 4 * fours + first; k < count; k += step) to[k] = from[k];
@@ -167,7 +169,8 @@ KERNEL(look)(const struct Walk a) {
 
 #define SWEEPERS 16
 
-// Puts zeros beside the cells that are computed, in velocities that nothing was written to yet. So many threads have a row.
+// Sets velocities outside the computed cells to zero, in memory that has not been written yet. SWEEPERS threads share
+// a row.
 KERNEL(clear)(const struct Args a) {
     int number = (int)((blockIdx.x * blockDim.x + threadIdx.x) / SWEEPERS), row = number % a.g.rows, plane = number / a.g.rows;
     if (plane >= a.g.planes) return;

@@ -1,4 +1,4 @@
-//! Sources and receivers as tables for the device, those of all shots that run side by side.
+//! Tables of sources and receivers for the device, for all shots that run side by side.
 
 use super::arguments::{GridArgs, Inject, Lists, int};
 use super::sizes::{Sizes, after};
@@ -10,7 +10,7 @@ use crate::methods::velocity_stress::receivers::Quantity;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Lists of places with weights.
+/// Concatenated lists of indices with weights.
 #[derive(Default)]
 struct Listed {
     first: Vec<i32>,
@@ -19,7 +19,7 @@ struct Listed {
 }
 
 impl Listed {
-    /// From the entries of each list.
+    /// Concatenates lists.
     fn of(lists: impl Iterator<Item = Vec<(i64, f32)>>) -> Result<Self, Error> {
         let mut made = Self::default();
         made.first.push(0);
@@ -41,20 +41,20 @@ impl Listed {
     }
 }
 
-/// The bit of a place from which on it has the number of its shot, as points.cu has it.
+/// The bit above which an index holds the number of its shot, as in points.cu.
 const SHOT_BITS: u32 = 40;
 
-/// A place that is one of a shot.
+/// Adds the number of the shot to an index.
 fn of_shot(shot: usize, place: i64) -> i64 {
     ((shot as i64) << SHOT_BITS) | place
 }
 
-/// Where a cell stands among velocities and stresses.
+/// Index of a cell among velocities and stresses.
 fn place(slab: LocalProgram<'_, f32>, field: usize, [plane, row, z]: [usize; 3]) -> i64 {
     (field * slab.len() + slab.at(plane, row) + z) as i64
 }
 
-/// Cells of a stage with the series that act on them.
+/// Cells of a stage with the time series that act on them.
 fn spots(slab: LocalProgram<'_, f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f32)>> {
     let (program, own) = (slab.program, &slab.planes.own);
     let mut cells: BTreeMap<i64, Vec<(i64, f32)>> = BTreeMap::new();
@@ -71,7 +71,7 @@ fn spots(slab: LocalProgram<'_, f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f
     cells
 }
 
-/// The nodes of a number of a record that lie on some planes.
+/// The nodes of an entry of a record that lie on some planes.
 fn nodes(slab: LocalProgram<'_, f32>, number: usize, planes: &Range<usize>) -> Vec<(i64, f32)> {
     let nodes = slab.program.setup.receivers.nodes(number).iter();
     let there = nodes.filter(|node| planes.contains(&(node.plane as usize)));
@@ -82,7 +82,7 @@ fn nodes(slab: LocalProgram<'_, f32>, number: usize, planes: &Range<usize>) -> V
     at.collect()
 }
 
-/// Whether a number of a record is read off stresses.
+/// Whether an entry of a record reads stresses.
 fn reads_stresses(slab: LocalProgram<'_, f32>, number: usize) -> bool {
     let nodes = slab.program.setup.receivers.nodes(number).iter();
     nodes.into_iter().any(|node| node.field as usize >= slab.ndim())
@@ -93,12 +93,12 @@ struct ListMemory<A: Accelerator> {
     first: A::Memory,
     place: A::Memory,
     weight: A::Memory,
-    /// The cells of lists that have one.
+    /// The cell of each list, for lists by cell.
     cell: A::Memory,
     count: usize,
 }
 
-/// Tables on their way to a device.
+/// Sends tables to a device.
 struct Sender<'a, A: Accelerator> {
     a: &'a A,
     transfer: &'a mut Transfer<A>,
@@ -121,14 +121,14 @@ impl<A: Accelerator> Sender<'_, A> {
         })
     }
 
-    /// The lists of cells.
+    /// Sends lists by cell.
     fn by_cell(&mut self, cells: BTreeMap<i64, Vec<(i64, f32)>>) -> Result<ListMemory<A>, Error> {
         let at: Vec<i64> = cells.keys().copied().collect();
         self.lists(&Listed::of(cells.into_values())?, &at)
     }
 }
 
-/// Which fields something comes back to.
+/// The adjoint fields into which a record is injected.
 #[derive(Clone, Copy)]
 pub enum Fields {
     /// Velocities.
@@ -137,16 +137,16 @@ pub enum Fields {
     Stresses,
 }
 
-/// The points of shots.
+/// The points of all shots, before they are sent.
 pub struct Tables {
     shots: usize,
-    /// Cells by stage, with the series that act on them.
+    /// Cells by stage, with the time series that act on them.
     cells: [BTreeMap<i64, Vec<(i64, f32)>>; 2],
-    /// `[series]`, of all shots.
+    /// Time series `[series]` of all shots.
     series: Vec<Vec<f32>>,
-    /// What each number of a record reads, of all shots.
+    /// The cells that each entry of a record reads, of all shots.
     reads: Vec<Vec<(i64, f32)>>,
-    /// The numbers of a record that each cell of velocities and of stresses is read for.
+    /// The entries of a record that read each cell, for velocities and for stresses.
     read_for: [BTreeMap<i64, Vec<(i64, f32)>>; 2],
     /// Whether receivers read stresses, on any device.
     read_stresses: bool,
@@ -155,7 +155,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Of shots that have the records of a program, none yet.
+    /// Empty tables for shots with the records of a program.
     pub fn new(slab: LocalProgram<'_, f32>) -> Self {
         let program = slab.program;
         Self {
@@ -170,13 +170,13 @@ impl Tables {
         }
     }
 
-    /// How many shots there are.
+    /// Number of shots.
     pub fn shots(&self) -> usize {
         self.shots
     }
 
-    /// Adds the points of one more shot. A device reads the receivers whose place lies on its planes, also off the neighbour's planes that
-    /// it has in memory; what comes back to its cells is that of all receivers.
+    /// Adds the points of another shot. A device reads the receivers located on its planes, also from the neighbour's
+    /// planes that it has in memory; its cells receive the adjoint contributions of all receivers.
     pub fn add(&mut self, slab: LocalProgram<'_, f32>) {
         let program = slab.program;
         let (shot, before) = (self.shots, self.series.len() as i64);
@@ -214,15 +214,15 @@ impl Tables {
 /// The points of the shots that a device runs side by side.
 pub struct Points<A: Accelerator> {
     stages: [ListMemory<A>; 2],
-    /// The series of the lists of a stage.
+    /// The time series of the lists of a stage.
     series: [A::Memory; 2],
     /// `[step][series]`
     strength: A::Memory,
     all_series: usize,
     steps: usize,
-    /// What each number of a record reads.
+    /// The cells that each entry of a record reads.
     reads: ListMemory<A>,
-    /// The numbers of a record that each cell of velocities and of stresses is read for.
+    /// The entries of a record that read each cell, for velocities and for stresses.
     read_for: [ListMemory<A>; 2],
     read_stresses: bool,
     quantity: Quantity,
@@ -230,10 +230,10 @@ pub struct Points<A: Accelerator> {
 }
 
 impl<A: Accelerator> Points<A> {
-    /// Sends tables.
+    /// Sends tables to the device.
     ///
     /// # Errors
-    /// More points than 32 bits count, or a device that fails.
+    /// Returns an error for more nodes than 32 bits can count, or a device that fails.
     pub fn new(a: &A, transfer: &mut Transfer<A>, tables: Tables) -> Result<Self, Error> {
         let (mut to, all) = (Sender { a, transfer }, &tables.series);
         let steps = all.iter().map(Vec::len).max().unwrap_or(0);
@@ -263,7 +263,8 @@ impl<A: Accelerator> Points<A> {
         })
     }
 
-    /// What acts on the fields in a stage of step `it`, shots being so many numbers apart; nothing where no source does.
+    /// The kernel arguments of the sources of a stage in step `it`, with `distance` numbers between shots; `None` if
+    /// no source acts.
     pub fn inject(
         &self,
         (fields, grid): (u64, &GridArgs),
@@ -330,7 +331,7 @@ impl<A: Accelerator> Points<A> {
         }
     }
 
-    /// Reading states, whose velocities may lie elsewhere, into records.
+    /// The kernel arguments for reading states, whose velocities may be stored elsewhere, into records.
     pub fn read(&self, of: (&Sizes, usize), at: (u64, u64), velocity: u64) -> Lists {
         Lists {
             fields: velocity,
@@ -338,7 +339,7 @@ impl<A: Accelerator> Points<A> {
         }
     }
 
-    /// The transpose: what comes back to stresses, or to velocities.
+    /// The kernel arguments of the transpose, for stresses or for velocities.
     pub fn read_back(&self, of: (&Sizes, usize), at: (u64, u64), to: Fields) -> Lists {
         self.lists(&self.read_for[to as usize], of, at)
     }

@@ -1,8 +1,9 @@
-//! Shots that ranks share: the ends of links to devices of other ranks, and the thread that speaks to those ranks for the devices of this one.
+//! Shots that ranks share: the ends of links to devices of other ranks, and the communication of the server thread
+//! with those ranks.
 //!
-//! Planes that travel lie behind each other in memory of messages. On one host that is memory of the neighbour's device (CUDA IPC): copies
-//! reach it, a number behind them says that they have been made, and the neighbour's stream waits for that number, so that no host waits.
-//! Elsewhere it is memory of the host, and a message of MPI takes it along.
+//! The planes of an exchange are concatenated in message memory. On one host that is memory of the neighbour's device
+//! (CUDA IPC): it is written by copies and followed by a signal, a number for which the neighbour's stream waits, so
+//! that no host waits. Otherwise it is host memory, which is sent as an MPI message.
 
 use super::copies::Piece;
 use super::halo::Travelling;
@@ -17,18 +18,19 @@ use crate::parallel::ipc::{IpcExport, IpcImport};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Fields of which planes travel in one message; more of them take several.
+/// Fields whose planes fit in one message; more fields take several messages.
 const FIELDS: usize = 6;
 
-/// Parts of the memory of a device into which a neighbour writes by turns: it writes a part again when the signal of this device has come
-/// that stands behind the reading of that part.
+/// Parts of the memory of a device that a neighbour writes alternately: it overwrites a part only after the signal
+/// that this device sends when it has read that part.
 const TURNS: usize = 2;
 
-/// Where the planes of a message lie.
+/// The memory of messages.
 enum Place<A: Accelerator> {
-    /// Memory of the neighbour's device, and of this one for what comes from there: the parts, and behind them how many messages have come.
+    /// Memory of the neighbour's device, and of this one for messages from there: the parts, followed by the number
+    /// of messages that have arrived.
     Device(IpcImport, A::Memory),
-    /// Memory of the host for what leaves and what arrives.
+    /// Host memory for outgoing and incoming messages.
     Host([A::Pinned; 2]),
 }
 
@@ -37,19 +39,19 @@ pub struct RankEnd<A: Accelerator> {
     /// The neighbour's rank.
     rank: usize,
     place: Place<A>,
-    /// Bytes of a message at most.
+    /// Largest size of a message in bytes.
     room: usize,
-    /// Messages that have been exchanged.
+    /// Number of messages exchanged.
     exchanged: usize,
 }
 
 impl<A: Accelerator> RankEnd<A> {
-    /// Bytes of a message at most.
+    /// Largest size of a message in bytes.
     pub fn room(&self) -> usize {
         self.room
     }
 
-    /// The message of so many bytes that MPI takes along; none where devices reach each other.
+    /// The MPI message of `bytes` bytes; `None` where devices access each other's memory.
     pub fn message(&self, bytes: usize) -> Option<Message> {
         let Place::Host(both) = &self.place else {
             return None;
@@ -64,7 +66,8 @@ impl<A: Accelerator> RankEnd<A> {
         })
     }
 
-    /// Closes the memory of the neighbour; what this device has exported must live until the neighbour has done so, too.
+    /// Closes the memory of the neighbour. The memory that this device has exported is returned; it must live until
+    /// the neighbour has closed it as well.
     pub fn close(self) -> Option<A::Memory> {
         match self.place {
             Place::Device(_, memory) => Some(memory),
@@ -72,15 +75,15 @@ impl<A: Accelerator> RankEnd<A> {
         }
     }
 
-    /// Copies pieces, each an address and numbers, into the memory of the message that leaves.
+    /// Copies pieces, given by address and length, into the memory of the outgoing message.
     pub fn pack(&mut self, on: &Device<A>, stream: Stream, pieces: &[(u64, usize)]) -> Result<(), Error> {
         match &mut self.place {
             Place::Device(import, _) => {
                 let piece = |(to, (from, numbers))| Piece { from, to, numbers };
                 let laid = behind_each_other(import.address(self.exchanged % TURNS), pieces);
                 let pieces: Vec<Piece> = laid.map(piece).collect();
-                // SAFETY: whole planes, which live as long as the run; the neighbour has read what is overwritten, as `TURNS` says, and keeps
-                // the number as long.
+                // SAFETY: the pieces are whole planes, which live as long as the run, as does the neighbour's number;
+                // the neighbour has read the memory that is overwritten (see `TURNS`).
                 unsafe {
                     on.copy_pieces(stream, &pieces)?;
                     let number = self.exchanged as u64 + 1;
@@ -90,14 +93,15 @@ impl<A: Accelerator> RankEnd<A> {
             Place::Host([leaving, _]) => {
                 behind_each_other(0, pieces).try_for_each(|(at, (from, numbers))| {
                     let bytes = numbers * size_of::<f32>();
-                    // SAFETY: the same; the last message has been sent.
+                    // SAFETY: the pieces are whole planes, which live as long as the run; the previous message has
+                    // been sent.
                     unsafe { on.a.download(stream, from, leaving, at as usize, bytes) }
                 })
             }
         }
     }
 
-    /// Copies what has arrived into pieces; the stream waits for it where it comes from a device.
+    /// Copies the incoming message into pieces; if it comes from a device, the stream waits for it.
     pub fn unpack(&mut self, on: &Device<A>, stream: Stream, pieces: &[(u64, usize)]) -> Result<(), Error> {
         let turn = self.exchanged % TURNS;
         self.exchanged += 1;
@@ -106,8 +110,9 @@ impl<A: Accelerator> RankEnd<A> {
                 let part = |turn: usize| beside.address() + (turn * self.room) as u64;
                 let piece = |(from, (to, numbers))| Piece { from, to, numbers };
                 let pieces: Vec<Piece> = behind_each_other(part(turn), pieces).map(piece).collect();
-                // SAFETY: whole planes and memory of this end, which live as long as the run. The signal says that the part is there; it is
-                // overwritten behind the next signal to the neighbour, which stands behind this copy.
+                // SAFETY: whole planes and the memory of this end live as long as the run. The signal says that the
+                // part has arrived; it is overwritten only after the next signal to the neighbour, which follows this
+                // copy in the stream.
                 unsafe {
                     on.a.await_signal(stream, part(TURNS), self.exchanged as u64)?;
                     on.copy_pieces(stream, &pieces)
@@ -116,7 +121,8 @@ impl<A: Accelerator> RankEnd<A> {
             Place::Host([_, arriving]) => {
                 behind_each_other(0, pieces).try_for_each(|(at, (to, numbers))| {
                     let bytes = numbers * size_of::<f32>();
-                    // SAFETY: the same; the next message comes when the stream has come behind these copies.
+                    // SAFETY: as in `pack`; the next message is received only after the stream has completed these
+                    // copies.
                     unsafe { on.a.upload(stream, arriving, at as usize, to, bytes) }
                 })
             }
@@ -124,7 +130,7 @@ impl<A: Accelerator> RankEnd<A> {
     }
 }
 
-/// Pieces, each behind its place in a message that begins at `start`.
+/// Concatenates pieces in a message that begins at `start`: each comes with its position in the message.
 fn behind_each_other(start: u64, pieces: &[(u64, usize)]) -> impl Iterator<Item = (u64, (u64, usize))> {
     pieces.iter().scan(start, |next, &(address, numbers)| {
         let place = *next;
@@ -133,18 +139,19 @@ fn behind_each_other(start: u64, pieces: &[(u64, usize)]) -> impl Iterator<Item 
     })
 }
 
-/// The devices of all ranks that share a shot.
+/// The division of shots among the devices of all ranks.
 #[derive(Clone, Debug)]
 pub struct Shares {
-    /// The planes of every device of all ranks.
+    /// The planes of all devices of all ranks.
     pub planes: Vec<Planes>,
-    /// Which of the devices every rank has.
+    /// The range of devices of each rank.
     pub of_ranks: Vec<Range<usize>>,
-    /// This rank.
+    /// The number of this rank.
     pub rank: usize,
-    /// Messages to other ranks go through the hosts, even where devices could reach each other.
+    /// Whether messages to other ranks go through host memory even where devices could access each other's memory.
     pub through_hosts: bool,
-    /// The medium is isotropic and solid everywhere, so that the inside of the grid can have kernels of its own.
+    /// Whether the medium is isotropic and solid everywhere, so that the interior of the grid can have kernels of its
+    /// own.
     pub solid: bool,
 }
 
@@ -162,11 +169,11 @@ impl Shares {
     }
 }
 
-/// The ends of links to the ranks below and above this one. Collective: all ranks must call this. Where a rank cannot reach the memory of its
-/// neighbour's device, or messages are to go through the hosts, both use memory of the host.
+/// Creates the ends of links to the ranks below and above this one. Collective: all ranks must call this. If a rank
+/// cannot access the memory of its neighbour's device, or messages are to go through the hosts, both use host memory.
 ///
 /// # Errors
-/// A device that fails.
+/// Returns an error for a device that fails.
 pub fn ends<A: Accelerator>(
     devices: [&A; 2],
     (ranks, a_plane): (&dyn Communicator, usize),
@@ -180,7 +187,7 @@ pub fn ends<A: Accelerator>(
     let room = FIELDS * GHOST * a_plane * size_of::<f32>();
     let hosts = ranks.all_gather(ranks.host().as_bytes())?;
     let mut beside = [None, None];
-    // The words for the rank below, and behind them those for the one above.
+    // The data for the rank below, followed by those for the rank above.
     let mut words = Vec::new();
     for (k, peer) in peers.iter().enumerate() {
         let near = peer.is_some_and(|peer| hosts[peer] == hosts[rank])
@@ -195,7 +202,7 @@ pub fn ends<A: Accelerator>(
                 places,
             }
             .words(devices[k])
-            // A device that exports nothing is reached through the host.
+            // A device that cannot export memory is reached through the host.
             .unwrap_or_default();
             beside[k] = Some(memory);
         }
@@ -232,7 +239,7 @@ pub fn ends<A: Accelerator>(
     Ok(made)
 }
 
-/// A part of words that stand behind each other, each behind its length.
+/// One of several concatenated byte strings, each preceded by its length.
 fn part(mut words: &[u8], number: usize) -> Option<&[u8]> {
     for k in 0.. {
         let (length, rest) = words.split_first_chunk::<8>()?;
@@ -245,7 +252,7 @@ fn part(mut words: &[u8], number: usize) -> Option<&[u8]> {
     None
 }
 
-/// Pieces of fields that go into one message: so many of them from the first on.
+/// Groups consecutive fields into messages of at most `room` bytes.
 pub fn rounds(fields: &[Travelling], room: usize) -> Vec<Range<usize>> {
     let (mut all, mut first, mut bytes) = (Vec::new(), 0, 0);
     for (k, field) in fields.iter().enumerate() {
@@ -259,25 +266,24 @@ pub fn rounds(fields: &[Travelling], room: usize) -> Vec<Range<usize>> {
     all
 }
 
-/// A message to another rank and from it.
+/// An exchange of messages with another rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
     rank: usize,
     spans: [Span; 2],
 }
 
-/// What the thread of a process does that speaks to other ranks: MPI may be called by one thread alone.
+/// The MPI communication of a process, which must be done by a single thread.
 pub struct RankExchange<'r> {
-    /// The ranks.
     pub ranks: &'r dyn Communicator,
-    /// By link and bytes of a message.
+    /// Channels by link and bytes of a message.
     channels: BTreeMap<(usize, usize), Box<dyn Channel>>,
-    /// The bytes of the message under way on each link.
+    /// The size of the pending message on each link.
     under_way: [Option<usize>; 2],
 }
 
 impl<'r> RankExchange<'r> {
-    /// Of a process.
+    /// The communication of a process, without any messages.
     pub fn new(ranks: &'r dyn Communicator) -> Self {
         Self {
             ranks,
@@ -286,10 +292,10 @@ impl<'r> RankExchange<'r> {
         }
     }
 
-    /// Sends a message through a link and lets the neighbour's arrive.
+    /// Starts to send a message through a link and to receive the neighbour's.
     ///
     /// # Errors
-    /// A connection that fails.
+    /// Returns an error if a connection fails.
     ///
     /// # Safety
     /// The memory of the message must outlive the exchange and stay untouched until [`RankExchange::end`] returns.
@@ -297,7 +303,8 @@ impl<'r> RankExchange<'r> {
         let bytes = message.spans[0].bytes;
         if !self.channels.contains_key(&(link, bytes)) {
             let [leaving, arriving] = message.spans.map(|span| [span]);
-            // SAFETY: the caller's promise. Both ends of a link exchange the same messages in the same order, so that one tag will do.
+            // SAFETY: the caller's promise. Both ends of a link exchange the same messages in the same order, so one
+            // tag suffices.
             let channel = unsafe { self.ranks.channel((message.rank, 0), &leaving, &arriving)? };
             self.channels.insert((link, bytes), channel);
         }
@@ -307,17 +314,17 @@ impl<'r> RankExchange<'r> {
         channel.start_send(0)
     }
 
-    /// Waits until the message has left and that of the neighbour is there.
+    /// Waits until the message has been sent and that of the neighbour has arrived.
     ///
     /// # Errors
-    /// A connection that fails.
+    /// Returns an error if a connection fails.
     pub fn end(&mut self, link: usize) -> Result<(), Error> {
         let channel = self.channel(link)?;
         while channel.wait_any()?.is_some() {}
         channel.wait_all()
     }
 
-    /// The channel of the message under way.
+    /// The channel of the pending message.
     fn channel(&mut self, link: usize) -> Result<&mut Box<dyn Channel>, Error> {
         let channel = self.under_way[link].and_then(|bytes| self.channels.get_mut(&(link, bytes)));
         channel.ok_or_else(|| {

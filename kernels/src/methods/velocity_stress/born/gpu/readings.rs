@@ -1,4 +1,4 @@
-//! What a device launches for receivers: the records of a step, and the adjoint of reading them.
+//! The kernel launches for receivers: the records of a step, and the adjoint of reading them.
 
 use super::READERS;
 use super::arguments::Args;
@@ -10,13 +10,13 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, WALKERS};
 
 impl<A: Accelerator> Device<A> {
-    /// What tables of receivers need to know of the shots.
+    /// The sizes and the distance of shots for the tables of receivers.
     fn of_lists(&self) -> (&Sizes, usize) {
         (&self.sizes, self.distance.get())
     }
 
-    /// The end of a step, whose velocities may lie apart from its state: what runs at the receivers goes on, and the record at this
-    /// address gets their numbers.
+    /// Ends a step, whose velocities may be stored apart from its state: updates the running quantities at the
+    /// receivers, and writes the record to this address.
     pub fn record(&self, state: u64, velocity: u64, record: u64) -> Result<(), Error> {
         let lists = self.points.read(self.of_lists(), (state, record), velocity);
         if lists.count == 0 {
@@ -30,24 +30,25 @@ impl<A: Accelerator> Device<A> {
         if self.points.read_stresses() {
             self.end_exchange()?;
         }
-        // SAFETY: the tables name cells of the fields; the record has a number for each list. What travels behind a step otherwise are
-        // stresses, which no receiver reads.
+        // SAFETY: the tables list cells of the fields; the record has a value for each list. If receivers read no
+        // stresses, the exchange in progress is one of stresses, which are not read here.
         unsafe { self.launch_meanwhile(Pass::Extract, dims, &lists) }
     }
 
-    /// The transpose, as far as stresses; velocities come in [`Device::step_back`]. The adjoint of the record is used up.
+    /// The transpose of [`Device::record`] for stresses; velocities follow in [`Device::step_back`]. It overwrites
+    /// the adjoint of the record.
     pub fn record_back(&self, args: &Args, record: u64) -> Result<(), Error> {
         let state = args.velocity;
         let numbers = self.points.read(self.of_lists(), (state, record), state);
         if self.sizes.runs && numbers.count > 0 {
             let dims = threads(numbers.count as usize, WALKERS);
-            // SAFETY: there are as many numbers at the receivers as lists.
+            // SAFETY: there are as many running quantities at the receivers as lists.
             unsafe { self.launch(Pass::ReadingsBack, dims, &numbers)? };
         }
         self.spread(args, record, Fields::Stresses)
     }
 
-    /// The same of velocities.
+    /// The transpose of [`Device::record`] for velocities.
     pub fn velocities_back(&self, args: &Args, record: Option<u64>) -> Result<(), Error> {
         record.map_or(Ok(()), |record| self.spread(args, record, Fields::Velocities))
     }
@@ -64,7 +65,7 @@ impl<A: Accelerator> Device<A> {
             (cells.density, cells.stride) = (args.grid.density, args.grid.stride);
             (cells.after, cells.gradient) = (args.after, args.buoyancy);
         }
-        // SAFETY: the tables name cells of the fields, each once, and numbers of the record.
+        // SAFETY: the tables list cells of the fields, each once, and entries of the record.
         unsafe { self.launch(Pass::Spread, threads(cells.count as usize, WALKERS), &cells) }
     }
 }

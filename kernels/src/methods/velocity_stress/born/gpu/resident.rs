@@ -1,4 +1,4 @@
-//! What no step changes, in the memory of a device: coefficients, layers, attenuation, the surface.
+//! The data that no step changes, in the memory of a device: coefficients, layers, attenuation, the surface.
 
 use super::super::program::{Discrete, places};
 use super::arguments::{Args, GridArgs, LayerArgs, SurfaceArgs, int};
@@ -8,10 +8,10 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 use crate::methods::velocity_stress::rows::NONE;
 
-/// The place of a coupling, which all couplings of an isotropic medium share.
+/// The place of the coupling, shared by all couplings of an isotropic medium.
 const COUPLING: [usize; 1] = [3];
 
-/// Arrays of a run on their way to a device.
+/// Sends arrays of a run to a device.
 struct Sender<'a, A: Accelerator> {
     a: &'a A,
     transfer: &'a mut Transfer<A>,
@@ -19,7 +19,7 @@ struct Sender<'a, A: Accelerator> {
 }
 
 impl<A: Accelerator> Sender<'_, A> {
-    /// The address of an array.
+    /// Sends an array and returns its address.
     fn send(&mut self, numbers: &[f32]) -> Result<u64, Error> {
         let memory = self.a.allocate(size_of_val(numbers).max(1))?;
         self.transfer.put(self.a, numbers, memory.address())?;
@@ -29,8 +29,8 @@ impl<A: Accelerator> Sender<'_, A> {
     }
 }
 
-/// The stiffnesses of a program that go to a device as they are, the unrelaxed ones and what relaxes: of an isotropic medium the
-/// coupling, beside which its shears on the nodes go there, else those of all places.
+/// The stiffnesses of a program that are sent to a device unchanged, the unrelaxed and the relaxing ones: of an
+/// isotropic medium the coupling only, since its shear stiffness is sent on the nodes, otherwise those of all places.
 fn stiffnesses(program: &Discrete<f32>) -> [Vec<&[f32]>; 2] {
     let wanted = match program.nodes.isotropic() {
         true => &COUPLING,
@@ -48,7 +48,7 @@ fn stiffnesses(program: &Discrete<f32>) -> [Vec<&[f32]>; 2] {
     ]
 }
 
-/// Bytes of the coefficients: density, stiffness, what relaxes of it.
+/// Bytes of the coefficients: density, stiffness and relaxing stiffness.
 pub fn bytes(slab: LocalProgram<'_, f32>) -> usize {
     let parts = stiffnesses(slab.program);
     let stiff = parts.iter().filter(|part| !part.is_empty());
@@ -57,7 +57,8 @@ pub fn bytes(slab: LocalProgram<'_, f32>) -> usize {
     arrays * slab.len() * size_of::<f32>()
 }
 
-/// Numbers of the memory of layers across z that lie side by side begin at multiples of so many, 64 bytes: memory is read in such pieces.
+/// Rows of the memory variables of layers across z begin at multiples of this number, 64 bytes, the unit of memory
+/// accesses.
 const PIECE: usize = 16;
 
 /// The layers across an axis, without their factors.
@@ -87,12 +88,12 @@ fn layer(slab: LocalProgram<'_, f32>, axis: usize) -> LayerArgs {
     }
 }
 
-/// Numbers of the memory of a component in the layers across an axis.
+/// Memory variables per component in the layers across an axis.
 pub fn component(slab: LocalProgram<'_, f32>, axis: usize) -> usize {
     layer(slab, axis).component as usize
 }
 
-/// Sends the part of a program that a device has; the memory must live as long as the arguments are used.
+/// Sends the part of a program on a device; the returned memory must live as long as the arguments are used.
 pub fn send<A: Accelerator>(
     a: &A,
     slab: LocalProgram<'_, f32>,
@@ -131,7 +132,7 @@ pub fn send<A: Accelerator>(
             };
             let all = factors.iter().flat_map(|f| [&f.inverse_kappa, &f.a, &f.b]);
             let all: Vec<f32> = all.flat_map(|factors| of_lines(factors)).collect();
-            // Two sets of three; along z they are padded like rows.
+            // Two sets of three factors; along z they are padded like rows.
             grid.layers[axis].lines = int(all.len() / 6);
             grid.layers[axis].factors = to.send(&all)?;
         }
@@ -147,7 +148,7 @@ pub fn send<A: Accelerator>(
     Ok((Args::new(grid, surface), to.memory))
 }
 
-/// How mechanisms go on, `[mechanism][plane is odd][row is odd][keep, take][z]`.
+/// Coefficients of the mechanisms, `[mechanism][plane is odd][row is odd][keep, take][z]`.
 fn patterns(program: &Discrete<f32>) -> Vec<f32> {
     let Some(relaxing) = &program.setup.relaxation else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The thread that puts together what the devices of a shot have made, and speaks to other ranks for them.
+//! The thread that combines the results of the devices of a shot and communicates with other ranks for them.
 
 use super::halo::{ExchangeStep, Outer};
 use super::ranks::{RankEnd, RankExchange};
@@ -9,30 +9,30 @@ use bytemuck::{cast_slice, pod_collect_to_vec};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-/// The ends of links to the ranks below and above, which the devices beside them use in a run.
+/// The ends of links to the ranks below and above, which the adjacent devices use in a run.
 pub type Ends<A> = [Option<Arc<Mutex<RankEnd<A>>>>; 2];
 
-/// What a device asks of the thread that puts parts together and speaks to other ranks.
+/// A request of a device to the server thread.
 pub enum Ask<U> {
-    /// To put this together with the parts of the other devices.
+    /// Combine this with the parts of the other devices.
     Part(U),
-    /// To exchange a message through a link, that to the rank below or above.
+    /// Take a step of the message exchange through a link: 0 to the rank below, 1 to the rank above.
     ExchangeStep(usize, ExchangeStep),
-    /// Nothing more: it has ended, or failed.
+    /// The last request: the device has ended, or failed.
     End { failed: bool },
 }
 
-/// The end of a device's thread on the way to that thread.
+/// A device's end of the channels to the server thread.
 pub struct Port<U, D> {
-    /// The number of the device.
+    /// The index of the device.
     pub device: usize,
-    /// To the thread.
+    /// Requests to the server.
     pub up: Sender<(usize, Ask<U>)>,
-    /// From it.
+    /// Answers of the server.
     pub down: Receiver<D>,
 }
 
-/// What a device says whose run is over.
+/// The error of a device whose server has stopped.
 fn over<E>(_: E) -> Error {
     Error::setup("the run of the other devices of the shot has stopped")
 }
@@ -45,20 +45,20 @@ impl<U, D> Port<U, D> {
     }
 }
 
-/// The thread that puts parts together and speaks to other ranks.
+/// The thread that combines parts and communicates with other ranks.
 pub struct Server<'r, U, D> {
     asks: Receiver<(usize, Ask<U>)>,
-    /// By device.
+    /// The channel of answers to each device.
     pub answers: Vec<Sender<D>>,
-    /// By link to another rank: its messages have arrived.
+    /// For each link to another rank, signals that its message has arrived.
     arrived: [Option<Sender<()>>; 2],
     exchange: RankExchange<'r>,
-    /// Devices that have not ended.
+    /// Number of devices that have not ended.
     running: usize,
 }
 
 impl<'r, U, D> Server<'r, U, D> {
-    /// For so many devices, whose asks come here, of one of these ranks.
+    /// A server for `devices` devices of one of these ranks; their requests arrive at `asks`.
     pub fn new(asks: Receiver<(usize, Ask<U>)>, devices: usize, ranks: &'r dyn Communicator) -> Self {
         Self {
             asks,
@@ -98,21 +98,21 @@ impl<'r, U, D> Server<'r, U, D> {
         })
     }
 
-    /// One part of every device; none when all of them have ended, or one has failed.
+    /// One part of every device; `None` when all of them have ended or one has failed.
     pub fn parts(&mut self) -> Result<Option<Vec<U>>, Error> {
         let mut found: Vec<Option<U>> = self.answers.iter().map(|_| None).collect();
         while found.iter().any(Option::is_none) {
             match self.asks.recv() {
                 Ok((device, Ask::Part(part))) => found[device] = Some(part),
-                // SAFETY: the ends of links keep the memory of messages until the run is over, and a device that has started a message
-                // waits for its end before it touches that memory.
+                // SAFETY: the ends of links keep the memory of messages until the run is over, and a device that has
+                // started a message waits for its end before it accesses that memory.
                 Ok((_, Ask::ExchangeStep(link, ExchangeStep::Start(message)))) => unsafe {
                     self.exchange.start(link, message)?;
                 },
                 Ok((_, Ask::ExchangeStep(link, ExchangeStep::End))) => {
                     self.exchange.end(link)?;
                     if let Some(arrived) = &self.arrived[link] {
-                        // A device that has ended needs no answer.
+                        // A device that has ended does not receive.
                         let _ = arrived.send(());
                     }
                 }
@@ -128,14 +128,14 @@ impl<'r, U, D> Server<'r, U, D> {
         Ok(Some(found.into_iter().flatten().collect()))
     }
 
-    /// Answers every device. One that has ended needs no answer.
+    /// Sends an answer to every device. Devices that have ended do not receive it.
     pub fn answer(&self, answer: impl Fn() -> D) {
         for down in &self.answers {
             let _ = down.send(answer());
         }
     }
 
-    /// Records of all ranks put together, of those that this one has put together.
+    /// Combines the records of this rank with those of all other ranks.
     pub fn of_ranks(&self, records: Vec<f32>) -> Result<Vec<f32>, Error> {
         let ranks = self.exchange.ranks;
         if ranks.size() == 1 {
@@ -148,7 +148,7 @@ impl<'r, U, D> Server<'r, U, D> {
     }
 }
 
-/// Records put together. Each number is read by one device; the others have +0.0 there, which has no bit set.
+/// Combines records. Each value is computed by one device; the others hold +0.0 there, which has no bit set.
 pub fn together(parts: Vec<Vec<f32>>) -> Vec<f32> {
     let mut parts = parts.into_iter();
     let mut all = parts.next().unwrap_or_default();

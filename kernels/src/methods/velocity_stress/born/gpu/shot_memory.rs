@@ -1,63 +1,64 @@
-//! The device memory that shots have of their own: states, adjoint, checkpoints, recorded steps, gradients, records.
+//! The device memory of each shot: states, adjoint, checkpoints, recorded steps, gradients, records.
 //!
-//! Where several shots run side by side, every part of a shot lies the same distance from that of the next shot, so that a kernel
-//! reaches all of them by one number. The memory is taken piece by piece, while the device is busy with what it has, and stays for the
-//! next shots of the same kind.
+//! If several shots run side by side, the distance in memory between a part of one shot and the same part of the next
+//! is the same for all parts, so that kernels address all shots with one number. Memory is allocated piece by piece
+//! as needed, while the device is busy, and reused by later shots of the same kind.
 
 use super::sizes::{WHOLE, after};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 use crate::time_loop::reversal::CheckpointSchedule;
 
-/// Bytes of a piece, about.
+/// Approximate bytes of a piece of memory.
 const PIECE: usize = 2 << 30;
 
-/// A piece has room for at least so many checkpoints or recorded steps of every shot, so that less than one in so many is lost at its end.
+/// A piece has room for at least this many checkpoints or recorded steps of every shot, which bounds the fraction
+/// lost at its end.
 const FEWEST: usize = 64;
 
-/// A part of which a shot has one.
+/// A part that each shot has once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The state of the run.
     Run,
-    /// Its adjoint, or the state of the change of the waves.
+    /// The adjoint state, or the state of the scattered field.
     Adjoint,
-    /// The adjoint of the derivatives, or what the change of the waves runs beside.
+    /// The adjoint derivatives, or the background data that drive the scattered field.
     Derivatives,
-    /// The sums by coefficient, or the changes of the coefficients.
+    /// The sums by coefficient, or the perturbations of the coefficients.
     Coefficients,
-    /// The slopes of the vertical velocity at a free surface.
+    /// The adjoint slopes of the vertical velocity at a free surface.
     Slopes,
     /// The boundary before a segment.
     Boundary,
-    /// Velocities on the other side of a step whose waves run backwards.
+    /// Velocities on the other side of a step that is undone.
     Before,
-    /// What images need.
+    /// The memory of images.
     Images,
-    /// Records on their way to the host or from it.
+    /// Buffered records.
     Records,
-    /// Records of the change of the waves.
+    /// Buffered records of the scattered field.
     Changes,
 }
 
-/// How many parts there are.
+/// Number of parts.
 pub const PARTS: usize = Part::Changes as usize + 1;
 
-/// What memory is taken for.
+/// The memory that shots need.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Needs {
     /// Shots that run side by side.
     pub shots: usize,
-    /// Numbers of every [`Part`].
+    /// Length of each [`Part`].
     pub parts: [usize; PARTS],
-    /// A schedule, with the numbers of a checkpoint and of a recorded step; none for a run without a reverse sweep.
+    /// A schedule, with the lengths of a checkpoint and of a recorded step; `None` for a run without a reverse sweep.
     pub reversal: Option<(CheckpointSchedule, [usize; 2])>,
-    /// Recorded steps of a segment.
+    /// Recorded steps per segment.
     pub steps: usize,
 }
 
 impl Needs {
-    /// Numbers of all checkpoints on the device and of all recorded steps, and of the larger of one of them.
+    /// Total length of all checkpoints on the device and all recorded steps, and the larger length of one of them.
     fn of_reversal(&self) -> (usize, usize) {
         self.reversal.map_or((0, 0), |(schedule, [state, step])| {
             let checkpoints = schedule.checkpoints - schedule.on_host;
@@ -65,7 +66,7 @@ impl Needs {
         })
     }
 
-    /// Numbers from a part of a shot to that of the next one, which is the length of a piece for each of them.
+    /// The distance between a part of a shot and that of the next one, which is also the length of a piece per shot.
     fn distance(&self) -> usize {
         let (reversal, largest) = self.of_reversal();
         let parts: usize = self.parts.iter().map(|n| n.next_multiple_of(WHOLE)).sum();
@@ -80,12 +81,11 @@ impl Needs {
     }
 }
 
-/// The memory.
 pub struct ShotMemory<A: Accelerator> {
     needs: Needs,
     distance: usize,
     pieces: Vec<A::Memory>,
-    /// Numbers of the last piece, for each shot, and how many of them are taken.
+    /// Length per shot of the last piece, and its used length.
     last: [usize; 2],
     parts: [u64; PARTS],
     checkpoints: Vec<u64>,
@@ -93,10 +93,10 @@ pub struct ShotMemory<A: Accelerator> {
 }
 
 impl<A: Accelerator> ShotMemory<A> {
-    /// Takes the parts of which a shot has one; they hold whatever was there.
+    /// Allocates the parts that each shot has once, with undefined contents.
     ///
     /// # Errors
-    /// A device with too little memory.
+    /// Returns an error for a device with too little memory.
     pub fn new(a: &A, needs: Needs) -> Result<Self, Error> {
         let mut made = Self {
             needs,
@@ -115,26 +115,27 @@ impl<A: Accelerator> ShotMemory<A> {
         Ok(made)
     }
 
-    /// What it was taken for.
+    /// The needs for which it was allocated.
     pub fn needs(&self) -> &Needs {
         &self.needs
     }
 
-    /// Numbers from a part of a shot to that of the next one.
+    /// The distance in numbers between a part of a shot and that of the next one.
     pub fn distance(&self) -> usize {
         self.distance
     }
 
-    /// The address of a part of the first shot; 0 for one that was not asked for.
+    /// The address of a part of the first shot; 0 for a part of length 0.
     pub fn part(&self, part: Part) -> u64 {
         self.parts[part as usize]
     }
 
-    /// So many numbers of every shot, where `ahead` such parts follow each other, this one included.
+    /// Allocates `numbers` numbers for every shot; `ahead` is the number of such parts that will follow, including
+    /// this one.
     fn take(&mut self, a: &A, numbers: usize, ahead: usize) -> Result<u64, Error> {
         let numbers = numbers.next_multiple_of(WHOLE);
         if self.last[0] - self.last[1] < numbers {
-            // One shot needs no distance: its pieces are as long as whole parts.
+            // A single shot needs no distance: its pieces hold whole parts.
             let length = match self.needs.shots {
                 1 => numbers * (PIECE / size_of::<f32>() / numbers).clamp(1, ahead),
                 _ => self.distance,
@@ -149,15 +150,15 @@ impl<A: Accelerator> ShotMemory<A> {
         Ok(at)
     }
 
-    /// Numbers of a checkpoint and of a recorded step.
+    /// Lengths of a checkpoint and of a recorded step.
     fn numbers(&self) -> [usize; 2] {
         self.needs.reversal.map_or([0; 2], |(_, numbers)| numbers)
     }
 
-    /// The address of a checkpoint of the first shot; those before it have been asked for.
+    /// The address of a checkpoint of the first shot. Checkpoints must be requested in order.
     ///
     /// # Errors
-    /// A device with too little memory.
+    /// Returns an error for a device with too little memory.
     pub fn checkpoint(&mut self, a: &A, number: usize) -> Result<u64, Error> {
         if number == self.checkpoints.len() {
             let at = self.take(a, self.numbers()[0], 1)?;
@@ -166,10 +167,10 @@ impl<A: Accelerator> ShotMemory<A> {
         Ok(self.checkpoints[number])
     }
 
-    /// The address of a recorded step of the first shot, and whether nobody has asked for it before; those before it have been asked for.
+    /// The address of a recorded step of the first shot, and whether it is new. New steps must be requested in order.
     ///
     /// # Errors
-    /// A device with too little memory.
+    /// Returns an error for a device with too little memory.
     pub fn step(&mut self, a: &A, number: usize) -> Result<(u64, bool), Error> {
         let fresh = number == self.steps.len();
         if fresh {

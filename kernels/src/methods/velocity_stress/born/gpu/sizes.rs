@@ -1,89 +1,90 @@
-//! How many numbers the parts of a run are, and where they lie in one piece of memory each.
+//! Sizes of the parts of a run, and their offsets within one piece of memory each.
 
 use super::super::program::places;
 use super::resident;
 use super::slab::LocalProgram;
 
-/// The address so many numbers further on.
+/// The address `numbers` numbers further on.
 pub fn after(address: u64, numbers: usize) -> u64 {
     address + (numbers * size_of::<f32>()) as u64
 }
 
-/// Parts begin at multiples of so many numbers, 64 bytes, in which memory is read; a thread can read 16 at once.
+/// Parts begin at multiples of this number, 64 bytes, the unit of memory accesses; a thread can read 16 bytes at
+/// once.
 pub const WHOLE: usize = 16;
 
-/// Where a part of so many numbers begins, behind those before it.
+/// The offset of a part of `numbers` numbers after the previous ones.
 fn taken(next: &mut usize, numbers: usize) -> usize {
     let start = *next;
     *next += numbers.next_multiple_of(WHOLE);
     start
 }
 
-/// Numbers of the parts.
+/// Sizes of the parts, in numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub ndim: usize,
-    /// Numbers of a field.
+    /// Length of a field.
     pub len: usize,
-    /// Stresses of a cell.
+    /// Number of stresses.
     pub stresses: usize,
-    /// Stiffnesses of a cell.
+    /// Number of stiffnesses per cell.
     pub places: usize,
-    /// Memory of the layers of a stage by axis.
+    /// Memory variables of the layers of a stage by axis.
     pub layers: [usize; 3],
-    /// Mechanisms of a stress.
+    /// Mechanisms per stress.
     pub mechanisms: usize,
-    /// Rows of the grid where there is a free surface, else none.
+    /// Rows of the grid if there is a free surface, else 0.
     pub surface: usize,
-    /// Numbers of a record.
+    /// Length of a record.
     pub values: usize,
-    /// Whether something runs at the receivers between two records.
+    /// Whether quantities run at the receivers between two records.
     pub runs: bool,
-    /// Numbers that images keep of a step behind what is recorded of it.
+    /// Numbers that images record of a step in addition.
     pub film: usize,
-    /// Of a recorded step, numbers of the boundary of a velocity that is kept in place of all of it; 0 where all of it is.
+    /// Length of the boundary of a velocity in a recorded step with boundary saving; 0 if whole fields are recorded.
     pub boundary: usize,
 }
 
-/// Where the parts of a state begin, behind the velocities.
+/// Offsets of the parts of a state after the velocities.
 pub struct State {
     /// Stresses.
     pub stress: usize,
-    /// Memory of the layers by stage and axis.
+    /// Memory variables of the layers by stage and axis.
     pub memory: [[usize; 3]; 2],
-    /// Memory of attenuation.
+    /// Memory variables of attenuation.
     pub relaxing: usize,
-    /// What runs at the receivers.
+    /// Running quantities at the receivers.
     pub kept: usize,
-    /// All numbers.
+    /// Total length.
     pub all: usize,
 }
 
-/// Where the parts of a recorded step begin, behind the velocities.
+/// Offsets of the parts of a recorded step after the velocities.
 pub struct Tape {
-    /// Memory of the layers by axis.
+    /// Memory variables of the layers by axis.
     pub memory: [usize; 3],
-    /// What is kept at the surface.
+    /// The surface record.
     pub surface: usize,
-    /// What images keep.
+    /// Additional fields of images.
     pub film: usize,
-    /// All numbers.
+    /// Total length.
     pub all: usize,
 }
 
-/// Where the parts of the adjoint of derivatives begin, by the stage of these.
+/// Offsets of the parts of the adjoint derivatives, by stage.
 pub struct Derivatives {
-    /// Of all cells.
+    /// Fields of all cells.
     pub fields: [usize; 2],
     /// In the layers of each axis.
     pub layers: [[usize; 3]; 2],
-    /// All numbers.
+    /// Total length.
     pub all: usize,
 }
 
 impl Sizes {
-    /// Of the part of a program that a device has.
+    /// Sizes for the part of a program on a device.
     pub fn new(slab: LocalProgram<'_, f32>) -> Self {
         let (program, ndim) = (slab.program, slab.ndim());
         Self {
@@ -101,7 +102,8 @@ impl Sizes {
         }
     }
 
-    /// The parts of a state: velocities, stresses, memory of the layers and of attenuation, what runs at the receivers.
+    /// The parts of a state: velocities, stresses, memory variables of the layers and of attenuation, running
+    /// quantities at the receivers.
     pub fn state(&self) -> State {
         let mut next = self.ndim * self.len;
         let mut take = |numbers| taken(&mut next, numbers);
@@ -114,18 +116,20 @@ impl Sizes {
         }
     }
 
-    /// Where strains and what is kept at the surface begin, behind the forces, beside which a change of the waves runs.
+    /// Offsets of the strains and of the surface record after the forces, in the background data that drive the
+    /// scattered field.
     pub fn beside(&self) -> [usize; 2] {
         let strain = self.ndim * self.len;
         [strain, strain + self.stresses * self.len]
     }
 
-    /// Numbers of that.
+    /// Length of the background data.
     pub fn beside_numbers(&self) -> usize {
         self.beside()[1] + self.ndim * self.surface
     }
 
-    /// The parts of a recorded step: velocities or their boundaries, memory of the layers of stage 1, and what is kept at the surface.
+    /// The parts of a recorded step: velocities or their boundaries, memory variables of stage 1, and the surface
+    /// record.
     pub fn tape(&self) -> Tape {
         let kept = if self.boundary > 0 {
             self.boundary
@@ -142,14 +146,14 @@ impl Sizes {
         }
     }
 
-    /// Where stiffness, what relaxes of it and ratios begin, behind buoyancy.
+    /// Offsets of the stiffness, its relaxing part and the ratios after the buoyancy.
     pub fn changes(&self) -> [usize; 3] {
         let stiffness = self.ndim * self.len;
         let weaker = stiffness + self.places * self.len;
         [stiffness, weaker, weaker + self.weaker()]
     }
 
-    /// Numbers of what relaxes.
+    /// Length of the relaxing stiffness.
     fn weaker(&self) -> usize {
         if self.mechanisms > 0 {
             self.places * self.len
@@ -158,12 +162,12 @@ impl Sizes {
         }
     }
 
-    /// Numbers of the changes of all coefficients.
+    /// Length of the perturbations of all coefficients.
     pub fn changes_numbers(&self) -> usize {
         self.changes()[2] + (self.ndim - 1) * self.surface
     }
 
-    /// The parts of the adjoint of derivatives; without a surface the part of stage 0 lies in a state.
+    /// The parts of the adjoint derivatives; without a surface, those of stage 0 are part of a state.
     pub fn derivatives(&self) -> Derivatives {
         let forces = if self.surface > 0 { self.ndim } else { 0 };
         let mut next = 0;
@@ -175,7 +179,7 @@ impl Sizes {
         }
     }
 
-    /// Bytes of a checkpoint and of a recorded step.
+    /// Bytes of a checkpoint and of a recorded step, in this order.
     pub fn schedule(&self) -> [usize; 2] {
         [self.state().all, self.tape().all].map(|n| n * size_of::<f32>())
     }

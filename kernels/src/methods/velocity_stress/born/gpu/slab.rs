@@ -1,4 +1,4 @@
-//! The part of a grid that one of several devices has: whole planes.
+//! The part of a grid that one of several devices holds: whole planes.
 
 use super::super::Number;
 use super::super::program::Discrete;
@@ -7,21 +7,22 @@ use crate::methods::velocity_stress::GHOST;
 use crate::methods::velocity_stress::rows::NONE;
 use std::ops::Range;
 
-/// The planes of a device, numbered as those of the grid.
+/// The planes of a device, numbered as in the grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planes {
-    /// Those that it computes.
+    /// Planes that the device computes.
     pub own: Range<usize>,
-    /// Those that it has in memory: beside a cut some of its neighbour's, too.
+    /// Planes in its memory: those that it computes, and beside a cut some of its neighbour's.
     pub memory: Range<usize>,
 }
 
 impl Planes {
-    /// Cuts a grid for so many devices. Cuts lie as far from the absorbing layers across planes as a derivative reaches, so that nothing
-    /// of the memory of layers travels, and at even planes, so that mechanisms which alternate from plane to plane do so on every device.
+    /// Cuts a grid for `devices` devices. Cuts lie at least as far from the absorbing layers across planes as a
+    /// derivative reaches, so that no memory variables are exchanged, and at even planes, so that mechanisms which
+    /// alternate from plane to plane do so on every device.
     ///
     /// # Errors
-    /// More devices than there are planes for.
+    /// Returns an error for more devices than the grid has planes for.
     pub fn cut<T: Number>(program: &Discrete<T>, devices: usize) -> Result<Vec<Self>, Error> {
         let all = program.rows.padded.planes();
         Self::cut_between(
@@ -31,10 +32,11 @@ impl Planes {
         )
     }
 
-    /// The same for so many planes, of which some are `live`, and some of these in no layer, with derivatives that reach so far.
+    /// Cuts a grid of `all` planes, of which `live` are computed and `inside` lie in no layer, with derivatives that
+    /// reach `half` planes.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`Planes::cut`].
     pub fn cut_between(
         (all, live): (usize, &Range<usize>),
         (inside, half): (&Range<usize>, usize),
@@ -62,13 +64,13 @@ impl Planes {
         Ok(planes.collect())
     }
 
-    /// The planes that it computes as they lie in its memory.
+    /// The planes that the device computes, numbered as in its memory.
     pub fn local(&self) -> Range<usize> {
         self.own.start - self.memory.start..self.own.end - self.memory.start
     }
 
-    /// Planes of a range, as they lie in its memory: those within `reach` of the cut below, those that are not within `reach` of a cut, and
-    /// those within `reach` of the cut above.
+    /// Splits a range of planes, numbered as in memory: those within `reach` of the cut below, those beyond `reach`
+    /// of any cut, and those within `reach` of the cut above.
     pub fn apart(&self, planes: Range<usize>, reach: usize) -> [Range<usize>; 3] {
         let local = self.local();
         let mut inside = planes.clone();
@@ -81,7 +83,7 @@ impl Planes {
         [planes.start..inside.start, inside.clone(), inside.end..planes.end]
     }
 
-    /// The part of a program.
+    /// The part of a program on these planes.
     pub fn of<'a, T: Number>(&'a self, program: &'a Discrete<T>) -> LocalProgram<'a, T> {
         LocalProgram {
             program,
@@ -89,7 +91,7 @@ impl Planes {
         }
     }
 
-    /// Those of a range of planes that it computes, as they lie in its memory.
+    /// The planes of a range that the device computes, numbered as in its memory.
     pub fn within(&self, range: &Range<usize>) -> Range<usize> {
         let start = range.start.clamp(self.own.start, self.own.end);
         let end = range.end.clamp(start, self.own.end);
@@ -97,7 +99,7 @@ impl Planes {
     }
 }
 
-/// The planes that are computed and in no layer.
+/// The computed planes that lie in no layer.
 fn without_layers<T: Number>(program: &Discrete<T>) -> Range<usize> {
     let live = program.rows.planes.clone();
     let Some((_, number)) = program.layers.lines(2) else {
@@ -108,7 +110,7 @@ fn without_layers<T: Number>(program: &Discrete<T>) -> Range<usize> {
     low..low + (low..live.end).take_while(|line| !framed(line)).count()
 }
 
-/// A program and the planes of it that a device has.
+/// A program with the planes that a device holds.
 #[derive(Clone, Copy)]
 pub struct LocalProgram<'a, T: Number> {
     /// The whole program.
@@ -118,27 +120,27 @@ pub struct LocalProgram<'a, T: Number> {
 }
 
 impl<'a, T: Number> LocalProgram<'a, T> {
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub fn ndim(&self) -> usize {
         self.program.ndim()
     }
 
-    /// Planes in the memory of the device.
+    /// Number of planes in the memory of the device.
     pub fn count(&self) -> usize {
         self.planes.memory.len()
     }
 
-    /// Numbers of a field there.
+    /// Length of a field on the device.
     pub fn len(&self) -> usize {
         self.count() * self.program.rows.padded.plane_len()
     }
 
-    /// Rows there.
+    /// Number of rows on the device.
     pub fn rows(&self) -> usize {
         self.count() * self.program.rows.padded.rows()
     }
 
-    /// The cells that it computes, as they lie in its memory: along z, rows, planes.
+    /// The cells that the device computes, numbered as in its memory: along z, rows, planes.
     pub fn live(&self) -> [Range<usize>; 3] {
         let rows = &self.program.rows;
         [
@@ -148,17 +150,17 @@ impl<'a, T: Number> LocalProgram<'a, T> {
         ]
     }
 
-    /// Where a row of a plane of the grid begins in a field.
+    /// Index at which a row of a plane of the grid begins in a field on the device.
     pub fn at(&self, plane: usize, row: usize) -> usize {
         self.program.rows.at(plane - self.planes.memory.start, row)
     }
 
-    /// What the device has of numbers of all planes, so many a plane.
+    /// The part on the device of an array with `a_plane` numbers for each plane of the grid.
     pub fn part<'b, N>(&self, all: &'b [N], a_plane: usize) -> &'b [N] {
         &all[self.planes.memory.start * a_plane..self.planes.memory.end * a_plane]
     }
 
-    /// The same of a field.
+    /// The part of a field on the device.
     pub fn field<'b>(&self, all: &'b [T]) -> &'b [T] {
         self.part(all, self.program.rows.padded.plane_len())
     }
@@ -168,7 +170,7 @@ impl<'a, T: Number> LocalProgram<'a, T> {
 mod tests {
     use super::Planes;
 
-    /// A device has four planes of each neighbour; a derivative reaches two.
+    /// A device holds four planes of each neighbour; a derivative reaches two.
     #[test]
     fn planes_that_need_a_neighbour_lie_beside_cuts() {
         let between = |own: [usize; 2], memory: [usize; 2], planes: [usize; 2]| {
@@ -178,10 +180,10 @@ mod tests {
                 .map(|range| [range.start, range.end])
         };
         assert_eq!(between([10, 20], [6, 24], [4, 14]), [[4, 6], [6, 12], [12, 14]]);
-        // At an end of the grid nothing is wanted of anybody; the first three planes are a rim.
+        // At an end of the grid there is no neighbour; the first three planes are a rim.
         assert_eq!(between([0, 10], [0, 14], [3, 10]), [[3, 3], [3, 8], [8, 10]]);
         assert_eq!(between([10, 20], [6, 20], [4, 11]), [[4, 6], [6, 11], [11, 11]]);
-        // Too thin for cells that need none.
+        // Too thin to have cells that need no neighbour.
         assert_eq!(between([10, 13], [6, 17], [4, 7]), [[4, 6], [6, 6], [6, 7]]);
     }
 }

@@ -1,9 +1,10 @@
-// A step of the discrete program and of its linearisation; born/forward.rs has the equations. `changed`: the fields are what a
-// change of the coefficients makes of the waves, beside the background in the same step. A thread reads all that its cell needs
-// before it writes, so that it waits for memory once; the layers, in which few cells lie, come between.
+// A step of the discrete program and of its linearisation; born/forward.rs has the equations. `changed`: the fields
+// are those scattered by a perturbation of the coefficients, with the background data of the same step. A thread
+// reads all data of its cell before it writes, so that it waits for memory once, except in the layers, which hold few
+// cells.
 
-// Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi; of stage 0 half a cell further on along the own axis of a
-// component, of stage 1 along the others.
+// Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi; in stage 0 half a cell further on along the own
+// axis of a component, in stage 1 along the other axes.
 INLINE void stretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
     if (!p->any) return;
     EACH(j) {
@@ -68,7 +69,8 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
     }
 }
 
-// Eight blocks a multiprocessor, 64 registers a thread: it would take two more, and of order 8 more than that.
+// Eight blocks per multiprocessor leave 64 registers per thread, two fewer than it would use; order 8 needs more than
+// that.
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, HALF > 2 ? 6 : 8)
 KERNEL(velocities)(const struct Args a) { advance_velocities(&a, 0); }
@@ -77,7 +79,7 @@ KERNEL(velocities)(const struct Args a) { advance_velocities(&a, 0); }
 
 KERNEL(velocities_changed)(const struct Args a) { advance_velocities(&a, 1); }
 
-// The stiffness's change, an array for each place, times the strains of the background.
+// Adds the perturbations of the stiffness, an array for each place, times the strains of the background.
 INLINE void add_changes(const struct Args *a, const REAL *changes, const struct Cell *c, REAL (*sum)[VEC]) {
     REAL change[PLACES][VEC], e[STRESSES][VEC];
     UNROLL for (int k = 0; k < PLACES; k++) fetch(changes + k * a->g.len + c->at, change[k]);
@@ -86,7 +88,7 @@ INLINE void add_changes(const struct Args *a, const REAL *changes, const struct 
 }
 
 #if LOSSY
-// Mechanisms of a stress, with the rate of what relaxes.
+// Advances the mechanisms of a stress, driven by the relaxing rate, and adds their contribution.
 INLINE void relax(const struct Args *a, const REAL *weak, int k, const struct Cell *c, REAL *s) {
     for (int m = 0; m < a->g.mechanisms; m++) {
         const REAL *pattern = pattern_of(&a->g, m, c);
@@ -112,7 +114,7 @@ INLINE void advance_stresses(const struct Args *a, int changed) {
     EACH_STRESS(n) load(SHOT(a, stress) + n * a->g.len + c.at, s[n]);
     stiffness_at(&a->g, a->g.stiffness, c.at, k);
     left_of(&a->g, &c, left);
-    // Rates of strain; shears are the sum of both derivatives.
+    // Strain rates; a shear strain is the sum of both derivatives.
     EACH(i) EACH(j) derivative(&a->g, SHOT(a, velocity) + i * a->g.len, c.at, AXIS(j), i != j, d[i][j]);
     stretch(a, 1, &p, &c, d);
     EACH_STRESS(n) EACH_VEC e[n][v] = rate[n][v] = 0;

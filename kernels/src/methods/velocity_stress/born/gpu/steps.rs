@@ -1,4 +1,4 @@
-//! What a step and its transpose launch.
+//! The kernel launches of a step and of its transpose.
 
 use super::super::boundary::Core;
 use super::arguments::{Args, Inject, int};
@@ -20,65 +20,66 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Threads of a block, so many of them along z and in 3-D on so many rows, the rest of them on planes; where few cells lie along z half as
-/// many threads do.
+/// Threads per block, of which ACROSS along z and in 3-D on ROWS rows, the rest on planes; where few cells lie along
+/// z, half as many along z.
 const BLOCK: usize = 128;
 const ACROSS: usize = 16;
 const ROWS: usize = 4;
 
-/// Rows of a strip, of which the planes around a tile stay in the second-level cache.
+/// Rows per strip, chosen so that the planes around a tile stay in the second-level cache.
 pub const STRIP: usize = 128;
 
-/// Threads of a block at the surface.
+/// Threads per block at the surface.
 const SURFACE_THREADS: usize = 64;
 
-/// What drives the fields of a step.
+/// The terms that drive the fields of a step, and the recording of the step.
 pub enum Drive<'a, A: Accelerator> {
     /// The sources.
     Sources,
-    /// The same; what a change of the waves runs beside goes to this address.
+    /// The sources; the background data that drive the scattered field are written to this address.
     Background(u64),
-    /// The same; velocities and memory of the layers go to a tape (second address) from that of the step before, if any.
+    /// The sources; velocities and memory variables of the layers are written to a tape (second address), starting
+    /// from that of the previous step, if any.
     Kept(Option<u64>, u64),
-    /// The same for waves that will run backwards: of velocities the boundary goes to the tape alone.
+    /// As `Kept`, with boundary saving: only the boundary of the velocities is written to the tape.
     Boundary(Option<u64>, u64, &'a Backwards<A>),
-    /// Changes of the coefficients (second address), beside what the background left in the same step (first).
+    /// The perturbations of the coefficients (second address), with the background data of the same step (first
+    /// address).
     Changes(u64, u64),
 }
 
 /// A device with a program, or with some planes of it.
 pub struct Device<A: Accelerator> {
-    /// The device.
     pub a: Arc<A>,
-    /// Its planes.
     pub planes: Planes,
-    /// The ways to its neighbours, while a run is under way.
+    /// The links to its neighbours while a run is in progress.
     pub links: RefCell<Option<Links<A>>>,
-    /// Numbers of a plane of a field, and rows of it.
+    /// Numbers of a plane of a field, and rows of a plane.
     pub a_plane: [usize; 2],
-    /// Stresses that neighbours need of a step of the run: those that are differentiated across planes, and those that receivers read.
+    /// Stresses that are exchanged in a step of the run: those that are differentiated across planes, and those that
+    /// receivers read.
     pub travelling: Vec<usize>,
-    /// Those that are differentiated across planes alone.
+    /// Only those that are differentiated across planes.
     pub differentiated: Vec<usize>,
-    /// The numbers of its parts.
     pub sizes: Sizes,
-    /// What its texts are specialised for.
+    /// The options of its kernel sources.
     pub variant: Variant,
     pub points: Points<A>,
-    /// How many shots run side by side, and the numbers from a part of a shot to that of the next one.
+    /// The number of shots that run side by side, and the offset of a part of a shot from that of the previous one.
     shots: usize,
     pub distance: Cell<usize>,
     kernels: Vec<Option<A::Kernel>>,
     pub base: Args,
-    /// Cells along z to which something may come back: those above a surface have images.
+    /// First computed cell along z and number of cells that may receive contributions: with a surface including the
+    /// images.
     reached: [i32; 2],
-    /// Not zero when a value was not finite.
+    /// Non-zero if a value was not finite.
     pub found: A::Memory,
-    /// Where waves can run backwards, or why they cannot.
+    /// The bounds of the reconstructed wavefield, or the reason why there are none.
     bounds: Result<Bounds, &'static str>,
-    /// Whether the inside of the grid can have kernels of its own.
+    /// Whether the interior of the grid can have kernels of its own.
     solid: bool,
-    /// Kernels of waves that run backwards.
+    /// Kernels of boundary saving.
     turns: OnceCell<Vec<A::Kernel>>,
     _memory: Vec<A::Memory>,
 }
@@ -140,7 +141,7 @@ impl<A: Accelerator> Device<A> {
         })
     }
 
-    /// The points of other shots over the same medium, which run side by side.
+    /// Prepares the points of other shots over the same medium, which run side by side.
     pub fn next_shots(
         &mut self,
         slab: LocalProgram<'_, f32>,
@@ -154,39 +155,39 @@ impl<A: Accelerator> Device<A> {
         Ok(())
     }
 
-    /// How many shots run side by side.
+    /// The number of shots that run side by side.
     pub fn shots(&self) -> usize {
         self.shots
     }
 
-    /// Says how many numbers apart the parts of shots lie.
+    /// Sets the distance between the same parts of two shots, in numbers.
     pub fn set_distance(&self, distance: usize) {
         self.distance.set(distance);
     }
 
-    /// The address of a part of a shot from that of the first one.
+    /// The address of a part of a shot, given that of the first shot.
     pub fn of_shot(&self, address: u64, shot: usize) -> u64 {
         after(address, shot * self.distance.get())
     }
 
-    /// The fields of a state.
+    /// The kernel arguments with the fields of a state.
     pub fn of(&self, state: u64) -> Args {
         self.base.of(&self.sizes, state)
     }
 
-    /// Launches a kernel on its arguments.
+    /// Launches a kernel in the main stream.
     ///
     /// # Safety
-    /// They must be those of the kernel, with addresses that live until it is done.
+    /// `args` must be the structure of the kernel, with addresses that live until it is done.
     pub unsafe fn launch<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
         // SAFETY: the caller's promise.
         unsafe { self.launch_in(Stream::Main, pass, dims, args) }
     }
 
-    /// The same in a stream.
+    /// Launches a kernel in a stream.
     ///
     /// # Safety
-    /// The same.
+    /// As for [`Device::launch`].
     pub unsafe fn launch_in<S>(&self, stream: Stream, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
         let Some(kernel) = &self.kernels[pass as usize] else {
             return Ok(());
@@ -195,10 +196,10 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.launch_on(stream, kernel, dims, args) }
     }
 
-    /// Launches a kernel in the main stream while planes of neighbours may be under way.
+    /// Launches a kernel in the main stream while an exchange with neighbours may be in progress.
     ///
     /// # Safety
-    /// The same; it must not read these planes, nor change those that leave.
+    /// As for [`Device::launch`]; the kernel must neither read the incoming planes nor change the outgoing ones.
     pub unsafe fn launch_meanwhile<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
         let Some(kernel) = &self.kernels[pass as usize] else {
             return Ok(());
@@ -207,10 +208,10 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.a.launch(Stream::Main, kernel, dims, &argument(args)) }
     }
 
-    /// Launches a kernel that the caller has in a stream.
+    /// Launches a given kernel in a stream.
     ///
     /// # Safety
-    /// The same.
+    /// As for [`Device::launch`].
     pub unsafe fn launch_on<S>(
         &self,
         stream: Stream,
@@ -225,10 +226,10 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.a.launch(stream, kernel, dims, &argument(args)) }
     }
 
-    /// Numbers of the boundary of a component that is kept where waves run backwards.
+    /// Length of the saved boundary of a component.
     ///
     /// # Errors
-    /// Says why they cannot.
+    /// Returns an error that says why the wavefield cannot be reconstructed.
     pub fn boundary(&self) -> Result<usize, Error> {
         Ok(self.bounds()?.boundary)
     }
@@ -238,17 +239,17 @@ impl<A: Accelerator> Device<A> {
         self.bounds.as_ref().map_err(why)
     }
 
-    /// What waves that run backwards need; parameters of an isotropic medium are `grouped`.
+    /// The kernels and memory of boundary saving; parameters of an isotropic medium are `grouped`.
     ///
     /// # Errors
-    /// Says why they cannot.
+    /// Returns an error that says why the wavefield cannot be reconstructed.
     pub fn backwards(&self, grouped: bool) -> Result<Backwards<A>, Error> {
         let bounds = self.bounds()?;
         let inside = self.solid && grouped && !self.points.read_stresses();
         Backwards::new(&*self.a, bounds, inside)
     }
 
-    /// A kernel of those that waves which run backwards want; all of them are compiled when the first is.
+    /// A kernel of boundary saving; all of them are compiled when the first is requested.
     pub fn turn(&self, turn: Turn) -> Result<&A::Kernel, Error> {
         if self.turns.get().is_none() {
             let mut kernels = Vec::new();
@@ -261,11 +262,12 @@ impl<A: Accelerator> Device<A> {
         Ok(&kernels[turn as usize])
     }
 
-    /// Arguments and blocks of a kernel with threads for all cells from `top` on along z, `reach` of them, so many in a thread.
+    /// Arguments and blocks of a kernel on all cells along z from `top` on, `reach` of them, with `in_thread` cells
+    /// per thread.
     pub fn blocks(&self, args: &Args, in_thread: usize) -> (Args, Dims) {
         let [_, rows, planes] = args.grid.count.map(|n| n as usize);
         let along = if self.sizes.ndim == 3 { ROWS } else { 1 };
-        // Threads begin at whole vectors, and those of all cells with the row.
+        // Threads begin at whole vectors; if all cells of a row are covered, at the start of the row.
         let reach = args.reach as usize;
         let (across, start) = match reach <= ACROSS / 2 * in_thread {
             true => (ACROSS / 2, args.top as usize / in_thread * in_thread),
@@ -289,28 +291,29 @@ impl<A: Accelerator> Device<A> {
         self.side_by_side(args, dims)
     }
 
-    /// The blocks of all shots behind each other along y.
+    /// Repeats the blocks for all shots along y.
     pub fn side_by_side(&self, mut args: Args, mut dims: Dims) -> (Args, Dims) {
         (args.along, args.shot) = (int(dims.grid[1]), self.distance.get() as i64);
         dims.grid[1] *= self.shots;
         (args, dims)
     }
 
-    /// A kernel with such threads.
+    /// Launches a kernel on all computed cells.
     pub fn cells(&self, pass: Pass, args: &Args) -> Result<(), Error> {
         self.cells_on(Stream::Main, pass, args)
     }
 
-    /// The same in a stream.
+    /// Launches a kernel on all computed cells in a stream.
     pub fn cells_on(&self, stream: Stream, pass: Pass, args: &Args) -> Result<(), Error> {
         let (args, dims) = self.blocks(args, cells_of(pass));
-        // SAFETY: a cell that is computed has its neighbours in the grid, and a pass changes no field that it reads around a
-        // cell.
+        // SAFETY: the neighbours of computed cells lie in the grid, and a pass changes no field that it reads around
+        // a cell.
         unsafe { self.launch_in(stream, pass, dims, &args) }
     }
 
-    /// The same in the main stream, whose cells read fields as far across planes as a derivative reaches and change none that travels.
-    /// While planes of neighbours are under way cells are computed that need none of them.
+    /// Launches a kernel on all computed cells in the main stream that reads fields across planes as far as a
+    /// derivative reaches and changes no field that is exchanged. While an exchange is in progress, the cells that
+    /// need no planes of neighbours are computed.
     fn cells_meanwhile(&self, pass: Pass, args: &Args) -> Result<(), Error> {
         let of_planes = |planes: Range<usize>| {
             let mut args = *args;
@@ -325,7 +328,7 @@ impl<A: Accelerator> Device<A> {
             return self.cells(pass, args);
         }
         let (args, dims) = self.blocks(&of_planes(inside), cells_of(pass));
-        // SAFETY: as in `cells_on`; these cells reach no plane of a neighbour.
+        // SAFETY: as in `cells_on`; these cells read no plane of a neighbour.
         unsafe { self.launch_meanwhile(pass, dims, &args)? };
         for planes in [low, high].into_iter().filter(|planes| !planes.is_empty()) {
             self.cells(pass, &of_planes(planes))?;
@@ -333,15 +336,16 @@ impl<A: Accelerator> Device<A> {
         Ok(())
     }
 
-    /// A kernel with a thread for every node of the surface; none where there is no surface.
+    /// Launches a kernel with a thread for every node of the surface, if there is one.
     fn surface(&self, pass: Pass, args: &Args) -> Result<(), Error> {
         let [_, rows, planes] = args.grid.count.map(|n| n as usize);
         let (args, dims) = self.side_by_side(*args, threads(rows * planes, SURFACE_THREADS));
-        // SAFETY: nodes of the surface are cells that are computed; what is written lies on their own node or above.
+        // SAFETY: nodes of the surface are computed cells; a thread writes only on or above its own node.
         unsafe { self.launch(pass, dims, &args) }
     }
 
-    /// Step `it` of the fields of a state. Its stresses may still travel when it returns, as behind [`Device::begin_exchange`].
+    /// Runs step `it` of the fields of a state. The exchange of its stresses may still be in progress on return, as
+    /// after [`Device::begin_exchange`].
     pub fn step(&self, state: u64, it: usize, drive: Drive<'_, A>) -> Result<(), Error> {
         let (args, sizes) = (self.of(state), &self.sizes);
         let mut saving = None;
@@ -380,13 +384,13 @@ impl<A: Accelerator> Device<A> {
         }
     }
 
-    /// What sources add in a stage; of a change of buoyancy what forces add by it.
+    /// Adds the sources of a stage; for the scattered field, the effect of the perturbed buoyancy on forces.
     fn sources(&self, args: &Args, when: (usize, usize), changed: bool) -> Result<(), Error> {
         let changes = if changed { args.buoyancy } else { 0 };
         self.inject(args, when, |inject| Inject { changes, ..inject })
     }
 
-    /// Takes away what sources added to some cells.
+    /// Subtracts the contributions of sources from some cells.
     pub fn take_sources(&self, args: &Args, when: (usize, usize), cells: &Cells) -> Result<(), Error> {
         let bounds = cells.each_ref().map(|axis| [axis.start, axis.end].map(int));
         self.inject(args, when, |inject| Inject {
@@ -397,9 +401,9 @@ impl<A: Accelerator> Device<A> {
         })
     }
 
-    /// Launches what sources do in a stage of a step.
+    /// Launches the sources of a stage of a step.
     fn inject(&self, args: &Args, when: (usize, usize), how: impl Fn(Inject) -> Inject) -> Result<(), Error> {
-        // Places of stresses come behind those of velocities.
+        // Indices of stresses follow those of velocities.
         let velocities = (self.sizes.ndim * self.sizes.len * size_of::<f32>()) as u64;
         let fields = [args.velocity, args.stress - velocities][when.0];
         let Some(inject) = self
@@ -409,20 +413,20 @@ impl<A: Accelerator> Device<A> {
         else {
             return Ok(());
         };
-        // SAFETY: the tables name cells of the fields, each once.
+        // SAFETY: the tables list cells of the fields, each once.
         unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject) }
     }
 
-    /// The transpose of a step, with a gradient where `args` have one. A run that lets stresses `wait` gathers what comes back to them
-    /// from this step only in the next call, which is that of the step before, at the same cells as what that has to do there. The
-    /// record of the step, if any, has been at [`Device::record_back`].
+    /// Applies the transpose of a step, with a gradient if `args` have one. With `wait`, the contributions of this
+    /// step to the adjoint stresses are gathered only in the next call, together with the work of that step on the
+    /// same cells. The record of the step, if any, must have been passed to [`Device::record_back`].
     pub fn step_back(&self, args: &Args, wait: bool, record: Option<u64>) -> Result<(), Error> {
         let reached = Args {
             top: self.reached[0],
             reach: self.reached[1],
             ..*args
         };
-        // Between a gather and what comes next at a cell a surface has its images.
+        // With a surface, its images are treated between a gather and the next kernel.
         let plain = self.sizes.surface == 0;
         if plain && wait {
             self.cells(Pass::StressesGatherBack, args)?;
@@ -453,13 +457,13 @@ impl<A: Accelerator> Device<A> {
     }
 }
 
-/// Fields as far as weights of a receiver between nodes reach.
+/// Extends the exchange of fields to the reach of receivers between nodes.
 fn widened(mut fields: Vec<Travelling>) -> Vec<Travelling> {
     fields.iter_mut().for_each(|field| field.planes = GHOST);
     fields
 }
 
-/// Enough blocks for so many threads.
+/// Enough blocks for `count` threads.
 pub fn threads(count: usize, block: usize) -> Dims {
     Dims {
         grid: [count.div_ceil(block).max(1), 1, 1],

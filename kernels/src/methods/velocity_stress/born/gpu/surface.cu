@@ -1,5 +1,5 @@
-// The free surface of the discrete program, its linearisation and its transpose, a thread for each node; born/adjoint_surface.rs has the
-// formulas. Of two images that a thread makes none is read by another thread.
+// The free surface of the discrete program, its linearisation and its transpose, one thread per node;
+// born/adjoint_surface.rs has the formulas. No image is read by another thread than the one that computes it.
 
 // The derivative of a horizontal velocity along its own axis.
 INLINE REAL spread_of(const struct Args *a, int i, const struct Cell *c) {
@@ -8,14 +8,14 @@ INLINE REAL spread_of(const struct Args *a, int i, const struct Cell *c) {
     return d[0];
 }
 
-// Images of a number by those below it.
+// Images of a field from the nodes below them.
 INLINE void put_images(REAL *at, const REAL (*weights)[3], const REAL *from) {
     UNROLL for (int k = 0; k < HALF; k++) {
         at[-1 - k] = FMA(weights[k][0], from[0], FMA(weights[k][1], from[1], weights[k][2] * from[2]));
     }
 }
 
-// The transpose: the adjoint of images is added to that of the numbers below, and is zero from then on.
+// The transpose: distributes the adjoint of the images to the nodes below, and sets it to zero.
 INLINE void take_images(REAL *at, const REAL (*weights)[3], REAL *to) {
     UNROLL for (int k = 0; k < HALF; k++) {
         REAL image = at[-1 - k];
@@ -84,7 +84,7 @@ KERNEL(stress_images_back)(const struct Args a) {
     *zz = left;
 }
 
-// The transpose of images of velocities, except for the slope of the vertical one, whose adjoint is kept.
+// The transpose of the images of velocities, except for the slope of the vertical one, whose adjoint is stored.
 KERNEL(velocity_images_back)(const struct Args a) {
     struct Cell c;
     WIDE number = node_of(&a, &c), rows = (WIDE)a.g.rows * a.g.planes;
@@ -103,7 +103,8 @@ KERNEL(velocity_images_back)(const struct Args a) {
     }
 }
 
-// That goes on to the horizontal velocities of the neighbours. Nodes that are not computed have no slope.
+// Distributes the adjoint of the slope to the horizontal velocities of the neighbours. Nodes that are not computed
+// have no slope.
 KERNEL(slopes_back)(const struct Args a) {
     struct Cell c;
     WIDE number = node_of(&a, &c), rows = (WIDE)a.g.rows * a.g.planes;

@@ -1,7 +1,8 @@
-//! The reverse sweep on a device: checkpoints by a [`CheckpointSchedule`], one segment at a time recorded.
+//! The reverse sweep on a device: checkpoints by a [`CheckpointSchedule`], with one segment recorded at a time.
 //!
-//! The first pass through all steps also makes the records of the run where a residual asks for them, so that a gradient runs every
-//! step once and all but those of the last segment once more. Shots that run side by side do all of this in the same launches.
+//! The first forward pass also takes the records of the run if a residual needs them, so a gradient runs every step
+//! once and, with two or more segments, all but those of the last segment once more. Shots that run side by side
+//! share all launches.
 
 use super::super::engine::Source;
 use super::arguments::Args;
@@ -16,14 +17,14 @@ use crate::device::accelerator::{Accelerator, Stream};
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 use std::ops::Range;
 
-/// What is asked for.
+/// The result of a reverse sweep.
 pub enum Request<'a, A: Accelerator> {
     /// The derivatives by the coefficients.
     Gradient {
-        /// All normal stiffnesses as one, and all couplings.
+        /// Whether all normal stiffnesses share one sum, and all couplings another.
         grouped: bool,
     },
-    /// Images of the waves of both directions.
+    /// Images by correlation of the forward and the adjoint wavefield.
     Images(&'a Imaging<'a, A>),
 }
 
@@ -31,27 +32,29 @@ pub enum Request<'a, A: Accelerator> {
 pub struct Sweep<'a, A: Accelerator> {
     pub on: &'a OnDevice<A>,
     memory: &'a mut ShotMemory<A>,
-    /// The addresses of the state of the run, of its adjoint, of the adjoint of derivatives, and of the sums by coefficient.
+    /// The addresses of the state of the run, of its adjoint, of the adjoint derivatives, and of the sums by
+    /// coefficient.
     pub run: u64,
     pub adjoint: u64,
     pub derivatives: u64,
     pub coefficients: u64,
-    /// With boundary saving.
+    /// The data of boundary saving, if the schedule asks for it.
     pub boundary_saving: Option<BoundarySaving<A>>,
-    /// Checkpoints beside the beginning of the run, those before the ones on the device; of every shot one behind the other.
+    /// The first checkpoints of the run, which are kept on the host; each holds the states of all shots, one after
+    /// the other.
     on_host: Vec<A::Pinned>,
-    /// How many may be there.
+    /// Number of checkpoints on the host.
     most_on_host: usize,
     pub request: Request<'a, A>,
     buffer: RecordBuffer,
-    /// The numbers of the records that the buffer holds in the reverse sweep.
+    /// The range of records that the buffer holds in the reverse sweep.
     held: Range<usize>,
-    /// Records of the first pass by shot, where a residual asks for them, and how many of them are still on the device.
+    /// Records of the first pass by shot if a residual needs them, and the number of records still on the device.
     records: Option<(Vec<Vec<f32>>, usize)>,
 }
 
 impl<A: Accelerator> OnDevice<A> {
-    /// Sweeps back; the sums lie in the memory of the shots.
+    /// Runs the reverse sweep; the sums stay in the memory of the shots.
     pub fn reversed(
         &self,
         memory: &mut ShotMemory<A>,
@@ -97,7 +100,7 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(())
     }
 
-    /// What a reverse sweep needs of memory for every shot.
+    /// The memory of a reverse sweep for each shot.
     pub fn reversal_needs(
         &self,
         schedule: &CheckpointSchedule,
@@ -181,14 +184,14 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         self.on.device.sizes.state().all
     }
 
-    /// Where the checkpoint of a mark lies on the device; none if it is on the host, or at rest.
+    /// The address of the checkpoint of a mark on the device; `None` if it is on the host, or at rest.
     fn slot(&mut self, mark: usize) -> Result<Option<u64>, Error> {
         let slot = mark.checked_sub(1 + self.most_on_host);
         let of = |slot| self.memory.checkpoint(&self.on.device.a, slot);
         slot.map(of).transpose()
     }
 
-    /// The fields as they were at a mark; those of mark 0 are at rest.
+    /// Restores the fields of a mark; those of mark 0 are at rest.
     fn restore(&mut self, mark: usize) -> Result<(), Error> {
         let (slot, device) = (self.slot(mark)?, &self.on.device);
         let Some(number) = mark.checked_sub(1).filter(|_| slot.is_none()) else {
@@ -197,7 +200,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         let bytes = self.state() * size_of::<f32>();
         for shot in 0..device.shots() {
             let (from, to) = (&self.on_host[number], device.of_shot(self.run, shot));
-            // SAFETY: a checkpoint has the states of all shots, and lives as long as the sweep.
+            // SAFETY: a checkpoint holds the states of all shots and lives as long as the sweep.
             unsafe { device.a.upload(Stream::Main, from, shot * bytes, to, bytes)? };
         }
         Ok(())
@@ -214,7 +217,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         }
         for shot in 0..device.shots() {
             let (from, to) = (device.of_shot(self.run, shot), &mut self.on_host[mark - 1]);
-            // SAFETY: the same; nobody else looks at it before the stream has come as far as an upload of it.
+            // SAFETY: as in `restore`; nothing reads it before an upload in the same stream.
             unsafe { device.a.download(Stream::Main, from, to, shot * bytes, bytes)? };
         }
         Ok(())
@@ -229,7 +232,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         Ok(at)
     }
 
-    /// Runs some steps, and records them where asked for.
+    /// Runs some steps, and records them if `keep` is set.
     fn advance(&mut self, steps: Range<usize>, keep: bool) -> Result<(), Error> {
         let device = &self.on.device;
         if keep && self.boundary_saving.is_some() {
@@ -275,14 +278,14 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         Ok(())
     }
 
-    /// All records of the first pass, which is at its end, by shot.
+    /// All records of the first pass, which has ended, by shot.
     fn all_records(&mut self) -> Result<Vec<Vec<f32>>, Error> {
         let (mut all, waiting) = self.records.take().unwrap_or_default();
         self.on.unload(&self.buffer, waiting, &mut all)?;
         Ok(all)
     }
 
-    /// The address of the adjoint source of a step; none where there is none.
+    /// The address of the adjoint source of a step; `None` if nothing is injected.
     pub fn source_of(&mut self, it: usize, data: &[Vec<f32>]) -> Result<Option<u64>, Error> {
         let device = &self.on.device;
         if !self.on.steps.records(it) {
@@ -294,9 +297,9 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         }
         let (number, values) = (it / self.on.steps.jdata, self.buffer.values);
         if !self.held.contains(&number) {
-            // Those before it come next.
+            // The records before it are needed next.
             self.held = (number + 1).saturating_sub(self.buffer.most)..number + 1;
-            // What the kernels still read of the others.
+            // Kernels may still be reading the others.
             device.a.finish()?;
             for (shot, data) in data.iter().enumerate() {
                 let from = &data[self.held.start * values..self.held.end * values];
@@ -307,7 +310,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         Ok(Some(self.buffer.record(number - self.held.start)))
     }
 
-    /// Sweeps back through steps that are recorded.
+    /// Sweeps back through recorded steps.
     fn steps_back(&mut self, steps: Range<usize>, data: &[Vec<f32>]) -> Result<(), Error> {
         if self.boundary_saving.is_some() {
             return self.steps_back_from_boundary(steps, data);
@@ -343,7 +346,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         Ok(())
     }
 
-    /// The arguments of kernels with the adjoint.
+    /// The kernel arguments for the adjoint.
     pub fn adjoint_args(&self) -> Args {
         let device = &self.on.device;
         let mut args = device

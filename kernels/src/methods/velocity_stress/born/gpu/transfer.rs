@@ -1,20 +1,19 @@
-//! Arrays of numbers between the host and a device, through a buffer that the device reaches.
+//! Transfers of arrays between the host and a device through a pinned buffer.
 
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Stream};
 use std::ops::Range;
 
-/// Bytes of the buffer at most.
+/// Largest size of the buffer in bytes.
 const PIECE: usize = 64 << 20;
 
-/// The buffer.
 pub struct Transfer<A: Accelerator> {
     pinned: A::Pinned,
     numbers: usize,
 }
 
 impl<A: Accelerator> Transfer<A> {
-    /// For arrays of so many numbers at most.
+    /// A buffer for arrays of at most `most` numbers.
     pub fn new(a: &A, most: usize) -> Result<Self, Error> {
         let numbers = most.clamp(1, PIECE / size_of::<f32>());
         Ok(Self {
@@ -23,7 +22,7 @@ impl<A: Accelerator> Transfer<A> {
         })
     }
 
-    /// Numbers of the host to an address; complete on return.
+    /// Copies numbers from the host to an address; complete on return.
     pub fn put<N: bytemuck::Pod>(&mut self, a: &A, from: &[N], to: u64) -> Result<(), Error> {
         let bytes: &[u8] = bytemuck::cast_slice(from);
         for piece in pieces(bytes.len(), self.room()) {
@@ -36,7 +35,7 @@ impl<A: Accelerator> Transfer<A> {
         Ok(())
     }
 
-    /// Numbers of an address to the host.
+    /// Copies numbers from an address to the host; complete on return.
     pub fn get(&mut self, a: &A, from: u64, to: &mut [f32]) -> Result<(), Error> {
         use crate::device::accelerator::Pinned;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(to);
@@ -61,7 +60,7 @@ impl<A: Accelerator> Transfer<A> {
     }
 }
 
-/// Bytes in pieces for which there is room, in order.
+/// Ranges of at most `room` bytes that cover all bytes in order.
 fn pieces(bytes: usize, room: usize) -> impl Iterator<Item = Range<usize>> {
     (0..bytes)
         .step_by(room)

@@ -1,5 +1,5 @@
-// A step undone, where nothing is lost: s <- s - c e, then v <- v - b S_j s_ij; born/boundary.rs says where. What sources added is
-// taken away by themselves.
+// Undoes a step, where no energy is lost: s <- s - c e, then v <- v - b S_j s_ij; born/boundary.rs explains where.
+// The contributions of sources are subtracted separately.
 
 KERNEL(stresses_undo)(const struct Args a) {
     struct Cell c;

@@ -1,4 +1,4 @@
-//! Which kernel texts a run compiles: the texts are joined behind the defines of their variant.
+//! The kernel sources that a run compiles: each is a concatenation of files behind the defines of the variant.
 
 use crate::device::accelerator::Source;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 const PRELUDE: &str = include_str!("../../../../device/prelude.cuh");
 const GRID: &str = include_str!("grid.cuh");
 
-/// A kernel, in the order of the texts.
+/// A kernel, in the order of the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     Velocities,
@@ -38,13 +38,13 @@ pub(super) enum Pass {
     Clear,
 }
 
-/// Cells of a thread along z in a step and in the reverse sweep.
+/// Cells per thread along z in a step and in the reverse sweep.
 pub(super) const CELLS: usize = 2;
 
-/// The same where the inside of a grid has kernels of its own: 16 bytes.
+/// Cells per thread in the kernels of the interior: 16 bytes.
 pub(super) const INSIDE: usize = 4;
 
-/// Cells of a thread of a kernel.
+/// Cells per thread of a kernel.
 pub(super) fn cells_of(pass: Pass) -> usize {
     if (pass as usize) < Pass::VelocityImages as usize {
         CELLS
@@ -53,7 +53,8 @@ pub(super) fn cells_of(pass: Pass) -> usize {
     }
 }
 
-/// A text: its file, its kernels in the order of [`Pass`], and whether derivatives, attenuation and a surface make a variant of it.
+/// A source: its file, its kernels in the order of [`Pass`], and whether it depends on the order of derivatives, on
+/// attenuation and on a surface.
 #[derive(Clone, Copy)]
 struct Text {
     file: &'static str,
@@ -64,13 +65,13 @@ struct Text {
     /// Whether it reads stiffnesses.
     moduli: bool,
     surface: bool,
-    /// Cells of a thread along z.
+    /// Cells per thread along z.
     cells: usize,
-    /// Whether threads walk along boxes.
+    /// Whether its kernels run along boxes.
     framed: bool,
 }
 
-/// A text whose kernels derive and read stiffnesses.
+/// A source whose kernels compute derivatives and read stiffnesses.
 const PLAIN: Text = Text {
     file: "",
     text: "",
@@ -144,7 +145,7 @@ const TEXTS: [Text; 4] = [
     },
 ];
 
-/// The text of images, which other runs do without.
+/// The source of images, which other runs do not compile.
 const IMAGES: Text = Text {
     file: "born/gpu/images.cu",
     text: include_str!("images.cu"),
@@ -162,7 +163,7 @@ const IMAGES: Text = Text {
     ..PLAIN
 };
 
-/// A kernel of the texts with which waves run backwards, in their order.
+/// A kernel of boundary saving, in the order of the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     KeepBoundary,
@@ -175,7 +176,7 @@ pub(super) enum Turn {
     StiffnessesInside,
 }
 
-/// Those texts. The last one serves only where the inside of a grid has kernels of its own.
+/// The sources of boundary saving. The last one is used only if the interior of a grid has kernels of its own.
 const TURNS: [Text; 3] = [
     Text {
         file: "born/gpu/boundary.cu",
@@ -201,18 +202,18 @@ const TURNS: [Text; 3] = [
     },
 ];
 
-/// Everything that the texts are specialised for.
+/// All options for which the sources are specialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub ndim: usize,
     /// Half the order in space: 1, 2 or 4.
     pub half: usize,
-    /// Attenuation.
+    /// Whether the medium attenuates.
     pub lossy: bool,
-    /// Moduli of nodes in place of a stiffness for each place.
+    /// Whether the stiffness is given by two moduli on the nodes instead of an array for each place.
     pub isotropic: bool,
-    /// A free surface.
+    /// Whether there is a free surface.
     pub surface: bool,
 }
 
@@ -236,7 +237,7 @@ impl Variant {
         Source { name, text }
     }
 
-    /// The texts of a run with their kernels; those that it does not need without a source.
+    /// The sources of a run with their kernels; `None` in place of a source that it does not need.
     pub fn texts(&self) -> impl Iterator<Item = (Option<Source>, &'static [&'static str])> + '_ {
         TEXTS.iter().map(|text| {
             let wanted = self.surface || !text.surface;
@@ -244,12 +245,14 @@ impl Variant {
         })
     }
 
-    /// Whether the inside of a grid can have kernels of its own: its waves keep their energy, in an isotropic medium without a surface.
+    /// Whether the interior of a grid can have kernels of its own: in an isotropic medium without attenuation or a
+    /// surface.
     pub(super) fn has_inside(&self) -> bool {
         self.isotropic && !self.lossy && !self.surface
     }
 
-    /// The texts with which waves run backwards, in the order of [`Turn`], the last one where a run [`Variant::has_inside`].
+    /// The sources of boundary saving, in the order of [`Turn`]; the last one only if the run
+    /// [`Variant::has_inside`].
     pub(super) fn turns(&self) -> impl Iterator<Item = (Source, &'static [&'static str])> + '_ {
         let all = TURNS
             .iter()
@@ -257,13 +260,13 @@ impl Variant {
         all.map(|text| (self.source(text), text.kernels))
     }
 
-    /// The text of images with its kernels.
+    /// The source of images with its kernels.
     pub(super) fn images(&self) -> (Source, &'static [&'static str]) {
         (self.source(&IMAGES), IMAGES.kernels)
     }
 }
 
-/// One text of every kind that a run can need, for checks without a device.
+/// Every kind of source that a run can need, for compilation checks without a device.
 pub fn all() -> Vec<Source> {
     let mut found: Vec<Source> = Vec::new();
     for (ndim, half, lossy) in [2, 3]
