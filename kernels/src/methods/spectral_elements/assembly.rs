@@ -1,4 +1,4 @@
-//! Elements side by side in vector lanes, and where they write what they add to their points.
+//! Blocks of elements in vector lanes, and the places of their contributions to points.
 
 use rayon::prelude::*;
 
@@ -12,7 +12,7 @@ use super::{Attenuation, Followed, Grain, Setup};
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 
-/// Stiffness of the elements of a block: one for all points, or one each.
+/// Stiffness of the elements of a block: one entry for all points, or one each.
 #[derive(Clone, Debug)]
 pub(super) enum Stiffness {
     /// Lame's constants lambda and mu.
@@ -23,7 +23,7 @@ pub(super) enum Stiffness {
     Fluid(Vec<[Lanes; 1]>),
 }
 
-/// Elements that are computed at once. Lanes without an element repeat the last one, and nobody asks for what they give.
+/// Elements that are computed at once. Lanes without an element repeat the last one, and their results are ignored.
 #[derive(Clone, Debug)]
 pub(super) struct Block<const D: usize> {
     /// Global numbers of the elements, at most [`LANES`].
@@ -35,7 +35,7 @@ pub(super) struct Block<const D: usize> {
 }
 
 impl<const D: usize> Block<D> {
-    /// The place, among what the block adds, of a point of the element in a lane.
+    /// The place, among the contributions of the block, of a point of the element in a lane.
     pub(super) fn place(&self, lane: usize, local: u32) -> u32 {
         (lane * self.points.len()) as u32 + local
     }
@@ -56,8 +56,8 @@ pub(super) const fn triangle(i: usize, j: usize) -> usize {
     i * 6 - i * (i + 1) / 2 + j
 }
 
-/// Cuts the solid elements of a subdomain, or its fluid ones, into blocks of one kind of stiffness: first those that
-/// neighbours wait for, whose number is told, each kind in ascending order.
+/// Cuts the solid or the fluid elements of a subdomain into blocks of one kind of stiffness. The blocks that
+/// neighbours wait for come first, and their number is returned; within each kind, elements are in ascending order.
 pub(super) fn blocks<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
@@ -68,7 +68,7 @@ pub(super) fn blocks<const D: usize>(
     let own = share.elements.iter().copied();
     let all = own.filter(|e| setup.is_fluid(*e as usize) == fluid);
     let (boundary, interior): (Vec<u32>, Vec<u32>) = all.partition(|e| share.is_boundary(*e));
-    // A block holds elements that lie in layers across the same axes, and that all have tables of constants or have none.
+    // The elements of a block lie in layers across the same axes, and either all or none of them are anisotropic.
     let kind = |e: &u32| (setup.layer_kind(*e as usize), anisotropic(e));
     let cut = |elements: Vec<u32>| -> Vec<Block<D>> {
         let mut sorted: Vec<_> = elements.iter().map(|e| (kind(e), *e)).collect();
@@ -113,7 +113,7 @@ fn block<const D: usize>(
     }
 }
 
-/// Numbers of a block, one set for all points or one each: `of` gives those of an element at a point.
+/// Coefficients of a block, one set for all points or one each: `of` gives those of an element at a point.
 fn numbers<const D: usize, const C: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,
@@ -132,7 +132,7 @@ fn numbers<const D: usize, const C: usize>(
     all
 }
 
-/// The constants of a block whose elements have one kind of law; unrelaxed ones where there is attenuation.
+/// The constants of a block whose elements have one kind of law; unrelaxed if there is attenuation.
 fn stiffness<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, elements: &[u32]) -> Stiffness {
     let full = |contents: &Contents, point: usize| -> [f64; 21] {
         let mut table = [0.0; 21];
@@ -154,7 +154,7 @@ fn stiffness<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, elements: &
     }
 }
 
-/// Memory variables of the blocks; none without attenuation.
+/// Memory variables of the blocks; `None` without attenuation.
 pub(super) fn memories<const D: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,
@@ -168,7 +168,7 @@ pub(super) fn memories<const D: usize>(
         } = setup.relaxations?;
         let lane = |e: &u32| {
             let region = setup.mesh.regions()[*e as usize] as usize;
-            // The constants of points stand in their strengths.
+            // The moduli of points are part of their strengths.
             let moduli = match setup.points {
                 None => setup.moduli_of_region(region),
                 Some(_) => [1.0; 2],
@@ -197,7 +197,8 @@ pub(super) fn memories<const D: usize>(
     blocks.iter().map(of_block).collect()
 }
 
-/// The filters of the blocks in perfectly matched layers, for a field of so many components; none for other blocks.
+/// The filters of the blocks in perfectly matched layers, for a field with `components` components; `None` for other
+/// blocks.
 pub(super) fn damped<const D: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,
@@ -218,12 +219,12 @@ pub(super) fn damped<const D: usize>(
     blocks.par_iter().map(of_block).collect()
 }
 
-/// Block and lane of the elements of the blocks, in the order of the elements.
+/// Block and lane of each element, sorted by element.
 #[derive(Clone, Debug)]
 pub(super) struct Homes(Vec<(u32, u32, u32)>);
 
 impl Homes {
-    /// Of the elements of these blocks.
+    /// The homes of the elements of these blocks.
     pub(super) fn of<const D: usize>(blocks: &[Block<D>]) -> Self {
         let mut homes = Vec::new();
         for (k, block) in blocks.iter().enumerate() {
@@ -234,7 +235,7 @@ impl Homes {
         Self(homes)
     }
 
-    /// Elements in a row, each a block of its own.
+    /// Each element as a block of its own.
     pub(super) fn in_a_row(elements: &[u32]) -> Self {
         let home = |(k, element): (usize, &u32)| (*element, k as u32, 0);
         let mut homes: Vec<_> = elements.iter().enumerate().map(home).collect();
@@ -249,7 +250,7 @@ impl Homes {
     }
 }
 
-/// The place of what an element adds to one of its points, counted in points: `[block][lane][point]`.
+/// The place of the contribution of an element to one of its points, counted in points: `[block][lane][point]`.
 pub(super) fn place((block, lane): (usize, usize), local: usize, points: usize) -> usize {
     (block * LANES + lane) * points + local
 }

@@ -1,12 +1,13 @@
 //! Attenuation: three standard linear solids for shear and three for compression (Liu, Anderson & Kanamori 1976).
 //!
-//! The stress loses the memory variables R of the deviatoric strain and of its trace, which follow
-//! dR/dt = -R/tau + P e with P = 2 mu_u y / (tau sum(tau_e/tau)) for shear, kappa_u y / (tau sum(tau_e/tau)) for
-//! compression, y = tau_e/tau - 1. A step is R <- A R + P (B e_old + C e_new), the Runge-Kutta scheme of order 4 of that
-//! linear equation. The strain is that of u + dt v as the step before predicts it: u - dt^2 a, with the displacement of
-//! this step and the acceleration of the one before, as SPECFEM3D has it; where a point has one of the mechanisms ([`Coarse`]), and with
-//! [`Followed::OfNow`], it is that of u, which needs no second gradient. What is kept from step to step is Q = A R + P B e, so that neither old
-//! strains nor a second pass are needed: R = Q + P C e with the new e, for the stress of now.
+//! The stress is reduced by the memory variables R of the deviatoric strain and of its trace, which obey dR/dt =
+//! -R/tau + P e with P = 2 mu_u y / (tau sum(tau_e/tau)) for shear, kappa_u y / (tau sum(tau_e/tau)) for compression,
+//! y = tau_e/tau - 1. A step is R <- A R + P (B e_old + C e_new), the Runge-Kutta scheme of order 4 for this linear
+//! equation. The strain is that of u + dt v as predicted by the previous step: u - dt^2 a, with the displacement of
+//! this step and the acceleration of the previous one, as in SPECFEM3D. With a single mechanism per point
+//! ([`Coarse`]) and with [`Followed::OfNow`] it is that of u, which needs no second gradient. The value kept between
+//! steps is Q = A R + P B e, so that neither old strains nor a second pass are needed: R = Q + P C e with the new e
+//! gives the present stress.
 
 use pulp::Simd;
 
@@ -18,19 +19,20 @@ use crate::medium::periods;
 use crate::mesh::Basis;
 use crate::mesh::geometry::lattice;
 
-/// Relaxation times of a material.
+/// Number of relaxation times of a material.
 pub const MECHANISMS: usize = 3;
 
 impl Relaxation {
-    /// Quality factors of shear and bulk modulus that are constant over a band (Hz) within a few percent where its ends are
-    /// a ratio of 12 apart, and moduli that hold at the frequency `reference` (Hz). An infinite factor is no loss.
+    /// A relaxation with quality factors of the shear and the bulk modulus that are constant over a band (Hz), within
+    /// a few percent if the ratio of its ends is 12. The moduli hold at the frequency `reference` (Hz). An infinite
+    /// quality factor means no loss.
     pub fn constant(quality: [f64; 2], band: [f64; 2], reference: f64) -> Self {
         let typical = quality[0].min(quality[1]);
         Self::by(&Law::new(MECHANISMS, band, reference, typical), quality)
     }
 
-    /// Quality factors of shear and bulk modulus over a band (Hz) as SPECFEM3D has them ([`periods`]), which cuts them to 1 .. 9000; moduli
-    /// hold at the frequency `reference` (Hz).
+    /// A relaxation with quality factors of the shear and the bulk modulus over a band (Hz) as in SPECFEM3D
+    /// ([`periods`]), which limits them to 1 .. 9000; the moduli hold at the frequency `reference` (Hz).
     pub fn of_periods(quality: [f64; 2], band: [f64; 2], reference: f64) -> Self {
         let of = |q: f64| {
             let q = q.clamp(1.0, 9000.0);
@@ -46,8 +48,9 @@ impl Relaxation {
         }
     }
 
-    /// The same with memory variables that lie a time (s) ahead of the strain, to first order in that time. The scheme LDDRK of SPECFEM3D
-    /// has them a step ahead: of a mechanism with the share s of the unrelaxed modulus, s dt/tau acts at once.
+    /// The same relaxation with memory variables that run ahead of the strain by a time (s), to first order in that
+    /// time. In the LDDRK scheme of SPECFEM3D they run ahead by one step: of a mechanism with the share s of the
+    /// unrelaxed modulus, s dt/tau acts at once.
     #[must_use]
     pub fn ahead(mut self, time: f64) -> Self {
         let at_once = self.tau_stress.map(|tau| time / tau);
@@ -67,7 +70,7 @@ impl Relaxation {
         self
     }
 
-    /// The same unrelaxed moduli, which keep their energy.
+    /// A relaxation with the same unrelaxed moduli and no loss.
     pub(super) fn lossless(&self) -> Self {
         Self {
             tau_shear: self.tau_stress,
@@ -76,8 +79,8 @@ impl Relaxation {
         }
     }
 
-    /// The largest share of the unrelaxed modulus, of shear or of compression, that a mechanism of [`Grain::Coarse`] takes at its point:
-    /// near one, waves of low frequency would find nothing left there.
+    /// The largest share of the unrelaxed shear or bulk modulus that a mechanism of [`Grain::Coarse`] takes at its
+    /// point. Near one, no stiffness would be left there for waves of low frequency.
     pub fn coarse_share<const D: usize>(&self, basis: &Basis) -> f64 {
         let shares = Coarse::new::<D>(basis).shares;
         let of = |long: &[f64; MECHANISMS]| {
@@ -89,7 +92,7 @@ impl Relaxation {
         f64::max(of(&self.tau_shear), of(&self.tau_bulk))
     }
 
-    /// The same by a law of three mechanisms.
+    /// A relaxation by a law of three mechanisms.
     pub(super) fn by(law: &Law, quality: [f64; 2]) -> Self {
         let [(tau_shear, shear), (tau_bulk, bulk)] = quality.map(|q| {
             let loss = law.loss(q);
@@ -108,16 +111,17 @@ impl Relaxation {
     }
 }
 
-/// What memory variables of a block do in a step.
+/// The coefficients of the memory variables of a block.
 #[derive(Clone, Debug)]
 struct Laws {
     /// Of the deviator and of the trace.
     of_parts: [[Mechanism; MECHANISMS]; 2],
-    /// Of shear and compression at every point, where points have their own: the laws are those of moduli of one.
+    /// The factors of shear and compression at every point, if the points differ; the laws are then those of unit
+    /// moduli.
     strengths: Option<Vec<[Lanes; 2]>>,
-    /// Which mechanism a point has, where it has one.
+    /// The mechanism of each point, if each has a single one.
     coarse: Option<Coarse>,
-    /// What the variables follow.
+    /// The strain that drives the variables.
     followed: Followed,
 }
 
@@ -129,16 +133,16 @@ pub(super) struct Memory {
     variables: Vec<Lanes>,
 }
 
-/// What memory variables take from the stress of a point.
+/// The contributions of the memory variables at a point, which reduce its stress.
 pub(super) struct Lost<S: Simd, const D: usize> {
-    /// From the normal stresses, each, in compression.
+    /// For each normal stress, in compression.
     pub(super) bulk: Register<S>,
-    /// From the deviator: its upper triangle, `[i][c]`.
+    /// For the deviator: its upper triangle, `[i][c]`.
     pub(super) deviator: [[Register<S>; D]; D],
 }
 
 impl Grain {
-    /// Mechanisms of a point.
+    /// Number of mechanisms per point.
     pub fn mechanisms(self) -> usize {
         match self {
             Self::Fine => MECHANISMS,
@@ -147,17 +151,17 @@ impl Grain {
     }
 }
 
-/// The mechanisms of an element's points where each has one: they follow each other along every axis.
+/// The mechanisms of an element's points if each has a single one: they alternate along every axis.
 #[derive(Clone, Debug)]
 pub(super) struct Coarse {
-    /// Of the local points.
+    /// The mechanism of each local point.
     mechanisms: Vec<usize>,
-    /// How much stronger the mechanisms are where they are.
+    /// The factors by which the mechanisms are strengthened at their points.
     pub(super) shares: [f32; MECHANISMS],
 }
 
 impl Coarse {
-    /// Of elements with a basis.
+    /// The mechanisms for elements with this basis.
     pub(super) fn new<const D: usize>(basis: &Basis) -> Self {
         let along = basis.len();
         let places: Vec<[usize; D]> = (0..along.pow(D as u32)).map(|p| lattice::<D>(p, along)).collect();
@@ -174,19 +178,19 @@ impl Coarse {
     }
 }
 
-/// The numbers of every mechanism's step; the laws are those of the deviator and of the trace.
+/// The coefficients of a step of every mechanism; the two laws are those of the deviator and of the trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Factors {
     /// A.
     pub(super) decay: [f32; MECHANISMS],
-    /// `[law][mechanism]`: P C, of a strain in the variable now.
+    /// `[law][mechanism]`: P C, the factor of the strain in the present variable.
     pub(super) now: [[f32; MECHANISMS]; 2],
-    /// A P C + P B, of a strain in what is kept.
+    /// A P C + P B, the factor of the strain in the kept value.
     pub(super) kept: [[f32; MECHANISMS]; 2],
 }
 
 impl Factors {
-    /// For unrelaxed moduli (mu, kappa).
+    /// Coefficients for unrelaxed moduli (mu, kappa).
     pub(super) fn new(law: &Relaxation, [mu, kappa]: [f64; 2], dt: f64) -> Self {
         let mut factors = Self::default();
         let sum = |long: &[f64; 3]| (0..MECHANISMS).map(|j| long[j] / law.tau_stress[j]).sum::<f64>();
@@ -208,14 +212,14 @@ impl Factors {
     }
 }
 
-/// Components of the deviator and its trace.
+/// Number of components of the deviator and its trace.
 const fn components(dimension: usize) -> usize {
     dimension * (dimension + 1) / 2 + 1
 }
 
 impl Memory {
-    /// Variables at rest; a relaxation and the unrelaxed moduli (mu, kappa) for each lane with an element, or moduli of one
-    /// and the strengths of points; the mechanisms of points that have one each.
+    /// Variables at rest. Each lane with an element has a relaxation and unrelaxed moduli (mu, kappa), or unit moduli
+    /// with the strengths of its points; `coarse` holds the mechanisms of points with a single one each.
     pub(super) fn new<const D: usize>(
         points: usize,
         lanes: &[(Relaxation, [f64; 2])],
@@ -250,7 +254,7 @@ impl Memory {
         memory
     }
 
-    /// Numbers of an element that the next step needs; points have so many mechanisms.
+    /// Length of the state of an element with `mechanisms` mechanisms per point.
     pub(super) fn numbers(dimension: usize, points: usize, mechanisms: usize) -> usize {
         points * components(dimension) * mechanisms
     }
@@ -263,24 +267,25 @@ impl Memory {
             .for_each(|(out, lanes)| *out = lanes.0[lane]);
     }
 
-    /// Takes what [`Memory::save`] has copied.
+    /// Restores the variables that [`Memory::save`] has copied.
     pub(super) fn load(&mut self, lane: usize, numbers: &[f32]) {
         let all = self.variables.iter_mut();
         all.zip(numbers)
             .for_each(|(lanes, number)| lanes.0[lane] = *number);
     }
 
-    /// Begins at rest.
+    /// Sets the variables to zero.
     pub(super) fn forget(&mut self) {
         self.variables.fill(Lanes::ZERO);
     }
 
-    /// Whether the variables follow the displacement of this step, and not one that the step before has predicted.
+    /// Whether the variables are driven by the displacement of this step rather than the one predicted by the
+    /// previous step.
     pub(super) fn follows_now(&self) -> bool {
         self.laws.coarse.is_some() || self.laws.followed == Followed::OfNow
     }
 
-    /// What the variables follow: the gradient of now, or the one that the step before has predicted.
+    /// The gradient that drives the variables: the present one, or the one predicted by the previous step.
     #[inline(always)]
     pub(super) fn followed<T>(&self, now: T, predicted: impl FnOnce() -> T) -> T {
         if self.follows_now() { now } else { predicted() }
@@ -297,12 +302,12 @@ impl Memory {
         &self.variables
     }
 
-    /// The same, to be changed.
+    /// The variables, mutably.
     pub(super) fn variables_mut(&mut self) -> &mut Vec<Lanes> {
         &mut self.variables
     }
 
-    /// Advances the variables of a point with the gradient `[i][c]` of what they follow, and takes them from its stress.
+    /// Advances the variables of a point, driven by the gradient `[i][c]`, and subtracts them from its stress.
     #[inline(always)]
     pub(super) fn advance<S: Simd, const D: usize>(
         &mut self,
@@ -325,7 +330,7 @@ impl Memory {
         }
     }
 
-    /// What the variables of a point, which have been advanced with this gradient of what they follow, took from its stress.
+    /// The contributions of the variables of a point, which have been advanced with this gradient, to its stress.
     #[inline(always)]
     pub(super) fn lost<S: Simd, const D: usize>(
         &self,
@@ -339,7 +344,8 @@ impl Memory {
 }
 
 impl Laws {
-    /// What the variables of a component take from the stress: those of all mechanisms of a law, or of the one that the point has.
+    /// The contribution of a component to the stress: from all mechanisms of a law, or from the single one of the
+    /// point.
     #[inline(always)]
     fn of_component<S: Simd>(
         &self,
@@ -359,7 +365,7 @@ impl Laws {
         sum
     }
 
-    /// What the variables of a point take from its stress.
+    /// The contributions of the variables of a point to its stress.
     #[inline(always)]
     fn lost<S: Simd, const D: usize>(
         &self,
@@ -413,7 +419,7 @@ mod tests {
     use crate::mesh::Basis;
     use crate::mesh::geometry::lattice;
 
-    /// A mechanism takes of an element what it would take if all of its points had it, whatever the degree.
+    /// The mean of a mechanism over an element equals that of the mechanism at all points, for any degree.
     fn balanced<const D: usize>(basis: &Basis) {
         let coarse = Coarse::new::<D>(basis);
         let mut own = [0.0; MECHANISMS];
@@ -440,7 +446,8 @@ mod tests {
             balanced::<2>(&basis);
             balanced::<3>(&basis);
         }
-        // By hand: weights 1/3, 4/3, 1/3; points whose numbers add to 0 or 3, 1 or 4, and 2 have 1, 1 and 2 of 4.
+        // By hand: with the weights 1/3, 4/3, 1/3, the points whose indices add up to 0 or 3, to 1 or 4, and to 2
+        // have 1, 1 and 2 quarters of the total weight.
         let plane = Coarse::new::<2>(&Basis::new(2).expect("a degree"));
         assert_eq!(plane.shares, [4.0, 4.0, 2.0]);
     }

@@ -1,4 +1,4 @@
-//! Absorbing faces: the traction of plane waves that leave along the normal.
+//! Absorbing faces: the traction of outgoing plane waves at normal incidence.
 
 use super::Setup;
 use super::assembly::Block;
@@ -9,9 +9,8 @@ use crate::mesh::geometry::Tabulated;
 /// A point of an absorbing face.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FacePoint<const D: usize> {
-    /// The element.
     pub(super) element: u32,
-    /// The point inside of the element.
+    /// The point within the element.
     pub(super) local: u32,
     /// The point of the subdomain.
     pub(super) point: u32,
@@ -19,7 +18,7 @@ pub(super) struct FacePoint<const D: usize> {
     pub(super) normal: [f64; D],
     /// Impedance times area for motion along the normal and across it.
     pub(super) impedance: [f64; 2],
-    /// Area over the P impedance: what a fluid takes.
+    /// Area over the P impedance, for fluids.
     pub(super) admittance: f64,
 }
 
@@ -62,14 +61,14 @@ pub(super) fn face_points<const D: usize>(
 /// The points of absorbing faces of a block, in single precision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Absorbing<const D: usize> {
-    /// Place in the forces of the block, and the point of the subdomain.
+    /// Index in the forces of the block, and the point of the subdomain.
     points: Vec<(u32, u32)>,
     normals: Vec<[f32; D]>,
     impedances: Vec<[f32; 2]>,
 }
 
 impl<const D: usize> Absorbing<D> {
-    /// Sorts face points to the blocks of their elements.
+    /// Sorts face points by the blocks of their elements.
     pub(super) fn of_blocks(blocks: &[Block<D>], all: &[FacePoint<D>]) -> Vec<Self> {
         let of_element = |element: u32| {
             let first = all.partition_point(|p| p.element < element);

@@ -1,4 +1,5 @@
-//! The method on processors: the fields of a subdomain, its blocks of elements and ranges of points on all threads.
+//! The method on processors: the fields of a subdomain, with its blocks of elements and ranges of points distributed
+//! over all threads.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use crate::mesh::{Basis, Locator};
 use crate::parallel::halo::Link;
 use crate::time_loop::Part;
 
-/// Calls a method whose text knows how many points an element has along an axis.
+/// Calls a method that is generic over the number of points of an element along an axis.
 macro_rules! by_length {
     ($engine:ident, $name:ident($($word:expr),*)) => {
         match $engine.basis.len() {
@@ -43,7 +44,7 @@ macro_rules! by_length {
 }
 pub(super) use by_length;
 
-/// The blocks of a part of a subdomain, of which the first ones are those of the boundary.
+/// The range of the blocks of a part of a subdomain; those of the boundary come first.
 pub(super) fn part_of(part: Part, boundary: usize, all: usize) -> Range<usize> {
     match part {
         Part::Boundary => 0..boundary,
@@ -51,14 +52,14 @@ pub(super) fn part_of(part: Part, boundary: usize, all: usize) -> Range<usize> {
     }
 }
 
-/// A subdomain on processors; alone it is the whole mesh.
+/// A subdomain on processors, or the whole mesh.
 pub struct Engine<const D: usize> {
     pub(super) cpu: Arc<Cpu>,
     pub(super) basis: Basis,
     pub(super) number: usize,
     pub(super) links: Vec<Link>,
     pub(super) blocks: Vec<Block<D>>,
-    /// How many of the blocks neighbours wait for.
+    /// The number of boundary blocks, for which neighbours wait.
     pub(super) boundary: usize,
     pub(super) waves: Waves,
     pub(super) scratch: Rooms<D>,
@@ -68,12 +69,12 @@ pub struct Engine<const D: usize> {
     pub(super) coupling: Vec<Coupling<D>>,
     pub(super) fluid: Option<Fluid<D>>,
     pub(super) sources: Vec<Vec<Placed<D>>>,
-    /// What elements add to their points, `[block][lane][local point][component]`; waves keep it for some
-    /// blocks at once.
+    /// The contributions of elements to their points, `[block][lane][local point][component]`; waves keep them for
+    /// some blocks at once.
     pub(super) contributions: Vec<[f32; D]>,
-    /// Those that leave and arrive.
+    /// The outgoing and incoming contributions.
     pub(super) exchange: Exchange,
-    /// Where those that leave stand.
+    /// Indices of the outgoing contributions.
     pub(super) leaving: Vec<u32>,
     pub(super) sums: Sums,
     pub(super) inverse_mass: InverseMass<D>,
@@ -83,24 +84,25 @@ pub struct Engine<const D: usize> {
     pub(super) acceleration: Vec<[f32; D]>,
     pub(super) dt: f64,
     pub(super) step: usize,
-    /// What is recorded here, and what the mesh is like.
+    /// The recording of this subdomain, and the description of its elements.
     pub(super) recording: Recording<D>,
     /// Blocks and lanes of the solid elements.
     pub(super) homes: Homes,
 }
 
 impl<const D: usize> Engine<D> {
-    /// Prepares a run of the whole mesh at rest. The caller sees to a stable step ([`crate::mesh::step`]).
+    /// Prepares a run of the whole mesh at rest. The caller must choose a stable step ([`crate::mesh::step`]).
     ///
     /// # Errors
-    /// A source outside of the mesh, or of a kind that does not act in a fluid where it is; too many points.
+    /// Returns an error for a source outside the mesh, a source of a kind that cannot act in the fluid around it, and
+    /// too many points.
     pub fn new(cpu: Cpu, setup: &Setup<D>) -> Result<Self, Error> {
         let cut = Cut::new(setup, std::slice::from_ref(&(0..setup.mesh.len())))?;
         let locator = Locator::new(setup.mesh);
         Self::part(Arc::new(cpu), setup, &Shot::default(), (&cut, &locator, 0))
     }
 
-    /// A subdomain of a cut.
+    /// Prepares one subdomain of a partition.
     pub(super) fn part(
         cpu: Arc<Cpu>,
         setup: &Setup<D>,
@@ -160,11 +162,11 @@ impl<const D: usize> Engine<D> {
         })
     }
 
-    /// Makes ready for another shot over the same mesh, from rest: other sources and receivers. Everything else of `setup` and
-    /// `shot` is as it was.
+    /// Prepares another shot over the same mesh, starting from rest, with other sources and receivers. Everything
+    /// else in `setup` and `shot` must be as before.
     ///
     /// # Errors
-    /// As of a new subdomain; what it was is lost then.
+    /// As for a new subdomain; after an error the subdomain is unusable.
     pub(super) fn next_shot(
         &mut self,
         setup: &Setup<D>,
@@ -187,10 +189,10 @@ impl<const D: usize> Engine<D> {
         Ok(())
     }
 
-    /// A receiver at a place of the mesh of `setup`; messages call it `what`.
+    /// A receiver at a position in the mesh of `setup`; error messages call it `what`.
     ///
     /// # Errors
-    /// A place outside of the mesh.
+    /// Returns an error for a position outside the mesh.
     pub fn receiver(
         &self,
         what: &str,
@@ -203,7 +205,7 @@ impl<const D: usize> Engine<D> {
         Ok(Receiver::new(setup, points, &found, Quantity::Strain))
     }
 
-    /// The points of one of the subdomain's elements; none of another.
+    /// The points of one of the subdomain's elements; empty for other elements.
     pub(super) fn points_of(&self, element: usize) -> Vec<u32> {
         let of = |blocks: &[Block<D>], (block, lane): (usize, usize)| {
             let points = blocks[block].points.iter();
@@ -217,7 +219,7 @@ impl<const D: usize> Engine<D> {
         found.unwrap_or_default()
     }
 
-    /// One of the subdomain's elements with this point.
+    /// One of the subdomain's elements that contain this point.
     pub(super) fn element_with(&self, point: u32) -> Option<u32> {
         let fluid = self.fluid.iter().flat_map(|fluid| &fluid.blocks);
         self.blocks.iter().chain(fluid).find_map(|block| {
@@ -227,8 +229,8 @@ impl<const D: usize> Engine<D> {
         })
     }
 
-    /// What a receiver records now along the axes of the mesh; its pressure comes first, and is that of a fluid, zero in a
-    /// solid. Strain and rotation are made of [`Engine::slopes`].
+    /// The present reading of a receiver along the axes of the mesh. Pressure is returned in the first component; it
+    /// is zero in a solid. Strain and rotation are computed from [`Engine::slopes`].
     pub fn record(&self, receiver: &Receiver<D>, quantity: Quantity) -> [f32; D] {
         match (&self.fluid, quantity) {
             (_, Quantity::Pressure) => {
@@ -262,13 +264,14 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Advances the fields of a whole mesh by one step. Step n takes sample n of the sources and ends at their time n.
+    /// Advances the fields of a whole mesh by one step. Step n uses sample n of the sources and ends at the time of
+    /// that sample.
     pub fn step(&mut self) {
         self.step_with(&[], &[]);
     }
 
-    /// The same with more forces on the points of elements, `[block][lane][point]`: of solids (N), and what a fluid's equation has in their
-    /// place.
+    /// Advances by one step with additional forces on the points of elements, `[block][lane][point]`: of solids (N),
+    /// and the corresponding terms in the equation of fluids.
     pub(super) fn step_with(&mut self, solid: &[[f32; D]], fluid: &[[f32; 1]]) {
         let job = |added| Job {
             step: self.step,
@@ -281,7 +284,7 @@ impl<const D: usize> Engine<D> {
         self.step += 1;
     }
 
-    /// What elements ask of the fields.
+    /// The fields that elements read.
     pub(super) fn motion(&self) -> Motion<'_, D> {
         Motion {
             displacement: &self.displacement,
@@ -291,8 +294,8 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Begins with a displacement (m) as a function of the place and with velocities of zero, in place of a body at
-    /// rest: for whole meshes of solids without attenuation, before the first step of the run that `setup` made.
+    /// Starts from a displacement (m) given as a function of position, with zero velocity, instead of from rest: for
+    /// whole meshes of solids without attenuation, before the first step of the run that `setup` made.
     pub fn displace(&mut self, setup: &Setup<D>, field: impl Fn([f64; D]) -> [f64; D]) {
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
         for element in 0..setup.mesh.len() {
@@ -302,7 +305,8 @@ impl<const D: usize> Engine<D> {
                 self.displacement[point as usize] = field(at).map(|u| u as f32);
             }
         }
-        // The acceleration of that displacement; half a step of it would otherwise be missing in the first prediction.
+        // The acceleration of that displacement; otherwise half a step of it would be missing in the first
+        // prediction.
         let job = Job {
             step: self.step,
             predicts: false,
@@ -313,12 +317,12 @@ impl<const D: usize> Engine<D> {
         self.velocity.fill([0.0; D]);
     }
 
-    /// Displacement, m: `[point][component]`.
+    /// Displacement in m, `[point][component]`.
     pub fn displacement(&self) -> &[[f32; D]] {
         &self.displacement
     }
 
-    /// Velocity, m/s.
+    /// Velocity in m/s, `[point][component]`.
     pub fn velocity(&self) -> &[[f32; D]] {
         &self.velocity
     }

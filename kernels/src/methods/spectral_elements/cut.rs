@@ -1,8 +1,8 @@
-//! A mesh shared out to subdomains: whose elements, which points, and what neighbours tell each other.
+//! The partition of a mesh into subdomains: their elements, their points, and the data that neighbours exchange.
 //!
-//! Elements are cut along the longest side of the mesh. A point belongs to every subdomain that has an element with it, and
-//! each of them keeps its fields. What an element adds to such a point travels to all others that have it, element by
-//! element, so that everybody adds the same numbers in the same order.
+//! Elements are cut along the longest side of the mesh. A point belongs to every subdomain that has an element with
+//! it, and each of them stores its fields. Contributions of elements to such a point are sent to all other subdomains
+//! that have it, element by element, so that all of them add the same numbers in the same order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,10 +12,10 @@ use crate::Error;
 use crate::mesh::{Mesh, Numbering};
 use crate::parallel::halo::{Link, Traffic};
 
-/// A number for points that a subdomain does not have.
+/// Marks points that a subdomain does not have.
 const ELSEWHERE: u32 = u32::MAX;
 
-/// What an element adds to a point that several subdomains have.
+/// The contribution of an element to a point that several subdomains have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Term {
     point: u32,
@@ -25,18 +25,18 @@ struct Term {
     is_fluid: bool,
 }
 
-/// A mesh with its points numbered and its elements shared out.
+/// A mesh with numbered points and partitioned elements.
 pub(super) struct Cut {
     numbering: Numbering,
     /// The subdomain of every element.
     owner: Vec<u32>,
-    /// Terms of all points that several subdomains have, in the order of points and elements.
+    /// Terms of all shared points, in the order of points and elements.
     terms: Vec<Term>,
-    /// Whether any element is a fluid, so that a step has a stage for them.
+    /// Whether any element is a fluid, so that a step has a stage for fluids.
     has_fluid: bool,
 }
 
-/// Elements along the longest side of the mesh, by their centres.
+/// The elements sorted by their centres along the longest side of the mesh.
 fn along_the_longest_side<const D: usize>(mesh: &Mesh<D>) -> Vec<u32> {
     let bounds = |c: usize| {
         let all = mesh.nodes().iter().map(move |x| x[c]);
@@ -57,11 +57,10 @@ fn along_the_longest_side<const D: usize>(mesh: &Mesh<D>) -> Vec<u32> {
 }
 
 impl Cut {
-    /// Numbers the points and gives every subdomain its range of the elements as they follow each other along the
-    /// longest side.
+    /// Numbers the points and assigns to every subdomain its range of the elements, sorted along the longest side.
     ///
     /// # Errors
-    /// Too many points; ranges that do not make up all elements.
+    /// Returns an error for too many points, and for ranges that do not make up all elements.
     pub(super) fn new<const D: usize>(setup: &Setup<D>, parts: &[Range<usize>]) -> Result<Self, Error> {
         let mesh = setup.mesh;
         pml::check(setup)?;
@@ -124,7 +123,7 @@ impl Cut {
         terms
     }
 
-    /// Points of the whole mesh.
+    /// Number of points of the whole mesh.
     pub(super) fn points(&self) -> usize {
         self.numbering.points()
     }
@@ -134,7 +133,7 @@ impl Cut {
         self.has_fluid
     }
 
-    /// A subdomain's elements and points.
+    /// The elements and points of a subdomain.
     pub(super) fn share(&self, number: usize) -> Share<'_> {
         let mine = |e: &u32| self.owner[*e as usize] == number as u32;
         let elements: Vec<u32> = (0..self.owner.len() as u32).filter(mine).collect();
@@ -161,28 +160,28 @@ impl Cut {
     }
 }
 
-/// What a subdomain has of a mesh, while it is set up.
+/// The part of a mesh that belongs to a subdomain, while it is set up.
 pub(super) struct Share<'a> {
     cut: &'a Cut,
     /// The number of the subdomain.
     pub(super) number: usize,
-    /// Its elements, rising.
+    /// Its elements, in ascending order.
     pub(super) elements: Vec<u32>,
-    /// Global numbers of its points, rising: a point's place here is its number in the subdomain.
+    /// Global numbers of its points, in ascending order: a point's index here is its number in the subdomain.
     pub(super) global: Vec<u32>,
-    /// The number in the subdomain of every point of the mesh.
+    /// The number in the subdomain of every point of the mesh, or [`ELSEWHERE`].
     local: Vec<u32>,
-    /// Terms of the points that it shares, point by point.
+    /// Terms of its shared points, point by point.
     shared: Vec<&'a [Term]>,
 }
 
 impl Share<'_> {
-    /// Points of the subdomain.
+    /// Number of points of the subdomain.
     pub(super) fn points(&self) -> usize {
         self.global.len()
     }
 
-    /// The number in the subdomain of a point of any element; none for a point that the subdomain has not.
+    /// The number in the subdomain of a point of any element; `None` if the subdomain does not have the point.
     pub(super) fn at(&self, element: usize, local: usize) -> Option<u32> {
         let point = self.cut.numbering.element(element)[local];
         Some(self.local[point as usize]).filter(|number| *number != ELSEWHERE)
@@ -194,7 +193,7 @@ impl Share<'_> {
         points.iter().map(|point| self.local[*point as usize]).collect()
     }
 
-    /// Whether it has any point of an element.
+    /// Whether the subdomain has any point of an element.
     pub(super) fn touches(&self, element: usize) -> bool {
         let points = self.cut.numbering.element(element);
         points
@@ -202,12 +201,12 @@ impl Share<'_> {
             .any(|point| self.local[*point as usize] != ELSEWHERE)
     }
 
-    /// Whether an element is its own.
+    /// Whether the subdomain owns an element.
     pub(super) fn owns(&self, element: usize) -> bool {
         self.cut.owner[element] == self.number as u32
     }
 
-    /// Whether neighbours wait for what an element of its own adds.
+    /// Whether neighbours need the contributions of an element of this subdomain.
     pub(super) fn is_boundary(&self, element: u32) -> bool {
         let shared = |point: &u32| {
             self.shared
@@ -217,7 +216,7 @@ impl Share<'_> {
         self.cut.numbering.element(element as usize).iter().any(shared)
     }
 
-    /// Global numbers of the points that no lower subdomain has, as ranges.
+    /// Ranges of global numbers of the points that no lower subdomain has.
     pub(super) fn owned_points(&self) -> Vec<Range<usize>> {
         let lower = |terms: &&[Term]| terms.iter().any(|t| t.owner < self.number as u32);
         let others: BTreeSet<u32> = self
@@ -234,7 +233,7 @@ impl Share<'_> {
         )
     }
 
-    /// What is exchanged of the forces on solids or on fluids, `components` numbers a point.
+    /// The exchange of the forces on solids or on fluids, with `components` numbers per point.
     fn traffic(&self, is_fluid: bool, components: usize) -> (BTreeMap<u32, Traffic>, Exchange) {
         let me = self.number as u32;
         let mut lists: BTreeMap<u32, [Vec<Term>; 2]> = BTreeMap::new();
@@ -281,8 +280,8 @@ impl Share<'_> {
         (traffic, exchange)
     }
 
-    /// The ways to all neighbours, with the stage of the fluids (one number a point) first where there is any, and
-    /// what is exchanged in the stages of the fluids and of the solids.
+    /// The links to all neighbours, with the stage of the fluids (one number per point) first if there are any, and
+    /// the exchanges of the stages of the fluids and of the solids.
     pub(super) fn links(&self, dimension: usize) -> (Vec<Link>, [Exchange; 2]) {
         let (mut fluid, of_fluid) = self.traffic(true, 1);
         let (solid, of_solid) = self.traffic(false, dimension);
@@ -298,21 +297,21 @@ impl Share<'_> {
     }
 }
 
-/// Contributions that leave and arrive in a stage: memory of their own, those to all neighbours first.
+/// Outgoing and incoming contributions of a stage in one buffer, with those to all neighbours first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
-    /// Numbers of a contribution.
+    /// Numbers per contribution.
     pub(super) components: usize,
-    /// Element and point inside of it of every contribution that leaves.
+    /// Element and local point of every outgoing contribution.
     pub(super) send: Vec<(u32, u32)>,
-    /// Point, element and place in the memory (counted in points) of every contribution that arrives.
+    /// Point, element and index in the buffer (counted in points) of every incoming contribution.
     pub(super) arrived: Vec<(u32, u32, u32)>,
-    /// The numbers.
+    /// The buffer.
     pub(super) memory: Vec<f32>,
 }
 
 impl Exchange {
-    /// Copies the contributions at these places to those that leave.
+    /// Copies the contributions at these indices to the outgoing ones.
     pub(super) fn pack<const C: usize>(&mut self, places: &[u32], contributions: &[[f32; C]]) {
         let leaving = self.memory.as_chunks_mut::<C>().0;
         for (numbers, place) in leaving.iter_mut().zip(places) {
@@ -321,7 +320,7 @@ impl Exchange {
     }
 }
 
-/// Rising numbers as ranges of those that follow each other.
+/// Groups ascending numbers into ranges.
 pub(super) fn ranges(numbers: impl Iterator<Item = u32>) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for number in numbers.map(|n| n as usize) {

@@ -9,8 +9,8 @@ use super::pml::Damped;
 use super::scratch::Scratch;
 use super::shape::{Layer, Row, Tables};
 
-/// The forces of a block in perfectly matched layers. Derivatives across a layer are filtered, and so are the forces of the stresses across
-/// it, which are therefore summed for every such axis by itself.
+/// The forces of a block in perfectly matched layers. Derivatives across a layer are filtered, and so are the forces
+/// of the stresses across it, which are therefore summed separately for each such axis.
 #[inline(always)]
 pub(super) fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,
@@ -52,7 +52,7 @@ pub(super) fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: u
             }
         }
         let across = if D == 3 { tables.weight[k] } else { 1.0 };
-        // The forces of the stresses across each axis that has a layer, then those of all other stresses together.
+        // First the forces of the stresses across each axis with a layer, then those of all other stresses together.
         for group in 0..=D {
             let is_in = |axis: usize| match group < D {
                 true => axis == group && damped.axes >> axis & 1 == 1,
@@ -90,8 +90,9 @@ pub(super) fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: u
     }
 }
 
-/// The transpose of [`damped_forces`], by which the adjoint wavefield advances: the field is filtered at the points of every element before it
-/// is differentiated across a layer, and the stresses across it are filtered before they become forces.
+/// The transpose of [`damped_forces`], by which the adjoint wavefield is advanced: the field is filtered at the
+/// points of every element before it is differentiated across a layer, and the stresses across it are filtered before
+/// they become forces.
 #[inline(always)]
 pub(super) fn transposed_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,
@@ -102,7 +103,7 @@ pub(super) fn transposed_forces<S: Simd, L: Law<S, D, C>, const D: usize, const 
 ) {
     let (layers, points) = (if D == 3 { N } else { 1 }, N.pow(D as u32));
     let axes = damped.axes;
-    // The field as derivatives across each layer see it.
+    // The filtered field for the derivatives across each layer.
     scratch.along.resize((D + 1) * points, [Lanes::ZERO; C]);
     for point in 0..points {
         for axis in (0..D).filter(|axis| axes >> axis & 1 == 1) {

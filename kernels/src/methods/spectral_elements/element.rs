@@ -15,7 +15,8 @@ use crate::device::simd::Arch;
 /// A gradient `[i][c]` or a flux of a field at a point.
 pub(super) type Tensor<S, const D: usize, const C: usize> = [[Register<S>; D]; C];
 
-/// Displacement, acceleration of the step before, and velocity half a step before the displacement: `[point][component]`.
+/// Displacement, acceleration of the previous step, and velocity half a step before the displacement:
+/// `[point][component]`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Motion<'a, const D: usize> {
     pub(super) displacement: &'a [[f32; D]],
@@ -25,9 +26,9 @@ pub(super) struct Motion<'a, const D: usize> {
     pub(super) square: f32,
 }
 
-/// What a medium makes of the gradient of a field.
+/// The constitutive law of a medium: the flux for the gradient of a field.
 pub(super) trait Law<S: Simd, const D: usize, const C: usize> {
-    /// The flux at a point; `strained` gives the gradient there of the field that memory variables follow.
+    /// The flux at a point; `strained` gives the gradient there of the field that drives memory variables.
     fn flux(
         &mut self,
         part: Part<S>,
@@ -49,7 +50,7 @@ pub(super) struct Forces<'a, const D: usize, const N: usize> {
 }
 
 impl<const D: usize, const N: usize> Forces<'_, D, N> {
-    /// With the instructions of this processor. Compiled once for all who call it.
+    /// Runs with the instruction set of this processor. Compiled once for all callers.
     #[inline(never)]
     pub(super) fn run(self, arch: Arch) {
         arch.dispatch(self);
@@ -86,13 +87,13 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
             return scatter::<S, D, D, N>(simd, block, &scratch.force, out);
         }
         if memory.as_ref().is_some_and(|memory| !memory.follows_now()) {
-            // The end of the step before as its velocity in the middle predicted it.
+            // The displacement that the previous step predicted for its end.
             gather(simd, block, &mut scratch.strained, motion.acceleration);
             for part in Part::all(simd) {
                 step_back(part, &scratch.field, motion.square, &mut scratch.strained);
             }
         }
-        // Without vector instructions, on no processor of today, one text serves every medium.
+        // Without vector instructions, which every current processor has, one instance serves every medium.
         if const { size_of::<S::f32s>() == size_of::<f32>() } {
             for part in Part::all(simd) {
                 let mut law = Any(&block.stiffness, memory.as_deref_mut());
@@ -123,10 +124,10 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
     }
 }
 
-/// Writes the right side of a block of fluids, `[element][point]`, for a potential.
+/// Writes the right-hand side of a block of fluids, `[element][point]`, for a potential.
 pub(super) struct FluidForces<'a, const D: usize, const N: usize> {
     pub(super) block: &'a Block<D>,
-    /// That of the block, or a change of it.
+    /// The stiffness of the block, or a perturbation of it.
     pub(super) stiffness: &'a Stiffness,
     pub(super) tables: &'a Tables<N>,
     pub(super) potential: &'a [[f32; 1]],
@@ -163,7 +164,8 @@ impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {
     }
 }
 
-/// The forces of a block under a constitutive law, one layer of points after the other, so that the fluxes stay in the cache.
+/// The forces of a block under a constitutive law, one layer of points at a time, so that the fluxes stay in the
+/// cache.
 #[inline(always)]
 pub(super) fn forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,
@@ -251,7 +253,7 @@ pub(super) fn gradient<S: Simd, const D: usize, const C: usize, const N: usize>(
     gradient
 }
 
-/// Adds the fluxes of layer k with the slopes of every point's polynomial.
+/// Adds the fluxes of layer k, weighted by the slopes of the Lagrange polynomials.
 #[inline(always)]
 pub(super) fn add_layer<S: Simd, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,
@@ -294,7 +296,7 @@ pub(super) fn add_layer<S: Simd, const D: usize, const C: usize, const N: usize>
     }
 }
 
-/// Numbers of a point, where there is one set for all points or one each.
+/// The values of a point from an array with one entry for all points, or one each.
 #[inline(always)]
 pub(super) fn at<const C: usize>(all: &[[Lanes; C]], point: usize) -> &[Lanes; C] {
     if all.len() == 1 { &all[0] } else { &all[point] }
@@ -338,7 +340,7 @@ pub(super) const fn voigt<const D: usize>(i: usize, k: usize) -> usize {
     }
 }
 
-/// Hooke's law with 21 constants, of which 2-D takes those of x and z.
+/// Hooke's law with 21 constants, of which 2-D uses those of x and z.
 pub(super) struct Anisotropic<'a>(pub(super) &'a [[Lanes; 21]]);
 
 impl<S: Simd, const D: usize> Law<S, D, D> for Anisotropic<'_> {
@@ -374,7 +376,7 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Anisotropic<'_> {
     }
 }
 
-/// A law that loses what memory variables hold.
+/// A law with attenuation by memory variables.
 struct Relaxing<'a, L>(L, &'a mut Memory);
 
 impl<S: Simd, L: Law<S, D, D>, const D: usize> Law<S, D, D> for Relaxing<'_, L> {
@@ -399,7 +401,7 @@ impl<S: Simd, L: Law<S, D, D>, const D: usize> Law<S, D, D> for Relaxing<'_, L> 
     }
 }
 
-/// The law of any solid, chosen point by point.
+/// The law of any solid, selected at each point.
 struct Any<'a>(&'a Stiffness, Option<&'a mut Memory>);
 
 impl<S: Simd, const D: usize> Law<S, D, D> for Any<'_> {
@@ -425,7 +427,7 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Any<'_> {
     }
 }
 
-/// The flux of a potential in a fluid, whose numbers are one over its density.
+/// The flux of a potential in a fluid, whose coefficient is one over the density.
 struct Light<'a>(&'a [[Lanes; 1]]);
 
 impl<S: Simd, const D: usize> Law<S, D, 1> for Light<'_> {

@@ -1,4 +1,4 @@
-//! The energy of a run, as the scheme keeps it.
+//! The discrete energy of a run, which the scheme conserves.
 
 use super::cpu::{Engine, by_length};
 use super::element::Forces;
@@ -7,9 +7,9 @@ use super::scratch::Scratch;
 use super::shape::Tables;
 
 impl<const D: usize> Engine<D> {
-    /// The energy (J; in 2-D J/m) of a whole mesh of solids without attenuation behind a step:
-    /// `(v.M v + u.K u - dt^2/4 a.M a) / 2`. Where no source acts and no side absorbs, Newmark's scheme keeps just this
-    /// sum; with dt it tends to the kinetic and the elastic energy.
+    /// The energy (J; in 2-D J/m) of a whole mesh of solids without attenuation after a step: `(v.M v + u.K u -
+    /// dt^2/4 a.M a) / 2`. Where no source acts and no side absorbs, Newmark's scheme conserves this sum exactly; as
+    /// dt tends to zero it becomes the kinetic and the elastic energy.
     pub fn energy(&self) -> f64 {
         compiled_here!(&self: Engine<2> | Engine<3>, energy_by_length() -> f64)
     }

@@ -1,8 +1,8 @@
 //! Fluids: a potential chi with u = grad(chi)/rho and p = -chi'' (Chaljub, Capdeville & Vilotte 2003).
 //!
-//! Free faces hold chi at zero, absorbing ones take chi'/(rho vp), all others are rigid. Where a fluid and a solid share a
-//! face, the fluid gets u.n of the solid and the solid the pressure; the fluid goes first in a step, for the solid needs the
-//! new chi''.
+//! Free faces hold chi at zero, absorbing ones take chi'/(rho vp), and all others are rigid. Where a fluid and a
+//! solid share a face, the displacement u.n of the solid acts on the fluid, and the pressure of the fluid on the
+//! solid. The fluid is advanced first in a step, since the solid needs the new chi''.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Locator, Side};
 use crate::time_loop::Part;
 
-/// A point of a face: its place among what a block adds, and the point of the subdomain.
+/// A point of a face: its index among the contributions of a block, and the point of the subdomain.
 type At = (u32, u32);
 
 /// A point where a fluid and a solid meet.
@@ -82,7 +82,7 @@ pub(super) fn contacts<const D: usize>(
     found
 }
 
-/// Where more than its elements acts on a subdomain: the points of absorbing faces and of contacts.
+/// The points of absorbing faces and of contacts, where other terms than those of elements act on a subdomain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surfaces<'a, const D: usize> {
     pub(super) faces: &'a [FacePoint<D>],
@@ -126,7 +126,7 @@ impl<const D: usize> Coupling<D> {
         blocks.iter().map(gather).collect()
     }
 
-    /// The pressure -chi'' of the fluid on the solid.
+    /// Adds the pressure -chi'' of the fluid to the forces on the solid.
     pub(super) fn push_solid(&self, second: &[[f32; 1]], forces: &mut [[f32; D]]) {
         for ((place, point), n) in self.places.iter().zip(&self.normals) {
             let force = &mut forces[*place as usize];
@@ -134,7 +134,7 @@ impl<const D: usize> Coupling<D> {
         }
     }
 
-    /// The normal displacement of the solid in the fluid.
+    /// Adds the normal displacement of the solid to the fluid.
     fn push_fluid(&self, displacement: &[[f32; D]], forces: &mut [[f32; 1]]) {
         for ((place, point), n) in self.places.iter().zip(&self.normals) {
             let mut sum = 0.0;
@@ -148,12 +148,12 @@ impl<const D: usize> Coupling<D> {
 pub(super) struct Fluid<const D: usize> {
     pub(super) blocks: Vec<Block<D>>,
     pub(super) homes: Homes,
-    /// The number of blocks, the first ones, whose results neighbours wait for.
+    /// The number of boundary blocks, which come first; neighbours wait for their results.
     boundary: usize,
     pub(super) waves: Waves,
     scratch: Rooms<1>,
     pub(super) exchange: Exchange,
-    /// Where the contributions that leave stand.
+    /// Indices of the outgoing contributions.
     leaving: Vec<u32>,
     absorbing: Vec<Vec<(At, f32)>>,
     pub(super) damped: Vec<Option<Damped>>,
@@ -171,11 +171,10 @@ pub(super) struct Fluid<const D: usize> {
 }
 
 impl<const D: usize> Fluid<D> {
-    /// Sets up the fluid of a subdomain, if the mesh has any. `threads` is `None` where the subdomain waits
-    /// for neighbours, whose step is one wave.
+    /// Sets up the fluid of a subdomain. `threads` is `None` for a subdomain with neighbours, whose step is a single wave.
     ///
     /// # Errors
-    /// A source of a kind that fluids do not know.
+    /// Returns an error for a kind of source that cannot act in fluids.
     pub(super) fn new(
         setup: &Setup<D>,
         share: &Share<'_>,
@@ -236,7 +235,7 @@ impl<const D: usize> Fluid<D> {
     /// Begins another shot, from rest.
     ///
     /// # Errors
-    /// A source of a kind that fluids do not know.
+    /// Returns an error for a kind of source that cannot act in fluids.
     pub(super) fn next_shot(&mut self, setup: &Setup<D>, locator: &Locator<D>) -> Result<(), Error> {
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
         self.sources = Placed::in_fluid(setup, locator, &table, (&self.homes, self.blocks.len()))?;
@@ -246,7 +245,7 @@ impl<const D: usize> Fluid<D> {
         Ok(())
     }
 
-    /// Makes a step, wave by wave.
+    /// Advances the fluid by a step, wave by wave.
     pub(super) fn advance<const N: usize>(
         &mut self,
         cpu: &Cpu,
@@ -264,7 +263,7 @@ impl<const D: usize> Fluid<D> {
         }
     }
 
-    /// The potential at the end of a step, and half a step of its rate.
+    /// Predicts the potential at the end of the step, and adds half a step to its rate.
     pub(super) fn predict_points(&mut self, cpu: &Cpu, points: Range<usize>, steps: (f32, f32, f32)) {
         let (dt, half, square) = steps;
         let size = sweep::chunk(points.len());
@@ -285,7 +284,7 @@ impl<const D: usize> Fluid<D> {
         self.hold_free(&points);
     }
 
-    /// What the elements of the boundary, or of the interior, add to their points.
+    /// Computes the contributions of the boundary elements, or of the interior ones, to their points.
     pub(super) fn forces_of_part<const N: usize>(
         &mut self,
         cpu: &Cpu,
@@ -305,7 +304,7 @@ impl<const D: usize> Fluid<D> {
         }
     }
 
-    /// Computes what some of the blocks add to their points.
+    /// Computes the contributions of some blocks to their points.
     fn forces<const N: usize>(
         &mut self,
         cpu: &Cpu,
@@ -349,7 +348,8 @@ impl<const D: usize> Fluid<D> {
         );
     }
 
-    /// The second derivative of the potential from all contributions, and the other half of its rate.
+    /// Computes the second derivative of the potential from all contributions, and adds the other half step to its
+    /// rate.
     pub(super) fn correct_points(&mut self, cpu: &Cpu, points: Range<usize>, half: f32) {
         let terms = (&self.contributions[..], self.exchange.memory.as_chunks().0);
         let (sums, inverse_mass, soaked) = (&self.sums, &self.inverse_mass, &self.soaked);
@@ -380,7 +380,7 @@ impl<const D: usize> Fluid<D> {
         of_blocks + contributions + damped + self.sums.bytes() + 16 * self.potential.len()
     }
 
-    /// Sets the fields of those of the points to zero that lie on the free surface.
+    /// Sets the fields of those points to zero that lie on the free surface.
     fn hold_free(&mut self, points: &Range<usize>) {
         let below = |end: usize| self.zero.partition_point(|point| (*point as usize) < end);
         let (low, high) = (below(points.start), below(points.end));
@@ -392,7 +392,7 @@ impl<const D: usize> Fluid<D> {
     }
 }
 
-/// The points of absorbing faces of fluids, and what they take of the rate of the potential.
+/// The points of absorbing faces of fluids, and their factors of the rate of the potential.
 pub(super) fn admittances<'a, const D: usize>(
     setup: &Setup<D>,
     faces: &'a [FacePoint<D>],
@@ -401,7 +401,7 @@ pub(super) fn admittances<'a, const D: usize>(
     in_fluids.map(|p| (p, p.admittance)).collect()
 }
 
-/// One over the mass of every point with its share of the damping; zero outside of fluids.
+/// The inverse mass of every point, including half a step of damping; zero outside fluids.
 pub(super) fn inverse_mass<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
@@ -422,7 +422,7 @@ pub(super) fn inverse_mass<const D: usize>(
         .collect()
 }
 
-/// What a unit volume of a fluid adds to the mass of its potential.
+/// The contribution of a unit volume of fluid to the mass of the potential.
 fn compliance(medium: &Medium) -> Option<f64> {
     match medium.law {
         Law::Fluid(modulus) => Some(1.0 / modulus),
@@ -430,12 +430,12 @@ fn compliance(medium: &Medium) -> Option<f64> {
     }
 }
 
-/// The damping of the sponge at the points of fluids; empty without one.
+/// The damping of the sponge at the points of fluids; empty without a sponge.
 pub(super) fn sponge<const D: usize>(setup: &Setup<D>, share: &Share<'_>, table: &Tabulated<D>) -> Vec<f64> {
     Damping::new(setup, table).map_or(Vec::new(), |damping| damping.masses(share, table, compliance))
 }
 
-/// Points of the subdomain on free faces of fluids, ascending.
+/// Points of the subdomain on free faces of fluids, in ascending order.
 pub(super) fn free_points<const D: usize>(setup: &Setup<D>, share: &Share<'_>) -> Vec<u32> {
     let n = setup.basis.len();
     let free = setup.mesh.free().iter();

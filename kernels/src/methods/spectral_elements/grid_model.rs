@@ -1,4 +1,5 @@
-//! A model on a regular grid at the points of elements: speeds, density, quality factors, or a table of constants.
+//! A model on a regular grid, evaluated at the points of elements: speeds, density, quality factors, or stiffness
+//! constants.
 
 use rayon::prelude::*;
 
@@ -12,43 +13,43 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Basis, Material, Mesh, Place};
 
-/// Numbers of a model in the order of files: z fastest, then x[, y], then the regions where each has a grid of its own. One
-/// number alone holds everywhere.
+/// Values of a model in file order: z fastest, then x[, y], then the regions if each has a grid of its own. A single
+/// number holds everywhere.
 pub type Plane = Vec<f32>;
 
-/// What files say of a model. What they do not say is as the regions' materials have it.
+/// The data of a model from files. Missing data are taken from the materials of the regions.
 #[derive(Clone, Debug, Default)]
 pub struct Planes {
     /// P speed, m/s.
     pub vp: Option<Plane>,
-    /// S speed, m/s; of solids.
+    /// S speed of solids, m/s.
     pub vs: Option<Plane>,
-    /// kg/m3.
+    /// Density, kg/m3.
     pub density: Option<Plane>,
-    /// Quality factors of P and S; zero is no loss.
+    /// Quality factors of P and S; zero means no loss.
     pub quality: Option<[Plane; 2]>,
-    /// Constants of solids (Pa) by their row and column in Voigt's matrix (from 0, the row not below the column), instead of
-    /// speeds; what is not there is zero.
+    /// Constants of solids (Pa), instead of speeds, by their row and column in Voigt's matrix (from 0, the row not
+    /// below the column); missing constants are zero.
     pub constants: Vec<([usize; 2], Plane)>,
 }
 
-/// How attenuation is meant.
+/// The band of constant Q and the reference frequency.
 #[derive(Clone, Copy, Debug)]
 pub struct Band {
-    /// Between these frequencies (Hz) Q is constant.
+    /// The band of frequencies (Hz) in which Q is constant.
     pub band: [f64; 2],
-    /// At this one (Hz) the speeds hold.
+    /// The frequency (Hz) at which the speeds hold.
     pub reference: f64,
 }
 
-/// Entries of the table of losses.
+/// Intervals of the table of losses.
 const LOSSES: usize = 2048;
 
-/// Losses by one over the quality factor, from zero to the largest that is met.
+/// Losses by one over the quality factor, from zero to the largest that occurs.
 #[derive(Clone, Debug)]
 struct Losses {
     most: f64,
-    /// Share of the mechanisms, and factor to the unrelaxed modulus.
+    /// Share of the mechanisms, and ratio of the unrelaxed modulus.
     table: Vec<[f64; 2]>,
 }
 
@@ -64,7 +65,7 @@ impl Losses {
         }
     }
 
-    /// The entry below one over a quality factor, and how far the latter is on the way to the next one.
+    /// The entry below one over a quality factor, and the fractional distance to the next entry.
     fn place(&self, inverse: f64) -> (usize, f64) {
         let t = (inverse / self.most * LOSSES as f64).clamp(0.0, LOSSES as f64);
         let k = (t as usize).min(LOSSES - 1);
@@ -88,17 +89,16 @@ impl Losses {
     }
 }
 
-/// What a model is made of: numbers on a grid for all regions, or on as many grids of one shape as there are regions.
+/// The data of a model: values on one grid for all regions, or on one grid for each region, all of the same shape.
 pub struct Grids<const D: usize> {
-    /// Where the nodes of a grid lie.
+    /// The positions of the nodes of a grid.
     pub lattice: Lattice<D>,
-    /// How many grids follow each other in every plane.
+    /// Number of grids in every plane, one after the other.
     pub count: usize,
-    /// The numbers.
     pub planes: Planes,
 }
 
-/// A model on a grid, as elements ask for it.
+/// A model on a grid, which can be evaluated at the points of elements.
 #[derive(Clone, Debug)]
 pub struct GridModel<const D: usize> {
     sampling: Sampling<D>,
@@ -108,12 +108,13 @@ pub struct GridModel<const D: usize> {
 }
 
 impl<const D: usize> GridModel<D> {
-    /// A model on one grid for all regions, or on one a region. On one grid a point takes the nodes that lie in
-    /// its own region: what stands on an interface, beyond it or outside of the mesh does not count. In perfectly matched layers the
-    /// values at the edge of the grid go on.
+    /// A model on one grid for all regions, or on one grid per region. On a single grid a point uses only the nodes
+    /// that lie in its own region: nodes on an interface, beyond it or outside the mesh are ignored. In perfectly
+    /// matched layers the values at the edge of the grid are continued.
     ///
     /// # Errors
-    /// A grid that does not cover the mesh, a region without nodes, numbers that no medium has, each with its place.
+    /// Returns an error for a grid that does not cover the mesh, a region without nodes, and values that no medium
+    /// can have, each with its position.
     pub fn new(
         mesh: &Mesh<D>,
         basis: &Basis,
@@ -136,13 +137,13 @@ impl<const D: usize> GridModel<D> {
         Ok(model)
     }
 
-    /// Attenuation of the regions, where the model has any: points lose a share of what it says.
+    /// Attenuation of the regions, if the model has any: the points have a share of it.
     pub fn relaxations(&self) -> Option<Vec<Relaxation>> {
         let (_, relaxation) = self.losses.as_ref()?;
         Some(vec![*relaxation; self.materials.len()])
     }
 
-    /// The grid and how many there are; none where all planes are one number.
+    /// The grid and the number of grids; `None` if all planes are single numbers.
     pub fn lattice(&self) -> Option<(Lattice<D>, usize)> {
         let lattice = self.sampling.lattice;
         (lattice.nodes() > 1).then_some((lattice, self.sampling.grids))
@@ -153,7 +154,7 @@ impl<const D: usize> GridModel<D> {
         self.planes.constants.iter().map(|(pair, _)| *pair).collect()
     }
 
-    /// The quality factors of P and S, each one number or one a node.
+    /// The quality factors of P and S, each a single number or one per node.
     pub fn quality(&self) -> Option<&[Plane; 2]> {
         self.planes.quality.as_ref()
     }
@@ -167,7 +168,8 @@ impl<const D: usize> GridModel<D> {
         4 * (all.map(Vec::len).sum::<usize>() + self.sampling.lattice.nodes())
     }
 
-    /// Looks at every point of every element; the lowest quality factor met, of the bulk or the shear modulus.
+    /// Checks the medium at every point of every element; returns the lowest quality factor of the bulk or the shear
+    /// modulus.
     fn check(&self, mesh: &Mesh<D>, basis: &Basis) -> Result<f64, Error> {
         let table = Tabulated::new(mesh.order(), basis);
         let lowest = |element: usize| -> Result<f64, Error> {
@@ -198,14 +200,14 @@ impl<const D: usize> GridModel<D> {
             .try_fold(f64::INFINITY, |least, own| Ok(least.min(own?)))
     }
 
-    /// A plane at a place: its mean over the corners, or what the material says.
+    /// The value of a plane: its mean over the corners, or the value of the material.
     fn value(plane: &Option<Plane>, corners: &Corners, usual: f64) -> f64 {
         plane
             .as_ref()
             .map_or(usual, |plane| mean(plane, corners, f64::from))
     }
 
-    /// The medium and the speeds at a place.
+    /// The medium and the speeds at a point.
     fn medium(&self, region: usize, corners: &Corners) -> PointMedium {
         let (p, m) = (&self.planes, &self.materials[region]);
         let density = Self::value(&p.density, corners, m.density);
@@ -239,7 +241,7 @@ impl<const D: usize> GridModel<D> {
         }
     }
 
-    /// Whether a medium can be; else why not.
+    /// Returns an error with the reason if a medium is impossible.
     fn sound(&self, region: usize, point: &PointMedium) -> Result<(), String> {
         let (density, [vp, vs]) = (point.medium.density, point.speeds);
         if !(density > 0.0 && density.is_finite()) {
@@ -267,7 +269,7 @@ impl<const D: usize> GridModel<D> {
         Ok(())
     }
 
-    /// One over the quality factors of P and S at a place of a solid.
+    /// One over the quality factors of P and S at a point of a solid.
     fn inverse_quality(&self, corners: &Corners) -> [f64; 2] {
         let Some(planes) = &self.planes.quality else {
             return [0.0; 2];
@@ -276,10 +278,10 @@ impl<const D: usize> GridModel<D> {
         planes.each_ref().map(|plane| mean(plane, corners, inverse))
     }
 
-    /// Of those of P and S the ones of the shear and the bulk modulus.
+    /// Converts inverse quality factors of P and S to those of the shear and the bulk modulus.
     fn of_moduli([p, s]: [f64; 2], law: &Law) -> [f64; 2] {
         let [mu, kappa] = moduli(law);
-        // The loss of P is that of its two moduli in their shares.
+        // The loss of P is the mean of those of its two moduli, weighted by their shares.
         let shear = 4.0 / 3.0 * mu / (kappa + 4.0 / 3.0 * mu);
         [s, (p - shear * s) / (1.0 - shear)]
     }
@@ -311,8 +313,8 @@ impl<const D: usize> PointMedia<D> for GridModel<D> {
     }
 }
 
-/// Gives a table of x and z constants across the plane, so that its means are those of an isotropic medium where it is one:
-/// no wave in the plane knows them.
+/// Extends a table of x and z constants to the y axis, such that its isotropic means are exact if it is isotropic;
+/// the added constants do not affect waves in the plane.
 pub(super) fn complete(table: &mut [[f64; 6]; 6]) {
     table[1][1] = 0.5 * (table[0][0] + table[2][2]);
     (table[3][3], table[5][5]) = (table[4][4], table[4][4]);
@@ -321,7 +323,7 @@ pub(super) fn complete(table: &mut [[f64; 6]; 6]) {
     }
 }
 
-/// The mean of a plane over nodes with weights; a plane of one number is that.
+/// The weighted mean of a plane over nodes; the value itself if the plane is a single number.
 fn mean(plane: &Plane, corners: &Corners, of: impl Fn(f32) -> f64) -> f64 {
     match plane.as_slice() {
         [one] => of(*one),
@@ -329,7 +331,8 @@ fn mean(plane: &Plane, corners: &Corners, of: impl Fn(f32) -> f64) -> f64 {
     }
 }
 
-/// The first row (from 1) whose pivot shows that a table is not positive definite; in 2-D those of x and z count.
+/// The first row (from 1) whose pivot shows that a table is not positive definite; in 2-D only the rows of x and z
+/// are tested.
 pub fn not_definite<const D: usize>(table: &[[f64; 6]; 6]) -> Option<usize> {
     let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
     // Cholesky: every pivot of a stable medium is above zero.

@@ -1,4 +1,4 @@
-//! Elements side by side in vector lanes, and registers that take some of them.
+//! Vector lanes with one element each, and registers that hold some of them.
 
 use pulp::Simd;
 
@@ -17,10 +17,10 @@ impl Lanes {
     pub(super) const ZERO: Self = Self([0.0; LANES]);
 }
 
-/// Some lanes of the elements of a block in a register.
+/// A register of some lanes of a block.
 pub(super) type Register<S> = Lane<S, f32>;
 
-/// The lanes of a block that a register takes.
+/// The lanes of a block in one register.
 #[derive(Clone, Copy)]
 pub(super) struct Part<S> {
     simd: S,
@@ -38,21 +38,21 @@ impl<S: Simd> Part<S> {
         })
     }
 
-    /// The numbers of these lanes.
+    /// Loads these lanes.
     #[inline(always)]
     pub(super) fn load(self, lanes: &Lanes) -> Register<S> {
         // SAFETY: `first` is a multiple of the register's width below LANES, which that width divides.
         unsafe { Lane::load(self.simd, lanes.0.as_ptr().add(self.first)) }
     }
 
-    /// Puts numbers into these lanes.
+    /// Stores these lanes.
     #[inline(always)]
     pub(super) fn store(self, lanes: &mut Lanes, numbers: Register<S>) {
         // SAFETY: as in `load`, and the lanes are borrowed here alone.
         unsafe { numbers.store(lanes.0.as_mut_ptr().add(self.first)) }
     }
 
-    /// The index at which [`Part::parted`] and [`Part::joined`] have the four numbers of a lane of the block.
+    /// The index at which [`Part::parted`] and [`Part::joined`] hold the four numbers of a lane of the block.
     #[inline(always)]
     pub(super) fn seat(lane: usize) -> usize {
         Register::<S>::seat(lane)

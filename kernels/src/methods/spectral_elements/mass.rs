@@ -1,4 +1,4 @@
-//! The mass of every point, inverted.
+//! The inverse mass of every point.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use super::{Lumping, Setup};
 use crate::mesh::geometry::{Matrix, Tabulated, inverse};
 use crate::mesh::step::{Law, Medium};
 
-/// Inverse masses: one number a point, and the matrices of points on absorbing faces.
+/// Inverse masses: one number per point, and matrices for points on absorbing faces.
 #[derive(Clone, Debug)]
 pub(super) struct InverseMass<const D: usize> {
     pub(super) diagonal: Vec<f32>,
-    /// Damping of the sponge, kg/s; empty without one.
+    /// Damping of the sponge, kg/s; empty without a sponge.
     pub(super) sponge: Vec<f64>,
     half: f64,
-    /// Ascending points with the inverse of mass plus half a step of damping.
+    /// Points in ascending order with the inverse of mass plus half a step of damping.
     pub(super) matrices: Vec<(u32, [[f32; D]; D])>,
 }
 
@@ -58,7 +58,8 @@ impl<const D: usize> InverseMass<D> {
             matrices,
             sponge,
             half: setup.dt / 2.0,
-            // Points of fluids alone have no mass and get no force; those at the outer end of a perfectly matched layer are fixed.
+            // Points that belong to fluids only have no mass and receive no force; points at the outer end of a
+            // perfectly matched layer are fixed.
             diagonal: mass
                 .iter()
                 .map(|m| if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 })
@@ -66,7 +67,7 @@ impl<const D: usize> InverseMass<D> {
         }
     }
 
-    /// The mass of a point without any damping, kg.
+    /// The mass of a point without damping, kg.
     pub(super) fn mass(&self, point: usize) -> f64 {
         let inverse = f64::from(self.diagonal[point]);
         let damping = self.sponge.get(point).map_or(0.0, |damping| self.half * damping);
@@ -82,7 +83,7 @@ impl<const D: usize> InverseMass<D> {
         size_of_val(&self.diagonal[..]) + size_of_val(&self.matrices[..]) + size_of_val(&self.sponge[..])
     }
 
-    /// Turns the forces of the points `first ..` into accelerations.
+    /// Converts the forces of the points `first ..` to accelerations.
     #[inline(always)]
     pub(super) fn apply(&self, first: usize, forces: &mut [[f32; D]]) {
         let last = first + forces.len();
@@ -108,7 +109,7 @@ impl<const D: usize> InverseMass<D> {
     }
 }
 
-/// The sum over all elements of the mesh, in their order, of weight, Jacobian and a factor of the medium, at the points of
+/// The sum over all elements of the mesh, in order, of weight, Jacobian and a factor of the medium, at the points of
 /// a subdomain; elements without a factor add nothing.
 pub(super) fn masses<const D: usize>(
     setup: &Setup<D>,
@@ -128,7 +129,7 @@ pub(super) fn masses<const D: usize>(
             .map(|(local, weight)| weight * own.determinant[local] * factor(local))
             .collect()
     };
-    // All threads look at some elements, one adds what they found in the order of the elements.
+    // Elements are evaluated in parallel, and their masses are added by one thread in the order of the elements.
     for some in elements.chunks(TOGETHER) {
         let found: Vec<Vec<f64>> = some.par_iter().map(of_element).collect();
         for (element, masses) in some.iter().zip(found) {
@@ -142,10 +143,10 @@ pub(super) fn masses<const D: usize>(
     mass
 }
 
-/// Elements whose masses are held at once.
+/// Number of elements whose masses are held at once.
 const TOGETHER: usize = 8192;
 
-/// Traction over velocity of a face point, as the mass takes it.
+/// The damping matrix of a face point, traction over velocity, as it enters the mass.
 pub(super) fn damping<const D: usize>(p: &FacePoint<D>, lumping: Lumping) -> Matrix<D> {
     let [along, across] = p.impedance;
     match lumping {

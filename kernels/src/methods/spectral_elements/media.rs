@@ -1,4 +1,4 @@
-//! What points of elements are made of: as their region says, or each as a model says at its place.
+//! The media at the points of elements: those of their region, or of a model that varies from point to point.
 
 use rayon::prelude::*;
 
@@ -7,46 +7,47 @@ use super::pml::Filters;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::{self, Bound, Law, Media, Medium};
 
-/// What a point of an element is made of.
+/// The medium at a point of an element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointMedium {
-    /// Density, and the moduli that hold at the reference frequency.
+    /// Density and law, with the moduli that hold at the reference frequency.
     pub medium: Medium,
-    /// P and S speed (m/s), as absorbing faces know them.
+    /// P and S speed (m/s), for absorbing faces.
     pub speeds: [f64; 2],
-    /// How it loses where the run has attenuation; none: as its region.
+    /// The loss of the point if the run has attenuation; `None` for that of its region.
     pub loss: Option<Loss>,
 }
 
-/// How a point loses, by the relaxation times of its region.
+/// The loss of a point, relative to the relaxation of its region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// From the shear and the bulk modulus to the unrelaxed ones.
+    /// Ratios of the unrelaxed shear and bulk modulus to the given ones.
     pub factors: [f64; 2],
     /// Shares of the mechanisms in the unrelaxed shear and bulk modulus over those of the region's relaxation.
     pub shares: [f64; 2],
-    /// How both follow the quality factors of P and S, where these are what the point has.
+    /// The derivatives of both by the quality factors of P and S, if the point has such.
     pub slopes: Option<LossSlopes>,
 }
 
-/// How a loss follows the quality factors of P and S.
+/// The dependence of a loss on the quality factors of P and S.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossSlopes {
     /// One over the quality factors of P and of S.
     pub inverse: [f64; 2],
-    /// Of the shear and of the bulk modulus: the derivatives of the factor and of the share by one over the quality factor of the modulus.
+    /// For the shear and for the bulk modulus: the derivatives of the factor and of the share by one over the quality
+    /// factor of the modulus.
     pub by_modulus: [[f64; 2]; 2],
 }
 
-/// A model that is known at every place.
+/// A model that can be evaluated at any position.
 ///
-/// It is asked several times for an element and always answers the same. Elements of a region have one kind of law: all
-/// fluids, all isotropic solids or all of 21 constants, as the medium of the region has. Points of a side that two regions
-/// share are asked for in either region, so a model can jump there; the coordinates are those of single elements and apart
-/// by rounding.
+/// It is evaluated several times per element and must always return the same media. All elements of a region have one
+/// kind of law, that of the region's medium: fluid, isotropic solid or 21 constants. Points on a side shared by two
+/// regions are evaluated for both regions, so a model can be discontinuous there; their coordinates are computed from
+/// single elements and differ by rounding.
 pub trait PointMedia<const D: usize>: Send + Sync {
-    /// The points of an element of a region at these positions (m; the axis u fastest): one medium each, in their order, or
-    /// none where the constants of the region hold.
+    /// The media at the points of an element of a region at these positions (m; the axis u fastest), in the same
+    /// order, or `None` if the constants of the region hold.
     fn of_element(&self, element: usize, region: usize, positions: &[[f64; D]]) -> Option<Vec<PointMedium>>;
 }
 
@@ -59,7 +60,7 @@ where
     }
 }
 
-/// What the points of an element are made of: one for all of them, or one each.
+/// The media at the points of an element: one entry for all of them, or one each.
 pub(super) struct Contents(Vec<PointMedium>);
 
 impl Contents {
@@ -83,24 +84,24 @@ impl Contents {
         own.speeds.map(|speed| own.medium.density * speed)
     }
 
-    /// Shear and bulk modulus of a point, unrelaxed where there is attenuation. The mean of a table of constants (Voigt's)
-    /// stands for it.
+    /// Shear and bulk modulus of a point, unrelaxed if there is attenuation. Those of a table of constants are its
+    /// Voigt means.
     pub(super) fn moduli(&self, point: usize) -> [f64; 2] {
         let (factors, [mu, kappa]) = (self.factors(point), moduli(&self.medium(point).law));
         [mu * factors[0], kappa * factors[1]]
     }
 
-    /// From the shear and bulk modulus of a point to the unrelaxed ones.
+    /// Ratios of the unrelaxed shear and bulk modulus of a point to the given ones.
     pub(super) fn factors(&self, point: usize) -> [f64; 2] {
         self.at(point).loss.map_or([1.0; 2], |loss| loss.factors)
     }
 
-    /// How a point loses, where it does.
+    /// The loss of a point, if it has one.
     pub(super) fn loss(&self, point: usize) -> Option<&Loss> {
         self.at(point).loss.as_ref()
     }
 
-    /// What the mechanisms of a region for moduli of one become at a point: of shear and of compression.
+    /// Factors from the mechanisms of a region for unit moduli to those of a point: for shear and for compression.
     pub(super) fn strengths(&self, point: usize) -> [f64; 2] {
         let shares = self.at(point).loss.map_or([1.0; 2], |loss| loss.shares);
         let [mu, kappa] = self.moduli(point);
@@ -136,7 +137,7 @@ pub(super) fn moduli(law: &Law) -> [f64; 2] {
 }
 
 impl<const D: usize> Setup<'_, D> {
-    /// What the points of an element are made of.
+    /// The media at the points of an element.
     pub(super) fn contents(&self, element: usize, table: &Tabulated<D>) -> Contents {
         let positions = || table.positions(&self.mesh.coordinates(element));
         match self.points {
@@ -176,7 +177,7 @@ impl<const D: usize> Setup<'_, D> {
         self.relaxations.map(loss)
     }
 
-    /// The slowest wave of every element, m/s: S, in fluids P.
+    /// The slowest speed of every element, m/s: that of S, in fluids that of P.
     pub fn slowest(&self) -> Vec<f64> {
         let table = Tabulated::new(self.mesh.order(), self.basis);
         let slowest = |element: usize| {
@@ -193,7 +194,7 @@ impl<const D: usize> Setup<'_, D> {
         (0..self.mesh.len()).into_par_iter().map(slowest).collect()
     }
 
-    /// The largest stable step of the run, with the constants of the points and unrelaxed moduli.
+    /// The largest stable step of the run, from the constants of the points with unrelaxed moduli.
     pub fn bound(&self) -> Bound {
         let unrelaxed =
             |element: usize, positions: &[[f64; D]]| self.contents_at(element, positions).unrelaxed();

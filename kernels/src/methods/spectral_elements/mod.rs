@@ -1,7 +1,7 @@
 //! Spectral elements: the weak form of elastodynamics on quadrilaterals and hexahedra, with a diagonal mass.
 //!
 //! Komatitsch & Vilotte (1998), Komatitsch & Tromp (1999). A field in an element is a sum of products of Lagrange
-//! polynomials on Gauss-Lobatto-Legendre points, which also are the points of the quadrature:
+//! polynomials on Gauss-Lobatto-Legendre points, which are also the quadrature points:
 //!
 //! | what | equation | file |
 //! | --- | --- | --- |
@@ -13,19 +13,19 @@
 //! | attenuation | standard linear solids, memory variables | `attenuation.rs` |
 //! | fluids by a potential chi, u = grad chi / rho, p = -chi'' (Chaljub et al. 2003) | `M chi'' = -K chi + coupling` | `fluid.rs` |
 //! | absorbing faces (Clayton & Engquist 1977) | `t = -rho vp (v.n) n - rho vs (v - (v.n) n)` | `boundary.rs` |
-//! | a layer that damps along them | `-c rho v` | `sponge.rs` |
+//! | sponge along absorbing faces | `-c rho v` | `sponge.rs` |
 //! | perfectly matched layers (Chew & Weedon 1994, Kuzuoglu & Mittra 1996) | `d/dx_j -> (1/s_j) d/dx_j` | `pml/` |
 //! | sources and receivers | `F_i = f_i l_p`, `F_i = M_ij dl_p/dx_j` | `points.rs` |
-//! | subdomains, and what travels between them | | `cut.rs`, `subdomain.rs` |
+//! | subdomains, and their halo exchange | | `cut.rs`, `subdomain.rs` |
 //! | gradients: the same step backwards in time | `- w J u . D2 l`, ... | `adjoint/` |
 //! | all of it on accelerators | | `gpu/` |
 //! | time: Newmark, beta 0, gamma 1/2 | `u += dt v + dt^2/2 a; v += dt/2 a; a = F/M; v += dt/2 a` | `sweep.rs`, in the order of `waves.rs` |
 //!
-//! Fields are `[point][component]`, components x, y, z (x, z) with z downwards, SI units. Everything that an element adds
-//! to its points (internal forces, absorbing faces, sources) is first written into a place of its own; a point then
-//! sums what its elements wrote in the order of the global element numbers (`sums.rs`). So the bits do not depend on
-//! threads, on the order in which elements are computed, or on how a mesh is divided. A [`Group`] runs the subdomains of
-//! a mesh ([`subdomains`]).
+//! Fields are `[point][component]`, components x, y, z (x, z) with z downwards, SI units. All contributions of an
+//! element to its points (internal forces, absorbing faces, sources) are first written to memory of its own; a point
+//! then sums the contributions of its elements in the order of the global element numbers (`sums.rs`). So the result
+//! does not depend, to the bit, on threads, on the order in which elements are computed, or on how a mesh is divided.
+//! A [`Group`] runs the subdomains of a mesh ([`subdomains`]).
 
 pub mod adjoint;
 mod assembly;
@@ -77,17 +77,17 @@ use cut::Cut;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What becomes of the damping matrix of absorbing faces in the mass.
+/// How the damping matrix of absorbing faces enters the mass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lumping {
-    /// The whole matrix of a point, inverted.
+    /// The full damping matrix of a point is inverted with its mass.
     #[default]
     Matrix,
-    /// Its row sums in axes with z upwards, as SPECFEM3D has it: for comparison.
+    /// Only its row sums, in axes with z upwards, as in SPECFEM3D; for comparison.
     RowSums,
 }
 
-/// How strong a source is.
+/// The strength of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Strength<const D: usize> {
     /// A force, N (in 2-D N/m), positive along the axes.
@@ -99,11 +99,11 @@ pub enum Strength<const D: usize> {
 /// A source at a point.
 #[derive(Clone, Debug)]
 pub struct Source<const D: usize> {
-    /// Where, metres.
+    /// Position in metres.
     pub at: [f64; D],
-    /// Times this.
+    /// Strength, multiplied by the history.
     pub strength: Strength<D>,
-    /// The history: sample n acts in the equation of motion of step n; beyond the end it is zero.
+    /// Source time function: sample n acts in the equation of motion of step n; beyond the end it is zero.
     pub history: Vec<f32>,
 }
 
@@ -116,40 +116,44 @@ pub struct Relaxation {
     pub tau_shear: [f64; 3],
     /// Relaxation times of strain of the bulk modulus, s.
     pub tau_bulk: [f64; 3],
-    /// From the given shear and bulk modulus to the unrelaxed ones.
+    /// Ratios of the unrelaxed shear and bulk modulus to the given ones.
     pub factors: [f64; 2],
 }
 
-/// Where the mechanisms of a relaxation are.
+/// The distribution of the mechanisms of a relaxation over the points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grain {
-    /// All of them at every point.
+    /// All mechanisms at every point.
     #[default]
     Fine,
-    /// One at each point, and all of them in every element, a third of the memory: the coarse-grained attenuation of Day (1998), for
-    /// spectral elements as by van Driel & Nissen-Meyer (2014). The mechanism of a point is as much stronger as makes the mean over
-    /// the element, with the weights of quadrature, that of all mechanisms.
+    /// One mechanism at each point and all of them in every element, which needs a third of the memory: the
+    /// coarse-grained attenuation of Day (1998), for spectral elements as in van Driel & Nissen-Meyer (2014). The
+    /// mechanism of a point is strengthened such that its mean over the element, with the quadrature weights, equals
+    /// that of all mechanisms.
     Coarse,
 }
 
-/// Which strain all mechanisms of a point follow; those of [`Grain::Coarse`] follow that of the step.
+/// The strain that drives the mechanisms if all are at every point; those of [`Grain::Coarse`] follow the strain of
+/// the current step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Followed {
-    /// The one that the step before predicts, as SPECFEM3D has it: another error of second order in the time step.
+    /// The strain predicted by the previous step, as in SPECFEM3D: a different error of second order in the time
+    /// step.
     #[default]
     Predicted,
-    /// The one of the step, so that a change of the clock alone makes the waves exact in time.
+    /// The strain of the current step, so that a correction of the time dispersion alone makes the wavefield exact in
+    /// time.
     OfNow,
 }
 
 /// Attenuation of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Attenuation<'a> {
-    /// Of the regions, one each; regions of fluids are not attenuated.
+    /// One relaxation for each region; fluid regions are not attenuated.
     pub regions: &'a [Relaxation],
     /// Where the mechanisms are.
     pub grain: Grain,
-    /// What they follow.
+    /// The strain that drives them.
     pub followed: Followed,
 }
 
@@ -163,26 +167,26 @@ impl<'a> From<&'a [Relaxation]> for Attenuation<'a> {
     }
 }
 
-/// What a run is made of.
+/// The parameters of a run.
 pub struct Setup<'a, const D: usize> {
     /// The mesh.
     pub mesh: &'a Mesh<D>,
-    /// Points and weights.
+    /// Points and weights along an axis of an element.
     pub basis: &'a Basis,
-    /// What fills the regions, one each.
+    /// The medium of each region.
     pub media: &'a [Medium],
-    /// P and S speed (m/s) of the regions, as absorbing faces know them.
+    /// P and S speed (m/s) of each region, for the absorbing faces.
     pub speeds: &'a [[f64; 2]],
-    /// A model that changes from point to point, where there is one; the media of the regions still say which of them are
-    /// fluids.
+    /// A model that varies from point to point, if there is one; the media of the regions still determine which of
+    /// them are fluids.
     pub points: Option<&'a dyn PointMedia<D>>,
     /// Time step, s.
     pub dt: f64,
-    /// Attenuation, where there is any.
+    /// Attenuation, if there is any.
     pub relaxations: Option<Attenuation<'a>>,
-    /// The mass of absorbing faces.
+    /// How absorbing faces enter the mass.
     pub lumping: Lumping,
-    /// A layer that damps along absorbing faces.
+    /// A sponge along absorbing faces.
     pub sponge: Option<Sponge>,
     /// Perfectly matched layers.
     pub pml: Option<&'a Pml<D>>,
@@ -190,22 +194,22 @@ pub struct Setup<'a, const D: usize> {
     pub sources: &'a [Source<D>],
 }
 
-/// What a run records, and how long it is.
+/// The recording and the length of a run.
 #[derive(Clone, Debug)]
 pub struct Shot<const D: usize> {
-    /// Steps.
+    /// Number of time steps.
     pub nt: usize,
-    /// Steps from record to record.
+    /// Steps between two records.
     pub jdata: usize,
-    /// Where receivers are, metres.
+    /// Positions of the receivers in metres.
     pub receivers: Vec<[f64; D]>,
-    /// What they record.
+    /// The quantity that they record.
     pub quantity: Quantity,
-    /// Steps from snapshot to snapshot, if there are any.
+    /// Steps between two snapshots, if there are any.
     pub jsnap: Option<usize>,
-    /// Points of a component of a snapshot, in file order; outside of the mesh zeros are written.
+    /// Points of a component of a snapshot in metres, in file order; zeros are written for points outside the mesh.
     pub film: Vec<[f64; D]>,
-    /// Steps between two searches for values that are not finite.
+    /// Steps between two searches for non-finite values.
     pub jcheck: usize,
 }
 
@@ -224,7 +228,7 @@ impl<const D: usize> Default for Shot<D> {
 }
 
 impl<const D: usize> Shot<D> {
-    /// What snapshots hold: pressure where receivers record it, else velocity.
+    /// The quantity of snapshots: pressure if the receivers record it, else velocity.
     pub fn filmed(&self) -> Quantity {
         match self.quantity {
             Quantity::Pressure => Quantity::Pressure,
@@ -247,12 +251,12 @@ impl<const D: usize> Shot<D> {
     }
 }
 
-/// A run on the subdomains `own` of a mesh, whose elements, as they follow each other along its longest side, are cut into
-/// `parts`; the others are run by other ranks.
+/// A run on the subdomains `own` of a mesh. `parts` are ranges of the elements, sorted along the longest side of the
+/// mesh; the other subdomains are run by other ranks.
 ///
 /// # Errors
-/// A source or receiver outside of the mesh, a source of a kind that does not act in a fluid where it is; too many points;
-/// parts that do not fit the elements.
+/// Returns an error for a source or receiver outside the mesh, a source of a kind that cannot act in the fluid around
+/// it, too many points, and parts that do not make up all elements.
 pub fn subdomains<const D: usize>(
     cpu: Arc<Cpu>,
     setup: &Setup<D>,
@@ -265,11 +269,11 @@ pub fn subdomains<const D: usize>(
     Group::new(engines?, shot.schedule())
 }
 
-/// Makes subdomains ready for another shot over the same mesh, from rest: other sources and receivers. Everything else of
-/// `setup` and `shot` is as it was.
+/// Prepares subdomains for another shot over the same mesh, starting from rest, with other sources and receivers.
+/// Everything else in `setup` and `shot` must be as before.
 ///
 /// # Errors
-/// As of new ones; the subdomains are of no use then.
+/// As for [`subdomains`]; after an error the subdomains are unusable.
 pub fn next_shot<const D: usize>(
     group: &mut Group<Engine<D>>,
     setup: &Setup<D>,
@@ -303,13 +307,13 @@ impl<const D: usize> Setup<'_, D> {
         self.pml.map_or(0, axes)
     }
 
-    /// Whether elements in layers keep the energy that their regions lose, as in those of SPECFEM3D.
+    /// Whether elements in layers are not attenuated, as in the layers of SPECFEM3D.
     fn has_lossless_layers(&self) -> bool {
         let specfem = |pml: &Pml<D>| matches!(pml.profile, Profile::Specfem { .. });
         self.relaxations.is_some() && self.pml.is_some_and(specfem)
     }
 
-    /// Whether an element keeps the energy that its region loses.
+    /// Whether an element is not attenuated although its region is.
     fn is_lossless(&self, element: usize) -> bool {
         self.has_lossless_layers() && self.damped_axes(element) != 0
     }
@@ -320,12 +324,12 @@ impl<const D: usize> Setup<'_, D> {
         self.pml.map_or(0, kind)
     }
 
-    /// True where the element is a fluid.
+    /// Whether the element is a fluid.
     fn is_fluid(&self, element: usize) -> bool {
         self.is_of_fluid(self.mesh.regions()[element] as usize)
     }
 
-    /// True where the region is a fluid.
+    /// Whether the region is a fluid.
     fn is_of_fluid(&self, region: usize) -> bool {
         matches!(self.media[region].law, Law::Fluid(_))
     }

@@ -1,4 +1,4 @@
-//! How fast processors are on meshes like that of a run, from a second or two with a small box.
+//! Measures the speed of processors on meshes like that of a run, within a second or two on a small box.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use crate::device::cpu::Cpu;
 use crate::mesh::{Mesh, Parts};
 use crate::timing::{Nothing, speed};
 
-/// Points of the box on processors, about: more than a cache holds.
+/// Approximate number of points of the box on processors: more than the caches hold.
 const POINTS: f64 = 200_000.0;
 
-/// Sources in the box, so that not all numbers are zero.
+/// Number of sources in the box, so that not all values are zero.
 const SOURCES: usize = 100;
 
-/// Elements a second on the processors of this machine.
+/// Measures the elements advanced per second on the processors of this machine.
 pub fn calibrate<const D: usize>(setup: &Setup<D>, cpu: &Cpu) -> Result<f64, Error> {
     let shot = Shot {
         nt: 10,
@@ -28,13 +28,13 @@ pub fn calibrate<const D: usize>(setup: &Setup<D>, cpu: &Cpu) -> Result<f64, Err
     })
 }
 
-/// Elements along a side of a box with about so many points.
+/// Elements along a side of a box with about `points` points.
 pub(super) fn side<const D: usize>(setup: &Setup<D>, points: f64) -> usize {
     let along = points.powf(1.0 / D as f64) / setup.basis.degree() as f64;
     (along as usize).max(2)
 }
 
-/// Gives `work` a box of so many elements along each side, of what most elements of a mesh are made of.
+/// Passes to `work` a box of `along` elements along each side, with the medium of most elements of the mesh.
 pub(super) fn with_box<const D: usize, R>(
     setup: &Setup<D>,
     along: usize,
@@ -42,7 +42,7 @@ pub(super) fn with_box<const D: usize, R>(
 ) -> Result<R, Error> {
     let region = commonest(setup);
     let (medium, speeds) = (setup.media[region].clone(), setup.speeds[region]);
-    // A hundredth of the stable step: sources may be strong, but nothing grows.
+    // A hundredth of the stable step, so that nothing grows even with strong sources.
     let fastest = speeds[0].max(1.0);
     let (length, dt) = (1.0, 0.01 / fastest / setup.basis.degree().pow(2) as f64);
     let mesh = Mesh::new(parts::<D>(along, length))?;
@@ -84,7 +84,7 @@ pub(super) fn with_box<const D: usize, R>(
     })
 }
 
-/// The region with most elements.
+/// The region with the most elements.
 fn commonest<const D: usize>(setup: &Setup<D>) -> usize {
     let mut counts = vec![0usize; setup.media.len()];
     let regions = setup.mesh.regions().iter();
@@ -94,11 +94,11 @@ fn commonest<const D: usize>(setup: &Setup<D>) -> usize {
         .unwrap_or(0)
 }
 
-/// A box of so many cubes (squares) of this length along each side.
+/// A box of `along` cubes (squares) of this length along each side.
 fn parts<const D: usize>(along: usize, length: f64) -> Parts<D> {
     let split = |k: usize, n: usize| -> [usize; D] { std::array::from_fn(|a| k / n.pow(a as u32) % n) };
     let join = |at: [usize; D]| at.iter().rev().fold(0, |sum, k| sum * (along + 1) + k);
-    // Gmsh goes round the lower side, then round the upper one.
+    // Gmsh numbers the corners of the lower side in a circle, then those of the upper one.
     let corner = |k: usize| -> [usize; D] {
         let round = [[0, 0], [1, 0], [1, 1], [0, 1]][k % 4];
         std::array::from_fn(|a| if a < 2 { round[a] } else { k / 4 })

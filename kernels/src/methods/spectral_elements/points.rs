@@ -1,4 +1,4 @@
-//! Sources and receivers between the points of an element.
+//! Sources and receivers at arbitrary positions within an element.
 
 use super::assembly::Homes;
 use super::{Setup, Source, Strength};
@@ -7,7 +7,7 @@ use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
 use crate::mesh::step::Law;
 use crate::mesh::{Basis, Found, Locator, Place};
 
-/// Values of the polynomials of all points of an element at a place, and their slopes along the axes of the cell.
+/// Values of the polynomials of all points of an element at a position, and their slopes along the axes of the cell.
 fn polynomials<const D: usize>(basis: &Basis, local: [f64; D]) -> Vec<(f64, [f64; D])> {
     let axes = local.map(|x| basis.cardinal(x));
     let n = basis.len();
@@ -31,12 +31,12 @@ fn polynomials<const D: usize>(basis: &Basis, local: [f64; D]) -> Vec<(f64, [f64
 #[derive(Clone, Debug)]
 pub(super) struct Placed<const C: usize> {
     pub(super) lane: usize,
-    /// Force on every point of the element for a history of one.
+    /// Force on every point of the element for a unit source time function.
     pub(super) weights: Vec<[f32; C]>,
     pub(super) history: Vec<f32>,
 }
 
-/// The elements of the sources that lie in `count` blocks, as a list a block, with weights by `weigh`.
+/// Sorts the sources that lie in `count` blocks into a list per block, with weights by `weigh`.
 fn sort<const D: usize, const C: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
@@ -63,9 +63,10 @@ fn sort<const D: usize, const C: usize>(
     Ok(placed)
 }
 
-/// The elements in which a source acts, each with the same part of it: the one that holds it, or, for a moment in a solid that
-/// lies on sides of elements, all of its region that share the place. Slopes of polynomials jump there, and a moment
-/// in one of the elements alone would lean to it; values do not jump, so one element is enough for a force.
+/// The elements in which a source acts, each with an equal share of it: the one that contains it, or, for a moment in
+/// a solid on sides of elements, all elements of its region at that position. Slopes of polynomials are discontinuous
+/// there, so a moment in a single element would be biased; values are continuous, so one element is enough for a
+/// force.
 pub(super) fn shares<const D: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
@@ -82,7 +83,7 @@ pub(super) fn shares<const D: usize>(
 }
 
 impl<const C: usize> Placed<C> {
-    /// Adds the source of a step to the forces of its block.
+    /// Adds the source at a step to the forces of its block.
     pub(super) fn add(&self, step: usize, forces: &mut [[f32; C]]) {
         let Some(now) = self.history.get(step) else { return };
         let own = &mut forces[self.lane * self.weights.len()..];
@@ -96,7 +97,7 @@ impl<const D: usize> Placed<D> {
     /// The sources in solids.
     ///
     /// # Errors
-    /// A source outside of the mesh.
+    /// Returns an error for a source outside the mesh.
     pub(super) fn in_solid(
         setup: &Setup<D>,
         locator: &Locator<D>,
@@ -109,11 +110,11 @@ impl<const D: usize> Placed<D> {
 }
 
 impl Placed<1> {
-    /// The adjoint sources of pressure receivers in fluids, with the weights by which a record takes the second derivative of the potential.
-    /// Receivers in solids, which record no pressure, are left out.
+    /// The adjoint sources of pressure receivers in fluids, with the weights of the second derivative of the
+    /// potential in a record. Receivers in solids, which record no pressure, are left out.
     ///
     /// # Errors
-    /// A receiver outside of the mesh.
+    /// Returns an error for a receiver outside the mesh.
     pub(super) fn of_pressure<const D: usize>(
         setup: &Setup<D>,
         locator: &Locator<D>,
@@ -125,10 +126,10 @@ impl Placed<1> {
         })
     }
 
-    /// The sources in fluids: -M h / kappa with M the moment of an explosion.
+    /// The sources in fluids: -M h / kappa, where M is the moment of an explosion.
     ///
     /// # Errors
-    /// A source outside of the mesh, a force, a moment tensor that is not isotropic.
+    /// Returns an error for a source outside the mesh, a force, or a moment tensor that is not isotropic.
     pub(super) fn in_fluid<const D: usize>(
         setup: &Setup<D>,
         locator: &Locator<D>,
@@ -162,7 +163,7 @@ impl Placed<1> {
     }
 }
 
-/// What an explosion of a moment adds to the equation of every point of an element of a fluid.
+/// The contribution of an explosion of a unit time function to the equation of every point of a fluid element.
 pub(super) fn weights_in_fluid<const D: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,
@@ -178,12 +179,12 @@ pub(super) fn weights_in_fluid<const D: usize>(
     polynomials.iter().enumerate().map(weight).collect()
 }
 
-/// The place in the element of another one that is away from it by so many metres, as the element would go on beyond its sides.
+/// The position displaced by `by` metres, in the coordinates of the same element, which is extrapolated beyond its sides.
 pub(super) fn moved<const D: usize>(setup: &Setup<D>, found: &Found<D>, by: [f64; D]) -> Found<D> {
     let nodes = setup.mesh.coordinates(found.element);
     let at = |local: [f64; D]| map(setup.mesh.order(), &nodes, local);
     let (start, mut local) = (at(found.local).0, found.local);
-    // Newton's method: sides bend little over a small distance.
+    // Newton's method; sides bend little over a small distance.
     for _ in 0..4 {
         let (x, slopes) = at(local);
         let turn = inverse(&slopes);
@@ -215,7 +216,7 @@ pub(super) fn weights<const D: usize>(
     }
 }
 
-/// From slopes along the axes of the cell to those along the axes of the mesh.
+/// Converts slopes along the axes of the cell to slopes along the axes of the mesh.
 fn along_space<const D: usize>(setup: &Setup<D>, found: &Found<D>) -> impl Fn(&[f64; D]) -> [f64; D] {
     let nodes = setup.mesh.coordinates(found.element);
     let inverse = inverse(&map(setup.mesh.order(), &nodes, found.local).1);
@@ -228,7 +229,7 @@ fn turned<const D: usize>(setup: &Setup<D>, found: &Found<D>) -> impl Fn(&(f64, 
     move |(_, slopes)| slope(slopes).map(|x| x as f32)
 }
 
-/// What a receiver records.
+/// The quantity that a receiver records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quantity {
     /// Displacement, m.
@@ -238,16 +239,16 @@ pub enum Quantity {
     Velocity,
     /// Acceleration, m/s2.
     Acceleration,
-    /// Pressure of fluids, Pa; zero in solids.
+    /// Pressure in fluids, Pa; zero in solids.
     Pressure,
-    /// The strain tensor of solids, extension positive: zz, xx, yy, zx, zy, xy; in 2-D zz, xx, zx.
+    /// The strain tensor in solids, extension positive: zz, xx, yy, zx, zy, xy; in 2-D zz, xx, zx.
     Strain,
-    /// The rotation of solids, half the curl of the displacement, radians about the axes z, x, y; in 2-D about y.
+    /// The rotation in solids, half the curl of the displacement, in radians about the axes z, x, y; in 2-D about y.
     Rotation,
 }
 
 impl Quantity {
-    /// Numbers at a place, in a mesh of this dimension.
+    /// Number of components in a mesh of this dimension.
     pub fn components(self, dimension: usize) -> usize {
         match self {
             Self::Pressure => 1,
@@ -257,7 +258,7 @@ impl Quantity {
         }
     }
 
-    /// Whether it is made of slopes of the displacement, which fluids do not have at a place.
+    /// Whether the quantity consists of slopes of the displacement, which are not defined in fluids.
     pub fn is_of_slopes(self) -> bool {
         matches!(self, Self::Strain | Self::Rotation)
     }
@@ -280,20 +281,21 @@ impl Quantity {
     }
 }
 
-/// A place at which fields are interpolated.
+/// A position at which fields are interpolated.
 #[derive(Clone, Debug)]
 pub struct Receiver<const D: usize> {
     pub(super) element: u32,
     points: Vec<u32>,
     pub(super) weights: Vec<f32>,
-    /// In a fluid: from the potential to grad(chi)/rho, taken at the points of the element and interpolated.
+    /// In a fluid: weights from the potential to grad(chi)/rho, evaluated at the points of the element and
+    /// interpolated.
     pub(super) gradient: Option<Vec<[f32; D]>>,
-    /// In a solid, where they are asked for: from a field to its slopes.
+    /// In a solid, if requested: weights from a field to its slopes.
     slopes: Vec<[f32; D]>,
 }
 
 impl<const D: usize> Receiver<D> {
-    /// A place of an element with these points of the subdomain.
+    /// A receiver in an element with these points of the subdomain.
     pub(super) fn new(setup: &Setup<D>, points: Vec<u32>, found: &Found<D>, quantity: Quantity) -> Self {
         let polynomials = polynomials(setup.basis, found.local);
         let weights: Vec<f64> = polynomials.iter().map(|(h, _)| *h).collect();
@@ -312,12 +314,12 @@ impl<const D: usize> Receiver<D> {
         }
     }
 
-    /// True in a fluid.
+    /// Whether the receiver is in a fluid.
     pub fn is_in_fluid(&self) -> bool {
         self.gradient.is_some()
     }
 
-    /// The value of a field, `[point][component]`, at the place.
+    /// The value of a field, `[point][component]`, at the receiver.
     pub(super) fn value<const C: usize>(&self, field: &[[f32; C]]) -> [f32; C] {
         let mut sum = [0.0; C];
         for (point, weight) in self.points.iter().zip(&self.weights) {
@@ -327,7 +329,7 @@ impl<const D: usize> Receiver<D> {
         sum
     }
 
-    /// The slopes `[i][d]` of a field at the place; zero in a fluid and where they were not asked for.
+    /// The slopes `[i][d]` of a field at the receiver; zero in a fluid or if not requested.
     pub(super) fn slopes(&self, field: &[[f32; D]]) -> [[f32; D]; D] {
         let mut sum = [[0.0; D]; D];
         for (point, slope) in self.points.iter().zip(&self.slopes) {
@@ -339,8 +341,8 @@ impl<const D: usize> Receiver<D> {
         sum
     }
 
-    /// What every component of the displacement at every point adds to a strain or rotation, as weights:
-    /// `[point][component of the strain or rotation][component]`.
+    /// The weights of every displacement component at every point in a strain or rotation: `[point][component of the
+    /// strain or rotation][component]`.
     pub(super) fn outputs_of_slopes(&self, quantity: Quantity) -> Vec<f32> {
         let mut weights = Vec::with_capacity(self.slopes.len() * quantity.components(D) * D);
         for slope in &self.slopes {
@@ -353,7 +355,7 @@ impl<const D: usize> Receiver<D> {
         weights
     }
 
-    /// grad(chi)/rho at the place; zero in a solid.
+    /// grad(chi)/rho at the receiver; zero in a solid.
     pub(super) fn slope(&self, potential: &[[f32; 1]]) -> [f32; D] {
         let mut sum = [0.0; D];
         for (point, weight) in self.points.iter().zip(self.gradient.iter().flatten()) {
@@ -364,7 +366,7 @@ impl<const D: usize> Receiver<D> {
     }
 }
 
-/// Weights of the potential at all points of an element: sum over points q of h_q D_qp du_a/dx_c / rho.
+/// Weights of the potential at all points of an element: the sum over points q of h_q D_qp du_a/dx_c / rho.
 fn gradient<const D: usize>(setup: &Setup<D>, element: usize, weights: &[f64]) -> Vec<[f32; D]> {
     let table = Tabulated::new(setup.mesh.order(), setup.basis);
     let (own, contents) = (

@@ -1,4 +1,4 @@
-//! What a subdomain gives to the outputs of a run, and what it can say of its places.
+//! The recording of a subdomain, and the description of its elements.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,30 +11,32 @@ use crate::Error;
 use crate::mesh::step::Law;
 use crate::mesh::{Found, Locator, Place};
 
-/// Receivers and points of snapshots in a subdomain's own elements.
+/// Receivers and snapshot points in a subdomain's own elements.
 pub(super) struct Recording<const D: usize> {
-    /// What is recorded by receivers, and how many there are in all.
+    /// The quantity of the receivers, and their total number.
     pub(super) quantity: Quantity,
     pub(super) count: usize,
-    /// Numbers of the receivers, rising, and the receivers.
+    /// The receivers of the subdomain with their numbers, in ascending order.
     pub(super) receivers: Vec<(usize, Receiver<D>)>,
-    /// What snapshots hold; the ranges of their points here, and the points: none outside of the mesh.
+    /// The quantity of snapshots; the ranges of their points in this subdomain, and the points: `None` outside the
+    /// mesh.
     pub(super) filmed: Quantity,
     pub(super) film: Vec<Range<usize>>,
     pub(super) film_points: Vec<Option<Receiver<D>>>,
     pub(super) pieces: VecDeque<Vec<f32>>,
-    /// Global numbers of the points, rising, and the ranges of those that no lower subdomain has.
+    /// Global numbers of the points, in ascending order, and the ranges of those that no lower subdomain has.
     pub(super) global: Vec<u32>,
     pub(super) owned: Vec<Range<usize>>,
-    /// The subdomain's elements, rising, with their regions and centres.
+    /// The subdomain's elements, in ascending order, with their regions and centres.
     pub(super) elements: Vec<(u32, u32, [f64; D])>,
-    /// Points and elements of the whole mesh.
+    /// Number of points and of elements of the whole mesh.
     pub(super) whole: [usize; 2],
-    /// Mechanisms of a point; none without attenuation.
+    /// Mechanisms per point; 0 without attenuation.
     pub(super) mechanisms: usize,
-    /// The elements of the whole mesh in perfectly matched layers, of solids and of fluids, each once for every axis of its layers.
+    /// The elements of the whole mesh in perfectly matched layers, of solids and of fluids, each once for every axis
+    /// of its layers.
     pub(super) layers: [Vec<(u32, u32)>; 2],
-    /// The media of the regions in words.
+    /// Descriptions of the media of the regions.
     media: Vec<String>,
 }
 
@@ -50,10 +52,10 @@ pub(super) enum Held {
 }
 
 impl<const D: usize> Recording<D> {
-    /// Finds the receivers and the points of snapshots that lie in the subdomain's elements.
+    /// Finds the receivers and the snapshot points that lie in the subdomain's elements.
     ///
     /// # Errors
-    /// A receiver outside of the mesh.
+    /// Returns an error for a receiver outside the mesh.
     pub(super) fn new(
         setup: &Setup<D>,
         shot: &Shot<D>,
@@ -65,7 +67,7 @@ impl<const D: usize> Recording<D> {
         let (mut film, mut film_points) = (Vec::new(), Vec::new());
         for (number, at) in shot.film.iter().enumerate() {
             let found = locator.find(*at);
-            // What lies outside of the mesh is nobody's: the first subdomain writes zeros there.
+            // Points outside the mesh belong to no subdomain: the first one writes zeros there.
             let mine = found
                 .as_ref()
                 .map_or(share.number == 0, |f| share.owns(f.element));
@@ -100,13 +102,13 @@ impl<const D: usize> Recording<D> {
         })
     }
 
-    /// Takes the receivers of another shot.
+    /// Replaces the receivers by those of another shot.
     pub(super) fn take(&mut self, shot: &Shot<D>, receivers: Vec<(usize, Receiver<D>)>) {
         (self.quantity, self.count) = (shot.quantity, shot.receivers.len());
         self.receivers = receivers;
     }
 
-    /// The kind of an array of a state, by its number.
+    /// The kind of an array of the state, by its index.
     pub(super) fn array(&self, array: usize, has_fluid: bool) -> Held {
         let points = if has_fluid { 6 } else { 3 };
         if array < points {
@@ -132,12 +134,12 @@ impl<const D: usize> Recording<D> {
         }
     }
 
-    /// The place of a global point here.
+    /// The index of a global point in the subdomain.
     pub(super) fn local(&self, point: usize) -> Option<usize> {
         self.global.binary_search(&(point as u32)).ok()
     }
 
-    /// An element in words, and its medium.
+    /// Describes an element and its medium.
     pub(super) fn describe(&self, element: u32) -> (String, String) {
         let found = self.elements.binary_search_by_key(&element, |e| e.0);
         let Some((_, region, centre)) = found.ok().map(|k| self.elements[k]) else {
@@ -150,10 +152,10 @@ impl<const D: usize> Recording<D> {
     }
 }
 
-/// The receivers, with their numbers, in elements of which the subdomain has the points.
+/// The receivers, with their numbers, in elements whose points the subdomain has.
 ///
 /// # Errors
-/// A receiver outside of the mesh, or in a fluid where its quantity is not recorded.
+/// Returns an error for a receiver outside the mesh, or in a fluid where its quantity cannot be recorded.
 pub(super) fn receivers<const D: usize>(
     setup: &Setup<D>,
     shot: &Shot<D>,
@@ -179,8 +181,8 @@ pub(super) fn receivers<const D: usize>(
     Ok(receivers)
 }
 
-/// The element in which a quantity is recorded at a place: on a contact of fluid and solid pressure in the fluid, strain and rotation in the
-/// solid, and everything else in the one that was found.
+/// The element in which a quantity is recorded at a position: on a contact of fluid and solid, pressure is recorded
+/// in the fluid, strain and rotation in the solid, and everything else in the element that was found.
 fn on_its_side<const D: usize>(
     setup: &Setup<D>,
     locator: &Locator<'_, D>,
@@ -199,7 +201,7 @@ fn on_its_side<const D: usize>(
     locator.sharing(at).into_iter().find(is_right).unwrap_or(found)
 }
 
-/// The medium of a region in words.
+/// Describes the medium of a region.
 fn medium<const D: usize>(setup: &Setup<D>, region: usize) -> String {
     let (medium, [vp, vs]) = (&setup.media[region], setup.speeds[region]);
     let density = medium.density;

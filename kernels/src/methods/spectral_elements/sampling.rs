@@ -1,4 +1,4 @@
-//! Places between the nodes of a regular grid: what a region takes of a model never comes from beyond an interface.
+//! Interpolation of a model on a regular grid that never crosses the interface of a region.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,38 +8,38 @@ use super::pml::Pml;
 use crate::Error;
 use crate::mesh::{Locator, Mesh, Place};
 
-/// Nodes of a model, along the axes of the mesh: x[, y], z. Along an axis of one node a model does not change.
+/// The grid of a model, along the axes of the mesh: x[, y], z. Along an axis with a single node the model is constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lattice<const D: usize> {
-    /// Nodes.
+    /// Number of nodes.
     pub n: [usize; D],
-    /// The first node, m.
+    /// Position of the first node, m.
     pub o: [f64; D],
-    /// From node to node, m.
+    /// Spacing, m.
     pub d: [f64; D],
 }
 
 /// Nodes with their weights, whose sum is one.
 pub(super) type Corners = Vec<(usize, f64)>;
 
-/// A node outside of the mesh, and one on an interface of regions, which belongs to no side.
+/// Marks a node outside the mesh, and one on an interface of regions, which belongs to neither side.
 const OUTSIDE: u32 = u32::MAX;
 const BETWEEN: u32 = u32::MAX - 1;
 
-/// How far a place may lie beyond the outermost nodes, in steps.
+/// How far a position may lie beyond the outermost nodes, in grid steps.
 const BEYOND: f64 = 0.5;
-/// How far an element's point may be from the nearest node of its region, in steps.
+/// How far a point of an element may lie from the nearest node of its region, in grid steps.
 const FAR: usize = 6;
-/// A node this far outside of an element, in its local coordinates, is on its side.
+/// A node at most this far outside an element, in its local coordinates, counts as on its side.
 const ON_SIDE: f64 = 1e-3;
 
 impl<const D: usize> Lattice<D> {
-    /// Nodes in all.
+    /// Total number of nodes.
     pub fn nodes(&self) -> usize {
         self.n.iter().product()
     }
 
-    /// A node's place in files: z fastest, then x, then y.
+    /// A node's index in files: z fastest, then x, then y.
     fn number(&self, at: [usize; D]) -> usize {
         let plane = (0..D - 1).rev().fold(0, |number, c| number * self.n[c] + at[c]);
         plane * self.n[D - 1] + at[D - 1]
@@ -49,7 +49,8 @@ impl<const D: usize> Lattice<D> {
         std::array::from_fn(|c| self.o[c] + at[c] as f64 * self.d[c])
     }
 
-    /// The node below a place on every axis, and how far beyond it the place is, from 0 to 1; none far outside.
+    /// The node below a position on every axis, and the fractional distance beyond it, from 0 to 1; `None` far
+    /// outside.
     fn cell(&self, x: [f64; D]) -> Option<([usize; D], [f64; D])> {
         let (mut at, mut share) = ([0; D], [0.0; D]);
         for c in (0..D).filter(|c| self.n[*c] > 1) {
@@ -64,7 +65,7 @@ impl<const D: usize> Lattice<D> {
         Some((at, share))
     }
 
-    /// The nodes around a place with the weights of linear interpolation.
+    /// The nodes around a position with the weights of linear interpolation.
     fn around(&self, (at, share): ([usize; D], [f64; D])) -> Corners {
         let corner = |code: usize| {
             let high: [bool; D] = std::array::from_fn(|c| code >> c & 1 == 1);
@@ -79,20 +80,20 @@ impl<const D: usize> Lattice<D> {
     }
 }
 
-/// A grid, and which of its nodes a region takes.
+/// A grid, and the region of each node.
 #[derive(Clone, Debug)]
 pub(super) struct Sampling<const D: usize> {
     pub(super) lattice: Lattice<D>,
-    /// Grids, one for all regions or one each.
+    /// Number of grids: one for all regions or one for each.
     pub(super) grids: usize,
-    /// The region of every node; empty where every region has a grid of its own.
+    /// The region of every node; empty if every region has a grid of its own.
     owners: Vec<u32>,
-    /// Perfectly matched layers, in which the values at the edge of the grid go on.
+    /// Perfectly matched layers, into which the values at the edge of the grid are continued.
     layers: Option<Pml<D>>,
 }
 
 impl<const D: usize> Sampling<D> {
-    /// Of a grid for all regions of a mesh, or of one for each of `regions`.
+    /// Sampling of one grid for all regions of a mesh, or of `grids` grids, one for each region.
     pub(super) fn new(mesh: &Mesh<D>, lattice: Lattice<D>, grids: usize, layers: Option<&Pml<D>>) -> Self {
         let owners = if grids == 1 {
             owners(mesh, &lattice)
@@ -107,7 +108,7 @@ impl<const D: usize> Sampling<D> {
         }
     }
 
-    /// A place in perfectly matched layers moves to the edge of a grid that ends before it.
+    /// Moves a position in perfectly matched layers to the edge of a grid that ends before it.
     fn within(&self, x: [f64; D]) -> [f64; D] {
         let (lattice, Some(layers)) = (&self.lattice, &self.layers) else {
             return x;
@@ -122,10 +123,10 @@ impl<const D: usize> Sampling<D> {
         })
     }
 
-    /// What a place of a region takes, as numbers of nodes of all grids.
+    /// The nodes, among those of all grids, and the weights for a position in a region.
     ///
     /// # Errors
-    /// A place beyond the grid, or without a node of the region near it.
+    /// Returns an error for a position beyond the grid, or without a node of the region near it.
     pub(super) fn corners(&self, region: usize, x: [f64; D]) -> Result<Corners, Error> {
         let (lattice, x) = (&self.lattice, self.within(x));
         let Some(cell) = lattice.cell(x) else {
@@ -157,7 +158,7 @@ impl<const D: usize> Sampling<D> {
         self.nearest(region, x, cell.0).map(|node| vec![(node, 1.0)])
     }
 
-    /// The nearest node of a region, a few steps around the cell `first` at most.
+    /// The nearest node of a region, at most a few grid steps from the cell `first`.
     fn nearest(&self, region: usize, x: [f64; D], first: [usize; D]) -> Result<usize, Error> {
         let lattice = &self.lattice;
         let low: [usize; D] = first.map(|at| at.saturating_sub(FAR));
@@ -194,7 +195,7 @@ impl<const D: usize> Sampling<D> {
 fn owners<const D: usize>(mesh: &Mesh<D>, lattice: &Lattice<D>) -> Vec<u32> {
     let owners: Vec<AtomicU32> = (0..lattice.nodes()).map(|_| AtomicU32::new(OUTSIDE)).collect();
     let locator = Locator::new(mesh);
-    // What does not change along an axis is asked for in the middle of the mesh there.
+    // Along an axis on which the model is constant, an element is tested at its own centre.
     let claim = |element: usize| {
         let region = mesh.regions()[element];
         let [low, high] = locator.reach(element);
@@ -235,7 +236,7 @@ fn owners<const D: usize>(mesh: &Mesh<D>, lattice: &Lattice<D>) -> Vec<u32> {
     owners.into_iter().map(AtomicU32::into_inner).collect()
 }
 
-/// Whether an element holds a node, or touches the line or plane that a node stands for.
+/// Whether an element contains a node, or, along constant axes, touches the line or plane that the node represents.
 fn holds<const D: usize>(
     mesh: &Mesh<D>,
     locator: &Locator<'_, D>,

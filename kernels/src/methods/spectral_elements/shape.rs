@@ -1,8 +1,9 @@
-//! The shape of elements, computed again in every step: nodes are a tenth of what inverse Jacobians at all points are.
+//! The shape of elements, recomputed in every step: nodes need a tenth of the memory of inverse Jacobians at all
+//! points.
 //!
-//! Elements are kept as hexahedra of 27 nodes (quadrilaterals of 9) whatever their order: sums along one axis after the
-//! other turn the nodes into Jacobians at few operations a point. Nodes count from the centre of their element, so that
-//! single precision resolves an element wherever it lies.
+//! Elements are stored as hexahedra of 27 nodes (quadrilaterals of 9) whatever their order: sums along one axis after
+//! the other yield Jacobians from the nodes with few operations per point. Nodes are relative to the centre of their
+//! element, so that single precision resolves an element at any position.
 
 use pulp::Simd;
 
@@ -12,25 +13,25 @@ use crate::mesh::cell::{self, Order};
 use crate::mesh::geometry::map;
 use crate::mesh::{Basis, Mesh};
 
-/// Nodes of a shape along an axis.
+/// Nodes of a shape per axis.
 const NODES: usize = 3;
 
-/// What the elements of a basis with `N` points along an axis have in common, in single precision.
+/// The tables that all elements of a basis with `N` points per axis share, in single precision.
 #[derive(Clone, Debug)]
 pub(super) struct Tables<const N: usize> {
     /// Slope at point q of the polynomial of point p: `[q][p]`.
     pub(super) derivative: [[f32; N]; N],
     /// The highest-degree Legendre polynomial at the points, and the weights of its coefficient (`pml::highest_of`).
     pub(super) highest: [[f32; N]; 2],
-    /// Weights of the rule.
+    /// Quadrature weights.
     pub(super) weight: [f32; N],
-    /// Values and slopes at the points of the shape functions of an axis: `[point][node]`.
+    /// Values and slopes of the shape functions of an axis at the points: `[point][node]`.
     value: [[f32; NODES]; N],
     slope: [[f32; NODES]; N],
 }
 
 impl<const N: usize> Tables<N> {
-    /// Of a basis with `N` points.
+    /// The tables of a basis with `N` points.
     pub(super) fn new(basis: &Basis) -> Self {
         let along = |q: usize| cell::along(Order::Quadratic, basis.points()[q]);
         Self {
@@ -43,13 +44,13 @@ impl<const N: usize> Tables<N> {
     }
 }
 
-/// The nodes of the elements of a block, the first axis fastest: `[node][component]`, metres from an element's centre.
-/// Lanes without an element repeat the last one.
+/// The nodes of the elements of a block, the first axis fastest: `[node][component]`, in metres from the element's
+/// centre. Lanes without an element repeat the last one.
 #[derive(Clone, Debug)]
 pub(super) struct Shape<const D: usize>(Vec<[Lanes; D]>);
 
 impl<const D: usize> Shape<D> {
-    /// Of these elements of a mesh.
+    /// The shapes of these elements of a mesh.
     pub(super) fn new(mesh: &Mesh<D>, elements: &[u32]) -> Self {
         let mut nodes = vec![[Lanes::ZERO; D]; NODES.pow(D as u32)];
         for lane in 0..LANES {
@@ -70,11 +71,11 @@ impl<const D: usize> Shape<D> {
     }
 }
 
-/// Numbers `[node][component]` along an axis.
+/// Values `[node][component]` along an axis.
 type Line<S, const D: usize> = [[Register<S>; D]; NODES];
 
-/// `sum_m weights[m] x[m]`. No function of this file hands a closure to the library: one that is not inlined would not
-/// know the vector instructions.
+/// `sum_m weights[m] x[m]`. No function of this file passes a closure to the library, because a closure that is not
+/// inlined would be compiled without the vector instructions.
 #[inline(always)]
 fn weighted<S: Simd, const D: usize>(
     part: Part<S>,
@@ -89,14 +90,14 @@ fn weighted<S: Simd, const D: usize>(
     sum
 }
 
-/// Nodes of a layer of points, and their slopes across it: `[row of nodes][node]`.
+/// Nodes interpolated to a layer of points, and their slopes across it: `[row of nodes][node]`.
 pub(super) struct Layer<S: Simd, const D: usize> {
     at: [Line<S, D>; NODES],
     across: [Line<S, D>; NODES],
 }
 
 impl<S: Simd, const D: usize> Layer<S, D> {
-    /// Layer k along the third axis; in two dimensions there is one.
+    /// Layer k along the third axis; in 2-D there is a single layer.
     #[inline(always)]
     pub(super) fn new<const N: usize>(part: Part<S>, tables: &Tables<N>, shape: &Shape<D>, k: usize) -> Self {
         let zero = [[[part.zero(); D]; NODES]; NODES];
@@ -121,7 +122,7 @@ impl<S: Simd, const D: usize> Layer<S, D> {
     }
 }
 
-/// Nodes along a row of points, for the slopes along each axis.
+/// Nodes interpolated to a row of points, for the slopes along each axis.
 pub(super) struct Row<S: Simd, const D: usize>([Line<S, D>; D]);
 
 impl<S: Simd, const D: usize> Row<S, D> {
@@ -148,7 +149,7 @@ impl<S: Simd, const D: usize> Row<S, D> {
         Self(lines)
     }
 
-    /// Cofactors of the Jacobian at point i of the row, `[axis of the cell][component]`, and its determinant:
+    /// Cofactors of the Jacobian at point i of the row, `[axis of the cell][component]`, and its determinant;
     /// `du_a/dx_c` is their quotient.
     #[inline(always)]
     pub(super) fn cofactors<const N: usize>(
@@ -179,7 +180,7 @@ impl<S: Simd, const D: usize> Row<S, D> {
     }
 }
 
-/// The cofactor of an entry, its sign included.
+/// The signed cofactor of an entry.
 #[inline(always)]
 fn cofactor<S: Simd, const D: usize>(
     part: Part<S>,

@@ -1,13 +1,15 @@
-//! A sponge: waves lose energy on their way to absorbing sides and back, whatever their direction.
+//! A sponge: waves lose energy on their way to absorbing sides and back, in any direction.
 //!
-//! In a layer of thickness L the equation of motion has the term -c rho v (a fluid's -c chi'/kappa), with
-//! c = 3 vp ln(1/R)/L (1 - d/L)^2 at the distance d from the nearest absorbing face: a P wave that crosses the layer at right
-//! angles, is sent back and crosses it again has R of its amplitude left, slower and slanted ones have less. As with absorbing
-//! faces half a step of the damping stands in the mass, so that a step never gains energy from it and the stable step stays.
+//! In a layer of thickness L the equation of motion has the term -c rho v (in fluids -c chi'/kappa), with c = 3 vp
+//! ln(1/R)/L (1 - d/L)^2 at the distance d from the nearest absorbing face: a P wave that crosses the layer at normal
+//! incidence, is reflected and crosses it again keeps R of its amplitude; slower and oblique waves keep less. As with
+//! absorbing faces, half a step of the damping is part of the mass, so that the damping never adds energy and does
+//! not reduce the stable step.
 //!
-//! The layer has another impedance than the medium before it, so that it sends back what is long for it: of a plane P wave at
-//! right angles, with R = 0.03, 44, 17, 2.3, 1.7, 0.7 and 0.45 % where L is 1/4, 1/2, 3/4, 1, 2 and 3 of its wavelength (the equation
-//! of one dimension, solved); weaker damping is little better where L is short and worse where it is long.
+//! The impedance of the layer differs from that of the medium before it, so it reflects waves that are long compared
+//! with its thickness: of a plane P wave at normal incidence, with R = 0.03, 44, 17, 2.3, 1.7, 0.7 and 0.45 % for L
+//! of 1/4, 1/2, 3/4, 1, 2 and 3 wavelengths (from the solution of the one-dimensional equation). Weaker damping is
+//! hardly better where L is small and worse where it is large.
 
 use std::collections::HashMap;
 
@@ -19,13 +21,14 @@ use crate::mesh::geometry::{Tabulated, difference, dot, length};
 /// A layer that damps along absorbing faces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sponge {
-    /// Its thickness, m.
+    /// Thickness in metres.
     pub thickness: f64,
-    /// What is left of a P wave that crosses it twice at right angles; above 0, below 1.
+    /// The share of its amplitude that a P wave keeps on crossing the layer twice at normal incidence; between 0 and
+    /// 1.
     pub left: f64,
 }
 
-/// An absorbing face as a disk.
+/// An absorbing face, approximated by a disk.
 #[derive(Clone, Copy, Debug)]
 struct Disk<const D: usize> {
     centre: [f64; D],
@@ -42,7 +45,7 @@ impl<const D: usize> Disk<D> {
     }
 }
 
-/// The absorbing faces of a mesh, in boxes of the sponge's thickness.
+/// The absorbing faces of a mesh, sorted into boxes of the size of the sponge's thickness.
 pub(super) struct Damping<'a, 's, const D: usize> {
     setup: &'a Setup<'s, D>,
     sponge: Sponge,
@@ -51,7 +54,7 @@ pub(super) struct Damping<'a, 's, const D: usize> {
 }
 
 impl<'a, 's, const D: usize> Damping<'a, 's, D> {
-    /// Of a run with a sponge; none without.
+    /// The damping of a run; `None` without a sponge.
     pub(super) fn new(setup: &'a Setup<'s, D>, table: &Tabulated<D>) -> Option<Self> {
         let sponge = setup.sponge?;
         let mut damping = Self {
@@ -85,7 +88,7 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
         x.map(|x| (x / self.sponge.thickness).floor() as i64)
     }
 
-    /// Puts a face into all boxes that its disk and its surroundings reach.
+    /// Adds a face to all boxes within reach of its disk.
     fn add(&mut self, disk: Disk<D>) {
         let number = self.disks.len() as u32;
         let reach = disk.radius + self.sponge.thickness;
@@ -105,7 +108,7 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
         self.disks.push(disk);
     }
 
-    /// The distance to the nearest face, if that is below the thickness.
+    /// The distance to the nearest face, if it is less than the thickness.
     fn distance(&self, x: [f64; D]) -> Option<f64> {
         let near = self.boxes.get(&self.at(x))?.iter();
         let distances = near.map(|number| self.disks[*number as usize].distance(x));
@@ -118,7 +121,7 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
         3.0 * vp * (1.0 / self.sponge.left).ln() / self.sponge.thickness
     }
 
-    /// The share of that at some places; 0 outside of the layer.
+    /// The damping at some positions as a share of that at the face; 0 outside the layer.
     pub(super) fn shares(&self, places: &[[f64; D]]) -> Vec<f64> {
         let share = |d: f64| (1.0 - d / self.sponge.thickness).powi(2);
         places
@@ -127,8 +130,8 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
             .collect()
     }
 
-    /// The sum over elements of `c` times what `factor` makes of their medium, at the points of a subdomain: of kilograms for
-    /// solids, of masses of the potential for fluids. Elements without a factor add nothing.
+    /// The sum over elements of `c` times a factor of their medium, at the points of a subdomain: of density for
+    /// solids, of compliance for fluids. Elements without a factor add nothing.
     pub(super) fn masses(
         &self,
         share: &Share<'_>,
@@ -156,18 +159,18 @@ impl<'a, 's, const D: usize> Damping<'a, 's, D> {
     }
 }
 
-/// Points of a subdomain in the sponge: what its damping takes of the force for a velocity of one, ascending.
+/// Points of a subdomain in the sponge, in ascending order, with the damping force per unit of velocity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Soaked(Vec<(u32, f32)>);
 
 impl Soaked {
-    /// Of the damping of all points.
+    /// Collects the points with damping.
     pub(super) fn of(damping: &[f64]) -> Self {
         let inside = damping.iter().enumerate().filter(|(_, d)| **d > 0.0);
         Self(inside.map(|(point, d)| (point as u32, *d as f32)).collect())
     }
 
-    /// Takes the damping from the forces of the points `first ..`.
+    /// Subtracts the damping from the forces of the points `first ..`.
     #[inline(always)]
     pub(super) fn take<const C: usize>(&self, first: usize, velocity: &[[f32; C]], forces: &mut [[f32; C]]) {
         let low = self.0.partition_point(|p| (p.0 as usize) < first);
@@ -190,15 +193,15 @@ mod tests {
 
     type C = Complex<f64>;
 
-    /// What a layer of so many wavelengths sends back of a plane wave at right angles, before a side that absorbs it: with
-    /// speed and angular frequency of one, `u'' = -(1 + i c) u`, solved from that side, where `u' = i u`, by the
-    /// Runge-Kutta scheme of order 4.
+    /// The reflection of a plane wave at normal incidence from a layer `wavelengths` wavelengths thick before an
+    /// absorbing side: with unit speed and angular frequency, `u'' = -(1 + i c) u` is integrated from that side,
+    /// where `u' = i u`, by the Runge-Kutta scheme of order 4.
     fn reflected(wavelengths: f64, left: f64) -> f64 {
         const STEPS: usize = 4000;
         let thickness = std::f64::consts::TAU * wavelengths;
         let strength = 3.0 * (1.0 / left).ln() / thickness;
         let h = thickness / STEPS as f64;
-        // By the distance from the side: u and its slope towards the side.
+        // As a function of the distance from the side: u and its slope towards the side.
         let change = |d: f64, [u, slope]: [C; 2]| {
             let c = strength * (1.0 - d / thickness).powi(2);
             [-slope, C::new(1.0, c) * u]
@@ -220,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_thin_layer_sends_back_what_the_head_of_this_file_says() {
-        // Half a unit of the last digit there.
+        // Half a unit of the last digit given there.
         for (wavelengths, percent, digit) in [
             (0.25, 44.0, 0.5),
             (0.5, 17.0, 0.5),

@@ -1,7 +1,7 @@
-//! A subdomain in the time loop: its stages, records, states and links.
+//! A subdomain in the time loop: its stages, records, state and links.
 //!
-//! A step has a stage for the fluids, where the mesh has any, and one for the solids: contributions of elements travel
-//! after each of them.
+//! A step has a stage for the fluids, if the mesh has any, and one for the solids; each is followed by an exchange of
+//! contributions.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ impl<const D: usize> Engine<D> {
         self.fluid.is_some() && stage == 0
     }
 
-    /// Component `c` of files, in which z comes first, as the axis of the mesh.
+    /// Converts component `c` of files, which begin with z, to an axis of the mesh.
     pub(super) fn axis(quantity: Quantity, c: usize) -> usize {
         match quantity {
             Quantity::Pressure => 0,
@@ -35,7 +35,7 @@ impl<const D: usize> Engine<D> {
         self.recording.array(array, self.fluid.is_some())
     }
 
-    /// The array of a field, as plain numbers, and its numbers a point.
+    /// The array of a field as plain numbers, and its numbers per point.
     fn field(&mut self, array: usize) -> (&mut [f32], usize) {
         match (array, &mut self.fluid) {
             (0, _) => (self.displacement.as_flattened_mut(), D),
@@ -48,7 +48,7 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// The numbers of a block of points.
+    /// The values of a block of points.
     fn numbers_of(&mut self, array: usize, blocks: &Range<usize>) -> Result<&mut [f32], Error> {
         let first = self.recording.local(blocks.start);
         let first = first.ok_or_else(|| Error::setup("a state names points of another subdomain"))?;
@@ -56,7 +56,7 @@ impl<const D: usize> Engine<D> {
         Ok(&mut field[first * width..(first + blocks.len()) * width])
     }
 
-    /// Numbers of a block of an array of elements.
+    /// Length of a block of an array of elements.
     fn numbers_held(&self, held: Held) -> usize {
         let points = self.basis.len().pow(D as u32);
         match held {
@@ -231,8 +231,8 @@ impl<const D: usize> HostHalo for Engine<D> {
     }
 }
 
-/// What a state of a subdomain holds, on whatever machine it runs: fields of all points, then memory variables of elements
-/// of so many points.
+/// The arrays of a subdomain's state, on processors or GPUs: fields of all points, then memory variables of elements
+/// with `per_element` points.
 pub(super) fn arrays<const D: usize>(
     recording: &Recording<D>,
     has_fluid: bool,

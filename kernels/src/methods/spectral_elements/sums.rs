@@ -1,4 +1,4 @@
-//! The sums of what elements add to their points.
+//! The sums of the contributions of elements to their points.
 
 use std::mem::take;
 
@@ -6,36 +6,35 @@ use super::assembly::{Block, place};
 use super::lanes::LANES;
 use crate::Error;
 
-/// Consecutive points with the same number of contributions: those of a face or an edge of the mesh, or of
-/// more of them.
+/// Consecutive points with the same number of contributions, such as those of faces or edges of the mesh.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// The first point, and the one behind the last.
+    /// The first point, and the one after the last.
     first: u32,
     end: u32,
     /// The number of contributions to each of them.
     each: u32,
-    /// Where their places begin; those of a point are consecutive.
+    /// The index of their first place; the places of a point are consecutive.
     places: u32,
 }
 
-/// Where the elements of every point write what they add to it, in the order of the global element numbers.
+/// The places of the contributions to every point, in the order of the global element numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     runs: Vec<Run>,
-    /// Places among the subdomain's own contributions; larger ones are among those that have arrived.
+    /// Places of the subdomain's own contributions, followed by those of incoming contributions.
     places: Vec<u32>,
 }
 
-/// The subdomain's own contributions and those that have arrived.
+/// The subdomain's own contributions and the incoming ones.
 type Terms<'a, const C: usize> = (&'a [[f32; C]], &'a [[f32; C]]);
 
 impl Sums {
-    /// Makes the sums over blocks of elements, of which `kept` have their contributions in memory at once,
-    /// and over what arrives, as (point, element, place).
+    /// Prepares the sums over blocks of elements, of which `kept` have their contributions in memory at once, and
+    /// over incoming contributions, as (point, element, place).
     ///
     /// # Errors
-    /// There are more contributions than 32 bits can count.
+    /// Returns an error for more contributions than 32 bits can count.
     pub(super) fn new<const D: usize>(
         (blocks, kept): (&[Block<D>], usize),
         points: usize,
@@ -95,7 +94,7 @@ impl Sums {
             let each = run.each as usize;
             let places = run.places as usize + (point - run.first as usize) * each;
             let places = &self.places[places..][..count * each];
-            // Loops whose length the compiler knows need no prediction of branches.
+            // Loops of constant length need no branch prediction.
             match each {
                 0 => now.fill([0.0; C]),
                 1 => add_up(places, 1, terms, now),
@@ -132,7 +131,7 @@ fn add_up<const C: usize>(places: &[u32], each: usize, terms: Terms<'_, C>, out:
 #[inline(always)]
 fn add<const C: usize>(sum: &mut [f32; 4], place: usize, (own, arrived): Terms<'_, C>) {
     if C == 3 {
-        // Three numbers and the one behind them fill a register; the fourth sum is not used.
+        // Three numbers and the next one fill a register; the fourth sum is not used.
         let more = own.as_flattened().get(3 * place..3 * place + 4);
         if let Some(more) = more.and_then(<[f32]>::first_chunk::<4>) {
             (0..4).for_each(|c| sum[c] += more[c]);

@@ -1,5 +1,4 @@
-//! A step on processors: predictor, forces and corrector, wave by wave in subdomains that wait for no
-//! neighbours.
+//! A step on processors: predictor, forces and corrector; wave by wave in subdomains without neighbours.
 
 use std::ops::Range;
 
@@ -14,24 +13,24 @@ use crate::device::cpu::flushed;
 use crate::device::simd::prefetch;
 use crate::time_loop::Part;
 
-/// What a step has to do.
+/// The parameters of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job<'a> {
-    /// The sample of the sources.
+    /// The index of the sample of the sources.
     pub(super) step: usize,
-    /// Whether the fields are still those of the step before and are to be predicted.
+    /// Whether the fields are still those of the previous step and must be predicted.
     pub(super) predicts: bool,
     /// Additional forces on the points of elements, `[block][lane][point][component]`; empty if there are
     /// none.
     pub(super) added: &'a [f32],
 }
 
-/// The numbers in a line of the caches, and how many numbers ahead fields are prefetched: the processor
-/// itself prefetches within a page only.
+/// Floats per cache line, and the prefetch distance of fields in floats: the hardware prefetcher does not cross page
+/// boundaries.
 const LINE: usize = 16;
 const AHEAD: usize = 512;
 
-/// How many of the points a thread takes at a time.
+/// Number of points that a thread takes at a time.
 pub(super) fn chunk(points: usize) -> usize {
     points.div_ceil(2 * rayon::current_num_threads()).clamp(256, 4096)
 }
@@ -47,8 +46,7 @@ pub(super) fn add(added: &[f32], block: usize, forces: &mut [f32]) {
 }
 
 impl<const D: usize> Engine<D> {
-    /// Makes a step of the fluid. It precedes that of the solid, whose predicted displacement moves the
-    /// fluid.
+    /// Advances the fluid by a step. It precedes the solid, whose predicted displacement drives the fluid.
     pub(super) fn advance_fluid_by_length(&mut self, job: Job<'_>) {
         if self.fluid.is_none() {
             return;
@@ -70,7 +68,7 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Makes a step of the solid; where there is a fluid, the fluid's step has already predicted the solid.
+    /// Advances the solid by a step; if there is a fluid, its step has already predicted the solid.
     pub(super) fn advance_by_length(&mut self, job: Job<'_>) {
         let cpu = self.cpu.clone();
         cpu.install(|| by_length!(self, advance_of(job)));
@@ -131,7 +129,7 @@ impl<const D: usize> Engine<D> {
         });
     }
 
-    /// Computes what the fluid elements of a part add to their points.
+    /// Computes the contributions of the fluid elements of a part to their points.
     pub(super) fn fluid_forces_by_length(&mut self, (part, step): (Part, usize)) {
         by_length!(self, fluid_forces_of(part, step));
     }
@@ -143,7 +141,7 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Ends the step of the fluid, whose second derivative the solid needs.
+    /// Completes the step of the fluid, whose second derivative the solid needs.
     pub(super) fn correct_fields_of_fluid(&mut self) {
         let (cpu, half) = (self.cpu.clone(), self.steps().1);
         let correct = |fluid: &mut Fluid<D>| fluid.correct_points(&cpu, fluid.waves.points.clone(), half);
@@ -152,7 +150,7 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Computes what the solid elements of a part add to their points.
+    /// Computes the contributions of the solid elements of a part to their points.
     pub(super) fn forces_by_length(&mut self, (part, step): (Part, usize)) {
         let cpu = self.cpu.clone();
         cpu.install(|| by_length!(self, forces_of_part(part, step)));
@@ -171,7 +169,7 @@ impl<const D: usize> Engine<D> {
         self.forces_of(blocks, &Tables::<N>::new(&self.basis), job);
     }
 
-    /// Computes what some of the blocks add to their points.
+    /// Computes the contributions of some blocks to their points.
     fn forces_of<const N: usize>(&mut self, own: Range<usize>, tables: &Tables<N>, job: Job<'_>) {
         let second = self.fluid.as_ref().map_or(&[][..], |fluid| &fluid.second);
         let (arch, velocity, rooms) = (self.cpu.arch(), &self.velocity, &self.scratch);
@@ -219,7 +217,7 @@ impl<const D: usize> Engine<D> {
         );
     }
 
-    /// Ends the step of all points.
+    /// Completes the step of all points.
     pub(super) fn correct_fields(&mut self) {
         let cpu = self.cpu.clone();
         cpu.install(|| self.correct_points(self.waves.points.clone()));

@@ -1,8 +1,8 @@
-//! Moves fields from points to the lanes of a block, and forces from lanes back to the places of elements.
+//! Copies fields from points to the lanes of a block, and forces from lanes to the memory of elements.
 //!
-//! Three components of a point and the number behind them are read and written as a register of four, and
-//! registers are transposed for all lanes at once: number by number, this would take a third of the time of
-//! the arithmetic.
+//! The three components of a point and the number after them are read and written as a register of four, and
+//! registers are transposed for all lanes at once: copying number by number would take a third of the time of the
+//! arithmetic.
 
 use pulp::Simd;
 
@@ -26,7 +26,7 @@ pub(super) fn gather<S: Simd, const D: usize, const C: usize>(
         }
         return;
     }
-    // No number follows those of the last point.
+    // There is no number after those of the last point.
     let mut last = [0.0; 4];
     if let Some(point) = field.last() {
         last[..C].copy_from_slice(point);
@@ -50,7 +50,7 @@ pub(super) fn gather<S: Simd, const D: usize, const C: usize>(
     }
 }
 
-/// Takes a field back by a multiple of another one: `strained = field - square * strained`.
+/// Subtracts a multiple of another field: `strained = field - square * strained`.
 #[inline(always)]
 pub(super) fn step_back<S: Simd, const C: usize>(
     part: Part<S>,
@@ -67,7 +67,7 @@ pub(super) fn step_back<S: Simd, const C: usize>(
     }
 }
 
-/// Copies forces, element after element.
+/// Copies forces, element by element.
 #[inline(always)]
 pub(super) fn scatter<S: Simd, const D: usize, const C: usize, const N: usize>(
     simd: S,
@@ -84,8 +84,8 @@ pub(super) fn scatter<S: Simd, const D: usize, const C: usize, const N: usize>(
         }
         return;
     }
-    // Rows of points are written one after the other; the first number of a point overwrites the fourth one
-    // of the point before.
+    // Rows of points are written one after the other; the first number of a point overwrites the fourth one of the
+    // previous point.
     let mut seats = [[[0.0; 4]; LANES]; N];
     for (row, forces) in force.chunks_exact(N).enumerate() {
         for (seats, force) in seats.iter_mut().zip(forces) {

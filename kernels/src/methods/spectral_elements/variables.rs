@@ -8,19 +8,18 @@ use crate::device::simd::prefetch;
 /// The coefficients by which a mechanism advances in a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mechanism {
-    /// A, by which what is kept is multiplied.
+    /// A, the factor of the kept value.
     pub(super) decay: Lanes,
     /// P C, the factor of the strain in the present variable.
     pub(super) now: Lanes,
-    /// A P C + P B, the factor of the strain in what is kept.
+    /// A P C + P B, the factor of the strain in the kept value.
     pub(super) kept: Lanes,
 }
 
-/// Memory variables, each of which takes something from the stress. This is a trait because a closure that is
-/// not inlined would be compiled without the processor's vector instructions and would call a function for
-/// each of them.
+/// Memory variables that are subtracted from the stress. This is a trait because a closure that is not inlined would
+/// be compiled without the processor's vector instructions and would cost a function call for each variable.
 pub(super) trait Variables<S: Simd> {
-    /// Returns what variable `slot` takes by its law from the stress at this strain.
+    /// Returns the contribution of variable `slot`, by its law, for this strain.
     fn take(&mut self, part: Part<S>, law: &Mechanism, slot: usize, strain: Register<S>) -> Register<S>;
 }
 

@@ -1,17 +1,17 @@
-//! The order of a step: it takes points and blocks of a subdomain in waves, so that what a wave uses stays in
+//! The order of a step: points and blocks of a subdomain are processed in waves, so that the data of a wave stay in
 //! the caches.
 //!
-//! A wave takes a few blocks. It first predicts the fields of their points, unless an earlier wave has done
-//! so; after the blocks it ends the step at all points whose last elements were among them. Points are
-//! numbered in the order in which elements meet them, so both fronts follow the blocks closely if the numbers
-//! of neighbours are close. Fields thus pass through the caches once in a step, and not once in each of its
-//! three parts, and the contributions of only some blocks need memory.
+//! A wave consists of a few blocks. It first predicts the fields of their points, unless an earlier wave has done so;
+//! after the blocks it completes the step at all points whose last elements were among them. Points are numbered in
+//! the order in which elements meet them, so both fronts follow the blocks closely if neighbours have close numbers.
+//! Fields thus pass through the caches once per step instead of once in each of its three parts, and only the
+//! contributions of some blocks need memory.
 
 use std::ops::Range;
 
 use super::assembly::Block;
 
-/// The number of blocks of a wave for every thread.
+/// Blocks per wave and thread.
 const BLOCKS: usize = 8;
 
 /// Some blocks, with the points that are predicted before them and corrected after them.
@@ -26,17 +26,16 @@ pub(super) struct Wave {
 #[derive(Clone, Debug)]
 pub(super) struct Waves {
     pub(super) all: Vec<Wave>,
-    /// The number of blocks whose contributions are kept at once: block b overwrites those of block b -
-    /// `kept`.
+    /// The number of blocks whose contributions are kept at once: block b overwrites those of block b - `kept`.
     pub(super) kept: usize,
-    /// The points of the blocks. Where the subdomain waits for neighbours, these are all of its points,
-    /// because its elements of the other kind may meet those of a neighbour there.
+    /// The points of the blocks. In a subdomain with neighbours these are all of its points, because its elements of
+    /// the other kind may share points with a neighbour there.
     pub(super) points: Range<usize>,
 }
 
 impl Waves {
-    /// Makes the waves over all blocks of a subdomain of so many points on so many threads. Without threads
-    /// there is one wave, for subdomains that wait for neighbours within a step.
+    /// The waves over all blocks of a subdomain with `points` points on `threads` threads. Without threads there is a
+    /// single wave, for subdomains that wait for neighbours within a step.
     pub(super) fn new<const D: usize>(blocks: &[Block<D>], points: usize, threads: Option<usize>) -> Self {
         let together = threads.map_or(blocks.len(), |threads| BLOCKS * threads).max(1);
         let extents: Vec<Range<usize>> = blocks.chunks(together).map(extent).collect();
@@ -61,7 +60,7 @@ impl Waves {
             });
             [predicted, corrected] = ends;
         }
-        // A wave is over when the last of its points is corrected.
+        // A wave is complete when the last of its points is corrected.
         let mut kept = 1;
         for (k, extent) in extents.iter().enumerate() {
             let over = all.partition_point(|wave| wave.corrected.end < extent.end);
@@ -74,7 +73,7 @@ impl Waves {
         }
     }
 
-    /// The part of the kept contributions, counted in blocks, that the blocks of a wave write.
+    /// The part of the kept contributions, counted in blocks, to which the blocks of a wave write.
     pub(super) fn room(&self, blocks: &Range<usize>) -> Range<usize> {
         let first = blocks.start % self.kept.max(1);
         first..first + blocks.len()
