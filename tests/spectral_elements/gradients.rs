@@ -406,6 +406,9 @@ fn shots_without_receivers_are_refused() {
     let first = adjoint(&unheard).err();
     let later = adjoint(&heard).unwrap().next_shot(&setup, &unheard).err();
     for refused in [first, later] {
-        assert_eq!(refused.unwrap().to_string(), "there are no receivers");
+        assert_eq!(
+            refused.unwrap().to_string(),
+            "there are no receivers: a gradient needs at least one"
+        );
     }
 }

@@ -10,14 +10,15 @@ use super::correlate::{Back, InFluid, InSolid, Products, Room};
 use super::state::Kept;
 use crate::device::cpu::flushed;
 
-/// What is kept of the forward wavefield, the acceleration of the step before, and the sums.
+/// The record of the forward wavefield, the acceleration of the previous adjoint step, and the sums.
 pub(super) type OfBlocks<'a, const D: usize> = (&'a Kept<D>, &'a [[f32; D]], &'a mut Products);
 
 /// The second derivative of the forward potential, and the sums.
 pub(super) type OfFluid<'a> = (&'a [[f32; 1]], &'a mut [Vec<Lanes>]);
 
 impl<const D: usize> Engine<D> {
-    /// Adds the products of what is kept of the forward wavefield with the wavefield of this engine to the sums of the blocks.
+    /// Adds the products of the recorded forward wavefield and the wavefield of this engine to the sums of the solid
+    /// blocks.
     pub(super) fn in_blocks(&self, step: OfBlocks<'_, D>) {
         compiled_here!(&self: D in [2, 3], (Engine<D>, in_blocks_by_length(step: OfBlocks<'_, D>)));
     }
@@ -41,7 +42,7 @@ impl<const D: usize> Engine<D> {
             blocks.for_each_init(
                 || Room::<D>::new(points),
                 |room, (((block, memory), sums), damped)| {
-                    // The medium in layers is held.
+                    // The medium in layers is not a parameter.
                     if damped.is_some() {
                         return;
                     }
@@ -62,7 +63,7 @@ impl<const D: usize> Engine<D> {
         });
     }
 
-    /// The same in its fluid, if there is one.
+    /// Likewise for the fluid blocks, if there is a fluid.
     pub(super) fn in_fluid_blocks(&self, step: OfFluid<'_>) {
         compiled_here!(&self: D in [2, 3], (Engine<D>, in_fluid_blocks_by_length(step: OfFluid<'_>)));
     }

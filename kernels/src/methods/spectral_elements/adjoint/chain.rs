@@ -1,4 +1,5 @@
-//! From sums of products of the wavefields to derivatives by parameters, and from the points of elements to regions and grids.
+//! From sums of products of the wavefields to derivatives by parameters, and from the points of elements to regions
+//! and grids.
 
 use rayon::prelude::*;
 
@@ -21,14 +22,14 @@ const TOGETHER: usize = 1024;
 /// A gradient by the parameters of every point of every element.
 #[derive(Debug)]
 pub struct Gradient<const D: usize> {
-    /// `[element][point][parameter]`, the misfit's unit over that of the parameter.
+    /// `[element][point][parameter]`, in units of the misfit over those of the parameter.
     values: Buffer<f64>,
     parameters: Parameters,
     points: usize,
 }
 
 impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
-    /// The derivatives by the parameters of all points, of the sums of all steps.
+    /// The derivatives by the parameters of all points, from the sums over all steps.
     pub(super) fn chained(&self, setup: &Setup<D>) -> Result<Gradient<D>, Error> {
         let (table, points) = (&self.table, self.table.points());
         let (parameters, sponge) = (self.parameters, Damping::new(setup, table));
@@ -96,7 +97,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         })
     }
 
-    /// Adds what absorbing faces give.
+    /// Adds the contributions of absorbing faces.
     fn add_faces(&self, values: &mut [f64], setup: &Setup<D>) {
         let (points, count) = (self.table.points(), self.parameters.count());
         for (p, [along, across]) in self.faces.iter().zip(self.machine.face_sums()) {
@@ -126,14 +127,15 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         }
     }
 
-    /// Adds what sources in fluids give, whose strength is their moment over the bulk modulus.
+    /// Adds the contributions of sources in fluids, whose strength is their moment over the bulk modulus.
     fn add_sources(&self, values: &mut [f64], setup: &Setup<D>) {
         let (points, count) = (self.table.points(), self.parameters.count());
         for source in &self.in_fluids {
             let first = source.element as usize * points;
             let contents = setup.contents(source.element as usize, &self.table);
             for (local, (weight, sum)) in source.weights.iter().zip(&source.sums).enumerate() {
-                // The weight is minus the moment over the modulus: by one over the modulus, times the derivative of that.
+                // The weight is minus the moment over the modulus: the derivative by one over the modulus, times the
+                // derivative of the latter.
                 let of = f64::from(*weight) * sum / self.scale;
                 let medium @ [vp, _, density] = medium_of(&contents, local);
                 let own = &mut values[(first + local) * count..][..count];
@@ -143,11 +145,12 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     }
 }
 
-/// Adds derivatives by P speed, S speed and density, in a medium of these, to those of a point by its parameters.
+/// Converts derivatives by P speed, S speed and density, in a medium with these values, and adds them to those of a
+/// point by its parameters.
 fn add<const D: usize>(parameters: Parameters, (by_speeds, medium): ([f64; 3], [f64; 3]), own: &mut [f64]) {
     let of = parameters.transposed(by_speeds, medium);
     if parameters == Parameters::Constants {
-        // A fluid's bulk modulus.
+        // The bulk modulus of a fluid.
         let [bulk, _] = means::<D>();
         own.iter_mut()
             .zip(bulk)
@@ -158,8 +161,8 @@ fn add<const D: usize>(parameters: Parameters, (by_speeds, medium): ([f64; 3], [
     own.iter_mut().zip(of).for_each(|(own, of)| *own += of);
 }
 
-/// The derivatives by constants and density at a point of a solid whose P impedance has these slopes, of products times volume; `strength`
-/// is the damping of the sponge over the P speed.
+/// The derivatives by constants and density at a point of a solid whose P impedance has these slopes, from products
+/// times volume; `strength` is the damping of the sponge over the P speed.
 fn of_constants(impedance: &[f64; 22], strength: f64, products: &[f64], own: &mut [f64]) {
     own[21] -= products[0];
     own.iter_mut()
@@ -170,8 +173,9 @@ fn of_constants(impedance: &[f64; 22], strength: f64, products: &[f64], own: &mu
     }
 }
 
-/// Products of a point of a solid as they are without attenuation. With it the last two are those by the bulk modulus and by the shear modulus
-/// at the same bulk modulus, both unrelaxed, to which these `factors` lead from the shear and the bulk modulus.
+/// Converts the products of a point of a solid to those without attenuation. With attenuation the last two are
+/// derivatives by the unrelaxed bulk modulus and by the unrelaxed shear modulus at constant bulk modulus; `factors`
+/// are the ratios of the unrelaxed shear and bulk modulus to the given ones.
 fn elastic(products: &[f64], factors: Option<[f64; 2]>) -> [f64; PRODUCTS] {
     let products = std::array::from_fn(|k| products[k]);
     let Some([shear, bulk]) = factors else {
@@ -182,9 +186,10 @@ fn elastic(products: &[f64], factors: Option<[f64; 2]>) -> [f64; PRODUCTS] {
     [mass, damping, of_bulk, shear * by_shear + 2.0 / 3.0 * of_bulk]
 }
 
-/// The derivatives by speeds and by losses at a point whose loss follows them, of products times volume; the moduli (shear, bulk) are unrelaxed.
+/// The derivatives by speeds and by losses at a point whose loss depends on them, from products times volume; the
+/// moduli (shear, bulk) are unrelaxed.
 fn of_loss(chain: &LossChain, [shear, bulk]: [f64; 2], factors: [f64; 2], products: &[f64]) -> [[f64; 2]; 2] {
-    // Of the relaxed moduli by the factors; what the mechanisms take makes stresses smaller.
+    // By the factors, from the relaxed moduli; the contributions of the mechanisms reduce the stress.
     let by_factors = [
         -shear / factors[0] * products[3],
         -bulk / factors[1] * products[2],
@@ -193,8 +198,8 @@ fn of_loss(chain: &LossChain, [shear, bulk]: [f64; 2], factors: [f64; 2], produc
     chain.transposed(by_factors, by_shares)
 }
 
-/// The derivatives by P speed, S speed and density at a point of a solid, of products times volume; `strength` is the damping of the sponge
-/// over the P speed.
+/// The derivatives by P speed, S speed and density at a point of a solid, from products times volume; `strength` is
+/// the damping of the sponge over the P speed.
 fn of_solid([vp, vs, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS]) -> [f64; 3] {
     let [mass, damping, lambda, mu] = products.map(|product| -product);
     [
@@ -204,7 +209,7 @@ fn of_solid([vp, vs, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS
     ]
 }
 
-/// The same at a point of a fluid with this P speed and density.
+/// Likewise at a point of a fluid with this P speed and density.
 fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: &[f64]) -> [f64; 3] {
     let [mass, damping, slopes] = [products[0], products[1], products[2]];
     let compliance = 1.0 / (density * vp * vp);
@@ -218,9 +223,9 @@ fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: &[f64]) -> [f64
 }
 
 impl<const D: usize> Gradient<D> {
-    /// The derivatives by parameters that are constant in a region, `[parameter][region]`, in the unit of the misfit over that of the
-    /// parameter; `regions` is above the largest number of a region. In a medium that varies within regions: by a constant that is added to
-    /// the parameter there.
+    /// The derivatives by parameters that are constant in a region, `[parameter][region]`, in units of the misfit
+    /// over those of the parameter; `regions` is larger than the largest region number. If the medium varies within a
+    /// region, they are by a constant that is added to the parameter there.
     pub fn of_regions(&self, mesh: &Mesh<D>, regions: usize) -> Vec<Vec<f64>> {
         let count = self.parameters.count();
         let mut sums = vec![vec![0.0; regions]; count];
@@ -231,11 +236,12 @@ impl<const D: usize> Gradient<D> {
         sums
     }
 
-    /// By the nodes of a regular grid from which points of elements take these parameters as [`GridModel`](super::super::GridModel) has
-    /// them, by the transpose of that interpolation: `[parameter][region, where there are `count` grids][node]`, z fastest.
+    /// The derivatives by the nodes of a regular grid, `[parameter][region, if there are `count` grids][node]`, z
+    /// fastest, by the transpose of the interpolation with which a [`GridModel`](super::super::GridModel) evaluates
+    /// these parameters.
     ///
     /// # Errors
-    /// A grid that does not cover the mesh; a region without nodes.
+    /// Returns an error for a grid that does not cover the mesh, and for a region without nodes.
     pub fn on_grid(
         &self,
         cpu: &Cpu,
@@ -251,7 +257,7 @@ impl<const D: usize> Gradient<D> {
             let places = table.positions(&mesh.coordinates(element)).into_iter();
             places.map(|x| sampling.corners(region, x)).collect()
         };
-        // Threads first look up the corners of points; then each adds up one parameter in the order of
+        // The corners of points are looked up in parallel; then each thread sums one parameter in the order of
         // elements.
         for first in (0..mesh.len()).step_by(TOGETHER) {
             let elements = first..mesh.len().min(first + TOGETHER);
@@ -271,23 +277,23 @@ impl<const D: usize> Gradient<D> {
         Ok(sums)
     }
 
-    /// Adds the gradient of another shot over the same mesh and medium; of others the result has no meaning.
+    /// Adds the gradient of another shot, which must have the same mesh, medium and parameters.
     pub fn add(&mut self, other: &Self) {
         for (sum, more) in self.values.iter_mut().zip(other.values.iter()) {
             *sum += more;
         }
     }
 
-    /// Whether all of it is zero.
+    /// Whether the gradient is zero everywhere.
     pub fn is_zero(&self) -> bool {
         self.values.iter().all(|x| *x == 0.0)
     }
 }
 
-/// Whether a grid has nodes for all points of a mesh ([`Gradient::on_grid`]).
+/// Checks that a grid has nodes for all points of a mesh ([`Gradient::on_grid`]).
 ///
 /// # Errors
-/// A point beyond the grid, or without a node of its region near it.
+/// Returns an error for a point beyond the grid, or without a node of its region near it.
 pub fn covers<const D: usize>(
     (mesh, basis, layers): (&Mesh<D>, &Basis, Option<&Pml<D>>),
     (lattice, count): (Lattice<D>, usize),

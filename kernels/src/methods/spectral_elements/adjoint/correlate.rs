@@ -1,4 +1,5 @@
-//! What a gradient needs of every step: products of the forward and the adjoint wavefield at every point of every element.
+//! The products of the forward and the adjoint wavefield that a gradient sums over steps at every point of every
+//! element.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -9,39 +10,43 @@ use super::super::element::{at, gradient, voigt};
 use super::super::lanes::{LANES, Lanes, Part, Register};
 use super::super::shape::{Layer, Row, Tables};
 
-/// Products of a point of an isotropic solid or of a fluid, summed over steps; the first factor is that of the forward wavefield.
+/// Number of products of a point of an isotropic solid or of a fluid; the first factor is that of the forward
+/// wavefield.
 ///
-/// In solids: displacement by acceleration, displacement by velocity, divergence by divergence, and twice the strain by the strain. With
-/// attenuation the last two are the divergence by that of the adjoint wavefield, and twice the strain by the deviator of the adjoint strain,
-/// each less what the memory variables take. In fluids: the second derivative of the potential by itself, by the first derivative, and its slopes by those of the
-/// potential; the last one is not used.
+/// In solids: displacement times acceleration, displacement times velocity, divergence times divergence, and twice
+/// strain times strain. With attenuation the last two are divergence times divergence of the adjoint wavefield, and
+/// twice strain times deviator of the adjoint strain, each less the contribution of the memory variables. In fluids:
+/// the second derivative of the potential times itself, times the first derivative, and its slopes times those of the
+/// potential; the last product is not used.
 pub(super) const PRODUCTS: usize = 4;
 
-/// Products of a point of a solid that attenuates: behind those of an isotropic one the divergence by what memory variables take from the
-/// adjoint stress over the unrelaxed bulk modulus, and twice the strain by what they take over twice the unrelaxed shear modulus.
+/// Number of products of a point of a solid with attenuation: those of an isotropic solid, then divergence times the
+/// memory variables' contribution to the adjoint stress over the unrelaxed bulk modulus, and twice strain times their
+/// contribution over twice the unrelaxed shear modulus.
 pub(super) const LOSSY: usize = 6;
 
-/// Products of a point of a solid for derivatives by the constants of Voigt's matrix: behind the first two those of strains, whose shears
-/// are twice those of the tensor, in the order of the upper triangle; off the diagonal the sum of both orders.
+/// Number of products of a point of a solid for derivatives by the constants of Voigt's matrix: the first two as
+/// above, then those of strains, whose shears are twice those of the tensor, in the order of the upper triangle; off
+/// the diagonal both orders are added.
 pub(in super::super) const CONSTANTS: usize = 2 + 21;
 
-/// The same where the solid attenuates: behind them the divergence by what memory variables take from each normal stress, and twice the
-/// strain by what they take from the deviator.
+/// Likewise with attenuation: followed by divergence times the memory variables' contribution to each normal stress,
+/// and twice strain times their contribution to the deviator.
 pub(in super::super) const LOSSY_CONSTANTS: usize = CONSTANTS + 2;
 
 /// Sums of products at all points of some blocks.
 pub(super) struct Products {
     /// `[block][point][product]`, in single precision.
     pub(super) sums: Vec<Vec<Lanes>>,
-    /// `[block][lane][point][product]`: what has been added to them.
+    /// `[block][lane][point][product]`: the totals in double precision.
     totals: Vec<f64>,
     points: usize,
-    /// Products of a point.
+    /// Products per point.
     pub(super) width: usize,
 }
 
 impl Products {
-    /// For blocks with so many points that have so many products.
+    /// Sums for `blocks` blocks with `points` points and `width` products per point.
     pub(super) fn new(blocks: usize, points: usize, width: usize) -> Self {
         Self {
             sums: vec![vec![Lanes::ZERO; points * width]; blocks],
@@ -51,17 +56,17 @@ impl Products {
         }
     }
 
-    /// Those of a point of the element in a lane of a block.
+    /// The totals of a point of the element in a lane of a block.
     pub(super) fn at(&self, (block, lane): (usize, usize), point: usize) -> &[f64] {
         &self.totals[((block * LANES + lane) * self.points + point) * self.width..][..self.width]
     }
 
-    /// Begins anew.
+    /// Sets the totals to zero.
     pub(super) fn clear(&mut self) {
         self.totals.fill(0.0);
     }
 
-    /// Adds sums in single precision to those in double.
+    /// Adds the sums in single precision to the totals in double precision.
     pub(super) fn flush(&mut self) {
         let length = self.points * self.width;
         let totals = self.totals.par_chunks_mut((LANES * length).max(1));
@@ -88,7 +93,7 @@ pub(super) struct Back<'a, const C: usize> {
     pub(super) second: &'a [[f32; C]],
 }
 
-/// Room for one block.
+/// Scratch memory for one block.
 pub(super) struct Room<const C: usize> {
     forward: Vec<[Lanes; C]>,
     back: Vec<[Lanes; C]>,
@@ -96,7 +101,7 @@ pub(super) struct Room<const C: usize> {
 }
 
 impl<const C: usize> Room<C> {
-    /// For blocks with so many points.
+    /// Scratch memory for blocks with `points` points.
     pub(super) fn new(points: usize) -> Self {
         let room = || vec![[Lanes::ZERO; C]; points];
         Self {
@@ -106,7 +111,8 @@ impl<const C: usize> Room<C> {
         }
     }
 
-    /// Takes the numbers of a block of both wavefields, and returns the products of the forward field by the second and by the first derivative of the other.
+    /// Copies the values of both wavefields at a point of a block, and returns the products of the forward field and
+    /// the second and first derivative of the adjoint field.
     fn fill<const D: usize>(
         &mut self,
         (block, local): (&Block<D>, usize),
@@ -135,9 +141,10 @@ fn accumulate(sums: &mut [Lanes], products: [[f32; LANES]; 2]) {
     }
 }
 
-/// Repeats its body, in a function with the constants `D` and `N`, for every point of a block of elements: with the place of the point in
-/// its element, its number, and the cofactors and one over the determinant there. This is a macro, for a closure that is not inlined would be
-/// compiled without the processor's vector instructions and call a function for each of them.
+/// Repeats its body, in a function with the constants `D` and `N`, for every point of a block of elements: with the
+/// position of the point in its element, its number, and the cofactors and one over the determinant there. This is a
+/// macro because a closure that is not inlined would be compiled without the processor's vector instructions and
+/// would cost a function call for each of them.
 macro_rules! each_point {
     (($part:expr, $tables:expr), $block:expr, |$place:ident, $point:ident, $turn:ident| $body:block) => {
         let last = if D == 3 { N } else { 1 };
@@ -169,11 +176,12 @@ pub(super) struct InSolid<'a, const D: usize, const N: usize> {
     /// The displacement of the forward wavefield.
     pub(super) forward: &'a [[f32; D]],
     pub(super) back: Back<'a, D>,
-    /// Memory variables of the adjoint wavefield, its acceleration of the step before, and the square of the step.
+    /// Memory variables of the adjoint wavefield, its acceleration of the previous step, and the square of the time
+    /// step.
     pub(super) memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
     pub(super) room: &'a mut Room<D>,
     pub(super) sums: &'a mut [Lanes],
-    /// Products of a point: [`PRODUCTS`], [`LOSSY`] or [`CONSTANTS`].
+    /// Products per point: [`PRODUCTS`], [`LOSSY`], [`CONSTANTS`] or [`LOSSY_CONSTANTS`].
     pub(super) width: usize,
 }
 
@@ -294,7 +302,7 @@ fn pairs<S: Simd, const D: usize, const N: usize>(
     });
 }
 
-/// The products of strains with what memory variables took from the adjoint stress.
+/// The products of strains with the contributions of memory variables to the adjoint stress.
 #[inline(always)]
 fn taken<S: Simd, const D: usize, const N: usize>(
     (part, tables): (Part<S>, &Tables<N>),
@@ -313,7 +321,7 @@ fn taken<S: Simd, const D: usize, const N: usize>(
         for i in 0..D {
             trace = trace + one[i][i];
             for c in i..D {
-                // Off the diagonal there are two of each.
+                // Off-diagonal components occur twice.
                 let pair = one[i][c] + one[c][i];
                 let weight = if i == c { pair } else { pair + pair };
                 sum = weight.mul_add(lost.deviator[i][c], sum);
@@ -325,7 +333,8 @@ fn taken<S: Simd, const D: usize, const N: usize>(
     });
 }
 
-/// The products of strains with what the adjoint stress has of them after its memory variables have taken their part.
+/// The products of strains with the adjoint strains, less the contributions of the memory variables to the adjoint
+/// stress.
 #[inline(always)]
 fn relaxing<S: Simd, const D: usize, const N: usize>(
     (part, tables): (Part<S>, &Tables<N>),
@@ -361,7 +370,7 @@ fn relaxing<S: Simd, const D: usize, const N: usize>(
                 let strain = half * (other[i][c] + other[c][i]);
                 let deviator = if i == c { strain - third * beside } else { strain };
                 let gone = of_shear * lost.deviator[i][c];
-                // Off the diagonal there are two of each.
+                // Off-diagonal components occur twice.
                 let weight = one[i][c] + one[c][i];
                 let weight = if i == c { weight } else { weight + weight };
                 twice = weight.mul_add(deviator - gone, twice);

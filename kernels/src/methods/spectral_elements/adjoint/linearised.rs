@@ -1,11 +1,13 @@
-//! Linearised runs: what a small change of the medium changes in the records, to first order (the Born approximation).
+//! Linearised runs: the change of the records by a small perturbation of the medium, to first order (the Born
+//! approximation).
 //!
-//! With `M D2 u + C D1 u + K u = f` and small changes dM, dC and dK, the change w of the displacement is that of a run in the same
-//! medium, `M D2 w + C D1 w + K w = -(dM D2 u + dC D1 u + dK u)`; of fluids likewise, where the change of one over the bulk modulus
-//! changes the sources, too. Both runs advance together in one engine. What the memory variables take from
-//! the stress is proportional to its modulus, so their share of dK follows from the memory variables of the run of u.
+//! With `M D2 u + C D1 u + K u = f` and small perturbations dM, dC and dK, the perturbation w of the displacement
+//! obeys the equation of the same medium, `M D2 w + C D1 w + K w = -(dM D2 u + dC D1 u + dK u)`. The same holds for
+//! fluids, where the perturbation of one over the bulk modulus also changes the sources. Both runs advance together
+//! in one engine. The contributions of the memory variables to the stress are proportional to its modulus, so their
+//! share of dK follows from the memory variables of the run of u.
 //!
-//! [`Adjoint::gradient`] is the exact transpose, with any numbers as derivatives with respect to the records.
+//! [`Adjoint::gradient`] is the exact transpose, for arbitrary derivatives by the records.
 
 use rayon::prelude::*;
 
@@ -30,28 +32,28 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 use crate::time_loop::Sampler;
 
-/// A small change of the medium at every point of every element.
+/// A small perturbation of the medium at every point of every element.
 #[derive(Clone, Debug)]
 pub struct Change<const D: usize> {
     parameters: Parameters,
     /// `[element][point][parameter]`.
     values: Vec<f64>,
-    /// The same changes of P speed, S speed and density; zeros in solids where the parameters are constants.
+    /// The same perturbation in P speed, S speed and density; zeros in solids if the parameters are constants.
     speeds: Vec<[f64; 3]>,
 }
 
 impl<const D: usize> Change<D> {
-    /// Changes `[parameter][region]` that are constant in regions.
+    /// A perturbation `[parameter][region]` that is constant in regions.
     pub fn of_regions(setup: &Setup<D>, regions: &[Vec<f64>], parameters: Parameters) -> Self {
         let of_point = |region: usize, _| Ok(regions.iter().map(|of| of[region]).collect());
         Self::of(setup, parameters, of_point).unwrap_or_else(|_: Error| unreachable!())
     }
 
-    /// Changes at the nodes of a grid, `[parameter][region, where there are `count` grids][node]` with z fastest, from which points of
-    /// elements take theirs as a [`GridModel`](super::super::GridModel) has them.
+    /// A perturbation at the nodes of a grid, `[parameter][region, if there are `count` grids][node]`, z fastest,
+    /// interpolated to the points of elements as in a [`GridModel`](super::super::GridModel).
     ///
     /// # Errors
-    /// A grid that does not cover the mesh; a region without nodes.
+    /// Returns an error for a grid that does not cover the mesh, and for a region without nodes.
     pub fn on_grid(
         setup: &Setup<D>,
         (lattice, count): (Lattice<D>, usize),
@@ -66,7 +68,7 @@ impl<const D: usize> Change<D> {
         })
     }
 
-    /// Takes the changes of the parameters from a function of the region and the place.
+    /// A perturbation from a function of the region and the position.
     fn of(
         setup: &Setup<D>,
         parameters: Parameters,
@@ -81,7 +83,7 @@ impl<const D: usize> Change<D> {
             let places = table.positions(&setup.mesh.coordinates(element));
             for (x, speeds) in places.into_iter().zip(speeds) {
                 let mut own = at(region, x)?;
-                // The medium in perfectly matched layers is held.
+                // The medium in perfectly matched layers is not perturbed.
                 if setup.damped_axes(element) != 0 {
                     own.fill(0.0);
                 }
@@ -103,13 +105,13 @@ impl<const D: usize> Change<D> {
         })
     }
 
-    /// The changes at a point.
+    /// The perturbation at a point.
     fn at(&self, point: usize) -> &[f64] {
         let count = self.parameters.count();
         &self.values[point * count..][..count]
     }
 
-    /// Those of one over the quality factors of P and S of a point.
+    /// The perturbation of one over the quality factors of P and S of a point.
     fn losses(&self, point: usize) -> [f64; 2] {
         match (self.parameters, self.at(point)) {
             (Parameters::SpeedsAndLosses, [.., p, s]) => [*p, *s],
@@ -117,41 +119,44 @@ impl<const D: usize> Change<D> {
         }
     }
 
-    /// Whether the parameters are constants, so that solids have no changes of speeds.
+    /// Whether the parameters are constants, so that solids have no perturbation of speeds.
     fn has_constants(&self) -> bool {
         self.parameters == Parameters::Constants
     }
 }
 
-/// The change of the damping of an absorbing face at a point, which multiplies the velocity, or the rate of a fluid's potential.
+/// The perturbation of the damping of an absorbing face at a point, which multiplies the velocity, or the rate of a
+/// fluid's potential.
 struct FaceChange<const D: usize> {
     fluid: bool,
-    /// Where its force is added, and the point.
+    /// The index of its force in the added forces, and the point.
     place: usize,
     point: usize,
     normal: [f32; D],
-    /// Along the normal and across it; of a fluid the first alone.
+    /// Along the normal and across it; in a fluid only the first.
     damping: [f32; 2],
 }
 
-/// Changes of masses and dampings at the places of elements' points, `[block][lane][point]`.
+/// Perturbations of masses and dampings at the points of elements, `[block][lane][point]`.
 type Masses = Vec<[f32; 2]>;
 
-/// A change of the medium as the engine needs it.
+/// A perturbation of the medium in the form of the engine.
 struct Scattering<const D: usize> {
-    /// Changes of the moduli in the blocks of solids: of constants, or of lambda and mu, or with attenuation of the unrelaxed bulk and shear modulus.
+    /// Perturbations of the moduli in the blocks of solids: of constants, or of lambda and mu, or with attenuation of
+    /// the unrelaxed bulk and shear modulus.
     moduli: Vec<Stiffness>,
-    /// Changes of the logarithms of the mechanisms' shares in the bulk and the shear modulus: `[block][point]`; empty without attenuation.
+    /// Perturbations of the logarithms of the mechanisms' shares in the bulk and the shear modulus: `[block][point]`;
+    /// empty without attenuation.
     shares: Vec<Vec<[Lanes; 2]>>,
-    /// Changes of one over the density of fluids.
+    /// Perturbations of one over the density of fluids.
     lightness: Vec<Stiffness>,
-    /// In solids and in fluids.
+    /// Perturbations of masses and dampings in solids and in fluids.
     masses: [Masses; 2],
     faces: Vec<FaceChange<D>>,
 }
 
 impl<const D: usize> Scattering<D> {
-    /// Zeros.
+    /// A perturbation of zero.
     fn none(of: &Adjoint<D>, setup: &Setup<D>, change: &Change<D>) -> Self {
         let (engine, points) = (&of.machine.engine, of.table.points());
         let blocks = engine.fluid.as_ref().map_or(&[][..], |fluid| &fluid.blocks);
@@ -247,8 +252,9 @@ impl<const D: usize> Scattering<D> {
     }
 }
 
-/// The changes of the unrelaxed bulk and shear modulus of a point, and of the logarithms of the mechanisms' shares in both, for changes of the
-/// shear and the bulk modulus and, where losses change, of `[factors, logarithms of shares]` of these two.
+/// The perturbations of the unrelaxed bulk and shear modulus of a point, and of the logarithms of the mechanisms'
+/// shares in both, for perturbations of the shear and the bulk modulus and, if losses are perturbed, of `[factors,
+/// logarithms of shares]` of these two.
 fn unrelaxed(
     (contents, local): (&Contents, usize),
     changes: [f64; 2],
@@ -260,7 +266,7 @@ fn unrelaxed(
     ([own(1), own(0)], [of_shares[1], of_shares[0]])
 }
 
-/// The changes of absorbing faces.
+/// The perturbations of absorbing faces.
 fn faces<const D: usize>(
     of: &Adjoint<D>,
     setup: &Setup<D>,
@@ -300,18 +306,20 @@ fn home<const D: usize>(engine: &Engine<D>, element: usize) -> Option<(bool, (us
     solid.or_else(of_fluid)
 }
 
-/// What a change of the medium adds to the forces on the points of elements, of solids and of fluids.
+/// The forces that a perturbation of the medium adds to the points of elements, of solids and of fluids.
 struct Added<const D: usize> {
     solid: Vec<[f32; D]>,
     fluid: Vec<[f32; 1]>,
 }
 
 impl<const D: usize> Adjoint<D> {
-    /// The change of the records of the shot that was prepared last, whose `setup` and `shot` are given, to first order in a small change of
-    /// the medium: `[record][component][receiver]` as [`Adjoint::gradient`] hands them on.
+    /// The perturbation of the records of the shot that was prepared last, whose `setup` and `shot` are passed, to
+    /// first order in a small perturbation of the medium: `[record][component][receiver]` as in
+    /// [`Adjoint::gradient`].
     ///
     /// # Errors
-    /// A change of other parameters than those of this run; a wavefield that grows without bound, behind which it is of no use.
+    /// Returns an error for a perturbation of other parameters than those of this run, and for a wavefield that grows
+    /// without bound; the latter leaves it unusable.
     pub fn linearised(
         &mut self,
         (setup, shot): (&Setup<D>, &Shot<D>),
@@ -319,7 +327,7 @@ impl<const D: usize> Adjoint<D> {
     ) -> Result<Vec<f32>, Error> {
         if change.parameters != self.parameters {
             return Err(Error::setup(format!(
-                "a change of {:?} does not go with derivatives by {:?}",
+                "a perturbation of {:?} does not fit a run with derivatives by {:?}: both need the same parameters",
                 change.parameters, self.parameters
             )));
         }
@@ -366,7 +374,7 @@ impl<const D: usize> Adjoint<D> {
         Ok(records)
     }
 
-    /// Bytes of a linearised run: the engine, the second wavefield, and the change.
+    /// Bytes of a linearised run: the engine, the second wavefield, and the perturbation.
     pub fn linearised_bytes(&self) -> usize {
         let (points, count) = (self.table.points(), self.parameters.count());
         let fluids = self
@@ -381,7 +389,7 @@ impl<const D: usize> Adjoint<D> {
         self.machine.engine.bytes() + Machine::sizes(&self.machine)[0] + solid + fluid + change
     }
 
-    /// The sources of the second run: sources in fluids act there by the change of the bulk modulus.
+    /// The sources of the second run: sources in fluids act there by the perturbation of the bulk modulus.
     fn changed_sources(&self, setup: &Setup<D>, change: &Change<D>) -> Sources<D> {
         let engine = &self.machine.engine;
         let (table, points) = (&self.table, self.table.points());
@@ -409,7 +417,7 @@ impl<const D: usize> Adjoint<D> {
 }
 
 impl<const D: usize> FaceChange<D> {
-    /// Adds the force that the change makes of the velocity of an engine.
+    /// Adds the force that the perturbation exerts for the velocity of an engine.
     fn add(&self, engine: &Engine<D>, added: &mut Added<D>) {
         if self.fluid {
             let rate = engine
@@ -429,11 +437,11 @@ impl<const D: usize> FaceChange<D> {
     }
 }
 
-/// A change of the medium, the acceleration of the step before, and where forces go.
+/// A perturbation of the medium, the acceleration of the previous step, and the memory of the forces.
 type Scattered<'a, const D: usize> = (&'a Scattering<D>, &'a [[f32; D]], &'a mut Added<D>);
 
 impl<const D: usize> Engine<D> {
-    /// The forces of a change of the medium for the wavefield of this engine.
+    /// The forces of a perturbation of the medium for the wavefield of this engine.
     fn scattered(&self, step: Scattered<'_, D>) {
         compiled_here!(&self: D in [2, 3], (Engine<D>, scattered_by_length(step: Scattered<'_, D>)));
     }

@@ -1,4 +1,4 @@
-//! What an adjoint needs of the machine that runs it.
+//! The interface between an adjoint and the machine that runs it.
 
 use std::ops::Range;
 
@@ -6,79 +6,85 @@ use super::super::{Setup, Shot};
 use crate::Error;
 use crate::device::cpu::Cpu;
 
-/// Takes what is watched of the adjoint wavefield behind a step, with the number of the step ([`Machine::watch`]).
+/// Receives the watched values of the adjoint wavefield after a step, with the number of the step
+/// ([`Machine::watch`]).
 pub type Seen<'a> = dyn FnMut(usize, &[f32]) + 'a;
 
-/// Runs a shot forwards and its adjoint backwards, and sums the products of both wavefields: processors, or a device.
+/// Runs a shot forwards and its adjoint backwards, and sums the products of both wavefields, on processors or on a
+/// device.
 ///
-/// It has two wavefields. All calls before [`Machine::turn`] are about the forward one, which [`Machine::restore`] brings back.
+/// It has two wavefields: the forward one, and from [`Machine::turn`] on the adjoint one.
 pub trait Machine<const D: usize>: Sync {
-    /// The threads that make derivatives of the sums.
+    /// The threads that convert the sums to derivatives.
     fn cpu(&self) -> &Cpu;
 
-    /// Bytes of a checkpoint and of a recorded step, as a [`CheckpointSchedule`](crate::time_loop::reversal::CheckpointSchedule)
-    /// asks for them.
+    /// Bytes of a checkpoint and of a recorded step, for a
+    /// [`CheckpointSchedule`](crate::time_loop::reversal::CheckpointSchedule).
     fn sizes(&self) -> [usize; 2];
 
-    /// Bytes of the machine's memory beside those: the engine, the adjoint wavefield, sums.
+    /// Bytes of the machine's memory besides those: the engine, the adjoint wavefield, sums.
     fn bytes(&self) -> usize;
 
-    /// Takes the sources and receivers of another shot over the same mesh and medium.
+    /// Replaces the sources and receivers by those of another shot over the same mesh and medium.
     ///
     /// # Errors
-    /// As of the first one; the machine is of no use then.
+    /// As for the first shot; after an error the machine is unusable.
     fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error>;
 
     /// The numbers and the elements of the receivers in fluids.
     fn receivers_in_fluids(&self) -> Vec<(usize, u32)>;
 
-    /// From now on [`Machine::back`] shows the adjoint wavefield at the points of these elements, of which the second words say whether
-    /// they are fluids: element after element, of solids the displacement `[point][component]`, of fluids the second derivative of the potential.
+    /// Makes [`Machine::back`] pass on the adjoint wavefield at the points of these elements; the flag tells whether
+    /// an element is a fluid. Values are concatenated by element: for solids the displacement `[point][component]`,
+    /// for fluids the second derivative of the potential.
     fn watch(&mut self, elements: &[(u32, bool)]) -> Result<(), Error>;
 
-    /// The forward wavefield is at rest, and all sums and checkpoints are gone.
+    /// Sets the forward wavefield to rest, and clears all sums and checkpoints.
     fn begin(&mut self) -> Result<(), Error>;
 
     /// Adds the forward wavefield to the checkpoints.
     fn save(&mut self) -> Result<(), Error>;
 
-    /// Forgets all checkpoints but the first `mark` ones and goes on from the last of those, or from rest.
+    /// Discards all checkpoints except the first `mark` ones, and continues from the last of those, or from rest.
     fn restore(&mut self, mark: usize) -> Result<(), Error>;
 
-    /// One step forward; `slot` is where the step is recorded, counted from the first one of its segment.
+    /// Advances the forward wavefield by one step; `slot` is the index within its segment at which the step is
+    /// recorded.
     fn step(&mut self, slot: Option<usize>) -> Result<(), Error>;
 
-    /// Reads the receivers; the records `[component][receiver]` follow the others now or with a later call.
+    /// Reads the receivers; the record `[component][receiver]` is appended now or by a later call.
     fn sample(&mut self, records: &mut Vec<f32>) -> Result<(), Error>;
 
-    /// Returns when all records are there.
+    /// Waits until all records have been appended.
     fn finish_records(&mut self, records: &mut Vec<f32>) -> Result<(), Error>;
 
-    /// Looks for the largest displacement and the largest pressure.
+    /// Updates the largest displacement and the largest pressure.
     fn note_largest(&mut self) -> Result<(), Error>;
 
-    /// The largest displacement (m) and pressure (Pa) that [`Self::note_largest`] has found since the beginning of the run.
+    /// The largest displacement (m) and pressure (Pa) that [`Self::note_largest`] has found since the start of the
+    /// run.
     fn largest(&mut self) -> Result<[f32; 2], Error>;
 
-    /// A point of the forward wavefield that is not finite.
+    /// A point of the forward wavefield with a non-finite value.
     fn first_non_finite(&mut self) -> Result<Option<usize>, Error>;
 
-    /// The adjoint wavefield is at rest, with the sources of this set-up: of fluids where the records are pressures.
+    /// Sets the adjoint wavefield to rest, with the sources of this set-up; they act in fluids if the records are
+    /// pressures.
     ///
     /// # Errors
-    /// A receiver outside of the mesh.
+    /// Returns an error for a receiver outside the mesh.
     fn turn(&mut self, setup: &Setup<D>, of_pressure: bool) -> Result<(), Error>;
 
-    /// Runs the adjoint wavefield back through recorded steps, of which the one in slot 0 is the `first`, and adds up its products with them.
-    /// True where it is finite at the end.
+    /// Runs the adjoint wavefield back through recorded steps, of which the one in slot 0 is step `first`, and adds
+    /// its products with them. Returns whether it is finite at the end.
     fn back(&mut self, steps: Range<usize>, first: usize, seen: &mut Seen<'_>) -> Result<bool, Error>;
 
-    /// All sums are complete and can be read.
+    /// Completes all sums, so that they can be read.
     fn finish(&mut self) -> Result<(), Error>;
 
-    /// The sums of products of a point of an element, as `correlate.rs` lists them.
+    /// The sums of products of a point of an element, in the order of `correlate.rs`.
     fn products(&self, element: usize, local: usize, sums: &mut Vec<f64>);
 
-    /// The sums of the points of absorbing faces: along the normal and across it; of a fluid the first alone.
+    /// The sums of the points of absorbing faces: along the normal and across it; in a fluid only the first.
     fn face_sums(&self) -> &[[f64; 2]];
 }

@@ -1,23 +1,26 @@
-//! Gradients on meshes: the derivative of a misfit by the density and the moduli of every point of every element.
+//! Gradients on meshes: the derivatives of a misfit by the density and the moduli of every point of every element.
 //!
-//! The step of `cpu.rs` is the central difference `M D2 u + C D1 u + K u = f`, with `D2` and `D1` the differences of second and first
-//! order in time, and M, C and K symmetric. Its transpose is therefore the same step, backwards in time, with the derivative of the misfit by the
-//! records in place of the forces (as Tromp, Tape & Liu 2005 have it for continuous time, here for every step of the discrete program):
-//! the adjoint wavefield is computed by the same engine as the forward wavefield. With attenuation K is a convolution in time as well, the
-//! same at every step and symmetric in space, whose transpose is again the same backwards in time.
+//! The step of `cpu.rs` is the central difference `M D2 u + C D1 u + K u = f`, with `D2` and `D1` the differences of
+//! second and first order in time, and M, C and K symmetric. Its transpose is therefore the same step, backwards in
+//! time, driven by the derivative of the misfit by the records in place of the forces (as in Tromp, Tape & Liu 2005
+//! for continuous time, here for every step of the discrete program): the adjoint wavefield is computed by the same
+//! engine as the forward wavefield. With attenuation K is a convolution in time as well, the same at every step and
+//! symmetric in space; its transpose is again the same, backwards in time.
 //!
-//! A fluid with the potential chi meets the solid as `M D2 u + K u + A D2 chi = f` and `Mf D2 chi + Kf chi - A' u = g`. The transpose has the
-//! same form where the adjoint potential psi is the one whose second difference is minus the multiplier of the second equation: then records of
-//! the pressure `-D2 chi` put the derivative of the misfit into the fluid as a source of psi.
+//! A fluid with the potential chi is coupled to the solid by `M D2 u + K u + A D2 chi = f` and `Mf D2 chi + Kf chi -
+//! A' u = g`. The transpose has the same form if the adjoint potential psi is the one whose second difference is
+//! minus the multiplier of the second equation: then, for records of the pressure `-D2 chi`, the derivative of the
+//! misfit acts in the fluid as a source of psi.
 //!
-//! With the forward displacement u and the adjoint displacement l, both at the same time, and at a point of an element the weight w of the
-//! quadrature, the Jacobian's determinant J, the normal n of a face and the damping c of the sponge over the P speed, the derivatives are
+//! With the forward displacement u and the adjoint displacement l, both at the same time, and at a point of an
+//! element the quadrature weight w, the determinant J of the Jacobian, the normal n of a face and the damping c of
+//! the sponge over the P speed, the derivatives are
 //!
 //! | by | derivative |
 //! | --- | --- |
 //! | density, in the mass | `- w J u . D2 l` |
 //! | bulk modulus | `- w J div u (div l - r)` |
-//! | mu at a held bulk modulus | `- 2 w J e(u) : (dev e(l) - R)` |
+//! | mu at constant bulk modulus | `- 2 w J e(u) : (dev e(l) - R)` |
 //! | impedances of absorbing faces | `- area (u . n) (D1 l . n)`, and the same across the normal |
 //! | P impedance in the sponge | `- w J c u . D1 l` |
 //! | one over the bulk modulus of a fluid | `w J D2 chi D2 psi`, at a source of the moment M also `M h D2 psi` |
@@ -25,18 +28,21 @@
 //! | admittances of its absorbing faces | `area D2 chi D1 psi` |
 //! | one over its P impedance in the sponge | `w J c D2 chi D1 psi` |
 //!
-//! summed over steps, with `D1` of l and of psi in the order of the adjoint run, backwards in time, and with r and R what memory variables take from the adjoint stress over the unrelaxed moduli. The time derivatives have been
-//! moved to the adjoint wavefield by summation by parts, so that only the displacement of the forward wavefield is kept, and `D2 chi` of
-//! fluids. Records of velocity and acceleration are `D1 u` and `D2 u`; their transposes act on the adjoint sources, and the run has one step
-//! more, because a central difference needs the following step.
+//! summed over steps, with `D1` of l and of psi in the order of the adjoint run, backwards in time, and with r and R
+//! the contributions of memory variables to the adjoint stress divided by the unrelaxed moduli. The time derivatives
+//! have been moved to the adjoint wavefield by summation by parts, so that only the displacement of the forward
+//! wavefield is kept, and `D2 chi` of fluids. Records of velocity and acceleration are `D1 u` and `D2 u`; their
+//! transposes act on the adjoint sources, and the run has one more step, because a central difference needs the
+//! following step.
 //!
-//! Perfectly matched layers filter derivatives across them, and the forces of the stresses across them: recursive filters in time, of which
-//! each acts on one number of one point. The transpose filters the field at the points of an element before it is differentiated, and the
-//! stresses before they become forces; backwards in time the filters are as they are. The modal filter is symmetric. The medium in the
-//! layers is held: elements there have no derivatives.
+//! Perfectly matched layers filter derivatives across them, and the forces of the stresses across them. These are
+//! recursive filters in time, each of which acts on one value at one point. The transpose filters the field at the
+//! points of an element before it is differentiated, and the stresses before they become forces; backwards in time
+//! the filters are unchanged. The modal filter is symmetric. The medium in the layers is not a parameter: elements
+//! there have no derivatives.
 //!
-//! The products are summed in single precision. The adjoint sources are therefore scaled by a power of two, so that the products are far
-//! from its limits whatever the strength of the sources.
+//! The products are summed in single precision. The adjoint sources are therefore scaled by a power of two that keeps
+//! the products far from the limits of single precision whatever the strength of the sources.
 
 mod blocks;
 mod chain;
@@ -72,7 +78,7 @@ pub use unsupported::{Unsupported, unsupported};
 /// Steps whose products are summed in single precision before they are added to sums in double precision.
 pub(super) const TOGETHER: usize = 32;
 
-/// Products of a point of a solid and of a fluid, as `correlate.rs` lists them.
+/// Products per point of a solid and of a fluid, as listed in `correlate.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Widths {
     pub(super) solid: usize,
@@ -96,7 +102,7 @@ impl Widths {
 /// The forward and the adjoint run of one shot, for the gradient of a misfit of its records.
 pub struct Adjoint<const D: usize, M = Processors<D>> {
     parameters: Parameters,
-    /// Steps of the shot, numbers of a record, elements.
+    /// Number of steps of the shot, numbers of a record, and number of elements.
     nt: usize,
     values: usize,
     elements: usize,
@@ -104,11 +110,11 @@ pub struct Adjoint<const D: usize, M = Processors<D>> {
     faces: Vec<FacePoint<D>>,
     /// The sources in fluids.
     in_fluids: Vec<InFluid>,
-    /// Of the sources, where their derivatives are asked for.
+    /// The sums for derivatives by the sources, if requested.
     probes: Option<Probes<D>>,
     /// The time step, s.
     dt: f64,
-    /// By what the adjoint sources are multiplied, a power of two.
+    /// The factor of the adjoint sources, a power of two.
     scale: f64,
     pub(super) machine: M,
 }
@@ -119,12 +125,12 @@ struct InFluid {
     /// Minus its moment over the bulk modulus.
     weights: Vec<f32>,
     history: Vec<f32>,
-    /// Of its history with the second derivative of the adjoint potential.
+    /// The sums of the products of its time function and the second derivative of the adjoint potential.
     sums: Vec<f64>,
 }
 
 impl InFluid {
-    /// Those of a shot.
+    /// The sources in fluids of a shot.
     fn of<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>) -> Result<Vec<Self>, Error> {
         let locator = Locator::new(setup.mesh);
         let mut all = Vec::new();
@@ -148,7 +154,7 @@ impl InFluid {
         Ok(all)
     }
 
-    /// Adds the product of a step, where the second derivative of the adjoint potential has these values.
+    /// Adds the product of a step; `second` holds the second derivative of the adjoint potential.
     fn add(&mut self, step: usize, second: &[f32]) {
         let Some(now) = self.history.get(step) else {
             return;
@@ -163,7 +169,8 @@ impl<const D: usize> Adjoint<D> {
     /// Prepares a shot over solids and fluids on processors, for derivatives by these parameters.
     ///
     /// # Errors
-    /// What [`unsupported`] names; no receivers; a source or receiver outside of the mesh.
+    /// Returns an error for set-ups that [`unsupported`] names, without receivers, and for a source or receiver
+    /// outside the mesh.
     pub fn new(cpu: Cpu, setup: &Setup<D>, shot: &Shot<D>, parameters: Parameters) -> Result<Self, Error> {
         Self::on(setup, shot, parameters, |faces, widths| {
             Processors::new(cpu, setup, shot, (faces.to_vec(), widths))
@@ -172,7 +179,7 @@ impl<const D: usize> Adjoint<D> {
 }
 
 impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
-    /// The same on a machine, which is made for these points of absorbing faces.
+    /// Prepares a shot on a machine, which is made for these points of absorbing faces.
     pub(super) fn on(
         setup: &Setup<D>,
         shot: &Shot<D>,
@@ -200,10 +207,11 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         })
     }
 
-    /// Prepares another shot over the same mesh and medium: other sources and receivers. Everything else of `setup` and `shot` is as it was.
+    /// Prepares another shot over the same mesh and medium, with other sources and receivers. Everything else in
+    /// `setup` and `shot` must be as before.
     ///
     /// # Errors
-    /// As of the first one; it is of no use then.
+    /// As for the first shot; after an error the adjoint is unusable.
     pub fn next_shot(&mut self, setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
         check(setup, shot, self.parameters)?;
         self.values = shot.receivers.len() * shot.quantity.components(D);
@@ -212,17 +220,18 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         check_receivers(&self.machine, shot)
     }
 
-    /// Bytes of a checkpoint and of a recorded step, as a [`CheckpointSchedule`] asks for them.
+    /// Bytes of a checkpoint and of a recorded step, for a [`CheckpointSchedule`].
     pub fn sizes(&self) -> [usize; 2] {
         self.machine.sizes()
     }
 
-    /// Bytes beside those of the machine's memory: the engine, the adjoint wavefield, sums.
+    /// Bytes of the machine's memory besides those: the engine, the adjoint wavefield, sums.
     pub fn machine_bytes(&self) -> usize {
         self.machine.bytes()
     }
 
-    /// Bytes of the host's memory, where the machine has another: sources of the adjoint run, and the gradient at all points.
+    /// Bytes of host memory, if the machine has memory of its own: sources of the adjoint run, and the gradient at
+    /// all points.
     pub fn host_bytes(&self) -> usize {
         let points = self.elements * self.table.points();
         let gradients = 2 * points * (self.parameters.count() + 3) * size_of::<f64>();
@@ -230,16 +239,19 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         gradients + histories
     }
 
-    /// Steps that are run: records of velocity and acceleration know the step behind the last one.
+    /// Number of steps that are run: records of velocity and acceleration depend on the step after the last one.
     pub fn steps(&self) -> usize {
         self.nt + 1
     }
 
-    /// The gradient of a misfit of the shot that was prepared last, whose `setup` and `shot` are given. `judge` takes the records, `[record][component][receiver]` with components in the order of files (z, x[, y])
-    /// and one record in `jdata` steps, in m, m/s, m/s2 or Pa, and gives the derivative of the misfit by each of them.
+    /// The gradient of a misfit of the shot that was prepared last, whose `setup` and `shot` are passed. `judge`
+    /// receives the records, `[record][component][receiver]` with components in the order of files (z, x[, y]) and
+    /// one record every `jdata` steps, in m, m/s, m/s2 or Pa, and returns the derivative of the misfit by each of
+    /// them.
     ///
     /// # Errors
-    /// Those of `judge`; as many derivatives as there are no records; a wavefield that grows without bound.
+    /// Returns the errors of `judge`, and an error for a wrong number of derivatives or a wavefield that grows
+    /// without bound.
     pub fn gradient(
         &mut self,
         (setup, shot): (&Setup<D>, &Shot<D>),
@@ -277,7 +289,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
                         let residual = judge(std::mem::take(&mut records))?;
                         if residual.len() != count {
                             return Err(Error::setup(format!(
-                                "a shot has {count} records and {} derivatives of the misfit by them",
+                                "the shot has {count} recorded values, but {} derivatives of the misfit by them were given: one for each is needed",
                                 residual.len()
                             )));
                         }
@@ -291,7 +303,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         self.chained(setup)
     }
 
-    /// [`Adjoint::gradient`], and the derivatives with respect to the sources.
+    /// [`Adjoint::gradient`], and the derivatives by the sources.
     ///
     /// # Errors
     /// Those of [`Adjoint::gradient`].
@@ -307,7 +319,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         Ok((gradient?, sources.unwrap_or_default()))
     }
 
-    /// Takes the records of a step that is run for the first time.
+    /// Takes the record of a step that is run for the first time.
     fn record(
         &mut self,
         step: usize,
@@ -334,7 +346,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         Ok(())
     }
 
-    /// Puts the adjoint sources, reversed in time, to the receivers of an adjoint wavefield at rest.
+    /// Starts an adjoint wavefield at rest, with the adjoint sources, reversed in time, at the receivers.
     fn turn(&mut self, residual: &[f32], setup: &Setup<D>, shot: &Shot<D>) -> Result<(), Error> {
         let (steps, count) = (self.steps(), shot.receivers.len());
         let components = shot.quantity.components(D);
@@ -410,12 +422,13 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     }
 }
 
-/// By what adjoint sources are multiplied, the largest of which is given, as is the largest displacement (m) or pressure (Pa) of the forward
-/// run: their product becomes `wanted`. A force of 1 N moves a point 100 m away in rock by some 1e-14 m, and the displacements of both runs
-/// are to have a product near one; for sources of 1 Pa in fluids the products are 1e-4 to 1e4 there, and 1e-16 in rock.
+/// The factor of the adjoint sources, from the largest of them and the largest displacement (m) or pressure (Pa) of
+/// the forward run: with it, their product becomes `wanted`. A force of 1 N moves a point 100 m away in rock by
+/// some 1e-14 m, and the displacements of both runs should have a product near one; for sources of 1 Pa in fluids
+/// the products are then 1e-4 to 1e4 there, and 1e-16 in rock.
 fn scale(strongest: f64, largest: f64, wanted: f64) -> f64 {
     let wanted = wanted / (strongest * largest);
-    // Sources stay below 1e30, far from the largest number.
+    // Sources stay below 1e30, far below the largest float.
     let most = 1e30 / strongest;
     let found = wanted.min(most);
     match found.is_finite() && found > 0.0 {
@@ -424,8 +437,8 @@ fn scale(strongest: f64, largest: f64, wanted: f64) -> f64 {
     }
 }
 
-/// From derivatives by the records of every step to those by the displacement of every step: the transpose of the difference that a
-/// quantity is of the displacement.
+/// Converts derivatives by the records of every step to derivatives by the displacement of every step: the transpose
+/// of the difference by which a quantity is computed from the displacement.
 fn transposed(quantity: Quantity, of_records: &[f64], dt: f64) -> Vec<f64> {
     let at = |step: Option<usize>| step.and_then(|step| of_records.get(step)).copied().unwrap_or(0.0);
     let each = 0..of_records.len();
@@ -443,12 +456,14 @@ fn transposed(quantity: Quantity, of_records: &[f64], dt: f64) -> Vec<f64> {
 fn check<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, parameters: Parameters) -> Result<(), Error> {
     match unsupported(setup, shot.quantity, parameters) {
         Some(why) => Err(Error::setup(why.to_string())),
-        None if shot.receivers.is_empty() => Err(Error::setup("there are no receivers")),
+        None if shot.receivers.is_empty() => Err(Error::setup(
+            "there are no receivers: a gradient needs at least one",
+        )),
         None => Ok(()),
     }
 }
 
-/// Refuses receivers whose records have no derivative.
+/// Returns an error for receivers whose records have no derivatives.
 fn check_receivers<const D: usize>(machine: &impl Machine<D>, shot: &Shot<D>) -> Result<(), Error> {
     match (shot.quantity, machine.receivers_in_fluids().first()) {
         (Quantity::Pressure, None) => Err(Error::setup(
@@ -475,7 +490,7 @@ mod tests {
             assert!((0.7..1.42).contains(&product), "{product}");
         }
         assert_eq!(scale(1.0, 1e-14, 1.0).log2().fract(), 0.0);
-        // Next to nothing was met, and nothing at all.
+        // If hardly any or no motion was found.
         for largest in [1e-35, 0.0] {
             let source = 1e3 * scale(1e3, largest, 1e14);
             assert!((7e29..1.42e30).contains(&source), "{source:e}");

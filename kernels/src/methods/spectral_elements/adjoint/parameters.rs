@@ -1,4 +1,4 @@
-//! The parameters of a medium, and how small changes of them go together.
+//! The parameters of a medium, and the relations between small changes of them.
 
 use super::super::Setup;
 use super::super::assembly::triangle;
@@ -6,7 +6,8 @@ use super::super::media::{Contents, Loss, LossSlopes, moduli};
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 
-/// The parameters by which a gradient is taken, or which a linearised run changes. Each is varied while the others of its set are held.
+/// The parameters by which a gradient is taken, or that a linearised run perturbs. Each is varied while the others of
+/// its set are constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parameters {
     /// P speed (m/s), S speed (m/s), density (kg/m3).
@@ -16,15 +17,16 @@ pub enum Parameters {
     Lame,
     /// P impedance, S impedance (kg/(m2 s)), density.
     Impedances,
-    /// P speed, S speed, density, and one over the quality factors of P and S. Where a point has no loss, these have no derivative.
+    /// P speed, S speed, density, and one over the quality factors of P and S. At points without loss the latter have
+    /// no derivative.
     SpeedsAndLosses,
-    /// The constants of Voigt's matrix (Pa), row by row of its upper triangle, and density. In two dimensions those of x and z alone
-    /// count. A fluid's bulk modulus is the mean of the nine constants of its normal strains.
+    /// The constants of Voigt's matrix (Pa), row by row of its upper triangle, and density. In 2-D only those of x
+    /// and z are used. A fluid's bulk modulus is the mean of the nine constants of its normal strains.
     Constants,
 }
 
 impl Parameters {
-    /// How many there are.
+    /// Number of parameters per point.
     pub fn count(self) -> usize {
         match self {
             Self::Constants => 22,
@@ -33,12 +35,14 @@ impl Parameters {
         }
     }
 
-    /// The number among [`Parameters::Constants`] of a constant in a row of Voigt's matrix and a column that is not before it, from 0.
+    /// The index within [`Parameters::Constants`] of a constant of Voigt's matrix; row and column count from 0, and
+    /// the column is not before the row.
     pub fn constant(row: usize, column: usize) -> usize {
         triangle(row, column)
     }
 
-    /// From derivatives by P speed, S speed and density to those by these parameters, in a medium of these speeds and density.
+    /// Converts derivatives by P speed, S speed and density to those by these parameters, in a medium with these
+    /// speeds and density.
     pub(super) fn transposed(self, [p, s, r]: [f64; 3], [vp, vs, density]: [f64; 3]) -> [f64; 3] {
         match self {
             // vp = sqrt((lambda + 2 mu)/rho), vs = sqrt(mu/rho)
@@ -57,7 +61,8 @@ impl Parameters {
         }
     }
 
-    /// From small changes of these parameters to those of P speed, S speed and density: the transpose of [`Parameters::transposed`].
+    /// Converts small changes of these parameters to those of P speed, S speed and density: the transpose of
+    /// [`Parameters::transposed`].
     pub(super) fn to_speeds(self, [a, b, r]: [f64; 3], [vp, vs, density]: [f64; 3]) -> [f64; 3] {
         match self {
             Self::Lame | Self::Constants if vs == 0.0 => {
@@ -74,8 +79,8 @@ impl Parameters {
     }
 }
 
-/// The derivatives of Voigt's means of the bulk and of the shear modulus by the constants. In two dimensions the table of x and z is
-/// completed as in models on grids.
+/// The derivatives of the Voigt means of the bulk and of the shear modulus by the constants. In 2-D the table of x
+/// and z is completed as in models on grids.
 pub(super) fn means<const D: usize>() -> [[f64; 21]; 2] {
     let mut slopes = [[0.0; 21]; 2];
     let mut set = |(row, column): (usize, usize), bulk: f64, shear: f64| {
@@ -98,8 +103,9 @@ pub(super) fn means<const D: usize>() -> [[f64; 21]; 2] {
     slopes
 }
 
-/// How the P and the S impedance of absorbing faces and the sponge follow constants and density: derivatives by the 21 constants, then by
-/// density. Speeds of regions with tables are given beside the tables and held; models on grids have those of Voigt's means.
+/// The derivatives of the P and the S impedance, for absorbing faces and the sponge, by the 21 constants, then by
+/// density. The speeds of regions with tables are given separately and are constant; models on grids have those of
+/// the Voigt means.
 pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3]) -> [[f64; 22]; 2] {
     let mut slopes = [[0.0; 22]; 2];
     (slopes[0][21], slopes[1][21]) = (vp, vs);
@@ -115,15 +121,15 @@ pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3])
     slopes
 }
 
-/// How what memory variables take from a stress follows the constants of a point: the moduli that they have as factors are Voigt's means.
-/// Constants are those of the unrelaxed medium, as a table has them.
+/// The dependence of the memory variables' contributions on the constants of a point: the moduli that are factors of
+/// them are the Voigt means. Constants are those of the unrelaxed medium, as in a table.
 pub(super) struct LossMeans {
     /// Derivatives of the logarithms of the bulk and of the shear modulus by the constants.
     slopes: [[f64; 21]; 2],
 }
 
 impl LossMeans {
-    /// Of a point of an element.
+    /// For a point of an element.
     pub(super) fn of<const D: usize>(setup: &Setup<D>, (contents, point): (&Contents, usize)) -> Self {
         let law = &contents.medium(point).law;
         let [shear, bulk] = match law {
@@ -131,7 +137,7 @@ impl LossMeans {
             Law::Anisotropic(_) => moduli(law),
             _ => contents.moduli(point),
         };
-        // A table of a region has all constants, also in two dimensions.
+        // A table of a region has all constants, also in 2-D.
         let mut slopes = match setup.points {
             Some(_) => means::<D>(),
             None => means::<3>(),
@@ -147,8 +153,8 @@ impl LossMeans {
             .map(|slopes| slopes.iter().zip(by_constants).map(|(slope, x)| slope * x).sum())
     }
 
-    /// Adds the derivatives by constants of what is taken, from those by both logarithms: the products of what memory variables take from each
-    /// normal stress, and twice of what they take from the deviator.
+    /// Adds the derivatives of the memory variables' contributions by the constants, from those by both logarithms:
+    /// the products with the contribution to each normal stress, and twice those with the deviator.
     pub(super) fn add_transposed(&self, taken: [f64; 2], own: &mut [f64]) {
         for (k, own) in own.iter_mut().enumerate().take(21) {
             *own += taken[0] * self.slopes[0][k] + 0.5 * taken[1] * self.slopes[1][k];
@@ -156,18 +162,19 @@ impl LossMeans {
     }
 }
 
-/// How the quality factors of the shear and of the bulk modulus follow those of P and S and the speeds: derivatives of one over the former
-/// by one over the latter and by the share of the shear modulus in the loss of P, `4/3 (vs/vp)^2`.
+/// The dependence of the quality factors of the shear and of the bulk modulus on those of P and S and on the speeds:
+/// derivatives of one over the former by one over the latter and by the share of the shear modulus in the loss of P,
+/// `4/3 (vs/vp)^2`.
 pub(super) struct LossChain {
     slopes: LossSlopes,
-    /// The factors to the unrelaxed shear and bulk modulus, and the shares of their mechanisms.
+    /// The ratios of the unrelaxed shear and bulk modulus to the given ones, and the shares of their mechanisms.
     loss: Loss,
     shear: f64,
     speeds: [f64; 2],
 }
 
 impl LossChain {
-    /// Of a point with these speeds; none where its loss is that of its region.
+    /// For a point with these speeds; `None` if its loss is that of its region.
     pub(super) fn of(loss: Option<&Loss>, [vp, vs, _]: [f64; 3]) -> Option<Self> {
         let loss = loss?;
         Some(Self {
@@ -178,8 +185,8 @@ impl LossChain {
         })
     }
 
-    /// From derivatives by the factors and by the logarithms of the shares, of the shear and of the bulk modulus, to those by
-    /// `[vp, vs]` and by one over the quality factors of P and S.
+    /// Converts derivatives by the factors and by the logarithms of the shares, of the shear and of the bulk modulus,
+    /// to those by `[vp, vs]` and by one over the quality factors of P and S.
     pub(super) fn transposed(&self, factors: [f64; 2], shares: [f64; 2]) -> [[f64; 2]; 2] {
         let by: [f64; 2] = std::array::from_fn(|k| {
             let [factor, share] = self.slopes.by_modulus[k];
@@ -196,7 +203,8 @@ impl LossChain {
         ]
     }
 
-    /// From changes of `[vp, vs]` and of one over the quality factors to those of the factors and of the logarithms of the shares.
+    /// Converts changes of `[vp, vs]` and of one over the quality factors to those of the factors and of the
+    /// logarithms of the shares.
     pub(super) fn changes(&self, speeds: [f64; 2], inverse: [f64; 2]) -> [[f64; 2]; 2] {
         let ([p, s], rest) = (self.slopes.inverse, 1.0 - self.shear);
         let of_shear = 2.0 * self.shear * (speeds[1] / self.speeds[1] - speeds[0] / self.speeds[0]);
@@ -208,12 +216,12 @@ impl LossChain {
     }
 }
 
-/// A derivative over what it is of; zero where that is.
+/// The logarithmic derivative `slope / of`; zero if `of` is.
 fn over(slope: f64, of: f64) -> f64 {
     if of > 0.0 { slope / of } else { 0.0 }
 }
 
-/// The change that changes of constants and density make, by slopes of [`impedances`].
+/// The change of an impedance by changes of constants and density, from the slopes of [`impedances`].
 pub(super) fn dot(slopes: &[f64; 22], change: &[f64]) -> f64 {
     slopes.iter().zip(change).map(|(slope, x)| slope * x).sum()
 }
@@ -224,12 +232,12 @@ pub(super) fn medium_of(contents: &Contents, point: usize) -> [f64; 3] {
     [vp, vs, contents.medium(point).density]
 }
 
-/// Those of all points of an element.
+/// P speed, S speed and density of all points of an element.
 pub(super) fn media_of(contents: &Contents, points: usize) -> Vec<[f64; 3]> {
     (0..points).map(|point| medium_of(contents, point)).collect()
 }
 
-/// Those of all elements: `[element * points + point]`.
+/// P speed, S speed and density of the points of all elements: `[element * points + point]`.
 pub(super) fn media<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>) -> Vec<[f64; 3]> {
     let of_element = |element: usize| media_of(&setup.contents(element, table), table.points());
     (0..setup.mesh.len()).flat_map(of_element).collect()
@@ -242,7 +250,7 @@ mod tests {
     use super::{impedances, means};
     use crate::mesh::step::Law;
 
-    /// The shear and the bulk modulus that models on grids have for constants.
+    /// The shear and the bulk modulus of models on grids for these constants.
     fn of_table<const D: usize>(constants: &[f64]) -> [f64; 2] {
         let mut table = [[0.0; 6]; 6];
         let pairs = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));
@@ -255,7 +263,7 @@ mod tests {
         moduli(&Law::Anisotropic(Box::new(table)))
     }
 
-    /// Moduli are linear in the constants, and impedances have central differences.
+    /// Moduli are linear in the constants; the derivatives of impedances are compared with central differences.
     fn slopes<const D: usize>() {
         let [bulk, shear] = means::<D>();
         for k in 0..21 {
@@ -267,7 +275,7 @@ mod tests {
                 "{D}-D {k}"
             );
         }
-        // A rock: constants behind which the density stands.
+        // A rock: 21 constants followed by the density.
         let mut rock = vec![0.0; 22];
         for (at, c) in [(0, 9.0), (1, 3.0), (2, 2.5), (6, 9.5), (7, 2.8), (11, 8.0)] {
             rock[at] = c;
@@ -297,7 +305,7 @@ mod tests {
                 );
             }
         }
-        // Beside tables of regions the speeds are given.
+        // For tables of regions the speeds are given separately.
         let held = impedances::<D>(false, [2.0, 1.0, 3.0]);
         assert_eq!(held.map(|slopes| slopes[21]), [2.0, 1.0]);
         assert!(held.iter().all(|slopes| slopes[..21].iter().all(|x| *x == 0.0)));

@@ -1,4 +1,4 @@
-//! Adjoints on processors: one engine, whose state is that of the forward or of the adjoint run.
+//! Adjoints on processors: a single engine holds the forward or the adjoint run by turns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,27 +16,27 @@ use crate::device::cpu::Cpu;
 use crate::mesh::Locator;
 use crate::time_loop::Sampler;
 
-/// The engine of an adjoint, with all that is kept and summed beside it.
+/// The engine of an adjoint, with the recorded steps and the sums.
 pub struct Processors<const D: usize> {
     pub(super) engine: Engine<D>,
     faces: Vec<FacePoint<D>>,
-    /// Of solids and of fluids.
+    /// Products of solids and of fluids.
     products: [Products; 2],
     face_sums: Vec<[f64; 2]>,
     marks: Vec<State<D>>,
     recorded: Vec<Kept<D>>,
-    /// The adjoint run while the forward run has the engine.
+    /// The adjoint run while the forward run occupies the engine.
     reversed: Option<(State<D>, Sources<D>)>,
-    /// Whether an element is a fluid, and its points.
+    /// Whether each watched element is a fluid, and its points.
     watched: Vec<(bool, Vec<u32>)>,
     largest: [f32; 2],
 }
 
 impl<const D: usize> Processors<D> {
-    /// An engine for the whole mesh, with sums of so many products a point.
+    /// An engine for the whole mesh, with sums of `widths` products per point.
     ///
     /// # Errors
-    /// A source or receiver outside of the mesh.
+    /// Returns an error for a source or receiver outside the mesh.
     pub(super) fn new(
         cpu: Cpu,
         setup: &Setup<D>,
@@ -64,7 +64,8 @@ impl<const D: usize> Processors<D> {
         })
     }
 
-    /// Adds the products of a recorded step with the adjoint wavefield in the engine, whose acceleration was `before` a step earlier.
+    /// Adds the products of a recorded step with the adjoint wavefield in the engine; `before` is the acceleration of
+    /// the latter one step earlier.
     fn correlate(&mut self, slot: usize, before: &[[f32; D]]) {
         let (engine, kept, [solid, fluid]) = (&self.engine, &self.recorded[slot], &mut self.products);
         engine.in_blocks((kept, before, solid));
@@ -87,7 +88,7 @@ impl<const D: usize> Processors<D> {
         }
     }
 
-    /// What is watched of the adjoint wavefield in the engine.
+    /// The watched values of the adjoint wavefield in the engine.
     fn look(&self, values: &mut Vec<f32>) {
         values.clear();
         for (is_fluid, points) in &self.watched {
@@ -98,7 +99,7 @@ impl<const D: usize> Processors<D> {
         }
     }
 
-    /// Changes places between the forward and the adjoint run.
+    /// Swaps the forward and the adjoint run.
     fn swap(&mut self) {
         if let Some((state, sources)) = &mut self.reversed {
             state.swap(&mut self.engine);

@@ -1,4 +1,4 @@
-//! The forces that a small change of the medium adds to the points of a block.
+//! The forces that a small perturbation of the medium exerts on the points of a block.
 
 use pulp::{Simd, WithSimd};
 
@@ -10,7 +10,8 @@ use super::super::scratch::Scratch;
 use super::super::shape::Tables;
 use super::super::transfer::{gather, scatter, step_back};
 
-/// Takes the changes of masses and dampings from the forces of a block, for the second and the first derivative of a field.
+/// Subtracts the perturbed masses and dampings, times the second and the first derivative of a field, from the forces
+/// of a block.
 pub(super) fn inertia<const D: usize, const C: usize>(
     block: &Block<D>,
     masses: &[[f32; 2]],
@@ -26,15 +27,16 @@ pub(super) fn inertia<const D: usize, const C: usize>(
     }
 }
 
-/// Writes the forces of a change of the moduli of a block of a solid, `[element][point][component]`.
+/// Writes the forces of perturbed moduli of a block of a solid, `[element][point][component]`.
 pub(super) struct InSolid<'a, const D: usize, const N: usize> {
     pub(super) block: &'a Block<D>,
     pub(super) tables: &'a Tables<N>,
     pub(super) change: &'a Stiffness,
-    /// With memory variables: the changes of the logarithms of the shares of mechanisms in the bulk and the shear modulus.
+    /// With memory variables: the perturbations of the logarithms of the shares of mechanisms in the bulk and the
+    /// shear modulus.
     pub(super) shares: &'a [[Lanes; 2]],
     pub(super) displacement: &'a [[f32; D]],
-    /// Memory variables, the acceleration of the step before, and the square of the step.
+    /// Memory variables, the acceleration of the previous step, and the square of the time step.
     pub(super) memory: Option<(&'a Memory, &'a [[f32; D]], f32)>,
     pub(super) scratch: &'a mut Scratch<D>,
     pub(super) out: &'a mut [f32],
@@ -91,8 +93,8 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
     }
 }
 
-/// The change of a stress that loses what memory variables hold, by changes of constants, and by those of the logarithms of the bulk and
-/// shear modulus that memory variables have as factors.
+/// The perturbation of a stress with attenuation by perturbations of the constants, and by those of the logarithms of
+/// the bulk and shear modulus, which are factors of the memory variables.
 struct RelaxingConstants<'a> {
     change: &'a [[Lanes; 21]],
     logarithms: &'a [[Lanes; 2]],
@@ -125,7 +127,8 @@ impl<S: Simd, const D: usize> Law<S, D, D> for RelaxingConstants<'_> {
     }
 }
 
-/// The change of a stress that loses what memory variables hold, by changes of the unrelaxed bulk and shear modulus and of the mechanisms' shares in them.
+/// The perturbation of a stress with attenuation by perturbations of the unrelaxed bulk and shear modulus and of the
+/// mechanisms' shares in them.
 struct Relaxing<'a> {
     /// Lambda and mu, unrelaxed.
     moduli: &'a [[Lanes; 2]],
@@ -150,7 +153,8 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Relaxing<'_> {
         let [bulk, shear] = self.change[point];
         let (bulk, shear) = (part.load(&bulk), part.load(&shear));
         let third: Register<S> = part.splat(1.0 / 3.0);
-        // Over the moduli, which the memory variables have as factors, as they have the shares of mechanisms.
+        // Relative perturbations: the memory variables are proportional to the moduli and to the shares of
+        // mechanisms.
         let [of_bulk, of_shear] = &self.shares[point];
         let of_bulk = bulk / third.mul_add(twice_mu, lambda) + part.load(of_bulk);
         let of_shear = (shear + shear) / twice_mu + part.load(of_shear);

@@ -1,9 +1,10 @@
-//! The derivatives of a misfit by the sources of a shot: their strengths, their places and their histories.
+//! The derivatives of a misfit by the sources of a shot: their strengths, positions and source time functions.
 //!
-//! The adjoint wavefield l is the derivative by the forces of every step, so for a source with the weights w and the history h the
-//! derivative is `sum_n h_n (dw . l_n)` by anything that changes the weights by dw, and `w . l_n` by the sample n of the history. In a fluid minus
-//! the second difference of the adjoint potential stands for l. Derivatives of the weights by the place are central differences in double precision, within
-//! the element in which the source lies.
+//! The adjoint wavefield l is the derivative of the misfit by the forces of every step. So for a source with the
+//! weights w and the time function h, the derivative by any quantity that changes the weights by dw is `sum_n h_n (dw
+//! . l_n)`, and the derivative by sample n of the time function is `w . l_n`. In a fluid minus the second difference
+//! of the adjoint potential takes the place of l. Derivatives of the weights by the position are central differences
+//! in double precision, within the element of the source.
 
 use super::super::points::{moved, shares, weights, weights_in_fluid};
 use super::super::{Setup, Source, Strength};
@@ -14,12 +15,13 @@ use crate::mesh::{Found, Locator};
 /// The derivatives of a misfit by a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceGradient<const D: usize> {
-    /// By the components of its force or moment tensor, in the misfit's unit over N or N m; for a tensor as if all components were
-    /// independent, made symmetric. In a fluid only the sum of the diagonal counts, of which each has an equal share.
+    /// By the components of its force or moment tensor, in units of the misfit over N or N m. Those of a tensor are
+    /// computed as if all components were independent, and symmetrised. In a fluid the derivative depends on the
+    /// trace only, and each diagonal component has an equal share.
     pub strength: Strength<D>,
-    /// By its coordinates, over m.
+    /// By its coordinates, per metre.
     pub place: [f64; D],
-    /// By every sample of its history.
+    /// By every sample of its time function.
     pub history: Vec<f64>,
 }
 
@@ -28,26 +30,26 @@ struct Probe<const D: usize> {
     source: usize,
     element: u32,
     fluid: bool,
-    /// Weights of the points for the source itself, for each component of its strength, and for each coordinate of its place:
-    /// `[which][point * components + component]`.
+    /// Weights of the points for the source itself, for each component of its strength, and for each coordinate of
+    /// its position: `[which][point * components + component]`.
     own: Vec<f64>,
     strengths: Vec<Vec<f64>>,
     places: Vec<Vec<f64>>,
 }
 
-/// What is summed for the sources of a shot.
+/// The sums for the sources of a shot.
 pub(super) struct Probes<const D: usize> {
     probes: Vec<Probe<D>>,
-    /// `[source]`: by components of the strength, by the place, by samples.
+    /// Derivatives of each source by the components of its strength, by its position, and by samples.
     strengths: Vec<Vec<f64>>,
     places: Vec<[f64; D]>,
     histories: Vec<Vec<f64>>,
 }
 
-/// The distance over which weights are differentiated, as a share of the element's extent.
+/// Step of the central differences, as a share of the element's extent.
 const APART: f64 = 1e-4;
 
-/// The components of a strength, each one alone.
+/// Unit strengths, one for each component.
 fn units<const D: usize>(strength: &Strength<D>) -> Vec<Strength<D>> {
     let one = |k: usize| match strength {
         Strength::Force(_) => {
@@ -69,7 +71,7 @@ fn units<const D: usize>(strength: &Strength<D>) -> Vec<Strength<D>> {
 }
 
 impl<const D: usize> Probes<D> {
-    /// For the sources of `setup`, over elements with the points of this table.
+    /// Prepares the sums for the sources of `setup`, on elements with the points of this table.
     pub(super) fn new(table: &Tabulated<D>, setup: &Setup<D>) -> Result<Self, Error> {
         let locator = Locator::new(setup.mesh);
         let mut probes = Vec::new();
@@ -94,13 +96,13 @@ impl<const D: usize> Probes<D> {
         })
     }
 
-    /// The elements whose points are to be watched in the adjoint run, and whether they are fluids.
+    /// The elements whose points must be watched in the adjoint run, and whether they are fluids.
     pub(super) fn elements(&self) -> impl Iterator<Item = (u32, bool)> {
         self.probes.iter().map(|probe| (probe.element, probe.fluid))
     }
 
-    /// Adds what a step of the adjoint run gives, whose wavefield is that of a step of the forward run, times `scale`; `values` are what is
-    /// watched of it.
+    /// Adds the contribution of a step of the adjoint run, given by its number in the forward run; `values` are the
+    /// watched values of the adjoint wavefield, which is multiplied by `scale`.
     pub(super) fn add(&mut self, (sources, scale): (&[Source<D>], f64), step: usize, values: &[f32]) {
         let mut rest = values;
         for probe in &self.probes {
@@ -126,7 +128,7 @@ impl<const D: usize> Probes<D> {
         }
     }
 
-    /// The derivatives.
+    /// The derivatives, by source.
     pub(super) fn finished(self, sources: &[Source<D>]) -> Vec<SourceGradient<D>> {
         let all = self
             .strengths

@@ -1,4 +1,4 @@
-//! What of an engine changes from step to step: all else serves the forward and the adjoint run alike.
+//! The part of an engine that changes from step to step; the rest serves the forward and the adjoint run alike.
 
 use std::mem::swap;
 
@@ -7,7 +7,7 @@ use super::super::lanes::Lanes;
 use super::super::pml::Damped;
 use super::super::points::Placed;
 
-/// The state of a run behind a step.
+/// The state of a run after a step.
 #[derive(Clone)]
 pub(super) struct State<const D: usize> {
     step: usize,
@@ -15,15 +15,16 @@ pub(super) struct State<const D: usize> {
     solid: [Vec<[f32; D]>; 3],
     /// The potential of the fluid and its first and second time derivative; empty without one.
     fluid: [Vec<[f32; 1]>; 3],
-    /// Memory variables of attenuation by block; empty without it.
+    /// Memory variables of attenuation by block; empty without attenuation.
     memories: Vec<Vec<Lanes>>,
-    /// Those of perfectly matched layers, of solids and then of fluids, and whether forces in layers are those of the adjoint wavefield.
+    /// Memory variables of perfectly matched layers, of solids and then of fluids, and whether the forces in layers
+    /// are those of the adjoint wavefield.
     layers: Vec<Vec<Lanes>>,
     transposed: bool,
 }
 
 impl<const D: usize> State<D> {
-    /// At rest.
+    /// A state at rest.
     pub(super) fn rest(engine: &Engine<D>) -> Self {
         let mut state = Self::of(engine);
         state.solid.iter_mut().for_each(|field| field.fill([0.0; D]));
@@ -34,7 +35,7 @@ impl<const D: usize> State<D> {
         state
     }
 
-    /// At rest, for the adjoint wavefield.
+    /// A state at rest for the adjoint wavefield.
     pub(super) fn transposed(engine: &Engine<D>) -> Self {
         Self {
             transposed: true,
@@ -42,7 +43,7 @@ impl<const D: usize> State<D> {
         }
     }
 
-    /// That of an engine.
+    /// A copy of the state of an engine.
     pub(super) fn of(engine: &Engine<D>) -> Self {
         let fluid = engine.fluid.as_ref();
         let memories = engine.memories.iter().flatten();
@@ -58,7 +59,7 @@ impl<const D: usize> State<D> {
         }
     }
 
-    /// Changes places with that of an engine.
+    /// Swaps this state with that of an engine.
     pub(super) fn swap(&mut self, engine: &mut Engine<D>) {
         let [u, v, a] = &mut self.solid;
         swap(u, &mut engine.displacement);
@@ -113,7 +114,7 @@ pub(super) struct Sources<const D: usize> {
 }
 
 impl<const D: usize> Sources<D> {
-    /// Changes places with those of an engine.
+    /// Swaps these sources with those of an engine.
     pub(super) fn swap(&mut self, engine: &mut Engine<D>) {
         swap(&mut self.solid, &mut engine.sources);
         if let Some(fluid) = &mut engine.fluid {
@@ -122,7 +123,7 @@ impl<const D: usize> Sources<D> {
     }
 }
 
-/// What is kept of a step of the forward run.
+/// The record of a step of the forward run.
 #[derive(Clone, Default)]
 pub(super) struct Kept<const D: usize> {
     /// The displacement of the solid.
@@ -132,7 +133,7 @@ pub(super) struct Kept<const D: usize> {
 }
 
 impl<const D: usize> Kept<D> {
-    /// Takes what an engine has now.
+    /// Copies the present fields of an engine.
     pub(super) fn take(&mut self, engine: &Engine<D>) {
         self.displacement.clone_from(&engine.displacement);
         if let Some(fluid) = &engine.fluid {
@@ -140,7 +141,7 @@ impl<const D: usize> Kept<D> {
         }
     }
 
-    /// Bytes of it.
+    /// Bytes of a recorded step.
     pub(super) fn bytes(engine: &Engine<D>) -> usize {
         let fluid = engine.fluid.as_ref();
         size_of_val(&engine.displacement[..]) + fluid.map_or(0, |fluid| size_of_val(&fluid.second[..]))

@@ -1,4 +1,4 @@
-//! What has no derivatives.
+//! Set-ups without derivatives.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use super::super::{Lumping, Setup};
 use super::Parameters;
 use crate::mesh::step::{Law, Medium};
 
-/// Why a run has no derivatives.
+/// The reason why a run has no derivatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsupported {
-    /// This region has a table of constants, and the parameters are others.
+    /// This region has a table of constants, but the derivatives are by other parameters.
     Constants(usize),
-    /// The mass of absorbing faces is that of row sums, and the damping in the forces is not.
+    /// The mass of absorbing faces contains row sums of the damping, which differs from the damping in the forces.
     RowSums,
     /// Records are of a quantity other than displacement, velocity, acceleration and pressure.
     Quantity(Quantity),
@@ -37,7 +37,7 @@ impl fmt::Display for Unsupported {
     }
 }
 
-/// Why the records of a run have no derivatives, if they have none.
+/// The reason why the records of a run have no derivatives, if that is so.
 pub fn unsupported<const D: usize>(
     setup: &Setup<D>,
     quantity: Quantity,

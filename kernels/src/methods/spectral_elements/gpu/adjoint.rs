@@ -1,4 +1,5 @@
-//! Adjoints on a device: one subdomain, which is the whole mesh and whose memory is that of the forward or of the adjoint run.
+//! Adjoints on a device: a single subdomain covers the whole mesh, and its memory holds the forward or the adjoint
+//! run by turns.
 
 use super::DevicePart;
 use super::field::{FieldMemory, Fields};
@@ -23,10 +24,11 @@ use crate::time_loop::{Part, Sampler, Stepper};
 use std::mem::swap;
 use std::sync::Arc;
 
-/// Prepares a shot over solids and fluids on a device, for derivatives by these parameters; `cpu` makes derivatives of the sums.
+/// Prepares a shot over solids and fluids on a device, for derivatives by these parameters; `cpu` converts the sums
+/// to derivatives.
 ///
 /// # Errors
-/// As of [`Adjoint::new`], and what the device refuses: too little memory, kernels that do not compile.
+/// As for [`Adjoint::new`]; also for insufficient device memory and kernels that do not compile.
 pub fn adjoint<const D: usize, A: Accelerator>(
     (a, cpu): (Arc<A>, Cpu),
     setup: &Setup<D>,
@@ -80,7 +82,7 @@ impl<A: Accelerator> Step<A> {
 /// The sources of solids and of fluids.
 pub(super) type Driving<A> = (SourceMemory<A>, Option<SourceMemory<A>>);
 
-/// A subdomain for an adjoint, with all that is kept and summed beside it.
+/// A subdomain for an adjoint, with the recorded steps and the sums.
 pub struct OnDevice<const D: usize, A: Accelerator> {
     pub(super) part: DevicePart<D, A>,
     pub(super) cpu: Cpu,
@@ -89,16 +91,17 @@ pub struct OnDevice<const D: usize, A: Accelerator> {
     pub(super) fluid: Option<ProductMemory<A>>,
     pub(super) faces: FaceMemory<A>,
     pub(super) extent: Extent,
-    /// Steps of the wavefield in the subdomain, and records that have not been taken.
+    /// Number of steps of the wavefield in the subdomain, and number of records that have not been taken.
     pub(super) step: usize,
     pub(super) outstanding: usize,
     pub(super) marks: Vec<Wavefield<A>>,
     pub(super) spare: Vec<Wavefield<A>>,
     pub(super) recorded: Vec<Step<A>>,
-    /// The adjoint run while the forward run has the subdomain, and its sources.
+    /// The adjoint run while the forward run occupies the subdomain, and its sources.
     pub(super) reversed: Wavefield<A>,
     pub(super) driving: Option<Driving<A>>,
-    /// The kernels of elements for the adjoint wavefield while the forward run has the subdomain: of solids and of fluids.
+    /// The kernels of elements for the adjoint wavefield while the forward run occupies the subdomain: of solids and
+    /// of fluids.
     pub(super) transposed: [Vec<A::Kernel>; 2],
     pub(super) watched: Option<Watched<A>>,
     pub(super) largest: [A::Memory; 2],
@@ -117,7 +120,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
             Locator::new(setup.mesh),
         );
         let mut part = DevicePart::new(a.clone(), setup, shot, (&cut, &locator, 0))?;
-        // Fields are looked at behind every step.
+        // Fields are read after every step.
         part.expect_look(true);
         part.paired_kernels = Some(PairedKernels::load(&*a, D)?);
         let extent = Extent {
@@ -171,7 +174,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// The addresses of the levels of the wavefield in the subdomain: of the solid, of the fluid or zeros.
+    /// The addresses of the levels of the wavefield in the subdomain: of the solid, and of the fluid or zeros.
     fn levels(&self) -> [[u64; 3]; 2] {
         let of = |levels: &[A::Memory; 3]| levels.each_ref().map(Memory::address);
         let fluid = self.part.fluid.as_ref();
@@ -181,7 +184,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         ]
     }
 
-    /// One step of the wavefield in the subdomain.
+    /// Advances the wavefield in the subdomain by one step.
     pub(super) fn advance(&mut self) -> Result<(), Error> {
         for stage in 0..self.part.stages() {
             self.part.update(stage, Part::Interior, self.step)?;
@@ -190,7 +193,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         self.part.finish_step()
     }
 
-    /// Changes places between the forward and the adjoint run.
+    /// Swaps the forward and the adjoint run.
     pub(super) fn swap(&mut self) -> Result<(), Error> {
         self.reversed.swap(&mut self.part, &mut self.step)?;
         let [solid, fluid] = &mut self.transposed;
@@ -207,7 +210,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         Ok(())
     }
 
-    /// The adjoint wavefield of the subdomain, as the kernels of products take it.
+    /// The adjoint wavefield of the subdomain, as arguments of the kernels of products.
     fn fields(&self, [field, rate, second]: [u64; 3]) -> Fields {
         Fields {
             field,
@@ -218,8 +221,8 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// Makes one step of the adjoint wavefield and adds its products with a recorded step; with `goes_on` the
-    /// next step begins at once.
+    /// Advances the adjoint wavefield by one step and adds its products with a recorded step; with `goes_on` the next
+    /// step begins at once.
     pub(super) fn correlate(
         &mut self,
         (step, slot): (usize, usize),
@@ -261,7 +264,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// Keeps what is watched of a step, and shows what is kept where there is no more room.
+    /// Records the watched values of a step, and passes them on when the buffer is full.
     pub(super) fn look(&mut self, step: usize, seen: &mut Seen<'_>) -> Result<(), Error> {
         let [solid, fluid] = self.levels();
         let (a, kernel) = (&*self.part.accelerator, &self.kernels.watch);
@@ -274,7 +277,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// Shows what is kept of the steps so far.
+    /// Passes on the watched values of the steps so far.
     pub(super) fn show(&mut self, seen: &mut Seen<'_>) -> Result<(), Error> {
         match &mut self.watched {
             Some(watched) => watched.show(&*self.part.accelerator, &mut self.staging, seen),
@@ -282,7 +285,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// Adds sums in single precision to those in double.
+    /// Adds the sums in single precision to those in double precision.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.correlate_kept()?;
         let (a, kernel) = (&*self.part.accelerator, &self.kernels.flush);
@@ -293,7 +296,7 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
         }
     }
 
-    /// Takes records until at most so many are outstanding.
+    /// Takes records until at most `most` are outstanding.
     pub(super) fn take_records(&mut self, most: usize, records: &mut Vec<f32>) -> Result<(), Error> {
         let recording = &self.part.recording;
         let numbers = recording.count * recording.quantity.components(D);
@@ -308,16 +311,17 @@ impl<const D: usize, A: Accelerator> OnDevice<D, A> {
 }
 
 impl<const D: usize, A: Accelerator> Adjoint<D, OnDevice<D, A>> {
-    /// Bytes of the device that are free, for the stored wavefield and its checkpoints.
+    /// Free bytes on the device, for the stored wavefield and its checkpoints.
     ///
     /// # Errors
-    /// A device that has failed.
+    /// Returns an error for a device that has failed.
     pub fn free_bytes(&self) -> Result<usize, Error> {
         self.machine.part.accelerator.free_bytes()
     }
 }
 
-/// The kernels of a field's elements for the adjoint wavefield: others than for the forward one in perfectly matched layers alone.
+/// The kernels of a field's elements for the adjoint wavefield, which differ from those of the forward one only in
+/// perfectly matched layers.
 fn transposed<const D: usize, A: Accelerator>(
     a: &A,
     field: &FieldMemory<A>,
@@ -334,7 +338,7 @@ fn transposed<const D: usize, A: Accelerator>(
     field.variants.iter().map(kernel).collect()
 }
 
-/// Refuses an adjoint for whose second wavefield and sums the device has too little memory.
+/// Refuses an adjoint if the device has too little memory for its second wavefield and its sums.
 fn fits<const D: usize, A: Accelerator>(
     a: &A,
     part: &DevicePart<D, A>,

@@ -1,4 +1,4 @@
-//! The structures that kernels take, field by field as the kernel text has them.
+//! The argument structures of the kernels, field by field as in the CUDA sources.
 
 /// `struct Elements` of elements.cu.
 #[repr(C)]
@@ -257,7 +257,8 @@ pub struct Largest {
     pub most: u64,
 }
 
-/// A number of elements or points as kernels have it; [`super::tables`] has refused those that do not fit.
+/// Converts a number of elements or points to the `int` of the kernels; [`super::tables`] has refused numbers that do
+/// not fit.
 pub fn int(n: usize) -> i32 {
     i32::try_from(n).unwrap_or(i32::MAX)
 }

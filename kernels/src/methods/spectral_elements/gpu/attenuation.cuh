@@ -1,28 +1,29 @@
-// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all mechanisms, or with COARSE
-// one of them, with a share that makes up for it in the mean over the element.
+// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all
+// mechanisms, or with COARSE a single one, strengthened such that its mean over the element is that of all
+// mechanisms.
 
 #define MECHANISMS 3
 #define LOSS_NUMBERS (5 * MECHANISMS)
 // Mechanisms of a point.
 #define KEPT (COARSE ? 1 : MECHANISMS)
-// The deviator (of 3-D without zz, which the others give) and the trace.
+// The deviator (in 3-D without zz, which follows from the others) and the trace.
 #define RELAXING (NDIM == 3 ? 6 : 4)
 #define VARIABLES (RELAXING * KEPT)
-// Numbers of a line of the cache.
+// Floats of a cache line.
 #define LINE 32
 
-// What attenuation has for the column of a thread.
+// The attenuation data of a thread's column.
 struct Relaxing {
     REAL *memory;
     const REAL *loss, *strength;
-    int first;  // mechanism of its first point, where points have one each
+    int first;  // mechanism of its first point, if points have one each
 };
 
 INLINE void take_relaxing(struct Relaxing *r, const struct Elements *a, WIDE element, int at) {
     r->memory = a->memory + element * (VARIABLES * POINTS) + at * VEC;
     r->loss = a->loss + a->region[element] * LOSS_NUMBERS;
     r->strength = a->strength + (VARIES ? element * (2 * POINTS) + at : 0);
-    // Mechanisms follow each other along every axis.
+    // Mechanisms alternate along every axis.
     r->first = NDIM == 3 ? at % N + at / N : at;
 }
 
@@ -30,8 +31,8 @@ INLINE void take_kept(const struct Relaxing *r, int level, REAL kept[VARIABLES])
     UNROLL for (int v = 0; v < VARIABLES; v += VEC) load(r->memory + v * POINTS + level * SHEET * VEC, kept + v);
 }
 
-// The sum of the mechanisms of a slot of a point now; what the slot keeps goes on with their strain from what it kept. ADVANCED it has gone
-// on with this strain, and stays.
+// The present sum of the mechanisms of a slot of a point; the kept values are advanced with the strain. With ADVANCED
+// they have been advanced with this strain, and stay unchanged.
 INLINE REAL relax(REAL kept[KEPT], const REAL *loss, int is_trace, REAL strain) {
     const REAL *now = loss + (is_trace ? 3 : 1) * MECHANISMS, *next = now + MECHANISMS;
     REAL sum = 0;
@@ -46,7 +47,7 @@ INLINE REAL relax(REAL kept[KEPT], const REAL *loss, int is_trace, REAL strain) 
     return sum;
 }
 
-// Stores the pairs whose later variable is one of these.
+// Stores the pairs whose second variable is in [first, end).
 INLINE void put_pairs(REAL *memory, const REAL kept[VARIABLES], int first, int end) {
 #if !ADVANCED
     UNROLL for (int v = 0; v < VARIABLES; v += VEC)
@@ -54,8 +55,8 @@ INLINE void put_pairs(REAL *memory, const REAL kept[VARIABLES], int first, int e
 #endif
 }
 
-// Advances the memory variables of a point with the gradient of what they follow: `lost` takes what they take from the deviator of its
-// stress, and the mean of what they take from its diagonal is returned.
+// Advances the memory variables of a point, driven by a gradient: `lost` receives their contributions to the deviator
+// of the stress, and the mean of those to its diagonal is returned.
 INLINE REAL relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES], REAL g[COMPONENTS][NDIM],
                       REAL lost[STRAINS]) {
     REAL *memory = r->memory + level * SHEET * VEC;
@@ -88,7 +89,7 @@ INLINE REAL relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES],
             } else {
                 const REAL strain = (REAL)0.5 * (g[i][k] + g[k][i]) - (i == k ? mean : 0);
                 lost[v] = relax(kept + slot * KEPT, loss, 0, shear * strain);
-                // The first variable of the trace has the last one of the deviator beside it.
+                // The first variable of the trace is stored beside the last one of the deviator.
                 put_pairs(memory, kept, slot * KEPT, (slot + 1) * KEPT + (slot == RELAXING - 2));
                 slot++;
                 if (i == k) last += lost[v];
@@ -98,7 +99,7 @@ INLINE REAL relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES],
     return bulk;
 }
 
-// The same, and takes from a stress what they take.
+// Advances the memory variables of a point and subtracts their contributions from a stress.
 INLINE void take_losses(const struct Relaxing *r, int level, REAL kept[VARIABLES], REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
     REAL lost[STRAINS];
     const REAL bulk = relax_all(r, level, kept, g, lost);
@@ -106,7 +107,7 @@ INLINE void take_losses(const struct Relaxing *r, int level, REAL kept[VARIABLES
         stress[VOIGT(i, k)] -= i == k ? lost[VOIGT(i, k)] + bulk : lost[VOIGT(i, k)];
 }
 
-// Asks for the memory variables of an element, a line of 128 bytes each time, shared out among its threads.
+// Prefetches the memory variables of an element in lines of 128 bytes, distributed over its threads.
 INLINE void prefetch_memory(const struct Elements *a, WIDE element, int at) {
     const REAL *memory = a->memory + element * (VARIABLES * POINTS);
     for (int i = at * LINE; i < VARIABLES * POINTS; i += SHEET * LINE) prefetch(memory + i);

@@ -1,4 +1,4 @@
-// The kernel of elements outside of perfectly matched layers: a thread has a column of points (elements.cu).
+// The kernel of elements outside perfectly matched layers: a thread has a column of points (elements.cu).
 
 KERNEL(forces)(const struct Elements a) {
     DYNAMIC_SHARED(REAL, room);
@@ -14,7 +14,7 @@ KERNEL(forces)(const struct Elements a) {
     take_place(&t, threadIdx.x % SHEET);
     REAL *sheet = room + seat * SEAT;
 #if LINES
-    // The field comes first; fluxes take the places of slopes.
+    // The field comes first; fluxes replace slopes.
     REAL *field = sheet, *fluxes = sheet += COMPONENTS * POINTS;
 #else
     REAL *fluxes = sheet + (1 + PREDICTED) * COMPONENTS * SHEET;
@@ -53,7 +53,7 @@ KERNEL(forces)(const struct Elements a) {
     if (inside) advance_inside(&a, element, t.at, own, column, second);
     if (ends_at_once(&a, element) && is_inner(&t)) later = prefetch_inside(&a, own, column_inside(&t, room, seat), inside);
 #if PREDICTED
-    // The end of the step before as its velocity in the middle predicted it: memory variables follow its strain.
+    // The displacement that the previous step predicted for its end: it drives the memory variables.
     REAL predicted[N][COMPONENTS];
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
         predicted[k][i] = FMA(-a.square, second[k][i], column[k][i]);

@@ -1,5 +1,6 @@
-//! The masses of points, and the points that have more than a mass: those of absorbing faces and of contacts of fluids and
-//! solids. All of it is summed over all elements of the mesh that touch a point, so that every subdomain has the same.
+//! The masses of points, and the dressed points, which also have a damping and a normal: those of absorbing faces and
+//! of contacts of fluids and solids. All of them are summed over all elements of the mesh that touch a point, so that
+//! every subdomain has the same values.
 
 use crate::mesh::geometry::{Matrix, Tabulated};
 use crate::methods::spectral_elements::boundary::FacePoint;
@@ -9,14 +10,14 @@ use crate::methods::spectral_elements::mass::{InverseMass, damping};
 use crate::methods::spectral_elements::{Lumping, Setup};
 use std::collections::BTreeMap;
 
-/// Points of a subdomain as kernels have them.
+/// The points of a subdomain in the form of the kernels.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
-    /// Of every point; zero where there is none of the kind and on dressed points.
+    /// Inverse mass of every point; zero for points of the other kind and dressed points.
     pub inverse_mass: Vec<f32>,
-    /// The dressed points, ascending.
+    /// The dressed points, in ascending order.
     pub list: Vec<i32>,
-    /// What they have, point after point: as nodes.cuh says.
+    /// The data of dressed points, one after the other, as in nodes.cuh.
     pub dress: Vec<f32>,
     /// Damping of the sponge over the mass of every point; empty without a sponge.
     pub sponge: Vec<f32>,
@@ -32,7 +33,7 @@ fn normals<const D: usize>(contacts: &[Contact<D>]) -> BTreeMap<u32, [f64; D]> {
     sums
 }
 
-/// Damping over mass.
+/// Damping divided by mass.
 fn over_mass(damping: &[f64], inverse_mass: &[f32]) -> Vec<f32> {
     let all = damping.iter().zip(inverse_mass);
     all.map(|(damping, inverse)| (damping * f64::from(*inverse)) as f32)
@@ -84,7 +85,7 @@ pub fn of_solids<const D: usize>(
     points
 }
 
-/// The points of fluids; those of the free surface have no inverse mass, so their potential stays zero.
+/// The points of fluids; those on the free surface have an inverse mass of zero, so their potential stays zero.
 pub fn of_fluids<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,

@@ -1,27 +1,30 @@
-// Internal forces of elements, or what fluid elements add to the right side of their potential.
+// Internal forces of elements, or the contributions of fluid elements to the right-hand side of their potential.
 //
-// The threads of an element are the points of a sheet across its last axis; they march along that axis with the field of
-// their column in registers. Slopes along the march are products with constants. For those across the sheet there are two ways:
+// The threads of an element are the points of a sheet across its last axis; they march along that axis with the field
+// of their column in registers. Slopes along the march are products with constants. There are two ways to compute
+// those across the sheet:
 //
-// LINES: the whole field lies in shared memory, and a thread takes lines of it, reads each number of a line once, and writes the
-// slopes of all its points; fluxes go the same way back. Four numbers of shared memory a point, component and direction less than a
-// point that reads its line itself: these reads are what keeps the first-level cache busy (RESULTS-ELEMENTS.md).
+// LINES: the whole field is in shared memory. A thread takes whole lines of it, reads each number of a line once, and
+// writes the slopes of all its points; fluxes are gathered in the same way. This saves four reads of shared memory
+// per point, component and direction compared with points that read their lines themselves, and these reads are what
+// saturates the first-level cache (RESULTS-ELEMENTS.md).
 //
-// Else the threads share a sheet of the field after the other and read the lines through their points from it: for attenuation,
-// which waits for device memory, and for elements of many points, whose field is too large for shared memory.
+// Otherwise the threads share one sheet of the field after the other and read the lines through their points from it:
+// for attenuation, which is bound by device memory, and for elements of many points, whose field is too large for
+// shared memory.
 //
-// The points inside of an element belong to nobody else: a step ends and begins for them here (inside.cuh), while the kernel of the
-// other points (nodes.cu) is the one that waits for memory.
+// The interior points of an element belong to no other element: their step is completed and the next one begun here
+// (inside.cuh), because the kernel of the other points (nodes.cu) is the one bound by memory.
 //
-// Bytes of memory that an element of degree 4 in 3-D moves at least, where it reads the fields of 64.75 points that no other
-// element has read before: 777 of fields, 500 of point numbers, 84 of corners (stored geometry: 5000), 1500 of forces; for the
-// 27 points inside 324 of forces, 108 of masses and 972 of displacements and velocities: 4265 (AT_ONCE: 648 of forces less). With
-// attenuation 453 of accelerations and 18000 of memory variables more. Constants of every point are 1000 (21 of them 10500), with attenuation 1000
-// more.
+// Minimum memory traffic in bytes of an element of degree 4 in 3-D, which reads the fields of 64.75 points that no
+// other element has read before: 777 of fields, 500 of point numbers, 84 of corners (stored geometry: 5000), 1500 of
+// forces; for the 27 interior points 324 of forces, 108 of masses and 972 of displacements and velocities: 4265
+// (AT_ONCE: 648 of forces less). With attenuation 453 of accelerations and 18000 of memory variables more. Constants
+// of every point are 1000 (21 of them: 10500), with attenuation 1000 more.
 //
-// With memory variables the threads need many registers, and what they wait for is memory: slopes of the polynomials come from
-// shared memory in place of registers, memory variables are asked for when a block begins, and those of a level are read
-// together before any of them is written, two of a point at a time.
+// With memory variables the threads need many registers and are bound by memory: slopes of the polynomials come from
+// shared memory instead of registers, memory variables are prefetched when a block begins, and those of a level are
+// read together before any of them is written, two of a point at a time.
 
 // A thread's place in the sheet and its rows and columns of the derivative.
 struct Place {
@@ -50,21 +53,21 @@ INLINE void take_place(struct Place *t, int at) {
     }
 }
 
-// Whether a thread's column runs through the points inside of its element.
+// Whether a thread's column runs through the interior points of its element.
 INLINE int is_inner(const struct Place *t) {
     int inner = 1;
     UNROLL for (int a = 0; a < ACROSS; a++) inner = inner && t->axis[a] > 0 && t->axis[a] < N - 1;
     return inner;
 }
 
-// Where such a column has its own part of shared memory.
+// The part of shared memory of such a column.
 INLINE REAL *column_inside(const struct Place *t, REAL *room, int seat) {
     int number = seat * INNER, stride = 1;
     UNROLL for (int a = 0; a < ACROSS; a++) number += (t->axis[a] - 1) * stride, stride *= N - 2;
     return room + INSIDE_AT + number;
 }
 
-// The Jacobian of a column: dx_c/du_a of the axes across are `base + slope * w`, that of the march is constant.
+// The Jacobian of a column: dx_c/du_a of the axes across is `base + slope * w`, that of the march is constant.
 struct Column {
     REAL base[ACROSS][NDIM], slope[ACROSS][NDIM], march[NDIM];
 };
@@ -122,15 +125,16 @@ INLINE REAL stored_metric(const REAL *x, REAL inverse[NDIM][NDIM]) {
 }
 
 #if LINES
-// Where component i of what belongs to axis a across stands for a thread's point of level k.
+// Address of component i of axis a across for a thread's point of level k.
 INLINE REAL *across_at(const struct Place *t, REAL *slopes, int k, int a, int i) {
     return slopes + (a * COMPONENTS + i) * POINTS + k * SHEET + t->at;
 }
 
-// A thread's line along an axis across: of the sheets one after the other, of a sheet side by side.
+// The first point of a thread's line along an axis across: lines are numbered within each sheet, one sheet after the
+// other.
 INLINE int line_of(const struct Place *t, int a) { return t->at / ABREAST * SHEET + t->at % ABREAST * (a == 0 ? N : 1); }
 
-// Slopes of all lines of the field.
+// Computes the slopes of all lines of the field.
 INLINE void differentiate_lines(const struct Place *t, const REAL *field, REAL *slopes) {
     UNROLL for (int a = 0; a < ACROSS; a++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
         const int line = line_of(t, a), stride = a == 0 ? 1 : N;
@@ -145,7 +149,7 @@ INLINE void differentiate_lines(const struct Place *t, const REAL *field, REAL *
     }
 }
 
-// The transpose of that: what fluxes along the lines add to the forces of their points, in place of the fluxes.
+// The transpose: replaces the fluxes along the lines by their contributions to the forces of the points.
 INLINE void gather_lines(const struct Place *t, REAL *fluxes) {
     UNROLL for (int a = 0; a < ACROSS; a++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
         const int stride = a == 0 ? 1 : N;
@@ -160,7 +164,8 @@ INLINE void gather_lines(const struct Place *t, REAL *fluxes) {
 }
 #endif
 
-// gradient[i][c] = d field_i / dx_c at level k, from the sheet of that level, or the slopes of all lines, and the column.
+// gradient[i][c] = d field_i / dx_c at level k, from the sheet of that level (with LINES the slopes of all lines) and
+// the column.
 INLINE void gradient_at(const struct Place *t, REAL *sheet, REAL column[N][COMPONENTS], int k,
                         REAL inverse[NDIM][NDIM], REAL gradient[COMPONENTS][NDIM]) {
     UNROLL for (int i = 0; i < COMPONENTS; i++) {
@@ -185,11 +190,11 @@ INLINE void gradient_at(const struct Place *t, REAL *sheet, REAL column[N][COMPO
 }
 
 #if LAW == 1 && VARIES
-// Constants of a point, four at a time.
+// Constants of a point, in groups of four.
 #define QUADS (LAW_NUMBERS / 4)
 #define LAW_STRIDE ((LAW_NUMBERS * POINTS + 3) / 4 * 4)
 
-// Where a thread has the constants of its column.
+// The constants of a thread's column.
 struct Tables {
     const REAL *law;
     int at;
@@ -201,19 +206,19 @@ struct Tables {
 INLINE void four_of(const float4 four, REAL *to) { to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w; }
 
 #if STAGED
-// Where a thread has four constants of a point of level k.
+// Address of a group of four constants of a point of level k in shared memory.
 INLINE REAL *staged_at(const struct Tables *s, int k, int q) {
     return s->stage + ((k % LEVELS_AHEAD * QUADS + q) * THREADS + threadIdx.x) * 4;
 }
 
-// Asks for those of a point of level k, if there is such a level.
+// Prefetches the constants of a point of level k, if there is such a level.
 INLINE void stage_table(const struct Tables *s, int k) {
     if (k < N) UNROLL for (int q = 0; q < QUADS; q++) copy_async(staged_at(s, k, q), s->law + (q * POINTS + k * SHEET + s->at) * 4, 1);
     copies_commit();
 }
 #endif
 
-// `room`: shared memory behind the fields of all elements.
+// `room` is the shared memory after the fields of all elements.
 INLINE struct Tables begin_tables(const REAL *law, int at, REAL *room) {
     struct Tables s;
     s.law = law, s.at = at;
@@ -226,7 +231,7 @@ INLINE struct Tables begin_tables(const REAL *law, int at, REAL *room) {
     return s;
 }
 
-// The constants of a point of level k.
+// Loads the constants of a point of level k.
 INLINE void take_table(const struct Tables *s, int k, REAL table[LAW_NUMBERS]) {
 #if STAGED
     COPIES_WAIT(LEVELS_AHEAD - 1);
@@ -241,14 +246,14 @@ INLINE void take_table(const struct Tables *s, int k, REAL table[LAW_NUMBERS]) {
 }
 #endif
 
-// Number i of a law.
+// Constant i of a law.
 #if LAW != 1 && VARIES
 #define LAW_AT(law, i) (law)[(i) * POINTS]
 #else
 #define LAW_AT(law, i) (law)[i]
 #endif
 
-// The law of a thread's column, and of a level of it.
+// The law of a thread's column, and that of one of its levels.
 INLINE const REAL *law_of(const struct Elements *a, WIDE element, int at) {
 #if LAW == 1 && VARIES
 #define LAW_OF_LEVEL(k) table
@@ -287,8 +292,8 @@ INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS
 }
 #endif
 
-// The fluxes of a point of level k, weighted and turned to the axes of the cell: those across the march are written to the sheet
-// (with LINES in place of their slopes), the one along it to `along`.
+// The fluxes of a point of level k, weighted and transformed to the axes of the cell: those across the march are
+// written to the sheet (with LINES in place of their slopes), the one along it to `along`.
 INLINE void flux_at(const struct Place *t, REAL *sheet, int k, REAL weight, REAL inverse[NDIM][NDIM],
                     REAL flux[COMPONENTS][NDIM], REAL along[COMPONENTS]) {
     UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int a = 0; a < NDIM; a++) {
@@ -305,7 +310,7 @@ INLINE void flux_at(const struct Place *t, REAL *sheet, int k, REAL weight, REAL
 }
 
 #if !LINES
-// Sums of the fluxes of a sheet with the slopes of a point's polynomial.
+// Sums the fluxes of a sheet with the slopes of a point's polynomial.
 INLINE REAL divergence(const struct Place *t, const REAL *sheet, int i) {
     REAL sum = 0;
     UNROLL for (int a = 0; a < ACROSS; a++) {
@@ -318,7 +323,7 @@ INLINE REAL divergence(const struct Place *t, const REAL *sheet, int i) {
 #endif
 
 #if LINES
-// Slopes of the whole field, from the columns of all threads.
+// Computes the slopes of the whole field from the columns of all threads.
 INLINE void share_field(const struct Place *t, REAL column[N][COMPONENTS], REAL *field, REAL *slopes) {
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) field[i * POINTS + k * SHEET + t->at] = column[k][i];
     __syncthreads();
@@ -326,7 +331,7 @@ INLINE void share_field(const struct Place *t, REAL column[N][COMPONENTS], REAL 
     __syncthreads();
 }
 
-// Adds what the fluxes across give to the forces of a thread's column.
+// Adds the contributions of the fluxes across to the forces of a thread's column.
 INLINE void share_fluxes(const struct Place *t, REAL *fluxes, REAL out[N][COMPONENTS]) {
     __syncthreads();
     gather_lines(t, fluxes);

@@ -1,11 +1,11 @@
-// What the kernel of elements (elements.cu) is told, and how it counts.
+// The arguments of the kernel of elements (elements.cu), and its indices.
 //
 // The defines before this line choose the variant:
 //   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
-//   LOSS memory variables 0|1 (with VEC 2), COARSE 0|1 of one mechanism a point, VARIES constants of every point 0|1,
-//   LINES 0|1 (not with LOSS of all mechanisms), AT_ONCE 0|1 (not with LOSS nor fluids): a step may begin for the points inside of an
-//   element as soon as their forces are known, DAMPED 0|1 by perfectly matched layers (layers.cu; not with LINES), ELEMENTS of a
-//   block, THREADS
+//   LOSS memory variables 0|1 (with VEC 2), COARSE 0|1 for a single mechanism per point, VARIES 0|1 for constants of
+//   every point, LINES 0|1 (not with LOSS of all mechanisms), AT_ONCE 0|1 (not with LOSS nor fluids) if a step may begin
+//   at the interior points of an element as soon as their forces are known, DAMPED 0|1 for perfectly matched layers
+//   (layers.cu; not with LINES), ELEMENTS per block, THREADS per block
 
 #define SHEET (NDIM == 3 ? N * N : N)
 #define POINTS (SHEET * N)
@@ -17,25 +17,25 @@
 // Voigt's index of two axes: xx, yy, zz, yz, zx, xy; in 2-D xx, zz, zx.
 #define VOIGT(i, k) ((i) == (k) ? (i) : NDIM == 3 ? 6 - (i) - (k) : 2)
 #define METRIC_NUMBERS (NDIM * NDIM + 1)
-// Memory variables of all mechanisms follow a displacement that the step before predicted, those of one mechanism a point the one of
-// this step.
+// With all mechanisms at a point, memory variables are driven by a displacement that the previous step predicted,
+// with a single mechanism by the one of this step.
 #define PREDICTED (LOSS && !COARSE)
-// Constants of every point come by way of shared memory, asked for two levels ahead.
+// Constants of every point are staged in shared memory, prefetched two levels ahead.
 #define STAGED (LAW == 1 && VARIES && LINES && !LOSS)
 // Memory variables of all levels are read before the lines of the field are shared.
 #define EARLY (COARSE && LINES)
-// They are read when they are needed, for want of registers.
+// Memory variables are read when they are needed, to save registers.
 #define LATE (LOSS && N > 6)
 #if LINES
-// Lines of a sheet that run along one axis.
+// Number of lines of a sheet along one axis.
 #define ABREAST (SHEET / N)
 #define FILLED ((1 + ACROSS) * COMPONENTS * POINTS)
-// The threads of the next element go on where those of an element end among the banks.
+// Padding such that the threads of the next element continue in the banks where those of an element end.
 #define SEAT (FILLED + (64 + SHEET % 32 - FILLED % 32) % 32)
 #else
 #define SEAT ((1 + PREDICTED + ACROSS) * COMPONENTS * SHEET)
 #endif
-// Slopes along axis a across: of all polynomials at the thread's point, of its polynomial at all points.
+// Slopes along axis a across: ROW of all polynomials at the thread's point, COLUMN of its polynomial at all points.
 #if LOSS && !LINES
 #define ROW(t, a, p) (t)->slopes[(t)->axis[a] * N + (p)]
 #define COLUMN(t, a, p) (t)->slopes[(p) * N + (t)->axis[a]]
@@ -44,16 +44,18 @@
 #define COLUMN(t, a, p) (t)->column[a][p]
 #endif
 
-// Where that happens, and whether the next step begins at the end of this one inside of elements that are not held.
+// Flags of `goes_on`: the elements in which the previous step is completed and this one begun, and whether the next
+// step begins at the end of this one in the interior of elements that are not held.
 #define IN_HELD 1
 #define IN_OTHERS 2
 #define ENDS_AT_ONCE 4
 
-// Columns through the points inside of an element, and what such a column has of each of them in shared memory.
+// Columns through the interior points of an element, and the values that such a column keeps of each point in shared
+// memory.
 #define INNER (NDIM == 3 ? (N - 2) * (N - 2) : N - 2)
 #define KEPT (COMPONENTS + 2)
 
-// Shared memory behind the fields of all elements: constants that come that way, then what belongs to points inside.
+// Shared memory after the fields of all elements: staged constants, then data of the interior points.
 #define TABLES_AT ((ELEMENTS * SEAT + 3) / 4 * 4)
 #define LEVELS_AHEAD 2
 #if STAGED
@@ -65,20 +67,20 @@
 struct Elements {
     REAL *field;           // displacement or potential, [point][component]
     REAL *velocity;        // of solids
-    const REAL *acceleration;  // of the step before; PREDICTED only
+    const REAL *acceleration;  // of the previous step; PREDICTED only
     const REAL *inverse_mass;
     REAL *forces;          // [element][point of it][component]
     const int *points;     // [element][point of it]
     const int *region;
-    const int *held;       // whether somebody adds to the forces inside of an element, or reads them; AT_ONCE only
+    const int *held;       // whether sources or receivers use the interior of an element; AT_ONCE only
     const REAL *law;       // [region][LAW_NUMBERS], or VARIES [element of the launch][LAW_NUMBERS][point of it]; tables that vary:
                            // [element of the launch][four constants][point of it][of the four], then the rest
-    const REAL *loss;      // [region][LOSS_NUMBERS]: decay; of shear, of bulk: of a strain now, of a strain in what is kept
+    const REAL *loss;      // [region][LOSS_NUMBERS]: decay; for shear, bulk: factors of strain now, in the kept value
     const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point of it]
-    const REAL *strength;  // VARIES: what `loss` is times at every point, [element][shear, bulk][point of it]
-    REAL *memory;          // what is kept from step to step, [element][pair of variables][point of it][of the pair]; a
+    const REAL *strength;  // VARIES: factors of `loss` at every point, [element][shear, bulk][point of it]
+    REAL *memory;          // memory variables, [element][pair of variables][point of it][of the pair]; a
                            // variable is that of a mechanism of a component
     REAL dt, half, square; // the time step, half of it, its square (zero where variables follow the strain of the step)
     int first, end;        // elements of this launch
-    int goes_on;           // the last step of the points inside ends and this one begins: a sum of the words below
+    int goes_on;           // a sum of the flags IN_HELD, IN_OTHERS, ENDS_AT_ONCE
 };

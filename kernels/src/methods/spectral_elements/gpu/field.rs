@@ -22,29 +22,29 @@ pub struct Parts {
     pub listing: Listing,
     pub points: Points,
     pub spots: Spots,
-    /// Elements in which there are receivers, by their places in the listing.
+    /// Elements with receivers, by their indices in the listing.
     pub read: Vec<usize>,
 }
 
-/// Everything of a field that is known before memory of a device is taken.
+/// The data of a field, before they are sent to the device.
 pub struct Plan {
     pub listing: Listing,
     pub variants: Vec<Variant>,
     /// The constants of each run of the listing.
     laws: Vec<Vec<f32>>,
     losses: Vec<f32>,
-    /// Of the losses at every point, where points have their own.
+    /// Factors of the losses at every point, if points have their own.
     strengths: Vec<f32>,
     pub elements: Elements,
-    /// Whether sources or receivers are in an element.
+    /// Whether an element contains sources or receivers.
     held: Vec<i32>,
     pub places: Places,
     pub points: Points,
     pub spots: Spots,
     layers: LayerPlan,
-    /// Places of the contributions that leave.
+    /// Indices of the outgoing contributions.
     leaving: Vec<i32>,
-    /// Numbers of memory variables, of own contributions, of those that travel.
+    /// Lengths of the memory variables, of own contributions, and of exchanged ones.
     relaxing: usize,
     own: usize,
     travelling: usize,
@@ -53,10 +53,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Of the solids or the fluids of a subdomain, whose points stand in `points`.
+    /// The plan of the solids or the fluids of a subdomain, with the points `points`.
     ///
     /// # Errors
-    /// Too many points.
+    /// Returns an error for too many points.
     pub fn new<const D: usize>(
         setup: &Setup<D>,
         share: &Share<'_>,
@@ -80,7 +80,7 @@ impl Plan {
         });
         let leaving = leaving.collect();
         let loses = variants.iter().find_map(|v| v.loss);
-        // The kernel of solid elements takes care of the points inside.
+        // The kernel of solid elements advances the interior points.
         let skip = |local: usize| exchange.components == D && is_inside::<D>(local, table.per_axis());
         let skips: Vec<bool> = (0..per_element).map(skip).collect();
         Ok(Self {
@@ -151,7 +151,6 @@ impl Plan {
     }
 }
 
-/// A field's elements on a device.
 pub struct FieldMemory<A: Accelerator> {
     pub listing: Listing,
     pub variants: Vec<Variant>,
@@ -167,10 +166,10 @@ pub struct FieldMemory<A: Accelerator> {
     targets: A::Memory,
     starts: A::Memory,
     places: A::Memory,
-    /// Points whose forces are summed.
+    /// Number of points whose forces are summed.
     pub sums: usize,
     inverse_mass: A::Memory,
-    /// Sums of the dressed points.
+    /// Sums that belong to dressed points.
     pub list: A::Memory,
     pub dressed: usize,
     dress: A::Memory,
@@ -185,7 +184,7 @@ pub struct FieldMemory<A: Accelerator> {
     followed: Followed,
 }
 
-/// Whether sources act on listed elements of so many numbers, or receivers read them.
+/// Whether sources act on a listed element, which has `numbers` contributions, or receivers read it.
 pub fn held(listing: &Listing, spots: &Spots, (read, numbers): (&[usize], usize)) -> Vec<i32> {
     let mut held = vec![0; listing.elements.len()];
     let driven = spots.place.iter().map(|place| *place as usize / numbers);
@@ -207,7 +206,7 @@ pub struct Addresses {
     pub sponge: u64,
 }
 
-/// Which elements are launched in which step, and where.
+/// The elements of a launch, its stream and its step.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     pub stream: Stream,
@@ -215,7 +214,7 @@ pub struct Turn {
     pub step: usize,
 }
 
-/// What a launch of elements reads.
+/// The fields that a launch of elements reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
     /// Addresses of the field, of its rate and of its second derivative.
@@ -224,12 +223,12 @@ pub struct Fields {
     pub second: u64,
     /// The time step, s.
     pub dt: f64,
-    /// What happens to the points inside of elements, as elements.cuh has it.
+    /// The flags for the interior points of elements, as in elements.cuh.
     pub inside: i32,
 }
 
 impl<A: Accelerator> FieldMemory<A> {
-    /// Takes the memory and compiles the kernels of the elements.
+    /// Allocates the memory and compiles the kernels of the elements.
     pub fn new<const D: usize>(a: &A, setup: &Setup<D>, plan: Plan) -> Result<Self, Error> {
         let kernel = |variant: &Variant| -> Result<A::Kernel, Error> {
             let mut all = a.load(&variant.source(setup.basis), &["forces"])?;
@@ -277,7 +276,7 @@ impl<A: Accelerator> FieldMemory<A> {
         })
     }
 
-    /// For the kernels of points.
+    /// The addresses for the kernels of points.
     pub fn addresses(&self) -> Addresses {
         Addresses {
             forces: self.forces.address(),
@@ -290,12 +289,12 @@ impl<A: Accelerator> FieldMemory<A> {
         }
     }
 
-    /// Where what leaves and arrives begins.
+    /// The address of the outgoing and incoming contributions.
     pub fn exchanged(&self) -> u64 {
         self.forces.address() + (self.own * size_of::<f32>()) as u64
     }
 
-    /// What the kernels of elements are told of a run of the listing.
+    /// The kernel arguments of a run of the listing.
     pub fn arguments(&self, number: usize, fields: Fields) -> arguments::Elements {
         let (run, variant) = (&self.listing.runs[number], &self.variants[number]);
         arguments::Elements {
@@ -337,7 +336,8 @@ impl<A: Accelerator> FieldMemory<A> {
                 threads: block.threads,
                 shared: variant.shared(),
             };
-            // SAFETY: the structure of the kernel; elements, points and regions are those of the tables.
+            // SAFETY: the argument is the structure of the kernel; elements, points and regions are those of the
+            // tables.
             unsafe {
                 match &self.layers {
                     Some(layers) if run.layer != 0 => {
@@ -351,7 +351,7 @@ impl<A: Accelerator> FieldMemory<A> {
         self.sources.inject(a, turn, inject, self.forces.address())
     }
 
-    /// Copies the contributions that leave to where they travel from.
+    /// Copies the outgoing contributions to the exchange buffer.
     pub fn pack(&self, a: &A, kernel: &A::Kernel) -> Result<(), Error> {
         if self.leaves == 0 {
             return Ok(());
@@ -363,7 +363,7 @@ impl<A: Accelerator> FieldMemory<A> {
             count: int(self.leaves),
             components: int(self.components),
         };
-        // SAFETY: the structure of the kernel; places are those of own elements.
+        // SAFETY: the argument is the structure of the kernel; places are those of own elements.
         unsafe {
             a.launch(
                 Stream::Edges,
@@ -374,11 +374,11 @@ impl<A: Accelerator> FieldMemory<A> {
         }
     }
 
-    /// The points of all elements, as the device has them.
+    /// The points of all elements, downloaded from the device.
     pub fn host_points(&self, a: &A, per_element: usize) -> Result<Vec<i32>, Error> {
         let mut points = vec![0i32; self.listing.elements.len() * per_element];
         let bytes = bytemuck::cast_slice_mut(&mut points);
-        // SAFETY: the whole table.
+        // SAFETY: the copy covers the whole table.
         unsafe { Staging::default().download(a, self.points.address(), bytes)? };
         Ok(points)
     }

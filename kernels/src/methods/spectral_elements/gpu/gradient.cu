@@ -1,8 +1,8 @@
-// What a gradient needs of points: sums in double precision, the points of absorbing faces, what is watched of the adjoint wavefield,
-// and the largest number of the forward wavefield.
+// Kernels of gradients at single points: sums in double precision, points of absorbing faces, watched values of the
+// adjoint wavefield, and the largest magnitude of the forward wavefield.
 
 struct Flush {
-    REAL *sums;      // begin anew
+    REAL *sums;      // set to zero
     double *totals;
     WIDE count;
 };
@@ -23,9 +23,9 @@ struct FaceProducts {
     const REAL *velocity;      // of the adjoint wavefield, and the first derivative of its potential
     const REAL *acceleration;  // its acceleration in this step
     const REAL *rate;
-    double *sums;              // [point of a face]: along the normal and across it; of a fluid the first alone
+    double *sums;              // [point of a face]: along the normal and across it; in a fluid only the first
     REAL half;                 // half of a time step
-    int ahead;                 // its velocity is that of half a step later
+    int ahead;                 // whether its velocity is that of half a step later
     int count;
 };
 
@@ -53,7 +53,7 @@ KERNEL(faces)(const struct FaceProducts a) {
 
 struct Watch {
     const REAL *displacement, *second;
-    const WIDE *numbers;  // of the displacement; of the second derivative of the potential -1 minus the number
+    const WIDE *numbers;  // indices of the displacement; -1 - k: index k of the second derivative of the potential
     REAL *out;
     int count;
 };
@@ -75,6 +75,6 @@ KERNEL(largest)(const struct Largest a) {
     REAL most = 0;
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x)
         most = MAX(most, a.field[k] < 0 ? -a.field[k] : a.field[k]);
-    // The bits of numbers that are not negative rise with them.
+    // The bits of non-negative floats are ordered like their values.
     if (most > 0) atomicMax(a.most, __float_as_int(most));
 }

@@ -1,5 +1,5 @@
-//! What neighbours wait for: contributions of shared points travel while the interior is computed, and the kernel over the
-//! points adds them to the subdomain's own ones.
+//! The exchange with neighbours: contributions to shared points are sent while the interior is computed, and the
+//! kernel over the points adds the incoming ones to the subdomain's own.
 
 use super::part::DevicePart;
 use crate::Error;

@@ -1,8 +1,9 @@
-// The points inside of an element, which belong to nobody else: the second half of a step and the first one of the next. Both are done
-// when the next step is launched. AT_ONCE they follow as soon as the forces are known, which then move no memory, save where sources
-// add to these forces or receivers read them (elements that are held), and where somebody looks at the end of the step.
+// The interior points of an element, which belong to no other element: the second half of a step and the first half
+// of the next. Both are normally done when the next step is launched. With AT_ONCE they follow as soon as the forces
+// are known, which then need not be stored, except where sources add to these forces or receivers read them (held
+// elements), and where the end of the step is read.
 
-// Whether the last step ends and this one begins inside of an element.
+// Whether the previous step is completed and this one begun at the interior points of an element.
 INLINE int goes_on(const struct Elements *a, WIDE element) {
 #if AT_ONCE
     return a->goes_on & (a->held[element] ? IN_HELD : IN_OTHERS);
@@ -11,10 +12,10 @@ INLINE int goes_on(const struct Elements *a, WIDE element) {
 #endif
 }
 
-// Whether the next step begins with the end of this one inside of an element.
+// Whether the next step begins at the end of this one at the interior points of an element.
 INLINE int ends_at_once(const struct Elements *a, WIDE element) { return AT_ONCE && a->goes_on & ENDS_AT_ONCE && !a->held[element]; }
 
-// The bits of a number of a point among numbers of another kind.
+// Stores an integer in an array of floats by its bits.
 #ifdef CUDA_ON_CPU
 INLINE REAL AS_REAL(int number) {
     REAL bits;
@@ -31,16 +32,17 @@ INLINE int AS_INT(REAL bits) {
 #define AS_INT(bits) __float_as_int(bits)
 #endif
 
-// Where a column keeps a number of its point of level k: the components of the velocity, the inverse of the mass, the point's number.
+// Address of a value kept for the point of level k of a column: the components of the velocity, the inverse mass, the
+// point number.
 INLINE REAL *kept_at(REAL *column, int k, int what) { return column + ((k - 1) * KEPT + what) * (ELEMENTS * INNER); }
 
 #if LAW < 2
-// The points inside on a thread's column: what a step changes them by.
+// The data that advance the interior points of a thread's column.
 struct Inside {
     REAL force[N][COMPONENTS], rate[N][COMPONENTS], mass[N];
 };
 
-// A step ends and the next one begins for them. `second` takes the acceleration of the step that ends.
+// Completes a step and begins the next one. `second` receives the acceleration of the completed step.
 INLINE void advance_points(const struct Elements *a, const int number[N], struct Inside *s, REAL value[N][COMPONENTS],
                            REAL second[N][COMPONENTS]) {
     UNROLL for (int k = 1; k < N - 1; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
@@ -54,8 +56,8 @@ INLINE void advance_points(const struct Elements *a, const int number[N], struct
     }
 }
 
-// The same from their forces among those of all points. Everything is read before anything is written, so that reads need not wait for
-// each other.
+// Likewise from the forces in device memory. Everything is read before anything is written, so that the reads are
+// independent of each other.
 INLINE void advance_inside(const struct Elements *a, WIDE element, int at, const int number[N],
                            REAL value[N][COMPONENTS], REAL second[N][COMPONENTS]) {
     struct Inside s;
@@ -69,7 +71,8 @@ INLINE void advance_inside(const struct Elements *a, WIDE element, int at, const
     advance_points(a, number, &s, value, second);
 }
 
-// Asks for what that takes at the points on a thread's column. Velocities that the thread itself has `changed` are there.
+// Prefetches the data for the interior points of a thread's column. Velocities that the thread itself has `changed`
+// are read directly.
 INLINE REAL *prefetch_inside(const struct Elements *a, const int number[N], REAL *column, int changed) {
     UNROLL for (int k = 1; k < N - 1; k++) {
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
@@ -85,8 +88,8 @@ INLINE REAL *prefetch_inside(const struct Elements *a, const int number[N], REAL
 }
 #endif
 
-// Leaves the forces of a thread's column to those who wait for them. If the next step begins at once for the points inside, `column` is
-// where it has kept what that takes; else null.
+// Stores the forces of a thread's column. If the next step begins at once at the interior points, `column` holds the
+// prefetched data, otherwise it is null.
 INLINE void leave_forces(const struct Elements *a, WIDE element, int at, REAL force[N][COMPONENTS], REAL value[N][COMPONENTS],
                          REAL *column) {
     REAL *to = a->forces + (element * POINTS + at) * COMPONENTS;

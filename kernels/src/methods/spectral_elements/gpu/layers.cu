@@ -1,20 +1,21 @@
-// Forces of elements in perfectly matched layers (pml/mod.rs), in place of those of columns.cu. Derivatives across a layer are filtered, and
-// so are the forces of the stresses across it. In solids the modal filter damps the highest-degree polynomial of the velocity on the lines
-// of points along the layer.
+// Forces of elements in perfectly matched layers (pml/mod.rs), in place of columns.cu. Derivatives across a layer are
+// filtered, and so are the forces of the stresses across it. In solids the modal filter damps the highest-degree
+// polynomial of the velocity on the lines of points along the layer.
 //
-// TRANSPOSED 1 is the transpose of that, by which the adjoint wavefield advances: the field is filtered at its points before it is
-// differentiated across a layer, and the stresses before they become forces, with the memory variables of forces and of derivatives.
+// With TRANSPOSED 1 the transpose, by which the adjoint wavefield is advanced: the field is filtered at its points
+// before it is differentiated across a layer, and the stresses before they become forces, with the memory variables
+// of forces and of derivatives, respectively.
 //
 // AXES are the axes across which the layers of a launch lie: bit a for axis a.
 //
-// A thread has one point of an element. The field, then the fluxes of the stresses across one axis of the layers at a time and those of
-// all other stresses together, then the velocities are in shared memory.
-// In a layer across one axis a solid element of degree 4 in 3-D moves more memory than in columns.cu: 6000 bytes of memory variables,
+// A thread has one point of an element. Shared memory holds first the field, then the fluxes of the stresses across
+// one axis of the layers at a time and those of all other stresses together, then the velocities. In a layer across
+// one axis a solid element of degree 4 in 3-D moves more memory than in columns.cu: 6000 bytes of memory variables,
 // 1500 of filter coefficients, 500 of masses, and about 780 of velocities, if every shared point is counted once.
 
 struct Damped {
     struct Elements e;
-    const int *pair;        // for every element the number of its first pair; a pair is an element and an axis of its layers
+    const int *pair;        // index of each element's first pair; a pair is an element and an axis of its layers
     const REAL *filters;    // coefficients a, b, c of Filters::at, [pair][coefficient][point]
     REAL *variables;        // memory variables, [pair][derivative, force][component][point]
     const REAL *smoothing;  // of solids, [first pair of an element][point]: mass times the rate of the modal filter, kg/s
@@ -30,10 +31,11 @@ INLINE REAL filter(const struct Damped *d, WIDE pair, int force, int component, 
     return FMA(f[0], x, -old);
 }
 
-// The number of the pair of an element and an axis across which it has a layer; `first` is the element's first pair.
+// The index of the pair of an element and an axis across which it has a layer; `first` is the element's first pair.
 #define PAIR_OF(first, axis) ((first) + ((axis) > 0 ? IN_LAYER(0) : 0) + ((axis) > 1 ? IN_LAYER(1) : 0))
 
-// A point of an element: its number, its place along each axis of the cell, and the line of points along that axis.
+// A point of an element: its local index, its index along each axis of the cell, and the line of points along that
+// axis.
 struct Spot {
     int p, index[NDIM], begin[NDIM], stride[NDIM];
 };
@@ -55,14 +57,14 @@ INLINE REAL slope_along(const struct Spot *s, const REAL *component, int b) {
     return slope;
 }
 
-// The transpose: what fluxes along axis b add to the force on the point.
+// The transpose: adds the contribution of fluxes along axis b to the force on the point.
 INLINE REAL gather_along(const struct Spot *s, const REAL *fluxes, int b, REAL force) {
     const REAL *line = fluxes + s->begin[b];
     UNROLL for (int q = 0; q < N; q++) force = FMA(SLOPES[q][s->index[b]], line[q * s->stride[b]], force);
     return force;
 }
 
-// The derivatives of the field along the axes of space, as the stresses see them.
+// The filtered derivatives of the field along the axes of space, for the stresses.
 INLINE void filtered_slopes(const struct Damped *a, const struct Spot *s, WIDE first, const REAL *field, const REAL *fluxes,
                             REAL inverse[NDIM][NDIM], REAL gradient[COMPONENTS][NDIM]) {
     UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int c = 0; c < NDIM; c++) {
@@ -81,7 +83,7 @@ INLINE void filtered_slopes(const struct Damped *a, const struct Spot *s, WIDE f
     }
 }
 
-// The forces of stresses; whatever is in the memory of fluxes has been read.
+// The forces of stresses; overwrites the memory of fluxes, which has been read.
 INLINE void forces_of(const struct Damped *a, const struct Spot *s, WIDE first, REAL *fluxes, REAL weight,
                       REAL inverse[NDIM][NDIM], REAL stress[COMPONENTS][NDIM], REAL out[COMPONENTS]) {
 #if TRANSPOSED
@@ -89,7 +91,7 @@ INLINE void forces_of(const struct Damped *a, const struct Spot *s, WIDE first, 
         if (IN_LAYER(c)) stress[i][c] = filter(a, PAIR_OF(first, c), 0, i, s->p, stress[i][c]);
 #endif
     UNROLL for (int i = 0; i < COMPONENTS; i++) out[i] = 0;
-    // The stresses across each axis of the layers, then all others; of the adjoint wavefield all together.
+    // First the stresses across each axis of the layers, then all others; for the adjoint wavefield all together.
     UNROLL for (int group = TRANSPOSED ? NDIM : 0; group <= NDIM; group++) {
         if (group < NDIM ? !IN_LAYER(group) : !TRANSPOSED && AXES == (1 << NDIM) - 1) continue;
         UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int b = 0; b < NDIM; b++) {
@@ -111,7 +113,8 @@ INLINE void forces_of(const struct Damped *a, const struct Spot *s, WIDE first, 
 }
 
 #if LAW < 2
-// The modal filter takes energy from the highest-degree polynomial of the velocity on the lines along the layers.
+// Adds the forces of the modal filter, which damps the highest-degree polynomial of the velocity on the lines along
+// the layers.
 INLINE void smooth(const struct Damped *a, const struct Spot *s, const REAL *masses, const REAL *rates, REAL out[COMPONENTS]) {
     UNROLL for (int b = 0; b < NDIM; b++) {
         if (!(a->lines >> b & 1)) continue;
@@ -126,7 +129,7 @@ INLINE void smooth(const struct Damped *a, const struct Spot *s, const REAL *mas
     }
 }
 
-// The last step ends and this one begins at a point inside of an element, as in inside.cuh.
+// Completes the previous step and begins this one at an interior point of an element, as in inside.cuh.
 INLINE void go_on_inside(const struct Elements *e, WIDE place, int own, REAL value[COMPONENTS], REAL rate[COMPONENTS]) {
     const REAL mass = e->inverse_mass[own];
     UNROLL for (int i = 0; i < COMPONENTS; i++) {
@@ -161,7 +164,7 @@ KERNEL(forces)(const struct Damped a) {
     if (goes_on(&a.e, element) && is_inner(&t) && k > 0 && k < N - 1) go_on_inside(&a.e, element * POINTS + p, own, value, rate);
 #endif
 #if TRANSPOSED
-    // The field as derivatives along each axis of space see it.
+    // The field, filtered for the derivatives along each axis of space.
     UNROLL for (int c = 0; c < NDIM; c++) UNROLL for (int i = 0; i < COMPONENTS; i++)
         fluxes[(c * COMPONENTS + i) * POINTS + p] = IN_LAYER(c) ? filter(&a, PAIR_OF(first, c), 1, i, p, value[i]) : value[i];
 #else

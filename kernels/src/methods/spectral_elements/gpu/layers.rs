@@ -9,18 +9,19 @@ use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::pml::{AXES, Filters, numbers};
 use rayon::prelude::*;
 
-/// The tables of elements in layers, before memory of the device is taken; empty without layers.
+/// The tables of elements in layers, before they are sent to the device; empty without layers.
 #[derive(Clone, Debug, Default)]
 pub struct LayerPlan {
-    /// For every listed element the number of its first pair; a pair is an element and an axis across which it has a layer.
+    /// For every listed element the index of its first pair; a pair is an element and an axis across which it has a
+    /// layer.
     pair: Vec<i32>,
     /// The coefficients of `Filters::at`, `[pair][coefficient][point]`.
     filters: Vec<f32>,
     /// `Filters::smoothed` of the first pair of every solid element, `[pair][point]`; zero elsewhere.
     smoothing: Vec<f32>,
-    /// How many memory variables there are.
+    /// Total number of memory variables.
     variables: usize,
-    /// How many memory variables a pair has.
+    /// Memory variables per pair.
     of_pair: usize,
 }
 
@@ -28,10 +29,10 @@ pub struct LayerPlan {
 type OfElement = (Vec<f32>, Vec<f32>);
 
 impl LayerPlan {
-    /// The tables of the listed elements, either solid or fluid, for a field of so many components.
+    /// The tables of the listed elements, either solid or fluid, for a field with `components` components.
     ///
     /// # Errors
-    /// If there are more pairs than 31 bits count.
+    /// Returns an error for more pairs than 31 bits can count.
     pub fn new<const D: usize>(
         setup: &Setup<D>,
         table: &Tabulated<D>,
@@ -72,7 +73,7 @@ impl LayerPlan {
         Ok(plan)
     }
 
-    /// How many numbers it takes on the device.
+    /// Numbers that it needs on the device.
     pub fn numbers(&self) -> usize {
         self.pair.len() + self.filters.len() + self.smoothing.len() + self.variables
     }
@@ -84,13 +85,13 @@ pub struct LayerMemory<A: Accelerator> {
     filters: A::Memory,
     smoothing: A::Memory,
     pub variables: A::Memory,
-    /// A copy of `pair` on the host, for states.
+    /// A copy of `pair` on the host, to locate the variables of states.
     first: Vec<i32>,
     of_pair: usize,
 }
 
 impl<A: Accelerator> LayerMemory<A> {
-    /// Takes the memory and sets the memory variables to zero; none without layers.
+    /// Allocates the memory with all memory variables zero; `None` without layers.
     pub fn new(a: &A, plan: LayerPlan) -> Result<Option<Self>, Error> {
         if plan.variables == 0 {
             return Ok(None);
@@ -117,7 +118,8 @@ impl<A: Accelerator> LayerMemory<A> {
         }
     }
 
-    /// The address of the memory variables of a listed element for the number-th axis of its layers, and how many these are.
+    /// The address of the memory variables of a listed element for axis `number` of its layers, and how many there
+    /// are.
     pub fn variables_of(&self, home: usize, number: usize) -> (u64, usize) {
         let pair = self.first[home] as usize + number;
         let bytes = pair * self.of_pair * size_of::<f32>();

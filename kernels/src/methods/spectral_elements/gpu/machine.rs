@@ -1,4 +1,4 @@
-//! Adjoints on a device: what they ask of a machine.
+//! The implementation of [`Machine`] for adjoints on a device.
 
 use super::adjoint::{OnDevice, Step};
 use super::arguments::Largest;
@@ -71,7 +71,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
             };
             let (mut points, first) = (vec![0i32; local], home * local * size_of::<i32>());
             let bytes = bytemuck::cast_slice_mut(&mut points);
-            // SAFETY: the points of an element of the table.
+            // SAFETY: the copy covers the points of an element of the table.
             unsafe {
                 self.staging
                     .download(&*a, field.points.address() + first as u64, bytes)?
@@ -177,7 +177,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
                 count: count as i64,
                 most: most.address(),
             };
-            // SAFETY: the structure of the kernel; the field has so many numbers.
+            // SAFETY: the argument is the structure of the kernel; the field has `count` numbers.
             unsafe {
                 self.part.accelerator.launch(
                     Stream::Main,
@@ -194,7 +194,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
         let mut found = [0f32; 2];
         for (found, most) in found.iter_mut().zip(&self.largest) {
             let bytes = bytemuck::bytes_of_mut(found);
-            // SAFETY: one number.
+            // SAFETY: the copy covers one number.
             unsafe {
                 self.staging
                     .download(&self.part.accelerator, most.address(), bytes)?;
@@ -273,7 +273,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
             return;
         };
         sums.extend(products.of_fields(home, local));
-        // Without a sponge there are no products by the first derivative.
+        // Without a sponge there are no products with the first derivative.
         sums.resize(2, 0.0);
         let mut own = products.of_slopes(home, local);
         if !self.extent.constants || is_fluid {
@@ -281,7 +281,7 @@ impl<const D: usize, A: Accelerator> Machine<D> for OnDevice<D, A> {
             return;
         }
         sums.resize(CONSTANTS, 0.0);
-        // Voigt's indices that are met.
+        // Voigt's indices of the strains in this dimension.
         let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
         for (i, j) in (0..met.len()).flat_map(|i| (i..met.len()).map(move |j| (met[i], met[j]))) {
             sums[2 + triangle(i, j)] = own.next().unwrap_or(0.0);

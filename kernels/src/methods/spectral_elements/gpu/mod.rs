@@ -1,10 +1,11 @@
-//! Spectral elements on accelerators: a kernel for the elements of each kind of medium, another for the points. Everything
-//! here speaks to [`Accelerator`], so that the tests can run it on a processor.
+//! Spectral elements on accelerators: one kernel for the elements of each kind of medium, another for the points. All
+//! code here is generic over [`Accelerator`], so that tests can run it on a processor.
 //!
-//! What an element adds to its points stands in memory of its own until a kernel over the points adds it up, in the order of
-//! the global element numbers: no part of a step depends on the order in which threads, streams or devices work. Velocities
-//! are kept half a step behind displacements, so that a step reads and writes either once; the end of a step is
-//! found from them only where somebody looks at it, and gives the same bits as going on at once.
+//! The contributions of an element to its points are stored in memory of their own until a kernel over the points
+//! sums them, in the order of the global element numbers, so the result does not depend on the order in which
+//! threads, streams or devices work. Velocities are kept half a step behind displacements, so that a step reads and
+//! writes each of them once; the end of a step is computed from them only when it is read, and gives the same bits as
+//! going on at once.
 //!
 //! | what | file |
 //! | --- | --- |
@@ -12,7 +13,7 @@
 //! | the same in perfectly matched layers | `layers.cu`, `layers.rs` |
 //! | sums, absorbing faces, contacts, the step | `nodes.cuh`, `nodes.cu` |
 //! | sources, receivers, snapshots | `points.cu`, `record.rs` |
-//! | which text is compiled | `variant.rs` |
+//! | choice of the kernel source | `variant.rs` |
 //! | tables for the kernels | `tables.rs`, `dressed.rs` |
 //! | their memory and launches | `field.rs`, `sources.rs`, `part.rs` |
 //! | other shots over the same mesh | `next_shot.rs` |
@@ -54,8 +55,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use variant::Kind;
 
-/// Bytes of memory of all devices together that a run takes on a mesh of so many points, about, without what is recorded:
-/// what one of them has not is refused, to the byte, when it is set up.
+/// Approximate bytes of memory of all devices together for a run on a mesh with `points` points, without recording.
+/// When a subdomain is set up, its exact need is checked against the memory of its device.
 pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
     let along = setup.basis.len();
     let (all, inside) = (along.pow(D as u32), (along - 2).pow(D as u32));
@@ -76,10 +77,11 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
         }
         None => 0,
     };
-    // Numbers of points, forces, places; then three levels, masses, targets and where their places begin.
+    // Point numbers, forces and places; then three levels, masses, targets and the starts of their places.
     let of_element = all + all * D + all - inside + shape + relaxing + medium + 1;
     let of_point = 3 * D + 3;
-    // In perfectly matched layers coefficients, masses of the modal filter and memory variables, for every axis of the layers.
+    // In perfectly matched layers, coefficients, masses of the modal filter and memory variables for every axis of
+    // the layers.
     let pairs: u32 = match setup.pml {
         Some(_) => (0..setup.mesh.len())
             .map(|element| setup.damped_axes(element).count_ones())
@@ -90,11 +92,11 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
     (setup.mesh.len() * of_element + points * of_point + pairs as usize * of_pair) * size_of::<f32>()
 }
 
-/// A run on the subdomains `own` of a mesh, one on each of these accelerators; as [`super::subdomains`], which runs them on
-/// processors.
+/// A run on the subdomains `own` of a mesh, one on each of these accelerators; the counterpart of
+/// [`super::subdomains`] on processors.
 ///
 /// # Errors
-/// As there, and what an accelerator refuses: memory that does not hold its subdomain, kernels that do not compile.
+/// As for [`super::subdomains`]; also for insufficient device memory, and kernels that do not compile.
 pub fn subdomains<const D: usize, A: Accelerator>(
     accelerators: &[Arc<A>],
     setup: &Setup<D>,
@@ -108,11 +110,11 @@ pub fn subdomains<const D: usize, A: Accelerator>(
     Group::new(made?, shot.schedule())
 }
 
-/// Makes the subdomains of a run ready for another shot over the same mesh, from rest: other sources and receivers. Everything else of
-/// `setup` and `shot` is as it was.
+/// Prepares the subdomains of a run for another shot over the same mesh, starting from rest, with other sources and
+/// receivers. Everything else in `setup` and `shot` must be as before.
 ///
 /// # Errors
-/// As of new ones; the subdomains are of no use then.
+/// As for [`subdomains`]; after an error the subdomains are unusable.
 pub fn next_shot<const D: usize, A: Accelerator>(
     group: &mut Group<DevicePart<D, A>>,
     setup: &Setup<D>,

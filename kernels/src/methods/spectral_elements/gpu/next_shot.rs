@@ -1,4 +1,4 @@
-//! Another shot over the mesh and the medium that a device has.
+//! Prepares another shot over the mesh and medium that a device holds.
 
 use super::field::{FieldMemory, held};
 use super::part::{DevicePart, Standing};
@@ -14,33 +14,33 @@ use crate::methods::spectral_elements::recording::receivers;
 use crate::methods::spectral_elements::{Setup, Shot, pml};
 use std::collections::HashMap;
 
-/// The numbers of dressed points and the sums of the points of elements, by the places of the elements in the listing.
+/// The indices of dressed points and of sums for the points of elements, by the index of the element in the listing.
 type Told = HashMap<usize, [Vec<i32>; 2]>;
 
 impl<A: Accelerator> FieldMemory<A> {
-    /// Takes other sources.
+    /// Replaces the sources.
     pub fn drive(&mut self, a: &A, spots: &Spots) -> Result<(), Error> {
         self.sources = SourceMemory::new(a, spots)?;
         Ok(())
     }
 
-    /// Notes that sources act on elements, or that receivers read them.
+    /// Marks elements on which sources act or that receivers read as held.
     fn hold(&self, a: &A, spots: &Spots, (read, numbers): (&[usize], usize)) -> Result<(), Error> {
         let held = held(&self.listing, spots, (read, numbers));
         if held.is_empty() {
             return Ok(());
         }
-        // SAFETY: the table has a number for every listed element.
+        // SAFETY: the table has an entry for every listed element.
         unsafe { Staging::default().upload(a, bytemuck::cast_slice(&held), self.held.address()) }
     }
 
-    /// What receivers need to know of the points of these elements.
+    /// The data of these elements' points that receivers need.
     fn told(&self, a: &A, homes: &[usize], per_element: usize) -> Result<Told, Error> {
         let mut staging = Staging::default();
         let mut table = |address: u64, count: usize| -> Result<Vec<i32>, Error> {
             let mut numbers = vec![0; count];
             if count > 0 {
-                // SAFETY: the callers below know the sizes of the tables.
+                // SAFETY: the callers below pass the sizes of the tables.
                 unsafe { staging.download(a, address, bytemuck::cast_slice_mut(&mut numbers))? };
             }
             Ok(numbers)
@@ -66,7 +66,7 @@ impl<A: Accelerator> FieldMemory<A> {
 }
 
 impl<const D: usize, A: Accelerator> DevicePart<D, A> {
-    /// Takes the sources and receivers of another shot and is at rest.
+    /// Replaces the sources and receivers by those of another shot, and sets all fields to rest.
     pub(super) fn next_shot(
         &mut self,
         setup: &Setup<D>,
@@ -80,7 +80,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             let of = |listing: &Listing| listing.find(element as u32).is_some();
             of(&self.solid.listing) || fluids.is_some_and(of)
         };
-        // The device has the points of its elements.
+        // The points of its elements are on the device already.
         let all = receivers(setup, shot, locator, |element| owns(element).then(Vec::new))?;
         self.recording.take(shot, all);
         let read = |listing: &Listing, wet: bool| -> Vec<usize> {
@@ -112,7 +112,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         self.rest()
     }
 
-    /// All fields and memory variables are zero.
+    /// Sets all fields and memory variables to zero.
     pub(super) fn rest(&mut self) -> Result<(), Error> {
         let a = &self.accelerator;
         let fluid = self.fluid.as_ref();

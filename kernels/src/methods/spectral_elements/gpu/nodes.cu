@@ -1,19 +1,20 @@
-// A step at the points that elements share. Bytes of memory that an element of degree 4 in 3-D moves here, for its 37.75 such
-// points and 98 of them with those of its neighbours: 1176 of forces, 392 of their places, 302 of targets and where they begin,
-// 151 of masses, 1812 of displacements and velocities: 3833. With attenuation 453 of accelerations more.
+// A step at the points that elements share. Memory traffic in bytes of an element of degree 4 in 3-D, for its 37.75
+// such points, or 98 including those of its neighbours: 1176 of forces, 392 of their places, 302 of targets and
+// starts, 151 of masses, 1812 of displacements and velocities: 3833. With attenuation 453 of accelerations more.
 //
-// The adjoint wavefield ends its steps by kernels that also add up its products with the forward wavefield, for which 453 bytes of the
-// forward field and 302 of sums are moved, and keep its field for the products of slopes (products.cu), 453 more.
+// The adjoint wavefield completes its steps with kernels that also add its products with the forward wavefield, which
+// moves 453 bytes of the forward field and 302 of sums, and store its field for the products of slopes (products.cu),
+// 453 more.
 
 struct Advance {
     struct Solid s;
-    const int *list;  // sums of the dressed points; null: of all others
+    const int *list;  // sums of the dressed points; null: all other sums
     int count;
-    int goes_on;      // into the next step; else the end of this one stays
-    int keeps;        // the acceleration of the step that ends: with its end, and for memory variables
+    int goes_on;      // whether to begin the next step; else only complete this one
+    int keeps;        // whether to store the acceleration: with the end of a step, and for memory variables
 };
 
-// A point's displacement and velocity, read before the sum of its forces is waited for.
+// A point's displacement and velocity, read before its forces are summed.
 struct Motion {
     REAL displacement[NDIM], velocity[NDIM];
 };
@@ -43,11 +44,11 @@ INLINE void advance_point(const struct Advance *a, int p, const struct Motion *m
     }
 }
 
-// What the end of a step of the adjoint wavefield adds up at every point.
+// The products that are added at every point when a step of the adjoint wavefield is completed.
 struct Paired {
     const REAL *forward;  // displacement, in fluids second derivative of the potential, of the forward wavefield, [point][component]
-    REAL *sums;           // [product][point]: by the second derivative of the adjoint field and, in a sponge, by the first one
-    REAL *kept;           // takes the adjoint field of the step, [point][component]; null where no kernel needs it
+    REAL *sums;           // [product][point]: with the adjoint second derivative and, in a sponge, with the first
+    REAL *kept;           // receives the adjoint field of the step, [point][component]; null if not needed
     WIDE points;
     int soaked;           // 1 if there is a sponge
 };
@@ -66,7 +67,7 @@ INLINE void pair_point(const struct Paired *b, int p, const struct Motion *m, RE
     if (b->soaked) b->sums[b->points + p] += damping;
 }
 
-// Ends a step at a point that elements share. `b` is null except for the adjoint wavefield.
+// Completes a step at a point that elements share. `b` is null except for the adjoint wavefield.
 INLINE void advance_sum(const struct Advance *a, int k, const struct Paired *b) {
     const int sum = a->list ? a->list[k] : k, p = a->s.targets[sum];
     const struct Motion motion = motion_of(&a->s, p);
@@ -94,11 +95,11 @@ KERNEL(advance_paired)(const struct AdvancePaired a) {
 struct Inside {
     struct Advance a;
     const int *points;  // [element][point of it]
-    WIDE count;         // points inside of all elements
+    WIDE count;         // interior points of all elements
     int along;          // points of an element along an axis
 };
 
-// The same for number k of the points inside of elements, where the kernel of elements does not do it.
+// Completes a step at interior point k of the elements, where the kernel of elements does not do it.
 INLINE void advance_inside_point(const struct Inside *a, WIDE k, const struct Paired *b) {
     const int inner = a->along - 2;
     int stride = 1, all = 1, here = 0;
@@ -141,7 +142,7 @@ struct Predict {
     WIDE count;  // numbers
 };
 
-// The half of `advance` that begins the next step; for potentials, too.
+// Begins the next step; also for potentials.
 KERNEL(predict)(const struct Predict a) {
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
         const REAL next = FMA(a.half, a.second[k], a.rate[k]);
@@ -156,7 +157,8 @@ struct Correct {
     int count;
 };
 
-// The second derivative of the potential at a point, and half a step of it in its rate. `b` is null except for the adjoint wavefield.
+// Computes the second derivative of the potential at a point, and adds half a step of it to the rate. `b` is null
+// except for the adjoint wavefield.
 INLINE void correct_sum(const struct Correct *a, int k, const struct Paired *b) {
     const struct Fluid *f = &a->f;
     const int target = a->list ? a->list[k] : k, p = f->targets[target];
@@ -200,7 +202,7 @@ struct Pack {
     int count, components;
 };
 
-// Contributions that leave for neighbours.
+// Copies outgoing contributions to the exchange buffer.
 KERNEL(pack)(const struct Pack a) {
     for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count * a.components; k += gridDim.x * blockDim.x) {
         const int place = k / a.components, c = k % a.components;

@@ -1,21 +1,22 @@
-// The points of a subdomain: what elements add to them is summed in the order of the global element numbers. Points on
-// absorbing faces and on contacts of fluids and solids are dressed: they have more than a mass.
+// The points of a subdomain: the contributions of elements are summed in the order of the global element numbers.
+// Points on absorbing faces and on contacts of fluids and solids are "dressed": they have a damping and a normal
+// besides a mass.
 
-// Of a solid: the inverse of its mass (a matrix, for half a step of damping is in it), the damping, and the normal out of
-// fluids times area.
+// Dressed point of a solid: the inverse of its mass (a matrix, since it includes half a step of damping), the
+// damping, and the normal out of fluids times area.
 #define DRESS (2 * NDIM * NDIM + NDIM)
-// Of a fluid: the inverse of its mass, the damping and that normal.
+// Dressed point of a fluid: the inverse of its mass, the damping and that normal.
 #define FLUID_DRESS (2 + NDIM)
 
 struct Solid {
     REAL *displacement, *velocity, *acceleration;  // [point][component]
-    const REAL *forces;        // what elements add, own ones and behind them those that have arrived: [place][component]
-    const int *targets;        // points whose forces are summed; those inside of elements are none of them
+    const REAL *forces;        // contributions of elements, own ones, then incoming ones: [place][component]
+    const int *targets;        // points whose forces are summed; not those in the interior of elements
     const int *starts;         // where the places of a sum begin; one more than sums
     const int *places;
     const REAL *inverse_mass;  // 0 where there is no solid, and on dressed points
     const REAL *dress;         // [dressed point][DRESS]
-    const REAL *sponge;        // damping over mass of every point, dressed ones apart; null without a sponge
+    const REAL *sponge;        // damping over mass of every point except dressed ones; null without a sponge
     const REAL *pressure;      // second derivative of the potential: minus the pressure; null without fluids
     REAL dt, half;             // the time step, and half of it
 };
@@ -31,10 +32,10 @@ struct Fluid {
     REAL dt, half;
 };
 
-// A sum of what elements add to a point.
+// Sums the contributions of elements to a point.
 INLINE void add_up(const struct Solid *s, int sum, REAL *force) {
     UNROLL for (int c = 0; c < NDIM; c++) force[c] = 0;
-    // Most points belong to two elements: both are read at once.
+    // Most of these points belong to two elements: both are read at once.
     int k = s->starts[sum];
     const int end = s->starts[sum + 1];
     for (; k + 1 < end; k += 2) {
@@ -49,7 +50,7 @@ INLINE void add_up(const struct Solid *s, int sum, REAL *force) {
     }
 }
 
-// The acceleration of a point from that; its velocity is that of half a step before.
+// The acceleration of a point from its force; its velocity is that of half a step before.
 INLINE void accelerate(const struct Solid *s, int p, int dressed, REAL *force, REAL *acceleration) {
     if (dressed < 0) {
         const REAL loss = s->sponge ? s->sponge[p] : 0;

@@ -1,5 +1,5 @@
-//! The end of a step of the adjoint wavefield, which also adds up its products with the forward wavefield at
-//! every point.
+//! The end of a step of the adjoint wavefield, which also adds its products with the forward wavefield at every
+//! point.
 
 use super::arguments::{Beside, Paired};
 use super::part::{DevicePart, Standing};
@@ -7,7 +7,8 @@ use super::variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Stream, argument, walk};
 
-/// The kernels that end a step of the adjoint wavefield and add up its products with the forward one at every point.
+/// The kernels that complete a step of the adjoint wavefield and add its products with the forward one at every
+/// point.
 pub struct PairedKernels<A: Accelerator> {
     pub advance: A::Kernel,
     pub advance_inside: A::Kernel,
@@ -32,8 +33,8 @@ impl<A: Accelerator> PairedKernels<A> {
 }
 
 impl<const D: usize, A: Accelerator> DevicePart<D, A> {
-    /// Launches a kernel over `count` points: the plain one, or after [`Self::pair`] the one that also adds
-    /// up the products of a field.
+    /// Launches a kernel over `count` points: the plain one, or after [`Self::pair`] the one that also adds the
+    /// products of a field.
     pub(super) fn launch_paired<T: Copy>(
         &self,
         (stream, count): (Stream, usize),
@@ -57,13 +58,13 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         }
     }
 
-    /// Lets the next step add up these products, of solids and of fluids, until [`Self::end_paired`].
+    /// Makes the next step add these products, of solids and of fluids, until [`Self::end_paired`].
     pub(super) fn pair(&mut self, paired: [Paired; 2]) {
         self.paired = Some(paired);
     }
 
-    /// Ends the pending step of the adjoint wavefield and adds up its products; `goes_on` begins the next
-    /// step at once.
+    /// Completes the pending step of the adjoint wavefield and adds its products; with `goes_on` the next step begins
+    /// at once.
     pub(super) fn end_paired(&mut self, goes_on: bool) -> Result<(), Error> {
         self.advance(goes_on)?;
         self.standing = if goes_on { Standing::Begun } else { Standing::Ended };

@@ -1,4 +1,4 @@
-//! Which kernel text sums the products of a gradient.
+//! The kernel source that sums the products of a gradient.
 
 use super::arguments::STEPS;
 use super::variant::{ATTENUATION, BANKS, COMMON, ELEMENTS, Kind, MOST_SHARED, Variant, numbers, source};
@@ -13,14 +13,14 @@ const PRODUCTS: &str = include_str!("products.cu");
 pub struct Pairing {
     /// The elements.
     pub elements: Variant,
-    /// Derivatives are by the constants of solids.
+    /// Whether derivatives are by the constants of solids.
     pub constants: bool,
 }
 
 impl Pairing {
     /// For the elements of a launch outside of perfectly matched layers.
     pub fn new(elements: Variant, constants: bool) -> Self {
-        // Elements that differ in nothing that the sums need have one kernel.
+        // Variants that do not differ in anything that the sums depend on share one kernel.
         let elements = Variant {
             kind: match elements.kind {
                 Kind::Fluid => Kind::Fluid,
@@ -47,7 +47,7 @@ impl Pairing {
         }
     }
 
-    /// The numbers that an element keeps in shared memory for one field and the slopes of both (`PAIR` of
+    /// The floats that an element keeps in shared memory for one field and the slopes of both (`PAIR` of
     /// products.cu).
     fn seat(&self) -> usize {
         let e = &self.elements;
@@ -55,22 +55,22 @@ impl Pairing {
         filled + (2 * BANKS + e.sheet() % BANKS - filled % BANKS) % BANKS
     }
 
-    /// Whether a launch takes one step after the other (`IN_TURN` of products.cu): it does where whole fields
-    /// fit shared memory and geometry is computed.
+    /// Whether a launch takes one step after the other (`IN_TURN` of products.cu): if whole fields fit into shared
+    /// memory and the geometry is computed.
     fn in_turn(&self) -> bool {
         let e = &self.elements;
         let fits = e.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED;
         e.loss.is_none() && !e.stored && e.degree >= 4 && fits
     }
 
-    /// The number of groups into which blocks divide the products of an element (`GROUPS` of products.cu): the sums of all constants need too many
-    /// registers.
+    /// The number of groups into which the products of an element are divided among blocks (`GROUPS` of products.cu):
+    /// the sums of all constants need too many registers.
     pub fn groups(&self) -> usize {
         if self.constants && self.in_turn() { 2 } else { 1 }
     }
 
-    /// The largest number of steps whose products one launch adds up: 1 with memory variables, which are
-    /// those of one step, and 2 where the columns of more steps need too many registers.
+    /// The largest number of steps whose products one launch adds: 1 with memory variables, which are those of one
+    /// step, and 2 where the columns of more steps need too many registers.
     pub fn batch(&self) -> usize {
         match (self.elements.loss, self.in_turn()) {
             (Some(_), _) => 1,

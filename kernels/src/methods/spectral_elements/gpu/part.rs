@@ -69,12 +69,13 @@ impl<A: Accelerator> Kernels<A> {
     }
 }
 
-/// What the fields hold.
+/// The time level of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// The end of a step: displacements, velocities and accelerations of one time.
+    /// The step is complete: displacements, velocities and accelerations belong to the same time.
     Ended,
-    /// All that elements add is there, and nobody has looked at the step: velocities are those of half a step before.
+    /// All contributions of the elements have been computed, but the step is not complete: velocities are those of
+    /// half a step before.
     Pending,
     /// The next step has begun in solids.
     Begun,
@@ -97,23 +98,23 @@ pub struct DevicePart<const D: usize, A: Accelerator> {
     /// Displacement, velocity, acceleration: `[point][component]`.
     pub(super) levels: [A::Memory; 3],
     pub(super) points: usize,
-    /// Points of an element along an axis, and all.
+    /// Points of an element along an axis, and their total number.
     along: usize,
     pub(super) per_element: usize,
     pub(super) dt: f64,
     pub(super) standing: Standing,
-    /// What happens to the points inside of elements in this step, as elements.cuh has it.
+    /// The flags for the interior points of elements in this step, as in elements.cuh.
     pub(super) inside: i32,
-    /// Somebody may look at the fields behind this step.
+    /// Whether the fields may be read after this step.
     looked_at: bool,
-    /// The kernels that end adjoint steps, in the subdomains of gradients, and what the next end adds up in
+    /// The kernels that complete adjoint steps, for gradients, and the products that the next end of a step adds in
     /// solids and in fluids.
     pub(super) paired_kernels: Option<PairedKernels<A>>,
     pub(super) paired: Option<[Paired; 2]>,
-    /// The main stream behind its last use of what arrived, and the stream of the edges behind what arrives.
+    /// The main stream after its last use of incoming contributions, and the stream of the edges after their arrival.
     pub(super) advanced: A::Event,
     pub(super) arrived: A::Event,
-    /// The main stream behind the forces of a step, and the one beside it behind the dressed points.
+    /// The main stream after the forces of a step, and the side stream after the dressed points.
     forced: A::Event,
     dressed: A::Event,
     pub(super) recording: Recording<D>,
@@ -158,7 +159,7 @@ fn plan<const D: usize>(
 }
 
 impl<const D: usize, A: Accelerator> DevicePart<D, A> {
-    /// A subdomain of a cut, at rest.
+    /// A subdomain of a partition, at rest.
     pub(super) fn new(
         a: Arc<A>,
         setup: &Setup<D>,
@@ -236,7 +237,6 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         levels + fluid + self.solid.bytes() + self.records.bytes()
     }
 
-    /// The device.
     pub fn accelerator(&self) -> &Arc<A> {
         &self.accelerator
     }
@@ -300,9 +300,9 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         }
     }
 
-    /// Ends the pending step at the points that elements share; `goes_on` begins the next one at once.
-    /// Without it, and where there is a sponge or products are added up, the points inside of elements end
-    /// the step here, too.
+    /// Completes the pending step at the points that elements share; with `goes_on` the next one begins at once.
+    /// Without it, and if there is a sponge or products are added, the step is completed here at the interior points
+    /// of elements as well.
     pub(super) fn advance(&self, goes_on: bool) -> Result<(), Error> {
         let a = &self.accelerator;
         let args = |list: u64, count: usize| Advance {
@@ -313,7 +313,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             // Products on absorbing faces, whose points are dressed, need the acceleration.
             keeps: i32::from(!goes_on || self.recording.mechanisms > 1 || self.paired.is_some() && list != 0),
         };
-        // Both have points of their own; the few dressed ones run beside the others.
+        // Dressed and other points are disjoint; the few dressed ones run concurrently.
         let apart = self.solid.dressed > 0;
         if apart {
             a.record(Stream::Main, &self.forced)?;
@@ -330,7 +330,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             a.wait(Stream::Main, &self.dressed)?;
         }
         let count = self.solid.listing.elements.len() * (self.along - 2).pow(D as u32);
-        // The kernel of elements knows neither sponges nor products.
+        // The kernel of elements supports neither sponges nor products.
         if (goes_on && !self.soaks() && self.paired.is_none()) || count == 0 {
             return Ok(());
         }
@@ -344,7 +344,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         self.launch_paired((Stream::Main, count), |all| &all.advance_inside, plain, 0)
     }
 
-    /// The first half of a step of a field whose levels are these.
+    /// The first half of a step of a field with these levels.
     fn predict(&self, levels: &[A::Memory; 3]) -> Result<(), Error> {
         let [field, rate, second] = levels.each_ref().map(Memory::address);
         let [dt, half] = self.steps();
@@ -357,14 +357,14 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             half,
             count: count as i64,
         };
-        // SAFETY: the structure of the kernel; the levels have so many numbers.
+        // SAFETY: the argument is the structure of the kernel; the levels have `count` numbers.
         unsafe {
             self.accelerator
                 .launch(Stream::Main, &self.kernels.predict, walk(count), &argument(&args))
         }
     }
 
-    /// Takes all fields into the step that begins.
+    /// Begins a step of all fields.
     fn begin(&mut self) -> Result<(), Error> {
         let began = self.inside & AT_ONCE != 0;
         self.inside = match self.standing {
@@ -386,7 +386,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         self.accelerator.record(Stream::Main, &self.advanced)
     }
 
-    /// The end of the fluid's step.
+    /// Completes the fluid's step.
     fn correct_fluid(&self) -> Result<(), Error> {
         let Some(fluid) = &self.fluid else { return Ok(()) };
         let dressed = (fluid.field.list.address(), fluid.field.dressed);
@@ -405,7 +405,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         self.accelerator.record(Stream::Main, &self.advanced)
     }
 
-    /// The fields hold the end of the last step.
+    /// Completes the pending step, so that all fields belong to its end.
     pub(super) fn settle(&mut self) -> Result<(), Error> {
         if self.standing == Standing::Pending {
             assert!(self.inside & AT_ONCE == 0, "it was said that nobody would look");
@@ -416,7 +416,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         Ok(())
     }
 
-    /// Launches the elements of a part of a stage, and what neighbours wait for.
+    /// Launches the elements of a part of a stage, and packs the contributions for neighbours.
     fn elements(&self, stage: usize, part: Part, step: usize) -> Result<(), Error> {
         let stream = match part {
             Part::Boundary => Stream::Edges,
@@ -448,7 +448,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
     }
 }
 
-/// Refuses what needs more memory (bytes) than is free on the device; `way` says what else can be done.
+/// Returns an error if fewer than `needed` bytes are free on the device; `way` suggests a remedy.
 pub(super) fn fits<A: Accelerator>(a: &A, needed: usize, (what, way): (&str, &str)) -> Result<(), Error> {
     let free = a.free_bytes()?;
     if needed <= free {

@@ -1,4 +1,4 @@
-//! How fast a device is on meshes like that of a run.
+//! Measures the speed of a device on meshes like that of a run.
 
 use std::sync::Arc;
 
@@ -9,16 +9,17 @@ use crate::methods::spectral_elements::plan::{side, with_box};
 use crate::methods::spectral_elements::{Setup, Shot};
 use crate::timing::{Nothing, speed};
 
-/// Points of the box where the memory holds it, about.
+/// Approximate number of points of the box, if they fit into memory.
 const POINTS: f64 = 1e6;
 
-/// Elements a second of one device, from a few seconds with a small box of what most elements of a mesh are made of.
+/// Measures the elements per second of one device within a few seconds on a small box with the medium of most
+/// elements of the mesh.
 pub fn calibrate<const D: usize, A: Accelerator>(setup: &Setup<D>, device: &Arc<A>) -> Result<f64, Error> {
     let shot = Shot {
         nt: 40,
         ..Shot::default()
     };
-    // Of the whole mesh; a box takes as much for each of its elements.
+    // Bytes per element of the whole mesh; a box needs as many for each of its elements.
     let own = bytes(setup, setup.mesh.len() * setup.basis.degree().pow(D as u32)) / setup.mesh.len().max(1);
     let of_point = own.div_ceil(setup.basis.degree().pow(D as u32));
     let most = device.free_bytes()? / 4 / of_point.max(1);

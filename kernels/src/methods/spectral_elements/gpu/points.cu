@@ -1,4 +1,4 @@
-// Sources, receivers, snapshots and the search for values that are not finite.
+// Sources, receivers, snapshots and the search for non-finite values.
 
 struct Inject {
     REAL *forces;
@@ -21,7 +21,7 @@ KERNEL(inject)(const struct Inject a) {
 }
 
 #define READERS 32
-// Numbers that a place gives at most: a strain.
+// Largest number of values at a place: the components of a strain.
 #define OUTPUTS (NDIM == 3 ? 6 : 3)
 #define PLACES (NDIM == 3 ? N * N * N : N * N)
 
@@ -41,11 +41,11 @@ struct Sample {
     REAL *out;                // [output][place]
     int count, quantity;      // quantity: 0 displacement, 1 velocity, 2 acceleration, 3 pressure, 4 slopes of the displacement
     int outputs;
-    int pending;              // velocities are those of half a step before, accelerations must be found
+    int pending;              // velocities are those of half a step before, accelerations must be computed
     int component;            // of a snapshot
 };
 
-// What every `readers`-th point adds to the values at a place.
+// The contributions of every `readers`-th point to the values at a place.
 INLINE void read_place(const struct Sample *a, int k, int reader, int readers, REAL *sum) {
     UNROLL for (int c = 0; c < OUTPUTS; c++) sum[c] = 0;
     const int element = a->element[k];
@@ -86,7 +86,7 @@ INLINE void read_place(const struct Sample *a, int k, int reader, int readers, R
     }
 }
 
-// A block reads a receiver.
+// A block computes a receiver.
 KERNEL(extract)(const struct Sample a) {
     DYNAMIC_SHARED(REAL, part);
     REAL sum[OUTPUTS];
@@ -100,7 +100,7 @@ KERNEL(extract)(const struct Sample a) {
     a.out[c * a.count + blockIdx.x] = total;
 }
 
-// A thread reads a component at a point of a snapshot.
+// A thread computes a component at a point of a snapshot.
 KERNEL(film)(const struct Sample a) {
     for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += gridDim.x * blockDim.x) {
         REAL sum[OUTPUTS];
@@ -115,7 +115,7 @@ struct Look {
     const REAL *displacement;
     const REAL *second;  // null without fluids
     int points;
-    unsigned long long *found;  // the smallest number of a point with a bad value
+    unsigned long long *found;  // the smallest number of a point with a non-finite value
 };
 
 KERNEL(look)(const struct Look a) {

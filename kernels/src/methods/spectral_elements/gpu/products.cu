@@ -1,20 +1,22 @@
-// What a gradient needs of the slopes of both wavefields: the products of recorded steps of the forward wavefield with the adjoint
-// wavefield, added to sums at every point of every element (the table in adjoint/mod.rs, in the order of adjoint/correlate.rs). Products of
-// the fields themselves are added up where the adjoint wavefield ends its steps (nodes.cu). The threads of an element march along its last
-// axis with both fields of their column in registers, as elements.cu has it.
+// The products of the slopes of both wavefields for a gradient: recorded steps of the forward wavefield are
+// multiplied with the adjoint wavefield and added to sums at every point of every element (the table in
+// adjoint/mod.rs, in the order of adjoint/correlate.rs). Products of the fields themselves are summed where the
+// adjoint wavefield completes its steps (nodes.cu). The threads of an element march along its last axis with both
+// fields of their column in registers, as in elements.cu.
 //
-// A launch takes up to BATCH steps, so that sums, numbers of points and geometry are moved once for all of them:
-//   IN_TURN: one step after the other, with slopes from whole lines and the sums of all levels in registers; those of constants are
-//   divided into GROUPS, of which each block takes one;
+// A launch takes up to BATCH steps, so that sums, point numbers and geometry are moved once for all of them:
+//   IN_TURN: one step after the other, with slopes from whole lines and the sums of all levels in registers; those of
+//   constants are divided into GROUPS, of which each block computes one;
 //   otherwise one level after the other, with the columns of all steps in registers.
 //
-// Beside the defines of elements.cuh (LINES is IN_TURN, AT_ONCE and DAMPED are 0 here):
-//   BATCH steps of a launch, 1 with memory variables, which are those of one step; CONSTANTS 1 if derivatives are by the constants of solids, else 0
+// Besides the defines of elements.cuh (LINES is IN_TURN, AT_ONCE and DAMPED are 0 here):
+//   BATCH steps of a launch, 1 with memory variables, which are those of one step;
+//   CONSTANTS 1 if derivatives are by the constants of solids, else 0
 //
-// Bytes of memory that an element of degree 4 in 3-D moves at least for a step, where it reads the fields of 64.75 points that no other
-// element has read before: 1554 of both displacements; for a launch 500 of point numbers, 84 of corners (stored geometry: 5000), 1000 a
-// product for its sum: 2 products of an isotropic solid, 21 with CONSTANTS. With attenuation 777 of accelerations and 9000 of memory
-// variables more.
+// Minimum memory traffic in bytes of an element of degree 4 in 3-D, which reads the fields of 64.75 points that no
+// other element has read before: per step 1554 of both displacements; per launch 500 of point numbers, 84 of corners
+// (stored geometry: 5000), and 1000 for the sum of each product: 2 products of an isotropic solid, 21 with CONSTANTS.
+// With attenuation 777 of accelerations and 9000 of memory variables more.
 
 #define IN_TURN LINES
 #define GROUPS (LAW < 2 && CONSTANTS && IN_TURN ? 2 : 1)
@@ -39,9 +41,9 @@
 #define STEPS 8
 
 struct Products {
-    struct Elements e;           // of the adjoint wavefield; PREDICTED takes its acceleration of the step before
-    // Displacement, in fluids second derivative of the potential, of the forward wavefield, and displacement or potential of the adjoint
-    // wavefield in the same steps: [point][component].
+    struct Elements e;           // of the adjoint wavefield; PREDICTED uses its acceleration of the previous step
+    // Displacement (in fluids second derivative of the potential) of the forward wavefield, and displacement or
+    // potential of the adjoint wavefield in the same steps: [point][component].
     const REAL *forward[STEPS], *adjoint[STEPS];
     REAL *sums;                  // [element][product][point of it]
     int count;                   // steps, at most BATCH
@@ -64,7 +66,8 @@ INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][N
 }
 
 #if LOSS
-// With what memory variables take from the adjoint stress: the mean of it, and twice of its deviator.
+// Products with the contributions of memory variables to the adjoint stress: with their mean, and twice with their
+// deviator.
 INLINE void multiply_losses(REAL one[COMPONENTS][NDIM], REAL bulk, const REAL lost[STRAINS], REAL sum[PRODUCTS]) {
     REAL trace = 0, taken = 0;
     UNROLL for (int i = 0; i < NDIM; i++) trace += one[i][i];
@@ -88,7 +91,7 @@ INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][N
     sum[1] += twice;
 }
 #elif LAW < 2
-// With what memory variables take from the adjoint stress, over the unrelaxed moduli.
+// With the contributions of memory variables to the adjoint stress, divided by the unrelaxed moduli.
 INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL bulk, const REAL lost[STRAINS],
                             REAL lambda, REAL mu, REAL sum[PRODUCTS]) {
     const REAL of_shear = (REAL)1 / (2 * mu), gone = bulk / FMA((REAL)(2.0 / 3.0), mu, lambda);
@@ -98,7 +101,7 @@ INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][N
         const REAL strain = (REAL)0.5 * (other[i][k] + other[k][i]);
         const REAL deviator = i == k ? FMA((REAL)(-1.0 / 3.0), beside, strain) : strain;
         const REAL own = of_shear * lost[VOIGT(i, k)], pair = one[i][k] + one[k][i];
-        // Off the diagonal there are two of each.
+        // Off-diagonal components occur twice.
         const REAL weight = i == k ? pair : pair + pair;
         twice = FMA(weight, deviator - own, twice);
         taken = FMA(weight, own, taken);
@@ -114,7 +117,7 @@ INLINE void multiply_slopes(REAL one[1][NDIM], REAL other[1][NDIM], int group, R
 }
 #endif
 
-// The columns of both fields of a step.
+// Loads the columns of both fields of a step.
 INLINE void take_columns(const struct Products *a, int step, const int *points, REAL one[N][COMPONENTS], REAL other[N][COMPONENTS]) {
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
         const WIDE at = (WIDE)points[k * SHEET] * COMPONENTS + i;
@@ -123,8 +126,8 @@ INLINE void take_columns(const struct Products *a, int step, const int *points, 
     }
 }
 
-// The sums of a point of level k so far, to which products are added in the order of steps: launches of more or fewer steps give the same
-// bits.
+// Loads the sums of a point of level k so far, to which products are added in the order of steps, so that launches of
+// more or fewer steps give the same bits.
 INLINE void take_sums(const REAL *sums, int k, int group, REAL sum[PRODUCTS]) {
     UNROLL for (int q = 0; q < PRODUCTS; q++) if (IN_GROUP(q, group)) sum[q] = sums[q * POINTS + k * SHEET];
 }

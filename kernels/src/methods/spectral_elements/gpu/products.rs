@@ -77,7 +77,7 @@ impl<A: Accelerator> Totals<A> {
     }
 }
 
-/// How many sums a field has.
+/// The number of sums of a field.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     /// The numbers of points of the mesh and of an element.
@@ -101,8 +101,8 @@ impl Extent {
         variants.first().map_or(0, width)
     }
 
-    /// How many numbers of the adjoint field are kept until a launch takes them: none with memory variables,
-    /// which change in every step.
+    /// Length of the buffer of the adjoint field for later launches: 0 with memory variables, which change in every
+    /// step.
     fn kept(&self, field: &[Variant]) -> usize {
         match field.first() {
             Some(variant) if variant.loss.is_none() => STEPS * variant.components() * self.points,
@@ -110,7 +110,7 @@ impl Extent {
         }
     }
 
-    /// The number of sums at the points of the mesh; 0 where the field has no elements.
+    /// The number of sums at the points of the mesh; 0 if the field has no elements.
     fn sums_of_fields(&self, variants: &[Variant]) -> usize {
         if variants.is_empty() {
             return 0;
@@ -119,11 +119,11 @@ impl Extent {
     }
 }
 
-/// The sums of a field, and the kernels that add to those of its elements; elements in perfectly matched layers, whose medium is held, add
-/// nothing.
+/// The sums of a field, and the kernels that add to those of its elements. Elements in perfectly matched layers,
+/// whose medium is not a parameter, have none.
 pub struct ProductMemory<A: Accelerator> {
     pairings: Vec<Pairing>,
-    /// The kernel of each run of the listing; none for runs in layers.
+    /// The kernel of each run of the listing; `None` for runs in layers.
     kernels: Vec<Option<A::Kernel>>,
     extent: Extent,
     /// `[product][point]`.
@@ -131,7 +131,8 @@ pub struct ProductMemory<A: Accelerator> {
     /// `[element][product][point]`, of slopes.
     of_slopes: Totals<A>,
     width: usize,
-    /// `[step][point][component]`: the adjoint field of steps whose slopes have not been multiplied, and the addresses of the forward field.
+    /// `[step][point][component]`: the adjoint field of steps whose slopes have not been multiplied yet, and the
+    /// addresses of the forward field.
     kept: A::Memory,
     forward: Vec<u64>,
     /// Points of the listed elements, on the host.
@@ -147,7 +148,7 @@ impl<A: Accelerator> ProductMemory<A> {
         sums * Totals::<A>::BYTES + extent.kept(&field.variants) * size_of::<f32>()
     }
 
-    /// Takes the memory and compiles the kernels.
+    /// Allocates the memory and compiles the kernels.
     pub fn new(a: &A, field: &FieldMemory<A>, basis: &Basis, extent: Extent) -> Result<Self, Error> {
         let pairing = |variant: &Variant| Pairing::new(*variant, extent.constants);
         let pairings: Vec<_> = field.variants.iter().map(pairing).collect();
@@ -176,18 +177,18 @@ impl<A: Accelerator> ProductMemory<A> {
         })
     }
 
-    /// Whether the adjoint field is kept, so that a launch takes several steps; otherwise a launch takes each
-    /// step before it has ended.
+    /// Whether the adjoint field is buffered, so that a launch takes several steps; otherwise a launch takes each
+    /// step before it is completed.
     fn keeps(&self) -> bool {
         self.kept.bytes() > 4
     }
 
-    /// The address of the field that is kept of a step.
+    /// The address of the buffered field of a step.
     fn kept(&self, step: usize) -> u64 {
         self.kept.address() + (step * self.kept.bytes() / STEPS) as u64
     }
 
-    /// The products that the end of the next adjoint step adds up, with the forward field at this address.
+    /// The products that are added at the end of the next adjoint step, with the forward field at this address.
     pub fn paired(&self, forward: u64) -> Paired {
         Paired {
             forward,
@@ -202,7 +203,7 @@ impl<A: Accelerator> ProductMemory<A> {
         }
     }
 
-    /// Adds the products of slopes of an adjoint step that has not ended, unless its field is kept.
+    /// Adds the products of slopes of an adjoint step that is not completed, unless its field is buffered.
     pub fn add(&self, a: &A, field: &FieldMemory<A>, fields: Fields, forward: u64) -> Result<(), Error> {
         if self.keeps() {
             return Ok(());
@@ -210,8 +211,8 @@ impl<A: Accelerator> ProductMemory<A> {
         self.launch(a, field, fields, &[[forward, fields.field]])
     }
 
-    /// Takes note of a step that has ended with [`Self::paired`] if its field is kept; a launch takes the
-    /// slopes of several such steps.
+    /// Registers a step that was completed with [`Self::paired`] if its field is buffered; a launch takes the slopes
+    /// of several such steps.
     pub fn ended(
         &mut self,
         a: &A,
@@ -229,7 +230,7 @@ impl<A: Accelerator> ProductMemory<A> {
         }
     }
 
-    /// Adds the products of slopes of all steps that are kept.
+    /// Adds the products of slopes of all buffered steps.
     pub fn add_kept(&mut self, a: &A, field: &FieldMemory<A>, fields: Fields) -> Result<(), Error> {
         let forward = std::mem::take(&mut self.forward).into_iter();
         let steps: Vec<_> = forward
@@ -239,7 +240,7 @@ impl<A: Accelerator> ProductMemory<A> {
         self.launch(a, field, fields, &steps)
     }
 
-    /// Adds the products of slopes of steps: addresses of the forward and of the adjoint field.
+    /// Adds the products of slopes of some steps, given by the addresses of the forward and of the adjoint field.
     fn launch(&self, a: &A, field: &FieldMemory<A>, fields: Fields, steps: &[[u64; 2]]) -> Result<(), Error> {
         for (k, run) in field.listing.runs.iter().enumerate() {
             let Some(kernel) = &self.kernels[k] else {
@@ -272,7 +273,7 @@ impl<A: Accelerator> ProductMemory<A> {
         Ok(())
     }
 
-    /// Adds sums in single precision to those in double.
+    /// Adds the sums in single precision to those in double precision.
     pub fn flush(&self, a: &A, kernel: &A::Kernel) -> Result<(), Error> {
         self.of_fields.flush(a, kernel)?;
         self.of_slopes.flush(a, kernel)
@@ -285,7 +286,7 @@ impl<A: Accelerator> ProductMemory<A> {
         self.of_slopes.clear(a)
     }
 
-    /// Brings the totals to the host.
+    /// Downloads the totals to the host.
     pub fn fetch(&mut self, on: (&A, &Cpu), staging: &mut Staging<A>) -> Result<(), Error> {
         self.of_fields.fetch(on, staging)?;
         self.of_slopes.fetch(on, staging)
@@ -298,7 +299,7 @@ impl<A: Accelerator> ProductMemory<A> {
         (0..self.extent.of_fields()).map(move |k| found[k * self.extent.points + point])
     }
 
-    /// The totals of the slopes there, in the order of the device.
+    /// The totals of the slopes at a point of a listed element, in the order of the device.
     pub fn of_slopes(&self, home: usize, local: usize) -> impl Iterator<Item = f64> + Clone {
         let per_element = self.extent.per_element;
         let (first, found) = (home * self.width * per_element + local, self.of_slopes.found());

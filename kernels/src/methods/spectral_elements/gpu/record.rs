@@ -1,4 +1,4 @@
-//! What is recorded of a subdomain: receivers, snapshots, the search for values that are not finite.
+//! The recording of a subdomain: receivers, snapshots, and the search for non-finite values.
 
 use super::arguments::{Look, Sample, int};
 use super::field::Plan;
@@ -13,7 +13,7 @@ use crate::methods::spectral_elements::{Engine, Setup};
 use crate::time_loop::Sampler;
 use std::ops::Range;
 
-/// Threads that read a receiver; as in points.cu.
+/// Threads that compute a receiver; as in points.cu.
 const READERS: usize = 32;
 
 /// Places at which fields are interpolated.
@@ -28,8 +28,8 @@ struct PlaceMemory<A: Accelerator> {
 }
 
 impl<A: Accelerator> PlaceMemory<A> {
-    /// For these places, which give `quantity`; none lies outside of the mesh. `told`: dressed points and sums of an element's
-    /// points are told.
+    /// Tables for these places, which record `quantity`. If given, `told` returns the indices of dressed points and
+    /// of sums for an element's points. `None` is a place outside the mesh.
     fn new<'a, const D: usize>(
         a: &A,
         (places, quantity): (impl Iterator<Item = Option<&'a Receiver<D>>>, Quantity),
@@ -83,19 +83,19 @@ impl<A: Accelerator> PlaceMemory<A> {
     }
 }
 
-/// Memory for what is recorded of a subdomain.
+/// Memory for the recording of a subdomain.
 pub(super) struct Records<A: Accelerator> {
     receivers: PlaceMemory<A>,
     film: PlaceMemory<A>,
     ring: Ring<A>,
-    /// Records written.
+    /// Number of records written.
     written: usize,
     pieces: Pieces<A>,
     search: Search<A>,
 }
 
 impl<A: Accelerator> Records<A> {
-    /// Bytes of device memory that these records take.
+    /// Bytes of device memory for this recording.
     pub fn bytes_of<const D: usize>(recording: &Recording<D>, setup: &Setup<D>) -> usize {
         let local = setup.basis.len().pow(D as u32);
         let numbers = |receiver: &Receiver<D>, quantity: Quantity| match receiver.is_in_fluid() {
@@ -111,7 +111,7 @@ impl<A: Accelerator> Records<A> {
         (receivers.sum::<usize>() + film.sum::<usize>()) * size_of::<f32>() + ring_bytes(record)
     }
 
-    /// Sends the tables; the points of snapshots are no longer held by the host.
+    /// Sends the tables; the points of snapshots are then dropped on the host.
     pub fn new<const D: usize>(
         a: &A,
         recording: &mut Recording<D>,
@@ -142,7 +142,7 @@ impl<A: Accelerator> Records<A> {
         })
     }
 
-    /// Takes the receivers of another shot.
+    /// Replaces the receivers by those of another shot.
     pub fn turn<const D: usize>(
         &mut self,
         a: &A,
@@ -160,7 +160,7 @@ impl<A: Accelerator> Records<A> {
         Ok(())
     }
 
-    /// Before the first step: what a run that failed left behind is forgotten.
+    /// Prepares the first step: remnants of a failed run are discarded.
     pub fn rewind(&mut self) {
         self.ring.rewind();
         self.pieces.rewind();
@@ -173,7 +173,7 @@ impl<A: Accelerator> Records<A> {
     }
 }
 
-/// A quantity as kernels know it.
+/// The code of a quantity in the kernels.
 fn code(quantity: Quantity) -> i32 {
     match quantity {
         Quantity::Displacement => 0,
@@ -226,7 +226,7 @@ impl<const D: usize, A: Accelerator> Sampler for DevicePart<D, A> {
                 shared: READERS * Quantity::Strain.components(D) * size_of::<f32>(),
             };
             let kernel = &self.kernels.extract;
-            // SAFETY: the structure of the kernel; receivers lie in own elements.
+            // SAFETY: the argument is the structure of the kernel; receivers lie in own elements.
             unsafe {
                 self.accelerator
                     .launch(Stream::Main, kernel, dims, &argument(&args))?;
@@ -244,7 +244,7 @@ impl<const D: usize, A: Accelerator> Sampler for DevicePart<D, A> {
         let count = self.recording.receivers.len();
         for (k, (number, _)) in self.recording.receivers.iter().enumerate() {
             for c in 0..quantity.components(D) {
-                // Strain and rotation come in the order of files.
+                // Strain and rotation are already in the order of files.
                 let output = match quantity.is_of_slopes() {
                     true => c,
                     false => Engine::<D>::axis(quantity, c),
@@ -272,7 +272,8 @@ impl<const D: usize, A: Accelerator> Sampler for DevicePart<D, A> {
             ..self.sample_args(&self.records.film, quantity, out)
         };
         let kernel = &self.kernels.film;
-        // SAFETY: the structure of the kernel; the piece was taken, so nothing else uses its memory.
+        // SAFETY: the argument is the structure of the kernel; the previous piece was taken, so nothing else uses its
+        // memory.
         unsafe {
             self.accelerator
                 .launch(Stream::Main, kernel, walk(count), &argument(&args))?;

@@ -14,14 +14,14 @@ pub struct SourceMemory<A: Accelerator> {
     series: A::Memory,
     weight: A::Memory,
     strength: A::Memory,
-    /// Numbers of the boundary, and all.
+    /// Number of entries of the boundary elements, and of all elements.
     ends: [usize; 2],
     count: usize,
     steps: usize,
 }
 
 impl<A: Accelerator> SourceMemory<A> {
-    /// Sends the tables.
+    /// Sends the tables to the device.
     pub fn new(a: &A, spots: &Spots) -> Result<Self, Error> {
         Ok(Self {
             place: send(a, &spots.place)?,
@@ -35,7 +35,7 @@ impl<A: Accelerator> SourceMemory<A> {
         })
     }
 
-    /// Adds the sources of a part and step to what elements add, which begins at this address.
+    /// Adds the sources of a part and step to the contributions of elements, which begin at address `forces`.
     pub fn inject(&self, a: &A, turn: Turn, kernel: &A::Kernel, forces: u64) -> Result<(), Error> {
         let numbers = match turn.part {
             Part::Boundary => 0..self.ends[0],
@@ -62,7 +62,7 @@ impl<A: Accelerator> SourceMemory<A> {
             threads: WALKERS,
             shared: 0,
         };
-        // SAFETY: the structure of the kernel; its numbers are those of own elements.
+        // SAFETY: the argument is the structure of the kernel, and its indices are those of own elements.
         unsafe { a.launch(turn.stream, kernel, dims, &argument(&args)) }
     }
 

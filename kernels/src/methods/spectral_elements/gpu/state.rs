@@ -1,5 +1,5 @@
-//! The state of a subdomain on a device: the arrays of the engine on processors, in the same order, so that a run goes on
-//! on either.
+//! The state of a subdomain on a device: the same arrays, in the same order, as those of the engine on processors, so
+//! that a run can be continued on either.
 
 use super::part::{DevicePart, Standing};
 use super::tables::relaxing;
@@ -11,8 +11,8 @@ use crate::methods::spectral_elements::{cut::ranges, subdomain};
 use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
 
-/// The device's slot of each component of the state: the upper triangle of the deviator row by row, then the trace. In 3-D
-/// the last of the diagonal is minus the sum of the others.
+/// The device's slot of each component of the state: the upper triangle of the deviator row by row, then the trace.
+/// In 3-D the last diagonal component is minus the sum of the others and is not stored.
 fn slots(dimension: usize) -> &'static [Option<usize>] {
     match dimension {
         3 => &[Some(0), Some(4), Some(3), Some(1), Some(2), None, Some(5)],
@@ -20,7 +20,7 @@ fn slots(dimension: usize) -> &'static [Option<usize>] {
     }
 }
 
-/// How the numbers of an element stand: dimension, points, mechanisms of a point.
+/// The layout of an element's variables: dimension, points, mechanisms per point.
 #[derive(Clone, Copy)]
 struct Layout {
     dimension: usize,
@@ -29,14 +29,15 @@ struct Layout {
 }
 
 impl Layout {
-    /// Where a number of the state stands on the device: component, mechanism, point. Two variables of a point stand beside each other.
+    /// The index on the device of a value of the state: slot, mechanism, point. The variables of a point are stored
+    /// in pairs.
     fn at(&self, [slot, mechanism, point]: [usize; 3]) -> usize {
         let variable = slot * self.mechanisms + mechanism;
         2 * (variable / 2 * self.points + point) + variable % 2
     }
 }
 
-/// The state's numbers of an element from those of the device.
+/// Converts the values of an element from the device's layout to that of the state.
 fn to_state(layout: Layout, here: &[f32], out: &mut [f32]) {
     let (slots, mechanisms) = (slots(layout.dimension), layout.mechanisms);
     let value = |slot: Option<usize>, mechanism: usize, point: usize| match slot {
@@ -49,7 +50,7 @@ fn to_state(layout: Layout, here: &[f32], out: &mut [f32]) {
     }
 }
 
-/// The device's numbers of an element from those of the state.
+/// Converts the values of an element from the state's layout to that of the device.
 fn to_device(layout: Layout, state: &[f32], here: &mut [f32]) {
     let (slots, mechanisms) = (slots(layout.dimension), layout.mechanisms);
     for (k, number) in state.iter().enumerate() {
@@ -65,8 +66,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         self.recording.array(array, self.fluid.is_some())
     }
 
-    /// The address of the memory variables of a pair, an element and an axis of its layers, and their bytes; none if the element belongs to
-    /// another subdomain. `fluids` is 1 for elements of fluids.
+    /// The address and the bytes of the memory variables of a pair, an element and an axis of its layers; `None` if
+    /// the element belongs to another subdomain. `fluids` is 1 for elements of fluids.
     fn variables_at(&self, fluids: usize, pair: usize) -> Option<(u64, usize)> {
         let (element, number) = self.recording.layers[fluids][pair];
         let field = match &self.fluid {
@@ -78,8 +79,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         Some((address, numbers * size_of::<f32>()))
     }
 
-    /// The memory variables of a pair, reordered from `[derivative, force][component][point]`, as they are on the device, to
-    /// `[point][derivative, force][component]`, as they are in the state, or back.
+    /// Reorders the memory variables of a pair from `[derivative, force][component][point]`, as on the device, to
+    /// `[point][derivative, force][component]`, as in the state, or back.
     fn turned(&self, numbers: &[f32], to_device: bool) -> Vec<f32> {
         let (points, each) = (self.per_element, numbers.len() / self.per_element);
         let from = |k: usize| match to_device {
@@ -89,7 +90,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         (0..numbers.len()).map(|k| numbers[from(k)]).collect()
     }
 
-    /// Where the numbers of a block of points are.
+    /// The address of the values of a block of points.
     fn numbers_at(&self, array: usize, first: usize) -> Result<u64, Error> {
         let local = self.recording.local(first);
         let local = local.ok_or_else(|| Error::setup("a state names points of another subdomain"))?;
@@ -100,8 +101,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         Ok(memory.address() + (local * width * size_of::<f32>()) as u64)
     }
 
-    /// Elements of a block that have memory variables here, in groups that follow each other on the device: first of the
-    /// state, first of the device, how many.
+    /// Elements of a block that have memory variables here, in groups that are contiguous on the device: first index
+    /// in the state, first index on the device, number.
     fn relaxing_groups(&self, blocks: &Range<usize>) -> Vec<[usize; 3]> {
         let mut groups: Vec<[usize; 3]> = Vec::new();
         for element in blocks.clone() {
@@ -118,7 +119,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         groups
     }
 
-    /// Bytes of an element's memory variables, in the state and on the device.
+    /// Lengths of an element's memory variables, in the state and on the device.
     fn relaxing_numbers(&self) -> [usize; 2] {
         let mechanisms = self.recording.mechanisms;
         [
@@ -161,7 +162,7 @@ impl<const D: usize, A: Accelerator> State for DevicePart<D, A> {
         let held = self.held(array);
         if held == Held::Points {
             let from = self.numbers_at(array, blocks.start)?;
-            // SAFETY: points of the subdomain whose numbers follow each other.
+            // SAFETY: the points of the block have consecutive numbers in the subdomain.
             return unsafe { self.staging.download(&a, from, out) };
         }
         if let Held::Layers(fluids) = held {
@@ -171,7 +172,7 @@ impl<const D: usize, A: Accelerator> State for DevicePart<D, A> {
                     continue;
                 };
                 let mut numbers = vec![0f32; bytes / size_of::<f32>()];
-                // SAFETY: the variables of a pair.
+                // SAFETY: the copy covers the variables of a pair.
                 unsafe {
                     self.staging
                         .download(&a, from, bytemuck::cast_slice_mut(&mut numbers))?;
@@ -185,7 +186,7 @@ impl<const D: usize, A: Accelerator> State for DevicePart<D, A> {
         for [first, home, count] in self.relaxing_groups(&blocks) {
             let mut numbers = vec![0f32; count * here];
             let from = self.solid.relaxing.address() + (home * here * size_of::<f32>()) as u64;
-            // SAFETY: elements of the subdomain that follow each other.
+            // SAFETY: these elements of the subdomain are consecutive.
             unsafe {
                 self.staging
                     .download(&a, from, bytemuck::cast_slice_mut(&mut numbers))?;
@@ -213,7 +214,7 @@ impl<const D: usize, A: Accelerator> State for DevicePart<D, A> {
                 };
                 let state: Vec<f32> = bytemuck::pod_collect_to_vec(bytes);
                 let numbers = self.turned(&state, true);
-                // SAFETY: the variables of a pair.
+                // SAFETY: the copy covers the variables of a pair.
                 unsafe { self.staging.upload(&a, bytemuck::cast_slice(&numbers), to)? };
             }
             return Ok(());
@@ -264,7 +265,8 @@ mod tests {
             let mut back = vec![0.0; numbers];
             to_device(layout, &state, &mut back);
             assert_eq!(back, here);
-            // Of the second point, second of several mechanisms: xx in the first pair, and the trace.
+            // For the second point and, if there are several, the second mechanism: xx in the first pair, and the
+            // trace.
             let first = components * mechanisms + usize::from(mechanisms > 1);
             let trace = first + (components - 1) * mechanisms;
             assert_eq!([state[first], state[trace]], expected, "{dimension} {mechanisms}");

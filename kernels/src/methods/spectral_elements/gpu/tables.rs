@@ -15,28 +15,27 @@ use crate::time_loop::Part;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Elements of a part with one kernel.
+/// Elements of a part that one kernel computes.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The part of the step.
     pub part: Part,
-    /// The medium.
     pub kind: Kind,
     /// The kind of their perfectly matched layers (`Pml::kind`); 0 outside of layers.
     pub layer: u8,
-    /// Which elements, in the device's order.
+    /// The range of the elements, in the device's order.
     pub elements: Range<usize>,
 }
 
-/// Elements in the order of the device: those that neighbours wait for first, in each part those with Lame's constants
-/// first, each kind in ascending order.
+/// Elements in the order of the device: boundary elements first; in each part first isotropic elements, then those
+/// with tables of constants; and within each kind in ascending order.
 #[derive(Clone, Debug)]
 pub struct Listing {
     /// Global numbers.
     pub elements: Vec<u32>,
-    /// What is launched together.
+    /// Elements that are launched together.
     pub runs: Vec<Run>,
-    /// Places of the elements, by their global numbers.
+    /// Indices of the elements in the listing, by their global numbers.
     pub homes: Homes,
 }
 
@@ -87,13 +86,13 @@ impl Listing {
         }
     }
 
-    /// How many elements belong to the boundary.
+    /// Number of boundary elements.
     pub fn boundary(&self) -> usize {
         let boundary = self.runs.iter().filter(|run| run.part == Part::Boundary);
         boundary.map(|run| run.elements.len()).sum()
     }
 
-    /// The place of an element.
+    /// The index of an element in the listing.
     pub fn find(&self, element: u32) -> Option<usize> {
         self.homes.find(element as usize).map(|home| home.0)
     }
@@ -106,8 +105,8 @@ pub struct Elements {
     pub points: Vec<i32>,
     /// The region of every element.
     pub regions: Vec<i32>,
-    /// From the corners: coefficients of u, v, w, uv, uw, vw, uvw (2-D: u, v, uv), each a vector; else `du_a/dx_c` and the
-    /// weight of every point, `[element][number][point]`.
+    /// For linear elements the coefficients of u, v, w, uv, uw, vw, uvw (2-D: u, v, uv), each a vector; otherwise
+    /// `du_a/dx_c` and the weight of every point, `[element][number][point]`.
     pub shape: Vec<f32>,
 }
 
@@ -134,7 +133,7 @@ fn coefficients<const D: usize>(corners: &[[f64; D]]) -> Vec<f32> {
 }
 
 impl Elements {
-    /// Of these elements.
+    /// The tables of these elements.
     pub fn new<const D: usize>(
         setup: &Setup<D>,
         share: &Share<'_>,
@@ -176,7 +175,7 @@ impl Elements {
     }
 }
 
-/// Numbers of a law for the kernels of a kind.
+/// Number of constants of a law for the kernels of a kind.
 pub fn numbers_of_law<const D: usize>(kind: Kind) -> usize {
     let strains = D * (D + 1) / 2;
     match kind {
@@ -186,9 +185,9 @@ pub fn numbers_of_law<const D: usize>(kind: Kind) -> usize {
     }
 }
 
-/// Constants of a medium with these unrelaxed moduli for the kernels of a kind; zeros for a medium of another.
+/// Constants of a medium with these unrelaxed moduli for the kernels of a kind; zeros for media of another kind.
 fn numbers_of<const D: usize>(kind: Kind, medium: &Medium, [mu, kappa]: [f64; 2]) -> Vec<f32> {
-    // Voigt's indices that are met.
+    // Voigt's indices of the strains in this dimension.
     let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
     match (&medium.law, kind) {
         (Law::Isotropic { .. }, Kind::Isotropic) => vec![(kappa - 2.0 / 3.0 * mu) as f32, mu as f32],
@@ -201,7 +200,7 @@ fn numbers_of<const D: usize>(kind: Kind, medium: &Medium, [mu, kappa]: [f64; 2]
     }
 }
 
-/// The regions in the order of their tables, and whether elements of them keep their energy: those that do stand behind the others.
+/// The regions in the order of their tables, and whether they are lossless variants, which follow the others.
 fn regions<const D: usize>(setup: &Setup<D>) -> impl Iterator<Item = (usize, bool)> {
     let kinds = if setup.has_lossless_layers() { 2 } else { 1 };
     let count = setup.media.len();
@@ -214,8 +213,8 @@ pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
     regions(setup).flat_map(region).collect()
 }
 
-/// Where a constant of a point stands among those of its element: tables have four constants of a point beside each other, as far as
-/// there are four.
+/// Index of a constant of a point among those of its element: tables of constants are stored in groups of four per
+/// point, as far as there are four.
 fn law_at(kind: Kind, (number, numbers): (usize, usize), (point, points): (usize, usize)) -> usize {
     let quads = if kind == Kind::Table { numbers / 4 } else { 0 };
     match number / 4 < quads {
@@ -224,7 +223,8 @@ fn law_at(kind: Kind, (number, numbers): (usize, usize), (point, points): (usize
     }
 }
 
-/// Constants of these elements for the kernels of a kind, as elements.cu has them where points have their own.
+/// Constants of these elements for the kernels of a kind, laid out as in elements.cuh for points with constants of
+/// their own.
 pub fn laws_of_points<const D: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,
@@ -250,7 +250,7 @@ pub fn laws_of_points<const D: usize>(
     all
 }
 
-/// What the mechanisms of regions for moduli of one are times at the points of these elements, `[element][shear,
+/// Factors from the mechanisms of regions for unit moduli to those of the points of these elements, `[element][shear,
 /// bulk][point]`.
 pub fn strengths<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, elements: &[u32]) -> Vec<f32> {
     let points = table.points();
@@ -264,8 +264,8 @@ pub fn strengths<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, element
     all
 }
 
-/// Factors of the mechanisms of every region in the order of [`regions`], as elements.cu has them, for moduli of one where points have their
-/// own; empty without attenuation.
+/// Coefficients of the mechanisms of every region in the order of [`regions`], as in elements.cuh; for unit moduli if
+/// points have their own. Empty without attenuation.
 pub fn losses<const D: usize>(setup: &Setup<D>) -> Vec<f32> {
     let Some(all) = setup.relaxations else {
         return Vec::new();
@@ -283,25 +283,25 @@ pub fn losses<const D: usize>(setup: &Setup<D>) -> Vec<f32> {
     regions(setup).flat_map(region).flatten().collect()
 }
 
-/// Numbers of an element's memory variables on the device; points have so many mechanisms.
+/// Length of an element's memory variables on the device, with `mechanisms` mechanisms per point.
 pub fn relaxing(dimension: usize, points: usize, mechanisms: usize) -> usize {
     (if dimension == 3 { 6 } else { 4 }) * mechanisms * points
 }
 
-/// Where the elements of points put what they add to them, in the order of the global element numbers.
+/// The places of the contributions of elements to their points, in the order of the global element numbers.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Points whose contributions are summed, ascending.
+    /// Points whose contributions are summed, in ascending order.
     pub targets: Vec<i32>,
     /// Where the places of a sum begin; one more than sums.
     pub starts: Vec<i32>,
-    /// `element * points + point of it`; what arrives stands behind all of them.
+    /// `element * points + point of it`; incoming contributions follow all of them.
     pub places: Vec<i32>,
-    /// The sum of every point, -1 for points without.
+    /// The sum of every point, or -1.
     pub sums: Vec<i32>,
 }
 
-/// Whether a local point lies inside of an element with so many points along an axis.
+/// Whether a local point lies in the interior of an element with `along` points along an axis.
 pub fn is_inside<const D: usize>(local: usize, along: usize) -> bool {
     lattice::<D>(local, along)
         .into_iter()
@@ -309,11 +309,11 @@ pub fn is_inside<const D: usize>(local: usize, along: usize) -> bool {
 }
 
 impl Places {
-    /// Of listed elements with these points (the subdomain has `count`), without the local ones that `skips`, and of what
-    /// arrives.
+    /// The places of listed elements with these points (the subdomain has `count`), without the local points in
+    /// `skips`, and of incoming contributions.
     ///
     /// # Errors
-    /// More places than 31 bits count.
+    /// Returns an error for more places than 31 bits can count.
     pub fn new(
         listing: &Listing,
         (points, count): (&[i32], usize),
@@ -348,7 +348,7 @@ impl Places {
             places[*next as usize] = place as i32;
             *next += 1;
         };
-        // Elements with their place here, or with the place of one number of theirs that arrives.
+        // Elements with their index here, or with the index of one of their incoming contributions.
         let mut order: Vec<(u32, bool, usize)> = Vec::new();
         let own_elements = listing.elements.iter().enumerate();
         order.extend(own_elements.map(|(k, element)| (*element, false, k)));
@@ -374,27 +374,27 @@ impl Places {
     }
 }
 
-/// Numbers that sources act on.
+/// The sources as contributions to entries of the forces.
 #[derive(Clone, Debug, Default)]
 pub struct Spots {
-    /// Among what elements add.
+    /// Indices of the entries.
     pub place: Vec<i64>,
-    /// Where the sources of a number begin; one more than numbers.
+    /// The start of the sources of each entry; one more than entries.
     pub first: Vec<i32>,
-    /// The source's history, and its weight.
+    /// Time series and weight of each source.
     pub series: Vec<i32>,
     pub weight: Vec<f32>,
     /// `[step][series]`
     pub strength: Vec<f32>,
-    /// Histories, and the steps of the longest.
+    /// Number of time series, and the length of the longest.
     pub count: usize,
     pub steps: usize,
-    /// How many of the numbers belong to elements of the boundary.
+    /// Number of entries of boundary elements.
     pub boundary: usize,
 }
 
 impl Spots {
-    /// From the sources of every listed element.
+    /// Collects the sources of all listed elements.
     pub fn new<const C: usize>(sources: &[Vec<Placed<C>>], boundary: usize) -> Self {
         let mut spots = Self {
             first: vec![0],
@@ -427,7 +427,7 @@ impl Spots {
     }
 }
 
-/// The kernels of the runs of a listing.
+/// The kernel variants of the runs of a listing.
 pub fn variants<const D: usize>(setup: &Setup<D>, listing: &Listing) -> Vec<Variant> {
     let variant = |run: &Run| Variant {
         dimension: D,

@@ -1,4 +1,5 @@
-//! Which kernel text a run compiles: the texts are joined behind the defines and the numbers of their variant.
+//! The kernel sources that a run compiles: each is a concatenation of files behind the defines and the constant
+//! arrays of its variant.
 
 use super::pairing::Pairing;
 use crate::device::accelerator::Source;
@@ -20,23 +21,24 @@ const STEP: &str = include_str!("nodes.cu");
 const POINTS: &str = include_str!("points.cu");
 const GRADIENT: &str = include_str!("gradient.cu");
 
-/// Threads of a block at most; fewer leave registers for more blocks.
+/// Largest number of threads per block; fewer threads leave registers for more blocks.
 const MOST_THREADS: usize = 256;
 
-/// Bytes of shared memory of a block that every device has without being asked.
+/// Bytes of shared memory that a block can use on every device without opting in.
 pub(super) const MOST_SHARED: usize = 48 << 10;
 
-/// Banks of shared memory.
+/// Number of banks of shared memory.
 pub(super) const BANKS: usize = 32;
 
-/// In elements with sources or receivers the last step of the points inside ends and this one begins (`goes_on` of elements.cuh).
+/// Flag of `goes_on` in elements.cuh: in elements with sources or receivers, the previous step is completed and this
+/// one begun at the interior points.
 pub const IN_HELD: i32 = 1;
-/// The same in all other elements.
+/// Flag for all other elements, likewise.
 pub const IN_OTHERS: i32 = 2;
-/// In these the next step begins at the end of this one.
+/// Flag: in all other elements the next step begins at the end of this one.
 pub const AT_ONCE: i32 = 4;
 
-/// What the elements of a launch are made of.
+/// The medium of the elements of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Lame's constants.
@@ -47,31 +49,31 @@ pub enum Kind {
     Fluid,
 }
 
-/// Everything that the kernel of elements is specialised for.
+/// All options for which the kernel of elements is specialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// 2 or 3.
+    /// Number of dimensions, 2 or 3.
     pub dimension: usize,
     /// Degree of the basis, 2 to 8.
     pub degree: usize,
     /// The medium.
     pub kind: Kind,
-    /// The geometry of every point is stored; else it is computed from the corners, which are all nodes.
+    /// Whether the geometry of every point is stored; otherwise it is computed from the corners, which are all nodes.
     pub stored: bool,
-    /// Memory variables, and where the mechanisms are.
+    /// Attenuation, if there is any, by the distribution of its mechanisms.
     pub loss: Option<Grain>,
-    /// Every point has constants of its own; else regions have.
+    /// Whether every point has constants of its own; otherwise the regions have.
     pub varies: bool,
-    /// The axes across which they have perfectly matched layers (layers.cu): bit a for axis a.
+    /// The axes across which the elements have perfectly matched layers (layers.cu): bit a for axis a.
     pub layers: u8,
 }
 
-/// How a block is filled.
+/// The size of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Elements that a block computes.
+    /// Elements per block.
     pub elements: usize,
-    /// Threads, whole warps.
+    /// Threads per block, in whole warps.
     pub threads: usize,
 }
 
@@ -95,19 +97,20 @@ impl Variant {
         (self.degree + 1).pow(self.dimension as u32 - 1)
     }
 
-    /// How many threads an element has: one for every column of points, in perfectly matched layers one for every point.
+    /// Threads per element: one for every column of points, in perfectly matched layers one for every point.
     fn own_threads(&self) -> usize {
         let column = if self.damped() { self.degree + 1 } else { 1 };
         self.sheet() * column
     }
 
-    /// As many elements as waste the fewest threads of whole warps; of equal ones the smallest block of four warps or more.
+    /// The block that wastes the smallest share of threads of whole warps; among equal ones the smallest of four
+    /// warps or more.
     pub fn block(&self) -> Block {
         let sheet = self.own_threads();
         let threads = |elements: usize| (elements * sheet).next_multiple_of(32);
         let counts = (1..=MOST_THREADS / sheet).filter(|n| threads(*n) <= MOST_THREADS);
         let waste = |n: &usize| (threads(*n) - n * sheet) as f64 / threads(*n) as f64;
-        // A block below four warps is counted as worse.
+        // Blocks of fewer than four warps rank last.
         let small = |n: &usize| if threads(*n) < 128 { 1.0 } else { 0.0 };
         let best = counts.min_by(|a, b| (waste(a) + small(a)).total_cmp(&(waste(b) + small(b))));
         let elements = best.unwrap_or(1);
@@ -117,15 +120,17 @@ impl Variant {
         }
     }
 
-    /// Numbers of shared memory of an element whose whole field lies there with its slopes (`SEAT` of elements.cu).
+    /// Floats of shared memory for an element whose whole field is stored there with its slopes (`SEAT` of
+    /// elements.cuh).
     fn seat(&self) -> usize {
         let points = self.sheet() * (self.degree + 1);
         let filled = self.dimension * self.components() * points;
         filled + (2 * BANKS + self.sheet() % BANKS - filled % BANKS) % BANKS
     }
 
-    /// Whether slopes come from whole lines of the field in shared memory (`LINES` of elements.cu). With all mechanisms memory variables
-    /// are what is waited for, lines of few points save little, and the field of large elements does not fit.
+    /// Whether slopes come from whole lines of the field in shared memory (`LINES` of elements.cu). With all
+    /// mechanisms at every point the kernel is bound by memory variables, lines of few points save little, and the
+    /// field of large elements does not fit.
     fn in_lines(&self) -> bool {
         !self.damped()
             && self.loss != Some(Grain::Fine)
@@ -133,8 +138,8 @@ impl Variant {
             && self.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED
     }
 
-    /// Numbers of shared memory of a block by way of which constants of every point come (`STAGED` of elements.cu): those of two levels
-    /// ahead, four beside each other.
+    /// Floats of shared memory of a block for staged constants of every point (`STAGED` of elements.cuh): those of
+    /// two levels ahead, in groups of four.
     fn staged(&self) -> usize {
         let strains = self.dimension * (self.dimension + 1) / 2;
         let fours = strains * (strains + 1) / 2 / 4;
@@ -144,24 +149,25 @@ impl Variant {
         }
     }
 
-    /// Numbers of shared memory of a block for the points inside of its elements: velocity, mass, number of the point.
+    /// Floats of shared memory of a block for the interior points of its elements: velocity, mass, point number.
     fn numbers_inside(&self) -> usize {
         let points = (self.degree - 1).pow(self.dimension as u32);
         self.block().elements * points * (self.components() + 2)
     }
 
-    /// Whether a step may begin for the points inside of elements as soon as their forces are known (`AT_ONCE` of elements.cu): where
-    /// memory is what is waited for. Kernels that wait for each other's results are slower with it (RESULTS-ELEMENTS.md).
+    /// Whether a step may begin at the interior points of elements as soon as their forces are known (`AT_ONCE` of
+    /// elements.cuh): only where the kernel is bound by memory. Kernels bound by latency are slower with it
+    /// (RESULTS-ELEMENTS.md).
     fn at_once(&self) -> bool {
         let filled = self.filled() + self.numbers_inside() * size_of::<f32>();
         self.in_lines() && self.staged() > 0 && filled <= MOST_SHARED
     }
 
-    /// What happens to the points inside, of what was asked for.
+    /// The flags for the interior points that this variant supports, from the requested ones.
     pub fn inside(&self, asked: i32) -> i32 {
         match (self.at_once(), asked & IN_HELD) {
             (true, _) => asked,
-            // Here none has begun before its launch.
+            // No step of this variant has begun before its launch.
             (false, 0) => 0,
             (false, _) => IN_HELD | IN_OTHERS,
         }
@@ -173,7 +179,7 @@ impl Variant {
         self.filled() + inside * size_of::<f32>()
     }
 
-    /// Those without what belongs to points inside.
+    /// Bytes of shared memory of a block without the data of interior points.
     fn filled(&self) -> usize {
         if self.damped() {
             let numbers = (1 + self.dimension) * self.components() * self.own_threads();
@@ -192,7 +198,8 @@ impl Variant {
         (self.block().elements * sheets * self.components() * self.sheet() + slopes) * size_of::<f32>()
     }
 
-    /// Blocks of a multiprocessor that registers are shared out for, where the compiler's own choice is worse; none of these spills.
+    /// Blocks per multiprocessor for which registers are limited, where the compiler's own choice is slower; none of
+    /// these spills.
     fn blocks(&self) -> Option<usize> {
         if (self.dimension, self.degree) != (3, 4) || self.damped() {
             return None;
@@ -206,7 +213,7 @@ impl Variant {
         }
     }
 
-    /// The shares of coarse mechanisms as a constant array, where there are any.
+    /// The shares of coarse mechanisms as a constant array, if there are any.
     pub(super) fn shares(&self, basis: &Basis) -> String {
         let shares = match self.dimension {
             3 => Coarse::new::<3>(basis).shares,
@@ -218,7 +225,7 @@ impl Variant {
         }
     }
 
-    /// The numbers that describe the elements of a launch, as elements.cuh names them.
+    /// The defines that describe the elements of a launch, named as in elements.cuh.
     pub(super) fn defines(&self, block: Block) -> Vec<(&'static str, usize)> {
         let law = match self.kind {
             Kind::Isotropic => 0,
@@ -242,7 +249,7 @@ impl Variant {
         self.forces(basis, false)
     }
 
-    /// The same for the adjoint wavefield, of elements in perfectly matched layers.
+    /// Kernel `forces` for the adjoint wavefield, for elements in perfectly matched layers.
     pub fn transposed(&self, basis: &Basis) -> Source {
         self.forces(basis, true)
     }
@@ -309,13 +316,13 @@ pub(super) fn source(
     Source { name, text }
 }
 
-/// Numbers of a constant array.
+/// Formats numbers as the initialiser of a constant array.
 fn list(numbers: &[f64]) -> String {
     let words: Vec<String> = numbers.iter().map(|x| format!("{x:.9e}f")).collect();
     format!("{{{}}}", words.join(", "))
 }
 
-/// The points of the basis, their weights and the derivatives, as constants.
+/// The points of the basis, their weights and the derivatives, as constant arrays.
 pub(super) fn numbers(basis: &Basis) -> String {
     let n = basis.len();
     let row = |q: usize| list(&(0..n).map(|p| basis.derivative(q, p)).collect::<Vec<f64>>());
@@ -328,7 +335,8 @@ pub(super) fn numbers(basis: &Basis) -> String {
     )
 }
 
-/// The tables HIGHEST and TAKES of layers.cu: the highest-degree Legendre polynomial at the points, and the weights of its coefficient.
+/// The tables HIGHEST and TAKES of layers.cu: the highest-degree Legendre polynomial at the points, and the weights
+/// of its coefficient.
 fn highest(basis: &Basis) -> String {
     let [values, takes] = highest_of(basis.points(), basis.weights());
     format!(
@@ -353,7 +361,7 @@ pub fn gradient(dimension: usize) -> Source {
     source(("gradient.cu", 1), (dimension, 0), &[], &[GRADIENT])
 }
 
-/// One text of every kind that a run with elements of these degrees can need, for checks without a device.
+/// Every kind of source that a run with elements of these degrees can need, for compilation checks without a device.
 pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
     let mut found = Vec::new();
     for dimension in [2, 3] {
@@ -362,7 +370,7 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
             let Ok(basis) = Basis::new(degree) else { continue };
             found.push(points(dimension, &basis));
             for kind in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
-                // Other degrees differ in numbers only: one text of them says what the others would.
+                // Other degrees differ in their constants only, so one source of each kind suffices.
                 let most = if degree == 4 { 12 } else { 9 };
                 for bits in 0..most {
                     let [stored, varies] = [1, 2].map(|bit| bits & bit != 0);

@@ -1,4 +1,5 @@
-//! What a gradient takes of the adjoint wavefield at some points: products on absorbing faces, and numbers that the host asks for.
+//! The values of the adjoint wavefield at single points that a gradient needs: products on absorbing faces, and
+//! values that are sent to the host.
 
 use super::arguments::{FaceProducts, Watch, int};
 use crate::Error;
@@ -8,7 +9,7 @@ use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::adjoint::machine::Seen;
 use crate::methods::spectral_elements::boundary::FacePoint;
 
-/// Bytes of what is watched before it travels to the host.
+/// Bytes of watched values that are buffered on the device.
 const WATCHED: usize = 32 << 20;
 
 /// The points of absorbing faces.
@@ -21,8 +22,8 @@ pub struct FaceMemory<A: Accelerator> {
     pub found: Vec<[f64; 2]>,
 }
 
-/// The adjoint wavefield on absorbing faces: addresses of the velocity and the acceleration of solids and of the first derivative of the
-/// potential, half a time step (s), and whether the velocity is that half step ahead of the others.
+/// The adjoint wavefield on absorbing faces: addresses of the velocity and the acceleration of solids and of the first
+/// derivative of the potential, half a time step (s), and whether the velocity is that half step ahead of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
     pub velocity: u64,
@@ -33,7 +34,7 @@ pub struct Rates {
 }
 
 impl<A: Accelerator> FaceMemory<A> {
-    /// Sends their tables.
+    /// Sends the tables of the points.
     pub fn new<const D: usize>(a: &A, setup: &Setup<D>, faces: &[FacePoint<D>]) -> Result<Self, Error> {
         let each = faces.iter();
         let points: Vec<i32> = each.clone().map(|p| p.point as i32).collect();
@@ -49,14 +50,14 @@ impl<A: Accelerator> FaceMemory<A> {
         })
     }
 
-    /// Bytes of device memory that so many points need.
+    /// Bytes of device memory for `points` points.
     pub fn bytes_of<const D: usize>(points: usize) -> usize {
         let [numbers, normal] = [2 * size_of::<i32>(), D * size_of::<f64>()];
         points * (numbers + normal + 2 * size_of::<f64>())
     }
 
-    /// Adds the products of a recorded step, at these addresses of the displacement and of the second derivative of the potential, with the
-    /// velocity and the first derivative of the potential of the adjoint wavefield.
+    /// Adds the products of a recorded step with the adjoint wavefield; the addresses are those of the displacement
+    /// and of the second derivative of the potential.
     pub fn add(
         &self,
         a: &A,
@@ -81,7 +82,7 @@ impl<A: Accelerator> FaceMemory<A> {
             ahead: i32::from(adjoint.ahead),
             count: int(count),
         };
-        // SAFETY: the structure of the kernel; points are those of the subdomain.
+        // SAFETY: the argument is the structure of the kernel, and the points are those of the subdomain.
         unsafe { a.launch(Stream::Main, kernel, walk(count), &argument(&args)) }
     }
 
@@ -91,7 +92,7 @@ impl<A: Accelerator> FaceMemory<A> {
             return Ok(());
         }
         let bytes = bytemuck::cast_slice_mut(&mut self.found);
-        // SAFETY: the whole memory.
+        // SAFETY: the copy covers the whole memory.
         unsafe { staging.download(a, self.sums.address(), bytes) }
     }
 
@@ -102,18 +103,19 @@ impl<A: Accelerator> FaceMemory<A> {
     }
 }
 
-/// What is watched of the adjoint wavefield: some steps on the device.
+/// Watched values of the adjoint wavefield for some steps, buffered on the device.
 pub struct Watched<A: Accelerator> {
     numbers: A::Memory,
     count: usize,
     values: A::Memory,
-    /// Steps for which there is room, and those that are there.
+    /// Number of steps that fit, and the steps in the buffer.
     room: usize,
     steps: Vec<usize>,
 }
 
 impl<A: Accelerator> Watched<A> {
-    /// These numbers of the displacement; of the second derivative of the potential -1 minus the number.
+    /// Watches these indices of the displacement; -1 - k stands for index k of the second derivative of the
+    /// potential.
     pub fn new(a: &A, numbers: &[i64]) -> Result<Self, Error> {
         let bytes = numbers.len() * size_of::<f32>();
         let room = (WATCHED / bytes).max(1);
@@ -126,8 +128,8 @@ impl<A: Accelerator> Watched<A> {
         })
     }
 
-    /// Keeps what is watched of a step with these addresses of the displacement and of the second derivative of the potential; true where
-    /// there is no more room.
+    /// Records the watched values of a step from these addresses of the displacement and of the second derivative of
+    /// the potential; returns true if the buffer is full.
     pub fn take(
         &mut self,
         a: &A,
@@ -142,20 +144,20 @@ impl<A: Accelerator> Watched<A> {
             out: self.values.address() + (self.steps.len() * bytes) as u64,
             count: int(self.count),
         };
-        // SAFETY: the structure of the kernel; there is room for the numbers.
+        // SAFETY: the argument is the structure of the kernel, and the buffer has room for the values.
         unsafe { a.launch(Stream::Main, kernel, walk(self.count), &argument(&args))? };
         self.steps.push(step);
         Ok(self.steps.len() == self.room)
     }
 
-    /// Shows what is kept of the steps so far.
+    /// Passes the buffered values to `seen`, step by step.
     pub fn show(&mut self, a: &A, staging: &mut Staging<A>, seen: &mut Seen<'_>) -> Result<(), Error> {
         let mut values = vec![0f32; self.steps.len() * self.count];
         if values.is_empty() {
             return Ok(());
         }
         let bytes = bytemuck::cast_slice_mut(&mut values);
-        // SAFETY: so many steps have been written.
+        // SAFETY: that many steps have been written.
         unsafe { staging.download(a, self.values.address(), bytes)? };
         for (step, values) in self.steps.drain(..).zip(values.chunks_exact(self.count)) {
             seen(step, values);

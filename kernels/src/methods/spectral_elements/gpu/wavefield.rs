@@ -1,13 +1,13 @@
-//! Wavefields beside the one that a subdomain advances: checkpoints, and the adjoint wavefield.
+//! Wavefields besides the one that a subdomain advances: checkpoints, and the adjoint wavefield.
 
 use super::part::{DevicePart, Standing};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Stream};
 use std::mem::swap;
 
-/// The state of a run behind a step.
+/// The state of a run after a step.
 pub struct Wavefield<A: Accelerator> {
-    /// Steps that led to it.
+    /// Number of steps made.
     pub step: usize,
     /// Displacement, velocity and acceleration of the solid.
     solid: [A::Memory; 3],
@@ -31,7 +31,7 @@ fn three<A: Accelerator>(a: &A, like: &[A::Memory; 3]) -> Result<[A::Memory; 3],
 }
 
 impl<A: Accelerator> Wavefield<A> {
-    /// At rest.
+    /// A wavefield at rest.
     pub fn rest<const D: usize>(of: &DevicePart<D, A>) -> Result<Self, Error> {
         let a = &*of.accelerator;
         Ok(Self {
@@ -48,7 +48,7 @@ impl<A: Accelerator> Wavefield<A> {
         })
     }
 
-    /// Bytes of one.
+    /// Bytes of a wavefield.
     pub fn bytes_of<const D: usize>(of: &DevicePart<D, A>) -> usize {
         let fluid = of.fluid.iter().flat_map(|fluid| &fluid.levels);
         let levels = of.levels.iter().chain(fluid);
@@ -56,7 +56,7 @@ impl<A: Accelerator> Wavefield<A> {
         levels.chain(variables).map(Memory::bytes).sum()
     }
 
-    /// All its numbers become zero.
+    /// Sets the wavefield to rest.
     pub fn clear(&mut self, a: &A) -> Result<(), Error> {
         self.step = 0;
         let all = self.solid.iter().chain(self.fluid.iter().flatten());
@@ -64,7 +64,7 @@ impl<A: Accelerator> Wavefield<A> {
         all.try_for_each(|memory| a.clear(memory))
     }
 
-    /// The memories of a subdomain and the own ones that go with them.
+    /// Pairs of corresponding memories of a subdomain and of this wavefield.
     fn pairs<'a, const D: usize>(&'a self, of: &'a DevicePart<D, A>) -> Vec<[&'a A::Memory; 2]> {
         let fluid = of.fluid.iter().flat_map(|fluid| &fluid.levels);
         let theirs = of.levels.iter().chain(fluid).chain([&of.solid.relaxing]);
@@ -76,7 +76,7 @@ impl<A: Accelerator> Wavefield<A> {
             .collect()
     }
 
-    /// Takes the state of a subdomain behind so many steps.
+    /// Copies the state of a subdomain after `step` steps.
     pub fn take<const D: usize>(&mut self, of: &mut DevicePart<D, A>, step: usize) -> Result<(), Error> {
         of.settle()?;
         self.step = step;
@@ -86,7 +86,7 @@ impl<A: Accelerator> Wavefield<A> {
         Ok(())
     }
 
-    /// Gives its state to a subdomain.
+    /// Copies this state to a subdomain.
     pub fn give<const D: usize>(&self, to: &mut DevicePart<D, A>) -> Result<(), Error> {
         for [theirs, own] in self.pairs(to) {
             copy(&*to.accelerator, own, theirs)?;
@@ -96,7 +96,7 @@ impl<A: Accelerator> Wavefield<A> {
         Ok(())
     }
 
-    /// Changes places with the state of a subdomain behind so many steps, which are changed, too.
+    /// Swaps this state with that of a subdomain, and the numbers of steps likewise.
     pub fn swap<const D: usize>(
         &mut self,
         with: &mut DevicePart<D, A>,
@@ -121,7 +121,7 @@ impl<A: Accelerator> Wavefield<A> {
     }
 }
 
-/// Copies the whole of a memory to another one of its size, in the main stream.
+/// Copies a whole memory to another one of its size, in the main stream.
 pub fn copy<A: Accelerator>(a: &A, from: &A::Memory, to: &A::Memory) -> Result<(), Error> {
     // SAFETY: both are of this size and live as long as the run.
     unsafe {
