@@ -40,7 +40,6 @@ impl<const D: usize> Block<D> {
         (lane * self.points.len()) as u32 + local
     }
 
-    /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         let constants = match &self.stiffness {
             Stiffness::Isotropic(c) => size_of_val(&c[..]),

@@ -291,7 +291,6 @@ impl Memory {
         if self.follows_now() { now } else { predicted() }
     }
 
-    /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         let strengths = self.laws.strengths.as_ref();
         size_of_val(&self.variables[..]) + strengths.map_or(0, |all| size_of_val(&all[..]))
@@ -302,7 +301,6 @@ impl Memory {
         &self.variables
     }
 
-    /// The variables, mutably.
     pub(super) fn variables_mut(&mut self) -> &mut Vec<Lanes> {
         &mut self.variables
     }

@@ -12,7 +12,6 @@ pub(super) struct FacePoint<const D: usize> {
     pub(super) element: u32,
     /// The point within the element.
     pub(super) local: u32,
-    /// The point of the subdomain.
     pub(super) point: u32,
     /// Outward unit normal.
     pub(super) normal: [f64; D],

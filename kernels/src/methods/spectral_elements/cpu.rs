@@ -305,8 +305,7 @@ impl<const D: usize> Engine<D> {
                 self.displacement[point as usize] = field(at).map(|u| u as f32);
             }
         }
-        // The acceleration of that displacement; otherwise half a step of it would be missing in the first
-        // prediction.
+        // The acceleration of that displacement; otherwise half a step of it would be missing in the first prediction.
         let job = Job {
             step: self.step,
             predicts: false,

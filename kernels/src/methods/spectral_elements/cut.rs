@@ -176,7 +176,6 @@ pub(super) struct Share<'a> {
 }
 
 impl Share<'_> {
-    /// Number of points of the subdomain.
     pub(super) fn points(&self) -> usize {
         self.global.len()
     }
@@ -201,7 +200,6 @@ impl Share<'_> {
             .any(|point| self.local[*point as usize] != ELSEWHERE)
     }
 
-    /// Whether the subdomain owns an element.
     pub(super) fn owns(&self, element: usize) -> bool {
         self.cut.owner[element] == self.number as u32
     }

@@ -164,8 +164,7 @@ impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {
     }
 }
 
-/// The forces of a block under a constitutive law, one layer of points at a time, so that the fluxes stay in the
-/// cache.
+/// The forces of a block under a constitutive law, one layer of points at a time, so that the fluxes stay in the cache.
 #[inline(always)]
 pub(super) fn forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,

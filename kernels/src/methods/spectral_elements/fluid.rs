@@ -372,7 +372,6 @@ impl<const D: usize> Fluid<D> {
         self.hold_free(&points);
     }
 
-    /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         let of_blocks = self.blocks.iter().map(Block::bytes).sum::<usize>();
         let contributions = size_of_val(&self.contributions[..]);

@@ -207,7 +207,6 @@ impl<const D: usize> GridModel<D> {
             .map_or(usual, |plane| mean(plane, corners, f64::from))
     }
 
-    /// The medium and the speeds at a point.
     fn medium(&self, region: usize, corners: &Corners) -> PointMedium {
         let (p, m) = (&self.planes, &self.materials[region]);
         let density = Self::value(&p.density, corners, m.density);

@@ -38,14 +38,12 @@ impl<S: Simd> Part<S> {
         })
     }
 
-    /// Loads these lanes.
     #[inline(always)]
     pub(super) fn load(self, lanes: &Lanes) -> Register<S> {
         // SAFETY: `first` is a multiple of the register's width below LANES, which that width divides.
         unsafe { Lane::load(self.simd, lanes.0.as_ptr().add(self.first)) }
     }
 
-    /// Stores these lanes.
     #[inline(always)]
     pub(super) fn store(self, lanes: &mut Lanes, numbers: Register<S>) {
         // SAFETY: as in `load`, and the lanes are borrowed here alone.
@@ -77,7 +75,6 @@ impl<S: Simd> Part<S> {
         Lane::splat(self.simd, x)
     }
 
-    /// Zero in all lanes.
     #[inline(always)]
     pub(super) fn zero(self) -> Register<S> {
         self.splat(0.0)

@@ -78,7 +78,6 @@ impl<const D: usize> InverseMass<D> {
         }
     }
 
-    /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.diagonal[..]) + size_of_val(&self.matrices[..]) + size_of_val(&self.sponge[..])
     }

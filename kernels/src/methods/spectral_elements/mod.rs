@@ -137,8 +137,7 @@ pub enum Grain {
 /// the current step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Followed {
-    /// The strain predicted by the previous step, as in SPECFEM3D: a different error of second order in the time
-    /// step.
+    /// The strain predicted by the previous step, as in SPECFEM3D: a different error of second order in the time step.
     #[default]
     Predicted,
     /// The strain of the current step, so that a correction of the time dispersion alone makes the wavefield exact in
@@ -287,7 +286,6 @@ pub fn next_shot<const D: usize>(
 }
 
 impl<const D: usize> Setup<'_, D> {
-    /// The medium of an element.
     fn medium(&self, element: usize) -> &Medium {
         &self.media[self.mesh.regions()[element] as usize]
     }
@@ -324,12 +322,10 @@ impl<const D: usize> Setup<'_, D> {
         self.pml.map_or(0, kind)
     }
 
-    /// Whether the element is a fluid.
     fn is_fluid(&self, element: usize) -> bool {
         self.is_of_fluid(self.mesh.regions()[element] as usize)
     }
 
-    /// Whether the region is a fluid.
     fn is_of_fluid(&self, region: usize) -> bool {
         matches!(self.media[region].law, Law::Fluid(_))
     }

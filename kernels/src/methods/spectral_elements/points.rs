@@ -63,10 +63,9 @@ fn sort<const D: usize, const C: usize>(
     Ok(placed)
 }
 
-/// The elements in which a source acts, each with an equal share of it: the one that contains it, or, for a moment in
-/// a solid on sides of elements, all elements of its region at that position. Slopes of polynomials are discontinuous
-/// there, so a moment in a single element would be biased; values are continuous, so one element is enough for a
-/// force.
+/// The elements in which a source acts, each with an equal share of it: the one that contains it, or, for a moment in a
+/// solid on sides of elements, all elements of its region at that position. Slopes of polynomials are discontinuous
+/// there, so a moment in a single element would be biased; values are continuous, so one element is enough for a force.
 pub(super) fn shares<const D: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,

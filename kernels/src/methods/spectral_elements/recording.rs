@@ -139,7 +139,6 @@ impl<const D: usize> Recording<D> {
         self.global.binary_search(&(point as u32)).ok()
     }
 
-    /// Describes an element and its medium.
     pub(super) fn describe(&self, element: u32) -> (String, String) {
         let found = self.elements.binary_search_by_key(&element, |e| e.0);
         let Some((_, region, centre)) = found.ok().map(|k| self.elements[k]) else {
@@ -201,7 +200,6 @@ fn on_its_side<const D: usize>(
     locator.sharing(at).into_iter().find(is_right).unwrap_or(found)
 }
 
-/// Describes the medium of a region.
 fn medium<const D: usize>(setup: &Setup<D>, region: usize) -> String {
     let (medium, [vp, vs]) = (&setup.media[region], setup.speeds[region]);
     let density = medium.density;

@@ -49,8 +49,7 @@ impl<const D: usize> Lattice<D> {
         std::array::from_fn(|c| self.o[c] + at[c] as f64 * self.d[c])
     }
 
-    /// The node below a position on every axis, and the fractional distance beyond it, from 0 to 1; `None` far
-    /// outside.
+    /// The node below a position on every axis, and the fractional distance beyond it, from 0 to 1; `None` far outside.
     fn cell(&self, x: [f64; D]) -> Option<([usize; D], [f64; D])> {
         let (mut at, mut share) = ([0; D], [0.0; D]);
         for c in (0..D).filter(|c| self.n[*c] > 1) {

@@ -46,8 +46,7 @@ impl<const C: usize> Scratch<C> {
 pub(super) struct Rooms<const C: usize>(Mutex<Vec<Scratch<C>>>);
 
 impl<const C: usize> Rooms<C> {
-    /// Takes scratch memory from the pool, or allocates it for blocks with `points` points, `layer` of them in a
-    /// layer.
+    /// Takes scratch memory from the pool, or allocates it for blocks with `points` points, `layer` of them in a layer.
     pub(super) fn one(&self, points: usize, layer: usize) -> Room<'_, C> {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Room {

@@ -23,7 +23,6 @@ pub(super) struct Tables<const N: usize> {
     pub(super) derivative: [[f32; N]; N],
     /// The highest-degree Legendre polynomial at the points, and the weights of its coefficient (`pml::highest_of`).
     pub(super) highest: [[f32; N]; 2],
-    /// Quadrature weights.
     pub(super) weight: [f32; N],
     /// Values and slopes of the shape functions of an axis at the points: `[point][node]`.
     value: [[f32; NODES]; N],
@@ -65,7 +64,6 @@ impl<const D: usize> Shape<D> {
         Self(nodes)
     }
 
-    /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.0[..])
     }

@@ -23,8 +23,7 @@ use crate::mesh::geometry::{Tabulated, difference, dot, length};
 pub struct Sponge {
     /// Thickness in metres.
     pub thickness: f64,
-    /// The share of its amplitude that a P wave keeps on crossing the layer twice at normal incidence; between 0 and
-    /// 1.
+    /// The share of its amplitude that a P wave keeps on crossing the layer twice at normal incidence; between 0 and 1.
     pub left: f64,
 }
 
@@ -181,7 +180,6 @@ impl Soaked {
         }
     }
 
-    /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.0[..])
     }

@@ -18,7 +18,6 @@ use crate::time_loop::state::{State, StateArray};
 use crate::time_loop::{Part, Sampler, Stepper};
 
 impl<const D: usize> Engine<D> {
-    /// Whether a stage is that of the fluids.
     fn is_of_fluids(&self, stage: usize) -> bool {
         self.fluid.is_some() && stage == 0
     }

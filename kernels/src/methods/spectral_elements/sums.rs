@@ -109,7 +109,6 @@ impl Sums {
         }
     }
 
-    /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.runs[..]) + size_of_val(&self.places[..])
     }

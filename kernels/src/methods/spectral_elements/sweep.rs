@@ -87,7 +87,6 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Predicts the fields of all points.
     pub(super) fn predict_fields(&mut self) {
         let (cpu, steps) = (self.cpu.clone(), self.steps());
         cpu.install(|| {

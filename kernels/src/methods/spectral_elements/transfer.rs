@@ -1,8 +1,7 @@
 //! Copies fields from points to the lanes of a block, and forces from lanes to the memory of elements.
 //!
-//! The three components of a point and the number after them are read and written as a register of four, and
-//! registers are transposed for all lanes at once: copying number by number would take a third of the time of the
-//! arithmetic.
+//! The three components of a point and the number after them are read and written as a register of four, and registers
+//! are transposed for all lanes at once: copying number by number would take a third of the time of the arithmetic.
 
 use pulp::Simd;
 

@@ -22,7 +22,6 @@ pub(super) struct Wave {
     pub(super) corrected: Range<usize>,
 }
 
-/// The waves of a step.
 #[derive(Clone, Debug)]
 pub(super) struct Waves {
     pub(super) all: Vec<Wave>,
@@ -80,7 +79,6 @@ impl Waves {
     }
 }
 
-/// The range of the points of some blocks.
 fn extent<const D: usize>(blocks: &[Block<D>]) -> Range<usize> {
     let points = || blocks.iter().flat_map(|block| block.points.as_flattened());
     let first = points().min().map_or(0, |first| *first as usize);

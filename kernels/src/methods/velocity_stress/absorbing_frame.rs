@@ -286,7 +286,6 @@ impl<T: Real> Edges<T> {
         self.lines[1][row] != NONE || self.lines[2][plane] != NONE
     }
 
-    /// The sponge of a plane.
     pub fn sponge(&self, plane: usize) -> Option<Sponge<'_, T>> {
         self.sponge.as_ref().map(|w| Sponge {
             z: &w[0],

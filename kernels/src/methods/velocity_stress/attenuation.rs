@@ -1,6 +1,5 @@
-//! Attenuation by memory variables: `s' = c_U e' + sum_l r_l`, `tau_l r_l' = -r_l - w_l (phi c_U) e'` for every
-//! stress (Robertsson et al. 1994; coarse-grained: Day & Bradley 2001), each advanced by a step that is centred in
-//! time.
+//! Attenuation by memory variables: `s' = c_U e' + sum_l r_l`, `tau_l r_l' = -r_l - w_l (phi c_U) e'` for every stress
+//! (Robertsson et al. 1994; coarse-grained: Day & Bradley 2001), each advanced by a step that is centred in time.
 
 use super::Shot;
 use super::layout::{fields, stress};

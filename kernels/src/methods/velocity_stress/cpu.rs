@@ -154,7 +154,6 @@ impl<T: Real> CpuSlab<T> {
         self.fields.as_slice()[self.at(field, plane, row, z)]
     }
 
-    /// All tiles of a range of planes.
     fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
         let (p, threads) = (&self.setup.padded, self.setup.cpu.threads());
         let Tiling { columns, cuts, .. } = self.tiling;
@@ -189,7 +188,6 @@ impl<T: Real> CpuSlab<T> {
         }
     }
 
-    /// Planes of the snapshot window.
     pub(super) fn window_planes(&self) -> &Range<usize> {
         &self.setup.window[self.setup.padded.ndim() - 1]
     }
@@ -243,7 +241,6 @@ pub(super) struct View<'a, T> {
     origins: [*mut T; 3],
     /// Memory variables of attenuation.
     anelastic: *mut T,
-    /// Number of own planes.
     own: usize,
     it: usize,
     /// Prefetch distance in cells.

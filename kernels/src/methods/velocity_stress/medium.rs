@@ -1,6 +1,5 @@
 //! The medium at the staggered fields: arithmetic means of the density at the velocities, harmonic means of the shear
-//! stiffness at the shear stresses unless it is given there, the other stiffnesses on their nodes (Moczo et al.
-//! 2002).
+//! stiffness at the shear stresses unless it is given there, the other stiffnesses on their nodes (Moczo et al. 2002).
 
 use super::layout::RIM;
 use super::rows::STIFFNESSES;

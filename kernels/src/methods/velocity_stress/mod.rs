@@ -151,10 +151,9 @@ pub struct Simulation<T: Real + Default + bytemuck::Pod> {
     group: Group<CpuSlab<T>>,
 }
 
-/// The largest stable time step of this scheme as a share of that of the displacement scheme over the same model.
-/// Both are `2 / sqrt(lambda/rho)` at the largest wave number that the derivative yields in a corner of the box of
-/// wave vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing. `None` for orders that do not
-/// exist.
+/// The largest stable time step of this scheme as a share of that of the displacement scheme over the same model. Both
+/// are `2 / sqrt(lambda/rho)` at the largest wave number that the derivative yields in a corner of the box of wave
+/// vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing. `None` for orders that do not exist.
 pub fn stable_step(order: usize, family: Family) -> Option<f64> {
     let weights = stencil::staggered(order, family)?;
     let greatest = 2.0 * weights.iter().map(|c| c.abs()).sum::<f64>();

@@ -168,7 +168,6 @@ pub struct Plane<'a, T> {
     pub weights: &'a [[T; MOST]; 3],
     /// Absorbing layers of the axes.
     pub layers: [Layer<'a, T>; 3],
-    /// The sponge.
     pub sponge: Option<Sponge<'a, T>>,
     /// Prefetch distance in cells, 0 for none: the hardware prefetcher cannot follow so many rows at once.
     pub ahead: usize,
@@ -176,7 +175,6 @@ pub struct Plane<'a, T> {
 
 /// The update of the cells of a plane in a stage.
 pub(super) trait Formula<T: Real, const N: usize> {
-    /// The plane.
     fn plane(&self) -> &Plane<'_, T>;
 
     /// Computes one register of cells.

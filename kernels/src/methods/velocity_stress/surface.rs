@@ -31,8 +31,7 @@ fn stress_degree(half: usize) -> usize {
 
 /// Weights of the images.
 pub(super) struct Images<T> {
-    /// For each image of the vertical velocity, upwards: weights of the nodes below and of the slope times the
-    /// spacing.
+    /// For each image of the vertical velocity, upwards: weights of the nodes below and of the slope times the spacing.
     pub vertical: Vec<(Vec<T>, T)>,
     /// For each image of a horizontal velocity, upwards: weights of the node on the surface and of those below.
     pub horizontal: Vec<Vec<T>>,
@@ -56,8 +55,7 @@ fn weights(nodes: &[f64], slope: bool, moment: impl Fn(i32) -> f64) -> Vec<f64> 
     solved(a)
 }
 
-/// Weights that extrapolate a polynomial to `target` from its values at `nodes` and, last, its slope at 0 if asked
-/// for.
+/// Weights that extrapolate a polynomial to `target` from its values at `nodes` and, last, its slope at 0 if asked for.
 fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
     weights(nodes, slope, |p| target.powi(p))
 }

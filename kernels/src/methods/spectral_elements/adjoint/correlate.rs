@@ -79,7 +79,6 @@ impl Products {
         });
     }
 
-    /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         self.sums.len() * self.points * self.width * size_of::<Lanes>() + size_of_val(&self.totals[..])
     }
@@ -134,7 +133,6 @@ impl<const C: usize> Room<C> {
     }
 }
 
-/// Adds to sums.
 fn accumulate(sums: &mut [Lanes], products: [[f32; LANES]; 2]) {
     for (sum, products) in sums.iter_mut().zip(products) {
         sum.0.iter_mut().zip(products).for_each(|(sum, x)| *sum += x);
@@ -233,7 +231,6 @@ impl<const D: usize, const N: usize> WithSimd for InSolid<'_, D, N> {
     }
 }
 
-/// The products of strains.
 #[inline(always)]
 fn strains<S: Simd, const D: usize, const N: usize>(
     part: Part<S>,

@@ -1,5 +1,4 @@
-//! Linearised runs: the change of the records by a small perturbation of the medium, to first order (the Born
-//! approximation).
+//! Linearised runs: the first-order change of the records by a perturbation of the medium (Born approximation).
 //!
 //! With `M D2 u + C D1 u + K u = f` and small perturbations dM, dC and dK, the perturbation w of the displacement
 //! obeys the equation of the same medium, `M D2 w + C D1 w + K w = -(dM D2 u + dC D1 u + dK u)`. The same holds for
@@ -105,7 +104,6 @@ impl<const D: usize> Change<D> {
         })
     }
 
-    /// The perturbation at a point.
     fn at(&self, point: usize) -> &[f64] {
         let count = self.parameters.count();
         &self.values[point * count..][..count]
@@ -125,8 +123,7 @@ impl<const D: usize> Change<D> {
     }
 }
 
-/// The perturbation of the damping of an absorbing face at a point, which multiplies the velocity, or the rate of a
-/// fluid's potential.
+/// The perturbation of the damping of an absorbing face at a point, a factor of the velocity or the potential's rate.
 struct FaceChange<const D: usize> {
     fluid: bool,
     /// The index of its force in the added forces, and the point.
@@ -145,8 +142,7 @@ struct Scattering<const D: usize> {
     /// Perturbations of the moduli in the blocks of solids: of constants, or of lambda and mu, or with attenuation of
     /// the unrelaxed bulk and shear modulus.
     moduli: Vec<Stiffness>,
-    /// Perturbations of the logarithms of the mechanisms' shares in the bulk and the shear modulus: `[block][point]`;
-    /// empty without attenuation.
+    /// Perturbed logarithms of the mechanisms' shares in bulk and shear modulus, `[block][point]`; empty if lossless.
     shares: Vec<Vec<[Lanes; 2]>>,
     /// Perturbations of one over the density of fluids.
     lightness: Vec<Stiffness>,
@@ -314,8 +310,7 @@ struct Added<const D: usize> {
 
 impl<const D: usize> Adjoint<D> {
     /// The perturbation of the records of the shot that was prepared last, whose `setup` and `shot` are passed, to
-    /// first order in a small perturbation of the medium: `[record][component][receiver]` as in
-    /// [`Adjoint::gradient`].
+    /// first order in a small perturbation of the medium: `[record][component][receiver]` as in [`Adjoint::gradient`].
     ///
     /// # Errors
     /// Returns an error for a perturbation of other parameters than those of this run, and for a wavefield that grows

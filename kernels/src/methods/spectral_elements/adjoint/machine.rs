@@ -6,8 +6,7 @@ use super::super::{Setup, Shot};
 use crate::Error;
 use crate::device::cpu::Cpu;
 
-/// Receives the watched values of the adjoint wavefield after a step, with the number of the step
-/// ([`Machine::watch`]).
+/// Receives the watched values of the adjoint wavefield after a step, with the number of the step ([`Machine::watch`]).
 pub type Seen<'a> = dyn FnMut(usize, &[f32]) + 'a;
 
 /// Runs a shot forwards and its adjoint backwards, and sums the products of both wavefields, on processors or on a
@@ -61,8 +60,7 @@ pub trait Machine<const D: usize>: Sync {
     /// Updates the largest displacement and the largest pressure.
     fn note_largest(&mut self) -> Result<(), Error>;
 
-    /// The largest displacement (m) and pressure (Pa) that [`Self::note_largest`] has found since the start of the
-    /// run.
+    /// The largest displacement (m) and pressure (Pa) that [`Self::note_largest`] has found since the start of the run.
     fn largest(&mut self) -> Result<[f32; 2], Error>;
 
     /// A point of the forward wavefield with a non-finite value.

@@ -108,7 +108,6 @@ pub struct Adjoint<const D: usize, M = Processors<D>> {
     elements: usize,
     table: Tabulated<D>,
     faces: Vec<FacePoint<D>>,
-    /// The sources in fluids.
     in_fluids: Vec<InFluid>,
     /// The sums for derivatives by the sources, if requested.
     probes: Option<Probes<D>>,
@@ -245,9 +244,8 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     }
 
     /// The gradient of a misfit of the shot that was prepared last, whose `setup` and `shot` are passed. `judge`
-    /// receives the records, `[record][component][receiver]` with components in the order of files (z, x[, y]) and
-    /// one record every `jdata` steps, in m, m/s, m/s2 or Pa, and returns the derivative of the misfit by each of
-    /// them.
+    /// receives the records, `[record][component][receiver]` with components in the order of files (z, x[, y]) and one
+    /// record every `jdata` steps, in m, m/s, m/s2 or Pa, and returns the derivative of the misfit by each of them.
     ///
     /// # Errors
     /// Returns the errors of `judge`, and an error for a wrong number of derivatives or a wavefield that grows

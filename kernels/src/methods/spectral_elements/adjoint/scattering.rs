@@ -153,8 +153,7 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Relaxing<'_> {
         let [bulk, shear] = self.change[point];
         let (bulk, shear) = (part.load(&bulk), part.load(&shear));
         let third: Register<S> = part.splat(1.0 / 3.0);
-        // Relative perturbations: the memory variables are proportional to the moduli and to the shares of
-        // mechanisms.
+        // Relative perturbations: the memory variables are proportional to the moduli and to the shares of mechanisms.
         let [of_bulk, of_shear] = &self.shares[point];
         let of_bulk = bulk / third.mul_add(twice_mu, lambda) + part.load(of_bulk);
         let of_shear = (shear + shear) / twice_mu + part.load(of_shear);

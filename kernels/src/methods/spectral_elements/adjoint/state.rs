@@ -24,7 +24,6 @@ pub(super) struct State<const D: usize> {
 }
 
 impl<const D: usize> State<D> {
-    /// A state at rest.
     pub(super) fn rest(engine: &Engine<D>) -> Self {
         let mut state = Self::of(engine);
         state.solid.iter_mut().for_each(|field| field.fill([0.0; D]));
@@ -86,7 +85,6 @@ impl<const D: usize> State<D> {
         self.transposed = transposed;
     }
 
-    /// Bytes of a state of an engine.
     pub(super) fn bytes(engine: &Engine<D>) -> usize {
         let fluid = engine.fluid.as_ref();
         let memories = engine.memories.iter().flatten();
@@ -107,7 +105,6 @@ fn layers<const D: usize>(engine: &Engine<D>) -> impl Iterator<Item = &Damped> {
     engine.damped.iter().chain(fluid).flatten()
 }
 
-/// The sources of a run.
 pub(super) struct Sources<const D: usize> {
     pub(super) solid: Vec<Vec<Placed<D>>>,
     pub(super) fluid: Vec<Vec<Placed<1>>>,
@@ -126,7 +123,6 @@ impl<const D: usize> Sources<D> {
 /// The record of a step of the forward run.
 #[derive(Clone, Default)]
 pub(super) struct Kept<const D: usize> {
-    /// The displacement of the solid.
     pub(super) displacement: Vec<[f32; D]>,
     /// The second time derivative of the potential of the fluid; empty without one.
     pub(super) second: Vec<[f32; 1]>,

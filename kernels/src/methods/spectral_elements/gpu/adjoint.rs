@@ -41,7 +41,6 @@ pub fn adjoint<const D: usize, A: Accelerator>(
     })
 }
 
-/// Kernels of points.
 pub(super) struct Kernels<A: Accelerator> {
     pub flush: A::Kernel,
     pub faces: A::Kernel,

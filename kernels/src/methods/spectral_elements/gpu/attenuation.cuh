@@ -1,6 +1,5 @@
-// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all
-// mechanisms, or with COARSE a single one, strengthened such that its mean over the element is that of all
-// mechanisms.
+// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all mechanisms,
+// or with COARSE a single one, strengthened such that its mean over the element is that of all mechanisms.
 
 #define MECHANISMS 3
 #define LOSS_NUMBERS (5 * MECHANISMS)

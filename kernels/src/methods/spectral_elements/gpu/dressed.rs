@@ -40,7 +40,6 @@ fn over_mass(damping: &[f64], inverse_mass: &[f32]) -> Vec<f32> {
         .collect()
 }
 
-/// The points of solids.
 pub fn of_solids<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,

@@ -118,8 +118,7 @@ impl<A: Accelerator> LayerMemory<A> {
         }
     }
 
-    /// The address of the memory variables of a listed element for axis `number` of its layers, and how many there
-    /// are.
+    /// The address of the memory variables of a listed element for axis `number` of its layers, and how many there are.
     pub fn variables_of(&self, home: usize, number: usize) -> (u64, usize) {
         let pair = self.first[home] as usize + number;
         let bytes = pair * self.of_pair * size_of::<f32>();

@@ -1,5 +1,4 @@
-//! The end of a step of the adjoint wavefield, which also adds its products with the forward wavefield at every
-//! point.
+//! The end of a step of the adjoint wavefield, which also adds its products with the forward wavefield at every point.
 
 use super::arguments::{Beside, Paired};
 use super::part::{DevicePart, Standing};
@@ -7,8 +6,7 @@ use super::variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Stream, argument, walk};
 
-/// The kernels that complete a step of the adjoint wavefield and add its products with the forward one at every
-/// point.
+/// The kernels that complete a step of the adjoint wavefield and add its products with the forward one at every point.
 pub struct PairedKernels<A: Accelerator> {
     pub advance: A::Kernel,
     pub advance_inside: A::Kernel,

@@ -47,8 +47,7 @@ impl Pairing {
         }
     }
 
-    /// The floats that an element keeps in shared memory for one field and the slopes of both (`PAIR` of
-    /// products.cu).
+    /// The floats that an element keeps in shared memory for one field and the slopes of both (`PAIR` of products.cu).
     fn seat(&self) -> usize {
         let e = &self.elements;
         let filled = (2 * e.dimension - 1) * e.components() * e.sheet() * (e.degree + 1);

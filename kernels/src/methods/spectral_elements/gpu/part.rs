@@ -22,7 +22,6 @@ use crate::parallel::halo::Link;
 use crate::time_loop::{Part, Stepper};
 use std::sync::Arc;
 
-/// Kernels of points.
 pub(super) struct Kernels<A: Accelerator> {
     pub advance: A::Kernel,
     pub advance_inside: A::Kernel,

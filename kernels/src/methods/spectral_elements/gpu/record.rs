@@ -88,7 +88,6 @@ pub(super) struct Records<A: Accelerator> {
     receivers: PlaceMemory<A>,
     film: PlaceMemory<A>,
     ring: Ring<A>,
-    /// Number of records written.
     written: usize,
     pieces: Pieces<A>,
     search: Search<A>,

@@ -7,7 +7,6 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, WALKERS, argument, send};
 use crate::time_loop::Part;
 
-/// Tables of sources.
 pub struct SourceMemory<A: Accelerator> {
     place: A::Memory,
     first: A::Memory,

@@ -18,7 +18,6 @@ use std::ops::Range;
 /// Elements of a part that one kernel computes.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The part of the step.
     pub part: Part,
     pub kind: Kind,
     /// The kind of their perfectly matched layers (`Pml::kind`); 0 outside of layers.

@@ -114,8 +114,7 @@ pub struct Watched<A: Accelerator> {
 }
 
 impl<A: Accelerator> Watched<A> {
-    /// Watches these indices of the displacement; -1 - k stands for index k of the second derivative of the
-    /// potential.
+    /// Watches these indices of the displacement; -1 - k stands for index k of the second derivative of the potential.
     pub fn new(a: &A, numbers: &[i64]) -> Result<Self, Error> {
         let bytes = numbers.len() * size_of::<f32>();
         let room = (WATCHED / bytes).max(1);

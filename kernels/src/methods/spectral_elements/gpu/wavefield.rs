@@ -7,7 +7,6 @@ use std::mem::swap;
 
 /// The state of a run after a step.
 pub struct Wavefield<A: Accelerator> {
-    /// Number of steps made.
     pub step: usize,
     /// Displacement, velocity and acceleration of the solid.
     solid: [A::Memory; 3],
@@ -31,7 +30,6 @@ fn three<A: Accelerator>(a: &A, like: &[A::Memory; 3]) -> Result<[A::Memory; 3],
 }
 
 impl<A: Accelerator> Wavefield<A> {
-    /// A wavefield at rest.
     pub fn rest<const D: usize>(of: &DevicePart<D, A>) -> Result<Self, Error> {
         let a = &*of.accelerator;
         Ok(Self {
@@ -48,7 +46,6 @@ impl<A: Accelerator> Wavefield<A> {
         })
     }
 
-    /// Bytes of a wavefield.
     pub fn bytes_of<const D: usize>(of: &DevicePart<D, A>) -> usize {
         let fluid = of.fluid.iter().flat_map(|fluid| &fluid.levels);
         let levels = of.levels.iter().chain(fluid);

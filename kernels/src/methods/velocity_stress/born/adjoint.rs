@@ -161,8 +161,7 @@ impl<T: Real> Adjoint<T> {
 }
 
 impl<T: Number> Adjoint<T> {
-    /// A derivative along an axis, half a cell ahead or behind; `value(offset)` gives the field at an offset in
-    /// memory.
+    /// A derivative along an axis, half a cell ahead or behind; `value(offset)` gives the field at an offset in memory.
     pub fn slope(&self, along: usize, half: bool, value: impl Fn(isize) -> T) -> T {
         let s = &self.setup;
         let stride = [1, s.padded.pitch(), s.padded.plane_len()][along] as isize;

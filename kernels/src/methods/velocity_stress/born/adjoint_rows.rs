@@ -346,8 +346,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         }
     }
 
-    /// The sum of the products of adjoints and rates of the same axis (entry 0), and that of different axes (entry
-    /// 4).
+    /// The sum of the products of adjoints and rates of the same axis (entry 0), and that of different axes (entry 4).
     #[inline(always)]
     fn grouped<S: Simd>(&self, s: S, g: &[Lane<S, T>; 3], rates: &[Lane<S, T>; 3]) -> [Lane<S, T>; STRESSES] {
         let mut sums = [Lane::splat(s, T::of(0.0)); STRESSES];

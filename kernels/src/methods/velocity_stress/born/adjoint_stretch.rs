@@ -10,8 +10,7 @@ pub const fn rank(ndim: usize, axis: usize) -> usize {
     if ndim == 3 { axis } else { axis / 2 }
 }
 
-/// The memory of a layer, `[entry][cell of the layer]`: the first index of each kind of entry, and their total
-/// number.
+/// The memory of a layer, `[entry][cell of the layer]`: the first index of each kind of entry, and their total number.
 pub mod kept {
     /// Memory variables of the adjoint forces, by component.
     pub const FORCES: usize = 0;

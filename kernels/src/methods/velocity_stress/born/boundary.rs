@@ -129,7 +129,6 @@ impl Core {
         });
     }
 
-    /// The largest magnitude of the velocities in the core.
     pub fn largest<T: Number>(&self, program: &Discrete<T>, velocities: &[T]) -> f64 {
         let rows = &program.rows;
         let mut most = 0.0f64;
@@ -169,7 +168,6 @@ impl<T: Number> Backwards<T> {
         })
     }
 
-    /// Bytes of the wavefield of a program.
     pub fn bytes(program: &Discrete<T>) -> usize {
         (program.stresses() + 2 * program.ndim()) * program.rows.len * size_of::<T>()
     }

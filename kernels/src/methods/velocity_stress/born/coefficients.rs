@@ -28,7 +28,6 @@ pub struct Background {
     weak_shears: Vec<Vec<f64>>,
     /// The losses of P and S waves of every cell, or a single entry for all; `None` without attenuation.
     losses: Option<Vec<[Loss; 2]>>,
-    /// Cells of the model.
     pub cells: usize,
     /// Model cells along z, rows, planes.
     n: [usize; 3],
@@ -305,10 +304,9 @@ impl<T: Number> Discrete<T> {
         Ok(made)
     }
 
-    /// The transpose of [`Discrete::changed`]: maps sums by coefficient to sums by parameter, `[parameter][cell]`.
-    /// The planes of the model are distributed over the thread pool in which it is called; each is summed in the
-    /// order of the grid. The sums of the surface are zero on return, so that the same memory can take those of the
-    /// next shot.
+    /// The transpose of [`Discrete::changed`]: maps sums by coefficient to sums by parameter, `[parameter][cell]`. The
+    /// planes of the model are distributed over the thread pool in which it is called; each is summed in the order of
+    /// the grid. The sums of the surface are zero on return, so that the same memory can take those of the next shot.
     pub fn changed_transposed(
         &self,
         medium: &Background,

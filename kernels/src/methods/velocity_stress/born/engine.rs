@@ -19,7 +19,6 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Whether step `it` is recorded.
     pub fn records(&self, it: usize) -> bool {
         it.is_multiple_of(self.jdata)
     }

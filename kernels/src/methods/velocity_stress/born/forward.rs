@@ -27,7 +27,6 @@ pub struct Tape<'a, T> {
     pub surface: &'a mut [T],
 }
 
-/// The wavefield of a run.
 pub struct Waves<T: crate::device::simd::Real> {
     pub slab: CpuSlab<T>,
 }

@@ -55,12 +55,10 @@ impl<T: Number> Rows<T> {
         self.padded.ndim()
     }
 
-    /// The axes of the grid.
     pub fn axes(&self) -> &'static [usize] {
         if self.ndim() == 3 { &[0, 1, 2] } else { &[0, 2] }
     }
 
-    /// The horizontal axes.
     pub fn horizontal(&self) -> &'static [usize] {
         &self.axes()[1..]
     }

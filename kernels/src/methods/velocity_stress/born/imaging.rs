@@ -1,9 +1,8 @@
 //! Images of several kinds, with space lags.
 //!
 //! An image sums over the time steps the products of a field of the shot (the source wavefield) and a field of the
-//! data, which run backward in time, at the same point or (Sava and Fomel 2006) displaced by a lag `h` to either
-//! side: `I(x, h) = sum a(x - h) b(x + h)`. Fields of the shot are recorded in the forward run. The fields are, by
-//! [`Kind`]:
+//! data, which run backward in time, at the same point or (Sava and Fomel 2006) displaced by a lag `h` to either side:
+//! `I(x, h) = sum a(x - h) b(x + h)`. Fields of the shot are recorded in the forward run. The fields are, by [`Kind`]:
 //!
 //! - PP: the pressures (Claerbout 1971). In an isotropic medium the sum of the normal stresses contains P waves only.
 //!   The recorded velocities give its rates `e_k` in the shot, so the correlation is summed by parts: `sum_n p_n q_n
@@ -22,8 +21,7 @@
 //! stresses by the mean of the adjoint stresses after steps `n` and `n + 1`, and the mean of the velocities after
 //! both steps by the adjoint velocities after step `n`.
 //!
-//! Fields that lie between nodes are multiplied where they lie, and the products are averaged to the nodes at the
-//! end.
+//! Fields that lie between nodes are multiplied where they lie, and the products are averaged to the nodes at the end.
 
 use super::adjoint::{Adjoint, Pass};
 use super::correlation::{add_pressure, add_to_nodes, correlate, pressures, shine_pressure};
@@ -164,7 +162,6 @@ pub struct Imaging<T> {
 struct Next<T> {
     /// Forces of the adjoint P and S waves.
     forces: [Vec<T>; 2],
-    /// The adjoint stresses.
     stress: Vec<T>,
     /// Velocities of the shot, and their rotation.
     velocity: Vec<T>,
@@ -217,7 +214,6 @@ impl<T: Number> Imaging<T> {
         self.lags.iter().all(|lag| *lag == [0; 3])
     }
 
-    /// Records the fields of [`Imaging::recorded`].
     pub fn record(&self, program: &Discrete<T>, waves: &mut Waves<T>, to: &mut [T]) {
         let len = program.rows.len;
         let mut fields = to.chunks_exact_mut(len);

@@ -196,8 +196,7 @@ impl<T: Number> Born<T> {
     /// Prepares several shots, which a device runs side by side ([`Born::run_on`]).
     ///
     /// # Errors
-    /// As for [`Born::next_shot`]; also for shots whose records differ in length, and for several shots on
-    /// processors.
+    /// As for [`Born::next_shot`]; also for shots whose records differ in length, and for several shots on processors.
     pub fn next_shots(&mut self, shots: &[Shot]) -> Result<(), Error> {
         match (&mut self.engine, shots) {
             (Some(engine), _) => engine.next_shots(&mut self.program, shots)?,
@@ -383,8 +382,7 @@ impl<T: Number> Born<T> {
     }
 
     /// Runs the shot, passes its records, `[record][component][receiver]`, to `residual`, and sweeps back with the
-    /// adjoint source that it returns: the gradient of a misfit whose derivative by the records is that adjoint
-    /// source.
+    /// adjoint source that it returns: the gradient of a misfit whose derivative by the records is that adjoint source.
     ///
     /// # Errors
     /// Returns an error for non-finite fields, and any error of `residual`.
@@ -494,7 +492,6 @@ fn first<R: Default>(all: Vec<R>) -> R {
     all.into_iter().next().unwrap_or_default()
 }
 
-/// The error for non-finite fields.
 fn not_finite(it: usize) -> Error {
     Error::setup(format!(
         "the waves are not finite at step {it}: the time step is too long, or the model or the data hold numbers that are not"

@@ -25,7 +25,6 @@ pub enum Parameters {
     Stiffness,
 }
 
-/// Parameters of a medium.
 pub struct Parametrisation {
     parameters: Parameters,
     ndim: usize,

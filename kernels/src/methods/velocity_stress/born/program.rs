@@ -36,7 +36,6 @@ pub struct Discrete<T> {
     pub setup: Arc<Setup<T>>,
     /// The layout of the grid.
     pub rows: Rows<T>,
-    /// Absorbing layers.
     pub layers: Layers<T>,
     /// The medium on the nodes of the model.
     pub nodes: Arc<Nodes<T>>,
@@ -129,7 +128,6 @@ impl<T: Number> Discrete<T> {
         stress(self.ndim(), pair) - self.ndim()
     }
 
-    /// Number of stresses.
     pub fn stresses(&self) -> usize {
         fields(self.ndim()) - self.ndim()
     }

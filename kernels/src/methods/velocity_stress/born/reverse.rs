@@ -349,7 +349,6 @@ impl<T: Number> Sweep<'_, T> {
     }
 }
 
-/// The largest magnitude.
 fn largest<T: Number>(numbers: &[T]) -> f64 {
     numbers.iter().map(|x| x.f64().abs()).fold(0.0, f64::max)
 }

@@ -17,7 +17,6 @@ use std::ops::Range;
 /// Threads per block at the surface.
 const SURFACE_THREADS: usize = 64;
 
-/// The kernels of a run.
 pub(super) struct Kernels<A: Accelerator> {
     /// Kernels of the two stages outside layers.
     inside: Vec<A::Kernel>,

@@ -276,8 +276,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         &mut self.read[..len]
     }
 
-    /// Sends the block last returned by [`Upload::numbers`], whose first line is `first`, to the devices that need
-    /// it.
+    /// Sends the block last returned by [`Upload::numbers`], whose first line is `first`, to the devices that need it.
     fn send(&mut self, first: usize, lines: usize) -> Result<(), Error> {
         let (nz, turn) = (self.padded.model.n[0], self.turn);
         let array = lines * nz;

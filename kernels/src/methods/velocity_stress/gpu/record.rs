@@ -25,7 +25,6 @@ pub struct Records<A: Accelerator> {
     /// Running value and previous value of every entry of a record that is read here.
     kept: Option<[A::Memory; 2]>,
     ring: Ring<A>,
-    /// Number of records written.
     written: usize,
     pieces: Pieces<A>,
     search: Search<A>,
@@ -163,8 +162,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
-    /// Updates the quantities that run from step to step; the newest values are written to the slot of the next
-    /// record.
+    /// Updates the quantities that run from step to step; the newest values are written to the slot of the next record.
     pub(super) fn keep(&mut self) -> Result<(), Error> {
         if self.records.peaks.is_some() {
             self.keep_peaks()?;
@@ -175,7 +173,6 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.extract(self.records.ring.slot(self.records.written))
     }
 
-    /// Records the receivers.
     pub(super) fn record(&mut self) -> Result<(), Error> {
         if self.records.kept.is_none() {
             self.extract(self.records.ring.slot(self.records.written))?;

@@ -247,7 +247,6 @@ impl<A: Accelerator> LossMemory<A> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Planes of the snapshot window.
     fn window_planes(&self) -> &Range<usize> {
         &self.setup.window[self.setup.padded.ndim() - 1]
     }

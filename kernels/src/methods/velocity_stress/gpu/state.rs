@@ -9,8 +9,7 @@ use crate::methods::velocity_stress::state::{Kind, Shape};
 use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
 
-/// Layout of the memory variables of a row in the frame along z, in the state and on the device, which may hold
-/// fewer.
+/// Layout of the memory variables of a row in the frame along z, in the state and on the device, which may hold fewer.
 struct Rows {
     width: usize,
     here: usize,

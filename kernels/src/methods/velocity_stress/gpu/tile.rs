@@ -3,9 +3,8 @@
 /// Threads whose cells along z fill a cache line of 128 bytes.
 pub const CHUNK: usize = 8;
 
-/// The thread blocks of the two stages. A block has threads along z, on some rows and planes, each of which updates
-/// 16 bytes of cells along z; in rows and planes of layers a block is a plain run of threads over the cells of the
-/// boxes.
+/// The thread blocks of the two stages. A block has threads along z, on some rows and planes, each of which updates 16
+/// bytes of cells along z; in rows and planes of layers a block is a plain run of threads over the cells of the boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Threads along z, a multiple of [`CHUNK`].

@@ -205,7 +205,6 @@ impl<A: Accelerator> Backwards<A> {
         self.cells(on, Turn::StressesUndo, args, &self.bounds.stresses)
     }
 
-    /// Undoes the velocities of a step.
     pub fn undo_velocities(&self, on: &Device<A>, args: &Args) -> Result<(), Error> {
         self.cells(on, Turn::VelocitiesUndo, args, &self.bounds.velocities)
     }

@@ -86,7 +86,6 @@ impl Bounds {
         Ok(made)
     }
 
-    /// The boxes of the boundary.
     pub fn boundary_boxes(&self) -> Vec<Cells> {
         around(&self.all, &self.velocities)
     }

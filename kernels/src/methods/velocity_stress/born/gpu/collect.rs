@@ -7,7 +7,6 @@ use crate::Error;
 use crate::communicator::{Communicator, PIECE, Topic};
 use bytemuck::{cast_slice, pod_collect_to_vec};
 
-/// Sends numbers to rank 0.
 fn send(ranks: &dyn Communicator, numbers: &[f32]) -> Result<(), Error> {
     let mut pieces = cast_slice::<f32, u8>(numbers).chunks(PIECE);
     pieces.try_for_each(|piece| ranks.send_to_root(Topic::Maps, piece.to_vec()))

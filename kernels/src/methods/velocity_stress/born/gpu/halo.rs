@@ -22,7 +22,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A field some of whose planes are exchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct Travelling {
-    /// Its address on this device.
     pub address: u64,
     /// Numbers per plane.
     pub a_plane: usize,
@@ -42,7 +41,6 @@ impl Travelling {
         self.numbers() * size_of::<f32>()
     }
 
-    /// The address of plane `plane`.
     fn at(&self, plane: usize) -> u64 {
         after(self.address, plane * self.a_plane)
     }
@@ -96,7 +94,6 @@ enum Way<A: Accelerator> {
     Rank(Outer<A>),
 }
 
-/// A link to a neighbour.
 struct Link<A: Accelerator> {
     way: Way<A>,
     /// After this event all copies of this device for an exchange are done.
@@ -127,7 +124,6 @@ impl<A: Accelerator> Link<A> {
 pub struct Links<A: Accelerator> {
     links: Vec<Link<A>>,
     ready: Arc<A::Event>,
-    /// The exchange in progress.
     under_way: RefCell<Option<Exchange>>,
 }
 

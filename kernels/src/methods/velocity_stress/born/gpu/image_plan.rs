@@ -16,7 +16,6 @@ pub struct Sum {
 /// The memory layout of images on a device, in numbers.
 pub struct Plan {
     pub sums: Vec<Sum>,
-    /// Cells of the model.
     pub cells: usize,
     /// Lags along z, rows, planes, concatenated.
     pub lags: Vec<i32>,

@@ -19,7 +19,6 @@ struct Listed {
 }
 
 impl Listed {
-    /// Concatenates lists.
     fn of(lists: impl Iterator<Item = Vec<(i64, f32)>>) -> Result<Self, Error> {
         let mut made = Self::default();
         made.first.push(0);
@@ -88,7 +87,6 @@ fn reads_stresses(slab: LocalProgram<'_, f32>, number: usize) -> bool {
     nodes.into_iter().any(|node| node.field as usize >= slab.ndim())
 }
 
-/// Lists on a device.
 struct ListMemory<A: Accelerator> {
     first: A::Memory,
     place: A::Memory,
@@ -131,9 +129,7 @@ impl<A: Accelerator> Sender<'_, A> {
 /// The adjoint fields into which a record is injected.
 #[derive(Clone, Copy)]
 pub enum Fields {
-    /// Velocities.
     Velocities,
-    /// Stresses.
     Stresses,
 }
 
@@ -170,7 +166,6 @@ impl Tables {
         }
     }
 
-    /// Number of shots.
     pub fn shots(&self) -> usize {
         self.shots
     }
@@ -294,7 +289,6 @@ impl<A: Accelerator> Points<A> {
         })
     }
 
-    /// Whether receivers read stresses.
     pub fn read_stresses(&self) -> bool {
         self.read_stresses
     }

@@ -41,7 +41,6 @@ pub struct RankEnd<A: Accelerator> {
     place: Place<A>,
     /// Largest size of a message in bytes.
     room: usize,
-    /// Number of messages exchanged.
     exchanged: usize,
 }
 
@@ -146,7 +145,6 @@ pub struct Shares {
     pub planes: Vec<Planes>,
     /// The range of devices of each rank.
     pub of_ranks: Vec<Range<usize>>,
-    /// The number of this rank.
     pub rank: usize,
     /// Whether messages to other ranks go through host memory even where devices could access each other's memory.
     pub through_hosts: bool,

@@ -24,7 +24,6 @@ pub enum Ask<U> {
 
 /// A device's end of the channels to the server thread.
 pub struct Port<U, D> {
-    /// The index of the device.
     pub device: usize,
     /// Requests to the server.
     pub up: Sender<(usize, Ask<U>)>,

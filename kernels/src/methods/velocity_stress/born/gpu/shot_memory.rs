@@ -19,7 +19,6 @@ const FEWEST: usize = 64;
 /// A part that each shot has once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The state of the run.
     Run,
     /// The adjoint state, or the state of the scattered field.
     Adjoint,
@@ -41,7 +40,6 @@ pub enum Part {
     Changes,
 }
 
-/// Number of parts.
 pub const PARTS: usize = Part::Changes as usize + 1;
 
 /// The memory that shots need.

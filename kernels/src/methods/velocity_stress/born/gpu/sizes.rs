@@ -9,8 +9,7 @@ pub fn after(address: u64, numbers: usize) -> u64 {
     address + (numbers * size_of::<f32>()) as u64
 }
 
-/// Parts begin at multiples of this number, 64 bytes, the unit of memory accesses; a thread can read 16 bytes at
-/// once.
+/// Parts begin at multiples of this number, 64 bytes, the unit of memory accesses; a thread can read 16 bytes at once.
 pub const WHOLE: usize = 16;
 
 /// The offset of a part of `numbers` numbers after the previous ones.

@@ -113,9 +113,7 @@ fn without_layers<T: Number>(program: &Discrete<T>) -> Range<usize> {
 /// A program with the planes that a device holds.
 #[derive(Clone, Copy)]
 pub struct LocalProgram<'a, T: Number> {
-    /// The whole program.
     pub program: &'a Discrete<T>,
-    /// The planes.
     pub planes: &'a Planes,
 }
 

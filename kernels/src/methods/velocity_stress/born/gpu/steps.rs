@@ -34,7 +34,6 @@ const SURFACE_THREADS: usize = 64;
 
 /// The terms that drive the fields of a step, and the recording of the step.
 pub enum Drive<'a, A: Accelerator> {
-    /// The sources.
     Sources,
     /// The sources; the background data that drive the scattered field are written to this address.
     Background(u64),

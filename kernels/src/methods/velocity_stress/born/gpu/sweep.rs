@@ -28,7 +28,6 @@ pub enum Request<'a, A: Accelerator> {
     Images(&'a Imaging<'a, A>),
 }
 
-/// A reverse sweep.
 pub struct Sweep<'a, A: Accelerator> {
     pub on: &'a OnDevice<A>,
     memory: &'a mut ShotMemory<A>,

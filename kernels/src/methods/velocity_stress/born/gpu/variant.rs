@@ -251,8 +251,7 @@ impl Variant {
         self.isotropic && !self.lossy && !self.surface
     }
 
-    /// The sources of boundary saving, in the order of [`Turn`]; the last one only if the run
-    /// [`Variant::has_inside`].
+    /// The sources of boundary saving, in the order of [`Turn`]; the last one only if the run [`Variant::has_inside`].
     pub(super) fn turns(&self) -> impl Iterator<Item = (Source, &'static [&'static str])> + '_ {
         let all = TURNS
             .iter()
