@@ -313,8 +313,7 @@ impl<const D: usize> Adjoint<D> {
     /// first order in a small perturbation of the medium: `[record][component][receiver]` as in [`Adjoint::gradient`].
     ///
     /// # Errors
-    /// Returns an error for a perturbation of other parameters than those of this run, and for a wavefield that grows
-    /// without bound; the latter leaves it unusable.
+    /// Returns an error for parameters other than those of this run, and for a growing wavefield; it is then unusable.
     pub fn linearised(
         &mut self,
         (setup, shot): (&Setup<D>, &Shot<D>),

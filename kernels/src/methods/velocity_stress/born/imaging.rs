@@ -21,7 +21,7 @@
 //! stresses by the mean of the adjoint stresses after steps `n` and `n + 1`, and the mean of the velocities after
 //! both steps by the adjoint velocities after step `n`.
 //!
-//! Fields that lie between nodes are multiplied where they lie, and the products are averaged to the nodes at the end.
+//! Fields between nodes are multiplied where they lie, and the products are averaged to the nodes at the end.
 
 use super::adjoint::{Adjoint, Pass};
 use super::correlation::{add_pressure, add_to_nodes, correlate, pressures, shine_pressure};
@@ -130,8 +130,7 @@ struct Sums<T> {
 }
 
 impl<T: Number> Sums<T> {
-    /// Adds to the images the products of fields of the shot and of the data for each lag; `first` is the index of
-    /// the first field within the kind.
+    /// Adds products of fields of the shot and the data to the images of each lag, from field `first` of the kind on.
     fn add(&mut self, program: &Discrete<T>, lags: &[[isize; 3]], first: usize, (own, other): (&[T], &[T])) {
         let len = program.rows.len;
         for (lag, images) in lags.iter().zip(&mut self.images) {
@@ -168,8 +167,7 @@ struct Next<T> {
     rotation: Vec<T>,
 }
 
-/// The mean of a field in this step and the following one, which is zero after the last step; `next` is then set to
-/// the field.
+/// The mean of a field in this step and the following one (zero after the last); `next` is then set to the field.
 fn mean<T: Number>(next: &mut Vec<T>, mut field: Vec<T>) -> Vec<T> {
     next.resize(field.len(), T::of(0.0));
     for (next, here) in next.iter_mut().zip(&mut field) {
@@ -423,8 +421,7 @@ pub(super) fn halves<T: Number>(program: &Discrete<T>, kind: Kind) -> Vec<Half> 
     }
 }
 
-/// Number of fields that images of these kinds, with or without lags, need of a recorded step in addition to its
-/// velocities.
+/// Number of fields, besides velocities, that images of these kinds, with or without lags, need of a recorded step.
 fn recorded<T: Number>(program: &Discrete<T>, kinds: &[Kind], lags: bool) -> usize {
     let stresses = match kinds.iter().any(|kind| kind.records_stresses()) {
         true => program.stresses(),
