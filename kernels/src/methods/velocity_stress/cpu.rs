@@ -25,7 +25,7 @@ pub const GHOST: usize = RIM;
 /// Planes per thread below which a sweep is not divided further.
 const CHUNK_PLANES: usize = 8;
 
-/// What a linearised run does in a stage in addition to a plain run. Null pointers disable the item.
+/// Additions of a linearised run to a stage. Null pointers disable the item.
 pub(super) struct Hooks<T> {
     /// Whether to apply the sources of the shot.
     pub sources: bool,
@@ -192,7 +192,7 @@ impl<T: Real> CpuSlab<T> {
         &self.setup.window[self.setup.padded.ndim() - 1]
     }
 
-    /// What the threads of an update share.
+    /// The data that the threads of an update share.
     fn view(&mut self, stage: usize, it: usize) -> View<'_, T> {
         let origins = self.memory.origins(stage);
         let field_len = self.field_len();

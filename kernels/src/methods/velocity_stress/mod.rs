@@ -116,7 +116,7 @@ pub struct Shot {
 }
 
 impl Shot {
-    /// Fields whose ghosts travel after each stage of a step, [`GHOST`] planes of each.
+    /// Fields whose ghosts are exchanged after each stage of a step, [`GHOST`] planes of each.
     pub fn travelling(&self, ndim: usize) -> [usize; 2] {
         travelling(ndim, self.quantity).map(|fields| fields.len())
     }

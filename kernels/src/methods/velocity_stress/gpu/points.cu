@@ -30,7 +30,7 @@ struct Extract {
     const int *first;      // where the nodes of a number begin; one more than there are numbers
     const WIDE *cell;
     const REAL *weight;
-    REAL *kept[2];         // running value, value before; null where a record is what is read
+    REAL *kept[2];         // running value, previous value; null where readings are recorded directly
     REAL *record;          // null: nothing is recorded
     REAL dt;
     int integral;          // the running value is the integral, else the rate of change

@@ -14,7 +14,7 @@ struct Box {
 };
 
 struct Loss {
-    struct Stiff weak;              // what relaxes, as the stiffness of the slab
+    struct Stiff weak;              // the relaxing stiffness, laid out as that of the slab
     REAL *memory;                   // [mechanism][stress][own plane][row][z]
     const REAL *pattern;            // [mechanism][plane odd][row odd][keep of two cells, take of two cells]
     WIDE stress, mechanism;         // numbers from stress to stress, from mechanism to mechanism

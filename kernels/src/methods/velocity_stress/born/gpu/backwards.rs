@@ -23,7 +23,7 @@ const AROUND: [Stream; 2] = [Stream::Beside, Stream::Out];
 /// The data of boundary saving in addition to the kernels of all runs.
 pub struct Backwards<A: Accelerator> {
     bounds: Bounds,
-    /// Whether the inside has kernels of its own.
+    /// Whether the interior has kernels of its own.
     inside: bool,
     /// Signals the end of the work before a pass.
     begun: A::Event,
