@@ -184,7 +184,8 @@ pub(super) fn memories<const D: usize>(
         let coarse = (grain == Grain::Coarse).then(|| Coarse::new::<D>(setup.basis));
         let first = block.elements.first();
         let in_layer = first.is_some_and(|e| setup.damped_axes(*e as usize) != 0);
-        // In perfectly matched layers the memory variables of attenuation follow the filtered derivatives of the current step.
+        // In perfectly matched layers the memory variables of attenuation follow the filtered derivatives of the
+        // current step.
         let followed = if in_layer { Followed::OfNow } else { followed };
         Some(Memory::new::<D>(
             block.points.len(),

@@ -146,8 +146,8 @@ pub(super) fn transposed_forces<S: Simd, L: Law<S, D, C>, const D: usize, const 
     }
 }
 
-/// The modal filter: adds the forces that damp the highest-degree polynomial of the velocity, on every line of points along the axes of
-/// the cell that run along the layers.
+/// The modal filter: adds the forces that damp the highest-degree polynomial of the velocity, on every line of points
+/// along the axes of the cell that run along the layers.
 #[inline(always)]
 pub(super) fn smooth<S: Simd, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,

@@ -171,7 +171,8 @@ pub(super) struct Fluid<const D: usize> {
 }
 
 impl<const D: usize> Fluid<D> {
-    /// Sets up the fluid of a subdomain. `threads` is `None` for a subdomain with neighbours, whose step is a single wave.
+    /// Sets up the fluid of a subdomain. `threads` is `None` for a subdomain with neighbours, whose step is a single
+    /// wave.
     ///
     /// # Errors
     /// Returns an error for a kind of source that cannot act in fluids.

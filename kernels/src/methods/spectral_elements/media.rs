@@ -25,7 +25,7 @@ pub struct Loss {
     pub factors: [f64; 2],
     /// Shares of the mechanisms in the unrelaxed shear and bulk modulus over those of the region's relaxation.
     pub shares: [f64; 2],
-    /// The derivatives of both by the quality factors of P and S, if the point has such.
+    /// The derivatives of both with respect to the quality factors of P and S, if the point has such.
     pub slopes: Option<LossSlopes>,
 }
 
@@ -34,8 +34,8 @@ pub struct Loss {
 pub struct LossSlopes {
     /// One over the quality factors of P and of S.
     pub inverse: [f64; 2],
-    /// For the shear and for the bulk modulus: the derivatives of the factor and of the share by one over the quality
-    /// factor of the modulus.
+    /// For the shear and for the bulk modulus: the derivatives of the factor and of the share with respect to one over
+    /// the quality factor of the modulus.
     pub by_modulus: [[f64; 2]; 2],
 }
 

@@ -178,7 +178,8 @@ pub(super) fn weights_in_fluid<const D: usize>(
     polynomials.iter().enumerate().map(weight).collect()
 }
 
-/// The position displaced by `by` metres, in the coordinates of the same element, which is extrapolated beyond its sides.
+/// The position displaced by `by` metres, in the coordinates of the same element, which is extrapolated beyond its
+/// sides.
 pub(super) fn moved<const D: usize>(setup: &Setup<D>, found: &Found<D>, by: [f64; D]) -> Found<D> {
     let nodes = setup.mesh.coordinates(found.element);
     let at = |local: [f64; D]| map(setup.mesh.order(), &nodes, local);

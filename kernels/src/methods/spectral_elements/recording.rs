@@ -122,7 +122,8 @@ impl<const D: usize> Recording<D> {
         }
     }
 
-    /// The blocks of an array of elements, or of pairs of an element and an axis, that belong to elements of the subdomain.
+    /// The blocks of an array of elements, or of pairs of an element and an axis, that belong to elements of the
+    /// subdomain.
     pub(super) fn of_elements(&self, held: Held) -> Vec<Range<usize>> {
         let own = |element: &u32| self.elements.binary_search_by_key(element, |e| e.0).is_ok();
         match held {

@@ -70,7 +70,8 @@ impl<const D: usize> Engine<D> {
         self.memories[block].as_mut().map(|memory| (memory, lane))
     }
 
-    /// The filters of the block of an element in a layer, and the lane of the element; `fluids` is 1 for elements of fluids.
+    /// The filters of the block of an element in a layer, and the lane of the element; `fluids` is 1 for elements of
+    /// fluids.
     fn damped_of(&mut self, fluids: usize, element: u32) -> Option<(&mut Damped, usize)> {
         let (homes, all) = match &mut self.fluid {
             Some(fluid) if fluids == 1 => (&fluid.homes, &mut fluid.damped),

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub struct Attenuation {
     /// Q of P waves in file order, or one number for all cells; 0 or infinity means no attenuation.
     pub qp: Arc<[f32]>,
-    /// Q of S waves, likewise.
+    /// Q of S waves, in the same form as `qp`.
     pub qs: Arc<[f32]>,
     /// The relaxation mechanisms.
     pub mechanisms: Mechanisms,

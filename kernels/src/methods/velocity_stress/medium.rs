@@ -23,7 +23,7 @@ pub(super) const PLACES_3D: [usize; STIFFNESSES] = [
     slot(3, (4, 4)),
     slot(3, (6, 6)),
 ];
-/// Likewise in 2-D; unused entries repeat a used one.
+/// [`PLACES_3D`] for 2-D media; unused entries repeat a used one.
 pub(super) const PLACES_2D: [usize; STIFFNESSES] = {
     let [zz, xx, zx, shear] = [slot(2, (3, 3)), slot(2, (1, 1)), slot(2, (1, 3)), slot(2, (5, 5))];
     [zz, zz, xx, zx, zx, zx, shear, shear, shear]

@@ -3,11 +3,11 @@
 //!
 //! One step has two stages, each followed by an exchange of ghost planes:
 //! 1. `v(t+dt/2) = v(t-dt/2) + dt/rho (D_j s_ij + f_i)` (their eq. 2, first line), sponge
-//! 2. `s(t+dt) = s(t) + dt (c_ijkl e_kl - dM_ij/dt / V)` (second line), `e` the rate of strain of the new velocity; sponge;
-//!    images at a free surface
+//! 2. `s(t+dt) = s(t) + dt (c_ijkl e_kl - dM_ij/dt / V)` (second line), `e` the rate of strain of the new velocity;
+//!    sponge; images at a free surface
 //!
-//! In an absorbing layer every derivative is stretched where it is taken (eqs 6-9, [`crate::boundary::cpml`]). Units are
-//! SI: m, s, kg/m3, Pa, N, N m. [`layout`] says where the fields sit, [`rows`] has the formulas of a cell.
+//! In an absorbing layer every derivative is stretched where it is taken (eqs 6-9, [`crate::boundary::cpml`]). Units
+//! are SI: m, s, kg/m3, Pa, N, N m. [`layout`] says where the fields sit, [`rows`] has the formulas of a cell.
 
 mod absorbing_frame;
 mod adjoint;

@@ -37,7 +37,7 @@ pub(super) struct Images<T> {
     pub horizontal: Vec<Vec<T>>,
     /// For each image of `szz`, upwards: weights of the nodes below the surface, on which it is zero.
     pub normal: Vec<Vec<T>>,
-    /// Likewise for the shear stresses `szx`, `szy`.
+    /// For each image of the shear stresses `szx` and `szy`, upwards: weights of the nodes below the surface.
     pub shear: Vec<Vec<T>>,
 }
 
@@ -141,7 +141,7 @@ impl<T: Real> View<'_, T> {
     /// The product of a perturbed ratio and a value of the background, in a run of the scattered field.
     fn changed(&self, ratio: usize, of: usize) -> Option<T> {
         let hooks = self.hooks;
-        // SAFETY: both have a number for every row, which no thread changes.
+        // SAFETY: both arrays have an entry for every row, and no thread changes them.
         (!hooks.ratios.is_null()).then(|| unsafe { *hooks.ratios.add(ratio) * *hooks.background.add(of) })
     }
 

@@ -63,7 +63,7 @@ impl<const D: usize> Engine<D> {
         });
     }
 
-    /// Likewise for the fluid blocks, if there is a fluid.
+    /// Adds the products of the fluid blocks, if there is a fluid.
     pub(super) fn in_fluid_blocks(&self, step: OfFluid<'_>) {
         compiled_here!(&self: D in [2, 3], (Engine<D>, in_fluid_blocks_by_length(step: OfFluid<'_>)));
     }

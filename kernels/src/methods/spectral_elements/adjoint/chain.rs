@@ -1,5 +1,5 @@
-//! From sums of products of the wavefields to derivatives by parameters, and from the points of elements to regions
-//! and grids.
+//! From sums of products of the wavefields to derivatives with respect to parameters, and from the points of elements
+//! to regions and grids.
 
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ use crate::mesh::{Basis, Mesh};
 /// The number of elements whose points are looked up in a grid at a time.
 const TOGETHER: usize = 1024;
 
-/// A gradient by the parameters of every point of every element.
+/// A gradient with respect to the parameters of every point of every element.
 #[derive(Debug)]
 pub struct Gradient<const D: usize> {
     /// `[element][point][parameter]`, in units of the misfit over those of the parameter.
@@ -29,7 +29,7 @@ pub struct Gradient<const D: usize> {
 }
 
 impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
-    /// The derivatives by the parameters of all points, from the sums over all steps.
+    /// The derivatives with respect to the parameters of all points, from the sums over all steps.
     pub(super) fn chained(&self, setup: &Setup<D>) -> Result<Gradient<D>, Error> {
         let (table, points) = (&self.table, self.table.points());
         let (parameters, sponge) = (self.parameters, Damping::new(setup, table));
@@ -134,8 +134,8 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
             let first = source.element as usize * points;
             let contents = setup.contents(source.element as usize, &self.table);
             for (local, (weight, sum)) in source.weights.iter().zip(&source.sums).enumerate() {
-                // The weight is minus the moment over the modulus: the derivative by one over the modulus, times the
-                // derivative of the latter.
+                // The weight is minus the moment over the modulus: the derivative with respect to one over the modulus,
+                // times the derivative of the latter.
                 let of = f64::from(*weight) * sum / self.scale;
                 let medium @ [vp, _, density] = medium_of(&contents, local);
                 let own = &mut values[(first + local) * count..][..count];
@@ -145,8 +145,8 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
     }
 }
 
-/// Converts derivatives by P speed, S speed and density, in a medium with these values, and adds them to those of a
-/// point by its parameters.
+/// Converts derivatives with respect to P speed, S speed and density, in a medium with these values, and adds them to
+/// those of a point with respect to its parameters.
 fn add<const D: usize>(parameters: Parameters, (by_speeds, medium): ([f64; 3], [f64; 3]), own: &mut [f64]) {
     let of = parameters.transposed(by_speeds, medium);
     if parameters == Parameters::Constants {
@@ -161,8 +161,8 @@ fn add<const D: usize>(parameters: Parameters, (by_speeds, medium): ([f64; 3], [
     own.iter_mut().zip(of).for_each(|(own, of)| *own += of);
 }
 
-/// The derivatives by constants and density at a point of a solid whose P impedance has these slopes, from products
-/// times volume; `strength` is the damping of the sponge over the P speed.
+/// The derivatives with respect to constants and density at a point of a solid whose P impedance has these slopes, from
+/// products times volume; `strength` is the damping of the sponge over the P speed.
 fn of_constants(impedance: &[f64; 22], strength: f64, products: &[f64], own: &mut [f64]) {
     own[21] -= products[0];
     own.iter_mut()
@@ -174,8 +174,8 @@ fn of_constants(impedance: &[f64; 22], strength: f64, products: &[f64], own: &mu
 }
 
 /// Converts the products of a point of a solid to those without attenuation. With attenuation the last two are
-/// derivatives by the unrelaxed bulk modulus and by the unrelaxed shear modulus at constant bulk modulus; `factors`
-/// are the ratios of the unrelaxed shear and bulk modulus to the given ones.
+/// derivatives with respect to the unrelaxed bulk modulus and to the unrelaxed shear modulus at constant bulk modulus;
+/// `factors` are the ratios of the unrelaxed shear and bulk modulus to the given ones.
 fn elastic(products: &[f64], factors: Option<[f64; 2]>) -> [f64; PRODUCTS] {
     let products = std::array::from_fn(|k| products[k]);
     let Some([shear, bulk]) = factors else {
@@ -186,8 +186,8 @@ fn elastic(products: &[f64], factors: Option<[f64; 2]>) -> [f64; PRODUCTS] {
     [mass, damping, of_bulk, shear * by_shear + 2.0 / 3.0 * of_bulk]
 }
 
-/// The derivatives by speeds and by losses at a point whose loss depends on them, from products times volume; the
-/// moduli (shear, bulk) are unrelaxed.
+/// The derivatives with respect to speeds and losses at a point whose loss depends on them, from products times volume;
+/// the moduli (shear, bulk) are unrelaxed.
 fn of_loss(chain: &LossChain, [shear, bulk]: [f64; 2], factors: [f64; 2], products: &[f64]) -> [[f64; 2]; 2] {
     // By the factors, from the relaxed moduli; the contributions of the mechanisms reduce the stress.
     let by_factors = [
@@ -198,8 +198,8 @@ fn of_loss(chain: &LossChain, [shear, bulk]: [f64; 2], factors: [f64; 2], produc
     chain.transposed(by_factors, by_shares)
 }
 
-/// The derivatives by P speed, S speed and density at a point of a solid, from products times volume; `strength` is
-/// the damping of the sponge over the P speed.
+/// The derivatives with respect to P speed, S speed and density at a point of a solid, from products times volume;
+/// `strength` is the damping of the sponge over the P speed.
 fn of_solid([vp, vs, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS]) -> [f64; 3] {
     let [mass, damping, lambda, mu] = products.map(|product| -product);
     [
@@ -209,7 +209,7 @@ fn of_solid([vp, vs, density]: [f64; 3], strength: f64, products: [f64; PRODUCTS
     ]
 }
 
-/// Likewise at a point of a fluid with this P speed and density.
+/// [`of_solid`] at a point of a fluid with this P speed and density.
 fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: &[f64]) -> [f64; 3] {
     let [mass, damping, slopes] = [products[0], products[1], products[2]];
     let compliance = 1.0 / (density * vp * vp);
@@ -223,9 +223,9 @@ fn of_fluid([vp, _, density]: [f64; 3], strength: f64, products: &[f64]) -> [f64
 }
 
 impl<const D: usize> Gradient<D> {
-    /// The derivatives by parameters that are constant in a region, `[parameter][region]`, in units of the misfit
-    /// over those of the parameter; `regions` is larger than the largest region number. If the medium varies within a
-    /// region, they are by a constant that is added to the parameter there.
+    /// The derivatives with respect to parameters that are constant in a region, `[parameter][region]`, in units of the
+    /// misfit over those of the parameter; `regions` is larger than the largest region number. If the medium varies
+    /// within a region, they are with respect to a constant that is added to the parameter there.
     pub fn of_regions(&self, mesh: &Mesh<D>, regions: usize) -> Vec<Vec<f64>> {
         let count = self.parameters.count();
         let mut sums = vec![vec![0.0; regions]; count];
@@ -236,9 +236,9 @@ impl<const D: usize> Gradient<D> {
         sums
     }
 
-    /// The derivatives by the nodes of a regular grid, `[parameter][region, if there are `count` grids][node]`, z
-    /// fastest, by the transpose of the interpolation with which a [`GridModel`](super::super::GridModel) evaluates
-    /// these parameters.
+    /// The derivatives with respect to the nodes of a regular grid, `[parameter][region, if there are `count`
+    /// grids][node]`, z fastest, by the transpose of the interpolation with which a
+    /// [`GridModel`](super::super::GridModel) evaluates these parameters.
     ///
     /// # Errors
     /// Returns an error for a grid that does not cover the mesh, and for a region without nodes.

@@ -25,13 +25,13 @@ pub(super) const PRODUCTS: usize = 4;
 /// contribution over twice the unrelaxed shear modulus.
 pub(super) const LOSSY: usize = 6;
 
-/// Number of products of a point of a solid for derivatives by the constants of Voigt's matrix: the first two as
-/// above, then those of strains, whose shears are twice those of the tensor, in the order of the upper triangle; off
-/// the diagonal both orders are added.
+/// Number of products of a point of a solid for derivatives with respect to the constants of Voigt's matrix: the first
+/// two as above, then those of strains, whose shears are twice those of the tensor, in the order of the upper triangle;
+/// off the diagonal both orders are added.
 pub(in super::super) const CONSTANTS: usize = 2 + 21;
 
-/// Likewise with attenuation: followed by divergence times the memory variables' contribution to each normal stress,
-/// and twice strain times their contribution to the deviator.
+/// Number of products of such a point with attenuation: [`CONSTANTS`], then divergence times the memory variables'
+/// contribution to each normal stress, and twice strain times their contribution to the deviator.
 pub(in super::super) const LOSSY_CONSTANTS: usize = CONSTANTS + 2;
 
 /// Sums of products at all points of some blocks.

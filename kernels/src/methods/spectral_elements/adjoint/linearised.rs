@@ -6,7 +6,7 @@
 //! in one engine. The contributions of the memory variables to the stress are proportional to its modulus, so their
 //! share of dK follows from the memory variables of the run of u.
 //!
-//! [`Adjoint::gradient`] is the exact transpose, for arbitrary derivatives by the records.
+//! [`Adjoint::gradient`] is the exact transpose, for arbitrary derivatives with respect to the records.
 
 use rayon::prelude::*;
 
@@ -126,7 +126,7 @@ impl<const D: usize> Change<D> {
 /// The perturbation of the damping of an absorbing face at a point, a factor of the velocity or the potential's rate.
 struct FaceChange<const D: usize> {
     fluid: bool,
-    /// The index of its force in the added forces, and the point.
+    /// The index of its force in the added forces.
     place: usize,
     point: usize,
     normal: [f32; D],
@@ -411,7 +411,7 @@ impl<const D: usize> Adjoint<D> {
 }
 
 impl<const D: usize> FaceChange<D> {
-    /// Adds the force that the perturbation exerts for the velocity of an engine.
+    /// Adds the force of the perturbation, which acts on the velocity of an engine.
     fn add(&self, engine: &Engine<D>, added: &mut Added<D>) {
         if self.fluid {
             let rate = engine

@@ -1,11 +1,12 @@
-//! Gradients on meshes: the derivatives of a misfit by the density and the moduli of every point of every element.
+//! Gradients on meshes: the derivatives of a misfit with respect to the density and the moduli of every point of every
+//! element.
 //!
 //! The step of `cpu.rs` is the central difference `M D2 u + C D1 u + K u = f`, with `D2` and `D1` the differences of
 //! second and first order in time, and M, C and K symmetric. Its transpose is therefore the same step, backwards in
-//! time, driven by the derivative of the misfit by the records in place of the forces (as in Tromp, Tape & Liu 2005
-//! for continuous time, here for every step of the discrete program): the adjoint wavefield is computed by the same
-//! engine as the forward wavefield. With attenuation K is a convolution in time as well, the same at every step and
-//! symmetric in space; its transpose is again the same, backwards in time.
+//! time, driven by the derivative of the misfit with respect to the records in place of the forces (as in Tromp, Tape &
+//! Liu 2005 for continuous time, here for every step of the discrete program): the adjoint wavefield is computed by the
+//! same engine as the forward wavefield. With attenuation K is a convolution in time as well, the same at every step
+//! and symmetric in space; its transpose is again the same, backwards in time.
 //!
 //! A fluid with the potential chi is coupled to the solid by `M D2 u + K u + A D2 chi = f` and `Mf D2 chi + Kf chi -
 //! A' u = g`. The transpose has the same form if the adjoint potential psi is the one whose second difference is
@@ -109,7 +110,7 @@ pub struct Adjoint<const D: usize, M = Processors<D>> {
     table: Tabulated<D>,
     faces: Vec<FacePoint<D>>,
     in_fluids: Vec<InFluid>,
-    /// The sums for derivatives by the sources, if requested.
+    /// The sums for derivatives with respect to the sources, if requested.
     probes: Option<Probes<D>>,
     /// The time step, s.
     dt: f64,
@@ -165,7 +166,7 @@ impl InFluid {
 }
 
 impl<const D: usize> Adjoint<D> {
-    /// Prepares a shot over solids and fluids on processors, for derivatives by these parameters.
+    /// Prepares a shot over solids and fluids on processors, for derivatives with respect to these parameters.
     ///
     /// # Errors
     /// Returns an error for set-ups that [`unsupported`] names, without receivers, and for a source or receiver
@@ -245,7 +246,8 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
 
     /// The gradient of a misfit of the shot that was prepared last, whose `setup` and `shot` are passed. `judge`
     /// receives the records, `[record][component][receiver]` with components in the order of files (z, x[, y]) and one
-    /// record every `jdata` steps, in m, m/s, m/s2 or Pa, and returns the derivative of the misfit by each of them.
+    /// record every `jdata` steps, in m, m/s, m/s2 or Pa, and returns the derivative of the misfit with respect to each
+    /// of them.
     ///
     /// # Errors
     /// Returns the errors of `judge`, and an error for a wrong number of derivatives or a wavefield that grows
@@ -301,7 +303,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         self.chained(setup)
     }
 
-    /// [`Adjoint::gradient`], and the derivatives by the sources.
+    /// [`Adjoint::gradient`], and the derivatives with respect to the sources.
     ///
     /// # Errors
     /// Those of [`Adjoint::gradient`].
@@ -435,8 +437,8 @@ fn scale(strongest: f64, largest: f64, wanted: f64) -> f64 {
     }
 }
 
-/// Converts derivatives by the records of every step to derivatives by the displacement of every step: the transpose
-/// of the difference by which a quantity is computed from the displacement.
+/// Converts derivatives with respect to the records of every step to derivatives with respect to the displacement of
+/// every step: the transpose of the difference by which a quantity is computed from the displacement.
 fn transposed(quantity: Quantity, of_records: &[f64], dt: f64) -> Vec<f64> {
     let at = |step: Option<usize>| step.and_then(|step| of_records.get(step)).copied().unwrap_or(0.0);
     let each = 0..of_records.len();

@@ -41,14 +41,14 @@ impl Parameters {
         triangle(row, column)
     }
 
-    /// Converts derivatives by P speed, S speed and density to those by these parameters, in a medium with these
-    /// speeds and density.
+    /// Converts derivatives with respect to P speed, S speed and density to those with respect to these parameters, in
+    /// a medium with these speeds and density.
     pub(super) fn transposed(self, [p, s, r]: [f64; 3], [vp, vs, density]: [f64; 3]) -> [f64; 3] {
         match self {
             // vp = sqrt((lambda + 2 mu)/rho), vs = sqrt(mu/rho)
             Self::Lame | Self::Constants => {
                 let by_p = p / (2.0 * density * vp);
-                // Fluids have no S waves, and the derivative by their shear modulus is zero.
+                // Fluids have no S waves, and the derivative with respect to their shear modulus is zero.
                 if vs == 0.0 {
                     return [by_p, 0.0, r - p * vp / (2.0 * density)];
                 }
@@ -79,8 +79,8 @@ impl Parameters {
     }
 }
 
-/// The derivatives of the Voigt means of the bulk and of the shear modulus by the constants. In 2-D the table of x
-/// and z is completed as in models on grids.
+/// The derivatives of the Voigt means of the bulk and of the shear modulus with respect to the constants. In 2-D the
+/// table of x and z is completed as in models on grids.
 pub(super) fn means<const D: usize>() -> [[f64; 21]; 2] {
     let mut slopes = [[0.0; 21]; 2];
     let mut set = |(row, column): (usize, usize), bulk: f64, shear: f64| {
@@ -103,9 +103,9 @@ pub(super) fn means<const D: usize>() -> [[f64; 21]; 2] {
     slopes
 }
 
-/// The derivatives of the P and the S impedance, for absorbing faces and the sponge, by the 21 constants, then by
-/// density. The speeds of regions with tables are given separately and are constant; models on grids have those of
-/// the Voigt means.
+/// The derivatives of the P and the S impedance, for absorbing faces and the sponge, with respect to the 21 constants,
+/// then to density. The speeds of regions with tables are given separately and are constant; models on grids have those
+/// of the Voigt means.
 pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3]) -> [[f64; 22]; 2] {
     let mut slopes = [[0.0; 22]; 2];
     (slopes[0][21], slopes[1][21]) = (vp, vs);
@@ -124,7 +124,7 @@ pub(super) fn impedances<const D: usize>(on_a_grid: bool, [vp, vs, _]: [f64; 3])
 /// The dependence of the memory variables' contributions on the constants of a point: the moduli that are factors of
 /// them are the Voigt means. Constants are those of the unrelaxed medium, as in a table.
 pub(super) struct LossMeans {
-    /// Derivatives of the logarithms of the bulk and of the shear modulus by the constants.
+    /// Derivatives of the logarithms of the bulk and of the shear modulus with respect to the constants.
     slopes: [[f64; 21]; 2],
 }
 
@@ -153,8 +153,9 @@ impl LossMeans {
             .map(|slopes| slopes.iter().zip(by_constants).map(|(slope, x)| slope * x).sum())
     }
 
-    /// Adds the derivatives of the memory variables' contributions by the constants, from those by both logarithms:
-    /// the products with the contribution to each normal stress, and twice those with the deviator.
+    /// Adds the derivatives of the memory variables' contributions with respect to the constants, from those with
+    /// respect to both logarithms: the products with the contribution to each normal stress, and twice those with the
+    /// deviator.
     pub(super) fn add_transposed(&self, taken: [f64; 2], own: &mut [f64]) {
         for (k, own) in own.iter_mut().enumerate().take(21) {
             *own += taken[0] * self.slopes[0][k] + 0.5 * taken[1] * self.slopes[1][k];
@@ -163,8 +164,8 @@ impl LossMeans {
 }
 
 /// The dependence of the quality factors of the shear and of the bulk modulus on those of P and S and on the speeds:
-/// derivatives of one over the former by one over the latter and by the share of the shear modulus in the loss of P,
-/// `4/3 (vs/vp)^2`.
+/// derivatives of one over the former with respect to one over the latter and to the share of the shear modulus in the
+/// loss of P, `4/3 (vs/vp)^2`.
 pub(super) struct LossChain {
     slopes: LossSlopes,
     /// The ratios of the unrelaxed shear and bulk modulus to the given ones, and the shares of their mechanisms.
@@ -185,8 +186,8 @@ impl LossChain {
         })
     }
 
-    /// Converts derivatives by the factors and by the logarithms of the shares, of the shear and of the bulk modulus,
-    /// to those by `[vp, vs]` and by one over the quality factors of P and S.
+    /// Converts derivatives with respect to the factors and to the logarithms of the shares, of the shear and of the
+    /// bulk modulus, to those with respect to `[vp, vs]` and to one over the quality factors of P and S.
     pub(super) fn transposed(&self, factors: [f64; 2], shares: [f64; 2]) -> [[f64; 2]; 2] {
         let by: [f64; 2] = std::array::from_fn(|k| {
             let [factor, share] = self.slopes.by_modulus[k];

@@ -1,10 +1,11 @@
-//! The derivatives of a misfit by the sources of a shot: their strengths, positions and source time functions.
+//! The derivatives of a misfit with respect to the sources of a shot: their strengths, positions and source time
+//! functions.
 //!
-//! The adjoint wavefield l is the derivative of the misfit by the forces of every step. So for a source with the
-//! weights w and the time function h, the derivative by any quantity that changes the weights by dw is `sum_n h_n (dw
-//! . l_n)`, and the derivative by sample n of the time function is `w . l_n`. In a fluid minus the second difference
-//! of the adjoint potential takes the place of l. Derivatives of the weights by the position are central differences
-//! in double precision, within the element of the source.
+//! The adjoint wavefield l is the derivative of the misfit with respect to the forces of every step. So for a source
+//! with the weights w and the time function h, the derivative with respect to any quantity that changes the weights by
+//! dw is `sum_n h_n (dw . l_n)`, and the derivative with respect to sample n of the time function is `w . l_n`. In a
+//! fluid minus the second difference of the adjoint potential takes the place of l. Derivatives of the weights with
+//! respect to the position are central differences in double precision, within the element of the source.
 
 use super::super::points::{moved, shares, weights, weights_in_fluid};
 use super::super::{Setup, Source, Strength};
@@ -12,7 +13,7 @@ use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Found, Locator};
 
-/// The derivatives of a misfit by a source.
+/// The derivatives of a misfit with respect to a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceGradient<const D: usize> {
     /// By the components of its force or moment tensor, in units of the misfit over N or N m. Those of a tensor are
@@ -40,7 +41,7 @@ struct Probe<const D: usize> {
 /// The sums for the sources of a shot.
 pub(super) struct Probes<const D: usize> {
     probes: Vec<Probe<D>>,
-    /// Derivatives of each source by the components of its strength, by its position, and by samples.
+    /// Derivatives of each source with respect to the components of its strength, to its position, and to samples.
     strengths: Vec<Vec<f64>>,
     places: Vec<[f64; D]>,
     histories: Vec<Vec<f64>>,

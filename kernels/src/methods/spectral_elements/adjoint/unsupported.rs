@@ -10,7 +10,7 @@ use crate::mesh::step::{Law, Medium};
 /// The reason why a run has no derivatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsupported {
-    /// This region has a table of constants, but the derivatives are by other parameters.
+    /// This region has a table of constants, but the derivatives are with respect to other parameters.
     Constants(usize),
     /// The mass of absorbing faces contains row sums of the damping, which differs from the damping in the forces.
     RowSums,

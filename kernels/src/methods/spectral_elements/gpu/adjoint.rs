@@ -24,8 +24,8 @@ use crate::time_loop::{Part, Sampler, Stepper};
 use std::mem::swap;
 use std::sync::Arc;
 
-/// Prepares a shot over solids and fluids on a device, for derivatives by these parameters; `cpu` converts the sums
-/// to derivatives.
+/// Prepares a shot over solids and fluids on a device, for derivatives with respect to these parameters; `cpu` converts
+/// the sums to derivatives.
 ///
 /// # Errors
 /// As for [`Adjoint::new`]; also for insufficient device memory and kernels that do not compile.

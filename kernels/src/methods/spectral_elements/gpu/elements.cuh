@@ -3,9 +3,9 @@
 // The defines before this line choose the variant:
 //   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
 //   LOSS memory variables 0|1 (with VEC 2), COARSE 0|1 for a single mechanism per point, VARIES 0|1 for constants of
-//   every point, LINES 0|1 (not with LOSS of all mechanisms), AT_ONCE 0|1 (not with LOSS nor fluids) if a step may begin
-//   at the interior points of an element as soon as their forces are known, DAMPED 0|1 for perfectly matched layers
-//   (layers.cu; not with LINES), ELEMENTS per block, THREADS per block
+//   every point, LINES 0|1 (not with LOSS of all mechanisms), AT_ONCE 0|1 (not with LOSS nor fluids) if a step may
+//   begin at the interior points of an element as soon as their forces are known, DAMPED 0|1 for perfectly matched
+//   layers (layers.cu; not with LINES), ELEMENTS per block, THREADS per block
 
 #define SHEET (NDIM == 3 ? N * N : N)
 #define POINTS (SHEET * N)

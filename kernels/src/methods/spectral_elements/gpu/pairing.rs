@@ -13,7 +13,7 @@ const PRODUCTS: &str = include_str!("products.cu");
 pub struct Pairing {
     /// The elements.
     pub elements: Variant,
-    /// Whether derivatives are by the constants of solids.
+    /// Whether derivatives are with respect to the constants of solids.
     pub constants: bool,
 }
 

@@ -11,7 +11,7 @@
 //
 // Besides the defines of elements.cuh (LINES is IN_TURN, AT_ONCE and DAMPED are 0 here):
 //   BATCH steps of a launch, 1 with memory variables, which are those of one step;
-//   CONSTANTS 1 if derivatives are by the constants of solids, else 0
+//   CONSTANTS 1 if derivatives are with respect to the constants of solids, else 0
 //
 // Minimum memory traffic in bytes of an element of degree 4 in 3-D, which reads the fields of 64.75 points that no
 // other element has read before: per step 1554 of both displacements; per launch 500 of point numbers, 84 of corners

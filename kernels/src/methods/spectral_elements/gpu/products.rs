@@ -85,7 +85,7 @@ pub struct Extent {
     pub per_element: usize,
     /// Whether there is a sponge, which needs products by first derivatives.
     pub soaked: bool,
-    /// Whether derivatives are by the constants of solids.
+    /// Whether derivatives are with respect to the constants of solids.
     pub constants: bool,
 }
 

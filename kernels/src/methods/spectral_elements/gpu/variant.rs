@@ -33,7 +33,7 @@ pub(super) const BANKS: usize = 32;
 /// Flag of `goes_on` in elements.cuh: in elements with sources or receivers, the previous step is completed and this
 /// one begun at the interior points.
 pub const IN_HELD: i32 = 1;
-/// Flag for all other elements, likewise.
+/// Flag: in all other elements, the previous step is completed and this one begun at the interior points.
 pub const IN_OTHERS: i32 = 2;
 /// Flag: in all other elements the next step begins at the end of this one.
 pub const AT_ONCE: i32 = 4;

@@ -93,7 +93,7 @@ impl<A: Accelerator> Wavefield<A> {
         Ok(())
     }
 
-    /// Swaps this state with that of a subdomain, and the numbers of steps likewise.
+    /// Swaps this state and its number of steps with those of a subdomain.
     pub fn swap<const D: usize>(
         &mut self,
         with: &mut DevicePart<D, A>,
@@ -120,7 +120,7 @@ impl<A: Accelerator> Wavefield<A> {
 
 /// Copies a whole memory to another one of its size, in the main stream.
 pub fn copy<A: Accelerator>(a: &A, from: &A::Memory, to: &A::Memory) -> Result<(), Error> {
-    // SAFETY: both are of this size and live as long as the run.
+    // SAFETY: both memories have this size and live as long as the run.
     unsafe {
         a.copy_to(
             Stream::Main,

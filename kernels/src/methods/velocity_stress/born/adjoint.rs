@@ -59,9 +59,9 @@ unsafe impl<T: Send> Send for Beside<T> {}
 // SAFETY: the same.
 unsafe impl<T: Sync> Sync for Beside<T> {}
 
-/// The gradient by the coefficients of the discrete program, while it is accumulated.
+/// The gradient with respect to the coefficients of the discrete program, while it is accumulated.
 pub struct Gradient<T: Real> {
-    /// The sums; the derivative by the buoyancy is multiplied by the buoyancy.
+    /// The sums; the derivative with respect to the buoyancy is multiplied by the buoyancy.
     pub sums: Changes<T>,
     /// Whether all normal stiffnesses share one sum, and all couplings another.
     pub grouped: bool,
@@ -196,7 +196,7 @@ impl<T: Number> Adjoint<T> {
         self.layers.number(axis, at)
     }
 
-    /// Adds the contribution `x` to the adjoint of a velocity to the gradient by the buoyancy.
+    /// Adds the contribution `x` to the adjoint of a velocity to the gradient with respect to the buoyancy.
     fn add_to_buoyancy(&mut self, number: usize, x: T) {
         if let Some(gradient) = &mut self.gradient {
             // SAFETY: the velocities of the step cover all cells.

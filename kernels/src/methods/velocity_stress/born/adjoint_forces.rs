@@ -17,7 +17,7 @@ pub struct AdjointForce<'a, T, const NDIM: usize, const N: usize> {
     pub strain: [*const T; STRESSES],
     /// `dt/rho` at each velocity.
     pub b: [*const T; 3],
-    /// Velocities of the step, and the gradient by the buoyancy times the buoyancy, by axis.
+    /// Velocities of the step, and the gradient with respect to the buoyancy times the buoyancy, by axis.
     pub sums: Option<([*const T; 3], [*mut T; 3])>,
     /// The reconstructed wavefield.
     pub waves: Option<Waves<T>>,

@@ -5,10 +5,10 @@
 //! [`crate::methods::velocity_stress::rows`] is (`D'` the transposed derivative, `w` the sponge):
 //!
 //! 1. `g <- w (g + D' f~)` completes the following time step; the present one begins with `h = c g`, the adjoint of
-//! the strain rates, and the gradient by the stiffness gains `g~_i e_j`, where `e` is the strain rate of the recorded
-//! velocities
-//! 2. `f <- w (f + b D' h~)`, and the gradient by the buoyancy gains `v D' h~ / b`: it is summed by parts over the
-//! steps, so that no force needs to be recorded (the adjoint of a velocity grows by `D' h~` in a step)
+//!    the strain rates, and the gradient with respect to the stiffness gains `g~_i e_j`, where `e` is the strain rate
+//!    of the recorded velocities
+//! 2. `f <- w (f + b D' h~)`, and the gradient with respect to the buoyancy gains `v D' h~ / b`: it is summed by parts
+//!    over the steps, so that no force needs to be recorded (the adjoint of a velocity grows by `D' h~` in a step)
 //!
 //! The transpose of a stretched derivative stretches first: with `p = q + x` its memory variable becomes `b p`, and
 //! `x~ = x / kappa + a p` is differentiated. Outside the layers `x~ = x`; inside, the difference `x~ - x` is stored
@@ -27,9 +27,9 @@ use pulp::Simd;
 /// Sums of a gradient on a plane, ordered as in [`PAIR`]; null if there are none.
 #[derive(Clone, Copy)]
 pub struct Sums<T> {
-    /// Derivatives by the stiffness.
+    /// Derivatives with respect to the stiffness.
     pub stiffness: [*mut T; STIFFNESSES],
-    /// Derivatives by the relaxing stiffness.
+    /// Derivatives with respect to the relaxing stiffness.
     pub relaxing: [*mut T; STIFFNESSES],
 }
 
@@ -360,8 +360,8 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         sums
     }
 
-    /// Adds to the gradient by normal stiffnesses and couplings, summed over each kind if its entries share their
-    /// memory.
+    /// Adds to the gradient with respect to normal stiffnesses and couplings, summed over each kind if its entries
+    /// share their memory.
     ///
     /// # Safety
     /// The requirements of [`Formula::cells`] apply.

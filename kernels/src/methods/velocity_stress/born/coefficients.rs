@@ -24,7 +24,7 @@ use std::ops::Range;
 pub struct Background {
     /// The unrelaxed shear stiffnesses of every cell of the model, by place.
     shears: Vec<Vec<f64>>,
-    /// The relaxing shear stiffnesses, likewise.
+    /// The relaxing shear stiffnesses of every cell, by place.
     weak_shears: Vec<Vec<f64>>,
     /// The losses of P and S waves of every cell, or a single entry for all; `None` without attenuation.
     losses: Option<Vec<[Loss; 2]>>,
@@ -220,7 +220,7 @@ impl<T: Number> Corners<'_, T> {
     }
 }
 
-/// One step along an axis.
+/// The offset of the next cell along an axis.
 fn one(axis: usize) -> [usize; 3] {
     [0, 1, 2].map(|a| usize::from(a == axis))
 }
@@ -231,8 +231,8 @@ fn corners_of(place: usize) -> [[usize; 3]; 4] {
     [[0; 3], one(a), one(b), [0, 1, 2].map(|k| one(a)[k] + one(b)[k])]
 }
 
-/// The derivative of a shear stiffness by that of one of its four cells, `c^2 / (4 dt mu_i^2)`; zero if one of them
-/// is fluid.
+/// The derivative of a shear stiffness with respect to that of one of its four cells, `c^2 / (4 dt mu_i^2)`; zero if
+/// one of them is fluid.
 fn by_corner(c: f64, shear: f64, dt: f64) -> f64 {
     if c > 0.0 {
         let share = c / shear;
@@ -242,7 +242,7 @@ fn by_corner(c: f64, shear: f64, dt: f64) -> f64 {
     }
 }
 
-/// The sums for the gradient by the parameters on a plane of the model, `[place, then density][cell]`.
+/// The sums for the gradient with respect to the parameters on a plane of the model, `[place, then density][cell]`.
 struct PlaneSums {
     all: Vec<f64>,
     /// The sums of one part of the stiffness.
@@ -399,7 +399,7 @@ impl<T: Number> Discrete<T> {
     }
 
     /// Whether the entry with index `number` holds a sum if normal stiffnesses are summed in the place of the first
-    /// of them, and couplings likewise.
+    /// of them, and couplings in that of the first coupling.
     pub fn is_summed(ndim: usize, number: usize) -> bool {
         let place = places(ndim)[number];
         place == 0 || place >= 6 || place == places(ndim)[ndim]

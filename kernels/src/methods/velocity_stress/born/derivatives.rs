@@ -1,5 +1,5 @@
-//! From the sums by coefficient of a reverse sweep to derivatives by the parameters. This runs on processors, while a
-//! device can run the next shots.
+//! From the sums by coefficient of a reverse sweep to derivatives with respect to the parameters. This runs on
+//! processors, while a device can run the next shots.
 
 use super::Number;
 use super::coefficients::Background;
@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// that run together.
 pub type Spare<T> = Arc<Mutex<Vec<Vec<Changes<T>>>>>;
 
-/// The results of a reverse sweep for each shot, before they are converted to derivatives by the parameters.
+/// The results of a reverse sweep for each shot, before they are converted to derivatives with respect to the
+/// parameters.
 pub struct Derivatives<T: Number> {
     pub(super) program: Discrete<T>,
     pub(super) medium: Arc<Background>,

@@ -62,9 +62,9 @@ pub trait Engine<T: Number>: Send {
         ranks: &dyn Communicator,
     ) -> Result<(), Error>;
 
-    /// The derivatives by the coefficients, for each shot. With the flag of `wanted` set, the derivatives by the
-    /// normal stiffnesses are summed in the place of the first of them, and those by the couplings in the place of
-    /// the first coupling.
+    /// The derivatives with respect to the coefficients, for each shot. With the flag of `wanted` set, the derivatives
+    /// with respect to the normal stiffnesses are summed in the place of the first of them, and those with respect to
+    /// the couplings in the place of the first coupling.
     ///
     /// # Errors
     /// Returns an error for non-finite fields, a device that fails, and any error of a residual.

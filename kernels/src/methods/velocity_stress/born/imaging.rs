@@ -35,16 +35,16 @@ use crate::methods::velocity_stress::layout::velocity;
 use crate::time_loop::reversal::CheckpointSchedule;
 use std::ops::Range;
 
-/// The wave types of an image: of the shot, then of the data.
+/// The wave types that an image correlates: those of the forward wavefield, then those of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// P waves by P waves.
+    /// P waves with P waves.
     Pp,
-    /// P waves by S waves.
+    /// P waves with S waves.
     Ps,
-    /// S waves by P waves.
+    /// S waves with P waves.
     Sp,
-    /// S waves by S waves.
+    /// S waves with S waves.
     Ss,
     /// All waves, by the energy norm.
     Energy,
@@ -465,7 +465,7 @@ impl<T: Number> Born<T> {
         Ok(images.into_iter().flatten().collect())
     }
 
-    /// Likewise for each of the shots that run side by side.
+    /// [`Born::images`] for each of the shots that run side by side.
     ///
     /// # Errors
     /// As for [`Born::images`].
@@ -478,8 +478,8 @@ impl<T: Number> Born<T> {
         self.images_among(&Alone, data, (schedule, wanted))
     }
 
-    /// Likewise on all ranks that share the shot ([`Born::run_on_ranks`]), each of which passes all data: rank 0 gets
-    /// the whole images, the others the part on their planes.
+    /// [`Born::images_of_shots`] on all ranks that share the shot ([`Born::run_on_ranks`]), each of which passes all
+    /// data: rank 0 gets the whole images, the others the part on their planes.
     ///
     /// # Errors
     /// As for [`Born::images`]; also if a connection fails.

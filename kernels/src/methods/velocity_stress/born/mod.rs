@@ -113,7 +113,7 @@ impl<T: Number> Born<T> {
         Self::on_planes(shot, raw, of, (cpu, &all))
     }
 
-    /// Likewise for a rank other than rank 0 among those that share the shot, which knows the medium on the
+    /// [`Born::new`] on a rank other than rank 0 among those that share the shot, which knows the medium on the
     /// `prepared` planes of the grid ([`RankPlanes`]): `raw`, allocated for the whole medium, must hold these planes
     /// and four planes beyond, and may be zero elsewhere.
     ///
@@ -296,7 +296,7 @@ impl<T: Number> Born<T> {
         self.forward_among(&Alone, perturbation, take)
     }
 
-    /// Likewise on all ranks that share the shot ([`Born::run_on_ranks`]), each of which receives all records.
+    /// [`Born::forward`] on all ranks that share the shot ([`Born::run_on_ranks`]); each receives all records.
     ///
     /// # Errors
     /// As for [`Born::forward`]; also if a connection fails.
@@ -348,8 +348,8 @@ impl<T: Number> Born<T> {
         cpu.install(|| program.changed(medium, (parameters, perturbation)))
     }
 
-    /// The adjoint of [`Born::forward`]: the derivative by the parameters of the inner product of the records with
-    /// `data`, `[record][component][receiver]`.
+    /// The adjoint of [`Born::forward`]: the derivative with respect to the parameters of the inner product of the
+    /// records with `data`, `[record][component][receiver]`.
     ///
     /// # Errors
     /// Returns an error for non-finite fields.
@@ -357,7 +357,7 @@ impl<T: Number> Born<T> {
         self.adjoints(&[data.to_vec()], schedule).map(first)
     }
 
-    /// Likewise for each of the shots that run side by side.
+    /// [`Born::adjoint`] for each of the shots that run side by side.
     ///
     /// # Errors
     /// As for [`Born::adjoint`].
@@ -366,8 +366,8 @@ impl<T: Number> Born<T> {
         Ok(derivatives.by_parameters())
     }
 
-    /// Likewise on all ranks that share the shot, each of which passes all data: rank 0 gets the whole result, the
-    /// others their part of it. The last step, which does not run on devices, is left to
+    /// [`Born::adjoints`] on all ranks that share the shot, each of which passes all data: rank 0 gets the whole
+    /// result, the others their part of it. The conversion to parameters, which does not run on devices, is left to
     /// [`Derivatives::by_parameters`].
     ///
     /// # Errors
@@ -382,7 +382,7 @@ impl<T: Number> Born<T> {
     }
 
     /// Runs the shot, passes its records, `[record][component][receiver]`, to `residual`, and sweeps back with the
-    /// adjoint source that it returns: the gradient of a misfit whose derivative by the records is that adjoint source.
+    /// adjoint source that it returns: the gradient of a misfit with this derivative with respect to the records.
     ///
     /// # Errors
     /// Returns an error for non-finite fields, and any error of `residual`.
@@ -395,7 +395,7 @@ impl<T: Number> Born<T> {
         self.gradients(&mut each, schedule).map(first)
     }
 
-    /// Likewise for each of the shots that run side by side.
+    /// [`Born::gradient`] for each of the shots that run side by side.
     ///
     /// # Errors
     /// As for [`Born::gradient`].
@@ -408,9 +408,9 @@ impl<T: Number> Born<T> {
         Ok(derivatives.by_parameters())
     }
 
-    /// Likewise on all ranks that share the shot, each of which gets all records and must compute the same adjoint
-    /// sources: rank 0 gets the whole gradient, the others their part of it. The last step, which does not run on
-    /// devices, is left to [`Derivatives::by_parameters`].
+    /// [`Born::gradients`] on all ranks that share the shot, each of which gets all records and must compute the same
+    /// adjoint sources: rank 0 gets the whole gradient, the others their part of it. The conversion to parameters,
+    /// which does not run on devices, is left to [`Derivatives::by_parameters`].
     ///
     /// # Errors
     /// As for [`Born::gradient`]; also if a connection fails.
@@ -423,7 +423,7 @@ impl<T: Number> Born<T> {
         self.derivatives(Source::Residual(residuals), schedule, ranks)
     }
 
-    /// The derivatives by the coefficients, for each shot.
+    /// The derivatives with respect to the coefficients, for each shot.
     fn derivatives(
         &self,
         from: Source<'_, T>,

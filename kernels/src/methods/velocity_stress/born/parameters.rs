@@ -20,8 +20,8 @@ pub enum Parameters {
     Lame,
     /// Impedances of P and S waves, density.
     Impedances,
-    /// Stiffnesses in the order of the planes of a model file (2-D c11 c33 c55 c13; 3-D c11 c22 c33 c44 c55 c66 c12 c13 c23), then
-    /// density.
+    /// Stiffnesses in the order of the planes of a model file (2-D c11 c33 c55 c13; 3-D c11 c22 c33 c44 c55 c66 c12 c13
+    /// c23), then density.
     Stiffness,
 }
 
@@ -78,7 +78,7 @@ impl Parametrisation {
         self.parameters != Parameters::Stiffness
     }
 
-    /// The derivatives of `M` and `mu` by the first two parameters and the density.
+    /// The derivatives of `M` and `mu` with respect to the first two parameters and the density.
     fn derivatives(&self, [p, s, density]: [f64; 3]) -> [[f64; 3]; 2] {
         match self.parameters {
             Parameters::Speeds => [[2.0 * density * p, 0.0, p * p], [0.0, 2.0 * density * s, s * s]],

@@ -218,9 +218,9 @@ impl Born<f32> {
         self.run_on_ranks(devices, &Alone, Transport::Auto)
     }
 
-    /// Likewise with the devices of several ranks, each of which holds the whole shot and passes its own devices:
-    /// they share every shot, and runs are started on all ranks ([`Born::forward_among`] etc.). Collective: all ranks
-    /// must call this.
+    /// [`Born::run_on`] with the devices of several ranks, each of which holds the whole shot and passes its own
+    /// devices: they share every shot, and runs are started on all ranks ([`Born::forward_among`] etc.). Collective:
+    /// all ranks must call this.
     ///
     /// # Errors
     /// As for [`Born::run_on`]; also for a transport that is not available for linearised shots.

@@ -171,13 +171,13 @@ impl<T: Number> Discrete<T> {
     }
 }
 
-/// Perturbations of the coefficients of the discrete program, or derivatives by them.
+/// Perturbations of the coefficients of the discrete program, or derivatives with respect to them.
 pub struct Changes<T: Real> {
     /// For `dt/rho`, `[velocity][plane][row][z]`.
     pub buoyancy: Buffer<T>,
     /// For `dt c`, in the order of [`places`].
     pub stiffness: Buffer<T>,
-    /// For `dt` times the relaxing stiffness, likewise.
+    /// For `dt` times the relaxing stiffness, in the order of [`places`].
     pub relaxing: Buffer<T>,
     /// For the ratios on the surface, `[horizontal axis][plane][row]`.
     pub ratios: Buffer<T>,

@@ -108,7 +108,7 @@ impl<T: Number> Born<T> {
         }
     }
 
-    /// Reverses the run: returns the gradient by the coefficients, or accumulates images.
+    /// Reverses the run: returns the gradient with respect to the coefficients, or accumulates images.
     pub(super) fn reverse(
         &self,
         from: Source<'_, T>,

@@ -195,9 +195,9 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         Self::side_by_side(std::slice::from_ref(shot), upload, class, tile)
     }
 
-    /// Likewise for several shots that run side by side, because a small grid does not fill a device. They differ in
-    /// their sources and receivers only, have the same number of receivers, a single slab, no snapshots and no map of
-    /// peaks.
+    /// [`Simulation::new`] for several shots that run side by side, because a small grid does not fill a device. They
+    /// differ in their sources and receivers only, have the same number of receivers, a single slab, no snapshots and
+    /// no map of peaks.
     ///
     /// # Errors
     /// As for [`Simulation::new`]; also for shots that cannot run side by side.

@@ -356,7 +356,7 @@ impl Args {
         self
     }
 
-    /// Sets the perturbations of the coefficients, or the gradient by them.
+    /// Sets the perturbations of the coefficients, or the gradient with respect to them.
     pub fn changed(mut self, sizes: &Sizes, changes: u64) -> Self {
         let [stiffness, weaker, ratios] = sizes.changes();
         (self.buoyancy, self.stiffness) = (changes, after(changes, stiffness));

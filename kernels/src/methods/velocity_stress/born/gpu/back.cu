@@ -157,8 +157,8 @@ INLINE void unrelax(const struct Args *a, const REAL *s, int k, const struct Cel
 }
 #endif
 
-// Whether the gradient by a stiffness is summed. For parameters of isotropic media, only the sums over all normal
-// stiffnesses and over all couplings are needed; they are stored in the first place of each.
+// Whether the gradient with respect to a stiffness is summed. For parameters of isotropic media, only the sums over all
+// normal stiffnesses and over all couplings are needed; they are stored in the first place of each.
 INLINE int is_summed(const struct Args *a, int place) {
     return !a->grouped || place == 0 || place == STRESS(0, 1) || place >= SHEAR(NDIM);
 }
@@ -173,7 +173,8 @@ INLINE void load_gradient(const struct Args *a, const REAL *from, const struct C
     }
 }
 
-// Adds to the gradient by the stiffness: the adjoint of a stress times the strain that the stiffness multiplies.
+// Adds to the gradient with respect to the stiffness: the adjoint of a stress times the strain that the stiffness
+// multiplies.
 INLINE void add_gradient(const struct Args *a, REAL *to, REAL (*e)[VEC], REAL (*s)[VEC], const struct Cell *c, REAL (*sum)[VEC]) {
     if (a->grouped) EACH_VEC {
         REAL normal = 0, all = 0;
@@ -294,9 +295,9 @@ KERNEL(velocities_back)(const struct Args a) {
     unstretch(&a, 0, &p, &c, b);
 }
 
-// Without a surface, the adjoint velocities are stored times buoyancy, as adjoint forces. The gradient by buoyancy is
-// summed by parts: w(n) = left w(n+1) + got(n) is the adjoint of v(n), so the sum of (v(n) - left v(n-1)) w(n) over
-// the steps of a run that begins and ends at rest equals that of v(n) got(n).
+// Without a surface, the adjoint velocities are stored times buoyancy, as adjoint forces. The gradient with respect to
+// buoyancy is summed by parts: w(n) = left w(n+1) + got(n) is the adjoint of v(n), so the sum of (v(n) - left v(n-1))
+// w(n) over the steps of a run that begins and ends at rest equals that of v(n) got(n).
 KERNEL(velocities_gather_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -359,7 +360,7 @@ KERNEL(stresses_gather)(const struct Args a) {
     add_to(&a, SHOT(&a, stress), STRESSES, got, &c);
 }
 
-// Turns the sum into the gradient by buoyancy.
+// Turns the sum into the gradient with respect to buoyancy.
 KERNEL(buoyancies_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;

@@ -156,7 +156,7 @@ impl<A: Accelerator> BoundarySaving<A> {
             with.take_sources(device, args, (0, it))?;
             return self.exchange_velocities(device, args);
         }
-        // With a surface, the gradient by buoyancy needs the velocities on both sides of a step.
+        // With a surface, the gradient with respect to buoyancy needs the velocities on both sides of a step.
         let before = match &self.before {
             Some(before) if args.after == *before => args.run_stress - self.stresses_behind(),
             Some(before) => *before,

@@ -34,7 +34,7 @@ struct Grid {
     const REAL *sponge[3];     // by line; null without a sponge
     const REAL *density;       // rho / (2 dt) on the nodes
     const REAL *stiffness[9];  // dt c by place; ISOTROPIC: dt lambda, and 1 / (4 dt mu) on the nodes
-    const REAL *relaxing[9];   // the relaxing stiffness, likewise
+    const REAL *relaxing[9];   // the relaxing stiffness in the same form
     const REAL *patterns;      // [mechanism][plane is odd][row is odd][keep, take][PERIOD]
     int rows, planes;
     int begin[3], count[3];    // computed cells
@@ -68,7 +68,7 @@ struct Args {
     const REAL *before, *after;                         // run velocities before a step; in the reverse sweep after it
     const REAL *psi[3];                                 // stage 1 memory before a step; in the reverse sweep after it
     REAL *force, *strain, *upon;                        // background data of the step; null where nothing is recorded
-    REAL *buoyancy, *stiffness, *weaker, *ratios;       // perturbations, or the gradient by coefficients; may be null
+    REAL *buoyancy, *stiffness, *weaker, *ratios;       // perturbations, or their gradient; may be null
     REAL *derivatives[2], *behind[2][3];                // adjoint derivatives of a stage; in layers by axis
                                                         // (derivatives[0] is velocity without a surface, times b)
     REAL *later, *middle, *rate;                        // of PP images; `rate` also for the largest velocity

@@ -68,8 +68,8 @@ INLINE void store_all(const struct Grid *g, REAL *to, int count, int at, REAL (*
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, HALF > 2 ? 1 : 2)
 
-// Velocities of the run before a step, the adjoint forces there, and the sum for the gradient by buoyancy: as in
-// velocities_gather_back.
+// Velocities of the run before a step, the adjoint forces there, and the sum for the gradient with respect to buoyancy:
+// as in velocities_gather_back.
 KERNEL(velocities_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;

@@ -86,8 +86,8 @@ pub fn bytes(slab: LocalProgram<'_, f32>) -> [usize; 2] {
     [resident::bytes(slab) + OWN, numbers * size_of::<f32>()]
 }
 
-/// Bytes that images need in addition. They use the memory of the gradient by coefficients, which is not computed
-/// with images.
+/// Bytes that images need in addition. They use the memory of the gradient with respect to coefficients, which is not
+/// computed with images.
 pub fn bytes_of_images(slab: LocalProgram<'_, f32>, wanted: &Wanted) -> usize {
     let changes = Sizes::new(slab).changes_numbers() * size_of::<f32>();
     Plan::new(slab, wanted).bytes().saturating_sub(changes)

@@ -54,7 +54,7 @@ struct Lists {
     REAL *kept;            // running value, or previous value; null where readings are recorded directly
     const REAL *density;   // rho / (2 dt) on the nodes if the adjoint velocities are stored times buoyancy, else null
     const REAL *after;     // velocities after the step
-    REAL *gradient;        // sum for the gradient by buoyancy; may be null
+    REAL *gradient;        // sum for the gradient with respect to buoyancy; may be null
     WIDE len, stride[3], shot;
     REAL dt;
     int integral, count;   // the running value is the integral, else the previous value

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 /// The result of a reverse sweep.
 pub enum Request<'a, A: Accelerator> {
-    /// The derivatives by the coefficients.
+    /// The derivatives with respect to the coefficients.
     Gradient {
         /// Whether all normal stiffnesses share one sum, and all couplings another.
         grouped: bool,
