@@ -144,5 +144,5 @@ pub fn shots_that_cannot_run_side_by_side_are_refused<A: Accelerator>(machines: 
     let words = together(machines, &case, (&with_maps, 2))
         .expect_err("a sentence")
         .to_string();
-    assert!(words.contains("no snapshots and no maps"), "{words}");
+    assert!(words.contains("record no snapshots and no maps"), "{words}");
 }

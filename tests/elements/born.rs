@@ -258,7 +258,7 @@ fn what_is_not_linearised_is_refused() {
         ("< dm.rsf wrt=ccc,rho", "a perturbation with n1=2 n2=22"),
         (
             "< dm.rsf materials=table.rsf ccc=ccc.rsf",
-            "region 0 has a table of constants, which has no derivative by speeds, impedances or Lame's constants: give wrt=ccc,rho",
+            "region 0 has a table of constants, which has no derivative with respect to speeds, impedances or Lame's constants: give wrt=ccc,rho",
         ),
         (
             "< dm.rsf wrt=vp,vs,rho,qp,qs",

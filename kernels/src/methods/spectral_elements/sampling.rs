@@ -136,7 +136,7 @@ impl<const D: usize> Sampling<D> {
             let names = if D == 2 { &["x", "z"][..] } else { &["x", "y", "z"] };
             let all: Vec<String> = (0..D).map(|c| format!("{} from {}", names[c], ends(c))).collect();
             return Err(Error::setup(format!(
-                "the mesh reaches {}, beyond the grid of the model, which has {} m; give a grid that covers the mesh (in perfectly matched layers the values at its edge go on)",
+                "the mesh reaches {}, beyond the grid of the model, which has {} m; give a grid that covers the mesh (perfectly matched layers continue the values at its edge)",
                 Place::from(x),
                 all.join(", ")
             )));

@@ -124,7 +124,7 @@ impl Attenuation {
             }
             if let Some(bad) = q.iter().position(|q| q.is_nan() || *q < 0.0) {
                 return Err(Error::setup(format!(
-                    "{name} has the value {} at cell {bad}: quality factors are positive, 0 is none",
+                    "{name} has the value {} at cell {bad}: quality factors must be positive, or 0 for no attenuation",
                     q[bad]
                 )));
             }

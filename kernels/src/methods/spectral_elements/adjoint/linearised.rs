@@ -321,7 +321,7 @@ impl<const D: usize> Adjoint<D> {
     ) -> Result<Vec<f32>, Error> {
         if change.parameters != self.parameters {
             return Err(Error::setup(format!(
-                "a perturbation of {:?} does not fit a run with derivatives by {:?}: both need the same parameters",
+                "a perturbation of {:?} does not fit a run with derivatives with respect to {:?}: both need the same parameters",
                 change.parameters, self.parameters
             )));
         }

@@ -289,7 +289,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
                         let residual = judge(std::mem::take(&mut records))?;
                         if residual.len() != count {
                             return Err(Error::setup(format!(
-                                "the shot has {count} recorded values, but {} derivatives of the misfit by them were given: one for each is needed",
+                                "the shot has {count} recorded values, but {} derivatives of the misfit with respect to them were given: one for each is needed",
                                 residual.len()
                             )));
                         }

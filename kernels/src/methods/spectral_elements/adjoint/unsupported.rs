@@ -23,7 +23,7 @@ impl fmt::Display for Unsupported {
         match self {
             Self::Constants(region) => write!(
                 f,
-                "region {region} has a table of constants, which has no derivative by speeds, impedances or Lame's constants"
+                "region {region} has a table of constants, which has no derivative with respect to speeds, impedances or Lame's constants"
             ),
             Self::RowSums => {
                 f.write_str("row sums of the damping of absorbing faces in the mass have no exact adjoint")

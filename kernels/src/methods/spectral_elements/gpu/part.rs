@@ -407,7 +407,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
     /// Completes the pending step, so that all fields belong to its end.
     pub(super) fn settle(&mut self) -> Result<(), Error> {
         if self.standing == Standing::Pending {
-            assert!(self.inside & AT_ONCE == 0, "it was said that nobody would look");
+            assert!(self.inside & AT_ONCE == 0, "the next step has already begun");
             self.advance(false)?;
             self.standing = Standing::Ended;
             self.accelerator.record(Stream::Main, &self.advanced)?;

@@ -48,7 +48,7 @@ impl Core {
             region[axis].start += usize::from(axis == 0 && surface);
             let inner = region[axis].start + half..region[axis].end.saturating_sub(half);
             if inner.is_empty() {
-                return Err("the grid is too small for a part inside of which they could");
+                return Err("the grid is too small to contain a core in which they could");
             }
             core[axis] = inner;
         }

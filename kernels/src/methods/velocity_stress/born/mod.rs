@@ -133,7 +133,7 @@ impl<T: Number> Born<T> {
         let isotropic = class == Symmetry::Isotropic;
         if !isotropic && parameters != Parameters::Stiffness {
             return Err(Error::setup(
-                "the medium is anisotropic: speeds, impedances and Lame's parameters do not describe it; linearise by its stiffness",
+                "the medium is anisotropic: speeds, impedances and Lame's parameters do not describe it; take its stiffnesses as the parameters",
             ));
         }
         let planes = needed(raw.padded(), prepared);

@@ -69,7 +69,7 @@ impl<T: Number> Born<T> {
     pub fn fits_side_by_side(&self) -> Result<(), Error> {
         match &self.placed {
             Some(placed) if placed.side_by_side > placed.free => Err(Error::setup(format!(
-                "the device has {:.2} GB of memory free, and a run with what a perturbation changes beside it needs {:.2} GB there: use a smaller grid, or the processors",
+                "the device has {:.2} GB of memory free, and a run with its scattered field needs {:.2} GB there: use a smaller grid, or the processors",
                 placed.free as f64 / 1e9,
                 placed.side_by_side as f64 / 1e9
             ))),

@@ -332,7 +332,7 @@ fn schedule_of(shots: &[Shot], padded: &Padded) -> Result<Schedule, Error> {
     }
     if shots.len() > 1 && (first.peaks || first.snapshots.is_some()) {
         return Err(Error::setup(
-            "shots that run side by side have no snapshots and no maps",
+            "shots that run side by side record no snapshots and no maps of peaks: run them one by one",
         ));
     }
     Ok(schedule(first, padded, shots.len() * first.receivers.len()))

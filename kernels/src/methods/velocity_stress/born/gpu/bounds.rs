@@ -63,7 +63,7 @@ impl Bounds {
             };
             velocities[axis] = stresses[axis].start + reach..stresses[axis].end.saturating_sub(reach);
             if velocities[axis].is_empty() {
-                return Err("the grid is too small for a part inside of which they could");
+                return Err("the grid is too small to contain a core in which they could");
             }
         }
         let live = slab.live();
