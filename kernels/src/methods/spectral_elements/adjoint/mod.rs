@@ -17,7 +17,7 @@
 //! element the quadrature weight w, the determinant J of the Jacobian, the normal n of a face and the damping c of
 //! the sponge over the P speed, the derivatives are
 //!
-//! | by | derivative |
+//! | with respect to | derivative |
 //! | --- | --- |
 //! | density, in the mass | `- w J u . D2 l` |
 //! | bulk modulus | `- w J div u (div l - r)` |
