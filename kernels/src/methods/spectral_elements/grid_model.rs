@@ -95,6 +95,7 @@ pub struct Grids<const D: usize> {
     pub lattice: Lattice<D>,
     /// Number of grids in every plane, one after the other.
     pub count: usize,
+    /// The parameters at the nodes of the grids.
     pub planes: Planes,
 }
 

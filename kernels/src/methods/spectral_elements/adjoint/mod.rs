@@ -225,7 +225,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         self.machine.sizes()
     }
 
-    /// Bytes of the machine's memory besides those: the engine, the adjoint wavefield, sums.
+    /// Bytes of the other memory of the machine: the engine, the adjoint wavefield, sums.
     pub fn machine_bytes(&self) -> usize {
         self.machine.bytes()
     }

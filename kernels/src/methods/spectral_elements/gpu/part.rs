@@ -236,6 +236,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         levels + fluid + self.solid.bytes() + self.records.bytes()
     }
 
+    /// The device that advances the subdomain.
     pub fn accelerator(&self) -> &Arc<A> {
         &self.accelerator
     }

@@ -243,6 +243,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         })
     }
 
+    /// The grid of the medium with its frame.
     pub fn padded(&self) -> &Padded {
         &self.padded
     }

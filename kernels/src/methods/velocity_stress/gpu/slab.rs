@@ -41,6 +41,7 @@ struct LossMemory<A: Accelerator> {
     pattern: A::Memory,
 }
 
+/// One slab of the grid in the memory of a device.
 pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) setup: Arc<Setup<T>>,
     pub(super) shots: Arc<[Acquisition<T>]>,
@@ -153,6 +154,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             + loss.map_or(0, |l| l.weak.bytes() + l.memory.bytes() + l.pattern.bytes())
     }
 
+    /// The device that advances the slab.
     pub fn accelerator(&self) -> &Arc<A> {
         &self.accelerator
     }
