@@ -110,22 +110,46 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
 }
 
 #[test]
-fn linearised_runs_on_meshes_say_that_they_take_no_gpu() {
+fn linearised_runs_on_meshes_take_gpus_that_hold_them() {
     let desk = desk();
     desk.dataset("change.rsf", "n1=1 n2=3", &[30.0, 20.0, 10.0]);
-    let line = "sfsemborn2d-gpu < change.rsf mesh=box.rsf sou=sou.rsf rec=rec.rsf m0=1e12 stf=ricker freq=5 nt=400 dt=0.0003";
-    let run = |asked: &str| {
-        let line = format!("{line} {asked} > born.rsf");
-        on(&desk, Driver::Fake, &[("FAKE_MEMORY", "400000000")], &line)
+    let line = survey(&desk).replace("sfsemgrad2d-gpu < data.rsf", "sfsemborn2d-gpu < change.rsf");
+    let with = |bytes: usize, asked: &str| {
+        let line = format!("{line} device=gpu {asked} > born.rsf");
+        on(&desk, Driver::Fake, &[("FAKE_MEMORY", &bytes.to_string())], &line)
     };
-    let Some(refused) = run("device=gpu") else {
+    let Some(run) = with(400_000_000, "") else {
         return;
     };
-    assert_eq!(refused.code, 1, "{refused:?}");
-    assert_says(&refused, &["adj=n runs on processors", "leave them out"]);
-    let taken = run("").expect("the fake was there a moment ago");
-    assert_eq!(taken.code, 0, "{taken:?}");
-    magnitude(desk.read("born.rsf"));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_says(
+        &run,
+        &[
+            "GPU 0 Fake 0 (90)",
+            "memory of the GPU: 0.0",
+            "adj=n: two wavefields advance together",
+            "shot 2 of 2",
+        ],
+    );
+    // A tenth more than is told is enough, and an eighth less is not.
+    let told = run
+        .err
+        .split("memory of the GPU: ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
+    let told: f64 = told.and_then(|words| words.parse().ok()).expect("GB of memory");
+    let enough = (1.1e9 * told) as usize;
+    let with = |bytes, asked| with(bytes, asked).expect("the fake was there a moment ago");
+    let run = with(enough, "");
+    assert_eq!(run.code, 0, "{run:?}");
+    let run = with((0.88e9 * told) as usize, "");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_says(&run, &["GPU 0 Fake 0 (90)", "GB are needed"]);
+    for asked in ["gpu=0,1", "gpu=0,1 groups=2"] {
+        let run = with(400_000_000, asked);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_says(&run, &["the first of 2 groups"]);
+    }
 }
 
 #[test]
@@ -137,17 +161,21 @@ fn gradients_on_meshes_agree_on_real_gpus_with_processors() {
     let line = survey(&desk).replace("nt=20 dt=0.0001", "nt=700 dt=0.0003 data=displacement");
     let line = line.replace("freq=5", "freq=20").replace("data.rsf", "true.rsf");
     let model = line.replace("sfsemgrad2d-gpu < true.rsf", "sfsem2d-gpu");
+    desk.dataset("change.rsf", "n1=1 n2=3", &[30.0, 20.0, 10.0]);
+    let born = line.replace("sfsemgrad2d-gpu < true.rsf", "sfsemborn2d-gpu < change.rsf");
     for command in [
         format!("{model} device=cpu > records.rsf"),
         "sfbasics scale < records.rsf rscale=0.9 > true.rsf".into(),
         format!("{line} device=cpu misfit=a.rsf > cpu.rsf"),
         format!("{line} device=gpu misfit=b.rsf > gpu.rsf"),
         format!("{line} device=gpu memory=0.05 misfit=b.rsf > again.rsf"),
+        format!("{born} device=cpu > c.rsf"),
+        format!("{born} device=gpu > d.rsf"),
     ] {
         let run = desk.sh(&command);
         assert_eq!(run.code, 0, "{run:?}");
     }
-    for [cpu, gpu] in [["cpu.rsf", "gpu.rsf"], ["a.rsf", "b.rsf"]] {
+    for [cpu, gpu] in [["cpu.rsf", "gpu.rsf"], ["a.rsf", "b.rsf"], ["c.rsf", "d.rsf"]] {
         let (cpu, gpu) = (desk.read(cpu), desk.read(gpu));
         magnitude(cpu.clone());
         let apart = relative_difference(&gpu, &cpu);

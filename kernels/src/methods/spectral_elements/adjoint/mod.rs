@@ -47,11 +47,13 @@
 
 mod blocks;
 mod chain;
+pub(super) mod change;
 pub(super) mod correlate;
-mod linearised;
+pub(super) mod linearised;
 pub mod machine;
 mod parameters;
 mod processors;
+mod scattered;
 mod scattering;
 mod sources;
 mod state;
@@ -67,8 +69,8 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Locator, Place};
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 pub use chain::{Gradient, covers};
+pub use change::Change;
 use correlate::{CONSTANTS, LOSSY, LOSSY_CONSTANTS, PRODUCTS};
-pub use linearised::Change;
 use machine::Machine;
 pub use parameters::Parameters;
 pub use processors::Processors;

@@ -46,21 +46,25 @@ pub(super) struct Kernels<A: Accelerator> {
     pub faces: A::Kernel,
     pub watch: A::Kernel,
     pub largest: A::Kernel,
+    pub inertia: A::Kernel,
+    pub face_forces: A::Kernel,
 }
 
 impl<A: Accelerator> Kernels<A> {
     fn load(a: &A, dimension: usize) -> Result<Self, Error> {
-        let names = ["flush", "faces", "watch", "largest"];
-        let all: [A::Kernel; 4] = a
+        let names = ["flush", "faces", "watch", "largest", "inertia", "face_forces"];
+        let all: [A::Kernel; 6] = a
             .load(&variant::gradient(dimension), &names)?
             .try_into()
             .map_err(|_| Error::setup("kernels of gradients are missing"))?;
-        let [flush, faces, watch, largest] = all;
+        let [flush, faces, watch, largest, inertia, face_forces] = all;
         Ok(Self {
             flush,
             faces,
             watch,
             largest,
+            inertia,
+            face_forces,
         })
     }
 }

@@ -17,6 +17,7 @@ pub struct Elements {
     pub shape: u64,
     pub strength: u64,
     pub memory: u64,
+    pub relative: u64,
     pub dt: f32,
     pub half: f32,
     pub square: f32,
@@ -255,6 +256,32 @@ pub struct Largest {
     pub field: u64,
     pub count: i64,
     pub most: u64,
+}
+
+/// `struct Inertia` of gradient.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Inertia {
+    pub forces: u64,
+    pub points: u64,
+    pub changes: u64,
+    pub second: u64,
+    pub first: u64,
+    pub count: i64,
+    pub components: i32,
+}
+
+/// `struct FaceForces` of gradient.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FaceForces {
+    pub forces: u64,
+    pub place: u64,
+    pub point: u64,
+    pub damping: u64,
+    pub first: u64,
+    pub count: i32,
+    pub components: i32,
 }
 
 /// Converts a number of elements or points to the `int` of the kernels; [`super::tables`] has refused numbers that do

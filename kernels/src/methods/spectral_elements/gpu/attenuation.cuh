@@ -15,13 +15,19 @@
 struct Relaxing {
     REAL *memory;
     const REAL *loss, *strength;
+#if SCATTERED
+    const REAL *relative;
+#endif
     int first;  // mechanism of its first point, if points have one each
 };
 
 INLINE void take_relaxing(struct Relaxing *r, const struct Elements *a, WIDE element, int at) {
     r->memory = a->memory + element * (VARIABLES * POINTS) + at * VEC;
     r->loss = a->loss + a->region[element] * LOSS_NUMBERS;
-    r->strength = a->strength + (VARIES ? element * (2 * POINTS) + at : 0);
+    r->strength = a->strength + (OWN_LOSS ? element * (2 * POINTS) + at : 0);
+#if SCATTERED
+    r->relative = a->relative + element * (2 * POINTS) + at;
+#endif
     // Mechanisms alternate along every axis.
     r->first = NDIM == 3 ? at % N + at / N : at;
 }
@@ -69,7 +75,7 @@ INLINE REAL relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES],
     const REAL *loss = r->loss + own;
     REAL trace = 0;
     UNROLL for (int i = 0; i < NDIM; i++) trace += g[i][i];
-#if VARIES
+#if OWN_LOSS
     const REAL *strength = r->strength + level * SHEET;
     const REAL shear = share * strength[0], volume = share * strength[POINTS] * trace;
 #else
@@ -98,10 +104,16 @@ INLINE REAL relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES],
     return bulk;
 }
 
-// Advances the memory variables of a point and subtracts their contributions from a stress.
+// Advances the memory variables of a point and subtracts their contributions from a stress; with SCATTERED it subtracts
+// the perturbation of these contributions from the perturbation of the stress.
 INLINE void take_losses(const struct Relaxing *r, int level, REAL kept[VARIABLES], REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
     REAL lost[STRAINS];
-    const REAL bulk = relax_all(r, level, kept, g, lost);
+    REAL bulk = relax_all(r, level, kept, g, lost);
+#if SCATTERED
+    const REAL *relative = r->relative + level * SHEET;
+    bulk *= relative[0];
+    UNROLL for (int v = 0; v < STRAINS; v++) lost[v] *= relative[POINTS];
+#endif
     UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = i; k < NDIM; k++)
         stress[VOIGT(i, k)] -= i == k ? lost[VOIGT(i, k)] + bulk : lost[VOIGT(i, k)];
 }

@@ -4,8 +4,10 @@
 //   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
 //   LOSS memory variables 0|1 (with VEC 2), COARSE 0|1 for a single mechanism per point, VARIES 0|1 for constants of
 //   every point, LINES 0|1 (not with LOSS of all mechanisms), AT_ONCE 0|1 (not with LOSS nor fluids) if a step may
-//   begin at the interior points of an element as soon as their forces are known, DAMPED 0|1 for perfectly matched
-//   layers (layers.cu; not with LINES), ELEMENTS per block, THREADS per block
+//   begin at the interior points of an element as soon as their forces are known, SCATTERED 0|1 (with VARIES and
+//   ADVANCED) if the law is a perturbation of the medium, whose forces are added to those of the linearised wavefield,
+//   OWN_LOSS 0|1 for losses of every point, DAMPED 0|1 for perfectly matched layers (layers.cu; not with LINES),
+//   ELEMENTS per block, THREADS per block
 
 #define SHEET (NDIM == 3 ? N * N : N)
 #define POINTS (SHEET * N)
@@ -53,7 +55,7 @@
 // Columns through the interior points of an element, and the values that such a column keeps of each point in shared
 // memory.
 #define INNER (NDIM == 3 ? (N - 2) * (N - 2) : N - 2)
-#define KEPT (COMPONENTS + 2)
+#define KEPT_INSIDE (COMPONENTS + 2)
 
 // Shared memory after the fields of all elements: staged constants, then data of the interior points.
 #define TABLES_AT ((ELEMENTS * SEAT + 3) / 4 * 4)
@@ -77,9 +79,10 @@ struct Elements {
                            // [element of the launch][four constants][point of it][of the four], then the rest
     const REAL *loss;      // [region][LOSS_NUMBERS]: decay; for shear, bulk: factors of strain now, in the kept value
     const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point of it]
-    const REAL *strength;  // VARIES: factors of `loss` at every point, [element][shear, bulk][point of it]
+    const REAL *strength;  // OWN_LOSS: factors of `loss` at every point, [element][shear, bulk][point of it]
     REAL *memory;          // memory variables, [element][pair of variables][point of it][of the pair]; a
                            // variable is that of a mechanism of a component
+    const REAL *relative;  // SCATTERED: relative perturbations of the losses, [element][mean, deviator][point of it]
     REAL dt, half, square; // the time step, half of it, its square (zero where variables follow the strain of the step)
     int first, end;        // elements of this launch
     int goes_on;           // a sum of the flags IN_HELD, IN_OTHERS, ENDS_AT_ONCE

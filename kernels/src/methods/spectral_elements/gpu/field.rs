@@ -14,7 +14,7 @@ use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, se
 use crate::device::staging::Staging;
 use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::cut::{Exchange, Share};
-use crate::methods::spectral_elements::{Followed, Setup};
+use crate::methods::spectral_elements::{Followed, Grain, Setup};
 use crate::time_loop::Part;
 
 /// Elements, points and sources of a field.
@@ -311,6 +311,7 @@ impl<A: Accelerator> FieldMemory<A> {
             shape: self.shape.address(),
             strength: self.strength.address(),
             memory: self.relaxing.address(),
+            relative: 0,
             dt: fields.dt as f32,
             half: (fields.dt / 2.0) as f32,
             square: match self.followed {
@@ -372,6 +373,12 @@ impl<A: Accelerator> FieldMemory<A> {
                 &argument(&args),
             )
         }
+    }
+
+    /// Whether memory variables follow the strain that the previous step has predicted.
+    pub fn follows_before(&self) -> bool {
+        let mut variants = self.variants.iter();
+        self.followed == Followed::Predicted && variants.any(|variant| variant.loss == Some(Grain::Fine))
     }
 
     /// The points of all elements, downloaded from the device.

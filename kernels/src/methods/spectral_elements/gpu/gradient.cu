@@ -1,5 +1,6 @@
-// Kernels of gradients at single points: sums in double precision, points of absorbing faces, watched values of the
-// adjoint wavefield, and the largest magnitude of the forward wavefield.
+// Kernels of gradients and linearised runs at single points: sums in double precision, points of absorbing faces,
+// watched values of the adjoint wavefield, the largest magnitude of the forward wavefield, and the forces of perturbed
+// masses and dampings.
 
 struct Flush {
     REAL *sums;      // set to zero
@@ -77,4 +78,43 @@ KERNEL(largest)(const struct Largest a) {
         most = MAX(most, a.field[k] < 0 ? -a.field[k] : a.field[k]);
     // The bits of non-negative floats are ordered like their values.
     if (most > 0) atomicMax(a.most, __float_as_int(most));
+}
+
+struct Inertia {
+    REAL *forces;         // of the linearised wavefield, [element][point of it][component]
+    const int *points;    // [element][point of it]
+    const REAL *changes;  // factors of the second and first derivative, [element][point of it][of the two]
+    const REAL *second;   // derivatives of the field of the shot, [point][component]
+    const REAL *first;
+    WIDE count;           // numbers of the forces
+    int components;
+};
+
+KERNEL(inertia)(const struct Inertia a) {
+    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
+        const WIDE place = k / a.components, at = (WIDE)a.points[place] * a.components + k % a.components;
+        const REAL own = FMA(a.changes[2 * place + 1], a.first[at], a.changes[2 * place] * a.second[at]);
+        a.forces[k] -= own;
+    }
+}
+
+// Perturbed dampings of absorbing faces: those at one point of an element are one matrix, so no two threads add to one
+// force.
+struct FaceForces {
+    REAL *forces;
+    const int *place;     // index among the points of elements
+    const int *point;
+    const REAL *damping;  // [place][component of the force][component of the velocity]
+    const REAL *first;    // velocity or rate of the field of the shot
+    int count, components;
+};
+
+KERNEL(face_forces)(const struct FaceForces a) {
+    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count * a.components; k += gridDim.x * blockDim.x) {
+        const int face = k / a.components, component = k % a.components;
+        REAL sum = 0;
+        for (int c = 0; c < a.components; c++)
+            sum = FMA(a.damping[k * a.components + c], a.first[(WIDE)a.point[face] * a.components + c], sum);
+        a.forces[(WIDE)a.place[face] * a.components + component] -= sum;
+    }
 }

@@ -34,7 +34,7 @@ INLINE int AS_INT(REAL bits) {
 
 // Address of a value kept for the point of level k of a column: the components of the velocity, the inverse mass, the
 // point number.
-INLINE REAL *kept_at(REAL *column, int k, int what) { return column + ((k - 1) * KEPT + what) * (ELEMENTS * INNER); }
+INLINE REAL *kept_at(REAL *column, int k, int what) { return column + ((k - 1) * KEPT_INSIDE + what) * (ELEMENTS * INNER); }
 
 #if LAW < 2
 // The data that advance the interior points of a thread's column.
@@ -94,7 +94,7 @@ INLINE void leave_forces(const struct Elements *a, WIDE element, int at, REAL fo
                          REAL *column) {
     REAL *to = a->forces + (element * POINTS + at) * COMPONENTS;
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
-        if (!column || k == 0 || k == N - 1) to[k * SHEET * COMPONENTS + i] = force[k][i];
+        if (!column || k == 0 || k == N - 1) to[k * SHEET * COMPONENTS + i] = force[k][i] + (SCATTERED ? to[k * SHEET * COMPONENTS + i] : 0);
 #if AT_ONCE
     if (!column) return;
     struct Inside s;

@@ -18,6 +18,7 @@
 //! | their memory and launches | `field.rs`, `sources.rs`, `part.rs` |
 //! | other shots over the same mesh | `next_shot.rs` |
 //! | gradients: both wavefields, their products, derivatives of sums | `adjoint.rs`, `machine.rs`, `wavefield.rs`, `watched.rs`, `products.rs`, `pairing.rs`, `paired.rs`, `products.cu`, `gradient.cu` |
+//! | linearised runs: the forces of a perturbation of the medium | `linearised.rs`, `gradient.cu` |
 
 mod adjoint;
 mod arguments;
@@ -25,6 +26,7 @@ mod dressed;
 mod field;
 mod halo;
 mod layers;
+mod linearised;
 mod machine;
 mod next_shot;
 mod paired;

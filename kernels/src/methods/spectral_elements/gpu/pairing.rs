@@ -104,6 +104,7 @@ impl Pairing {
             ("BATCH", self.batch()),
             ("CONSTANTS", usize::from(self.constants)),
             ("ADVANCED", 1),
+            ("OWN_LOSS", usize::from(e.varies)),
         ]);
         let bounds = "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS)\n#endif";
         let (loss, vector) = if e.loss.is_some() {

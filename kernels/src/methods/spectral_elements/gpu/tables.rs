@@ -214,11 +214,20 @@ pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
 
 /// Index of a constant of a point among those of its element: tables of constants are stored in groups of four per
 /// point, as far as there are four.
-fn law_at(kind: Kind, (number, numbers): (usize, usize), (point, points): (usize, usize)) -> usize {
+pub fn law_at(kind: Kind, (number, numbers): (usize, usize), (point, points): (usize, usize)) -> usize {
     let quads = if kind == Kind::Table { numbers / 4 } else { 0 };
     match number / 4 < quads {
         true => (number / 4 * points + point) * 4 + number % 4,
         false => number * points + point,
+    }
+}
+
+/// The length of the constants of an element of so many points in the tables of [`laws_of_points`].
+pub fn stride_of_law<const D: usize>(kind: Kind, points: usize) -> usize {
+    let numbers = numbers_of_law::<D>(kind) * points;
+    match kind {
+        Kind::Table => numbers.next_multiple_of(4),
+        _ => numbers,
     }
 }
 
@@ -230,11 +239,7 @@ pub fn laws_of_points<const D: usize>(
     (kind, elements): (Kind, &[u32]),
 ) -> Vec<f32> {
     let points = table.points();
-    let numbers = numbers_of_law::<D>(kind);
-    let stride = match kind {
-        Kind::Table => (numbers * points).next_multiple_of(4),
-        _ => numbers * points,
-    };
+    let (numbers, stride) = (numbers_of_law::<D>(kind), stride_of_law::<D>(kind, points));
     let mut all = vec![0.0; elements.len() * stride];
     let rooms = all.par_chunks_exact_mut(stride);
     rooms.zip(elements).for_each(|(own, element)| {

@@ -68,6 +68,17 @@ pub struct Variant {
     pub layers: u8,
 }
 
+/// Which forces a kernel computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forces {
+    /// The forces of the wavefield that advances.
+    OfField,
+    /// The forces of the adjoint wavefield in perfectly matched layers.
+    Transposed,
+    /// The forces of a perturbation of the medium; true if every point has losses of its own.
+    Scattered(bool),
+}
+
 /// The size of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
@@ -246,26 +257,54 @@ impl Variant {
 
     /// Kernel `forces`.
     pub fn source(&self, basis: &Basis) -> Source {
-        self.forces(basis, false)
+        self.forces(basis, Forces::OfField)
     }
 
     /// Kernel `forces` for the adjoint wavefield, for elements in perfectly matched layers.
     pub fn transposed(&self, basis: &Basis) -> Source {
-        self.forces(basis, true)
+        self.forces(basis, Forces::Transposed)
     }
 
-    fn forces(&self, basis: &Basis, transposed: bool) -> Source {
+    /// Kernel `forces` for linearised runs of elements outside of such layers: the forces of a perturbation of the medium.
+    /// With `constants` the 21 constants of all solids are perturbed.
+    pub fn scattering(&self, basis: &Basis, constants: bool) -> Source {
+        self.changed(constants)
+            .forces(basis, Forces::Scattered(self.varies))
+    }
+
+    /// The variant of a perturbation of this medium, which every point has of its own.
+    pub fn changed(&self, constants: bool) -> Self {
+        Self {
+            kind: match (self.kind, constants) {
+                (Kind::Fluid, _) => Kind::Fluid,
+                (_, true) => Kind::Table,
+                (_, false) => Kind::Isotropic,
+            },
+            varies: true,
+            ..*self
+        }
+    }
+
+    fn forces(&self, basis: &Basis, forces: Forces) -> Source {
         let block = self.block();
         let mut defines = self.defines(block);
+        let (scattered, own_loss) = match forces {
+            Forces::Scattered(own_loss) => (true, own_loss),
+            _ => (false, self.varies),
+        };
         defines.extend([
             ("LINES", usize::from(self.in_lines())),
-            ("AT_ONCE", usize::from(self.at_once())),
+            ("AT_ONCE", usize::from(self.at_once() && !scattered)),
+            ("SCATTERED", usize::from(scattered)),
+            ("ADVANCED", usize::from(scattered)),
+            ("OWN_LOSS", usize::from(own_loss)),
             ("DAMPED", usize::from(self.damped())),
             ("AXES", usize::from(self.layers)),
-            ("TRANSPOSED", usize::from(transposed)),
+            ("TRANSPOSED", usize::from(forces == Forces::Transposed)),
         ]);
         let blocks = self
             .blocks()
+            .filter(|_| !scattered)
             .map_or(String::new(), |blocks| format!(", {blocks}"));
         let bounds = format!(
             "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS{blocks})\n#endif"
@@ -356,7 +395,7 @@ pub fn points(dimension: usize, basis: &Basis) -> Source {
     source(("points.cu", 1), (dimension, basis.len()), &[], &[NODES, POINTS])
 }
 
-/// Kernels `flush`, `faces`, `watch`, `largest` of gradients.
+/// Kernels `flush`, `faces`, `watch`, `largest` of gradients, `inertia` and `face_forces` of linearised runs.
 pub fn gradient(dimension: usize) -> Source {
     source(("gradient.cu", 1), (dimension, 0), &[], &[GRADIENT])
 }
@@ -386,6 +425,10 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                     };
                     if loss.is_none() || kind != Kind::Fluid {
                         found.push(variant.source(&basis));
+                        let constants = kind == Kind::Table;
+                        if constants || !varies || loss.is_some() {
+                            found.push(variant.scattering(&basis, constants));
+                        }
                         if kind != Kind::Table && (loss.is_some() || !varies) {
                             let both = [stored != varies, stored == varies];
                             let kinds = if degree == 4 { &both[..] } else { &both[..1] };

@@ -46,6 +46,18 @@ impl<A: Accelerator> Wavefield<A> {
         })
     }
 
+    /// The addresses of displacement, velocity and acceleration of the solid, and of the potential of the fluid with its
+    /// first and second derivative; zeros without a fluid.
+    pub fn levels(&self) -> [[u64; 3]; 2] {
+        let of = |levels: &[A::Memory; 3]| levels.each_ref().map(Memory::address);
+        [of(&self.solid), self.fluid.as_ref().map_or([0; 3], of)]
+    }
+
+    /// The address of the memory variables of attenuation.
+    pub fn variables(&self) -> u64 {
+        self.relaxing.address()
+    }
+
     pub fn bytes_of<const D: usize>(of: &DevicePart<D, A>) -> usize {
         let fluid = of.fluid.iter().flat_map(|fluid| &fluid.levels);
         let levels = of.levels.iter().chain(fluid);

@@ -97,7 +97,7 @@ fn data<const D: usize>(job: &mut Job, opened: &Opened<D>, world: &World) -> any
         "linearised",
         "change of the data by the perturbation, to first order",
     );
-    records.note(&opened.machine().cpu.describe());
+    records.note(&opened.machine().describe(None));
     Ok(records.into_data().map(|(data, ..)| data))
 }
 

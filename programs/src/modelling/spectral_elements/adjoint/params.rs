@@ -100,7 +100,7 @@ adj=n advances two wavefields together. adj=y needs the forward wavefield from t
 if all steps fit they are kept, otherwise as many as fit at a time, and steps are computed again from checkpoints (Griewank and Walther 2000). The result has \
 the same bits for any memory= and threads=.
 
-The shots run one after the other: with adj=n on processors, with adj=y on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on four GPUs at the same time, and groups=4 on the first four or, on processors, on a quarter of the threads each. GPUs and \
+The shots run one after the other, on a GPU if there is one, otherwise on processors (device=). gpu=0,1,2,3 runs shots on four GPUs at the same time, and groups=4 on the first four or, on processors, on a quarter of the threads each. GPUs and \
 processors differ by the rounding of single precision. A build with MPI also runs as several ranks (mpirun -n 4 sfsemborn2d-gpu ...), which take the shots in turn. Their sum has the same bits for any number of GPUs, groups and ranks. checkpoint= saves \
 the sums after every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits. With adj=n the state relies on the data file of the stopped run, which is continued.";
 
@@ -155,7 +155,7 @@ const OWN: &[Param] = &[
 const MACHINES: &[Param] = &[
     Param::choice("device", &["auto", "gpu", "cpu"])
         .default("auto")
-        .doc("where to run; auto: on a GPU if there is one (adj=n: on processors)"),
+        .doc("where to run; auto: on a GPU if there is one"),
     Param::ints("gpu")
         .default_text("the first")
         .range(">= 0", Some(0.0), None)

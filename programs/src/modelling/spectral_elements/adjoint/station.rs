@@ -61,22 +61,15 @@ pub type Work<'a, const D: usize> = &'a (dyn Fn(usize, &mut Station<D>) -> anyho
 impl<const D: usize> Station<D> {
     /// A station for each of the machines, ready for the first shot of a survey; with a schedule for `reverse`.
     pub fn all(job: &Job, opened: &Opened<D>, world: &World, reverse: bool) -> anyhow::Result<Vec<Self>> {
-        let places = world.of_host()?;
-        if !reverse {
-            let first = opened.machine();
-            ensure!(
-                !(job.given("gpu") || job.choice("device")? == "gpu"),
-                "adj=n runs on processors, and device=gpu or gpu= asks for a GPU: leave them out; adj=y takes GPUs"
-            );
-            return Ok(vec![Self::on_processors(opened, first)?]);
-        }
-        let sharing = places.ranks * opened.machines.len();
+        let sharing = world.of_host()?.ranks * opened.machines.len();
         let of_machine = |machine: &Machine| {
             let mut station = match machine.open()?.pop() {
                 Some(gpu) => Self::on_gpu(opened, (machine, gpu))?,
                 None => Self::on_processors(opened, machine)?,
             };
-            station.schedule = Some(station.choose(job, sharing)?);
+            if reverse {
+                station.schedule = Some(station.choose(job, sharing)?);
+            }
             Ok(station)
         };
         at_the_same_time(&opened.machines, of_machine)
@@ -161,25 +154,26 @@ impl<const D: usize> Station<D> {
 
     /// Prints the memory.
     pub fn tell(&self, job: &Job) {
+        if let Some(words) = &self.of_gpu {
+            job.say(words);
+        }
+        let of_gpu = if self.is_on_gpu() { " of the GPU" } else { "" };
         let Some(schedule) = &self.schedule else {
-            if let Engine::Cpu(adjoint) = &self.engine {
-                let bytes = gigabytes(adjoint.linearised_bytes() as f64);
-                job.say(&format!(
-                    "memory: {bytes}; adj=n: two wavefields advance together"
-                ));
-            }
+            let (own, change) =
+                of_engine!(&self.engine, adjoint => (adjoint.linearised_bytes(), adjoint.change_bytes()));
+            let bytes = if self.is_on_gpu() { own } else { own + change };
+            job.say(&format!(
+                "memory{of_gpu}: {}; adj=n: two wavefields advance together",
+                gigabytes(bytes as f64)
+            ));
             return;
         };
         let (steps, sizes) = of_engine!(&self.engine, adjoint => (adjoint.steps(), adjoint.sizes()));
         let (own, beside) =
             of_engine!(&self.engine, adjoint => (adjoint.machine_bytes(), adjoint.host_bytes()));
         let own = if self.is_on_gpu() { own } else { own + beside };
-        if let Some(words) = &self.of_gpu {
-            job.say(words);
-        }
         job.say(&format!(
-            "memory{}: {} and, for the stored wavefield, {} ({} of {steps} steps at a time, {} checkpoints)",
-            if self.is_on_gpu() { " of the GPU" } else { "" },
+            "memory{of_gpu}: {} and, for the stored wavefield, {} ({} of {steps} steps at a time, {} checkpoints)",
             gigabytes(own as f64),
             gigabytes(schedule.bytes(sizes) as f64),
             schedule.segment,
@@ -194,10 +188,8 @@ impl<const D: usize> Station<D> {
     /// The change of the records by a change of the medium, to first order.
     pub fn linearised(&mut self, change: &Change<D>) -> anyhow::Result<Vec<f32>> {
         let Self { run, engine, .. } = self;
-        match engine {
-            Engine::Cpu(adjoint) => Ok(adjoint.linearised((&run.setup(), &run.shot), change)?),
-            Engine::Gpu(_) => bail!("adj=n runs on processors"),
-        }
+        let shot = (&run.setup(), &run.shot);
+        Ok(of_engine!(engine, adjoint => adjoint.linearised(shot, change))?)
     }
 
     /// The derivatives of a misfit with respect to the medium and, if they are asked for, the sources. `judge` returns
