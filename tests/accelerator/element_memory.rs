@@ -132,3 +132,31 @@ fn gradients_are_refused_before_they_take_memory() {
         );
     }
 }
+
+/// What a gradient says that it holds grows with its receivers as what it takes.
+#[test]
+fn receivers_of_gradients_are_counted() {
+    if !Emulator::ready() {
+        return;
+    }
+    let recipe = Recipe {
+        rocks: ROCK,
+        ..Recipe::plain([8, 6])
+    };
+    let world = World::new(recipe);
+    let of = |receivers: usize| {
+        let device = Arc::new(Emulator::new());
+        let free = || device.free_bytes().expect("it counts");
+        let (before, cpu) = (free(), Cpu::new(1).expect("one thread"));
+        let all = world.shot.receivers.iter().cycle();
+        let shot = Shot {
+            receivers: all.take(receivers).copied().collect(),
+            ..world.shot.clone()
+        };
+        let made = adjoint((device.clone(), cpu), &world.setup(), &shot, Parameters::Speeds);
+        [made.expect("room").machine_bytes(), before - free()]
+    };
+    let (few, many) = (of(4), of(404));
+    let [told, taken] = [0, 1].map(|k| many[k] - few[k]);
+    assert_eq!(told, taken);
+}

@@ -205,5 +205,8 @@ mod tests {
             place.to_string(),
             "(x, y, z) = (493211.12, 4172233.99, -1234.568)"
         );
+        // West and south of the origin of a national grid, too.
+        let place = Place::from([-493_211.123_456, -1_172_233.987_650, 0.0]);
+        assert_eq!(place.to_string(), "(x, y, z) = (-493211.12, -1172233.99, 0)");
     }
 }
