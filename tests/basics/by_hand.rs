@@ -370,6 +370,35 @@ fn spectra_without_a_history_have_usual_names() {
     assert!(largest_difference(&bench.reals("c.rsf")[..4], &wanted) < 1e-5);
 }
 
+/// A wave along the second of three axes has one wavenumber in every column, with the size of that column.
+#[test]
+fn every_column_of_many_is_transformed() {
+    let bench = Bench::new();
+    let [columns, samples] = [45, 8];
+    let size = |column: usize, group: usize| 1.0 + column as f32 + 100.0 * group as f32;
+    for groups in [1, 3] {
+        let mut values: Vec<Complex> = Vec::new();
+        for (group, sample) in (0..groups).flat_map(|g| (0..samples).map(move |s| (g, s))) {
+            let (sin, cos) = (FRAC_PI_2 * sample as f32).sin_cos();
+            values.extend((0..columns).map(|column| [cos, sin].map(|x| x * size(column, group))));
+        }
+        let header = format!("n1={columns} n2={samples} d2=0.5 n3={groups}");
+        bench.raw("a.rsf", &header, "native_complex", &values);
+        bench.run("sffft3 axis=2 pad=1 < a.rsf > k.rsf");
+        // Two periods in four metres: 0.5/m, where the axis runs from -1/m in steps of 0.25/m.
+        let rows = (0..groups).flat_map(|group| (0..samples).map(move |row| (group, row)));
+        let wanted = rows.flat_map(|(group, row)| {
+            let there = if row == 6 { samples as f32 } else { 0.0 };
+            (0..columns).map(move |column| [there * size(column, group), 0.0])
+        });
+        let wanted: Vec<Complex> = wanted.collect();
+        let found = bench.complex("k.rsf");
+        let apart = largest_difference(found.as_flattened(), wanted.as_flattened());
+        let top = f64::from(largest(wanted.as_flattened()));
+        assert!(apart < 1e-6 * top, "{groups}: {apart}");
+    }
+}
+
 #[test]
 fn a_turned_axis_runs_as_it_is_told() {
     let bench = Bench::new();

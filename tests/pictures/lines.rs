@@ -278,6 +278,10 @@ fn contours_lie_at_their_values() {
         "{:?}",
         svg.texts()
     );
+    // One value everywhere lies in the middle of a bar.
+    desk.floats("flat", "n1=3 n2=3", &[50.0; 9]);
+    let bar = desk.svg("contour c=50 scalebar=y", "flat");
+    assert!(bar.has("48.0") && bar.has("52.0"), "{:?}", bar.texts());
 }
 
 #[test]

@@ -159,11 +159,20 @@ mod tests {
                 "{name}"
             );
         }
-        for name in ["bluered", "purpleorange", "seismic"] {
+        for name in ["bluered", "purpleorange", "seismic", "redblue"] {
             let colours = Colours::named(name).unwrap();
             let (cold, warm) = (colours.at(0.0), colours.at(1.0));
             assert!(
                 cold[2] > cold[0] && warm[0] > warm[2],
+                "{name}: {cold:?} {warm:?}"
+            );
+        }
+        // Blue has more green than red in it and purple less; red has more blue than green in it and orange less.
+        for name in ["bluered", "seismic", "redblue", "t"] {
+            let colours = Colours::named(name).unwrap();
+            let (cold, warm) = (colours.at(0.0), colours.at(1.0));
+            assert!(
+                cold[1] > cold[0] && warm[2] > warm[1],
                 "{name}: {cold:?} {warm:?}"
             );
         }
