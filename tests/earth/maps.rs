@@ -218,6 +218,19 @@ fn moments_in_fluids_are_those_of_specfem3d_on_request() {
     assert!(!told.contains("fluid"), "{told}");
     desk.ran(&format!("{run} fluid=moment > c.rsf"));
     assert_eq!(desk.read("a.rsf"), desk.read("c.rsf"));
+    // Other sources and receivers have no such words.
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[2600.0, 2500.0, 1300.0]);
+    let other = run.replace(
+        "cmt=CMT stations=STATIONS",
+        "sou=sou.rsf rec=sou.rsf stf=ricker freq=1",
+    );
+    let told = desk.ran(&format!("{other} fluid=specfem depth=z plan=y")).err;
+    for words in [
+        "fluid= has no effect without cmt= or quakeml=",
+        "depth= has no effect without cmt=, force=, quakeml= or stations=",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
     // The one is the derivative of the other.
     let (plain, bell) = (desk.read("a.rsf"), desk.read("b.rsf"));
     let slope = plain.windows(3).map(|p| (p[2] - p[0]) / 0.02);

@@ -168,6 +168,17 @@ fn time_functions_in_files_are_the_moments_of_all_steps() {
     println!("{apart:.1e}");
     assert!(apart < 1e-5, "{apart}");
     assert_eq!(desk.axes("a.rsf", 3)[2].o, 0.0);
+    // The same samples on the command line are rates, unless it says otherwise: what they make is the integral over
+    // time of what the moments make.
+    desk.ran(&format!(
+        "{RUN} cmt=PLAIN stations=STATIONS series=series.rsf > c.rsf"
+    ));
+    let c = desk.read("c.rsf");
+    let slope = c[6..].iter().zip(&c).map(|(next, last)| (next - last) / 0.04);
+    let apart = relative_difference(slope, &b[3..b.len() - 3]);
+    println!("{apart:.1e}");
+    // Differences over two steps: (w dt)^2/6 with w dt to about 2/9, and samples of histories between those of steps.
+    assert!(apart < 1e-2, "{apart}");
 }
 
 /// A force of 1e12 to the east and downwards.

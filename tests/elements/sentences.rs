@@ -234,6 +234,23 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
     refused(&desk, &run, &["dt=1 s is above", "speeds in m/s: are they?"]);
 }
 
+/// What a state keeps of records is told for all quantities together: 4 bytes a number, of each quantity those of
+/// 200000 steps, two receivers and two components.
+#[test]
+fn states_hold_the_records_of_all_quantities() {
+    let desk = hill();
+    let plan = |words: &str| {
+        desk.sh(&format!(
+            "{HILL} nt=200000 dt=0.0005 tdc=y checkpoint=state plan=y {words}"
+        ))
+    };
+    let one = plan("");
+    assert!(one.code == 0, "{one:?}");
+    let both = plan("data=velocity displacement=u.rsf");
+    let told = "keeps sums and records of further quantities and of tdc=y with the state, 6.4 MB here and at most 6 MB";
+    assert!(both.code == 1 && both.err.contains(told), "{both:?}");
+}
+
 #[test]
 fn words_of_derivatives_without_effect_are_told() {
     let desk = crate::gradients::desk();
