@@ -1,7 +1,7 @@
 //! Axes of a dataset and the number of its elements.
 
 use crate::header::{shown, unquoted};
-use crate::number::leading_int;
+use crate::number::{leading_f64, leading_int};
 use crate::{Error, Header, Result};
 
 /// Most axes a dataset can have.
@@ -34,6 +34,12 @@ impl Axis {
         }
     }
 
+    /// Where a sample lies, by the decimal numbers of `o` and `d`: sample 5 of 0.004 at 0.02, where the product of single
+    /// precision is 0.0200000014. Samples before the first are counted below zero.
+    pub fn at(&self, sample: f64) -> f32 {
+        (decimal(self.o) + sample * decimal(self.d)) as f32
+    }
+
     /// The same axis with a label.
     pub fn label(mut self, label: &str) -> Self {
         self.label = Some(label.to_string());
@@ -45,6 +51,11 @@ impl Axis {
         self.unit = Some(unit.to_string());
         self
     }
+}
+
+/// The shortest decimal number that reads as `value`.
+fn decimal(value: f32) -> f64 {
+    leading_f64(value.to_string().as_bytes()).0
 }
 
 impl Default for Axis {
@@ -200,6 +211,17 @@ mod tests {
 
     fn header(text: &str) -> Header {
         Header::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn places_of_samples() {
+        let axis = Axis::new(9, -0.5, 0.004);
+        assert_eq!(
+            [0.0, 3.0, -2.0, 250.0].map(|i| axis.at(i)),
+            [-0.5, -0.488, -0.508, 0.5]
+        );
+        assert_eq!(Axis::new(9, 0.0, 0.1).at(7.0), 0.7);
+        assert_eq!(Axis::new(9, 4_726_277.0, 10.0).at(3.0), 4_726_307.0);
     }
 
     #[test]

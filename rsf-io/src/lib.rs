@@ -74,7 +74,7 @@ pub use header::{Header, TERMINATOR};
 pub use input::{DataFile, Input, NumberOrFile, data_file};
 pub use job::Job;
 pub use launcher::{Launched, launched};
-pub use number::format_g;
+pub use number::{format_g, shortest_g};
 pub use output::{Output, Written};
 pub use params::{Param, ParamKind, Program};
 pub use second::second;

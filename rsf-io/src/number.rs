@@ -185,6 +185,21 @@ pub fn format_g(value: f64, digits: usize) -> String {
     trimmed(&format!("{value:.*}", (digits as i32 - 1 - power) as usize)).to_string()
 }
 
+/// A single-precision number in as many digits as it takes to read it back, at least the six of Madagascar: `0.004`,
+/// `1e+06`, but `4726277`, where six digits are up to 5 m wrong. Sums and products of axes are rounded (5 times 0.004 is
+/// 0.0200000014): six digits as close as that stay, except where the last digit of single precision is more than a millimetre.
+pub fn shortest_g(value: f32) -> String {
+    let wide = f64::from(value);
+    let written = |digits| format_g(wide, digits);
+    let usual = written(6);
+    let off = (leading_f64(usual.as_bytes()).0 - wide).abs();
+    if !value.is_finite() || (wide.abs() < 1e4 && off <= 1.5 * f64::from(f32::EPSILON) * wide.abs()) {
+        return usual;
+    }
+    let same = |text: &String| leading_f32(text.as_bytes()).0 == value;
+    (6..9).map(written).find(same).unwrap_or_else(|| written(9))
+}
+
 fn trimmed(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
@@ -263,6 +278,28 @@ mod tests {
             assert_eq!(format_g(value, 6), text);
         }
         assert_eq!(format_g(f64::NAN, 6), "nan");
+    }
+
+    #[test]
+    fn as_many_digits_as_it_takes() {
+        for (value, text) in [
+            (0.004, "0.004"),
+            (5.0 * 0.004f32, "0.02"),
+            (7.0 * 0.1f32 - 0.5, "0.2"),
+            (1e6, "1e+06"),
+            (-0.0, "-0"),
+            (1.0 / 3.0, "0.33333334"),
+            (0.123_456_79, "0.12345679"),
+            (4_726_277.0, "4726277"),
+            (4_726_280.5, "4726280.5"),
+            (-500_000.06, "-500000.06"),
+            (16_777_216.0, "16777216"),
+            (f32::MAX, "3.4028235e+38"),
+            (f32::INFINITY, "inf"),
+            (f32::NAN, "nan"),
+        ] {
+            assert_eq!(shortest_g(value), text);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A dataset that is written: its header once, at the first element, then its elements as they come.
 
+mod axes;
 mod continued;
 mod early;
 mod numbers;
@@ -13,14 +14,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::ascii;
-use crate::axis::MAX_AXES;
 use crate::banner::{banner, harmless};
 use crate::data::{Complex, Element, Form, Format, Kind};
 use crate::files::{close, remove};
 use crate::header::TERMINATOR;
-use crate::number::format_g;
 use crate::place::Layout;
-use crate::{Axis, Error, Header, Result};
+use crate::{Error, Header, Result};
 
 /// Bytes that are buffered before they are written, and bytes that are swapped at a time for xdr.
 const PIECE: usize = 1 << 20;
@@ -114,51 +113,9 @@ impl Output {
         self.name.clone()
     }
 
-    /// Sets n, o, d, label and unit of axis `i`, counted from 1. Without a label or unit a stale one of
-    /// the history is emptied.
-    pub fn set_axis(&mut self, i: usize, axis: &Axis) {
-        self.put_int(&format!("n{i}"), i64::try_from(axis.n).unwrap_or(i64::MAX));
-        self.put_float(&format!("o{i}"), axis.o);
-        self.put_float(&format!("d{i}"), axis.d);
-        for (key, text) in [
-            (format!("label{i}"), &axis.label),
-            (format!("unit{i}"), &axis.unit),
-        ] {
-            match text {
-                Some(text) => self.put_text(&key, text),
-                None if self.history.raw(&key).is_some() => self.put_text(&key, ""),
-                None => {}
-            }
-        }
-    }
-
-    /// Sets n=1 for the axes of the history after axis `rank`.
-    pub fn set_rank(&mut self, rank: usize) {
-        for i in rank + 1..=MAX_AXES {
-            let key = format!("n{i}");
-            if self.history.raw(&key).is_some() {
-                self.put_int(&key, 1);
-            }
-        }
-    }
-
-    /// Sets the number of axes as [`Output::set_rank`] does, and resets o, d, label and unit of the further axes of the history.
-    pub fn end_axes(&mut self, rank: usize) {
-        for i in rank + 1..=MAX_AXES {
-            if self.history.raw(&format!("n{i}")).is_some() {
-                self.set_axis(i, &Axis::new(1, 0.0, 1.0));
-            }
-        }
-    }
-
     /// Puts a whole number into the header.
     pub fn put_int(&mut self, key: &str, value: i64) {
         self.put(key, value.to_string());
-    }
-
-    /// Puts a real number into the header, with six digits as Madagascar does.
-    pub fn put_float(&mut self, key: &str, value: f32) {
-        self.put(key, format_g(f64::from(value), 6));
     }
 
     /// Puts a text into the header, in double quotes. The format knows no escapes: a double quote inside

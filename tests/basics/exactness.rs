@@ -329,3 +329,43 @@ fn a_ricker_wavelet_is_the_known_one() {
     let values = bench.reals("e.rsf");
     assert!((values[1] - values[399]).abs() < 1e-6 * values[0]);
 }
+
+/// Axes keep the digits that they have, and usual ones stand as Madagascar writes them.
+#[test]
+fn axes_keep_their_digits() {
+    let bench = Bench::new();
+    bench
+        .run("sfmath n1=6 o1=4726277 d1=12.5 n2=5 d2=0.123456789 n3=4 o3=1000000 d3=0.004 output=x1 > a.rsf");
+    let said = |name: &str, keys: &str| {
+        let text = bench.run(&format!("sfget < {name} {keys} parform=n"));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    // Single precision of the command line: 0.12345679.
+    assert_eq!(
+        said("a.rsf", "o1 d1 d2 o3 d3"),
+        "4726277 12.5 0.12345679 1e+06 0.004"
+    );
+    bench.run("sfput < a.rsf d2=0.123456789 o2=465277.04 > b.rsf");
+    for (line, keys, expected) in [
+        ("sfmath output=2*input", "d2 o2 o3", "0.123456789 465277.04 1e+06"),
+        ("sfwindow n1=2", "o1 d2 o2", "4726277 0.123456789 465277.04"),
+        ("sfwindow f1=1 f3=3 j3=2", "o1 o3 d3", "4726289.5 1e+06 0.008"),
+        ("sftransp", "o1 d1 o2", "465277.04 0.123456789 4726277"),
+        ("sfpad beg1=2 n1=9 beg3=3", "o1 o2", "4726252 465277.04"),
+        ("sfreverse which=1", "o1 d1", "4726339.5 -12.5"),
+        ("sfspline n1=3 o1=4726278 d1=0.3", "o1 d1", "4726278 0.3"),
+        ("sfstack axis=3", "o1 d2", "4726277 0.123456789"),
+    ] {
+        bench.run(&format!("{line} < b.rsf > c.rsf"));
+        assert_eq!(said("c.rsf", keys), expected, "{line}");
+    }
+    // Products of single precision have no noise in the header.
+    bench.run("sfmath n1=900 d1=0.004 output=1 > t.rsf");
+    for first in [3, 7, 100, 333, 777] {
+        bench.run(&format!("sfwindow < t.rsf f1={first} j1=3 > c.rsf"));
+        let o = format!("{:.3}", f64::from(first) * 0.004);
+        let o = o.trim_end_matches('0').trim_end_matches('.');
+        assert_eq!(said("c.rsf", "o1 d1"), format!("{o} 0.012"));
+    }
+    assert!(bench.run("sfin b.rsf").contains("o1=4726277"));
+}

@@ -4,6 +4,7 @@ use crate::shot::{
     DT, N, NT, cells, desk, fed, grid, line, names, shoot, stiffness, wavelet, wavelet_header,
 };
 use crate::shots::relative_difference;
+use crate::velocity_stress;
 use rsf_io::{Axis, Form};
 use std::fs;
 
@@ -268,4 +269,27 @@ fn outputs_tell_what_made_them() {
     assert!(header.contains(env!("CARGO_PKG_VERSION")), "{header}");
     // The wavelet's history stays.
     assert!(header.contains("label3=Time"), "{header}");
+}
+
+/// Coordinates of UTM have more than six digits, and maps and snapshots of a model there lie where it does.
+#[test]
+fn maps_and_snapshots_keep_the_digits_of_their_places() {
+    let (desk, far) = (velocity_stress::desk(2), 4_726_277.0f32);
+    let grid = format!("n1=21 o1=0 d1=10 n2=31 o2={far} d2=10");
+    for (name, value) in [("vp", 3000.0f32), ("vs", 1700.0), ("den", 2200.0)] {
+        desk.dataset(&format!("{name}.rsf"), &grid, &[value; 21 * 31]);
+    }
+    for name in ["sou", "rec"] {
+        desk.dataset(&format!("{name}.rsf"), "n1=2 n2=1", &[far + 150.0, 100.0]);
+    }
+    let words = "free=y pgv=pgv.rsf snap=y jsnap=10 wfl=wfl.rsf nqx=5 oqx=4726287 > data.rsf";
+    let run = desk.sh(&format!("{} {words}", velocity_stress::line(2)));
+    assert_eq!(run.code, 0, "{run:?}");
+    for (name, key) in [("pgv.rsf", "o1=4726277"), ("wfl.rsf", "o2=4726287")] {
+        let header = String::from_utf8_lossy(&fs::read(desk.path(name)).unwrap()).into_owned();
+        assert!(
+            header.split_whitespace().any(|word| word == key),
+            "{name}: {header}"
+        );
+    }
 }

@@ -105,7 +105,7 @@ impl Picks {
     pub fn axis(&self, axis: &Axis) -> Axis {
         let n = self.count();
         let (o, d) = match (step(&self.numbers), self.numbers.first()) {
-            (Some(step), Some(&first)) => (axis.o + first as f32 * axis.d, step as f32 * axis.d),
+            (Some(step), Some(&first)) => (axis.at(first as f64), step as f32 * axis.d),
             _ => (0.0, 1.0),
         };
         Axis {

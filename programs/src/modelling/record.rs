@@ -40,7 +40,8 @@ pub fn window(
         let (n_key, o_key) = (format!("nq{}", AXES[a]), format!("oq{}", AXES[a]));
         let n = job.int_opt(&n_key)?.map_or(Ok(whole[a].len()), usize::try_from)?;
         let d = padded.d()[a];
-        let start = padded.o[a] + whole[a].start as f32 * d;
+        // From the model's own origin: that of the frame is rounded.
+        let start = Axis::new(1, padded.model.o[a], d).at(whole[a].start as f64 - padded.low[a] as f64);
         let o = job.float_opt(&o_key)?.unwrap_or(start);
         // The nearest node; an origin half-way between nodes (within a hundredth of a cell) goes down, as in
         // Madagascar's program.

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use rsf_io::{Format, Header, Job, MAX_AXES, Param, Program, data_file, format_g};
+use rsf_io::{Format, Header, Job, MAX_AXES, Param, Program, data_file, format_g, shortest_g};
 
 use super::cube::Printer;
 
@@ -120,14 +120,7 @@ fn describe(job: &Job, out: &mut Printer, name: &str, header: &Header) -> Result
         header.rank()
     };
     for i in (1..=shown).take_while(|i| header.raw(&format!("n{i}")).is_some()) {
-        let number = |key: String| {
-            format!(
-                "{key}={} ",
-                header
-                    .float(&key)
-                    .map_or("?".into(), |x| format_g(f64::from(x), 6))
-            )
-        };
+        let number = |key: String| format!("{key}={} ", header.float(&key).map_or("?".into(), shortest_g));
         let n = format!("n{i}={}", header.large_int(&format!("n{i}")).unwrap_or(0));
         let (d, o) = (number(format!("d{i}")), number(format!("o{i}")));
         out.line(&format!(

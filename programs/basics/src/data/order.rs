@@ -89,7 +89,7 @@ pub fn reverse(job: &mut Job) -> Result<()> {
         .enumerate()
         .filter(|(i, _)| orders[*i] == Order::Reversed)
     {
-        let end = axis.o + (axis.n - 1) as f32 * axis.d;
+        let end = axis.at((axis.n - 1) as f64);
         match job.text("opt")?.unwrap_or_default().as_bytes().first() {
             Some(b'y') => (axis.o, axis.d) = (end, -axis.d),
             Some(b'n') => axis.o = -end,

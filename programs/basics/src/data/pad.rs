@@ -92,7 +92,7 @@ fn side(job: &Job, i: usize, axis: Axis) -> Result<Side> {
         "n{i}={total}: axis {i} has {} samples with those of beg{i}={before}, and padding cannot shorten it (sfwindow can)",
         before + n
     );
-    let o = axis.o - axis.d * before as f32;
+    let o = axis.at(-(before as f64));
     Ok(Side {
         before,
         n,

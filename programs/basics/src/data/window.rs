@@ -1,7 +1,7 @@
 //! `sfwindow`: extracting a window of a dataset, which is read as a stream.
 
 use anyhow::{Result, ensure};
-use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program, format_g};
+use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program};
 
 use super::cube::{self, PIECE, by_kind, write_axes};
 
@@ -127,7 +127,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
         (None, Some(min)) => nearest(samples(o, min, d)),
         (None, None) => 0,
     };
-    let end = format_g(f64::from(o) + (n - 1) as f64 * f64::from(d), 6);
+    let end = axis.at((n - 1) as f64);
     ensure!(
         first >= 0 && first < n as i64,
         "{} lies outside axis {i}, which has {n} samples, from {o} to {end}",
@@ -137,7 +137,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
             format!("min{i}={}", real("min")?.unwrap_or(0.0))
         }
     );
-    let (o, d) = (o + first as f32 * d, d * jump as f32);
+    let (o, d) = (axis.at(first as f64), d * jump as f32);
     let left = (n as i64 - 1 - first) / jump + 1;
     let taken = match (int("n")?, real("max")?) {
         (Some(n), _) => n,
@@ -180,9 +180,9 @@ fn nearest(samples: f64) -> i64 {
 /// Prints the windows of the axes that are cut.
 pub(super) fn say(job: &Job, cuts: &[Cut]) {
     for (i, cut) in cuts.iter().enumerate().filter(|(_, cut)| cut.axis.n != cut.whole) {
-        let Axis { n, o, d, .. } = cut.axis;
+        let Axis { n, o, .. } = cut.axis;
         let i = i + 1;
-        let last = o + (n - 1) as f32 * d;
+        let last = cut.axis.at((n - 1) as f64);
         job.say(&format!(
             "f{i}={} j{i}={} n{i}={n} min{i}={o} max{i}={last}",
             cut.first, cut.jump

@@ -101,7 +101,9 @@ pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
 pub fn move_to_nodes(window: &mut [Axis], snapshots: Option<&Snapshots>, padded: &Padded) {
     let cells = snapshots.iter().flat_map(|s| &s.window);
     for (a, (axis, cells)) in window.iter_mut().zip(cells).enumerate() {
-        on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
+        let model = Axis::new(1, padded.model.o[a], axis.d);
+        let node = model.at(cells.start as f64 - padded.low[a] as f64);
+        on_nodes(axis, node, AXES[a]);
     }
 }
 
