@@ -72,6 +72,11 @@ fn names_of_axes() {
         &[0.5; 101],
     );
     assert!(desk.svg("graph", "plain").has("Amplitude (mm)"));
+    desk.floats("gather", "n1=3 n2=2 label2=Offset unit2=m", &[0.5; 6]);
+    assert!(
+        !desk.svg("graph", "gather").has("Offset (m)"),
+        "traces are counted by it"
+    );
     let bare = desk.svg("graph wantaxis=n wanttitle=n title=no", "curves");
     assert!(bare.words.is_empty(), "{:?}", bare.texts());
 }
@@ -267,6 +272,10 @@ fn contours_lie_at_their_values() {
     close(rows("c0=4 dc=8 nc=2"), &[0.6, 0.8]);
     close(rows("dc=10 allpos=n"), &[0.25, 0.5, 0.75]);
     close(rows("c=-10,10"), &[0.75]);
+    desk.floats("step", "n1=2 n2=2", &[-1.0, -1.0, 2.0, 2.0]);
+    let drawn = |words: &str| desk.made(&format!("contour {words}"), "step");
+    assert_eq!(drawn("c=0.5").0, drawn("c=0.5 allpos=n").0);
+    assert!(drawn("c=-0.5").1.contains("allpos=n draws them"));
     // From c0= on in steps of a round number.
     close(rows("c0=-15 nc=4 allpos=n"), &[0.125, 0.375, 0.625, 0.875]);
     close(rows("c0=5 nc=4 allpos=n"), &[0.625, 0.875]);

@@ -240,25 +240,30 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, f64::max)
 }
 
-/// Draws placed pictures; with `stacked` only the first one keeps its background.
+/// Draws placed pictures on the smallest page that holds them; with `stacked` only the first one keeps its background.
 fn composed(job: &Job, placed: &[Placed], stacked: bool) -> Result<Svg> {
-    let left = placed
-        .iter()
-        .map(|(_, rect)| rect.x)
-        .fold(f64::INFINITY, f64::min);
-    let top = placed
-        .iter()
-        .map(|(_, rect)| rect.y)
-        .fold(f64::INFINITY, f64::min);
-    let right = largest(placed.iter().map(|(_, rect)| rect.right() - left));
-    let bottom = largest(placed.iter().map(|(_, rect)| rect.bottom() - top));
+    let rects = || placed.iter().map(|(_, rect)| rect);
+    let x = rects().map(|rect| rect.x).fold(f64::INFINITY, f64::min);
+    let y = rects().map(|rect| rect.y).fold(f64::INFINITY, f64::min);
+    let page = Rect {
+        x,
+        y,
+        width: largest(rects().map(|rect| rect.right() - x)),
+        height: largest(rects().map(|rect| rect.y + rect.height - y)),
+    };
+    on_page(job, placed, stacked, page)
+}
+
+/// Draws placed pictures on a page.
+fn on_page(job: &Job, placed: &[Placed], stacked: bool, page: Rect) -> Result<Svg> {
+    let (left, top) = (page.x, page.y);
     let (first, at) = (placed[0].0.anchor(), placed[0].1);
     let frame = Rect {
         x: first.x + at.x - left,
         y: first.y + at.y - top,
         ..first
     };
-    let mut drawing = Drawing::new((right, bottom), frame, standard::background(job)?);
+    let mut drawing = Drawing::new((page.width, page.height), frame, standard::background(job)?);
     let letters = job.flag("letters")?;
     for (number, (piece, rect)) in placed.iter().enumerate() {
         let rect = Rect {
@@ -297,20 +302,42 @@ fn letter(drawing: &mut Drawing, number: usize, rect: Rect) -> Result<()> {
 }
 
 fn movie(job: &Job, pieces: &[Piece], delivery: &Delivery) -> Result<()> {
-    let frames = pieces.iter().map(|piece| {
-        let whole = Rect {
-            x: 0.0,
-            y: 0.0,
-            width: piece.size.0,
-            height: piece.size.1,
-        };
-        composed(job, &[(piece, whole)], false)?.pixels(delivery.fineness)
-    });
+    let (places, page) = one_page(pieces);
+    let frames = pieces
+        .iter()
+        .zip(places)
+        .map(|(piece, place)| on_page(job, &[(piece, place)], false, page)?.pixels(delivery.fineness));
     let movie = Animation::new(
         frames.collect::<Result<_>>()?,
         job.double_opt("delay")?.unwrap_or(0.5),
     )?;
     delivery.write(&movie.encode(delivery.kind)?)
+}
+
+/// Where pictures of a movie lie, and the page that holds each of them. Where their sizes differ their boxes coincide, so
+/// that axes stand still while numbers beside them, or bars, get longer.
+fn one_page(pieces: &[Piece]) -> (Vec<Rect>, Rect) {
+    let alike = pieces.iter().all(|piece| piece.size == pieces[0].size);
+    let corner = |piece: &Piece| match alike {
+        true => (0.0, 0.0),
+        false => (piece.anchor().x, piece.anchor().y),
+    };
+    let left = largest(pieces.iter().map(|piece| corner(piece).0));
+    let top = largest(pieces.iter().map(|piece| corner(piece).1));
+    let place = |piece: &Piece| Rect {
+        x: left - corner(piece).0,
+        y: top - corner(piece).1,
+        width: piece.size.0,
+        height: piece.size.1,
+    };
+    let places: Vec<Rect> = pieces.iter().map(place).collect();
+    let page = Rect {
+        x: 0.0,
+        y: 0.0,
+        width: largest(places.iter().map(|place| place.right())),
+        height: largest(places.iter().map(|place| place.y + place.height)),
+    };
+    (places, page)
 }
 
 #[cfg(test)]

@@ -153,6 +153,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     let plane = selection.read(&mut input, &mut Samples::of_nothing())?;
     let ends = ends(&plane)?;
     let levels = values(job, ends)?;
+    if job.flag("allpos")? && levels.iter().all(|level| *level < 0.0) && !levels.is_empty() {
+        job.warn("there is no line: all values of lines are negative, and allpos=y (the default) leaves these out; allpos=n draws them");
+    }
     let mut frame = frame(job, &input, &selection)?;
     let colours = colours(job, &levels, ends)?;
     if job.flag_opt("scalebar")?.unwrap_or(false) {
@@ -258,7 +261,9 @@ fn bar(
     let high = job.double_opt("maxval")?.unwrap_or(ends.1);
     ensure!(low < high, "the bar would run from minval={low} to maxval={high}");
     let mut steps = vec![WHITE; BAR_STEPS];
-    for (level, colour) in levels.iter().zip(colours) {
+    let positive = job.flag("allpos")?;
+    let drawn = levels.iter().zip(colours);
+    for (level, colour) in drawn.filter(|(level, _)| !positive || **level >= 0.0) {
         let at = (f64::from(*level) - low) / (high - low) * BAR_STEPS as f64;
         if (0.0..BAR_STEPS as f64).contains(&at) {
             steps[at as usize] = *colour;
@@ -293,9 +298,12 @@ fn draw(job: &Job, page: &mut Page, plane: &Plane, (levels, colours): (&[f32], &
     let digits = digits(levels);
     let mut labels: Vec<(Place, String)> = Vec::new();
     for (number, (&level, &colour)) in levels.iter().zip(colours).enumerate() {
+        if positive && level < 0.0 {
+            continue;
+        }
         let mut stroke = pens.stroke(number);
         stroke.colour = colour;
-        let mut lines = levels::lines(plane, level, positive);
+        let mut lines = levels::lines(plane, level);
         for line in &mut lines {
             for point in line.iter_mut() {
                 *point = if transp {

@@ -208,6 +208,30 @@ fn padded((low, high): (f64, f64), pad: bool) -> (f64, f64) {
     (low - room, high + room)
 }
 
+/// Labels of axis 2 that are coordinates of traces, not names of their values.
+const COUNTED: [&str; 20] = [
+    "offset",
+    "half-offset",
+    "trace",
+    "tracl",
+    "receiver",
+    "r",
+    "shot",
+    "source",
+    "component",
+    "x",
+    "y",
+    "z",
+    "depth",
+    "distance",
+    "position",
+    "inline",
+    "crossline",
+    "cdp",
+    "cmp",
+    "midpoint",
+];
+
 fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
     let turns = Turns::of(job)?;
     let (pclip, pad) = (job.float("pclip")?, job.flag("pad")?);
@@ -225,9 +249,11 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
         standard::window(job, 2, two.0, two.1)?,
     );
     // Values lie along the second axis of the picture, so its label and unit are label= and unit= of the header, or
-    // without label= label2= and unit2=, as flows of Madagascar set them.
+    // without label= label2= and unit2=, as flows of Madagascar set them, unless label2= is the coordinate of the traces.
     let text = |key: &str| input.header().text(key).filter(|text| !text.is_empty());
-    let named = text("label").is_some();
+    let counts =
+        |label: &String| input.axis(2).n > 1 && COUNTED.contains(&label.trim().to_lowercase().as_str());
+    let named = text("label").is_some() || text("label2").is_some_and(|label| counts(&label));
     let values = Axis {
         label: text(if named { "label" } else { "label2" }),
         unit: text("unit2").filter(|_| !named).or_else(|| text("unit")),

@@ -13,9 +13,9 @@ struct Crossing {
     to_next_column: bool,
 }
 
-/// The lines along which `plane` has the value `level`, as coordinates on axes 1 and 2. Cells with a NaN at a corner
-/// are left out, and with `positive` those with a negative value as well.
-pub fn lines(plane: &Plane, level: f32, positive: bool) -> Vec<Vec<Place>> {
+/// The lines along which `plane` has the value `level`, as coordinates on axes 1 and 2. Cells with a NaN at a corner are
+/// left out.
+pub fn lines(plane: &Plane, level: f32) -> Vec<Vec<Place>> {
     let (rows, columns) = (plane.one.samples, plane.two.samples);
     let value = |row: usize, column: usize| plane.values[column * rows + row];
     let mut joints: HashMap<Crossing, Vec<Crossing>> = HashMap::new();
@@ -27,10 +27,7 @@ pub fn lines(plane: &Plane, level: f32, positive: bool) -> Vec<Vec<Place>> {
                 value(row + 1, column + 1),
                 value(row, column + 1),
             ];
-            let counts = corners
-                .iter()
-                .all(|corner| !(corner.is_nan() || positive && *corner < 0.0));
-            if !counts {
+            if corners.iter().any(|corner| corner.is_nan()) {
                 continue;
             }
             for (from, to) in in_cell(row, column, corners, level) {
@@ -144,7 +141,7 @@ mod tests {
     #[test]
     fn a_circle_is_one_closed_line() {
         let plane = plane(41, 41, |r, c| (r - 20.0).hypot(c - 20.0));
-        let found = lines(&plane, 10.0, true);
+        let found = lines(&plane, 10.0);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].first(), found[0].last());
         for (r, c) in &found[0] {
@@ -157,7 +154,7 @@ mod tests {
     #[test]
     fn the_smallest_line_is_closed() {
         let peak = plane(3, 3, |r, c| if r == 1.0 && c == 1.0 { 1.0 } else { 0.0 });
-        let found = lines(&peak, 0.5, true);
+        let found = lines(&peak, 0.5);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].len(), found[0].first()), (5, found[0].last()));
     }
@@ -165,20 +162,20 @@ mod tests {
     #[test]
     fn an_open_line_runs_from_rim_to_rim() {
         let plane = plane(5, 7, |r, _| r);
-        let found = lines(&plane, 1.25, true);
+        let found = lines(&plane, 1.25);
         assert_eq!(found.len(), 1);
         assert!(found[0].iter().all(|(r, _)| *r == 1.25));
         let mut columns: Vec<f64> = found[0].iter().map(|(_, c)| *c).collect();
         columns.sort_by(f64::total_cmp);
         assert_eq!(columns, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        assert!(lines(&plane, 7.0, true).is_empty());
+        assert!(lines(&plane, 7.0).is_empty());
     }
 
     #[test]
-    fn saddles_negatives_and_gaps() {
+    fn saddles_and_gaps() {
         let saddle = plane(2, 2, |r, c| if r == c { 1.0 } else { -1.0 });
         // The mean of the corners is below the level, so each line runs around one of the two corners above it.
-        let around = lines(&saddle, 0.25, false);
+        let around = lines(&saddle, 0.25);
         assert_eq!(around.len(), 2);
         // Both ends of a line lie beside one corner.
         let high = |line: &Vec<Place>| {
@@ -191,13 +188,9 @@ mod tests {
             let beside = |end: &Place| end.0 < end.1;
             line.len() == 2 && beside(&line[0]) == beside(&line[1])
         };
-        let around = lines(&saddle, -0.25, false);
+        let around = lines(&saddle, -0.25);
         assert!(around.len() == 2 && around.iter().all(low), "{around:?}");
-        assert!(
-            lines(&saddle, 0.25, true).is_empty(),
-            "cells with negative corners are left out"
-        );
         let gap = plane(2, 2, |r, c| if r == c { 1.0 } else { f64::NAN });
-        assert!(lines(&gap, 0.5, false).is_empty());
+        assert!(lines(&gap, 0.5).is_empty());
     }
 }
