@@ -213,3 +213,14 @@ fn results_that_are_not_finite_are_counted() {
         assert_eq!(bench.said(line), "", "{line}");
     }
 }
+
+/// A dataset of that name comes first, as for the imaginary unit.
+#[test]
+fn pi_is_a_number_of_its_own() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=1 output='2*pi' > a.rsf; sfmath pi=a.rsf output=pi/2 > b.rsf; sfmath n1=1 type=complex output='pi*I' > c.rsf");
+    let pi = std::f32::consts::PI;
+    assert_eq!(bench.reals("a.rsf"), [2.0 * pi]);
+    assert_eq!(bench.reals("b.rsf"), [pi]);
+    assert_eq!(bench.complex("c.rsf"), [[0.0, pi]]);
+}

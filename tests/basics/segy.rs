@@ -411,7 +411,7 @@ fn what_is_refused() {
             "format= applies to SEG-Y only",
         ),
         ("sfsuwrite < long.rsf tape=x", "hold at most 65535 samples"),
-        ("sfsegywrite < slow.rsf tape=x", "is 500000 microseconds"),
+        ("sfsuwrite < slow.rsf tape=x", "is 500000 microseconds"),
         (
             "sfsegywrite < d.rsf tape=x tfile=m.rsf",
             "4 traces need one header each, of 91 keys or more",

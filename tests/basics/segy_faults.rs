@@ -143,9 +143,7 @@ fn samples_that_a_format_cannot_hold_are_told() {
     }
     // Times that two bytes cannot hold.
     for (header, word) in [
-        ("n1=2 d1=7e-7 unit1=s", "43 % off"),
-        ("n1=2 d1=5e-7 unit1=s", "whole microseconds from 1 to 65535"),
-        ("n1=2 d1=0", "whole microseconds from 1 to 65535"),
+        ("n1=2 d1=0", "the interval between samples must be more than 0"),
         ("n1=2 d1=0.004 o1=40", "o1=40 is a delay of 40000 ms"),
     ] {
         bench.raw("t.rsf", header, "native_float", &[1.0f32, 2.0]);
@@ -409,21 +407,39 @@ fn coordinates_in_degrees_are_told_with_lists_of_points() {
 #[test]
 fn coordinates_in_feet_are_told_with_lists_of_points() {
     let bench = Bench::new();
-    bench.run("sfmath n1=9 d1=0.004 n2=2 output=x1 > a.rsf; sfmath n1=2 n2=2 output='x1+7*x2+1' > rec.rsf; sfmath n1=2 output=5 > sou.rsf");
+    bench.run("sfmath n1=9 d1=0.004 n2=2 output=x1 > a.rsf; sfmath n1=2 n2=2 output='1000*x1+70*x2+1000' > rec.rsf; sfmath n1=2 output=2000 > sou.rsf");
+    let read = "sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf > d.rsf";
     for (mfeet, told) in [(1, false), (2, true)] {
         bench.run(&format!(
             "sfsegywrite < a.rsf tape=a.sgy sou=sou.rsf rec=rec.rsf mfeet={mfeet}"
         ));
-        let said = bench.said("sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf > d.rsf");
-        assert_eq!(
-            said.contains("lengths are in feet (mfeet=2)"),
-            told,
-            "{mfeet}: {said}"
-        );
-        assert_eq!(said.contains("0.3048*input"), told, "{mfeet}: {said}");
+        let said = bench.said(read);
+        assert_eq!(said.contains("lengths are in feet (mfeet=2)"), told, "{said}");
+        assert_eq!(said.contains("by feet=convert"), told, "{said}");
         // Traces alone have no lengths.
         assert_eq!(bench.said("sfsegyread tape=a.sgy > d.rsf"), "");
     }
+    // Points, depths and the origin become metres together, and are metres in the next file.
+    let converted = read.replace("> d.rsf", "feet=convert origin=500,0 > d.rsf");
+    assert_eq!(bench.said(&converted), "");
+    bench.run("sfsegywrite < d.rsf tape=m.sgy sou=s.rsf rec=r.rsf; sfsegyread tape=m.sgy sou=s2.rsf rec=r2.rsf > d2.rsf");
+    let metres = |feet: &[f32]| feet.iter().map(|x| 0.3048 * x).collect::<Vec<f32>>();
+    for (name, feet) in [
+        ("s.rsf", &[1500.0, 2000.0][..]),
+        ("r.rsf", &[500.0, 2000.0, 570.0, 2070.0]),
+        ("s2.rsf", &[2000.0, 2000.0]),
+        ("r2.rsf", &[1000.0, 2000.0, 1070.0, 2070.0]),
+    ] {
+        let (found, wanted) = (bench.reals(name), metres(feet));
+        let close = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-3;
+        assert!(
+            found.len() == wanted.len() && found.iter().zip(&wanted).all(close),
+            "{name}: {found:?} {wanted:?}"
+        );
+    }
+    let refused = bench.refused("sfsegyread tape=m.sgy sou=s.rsf rec=r.rsf feet=convert > d.rsf");
+    assert!(refused.contains("lengths are in metres (mfeet=1)"), "{refused}");
+    assert!(bench.refused(&read.replace(">", "feet=y >")).contains("use keep"));
 }
 
 #[test]

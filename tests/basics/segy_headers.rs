@@ -274,3 +274,78 @@ fn binary_headers_of_other_files_fit_what_is_written() {
     );
     bench.run("sfsegywrite < a.rsf bfile=little tape=o.sgy endian=n; cmp o.sgy l.sgy");
 }
+
+/// Intervals that two bytes do not hold make a file of revision 2.1, which has a real of eight bytes; SU has none.
+#[test]
+fn intervals_that_two_bytes_do_not_hold() {
+    let bench = Bench::new();
+    for (d1, short) in [
+        ("0.1", 0u16),
+        ("0.0001237", 124),
+        ("0.0000007", 0),
+        ("0.003333333", 3333),
+    ] {
+        bench.raw(
+            "a.rsf",
+            &format!("n1=4 d1={d1} unit1=s"),
+            "native_float",
+            &[1.0f32; 4],
+        );
+        let said = bench.said("sfsegywrite < a.rsf tape=a.sgy");
+        assert!(said.contains("the file is of revision 2.1"), "{d1}: {said}");
+        let bytes = bench.bytes("a.sgy");
+        assert_eq!(bytes[3500..3502], [2, 1], "{d1}");
+        let half = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        assert_eq!((half(3216), half(3600 + 116)), (short, short), "{d1}");
+        assert_eq!(
+            bench.said("sfsegyread tape=a.sgy tfile=t.rsf > b.rsf"),
+            "",
+            "{d1}"
+        );
+        assert_eq!(bench.axes("b.rsf", 1)[0].d, d1.parse::<f32>().unwrap(), "{d1}");
+        // Headers that are written again stay as they are.
+        assert!(
+            !bench
+                .said("sfsegywrite < b.rsf tape=b.sgy tfile=t.rsf")
+                .contains("corrected"),
+            "{d1}"
+        );
+    }
+    bench.raw("a.rsf", "n1=4 d1=0.1", "native_float", &[1.0f32; 4]);
+    let said = bench.refused("sfsuwrite < a.rsf tape=a.su");
+    assert!(
+        said.contains("d1=0.1 is 100000 microseconds") && said.contains("sfsegywrite writes"),
+        "{said}"
+    );
+}
+
+/// Headers are made in the order of shots, then receivers.
+#[test]
+fn traces_in_another_order_than_their_points() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=2 n2=5 output='100*x1+x2' > rec.rsf; sfmath n1=2 n2=3 output=x2 > sou.rsf; sfmath n1=2 n2=2 output='x2' > two.rsf");
+    let write = |axes: &str, points: &str| {
+        format!("sfmath n1=9 d1=0.004 {axes} output=1 > a.rsf; sfsegywrite < a.rsf tape=a.sgy {points}")
+    };
+    let survey = "sou=sou.rsf rec=rec.rsf";
+    for axes in [
+        "n2=5 n3=3",
+        "n2=15",
+        "n2=5 label2=Receiver n3=3 label3=Shot",
+        "n2=5 n3=1 n4=3",
+        "n2=1 n3=15",
+    ] {
+        bench.run(&write(axes, survey));
+    }
+    for (axes, points) in [
+        ("n2=3 n3=5", survey),
+        ("n2=3 label2=Shot n3=5 label3=Receiver", survey),
+        ("n2=2 label2=Shot n3=2 label3=r", "sou=two.rsf rec=two.rsf"),
+    ] {
+        let said = bench.refused(&write(axes, points));
+        assert!(
+            said.contains("in the wrong order") && said.contains("sftransp plane=23"),
+            "{axes}: {said}"
+        );
+    }
+}

@@ -241,7 +241,12 @@ fn times_are_rounded_to_what_headers_hold() {
         ("d1=2 o1=100", 2000, 100, ""),
         ("d1=2 o1=100 unit1=ms", 2000, 100, ""),
         ("d1=0.5 o1=7 unit1=ms", 500, 7, ""),
-        ("d1=0.0020004", 2000, 0, "d1=0.0020004 becomes 2000 microseconds"),
+        (
+            "d1=0.0020004",
+            2000,
+            0,
+            "d1=0.0020004 is 2000.4 microseconds, but the usual fields",
+        ),
         (
             "d1=0.002 o1=0.0104",
             2000,

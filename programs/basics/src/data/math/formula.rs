@@ -103,6 +103,7 @@ fn node<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
         Rule::number => Ok(Node::Number(T::from_real(text.parse()?))),
         Rule::name => match names.iter().position(|name| name == text) {
             Some(i) => Ok(Node::Variable(i)),
+            None if text == "pi" => Ok(Node::Number(T::from_real(std::f64::consts::PI))),
             None if T::function(text).is_some() => {
                 bail!("the function {text} needs parentheses: {text}(...)")
             }

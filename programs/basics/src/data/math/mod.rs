@@ -19,11 +19,11 @@ pub static SPEC: Program = Program {
     usage: "[< in.rsf] [NAME=file.rsf ...] output='sin(input+2*NAME*x1)' > out.rsf",
     comments: "Variables: input (the dataset on standard input), the datasets given by NAME=, and x1, x2, ... (the \
 coordinates along the axes). All datasets must have the same shape and the same type, float or complex; for complex data \
-I is the imaginary unit. Without datasets, n#, o# and d# define the axes.\n\n\
+I is the imaginary unit, and pi is the number. Without datasets, n#, o# and d# define the axes.\n\n\
 Operators: + - * / ^ (power) and, for float data, y&x (angle of the point x, y). Functions: abs, acos, acosh, asin, \
 asinh, atan, atanh, cos, cosh, exp, log, sin, sinh, sqrt, tan, tanh; for float data erf, erfc, int (without the \
 fraction), round (halves away from 0), sign (1 or -1); for complex data arg, conj, imag, real. A power is evaluated \
-before a sign: -x1^2 is -(x1^2).",
+before a sign: -x1^2 is -(x1^2). Equal operators go from left to right: 2^3^2 is (2^3)^2 = 64.",
     example: "sfmath n1=100 d1=0.01 output='exp(-(x1-0.5)^2)' > gauss.rsf\nsfmath < vp.rsf ro=ro.rsf output='input^2*ro' > c33.rsf",
     params: &PARAMS,
 };

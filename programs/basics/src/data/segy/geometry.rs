@@ -6,31 +6,17 @@ use rsf_io::{Axis, Job};
 
 use super::super::cube;
 use super::super::rounding::Rounding;
+use super::coordinates::{
+    COUNIT, EP, FLDR, GELEV, OFFSET, Place, RECEIVER, SCALCO, SCALEL, SDEPTH, SELEV, SOURCE, TRACF, divisor,
+    places, unit_of,
+};
 use super::layout::Layout;
 use super::samples::Order;
-
-/// A point: x, y and z, positive downwards.
-type Place = [f64; 3];
 
 /// The parameter, and the key in headers of lists of points, that gives the origin of x and y.
 const ORIGIN: &str = "origin";
 /// If points lie farther apart than this (in m), no origin lets all of them keep centimetres in single precision.
 const WIDE: f64 = 1.3e5;
-
-/// First bytes of fields of the trace header: field record, trace in the record, source point, offset, elevations and
-/// depths, their scalar, the scalar of coordinates, the coordinates, their unit.
-const FLDR: usize = 8;
-const TRACF: usize = 12;
-const EP: usize = 16;
-const OFFSET: usize = 36;
-const GELEV: usize = 40;
-const SELEV: usize = 44;
-const SDEPTH: usize = 48;
-const SCALEL: usize = 68;
-const SCALCO: usize = 70;
-const SOURCE: usize = 72;
-const RECEIVER: usize = 80;
-const COUNIT: usize = 88;
 
 /// The sources of all shots, and the receivers of one shot (if all have the same) or of all shots.
 pub struct Geometry {
@@ -42,6 +28,8 @@ pub struct Geometry {
     divisor: f64,
     /// The x and y that were subtracted from the points of headers, or were added to those of lists.
     origin: Option<[f64; 2]>,
+    /// Length in m of the unit of `origin=` on the command line, if points were converted to metres; else 1.
+    unit: f64,
 }
 
 /// The value of `origin=`.
@@ -75,6 +63,9 @@ pub fn geometry(
             if job.given("origin") {
                 job.warn("origin= has no effect without sou= and rec=");
             }
+            if job.given("feet") {
+                job.warn("feet= has no effect without sou= and rec=");
+            }
             return Ok(None);
         }
         (true, true) => (),
@@ -97,11 +88,12 @@ pub fn geometry(
 }
 
 impl Geometry {
-    /// Reads the lists of points that `sou=` and `rec=` name.
+    /// Reads the lists of points that `sou=` and `rec=` name, for data with these axes after the time axis.
     ///
     /// # Errors
-    /// Only one list is given, the lists do not fit each other or the number of traces, or coordinates are too large.
-    pub fn of_lists(job: &mut Job, traces: u64) -> Result<Option<Self>> {
+    /// Only one list is given, the lists do not fit each other or the number or order of the traces, or coordinates are
+    /// too large.
+    pub fn of_lists(job: &mut Job, axes: &[Axis]) -> Result<Option<Self>> {
         if !job.has_input("sou") && !job.has_input("rec") {
             return Ok(None);
         }
@@ -127,12 +119,16 @@ impl Geometry {
             spreads == 1 || spreads == shots,
             "rec= has receivers of {spreads} shots (n3), but sou= has {shots} sources: rec= must have those of one shot or of all"
         );
+        let traces: usize = axes.iter().map(|axis| axis.n).product();
         ensure!(
-            traces == (spread * shots) as u64,
+            traces == spread * shots,
             "the data have {traces} traces, but {spread} receivers (rec=) of {shots} shots (sou=) need {}: one trace for \
             each, receivers fastest; sfwindow takes one of several components",
             spread * shots
         );
+        if let Some(odd) = other_order(axes, spread, shots) {
+            bail!(odd);
+        }
         let all: Vec<f64> = sources.iter().chain(&receivers).flatten().copied().collect();
         let origin = asked.or(from);
         let moved = |place: &mut Place| (0..2).for_each(|a| place[a] += origin.map_or(0.0, |o| o[a]));
@@ -152,6 +148,7 @@ impl Geometry {
             spread,
             divisor,
             origin,
+            unit: 1.0,
         };
         found.tell_offsets(job, shots);
         Ok(Some(found))
@@ -258,8 +255,9 @@ impl Geometry {
         {
             job.warn("all coordinates of the trace headers are 0, and so are x and y of sou= and rec=: the file has no geometry at the bytes of the standard; read coordinates at other bytes by name (sfsegyread tfile= sx=BYTE gx=BYTE), or make points by sfpoints or sfcsv2rsf");
         }
-        if layout.feet && arc.is_none() {
-            job.warn("the binary header says that lengths are in feet (mfeet=2), and sou= and rec= hold coordinates unchanged: the modelling programs need metres, so convert them by sfmath output=\"0.3048*input\"");
+        let unit = unit_of(job, layout, arc)?;
+        for place in sources.iter_mut().chain(&mut receivers) {
+            *place = place.map(|x| x * unit);
         }
         let spread = sizes[0];
         if let Some(odd) = sizes.iter().position(|size| *size != spread) {
@@ -280,12 +278,13 @@ impl Geometry {
             spread,
             divisor: 1.0,
             origin: None,
+            unit,
         })
     }
 
     /// Subtracts `origin=` from all points.
     pub fn count_from_origin(&mut self, job: &Job) -> Result<()> {
-        self.origin = asked_origin(job)?;
+        self.origin = asked_origin(job)?.map(|origin| origin.map(|x| x * self.unit));
         let Some(origin) = self.origin else { return Ok(()) };
         for place in self.sources.iter_mut().chain(&mut self.receivers) {
             (0..2).for_each(|a| place[a] -= origin[a]);
@@ -309,7 +308,9 @@ impl Geometry {
             );
         }
         let before = self.origin.unwrap_or_default();
-        let near = |a: usize| (ends[a][0] / 1000.0).floor() * 1000.0 + before[a];
+        // Without the digits that the conversion of feet leaves.
+        let given = |a: usize| (before[a] / self.unit * 1e6).round() / 1e6;
+        let near = |a: usize| (ends[a][0] / self.unit / 1000.0).floor() * 1000.0 + given(a);
         format!(
             "origin={},{} subtracts these from all x and y (subtract them from the coordinates of the model as well; sfsegywrite sou= rec= adds them again)",
             near(0),
@@ -374,6 +375,43 @@ impl Geometry {
     }
 }
 
+/// The message for data whose traces are not ordered by shot, then by receiver: the axis of shots comes before that of
+/// receivers by their labels, or the first axes do not make up the receivers of a shot.
+fn other_order(axes: &[Axis], spread: usize, shots: usize) -> Option<String> {
+    let long: Vec<(usize, &Axis)> = (2..).zip(axes).filter(|(_, axis)| axis.n > 1).collect();
+    if long.len() < 2 {
+        return None;
+    }
+    let named = |words: &[&str]| {
+        let label = |axis: &Axis| axis.label.as_deref().unwrap_or_default().trim().to_lowercase();
+        long.iter()
+            .position(|(_, axis)| words.contains(&label(axis).as_str()))
+    };
+    let turned = named(&["shot", "shots", "source", "sources"])
+        .zip(named(&["r", "receiver", "receivers"]))
+        .is_some_and(|(shot, receiver)| shot < receiver);
+    let ends = long.iter().scan(1, |product, (_, axis)| {
+        *product *= axis.n;
+        Some(*product)
+    });
+    if !turned && (spread == 1 || ends.into_iter().any(|end| end == spread)) {
+        return None;
+    }
+    let shown = |(i, axis): &(usize, &Axis)| match axis.label.as_deref() {
+        Some(label) if !label.is_empty() => format!("axis {i} ({label}) has {}", axis.n),
+        _ => format!("axis {i} has {}", axis.n),
+    };
+    let found: Vec<String> = long.iter().map(shown).collect();
+    let way = match long[..] {
+        [(i, _), (j, _)] => format!("sftransp plane={i}{j} exchanges these axes"),
+        _ => "reorder them by sftransp".into(),
+    };
+    Some(format!(
+        "the traces are in the wrong order: {}, but headers of {spread} receivers (rec=) and {shots} shots (sou=) need receivers fastest, then shots; {way}",
+        found.join(", ")
+    ))
+}
+
 /// An origin as text.
 fn told(origin: Option<[f64; 2]>) -> String {
     origin.map_or("none".into(), |[x, y]| format!("{x},{y}"))
@@ -402,51 +440,4 @@ fn list(job: &mut Job, name: &str) -> Result<List> {
     let origin = input.header().text(ORIGIN);
     let origin = origin.map(|text| parsed(&text).with_context(|| format!("the header of {}", input.name())));
     Ok((axes[1].n, axes[2].n, places, origin.transpose()?))
-}
-
-/// The smallest power of ten, at most 10000, with which integers of four bytes preserve all coordinates in single
-/// precision, or else within its last digit; if none does, the largest that the integers allow. The second number is
-/// the largest rounding error beyond that digit.
-fn divisor(all: &[f64], largest: f64) -> Result<(f64, f64)> {
-    let largest = all.iter().fold(largest, |most, x| most.max(x.abs()));
-    ensure!(
-        largest < f64::from(i32::MAX),
-        "a coordinate of {largest} does not fit into the four bytes of a header"
-    );
-    let back = |x: f64, by: f64| (x * by).round() / by;
-    let same = |by: f64| all.iter().all(|&x| back(x, by) as f32 == x as f32);
-    let off = |x: f64, by: f64| (x - back(x, by)).abs() - x.abs() * f64::from(f32::EPSILON);
-    let whole = |by: f64| all.iter().all(|&x| off(x, by) <= 1e-9);
-    let fits = |by: &f64| largest * by < f64::from(i32::MAX);
-    let powers: Vec<f64> = [1.0, 10.0, 100.0, 1000.0, 10000.0]
-        .into_iter()
-        .filter(fits)
-        .collect();
-    let last = powers.last().copied().unwrap_or(1.0);
-    let by = powers.iter().copied().find(|&by| same(by));
-    let by = by
-        .or_else(|| powers.iter().copied().find(|&by| whole(by)))
-        .unwrap_or(last);
-    let rounded = all.iter().map(|&x| off(x, by)).fold(0.0, f64::max);
-    Ok((by, if rounded > 1e-9 { rounded } else { 0.0 }))
-}
-
-/// The points of source and receiver in a trace header.
-fn places(order: Order, header: &[u8]) -> (Place, Place) {
-    let scale = |at: usize| match order.int(header, at, 2) {
-        0 => 1.0,
-        by if by > 0 => f64::from(by),
-        by => -1.0 / f64::from(by),
-    };
-    let (heights, coordinates) = (scale(SCALEL), scale(SCALCO));
-    let value = |at: usize, scale: f64| f64::from(order.int(header, at, 4)) * scale;
-    let depth = value(SDEPTH, heights) - value(SELEV, heights);
-    let source = [value(SOURCE, coordinates), value(SOURCE + 4, coordinates), depth];
-    let z = value(GELEV, heights);
-    // Avoids a negative zero.
-    let z = if z == 0.0 { 0.0 } else { -z };
-    (
-        source,
-        [value(RECEIVER, coordinates), value(RECEIVER + 4, coordinates), z],
-    )
 }

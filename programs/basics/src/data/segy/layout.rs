@@ -22,6 +22,10 @@ use super::{
 /// begin.
 const MOST_TEXTS: u64 = 1000;
 
+/// Codes of the unit of lengths in the binary header.
+pub const METRES: i64 = 1;
+pub const FEET: i64 = 2;
+
 /// The layout of a file.
 pub struct Layout {
     /// Byte order of headers.
@@ -48,8 +52,8 @@ pub struct Layout {
     pub between: usize,
     /// The map of the trace headers, if the file has one.
     pub map: Option<Map>,
-    /// Whether the binary header says that lengths are in feet.
-    pub feet: bool,
+    /// The code of the unit of lengths in the binary header: [`METRES`], [`FEET`], or another number if it is unknown.
+    pub lengths: i64,
 }
 
 /// Origin of an axis 1 that `d1` and `f1` of Seismic Unix give in place of `dt` and `delrt`.
@@ -154,7 +158,7 @@ pub fn segy_layout(job: &mut Job, tape: &mut Tape) -> Result<Layout> {
         behind: 0,
         between: 0,
         map: None,
-        feet: order.int(&binary, MFEET, 2) == 2,
+        lengths: i64::from(order.int(&binary, MFEET, 2)),
     };
     if major(order, &binary) == 2 {
         second_revision(&mut layout, &binary)?;
@@ -410,7 +414,7 @@ pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         behind: 0,
         between: 0,
         map: None,
-        feet: false,
+        lengths: 0,
     };
     if !told && mixed(&tape.ahead(layout.size())?[TRACE_HEADER..], order) {
         layout.samples_order = order.turned();

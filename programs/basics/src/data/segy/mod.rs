@@ -3,6 +3,8 @@
 //! No crate is used, because those for SEG-Y map whole files into memory, support neither SU nor pipes, and do not give
 //! access to all bytes of a trace header, which `tfile=` needs.
 
+mod common;
+mod coordinates;
 mod delays;
 mod geometry;
 pub mod keys;

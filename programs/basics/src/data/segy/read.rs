@@ -52,7 +52,7 @@ Differs from Madagascar: endian=y examines the file instead of the machine; with
 traces may have more than 32767 samples; samples of all formats but 4 are read; a file that ends in the middle of a \
 trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
 
-static PARAMS: [Param; 21] = [
+static PARAMS: [Param; 22] = [
     Param::string("tape")
         .default_text("standard input")
         .doc("the SEG-Y or SU file"),
@@ -63,7 +63,10 @@ static PARAMS: [Param; 21] = [
     Param::output("rec").doc("points of the receivers, of one shot if all have the same"),
     Param::string("origin")
         .default_text("0,0")
-        .doc("x and y that are subtracted from the points of sou= and rec=, so that UTM coordinates keep their digits in four bytes; sfsegywrite adds them again"),
+        .doc("x and y that are subtracted from the points of sou= and rec=, in the unit of the file, so that UTM coordinates keep their digits in four bytes; sfsegywrite adds them again"),
+    Param::string("feet")
+        .default("keep")
+        .doc("convert: convert points of sou= and rec= and origin= from feet to metres; keep: leave them unchanged, with a warning if the binary header says feet (mfeet=2)"),
     Param::string("hfile")
         .default_text("not written")
         .doc("file for the textual header, in ASCII (SEG-Y)"),

@@ -10,9 +10,9 @@ use super::{
     BINARY_HEADER, EXTENDED, FIRST_TRACE, FURTHER, LONG_HNS, ORDER_CONSTANT, REAL_HDT, REVISION, TRAILERS,
 };
 
-/// Sets the fields of revision 2.1: byte order, long number of samples and interval, traces of fixed length, and the
-/// byte at which they begin.
-pub(super) fn second_revision(header: &mut [u8], order: Order, samples: usize, interval: i32) {
+/// Sets the fields of revision 2.1: byte order, long number of samples and interval (microseconds), traces of fixed
+/// length, and the byte at which they begin.
+pub(super) fn second_revision(header: &mut [u8], order: Order, samples: usize, interval: f64) {
     const FIXED: usize = 302;
     order.put_int(header, ORDER_CONSTANT, 4, 0x0102_0304);
     header[REVISION..REVISION + 2].copy_from_slice(&[2, 1]);
@@ -20,7 +20,7 @@ pub(super) fn second_revision(header: &mut [u8], order: Order, samples: usize, i
         order.put_int(header, at, size, value);
     }
     order.put_int(header, LONG_HNS, 4, samples as i32);
-    order.put_long(header, REAL_HDT, f64::from(interval).to_bits());
+    order.put_long(header, REAL_HDT, interval.to_bits());
     order.put_long(header, FIRST_TRACE, (TEXT_HEADER + BINARY_HEADER) as u64);
 }
 

@@ -6,16 +6,17 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use rsf_io::{Input, Job, Kind, Param, Program, format_g};
+use rsf_io::{Input, Job, Kind, Param, Program};
 
 use super::super::cube;
+use super::common::Common;
 use super::geometry::Geometry;
 use super::keys::{Field, TRACE_HEADER, binary_fields, byte, extra_fields, trace_fields};
 use super::layout::major;
 use super::revision::{self, second_revision};
-use super::samples::{Coding, Losses, Order};
+use super::samples::{Coding, Losses};
 use super::text::{self, TEXT_HEADER};
-use super::{BINARY_HEADER, BLOCK, DELRT, DT, FORMAT, HDT, HNS, NS, TSCALAR, factor};
+use super::{BINARY_HEADER, BLOCK, FORMAT, HDT, HNS};
 
 pub static SEGYWRITE: Program = Program {
     name: "sfsegywrite",
@@ -52,9 +53,11 @@ d1 is taken to be in s if it is below 1 and in ms otherwise, unless unit1 is s o
 Samples that the format cannot hold are reported with their number: NaN becomes 0 except in IEEE reals, and numbers that \
 are too large become the largest of the format.\n\n\
 Differs from Madagascar: jobid, lino and reno of bfile= are kept unless they are set; tfile= can be left out; integers \
-are rounded (there truncated); SU is written from data in any form, big-endian unless endian=n; a sampling interval or a \
-delay that two bytes cannot hold is an error, and so are more than 65535 samples in SU. In SEG-Y more than 65535 samples, \
-and the formats 6, 7 and from 9 on, make a file of revision 2.1, which older programs cannot read.";
+are rounded (there truncated); SU is written from data in any form, big-endian unless endian=n; a delay \
+that two bytes cannot hold is an error. A SEG-Y file is of revision 2.1, which older programs cannot read, if it has more than \
+65535 samples a trace, one of the formats 6, 7 and from 9 on, or an interval that two bytes cannot hold: more than 65535 \
+microseconds, less than 1, or not a whole number. In SU more than 65535 samples are an error, and so is an interval whose \
+rounding changes it by more than 1 %.";
 
 static PARAMS: [Param; 14] = [
     Param::string("tape")
@@ -103,26 +106,15 @@ pub fn suwrite(job: &mut Job) -> Result<()> {
     write(job, su)
 }
 
-/// Values that all trace headers have in common.
-struct Common {
-    order: Order,
-    /// Number of samples, sampling interval in microseconds, delay in milliseconds.
-    samples: usize,
-    interval: i32,
-    delay: i32,
-    /// The number to add to the delays of all headers, in their unit, so that the first delay is that of the data.
-    shift: i32,
-}
-
 fn write(job: &mut Job, su: bool) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     if let Some(odd) = cube::across_time(&cube::shape(&input)?) {
         bail!(odd);
     }
-    let mut common = common(job, &input, su)?;
+    let mut common = Common::of(job, &input, su)?;
     let traces = input.len() / common.samples as u64;
-    let geometry = Geometry::of_lists(job, traces)?;
+    let geometry = Geometry::of_lists(job, &cube::shape(&input)?[1..])?;
     let mut headers = headers(job, traces)?;
     let fields = fields(job, headers.as_ref())?;
     let mut coding = Coding::Ieee;
@@ -188,145 +180,11 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     if corrected > 0 {
         job.warn(&format!(
             "{corrected} trace headers had another ns or dt than the data ({} samples, {} microseconds): they were corrected",
-            common.samples, common.interval
+            common.samples, common.exact
         ));
     }
     losses.words(coding).iter().for_each(|words| job.warn(words));
     Ok(())
-}
-
-fn common(job: &Job, input: &Input, su: bool) -> Result<Common> {
-    let axis = input.axis(1);
-    ensure!(
-        axis.n
-            <= if su {
-                usize::from(u16::MAX)
-            } else {
-                i32::MAX as usize
-            },
-        "n1={}: trace headers of SU hold at most 65535 samples (sfwindow takes a part, sfput n1= n2= cuts traces, sfsegywrite writes more)",
-        axis.n
-    );
-    let milliseconds = match axis.unit.as_deref() {
-        Some("s") => false,
-        Some("ms") => true,
-        _ => axis.d >= 1.0,
-    };
-    let scale = if milliseconds { 1.0 } else { 1000.0 };
-    let interval = (f64::from(axis.d) * scale * 1000.0).round();
-    ensure!(
-        (1.0..=65535.0).contains(&interval),
-        "d1={} is {} microseconds, but headers hold whole microseconds from 1 to 65535 (sfput d1= sets another, unit1=ms means \
-        that d1 is in milliseconds)",
-        axis.d,
-        format_g(f64::from(axis.d) * scale * 1000.0, 6)
-    );
-    let apart = (interval / 1000.0 / scale / f64::from(axis.d) - 1.0).abs();
-    ensure!(
-        apart < 0.01,
-        "d1={} would become {interval} microseconds, because headers hold whole microseconds: the error is {:.0} % (sfput d1= sets another)",
-        axis.d,
-        100.0 * apart
-    );
-    if apart > 1e-5 {
-        job.warn(&format!(
-            "d1={} becomes {interval} microseconds, because headers hold whole microseconds",
-            axis.d
-        ));
-    }
-    let delay = (f64::from(axis.o) * scale).round();
-    ensure!(
-        (-32768.0..=32767.0).contains(&delay),
-        "o1={} is a delay of {delay} ms, but headers hold -32768 to 32767 ms (sfput o1= sets another)",
-        axis.o
-    );
-    if (delay / scale - f64::from(axis.o)).abs() > 1e-5 * f64::from(axis.o.abs()) {
-        job.warn(&format!(
-            "o1={} becomes a delay of {delay} ms, because headers hold whole milliseconds",
-            axis.o
-        ));
-    }
-    Ok(Common {
-        order: if job.flag("endian")? {
-            Order::Big
-        } else {
-            Order::Little
-        },
-        samples: axis.n,
-        interval: interval as i32,
-        delay: delay as i32,
-        shift: 0,
-    })
-}
-
-impl Common {
-    /// The number of samples for a field of two bytes: 0 if it is too large, because revision 2 has a longer field.
-    fn short(&self) -> i32 {
-        u16::try_from(self.samples).map_or(0, i32::from)
-    }
-
-    /// Computes the shift of delays from the delay of the data and that of the first header.
-    fn begin_at(&mut self, job: &Job, fields: &[Field], keys: &[i32]) -> Result<()> {
-        let place = fields
-            .iter()
-            .position(|field| field.at == DELRT)
-            .context("delrt")?;
-        let scalar = fields.iter().position(|field| field.at == TSCALAR);
-        let factor = factor(scalar.map_or(0, |scalar| keys[scalar]));
-        let wanted = f64::from(self.delay) / factor;
-        self.shift = wanted.round() as i32 - keys[place];
-        if (wanted - wanted.round()).abs() * factor > 0.01 {
-            job.warn(&format!(
-                "o1 is {} ms, but tscalar of the first trace header means delays in units of {factor} ms: it becomes {} ms",
-                self.delay,
-                wanted.round() * factor
-            ));
-        }
-        if self.shift != 0 && keys[place] != 0 {
-            job.warn(&format!(
-                "delrt of the first trace header is {} ms, but the data begin at {} ms (o1): {} ms were added to all delays",
-                f64::from(keys[place]) * factor,
-                self.delay,
-                f64::from(self.shift) * factor
-            ));
-        }
-        Ok(())
-    }
-
-    /// Fills a trace header with keys of `tfile=`; returns 1 if it had to be corrected, else 0.
-    fn fill(&self, header: &mut [u8], fields: &[Field], keys: &[i32]) -> u64 {
-        for (field, value) in fields.iter().zip(keys) {
-            self.order.put_int(header, field.at, field.size, *value);
-        }
-        let mut corrected = 0;
-        for (at, value) in [(NS, self.short()), (DT, self.interval)] {
-            let told = self.order.count(header, at) as i32;
-            self.order.put_int(header, at, 2, value);
-            corrected |= u64::from(told != 0 && told != value);
-        }
-        let delay = self.order.int(header, DELRT, 2) + self.shift;
-        self.order.put_int(header, DELRT, 2, delay.clamp(-32768, 32767));
-        corrected
-    }
-
-    /// Fills a trace header without `tfile=`.
-    fn make(&self, header: &mut [u8], trace: u64, geometry: Option<&Geometry>) {
-        const TRID: usize = 28;
-        let number = i32::try_from(trace + 1).unwrap_or(i32::MAX);
-        for (at, size, value) in [
-            (0, 4, number),
-            (4, 4, number),
-            (TRID, 2, 1),
-            (DELRT, 2, self.delay),
-            (NS, 2, self.short()),
-            (DT, 2, self.interval),
-        ] {
-            self.order.put_int(header, at, size, value);
-        }
-        if let Some(geometry) = geometry {
-            geometry.fill(self.order, header, trace);
-        }
-    }
 }
 
 /// The file of trace headers, if one is given.
@@ -387,7 +245,7 @@ fn textual(job: &mut Job, traces: u64, common: &Common) -> Result<Vec<u8>> {
         format!("WRITTEN BY {}", rsf_io::version()),
         format!(
             "{traces} TRACES OF {} SAMPLES, ONE EVERY {} MICROSECONDS",
-            common.samples, common.interval
+            common.samples, common.exact
         ),
         format!("THE FIRST SAMPLE IS TAKEN AT {} MS", common.delay),
     ];
@@ -437,13 +295,14 @@ fn binary(job: &mut Job, common: &Common) -> Result<Vec<u8>> {
         }
     }
     order.put_int(&mut header, HNS, 2, common.short());
-    if common.interval > 0 && byte(job, "hdt")?.is_none() {
+    if byte(job, "hdt")?.is_none() {
         order.put_int(&mut header, HDT, 2, common.interval);
     }
     revision::count_no_texts(job, &mut header, order);
     let told = i64::from(order.int(&header, FORMAT, 2));
-    if common.short() == 0 || Coding::of(told).is_ok_and(Coding::is_new) || major(order, &header) == 2 {
-        second_revision(&mut header, order, common.samples, common.interval);
+    let new = common.is_new() || Coding::of(told).is_ok_and(Coding::is_new);
+    if new || major(order, &header) == 2 {
+        second_revision(&mut header, order, common.samples, common.exact);
     }
     Ok(header)
 }

@@ -1,0 +1,181 @@
+//! Values that all trace headers have in common: number of samples, interval and delay.
+
+use anyhow::{Context, Result, ensure};
+use rsf_io::{Input, Job, format_g};
+
+use super::geometry::Geometry;
+use super::keys::Field;
+use super::samples::Order;
+use super::{DELRT, DT, NS, TSCALAR, factor};
+
+/// Values that all trace headers have in common.
+pub struct Common {
+    pub order: Order,
+    pub samples: usize,
+    /// Sampling interval in microseconds, and its value for a field of two bytes: 0 if that cannot hold it within 1 %.
+    pub exact: f64,
+    pub interval: i32,
+    /// Delay in milliseconds.
+    pub delay: i32,
+    /// The number to add to the delays of all headers, in their unit, so that the first delay is that of the data.
+    shift: i32,
+}
+
+impl Common {
+    /// The values of the data.
+    ///
+    /// # Errors
+    /// Headers cannot hold the number of samples, the interval or the delay.
+    pub fn of(job: &Job, input: &Input, su: bool) -> Result<Self> {
+        let axis = input.axis(1);
+        ensure!(
+            axis.n
+                <= if su {
+                    usize::from(u16::MAX)
+                } else {
+                    i32::MAX as usize
+                },
+            "n1={}: trace headers of SU hold at most 65535 samples (sfwindow takes a part, sfput n1= n2= cuts traces, sfsegywrite writes more)",
+            axis.n
+        );
+        let milliseconds = match axis.unit.as_deref() {
+            Some("s") => false,
+            Some("ms") => true,
+            _ => axis.d >= 1.0,
+        };
+        let scale = if milliseconds { 1.0 } else { 1000.0 };
+        // With all digits of the header: 0.1 in single precision is a little more.
+        let d = input.header().double("d1").unwrap_or(f64::from(axis.d));
+        let (exact, interval) = interval(job, (d, d * scale * 1000.0), su)?;
+        let delay = (f64::from(axis.o) * scale).round();
+        ensure!(
+            (-32768.0..=32767.0).contains(&delay),
+            "o1={} is a delay of {delay} ms, but headers hold -32768 to 32767 ms (sfput o1= sets another)",
+            axis.o
+        );
+        if (delay / scale - f64::from(axis.o)).abs() > 1e-5 * f64::from(axis.o.abs()) {
+            job.warn(&format!(
+                "o1={} becomes a delay of {delay} ms, because headers hold whole milliseconds",
+                axis.o
+            ));
+        }
+        Ok(Self {
+            order: if job.flag("endian")? {
+                Order::Big
+            } else {
+                Order::Little
+            },
+            samples: axis.n,
+            exact,
+            interval,
+            delay: delay as i32,
+            shift: 0,
+        })
+    }
+
+    /// Whether only a file of revision 2.1 holds the number of samples or the interval.
+    pub fn is_new(&self) -> bool {
+        self.short() == 0 || self.exact != f64::from(self.interval)
+    }
+
+    /// The number of samples for a field of two bytes: 0 if it is too large, because revision 2 has a longer field.
+    pub fn short(&self) -> i32 {
+        u16::try_from(self.samples).map_or(0, i32::from)
+    }
+
+    /// Computes the shift of delays from the delay of the data and that of the first header.
+    pub fn begin_at(&mut self, job: &Job, fields: &[Field], keys: &[i32]) -> Result<()> {
+        let place = fields
+            .iter()
+            .position(|field| field.at == DELRT)
+            .context("delrt")?;
+        let scalar = fields.iter().position(|field| field.at == TSCALAR);
+        let factor = factor(scalar.map_or(0, |scalar| keys[scalar]));
+        let wanted = f64::from(self.delay) / factor;
+        self.shift = wanted.round() as i32 - keys[place];
+        if (wanted - wanted.round()).abs() * factor > 0.01 {
+            job.warn(&format!(
+                "o1 is {} ms, but tscalar of the first trace header means delays in units of {factor} ms: it becomes {} ms",
+                self.delay,
+                wanted.round() * factor
+            ));
+        }
+        if self.shift != 0 && keys[place] != 0 {
+            job.warn(&format!(
+                "delrt of the first trace header is {} ms, but the data begin at {} ms (o1): {} ms were added to all delays",
+                f64::from(keys[place]) * factor,
+                self.delay,
+                f64::from(self.shift) * factor
+            ));
+        }
+        Ok(())
+    }
+
+    /// Fills a trace header with keys of `tfile=`; returns 1 if it had to be corrected, else 0.
+    pub fn fill(&self, header: &mut [u8], fields: &[Field], keys: &[i32]) -> u64 {
+        for (field, value) in fields.iter().zip(keys) {
+            self.order.put_int(header, field.at, field.size, *value);
+        }
+        let mut corrected = 0;
+        for (at, value) in [(NS, self.short()), (DT, self.interval)] {
+            let told = self.order.count(header, at) as i32;
+            self.order.put_int(header, at, 2, value);
+            corrected |= u64::from(told != 0 && told != value);
+        }
+        let delay = self.order.int(header, DELRT, 2) + self.shift;
+        self.order.put_int(header, DELRT, 2, delay.clamp(-32768, 32767));
+        corrected
+    }
+
+    /// Fills a trace header without `tfile=`.
+    pub fn make(&self, header: &mut [u8], trace: u64, geometry: Option<&Geometry>) {
+        const TRID: usize = 28;
+        let number = i32::try_from(trace + 1).unwrap_or(i32::MAX);
+        for (at, size, value) in [
+            (0, 4, number),
+            (4, 4, number),
+            (TRID, 2, 1),
+            (DELRT, 2, self.delay),
+            (NS, 2, self.short()),
+            (DT, 2, self.interval),
+        ] {
+            self.order.put_int(header, at, size, value);
+        }
+        if let Some(geometry) = geometry {
+            geometry.fill(self.order, header, trace);
+        }
+    }
+}
+
+/// The exact interval in microseconds and its value for a field of two bytes, from `d1` and `d1` in microseconds. An
+/// interval that two bytes cannot hold makes a file of revision 2.1, with a warning; SU has no longer field.
+fn interval(job: &Job, (d1, exact): (f64, f64), su: bool) -> Result<(f64, i32)> {
+    // 123.7, not 123.69999999999999.
+    let exact: f64 = format_g(exact, 12).parse()?;
+    ensure!(
+        exact > 0.0 && exact.is_finite(),
+        "d1={d1}: the interval between samples must be more than 0 (sfput d1= sets another, unit1=ms means that d1 is in milliseconds)",
+    );
+    let whole = exact.round();
+    let apart = (whole / exact - 1.0).abs();
+    let fits = (1.0..=65535.0).contains(&whole);
+    if fits && apart <= 1e-5 {
+        return Ok((whole, whole as i32));
+    }
+    let told = format!("d1={d1} is {exact} microseconds");
+    if su {
+        ensure!(
+            fits && apart < 0.01,
+            "{told}, but headers of SU hold whole microseconds from 1 to 65535 (sfsegywrite writes others into a file of revision 2.1, sfput d1= sets another, unit1=ms means that d1 is in milliseconds)"
+        );
+        job.warn(&format!(
+            "{told} and becomes {whole}, because headers of SU hold whole microseconds"
+        ));
+        return Ok((whole, whole as i32));
+    }
+    let short = if fits && apart < 0.01 { whole } else { 0.0 };
+    job.warn(&format!(
+        "{told}, but the usual fields hold whole microseconds from 1 to 65535: the file is of revision 2.1, which has a longer field, and older programs read {short} (sfput d1= sets another, unit1=ms means that d1 is in milliseconds)"
+    ));
+    Ok((exact, short as i32))
+}
