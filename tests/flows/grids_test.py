@@ -1,5 +1,6 @@
 """Maps of other programs: ESRI's ASCII grids, GeoTIFF, NetCDF of CF and GMT, as those who write them mean them."""
 import os
+import struct
 import subprocess
 import sys
 import unittest
@@ -105,6 +106,42 @@ class Grids(Scratch):
         self.assertEqual(int(np.isnan(found.values).sum()), 1)
         with self.assertRaisesRegex(ValueError, "does not say where its pixels lie"):
             grids.read(self.tiff({}))
+        # Axes and heights in feet, by the keys of the file and by the unit that GDAL writes.
+        feet = {34735: (3, (1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, 1, 3076, 0, 1, 9002, 4099, 0, 1, 9002))}
+        with self.assertWarnsRegex(UserWarning, "heights are in feet and are converted to metres"):
+            found = grids.read(self.tiff({**place, **feet}))
+        np.testing.assert_allclose(found, 0.3048 * heights(), rtol=1e-6)
+        np.testing.assert_allclose(found.x, 0.3048 * (3e5 + 10 + 20 * np.arange(4)))
+        with self.assertWarnsRegex(UserWarning, "heights are in kilometres"):
+            found = grids.read(self.tiff({**place, **keys(1, 1), 42112: (2, '<GDALMetadata><Item name="UNITTYPE" sample="0" role="unittype">km</Item></GDALMetadata>')}))
+        np.testing.assert_allclose(found, 1000 * heights(), rtol=1e-6)
+
+    def test_geotiff_that_cannot_be_read(self):
+        whole = self.tiff({})
+        with open(whole, "rb") as file:
+            bytes_ = file.read()
+        # The same file, with reals of 64 bits by its header; and cut short.
+        entry = bytes_.find(struct.pack("<HHI", 258, 3, 1))
+        doubles = bytes_[: entry + 8] + struct.pack("<H", 64) + bytes_[entry + 10 :]
+        for name, content, words in (
+            ("f64.tif", doubles, "reals of 64 bits, which Pillow does not support; gdal_translate -ot Float32"),
+            ("cut.tif", bytes_[:100], "damaged or cut short"),
+            ("short.tif", bytes_[:-20], "damaged or cut short"),
+        ):
+            with open(self.path(name), "wb") as file:
+                file.write(content)
+            with self.assertRaisesRegex(ValueError, f"{name} cannot be read: .*{words}"):
+                grids.read(self.path(name))
+
+    def test_lengths_in_other_units_and_endings_of_other_files(self):
+        ground = xarray.DataArray(heights(), {"y": [0.0, 10.0, 20.0], "x": [0.0, 10.0, 20.0, 30.0]}, ["y", "x"], "moho", {"units": "km"})
+        ground.to_netcdf(self.path("moho.nc"))
+        with self.assertWarnsRegex(UserWarning, "values are in kilometres"):
+            found = grids.read(self.path("moho.nc"), units="m")
+        self.assertEqual(found.attrs["units"], "m")
+        np.testing.assert_allclose(found, 1000 * heights())
+        with self.assertRaisesRegex(ValueError, "write.. makes NetCDF, and .tif is the ending of other files: choose .nc"):
+            grids.write(self.path("o.tif"), found)
 
     def netcdf(self, kind="NETCDF4"):
         return netCDF4.Dataset(self.path("map.nc"), "w", format=kind)

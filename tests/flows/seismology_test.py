@@ -308,10 +308,10 @@ class Seismology(Scratch):
             seismology.named(data(), ["IV.AAA"])
         with self.assertRaisesRegex(ValueError, "a component is called x"):
             seismology.to_stream(data(), orient={"z": ("Z", -1.0)})
-        with self.assertRaisesRegex(ValueError, r"dimensions t, component and r, and these are Time, component, r: rename them if they are traces, as in data.rename\(Time='t'\)"):
+        with self.assertRaisesRegex(ValueError, r"dimensions t, component and r, and these are Time, component, r: rename them if they are traces, as in data.rename\(\{'Time': 't'\}\)"):
             seismology.to_stream(data().rename(t="Time"))
         shots = data().expand_dims(shot=3)
-        with self.assertRaisesRegex(ValueError, r"these have shot, too: choose one by isel\(\), as in data.isel\(shot=0\)"):
+        with self.assertRaisesRegex(ValueError, r"these have shot, too: choose one by isel\(\), as in data.isel\(\{'shot': 0\}\)"):
             seismology.to_stream(shots)
         self.assertEqual(len(seismology.to_stream(shots.isel(shot=0))), 6)
 
@@ -320,6 +320,27 @@ class Seismology(Scratch):
         traces = seismology.to_stream(pressure)
         self.assertEqual([trace.id for trace in traces], ["XX.R0001..HXH", "XX.R0002..HXH"])
         np.testing.assert_array_equal(traces[0].data, pressure.values[:, 0, 0])
+
+    def test_rotation_and_strain_are_no_ground_motion(self):
+        model = {name: sifaka.grid(value, z=(0, 10, 21), x=(0, 10, 21)) for name, value in (("vp", 2000), ("vs", 1000), ("den", 2000))}
+        points = dict(sou=np.array([[100.0, 100.0]]), rec=np.array([[60.0, 50.0], [90.0, 50.0]]), along=np.array([[1.0, 0.0]]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sifaka.ProgramWarning)
+            found = {kind: sifaka.run("sfvsfd2d-gpu", **model, **points, nt=40, dt=0.001, tau=0.01, device="cpu", data=kind) for kind in ("rotation", "das")}
+        for kind, component, channel, factor in (("rotation", "y", "FJ2", -1), ("das", "along the fibre", "FS1", 1)):
+            self.assertEqual((found[kind].dims, list(found[kind].component.values)), (("t", "component", "r"), [component]))
+            for data_of, selected in ((found[kind], "whole"), (found[kind].isel(component=0), "a component by isel()")):
+                stream = seismology.to_stream(data_of)
+                self.assertEqual([trace.stats.channel for trace in stream], [channel] * 2, selected)
+                np.testing.assert_array_equal(stream[1].data, factor * found[kind].values[:, 0, 1])
+            self.assertEqual(rsfdata.from_xarray(found[kind]).axes[1].label, component)
+            with self.assertRaisesRegex(ValueError, f"XX.R0001..{channel} is no ground motion"):
+                seismology.from_stream(stream, orient=seismology.GRID)
+        self.assertEqual(seismology.to_stream(data().isel(component=1))[0].stats.channel, "HX1")
+        with self.assertRaisesRegex(ValueError, r"no component, .*data.expand_dims\(component=\['z'\]\)"):
+            seismology.to_stream(data().isel(component=0, drop=True))
+        with self.assertRaisesRegex(ValueError, r"isel\(\{'along the fibre': 0\}\)"):
+            seismology.to_stream(data().expand_dims({"along the fibre": 2}))
 
 
 @needs_packages(sifaka)

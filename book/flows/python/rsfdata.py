@@ -172,8 +172,8 @@ class Dataset:
     def to_xarray(self):
         """A DataArray whose dimensions have the labels of the axes (axis1, ... without a label), with coordinates and units.
 
-        An axis whose label names its samples, such as "z x" of two samples or "pressure" of one sample of pressure, becomes the dimension
-        component with these names. Trailing axes of one sample are dropped, unless a single
+        An axis whose label names its samples, such as "z x" of two samples, "pressure" of one sample of pressure, "y" of one sample of
+        rotation or "along the fibre" of one sample of strain, becomes the dimension component with these names. Trailing axes of one sample are dropped, unless a single
         word names them.
         attrs["history"] is the header, from which from_xarray makes one again. Names in stations= become the coordinate station.
         """
@@ -187,9 +187,11 @@ class Dataset:
         while len(axes) > 1 and axes[-1].n == 1 and len(axes[-1].label.split()) != 1:
             axes.pop()
         for number, axis in enumerate(axes, 1):
-            parts = axis.label.split()
-            # A single component has the name of the quantity: label="Pressure" label2="pressure".
-            named = len(parts) > 1 or axis.label.lower() == (self.header.text("label") or "").lower()
+            # A single component has the name of the quantity, or of its direction: label="Pressure" label2="pressure".
+            label, quantity = axis.label.lower(), (self.header.text("label") or "").lower()
+            alone = axis.n == 1 and label != "" and (label == quantity or quantity.endswith(f" {label}") or quantity == "rotation" and label == "y")
+            parts = [axis.label] if alone else axis.label.split()
+            named = len(parts) > 1 or alone
             components = axis.n == len(parts) > 0 and named and (axis.o, axis.d) == (0, 1) and "component" not in names
             label = "component" if components else axis.label
             # Names of dimensions must differ.

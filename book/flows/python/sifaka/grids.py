@@ -15,6 +15,8 @@ stations; a map in metres is only shifted. `utm` takes degrees to the metres of 
 from __future__ import annotations
 
 import os
+import re
+import struct
 import warnings
 from typing import Any, Dict, List, Optional, Tuple, Union
 
@@ -31,13 +33,18 @@ UNITS = {"x": ("degrees_east", "degree_east", "degrees_e"), "y": ("degrees_north
 # Units of speeds and densities that are not SI, without blanks, with the SI unit and the factor.
 OTHERS = {"km/s": ("m/s", 1000), "kms-1": ("m/s", 1000), "km.s-1": ("m/s", 1000), "g/cm3": ("kg/m3", 1000), "gcm-3": ("kg/m3", 1000),
           "g/cc": ("kg/m3", 1000), "g/cm^3": ("kg/m3", 1000), "g.cm-3": ("kg/m3", 1000), "gpa": ("Pa", 1e9)}
+# Units of length that are converted to metres with a warning, as names and as EPSG codes, with the factor.
+LENGTHS = {"km": 1000.0, "kilometer": 1000.0, "kilometers": 1000.0, "kilometre": 1000.0, "kilometres": 1000.0, 9036: 1000.0,
+           "ft": 0.3048, "foot": 0.3048, "feet": 0.3048, 9002: 0.3048, "us-ft": 1200 / 3937, "us survey foot": 1200 / 3937, "sft": 1200 / 3937, 9003: 1200 / 3937}
+# Endings of files in other formats than NetCDF.
+FOREIGN = (".tif", ".tiff", ".asc", ".txt", ".csv", ".xyz", ".rsf", ".sgy", ".segy", ".su", ".png", ".jpg", ".jpeg", ".pdf", ".vtk", ".npy", ".npz")
 # WGS 84: semi-major axis in m, flattening.
 LONG, FLAT = 6378137.0, 1 / 298.257223563
 
 
 def read(path: Path, name: Optional[str] = None, units: Optional[str] = None) -> xarray.DataArray:
     """A map or a model from a file, whose kind is known by its first bytes; `name` chooses one of several quantities of a NetCDF file, whose
-    depths in km and speeds and densities in km/s and g/cm3 become SI units.
+    depths in km and speeds and densities in km/s and g/cm3 become SI units; heights in km or feet become metres, with a warning.
 
     units: "degrees" or "m" of the axes x and y of a file that does not say it, as ESRI's grids do not. Without it they are degrees where they
     can be (y within 90, x within 360 and cells smaller than 10), with a warning where cells of one unit and more may be metres as well.
@@ -57,6 +64,9 @@ def read(path: Path, name: Optional[str] = None, units: Optional[str] = None) ->
 
 def write(path: Path, data: xarray.DataArray) -> None:
     """Writes data with their axes, units and names as NetCDF by the CF conventions."""
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending in FOREIGN:
+        raise ValueError(f"{os.fspath(path)}: write() makes NetCDF, and {ending} is the ending of other files: choose .nc or .grd (gdal_translate of GDAL and xarray make others of it)")
     made = data.astype("f4").rename(data.name or "data").copy()
     for name in made.dims:
         if name in made.coords and made[name].dtype.kind in "iuf":
@@ -297,8 +307,11 @@ def _tiff(path: Path, units: Optional[str]) -> xarray.DataArray:
         from PIL import Image
     except ImportError as fault:
         raise ImportError("sifaka.grids needs Pillow for GeoTIFF: pip install pillow") from fault
-    with Image.open(path) as picture:
-        tags, values = picture.tag_v2, np.array(picture, dtype=float)
+    try:
+        with Image.open(path) as picture:
+            tags, values = picture.tag_v2, np.array(picture, dtype=float)
+    except (OSError, SyntaxError, ValueError) as fault:
+        raise ValueError(f"{os.fspath(path)} cannot be read: {_odd_tiff(path) or f'it is damaged or cut short ({fault})'}") from fault
     if values.ndim != 2:
         raise ValueError(f"{os.fspath(path)} has {values.shape[2]} bands, and a map has one")
     scale, tie, matrix = tags.get(33550), tags.get(33922), tags.get(34264)
@@ -315,7 +328,40 @@ def _tiff(path: Path, units: Optional[str]) -> xarray.DataArray:
     none = str(tags.get(42113, "")).strip("\0 ")
     if none:
         values[values == float(none)] = np.nan
+    unit = re.search(r'role="unittype">([^<]*)<', str(tags.get(42112, "")))
+    values = _in_metres(values, unit.group(1) if unit else keys.get(4099), "heights", path)
+    if keys.get(1024) == 1:
+        x, y = (_in_metres(axis, keys.get(3076), f"{name} of the map", path) for name, axis in (("x", x), ("y", y)))
     return _map(values, x, y, {1: "m", 2: "degrees"}.get(keys.get(1024), units), path)
+
+
+def _odd_tiff(path: Path) -> Optional[str]:
+    """The type of the values of a TIFF file, if Pillow does not support it."""
+    from PIL import TiffImagePlugin
+
+    try:
+        with open(path, "rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tags = TiffImagePlugin.ImageFileDirectory_v2(file.read(8))
+            file.seek(tags.next)
+            tags.load(file)
+    except (OSError, SyntaxError, ValueError, struct.error):
+        return None
+    bits, kind = tags.get(258, (1,)), {2: "integers with a sign", 3: "reals", 5: "complex integers", 6: "complex reals"}.get(tags.get(339, (1,))[0], "integers")
+    if len(bits) == 1 and (bits[0], kind) in ((8, "integers"), (16, "integers"), (16, "integers with a sign"), (32, "integers"), (32, "integers with a sign"), (32, "reals")):
+        return None
+    bands = f", in {len(bits)} bands" if len(bits) > 1 else ""
+    return f"its values are {kind} of {bits[0]} bits{bands}, which Pillow does not support; gdal_translate -ot Float32 -b 1 {os.fspath(path)} new.tif makes reals of 32 bits"
+
+
+def _in_metres(values: np.ndarray, unit: Any, what: str, path: Path) -> np.ndarray:
+    """Converts lengths to metres, with a warning if the file has another unit."""
+    factor = LENGTHS.get(unit.strip().lower() if isinstance(unit, str) else unit)
+    if factor is None:
+        return values
+    told = "kilometres" if factor == 1000 else "feet"
+    warnings.warn(f"{os.fspath(path)}: {what} are in {told} and are converted to metres (factor {factor:.7g})", stacklevel=4)
+    return factor * values
 
 
 def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.DataArray:
@@ -353,6 +399,8 @@ def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.Dat
     known = OTHERS.get(str(kept.get("units", "")).lower().replace(" ", ""))
     if known:
         kept["units"], values = known[0], known[1] * values
+    elif str(kept.get("units", "")).strip().lower() in LENGTHS:
+        values, kept["units"] = _in_metres(values, str(kept["units"]), "values", path), "m"
     order = [key for key in ("y", "x", "z") if key in axes]
     made = _array(values.astype("f4"), axes, kinds, kept).transpose(*order)
     return made.rename(chosen)

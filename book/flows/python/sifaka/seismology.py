@@ -13,7 +13,7 @@
 
 Names are NETWORK.STATION or NETWORK.STATION.LOCATION. In RSF headers they are the key stations=, with origin_time= and time_shift= (s), which
 sfsem3d-gpu and sfvsfd3d-gpu write by themselves from stations=, cmt= and quakeml=: time 0 of the data is time_shift after origin_time; every program that keeps all receivers keeps them, and so do arrays in Python. Channels are named as in
-SEED: band by the sampling, X for synthetic, then the component. A component z, positive downwards, becomes Z, positive upwards; x and y become 1 and 2,
+SEED: band by the sampling, X for synthetic (J where data are rotations, S for strain), then the component. A component z, positive downwards, becomes Z, positive upwards; x and y become 1 and 2,
 or E and N with `orient=seismology.EAST_NORTH`. from_stream leaves components as they were recorded, Z upwards; with the same orient= it makes z, x and y of
 them, as gradients and images take them. Needs obspy.
 """
@@ -37,8 +37,10 @@ __all__ = ["EAST_NORTH", "GRID", "cmt_file", "from_stream", "named", "receivers"
 
 Orient = Mapping[str, Tuple[str, float]]
 # For each component of the data: the letter of the channel, and a factor.
-GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0), "pressure": ("H", 1.0), "1": ("1", 1.0), "2": ("2", 1.0), "H": ("H", 1.0)}
+GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0), "pressure": ("H", 1.0), "1": ("1", 1.0), "2": ("2", 1.0), "H": ("H", 1.0), "along the fibre": ("1", 1.0)}
 EAST_NORTH: Orient = {**GRID, "x": ("E", 1.0), "y": ("N", 1.0)}
+# SEED's instrument codes by quantity; synthetic seismograms of ground motion and pressure have X.
+INSTRUMENTS = {"rotation": "J", "strain": "S"}
 # The directions of components as SAC's angles: clockwise from north, and from the vertical.
 DIRECTIONS = {"Z": {"cmpaz": 0.0, "cmpinc": 0.0}, "N": {"cmpaz": 0.0, "cmpinc": 90.0}, "E": {"cmpaz": 90.0, "cmpinc": 90.0}}
 # Stations at larger distances (m) cause a warning, because a plane no longer represents the Earth there.
@@ -251,16 +253,20 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
     missing = [name for name in ("t", "r") if name not in data.dims]
     others = [str(name) for name in data.dims if name not in ("t", "component", "r")]
     if missing:
-        named = ", ".join(f"{old}={new!r}" for old, new in zip(others, missing))
-        cure = f"rename them if they are traces, as in data.rename({named})" if named else f"{' and '.join(missing)} is missing"
+        pairs = dict(zip(others, missing))
+        cure = f"rename them if they are traces, as in data.rename({pairs})" if pairs else f"{' and '.join(missing)} is missing"
         raise ValueError(f"traces have the dimensions t, component and r, and these are {', '.join(map(str, data.dims))}: {cure}")
     if others:
-        raise ValueError(f"traces have the dimensions t, component and r, and these have {', '.join(others)}, too: choose one by isel(), as in data.isel({others[0]}=0)")
-    component = "component" if "component" in data.dims else None
-    data = data if component else data.expand_dims(component=["z"])
+        raise ValueError(f"traces have the dimensions t, component and r, and these have {', '.join(others)}, too: choose one by isel(), as in data.isel({{{others[0]!r}: 0}})")
+    if "component" not in data.dims:
+        if "component" not in data.coords:
+            raise ValueError("the data have no component, so their channel is unknown: data.expand_dims(component=['z']) makes them vertical, positive downwards (x, y, pressure and so on likewise)")
+        data = data.expand_dims("component")
     data = data.transpose("r", "component", "t")
     step = float(data.t[1] - data.t[0])
     band = next((letter for longest, letter in BANDS if step <= longest * (1 + 1e-6)), "L")
+    told = (data.sifaka.header.text("quantity") or str(data.attrs.get("long_name", ""))).lower()
+    kind = next((code for word, code in INSTRUMENTS.items() if told.startswith(word)), "X")
     names = np.atleast_1d(data["station"].values) if "station" in data.coords else [f"XX.R{number + 1:04d}" for number in numbers(data)]
     known = {} if inventory is None else places(inventory)
     event = None if event is None else one_event(event)
@@ -280,8 +286,12 @@ def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, 
                     f"as in orient={{**seismology.GRID, {str(which)!r}: ('{str(which)[-1:].upper() or 'Z'}', 1.0)}}"
                 )
             letter, factor = orient[which]
+            if kind == "J" and orient in (GRID, EAST_NORTH) and which in ("z", "x", "y"):
+                # x east, y north and z down form a left-handed system, so the curl about z is that about Z (up), and those about x
+                # and y are the negatives of those about E and N.
+                factor = -factor
             codes = dict(zip(("network", "station", "location"), name.split(".")))
-            header = dict(codes, channel=f"{band}X{letter}", delta=step, starttime=start + float(data.t[0]))
+            header = dict(codes, channel=f"{band}{kind}{letter}", delta=step, starttime=start + float(data.t[0]))
             header["sac"] = dict(sac(known.get(name), event, float(data.t[0])), **DIRECTIONS.get(letter, {}))
             if "baz" in header["sac"]:
                 # ObsPy needs these, in degrees and m, for rotations and record sections.
@@ -355,6 +365,9 @@ def from_stream(stream: Any, origin_time: Any = None, orient: Optional[Orient] =
     twice = next((one for k, one in enumerate(ids) if one in ids[:k]), None)
     if twice is not None:
         raise ValueError(f"{ids.count(twice)} of the {len(ids)} traces are {twice or 'without names'}, and data have one trace for each component of a station: stream.merge() of ObsPy joins pieces; SEG-Y files go through sfsegyread")
+    other = next((trace.id for trace in stream if trace.stats.channel[1:2] in INSTRUMENTS.values()), None)
+    if other and orient in (GRID, EAST_NORTH):
+        raise ValueError(f"{other} is no ground motion (J is rotation, S strain), which orient= assumes here: leave it out, or give one with your own signs")
     names = list(dict.fromkeys(".".join(filter(None, trace.id.split(".")[:3])) for trace in stream))
     letters = sorted({trace.stats.channel[-1:] for trace in stream}, key="ZNE12".find)
     values = np.full((len(names), len(letters), count), np.nan, "f4")
