@@ -193,6 +193,28 @@ fn weak_sources_have_the_gradient_of_strong_ones() {
     }
 }
 
+/// Data with the steps of the run may end before it: after them nothing is compared, and nothing goes backward.
+#[test]
+fn data_may_end_before_the_run() {
+    let desk = desk();
+    desk.ran("sfbasics window < data.rsf n3=300 > short.rsf; sfbasics pad < short.rsf n3=420 > padded.rsf");
+    desk.ran("sfbasics math < short.rsf output=1 | sfbasics pad n3=420 > weight.rsf");
+    for (program, beside) in [
+        ("sfsemgrad2d-gpu", "weight=weight.rsf"),
+        ("sfsemborn2d-gpu adj=y", ""),
+    ] {
+        let made = |data: &str, more: &str| {
+            desk.ran(&format!(
+                "{program} {RUN} materials=rocks.rsf {more} < {data} > made.rsf"
+            ));
+            desk.read("made.rsf")
+        };
+        let wanted = made("padded.rsf", beside);
+        assert!(magnitude(&wanted) > 0.0);
+        assert_eq!(made("short.rsf", ""), wanted, "{program}");
+    }
+}
+
 #[test]
 fn what_has_no_gradient_is_refused() {
     let desk = desk();

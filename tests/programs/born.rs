@@ -181,9 +181,9 @@ fn bad_input_is_refused() {
             "adj=y takes data of this survey: n1=3 receivers, n2=2 components, n3 times",
         ),
         (
-            "adj=y nt=61",
+            "adj=y nt=59",
             "data.rsf",
-            "has n3=60 records and this run has 61 at the same times",
+            "has n3=60 records and this run has 59 at the same times: give nt=60 or more",
         ),
         ("adj=y", "late.rsf", "ends at 0.159 s"),
         ("adj=y jdata=4", "between.rsf", "0.004 s apart: leave jdata= out"),

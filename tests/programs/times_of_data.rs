@@ -118,6 +118,43 @@ fn images_take_data_of_any_sampling() {
     assert!(off < 0.05, "{off}");
 }
 
+/// Data with the steps of the run may end before it: after them nothing is compared, and nothing goes backward.
+#[test]
+fn data_may_end_before_the_run() {
+    let desk = observed();
+    let made = |program: &str, data: &str, extra: &str| {
+        desk.ran(&format!("{} < {data} > made.rsf", of(program, extra)));
+        desk.read("made.rsf")
+    };
+    for (records, jdata) in [(41, ""), (13, "jdata=3")] {
+        desk.ran(&format!("{} > data.rsf", of("sfvsfd2d-gpu", jdata)));
+        let n = desk.axes("data.rsf", 4)[2].n;
+        desk.ran(&format!(
+            "sfbasics window < data.rsf n3={records} > short.rsf; sfbasics pad < short.rsf n3={n} > padded.rsf
+            sfbasics math < short.rsf output=1 | sfbasics pad n3={n} > weight.rsf"
+        ));
+        for (program, extra, beside) in [
+            ("sfvsrtm2d-gpu", "", ""),
+            ("sfvsborn2d-gpu", "adj=y", ""),
+            ("sfvsgrad2d-gpu", "vp=slow.rsf", "weight=weight.rsf"),
+        ] {
+            let extra = format!("{extra} {jdata}");
+            let short = made(program, "short.rsf", &extra);
+            let wanted = made(program, "padded.rsf", &format!("{extra} {beside}"));
+            assert!(magnitude(&wanted) > 0.0);
+            assert_eq!(short, wanted, "{program} {extra}");
+        }
+        let line = of("sfvsgrad2d-gpu", &format!("verb=y {jdata}"));
+        let told = desk.ran(&format!("{line} < short.rsf > made.rsf")).err;
+        assert!(
+            told.contains(&format!("data: {records} times from "))
+                && told.contains("the run goes on after them"),
+            "{told}"
+        );
+        assert!(told.trim_end().ends_with("misfit 0"), "{told}");
+    }
+}
+
 /// What does not fit is told with what would.
 #[test]
 fn times_that_do_not_fit_are_refused() {

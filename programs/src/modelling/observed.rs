@@ -88,11 +88,22 @@ impl DataTimes {
     }
 }
 
-/// The times of data, where they are not those of the records.
+/// How records become data.
+#[derive(Clone, Copy)]
+pub enum Made {
+    /// They are the data.
+    AsTheyAre,
+    /// The first of them are: the data end before the run.
+    OfTheFirst(DataTimes),
+    /// They are resampled to times of the data's own.
+    Resampled(DataTimes),
+}
+
+/// How the records of a run become data, as the header of these says.
 ///
 /// # Errors
-/// Another number of records at the same times; invalid times, or times after the end of the run.
-pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<DataTimes>> {
+/// More data than records at the same times; invalid times, or times after the end of the run.
+pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Made> {
     let found @ DataTimes {
         first: o,
         step: d,
@@ -102,10 +113,14 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<D
     if (d - step).abs() <= 1e-3 * step && (o - run.first).abs() <= 0.1 * run.dt {
         let wanted = run.steps.div_ceil(run.jdata);
         ensure!(
-            n == wanted,
-            "{name} has n3={n} records and this run has {wanted} at the same times: give the nt= of the data"
+            n <= wanted,
+            "{name} has n3={n} records and this run has {wanted} at the same times: give nt={} or more, or take the beginning of the data by sfwindow n3={wanted}",
+            (n - 1) * run.jdata + 1
         );
-        return Ok(None);
+        return Ok(match n < wanted {
+            true => Made::OfTheFirst(found),
+            false => Made::AsTheyAre,
+        });
     }
     ensure!(
         !job.given("jdata"),
@@ -131,7 +146,7 @@ pub fn times(job: &Job, data: &Input, run: &Recorded) -> anyhow::Result<Option<D
         ((last - run.begin) / run.dt * (1.0 - 1e-9)).ceil(),
         lost_times(run, &found, step)
     );
-    Ok(Some(found))
+    Ok(Made::Resampled(found))
 }
 
 /// Advice on data that end after the run and have as many records as the run, or a header without times: their header

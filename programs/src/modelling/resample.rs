@@ -189,6 +189,18 @@ impl Samples {
         }
     }
 
+    /// The first `count` of `records` records, unchanged, for data that end before the run. The transpose has zeros after them.
+    pub fn first(count: usize, records: usize) -> Self {
+        let row = |first| Row {
+            first,
+            weights: vec![1.0],
+        };
+        Self {
+            rows: (0..count.min(records)).map(row).collect(),
+            records,
+        }
+    }
+
     /// Number of samples.
     pub fn count(&self) -> usize {
         self.rows.len()

@@ -5,7 +5,7 @@ use super::super::{Run, outputs};
 use crate::earth::{OriginTime, origin_time};
 use crate::modelling::components::{Modelled, same_kind};
 use crate::modelling::exact_time::Operator;
-use crate::modelling::observed::{self, DataTimes, Recorded, of_another_survey};
+use crate::modelling::observed::{self, DataTimes, Made, Recorded, of_another_survey};
 use crate::modelling::resample::{Samples, Times};
 use crate::modelling::turn::Turn;
 use anyhow::bail;
@@ -162,7 +162,7 @@ fn check<const D: usize>(run: &Run<D>, data: &Input) -> anyhow::Result<()> {
     same_kind(data, &modelled)
 }
 
-/// The resampling of records to the times in the header of the data, if these are others.
+/// The map from records to the times in the header of the data, if these are others or end earlier.
 fn samples<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Result<Option<Samples>> {
     let recorded = Recorded {
         begin: run.begin,
@@ -171,14 +171,20 @@ fn samples<const D: usize>(job: &Job, run: &Run<D>, data: &Input) -> anyhow::Res
         steps: run.timing.steps,
         jdata: run.jdata,
     };
-    let found = observed::times(job, data, &recorded)?;
-    Ok(found.map(|DataTimes { first, step, count }| {
-        let times = Times {
-            first: run.begin - first,
-            dt: run.dt,
-            step,
-            count,
-        };
-        Samples::new(&times, run.timing.steps)
-    }))
+    Ok(match observed::times(job, data, &recorded)? {
+        Made::AsTheyAre => None,
+        Made::OfTheFirst(found) => {
+            let records = run.timing.steps.div_ceil(run.jdata);
+            Some(Samples::first(found.count, records))
+        }
+        Made::Resampled(DataTimes { first, step, count }) => {
+            let times = Times {
+                first: run.begin - first,
+                dt: run.dt,
+                step,
+                count,
+            };
+            Some(Samples::new(&times, run.timing.steps))
+        }
+    })
 }

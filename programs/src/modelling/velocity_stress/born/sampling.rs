@@ -5,7 +5,7 @@ use super::set_up::SetUp;
 use crate::modelling::checksum::Checksum;
 use crate::modelling::components::{Modelled, same_kind};
 use crate::modelling::exact_time::Operator;
-use crate::modelling::observed::{self, DataTimes, Recorded};
+use crate::modelling::observed::{self, DataTimes, Made, Recorded};
 use crate::modelling::resample::{Samples, Times};
 use anyhow::{bail, ensure};
 use rsf_io::{Axis, Input, Job, Output};
@@ -19,9 +19,11 @@ pub struct Sampling {
     times: Option<Arc<Resampled>>,
 }
 
-/// Data at times of their own.
+/// Data at times of their own, or the first of the records.
 struct Resampled {
     samples: Samples,
+    /// What is done to the records.
+    how: &'static str,
     axis: Axis,
     step: f64,
 }
@@ -51,23 +53,44 @@ impl Sampling {
             "dtout={step}: it is the time from record to record in s, above 0 and not above the {whole} s of the run"
         );
         let count = (whole / step * (1.0 + 1e-9)) as usize + 1;
-        Ok(Self::at(set_up, [0.0, step], count))
+        Ok(Self::at(
+            set_up,
+            DataTimes {
+                first: 0.0,
+                step,
+                count,
+            },
+        ))
     }
 
-    /// The map to `count` times from `first` on.
-    fn at(set_up: &SetUp, [first, step]: [f64; 2], count: usize) -> Self {
+    /// The map to these times.
+    fn at(set_up: &SetUp, found: DataTimes) -> Self {
         let (shot, steps) = (&set_up.run.shot, set_up.run.timing.steps);
+        let DataTimes { first, step, count } = found;
         let times = Times {
             first: shot.quantity.first_time() * shot.dt - first,
             dt: shot.dt,
             step,
             count,
         };
-        let axis = Axis::new(count, first as f32, step as f32);
+        let how = "records of the steps are resampled to them";
+        Self::of_samples(set_up, found, (Samples::new(&times, steps), how))
+    }
+
+    /// The first of the records, whose times these are.
+    fn beginning(set_up: &SetUp, found: DataTimes) -> Self {
+        let records = set_up.run.timing.steps.div_ceil(set_up.run.jdata);
+        let how = "the run goes on after them";
+        Self::of_samples(set_up, found, (Samples::first(found.count, records), how))
+    }
+
+    fn of_samples(set_up: &SetUp, found: DataTimes, (samples, how): (Samples, &'static str)) -> Self {
+        let axis = Axis::new(found.count, found.first as f32, found.step as f32);
         let resampled = Resampled {
-            samples: Samples::new(&times, steps),
+            samples,
+            how,
             axis: axis.label("t").unit("s"),
-            step,
+            step: found.step,
         };
         Self {
             exact: set_up.sampling.exact.clone(),
@@ -142,8 +165,8 @@ impl Sampling {
     pub fn tell(&self, job: &Job) {
         if let Some(own) = &self.times {
             job.say(&format!(
-                "data: {} times from {} s on, {} s apart; records of the steps are resampled to them",
-                own.axis.n, own.axis.o, own.step
+                "data: {} times from {} s on, {} s apart; {}",
+                own.axis.n, own.axis.o, own.step, own.how
             ));
         }
     }
@@ -183,8 +206,10 @@ impl SetUp {
             steps: timing.steps,
             jdata: self.run.jdata,
         };
-        if let Some(DataTimes { first, step, count }) = observed::times(job, input, &recorded)? {
-            self.sampling = Sampling::at(self, [first, step], count);
+        match observed::times(job, input, &recorded)? {
+            Made::AsTheyAre => {}
+            Made::OfTheFirst(found) => self.sampling = Sampling::beginning(self, found),
+            Made::Resampled(found) => self.sampling = Sampling::at(self, found),
         }
         Ok(())
     }
