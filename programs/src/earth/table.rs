@@ -54,6 +54,11 @@ impl Table {
                     "line {number} is `{line}`; after the first line, which may be a heading, rows are numbers: depth vp vs rho [qp qs]. Begin remarks with #"
                 );
             }
+            if has_decimal_commas(line) {
+                bail!(
+                    "line {number} is `{line}`; it has 4 or 6 numbers where commas are decimal ones, and here commas separate columns: write a point in their place, as in 2.5"
+                );
+            }
             let words = line.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
             let numbers: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
             let Some(row) = numbers.filter(|row| row.iter().all(|x| x.is_finite())) else {
@@ -134,6 +139,20 @@ impl Table {
         };
         (0..n).map(rock).collect()
     }
+}
+
+/// Whether commas stand inside the numbers of a row whose columns something else separates.
+fn has_decimal_commas(line: &str) -> bool {
+    let cells: Vec<&str> = line
+        .split([' ', '\t', ';'])
+        .filter(|cell| !cell.is_empty())
+        .collect();
+    let inside = |cell: &&str| {
+        cell.split_once(',').is_some_and(|(before, after)| {
+            before.ends_with(|c: char| c.is_ascii_digit()) && after.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    matches!(cells.len(), 4 | 6) && cells.iter().any(inside)
 }
 
 /// Names of the columns in headings, in the order of [`Table::open`].
@@ -239,6 +258,8 @@ mod tests {
                 "line 2 is `basement`",
             ),
             ("0 5000 4900 2700", "no rock"),
+            ("0,5 1500,5 800 2000", "commas are decimal ones"),
+            ("0,0; 1500; 800,2; 2000", "write a point in their place"),
             ("thickness vp vs rho\n400 5000 2900 2700", "not its thickness"),
             (
                 "top vp density vs q1 q2\n0 5000 2700 2900 80 40",
