@@ -221,6 +221,22 @@ class Writing(Scratch):
             self.assertEqual(section.to_xarray().dims, dims)
         with self.assertRaisesRegex(RsfError, "not regular"):
             rsfdata.from_xarray(found.assign_coords(Time=[0, 1, 2, 7]))
+        # Durations and dates become seconds.
+        steps = np.arange(4) * np.timedelta64(4, "ms")
+        day = np.datetime64("2026-03-04T07:50:42.5")
+        for times, attrs, wanted in (
+            (steps + np.timedelta64(1, "s"), {}, (1.0, None)),
+            (day + steps, {}, (0.0, "2026-03-04T07:50:42.500000Z")),
+            (day + steps, {"origin_time": "2026-03-04T07:50:40.000000Z"}, (2.5, "2026-03-04T07:50:40.000000Z")),
+            (day + steps, {"origin_time": "noon"}, (0.0, "2026-03-04T07:50:42.500000Z")),
+        ):
+            timed = rsfdata.from_xarray(xarray.DataArray(np.zeros(4), {"t": times}, ["t"], attrs=attrs))
+            axis = timed.axes[0]
+            self.assertEqual((axis.o, timed.header.text("origin_time")), wanted)
+            self.assertAlmostEqual(axis.d, 0.004, 12)
+            self.assertEqual(axis.unit, "s")
+        with self.assertRaisesRegex(RsfError, "not regular"):
+            rsfdata.from_xarray(xarray.DataArray(np.zeros(3), {"t": day + np.array([0, 1, 9]) * np.timedelta64(1, "s")}, ["t"]))
 
     def test_xarray_that_is_missing(self):
         sys.modules["xarray"], before = None, sys.modules.get("xarray")

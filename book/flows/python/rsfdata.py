@@ -210,12 +210,28 @@ class Dataset:
         return found.assign_coords(station=("r", stations)) if whole else found
 
 
+def _seconds(values, origin):
+    """Durations in s, and dates in s after the origin, the first of them where there is none; and the date of time 0 where it is one."""
+    zero = np.timedelta64(0, "ns")
+    if values.dtype.kind == "M":
+        try:
+            zero = np.datetime64(str(origin).rstrip("Z")) if origin else values[0]
+        except ValueError:
+            zero = values[0]
+    return (values - zero) / np.timedelta64(1, "s"), None if values.dtype.kind == "m" else np.datetime_as_string(zero, "us") + "Z"
+
+
 def from_xarray(found):
-    """The dataset of a DataArray. Raises RsfError if coordinates are neither regular nor names."""
-    axes = []
+    """The dataset of a DataArray. Durations become s, dates s after attrs["origin_time"] or, without it, after the first sample, whose date
+    becomes origin_time. Raises RsfError if coordinates are neither regular nor names."""
+    axes, origin = [], found.attrs.get("origin_time")
     for name in reversed(found.dims):
         n = found.sizes[name]
         values = found[name].values if name in found.coords else np.arange(float(n))
+        in_time = n > 0 and values.dtype.kind in "mM"
+        if in_time:
+            values, date = _seconds(values, origin)
+            origin = date or origin
         if values.dtype.kind in "USOT":
             axes.append(Axis(n, 0.0, 1.0, " ".join(map(str, values))))
             continue
@@ -224,11 +240,11 @@ def from_xarray(found):
         if n and np.abs(x - x[0] - d * np.arange(n)).max() > 1e-4 * abs(d):
             raise RsfError(f"the coordinates of {name} are not regular, as those of an RSF axis are: interpolate first, as by interp() of xarray")
         label = "" if re.fullmatch(r"axis\d", str(name)) else str(name)
-        unit = found[name].attrs.get("units", "") if name in found.coords else ""
+        unit = "s" if in_time else found[name].attrs.get("units", "") if name in found.coords else ""
         axes.append(Axis(n, float(x[0]) if n else 0.0, float(d), label, unit))
     header = Header(str(found.attrs.get("history", "")).encode())
     told = {"label": found.attrs.get("long_name"), "unit": found.attrs.get("units"), "title": found.attrs.get("title")}
-    told["origin_time"] = found.attrs.get("origin_time")
+    told["origin_time"] = origin
     if told["origin_time"] and "time_shift" in header.keys:
         # origin_time of the array is its time 0, so no shift remains.
         told["time_shift"] = "0"
