@@ -89,6 +89,48 @@ class Failures(Scratch):
         self.assertIn("neither a program of the suite nor on the PATH", text)
         self.assert_nothing_of("a")
 
+    def test_the_nearest_program_is_named(self):
+        for flow, near in (("spike n1=5 | smoth rect1=2", "smoth: is smooth meant?"), ("sfspik n1=5", "sfspik: is sfspike meant?")):
+            self.flows(f"Flow('a', None, '{flow}')\n")
+            self.assertIn(f"a command was not found ({near}); it is neither", self.scons()[1])
+
+    def test_a_target_that_is_made_in_two_ways_is_told_with_both_lines(self):
+        self.flows("Flow('a', None, 'spike n1=3')\nFlow('b', 'a', 'scale')\nFlow('a', None, 'spike n1=4')\n")
+        status, text = self.scons()
+        self.assertNotEqual(status, 0)
+        self.assertIn("rsf.proj: a.rsf is made in two ways, in SConstruct line 2 and in SConstruct line 4: give one", text)
+        self.flows("for n in (1, 2):\n    Flow('a', None, 'spike n1=3')\n")
+        self.made()
+
+    def test_a_name_without_its_ending_is_told_with_it(self):
+        self.flows("Flow('a', None, 'spike n1=3')\nResult('b', 'a', 'graph')\nAlias('c', 'a.rsf')\nFlow('c', None, 'spike n1=4')\n")
+        for name, near in (("a", "a.rsf"), ("b", "Fig/b.png")):
+            status, text = self.scons(name)
+            self.assertNotEqual(status, 0)
+            self.assertIn(f"rsf.proj: {name}: no flow makes a file of this name; is {near} meant?", text)
+        for name in ("a.rsf", "c", "Fig/b.png", "results"):
+            self.made(name)
+
+    def test_one_run_at_a_time(self):
+        self.flows(f"Flow('one two', None, '''{JOB}''', stdout=-1)\n")
+        self.write("slow", "")
+        process = self.start()
+        self.wait_for(lambda: os.path.exists(self.path("reached")), process)
+        for words in ((), ("-c",), ("one.rsf",)):
+            status, text = self.scons(*words)
+            self.assertNotEqual(status, 0, words)
+            self.assertRegex(text, r"rsf\.proj: another run of this flow is at work in this folder \(process \d+\): wait for it, or copy the folder")
+        # Who only looks may do so.
+        self.made("-n")
+        self.assertEqual(self.scons("-q")[0], 1)
+        self.assertIn("two.rsf@", self.names())
+        self.interrupt(process, signal.SIGKILL)
+        os.remove(self.path("slow"))
+        # The file is still there, and stops nobody.
+        self.assertTrue(os.path.exists(self.path(".flows", "lock")))
+        self.assertIn("> one.rsf", self.made())
+        self.assert_up_to_date()
+
     def interrupted(self, number):
         self.flows(f"Flow('one two', None, '''{JOB}''', stdout=-1)\nFlow('next', 'one', '/bin/cat')\n")
         self.write("slow", "")

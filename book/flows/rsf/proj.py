@@ -18,8 +18,11 @@ import sys
 import types
 
 import SCons
+import SCons.Errors
+import SCons.Node.Alias
 from SCons.Script import *
 
+import rsf.alone
 import rsf.command
 import rsf.path
 import rsf.pictures
@@ -98,6 +101,14 @@ def _changed(dependency, target, before, repository=None):
         return False
 
 
+def _line():
+    """Where the SConstruct, or what else calls this package, is now."""
+    frame, own = sys._getframe(), os.path.dirname(os.path.abspath(__file__))
+    while frame.f_back and os.path.abspath(frame.f_code.co_filename).startswith(own + os.sep):
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)} line {frame.f_lineno}"
+
+
 class Project(Environment):
     """A SCons environment with flows. The import creates one; SConstructs may create more."""
 
@@ -122,6 +133,8 @@ class Project(Environment):
         self.SConsignFile(self.path + ".sconsign")
         self.notes = rsf.run.Notes(self.path)
         self.views, self.pictures, self.results, self.parts = [], {}, [], []
+        # Every target, and where it is made.
+        self.lines = {}
         self.names = rsf.prog.names()
         if not self.names and not (GetOption("clean") or GetOption("help")):
             stop(f"there are no programs in {self.bindir}, and none on PATH; build them with ./sconsw at the top of the project, or put an installation's bin on PATH, then run this again.")
@@ -157,20 +170,37 @@ class Project(Environment):
         first = str(targets[0])
         if stdout == 1 and os.path.dirname(first) and first.endswith(sfsuffix) and command.ends_in_program:
             after = f" --out={self.path}{first}@" + after
-        made = self.Command(
-            targets,
-            sources,
-            Action(_run, rsf.run.show, varlist=["FLOW_SHOWN"]),
-            FLOW_SHOWN=command.line(before, after),
-            FLOW_RUN=command.line(before, after, watched=True),
-            FLOW_NOTES=self.notes,
-            FLOW_TIMED=wanted("TIMER"),
-        )
+        line = _line()
+        try:
+            made = self.Command(
+                targets,
+                sources,
+                Action(_run, rsf.run.show, varlist=["FLOW_SHOWN"]),
+                FLOW_SHOWN=command.line(before, after),
+                FLOW_RUN=command.line(before, after, watched=True),
+                FLOW_NOTES=self.notes,
+                FLOW_TIMED=wanted("TIMER"),
+            )
+        except SCons.Errors.UserError:
+            twice = [name for name in map(str, targets) if name in self.lines]
+            if not twice:
+                raise
+            stop(f"{twice[0]} is made in two ways, in {self.lines[twice[0]]} and in {line}: give one of them another name.")
+        for name in map(str, targets):
+            self.lines.setdefault(name, line)
         self.Depends(made, [self.File(name) for name in command.programs])
         headers = [str(name) for name in targets if str(name).endswith(sfsuffix)]
         self.Clean(made, [name for header in headers for name in rsf.run.numbers_of(header, self.path)])
         self.Default(made)
         return made
+
+    def _asked(self):
+        """Refuses a name on the command line that only lacks its ending."""
+        for name in COMMAND_LINE_TARGETS:
+            near = [made for made in self.lines if os.path.splitext(os.path.basename(made))[0] == name]
+            node = SCons.Node.Alias.default_ans.lookup(name) or self.fs.Entry(name)
+            if near and name not in self.lines and not os.path.exists(name) and not (node.has_builder() or node.children()):
+                stop(f"{name}: no flow makes a file of this name; is {' or '.join(near)} meant?")
 
     def Plot(self, target, source, flow=None, suffix=None, vppen="", view=None, usual=rsf.pictures.PART, **ways):
         """Declares a picture in this folder: drawn by the last command of `flow`, or composed of other pictures by a word.
@@ -230,6 +260,7 @@ class Project(Environment):
         slip = rsf.words.refusal(ARGUMENTS, GetOption("file") or [])
         if slip:
             stop(slip)
+        self._asked()
         for whole, part in self.parts:
             picture = self._picture(part)
             drawn = [os.path.splitext(os.path.basename(name))[0] for name in self.results]
@@ -244,7 +275,13 @@ class Project(Environment):
             self.notes.results(self.results)
 
 
-rsf.run.Notes(rsf.path.getpath(os.getcwd())).sweep()
+_notes = rsf.run.Notes(rsf.path.getpath(os.getcwd()))
+# Who only looks (-n, -q, -h) may do so beside another run.
+if not (GetOption("no_exec") or GetOption("question") or GetOption("help")):
+    _busy = rsf.alone.refusal(_notes.folder)
+    if _busy:
+        stop(_busy)
+_notes.sweep()
 # `import fdmod, stiffness`, as in Madagascar's book, finds our recipes if there are no others.
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes"))
 DefaultEnvironment(tools=[])

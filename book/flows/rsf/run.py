@@ -3,16 +3,21 @@
 A flow that fails or is interrupted leaves neither a header nor numbers. What even a killed SCons could not remove is
 removed at the next start: before a flow runs, the names of its files are noted in `.flows/`.
 """
+import difflib
 import hashlib
 import json
 import os
+import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+import rsf.command
+import rsf.prog
 from SCons.Subst import SUBST_CMD, escape_list
 
 # A program that writes to a pipe ends with this status if the reader closes the pipe early, which is not an error.
@@ -148,11 +153,27 @@ def show(target, source, env):
     return told(env, "FLOW_SHOWN", target, source)
 
 
-def failure(statuses, text):
-    """A message about exit statuses that are not 0."""
+def nearest(text, path):
+    """The first word of a stage that is no command, and the program whose name is nearest to it; "" where there is none."""
+    names = sorted(rsf.prog.names())
+    names = [name[2:] for name in names] + names
+    try:
+        stages = rsf.command.stages(text)
+    except ValueError:
+        return ""
+    for stage, _ in stages:
+        words = re.sub(r"^(\s*([<>]+\s*\S+|[A-Za-z_]\w*=\S*)\s+)*", "", stage).split()
+        if words and not shutil.which(words[0], path=path):
+            near = difflib.get_close_matches(words[0], names, 1)
+            return f" ({words[0]}: is {near[0]} meant?)" if near else f" ({words[0]})"
+    return ""
+
+
+def failure(statuses, text, path=None):
+    """A message about exit statuses that are not 0; `path` is the PATH of flows."""
     worst = next(status for status in statuses if status)
     if worst == 127:
-        return f"a command was not found; it is neither a program of the suite nor on the PATH of flows: {text}"
+        return f"a command was not found{nearest(text, path)}; it is neither a program of the suite nor on the PATH of flows: {text}"
     if worst < 0 or worst > 128:
         number = -worst if worst < 0 else worst - 128
         try:
@@ -175,7 +196,7 @@ def run(target, source, env):
     began = time.time()
     statuses = shell(told(env, "FLOW_RUN", target, source), env)
     if any(statuses):
-        say(f"{targets[0]}: {failure(statuses, show(target, source, env))}")
+        say(f"{targets[0]}: {failure(statuses, show(target, source, env), env['ENV'].get('PATH'))}")
         remove(own_files(targets, notes.path))
         remove([note])
         return next(status for status in statuses if status)
