@@ -113,7 +113,7 @@ impl Line {
     }
 }
 
-fn strict() -> bool {
+pub(crate) fn strict() -> bool {
     env::var_os("RSF_STRICT").is_some_and(|v| matches!(v.as_bytes().first(), Some(b'y' | b'Y' | b'1')))
 }
 
@@ -309,6 +309,22 @@ fn unknown(program: &'static Program, key: &str) -> String {
     }
 }
 
+/// The parameter that is one letter away from a key. A single letter is in the key itself, so that `nn1` is a slip of `n1` and `t0` is none of it.
+pub(crate) fn slip(program: &'static Program, key: &str) -> Option<String> {
+    let lower = key.to_lowercase();
+    let letters = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = &lower[letters.len()..];
+    let named = |name: &&str| match name.strip_suffix('#') {
+        Some(stem) if number.is_empty() => letters == stem,
+        Some(stem) if stem.len() == 1 => letters.contains(stem) && letters.len() <= 2,
+        Some(stem) => strsim::damerau_levenshtein(letters, stem) <= 1,
+        None => name.len() > 2 && strsim::damerau_levenshtein(&lower, name) <= 1,
+    };
+    let mut names = program.params.iter().flat_map(Param::names);
+    let name = names.find(named)?;
+    Some(name.replace('#', if number.is_empty() { "1" } else { number }))
+}
+
 /// The program as clap sees it; also the source of the completions.
 pub(crate) fn clap_command(program: &'static Program) -> Command {
     let option = |name: &'static str, help: &'static str| {
@@ -427,6 +443,19 @@ mod tests {
             [("n10".to_string(), "4".into()), ("vp".to_string(), "y".into())]
         );
         assert!(read.common.contains_key("out") && read.warnings.is_empty());
+    }
+
+    #[test]
+    fn slips_are_a_letter_away() {
+        let slip = |key: &str| slip(&CATCHES_ALL, key);
+        for key in ["nn1", "mn1", "N1", "n1_1"] {
+            let wanted = (key != "n1_1").then(|| "n1".to_string());
+            assert_eq!(slip(key), wanted, "{key}");
+        }
+        assert_eq!(slip("n"), Some("n1".to_string()));
+        for key in ["t0", "d1", "label1", "name", "note2"] {
+            assert_eq!(slip(key), None, "{key}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod axes;
 mod continued;
+mod disk;
 mod early;
 mod numbers;
 

@@ -225,3 +225,174 @@ fn planes_that_are_zero_are_told_as_such() {
         }
     }
 }
+
+/// Words with the number of an axis that the data do not have, and those that say nothing at all.
+#[test]
+fn axes_that_are_not_there_are_told() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=9 n2=4 > d.rsf; sfspike n1=9 n2=4 n3=1 > flat.rsf; sfspike n1=9 n2=4 n3=2 > v.rsf");
+    let none = "";
+    for (line, told) in [
+        (
+            "sfsmooth rect1=2 rect3=2 < d.rsf",
+            "rect3= has no effect: there are 2 axes",
+        ),
+        ("sfsmooth rect1=2 rect3=1 < d.rsf", none),
+        ("sfsmooth rect1=2 rect3=2 < flat.rsf", none),
+        ("sfsmooth < d.rsf", "no rect# is given, and nothing is smoothed"),
+        ("sfsmooth rect1=1 < d.rsf", none),
+        (
+            "sfreverse which=4 < d.rsf",
+            "which=4 names an axis behind the 2 of the data (n1=9 n2=4)",
+        ),
+        ("sfreverse which=3 < d.rsf", none),
+        ("sfrotate rot3=1 < d.rsf", "rot3= has no effect"),
+        ("sfrotate rot2=1 rot3=0 < d.rsf", none),
+        ("sfwindow min3=5 < d.rsf", "min3= has no effect"),
+        ("sfwindow min3=0 max3=0 j3=1 < d.rsf", none),
+        ("sfwindow j3=2 < d.rsf", "j3= has no effect"),
+        ("sfcut n1=2 max3=9 < d.rsf", "max3= has no effect"),
+        (
+            "sfcut < d.rsf",
+            "the window is the whole dataset, and all of it becomes zero",
+        ),
+        ("sfcut n1=9 n2=3 < d.rsf", none),
+        (
+            "sfpick rect1=2 rect3=2 < v.rsf",
+            "rect3= has no effect: there are 2 axes",
+        ),
+        (
+            "sfspike nostdin=y n1=9 n2=3 k3=2",
+            "k3= has no effect: there are 2 axes",
+        ),
+        (
+            "sfspike nostdin=y n1=9 k2=2",
+            "k2= has no effect: there is one axis",
+        ),
+        ("sfspike nostdin=y n1=9 k1=2 k2=1 p2=0", none),
+        ("sfspike nostdin=y n1=9 k1=2 p2=1", "p2= has no effect"),
+    ] {
+        let said = bench.sh(&format!("{line} > o.rsf"));
+        assert!(
+            said.code == 0 && said.err.contains(told) && said.err.is_empty() == told.is_empty(),
+            "{line}: {}",
+            said.err
+        );
+    }
+}
+
+/// Interpolation far from the data is told with the number of its samples, once.
+#[test]
+fn samples_outside_the_data_are_counted() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=50 d1=0.01 output=x1 > d.rsf; sfspike n1=50 d1=0.01 k1=20 > rest.rsf");
+    bench.run("sfmath n1=2 n2=6 n3=2 output=x2 > pairs.rsf");
+    for (line, told) in [
+        (
+            "sfspline o1=-0.1 d1=0.01 n1=70 < d.rsf",
+            "20 of 70 new samples lie outside the data, which go from 0 to 0.49",
+        ),
+        (
+            "sfremap1 o1=-0.1 d1=0.01 n1=70 < d.rsf",
+            "20 of 70 new samples lie outside the data, which go from 0 to 0.49",
+        ),
+        // What a finer sampling of the same number of intervals adds lies within one of them.
+        ("sfspline o1=0 d1=0.005 n1=100 < d.rsf", ""),
+        ("sfremap1 d1=0.005 n1=100 < d.rsf", ""),
+        (
+            "sfreverse which=1 < d.rsf | sfspline o1=0.59 d1=-0.01 n1=60",
+            "10 of 60 new samples",
+        ),
+        // Behind an end at rest there is rest.
+        ("sfremap1 o1=-0.1 d1=0.01 n1=70 < rest.rsf", ""),
+        (
+            "sfspline o1=0 d1=1 n1=9 < pairs.rsf",
+            "6 of 18 new samples lie outside the data, and values",
+        ),
+        ("sfspline o1=0 d1=0.5 n1=11 < pairs.rsf", ""),
+    ] {
+        let said = bench.sh(&format!("{line} > o.rsf"));
+        assert!(
+            said.code == 0
+                && said.err.matches("new samples").count() == usize::from(!told.is_empty())
+                && said.err.contains(told),
+            "{line}: {}",
+            said.err
+        );
+    }
+}
+
+/// RSF_STRICT=1 refuses slips of the pen where other keys go into the header on purpose, and what SEG-Y does not know.
+#[test]
+fn strict_programs_refuse_slips_among_keys() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=9 n2=4 > d.rsf; sfsegywrite < d.rsf tape=d.sgy");
+    for (line, told) in [
+        (
+            "sfwindow nn1=3 < d.rsf",
+            "nn1= is no parameter of this program: it is written to the header (did you mean n1= ?)",
+        ),
+        ("sfwindow mn1=3 < d.rsf", "(did you mean n1= ?)"),
+        ("sfwindow mim1=3 < d.rsf", "(did you mean min1= ?)"),
+        ("sfpad ned1=3 < d.rsf", "(did you mean end1= ?)"),
+        ("sfpad end=3 < d.rsf", "(did you mean end1= ?)"),
+        ("sfsegywrite tapee=e.sgy tape=x.sgy < d.rsf", "tapee= is neither"),
+        ("sfsuwrite nsp=1 tape=x.su < d.rsf", "nsp= is neither"),
+        ("sfsegyread wod=1 tape=d.sgy", "wod= is neither"),
+    ] {
+        let loose = bench.sh(&format!("{line} > o.rsf"));
+        assert!(
+            loose.code == 0
+                && loose.err.contains(told)
+                && loose.err.contains("RSF_STRICT=1 makes this an error"),
+            "{line}: {}",
+            loose.err
+        );
+        let strict = bench.sh(&format!("RSF_STRICT=1 {line} > o.rsf"));
+        assert!(
+            strict.code == 1 && strict.err.contains(told) && strict.err.contains("(RSF_STRICT is set)"),
+            "{line}: {}",
+            strict.err
+        );
+    }
+    for line in [
+        "sfwindow t0=3 n1=5",
+        "sfpad velocity=3 end1=2",
+        "sfwindow title=a o1=3 label2=b",
+    ] {
+        let strict = bench.sh(&format!("RSF_STRICT=1 {line} < d.rsf > o.rsf"));
+        assert_eq!(strict.code, 0, "{line}: {}", strict.err);
+    }
+}
+
+/// A dataset that the disk has no room for is refused before anything is written; a picture of one colour is told as that.
+#[test]
+fn disks_and_colours_that_do_not_do_are_told() {
+    let bench = Bench::new();
+    let said = bench.sh("sfspike n1=100000 n2=10000 n3=10000 n4=100 nostdin=y > o.rsf");
+    assert!(
+        said.code == 1
+            && said.err.contains("takes 4000000.00 GB, and its disk has ")
+            && !bench.path("o.rsf@").exists(),
+        "{}",
+        said.err
+    );
+    bench.run("sfmath n1=20 n2=20 output='1e-6*(x1-x2)' > tiny.rsf; sfmath n1=20 n2=20 output='0.9+0.1*(x1-x2)' > near.rsf");
+    for (line, told) in [
+        ("sfgrey bias=1 < tiny.rsf", true),
+        ("sfgrey < tiny.rsf", false),
+        ("sfgrey mean=y < tiny.rsf", false),
+        ("sfgrey bias=1 < near.rsf", false),
+    ] {
+        let said = bench.sh(&format!("{line} > o.png"));
+        assert_eq!(
+            (
+                said.code,
+                said.err.contains("nothing to see: all values lie within")
+            ),
+            (0, told),
+            "{line}: {}",
+            said.err
+        );
+    }
+}

@@ -4,8 +4,27 @@ use std::io::Write;
 use std::sync::PoisonError;
 
 use super::Job;
+use crate::command::{slip, strict};
+use crate::{Error, Result};
 
 impl Job {
+    /// Reports a word that the program does not know: a warning, and under RSF_STRICT=1 an error.
+    ///
+    /// # Errors
+    /// RSF_STRICT=1.
+    pub fn tell_word(&self, text: &str) -> Result<()> {
+        if strict() {
+            return Err(Error::new(format!("{text} (RSF_STRICT is set)")));
+        }
+        self.warn(&format!("{text}; RSF_STRICT=1 makes this an error"));
+        Ok(())
+    }
+
+    /// The parameter that an undeclared key differs from by one letter.
+    pub fn slip_of(&self, key: &str) -> Option<String> {
+        slip(self.program, key)
+    }
+
     /// Prints the line `prog: warning: text` on stderr, once for each text; silent in a dry run.
     pub fn warn(&self, text: &str) {
         if self.dry {

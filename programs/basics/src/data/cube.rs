@@ -201,16 +201,45 @@ pub fn write_axes(output: &mut Output, axes: &[Axis]) {
 
 /// Writes the undeclared keys of the command line that are `wanted` to the header, as `sfput` does. Warns of a key that
 /// is unusual in headers, because it may be a mistyped parameter.
-pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) {
+/// Errors: under RSF_STRICT=1 a key that is one letter away from a parameter.
+pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) -> Result<()> {
     for (key, value) in job.keys().iter().filter(|(key, _)| wanted(key)) {
         let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
-        if !matches!(name, "o" | "d" | "label" | "unit" | "title") {
-            job.warn(&format!(
-                "{key}= is no parameter of this program: it is written to the header"
-            ));
+        let usual = matches!(name, "o" | "d" | "label" | "unit" | "title");
+        let told = format!("{key}= is no parameter of this program: it is written to the header");
+        match job.slip_of(key) {
+            _ if usual => {}
+            Some(meant) => job.tell_word(&format!("{told} (did you mean {meant}= ?)"))?,
+            None => job.warn(&told),
         }
         output.put_raw(key, &value.to_string_lossy());
     }
+    Ok(())
+}
+
+/// Warns of numbered words for axes behind the `last` one, unless what they say is `idle` there.
+pub fn tell_beyond(
+    job: &Job,
+    last: usize,
+    names: &[&str],
+    idle: impl Fn(&str, usize) -> Result<bool>,
+) -> Result<()> {
+    for i in last + 1..=MAX_AXES {
+        for name in names {
+            let key = format!("{name}{i}");
+            if job.given(&key) && !idle(&key, i)? {
+                job.warn(&format!(
+                    "{key}= has no effect: there {}",
+                    if last == 1 {
+                        "is one axis".to_string()
+                    } else {
+                        format!("are {last} axes")
+                    }
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Advances an index on some axes, the first axis fastest; returns false when it wraps around to the beginning.

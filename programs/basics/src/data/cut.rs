@@ -49,6 +49,11 @@ static PARAMS: [Param; 7] = [
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let cuts = window::cuts(job, &input)?;
+    if cuts.iter().all(Cut::is_whole) {
+        job.warn(
+            "the window is the whole dataset, and all of it becomes zero: n#, f#, min# or max# say less",
+        );
+    }
     if job.flag("verb")? {
         window::say(job, &cuts);
     }

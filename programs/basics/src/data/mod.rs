@@ -36,6 +36,7 @@ mod nmo;
 mod noise;
 mod operator;
 mod order;
+mod outside;
 mod pad;
 mod parts;
 mod pattern;

@@ -83,6 +83,13 @@ pub fn reverse(job: &mut Job) -> Result<()> {
             }
         })
         .collect();
+    let last = cube::present(&input);
+    if which >> last != 0 {
+        job.warn(&format!(
+            "which={which} names an axis behind the {last} of the data ({}), which is not reversed: it is a sum of 1 for axis 1, 2 for axis 2, 4 for axis 3 and so on",
+            input.header().sizes()
+        ));
+    }
     let old = axes.clone();
     for (i, axis) in axes
         .iter_mut()
@@ -120,6 +127,9 @@ fn tell_names(job: &Job, input: &Input, same: bool) {
 pub fn rotate(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     let axes = cube::shape(&input)?;
+    cube::tell_beyond(job, cube::present(&input), &["rot"], |key, _| {
+        Ok(job.int_opt(key)? == Some(0))
+    })?;
     let mut orders = Vec::new();
     for (i, axis) in (1..).zip(&axes) {
         let (shift, n) = (job.int_opt(&format!("rot{i}"))?.unwrap_or(0), axis.n as i64);

@@ -11,7 +11,7 @@ pub static SPEC: Program = Program {
     usage: "< in.rsf beg1= end1= n2= > out.rsf",
     comments: "beg# zeros are added before the samples of axis # and end# after them; instead of end#, n# (or n#out) can \
 give the length of the result. n#=0 is the next power of 2. The origin moves with beg#.\n\n\
-Other keys are written to the header, as with sfput.",
+Other keys are written to the header, as with sfput; one that is a letter away from a parameter is told, or refused under RSF_STRICT=1.",
     example: "sfpad < in.rsf beg1=50 end1=50 n2=256 > out.rsf",
     params: &PARAMS,
 };
@@ -61,7 +61,7 @@ pub fn run(job: &mut Job) -> Result<()> {
                 .is_ok_and(|i: usize| sides.get(i.wrapping_sub(1)).is_some_and(|side| side.before > 0))
         };
         !key.strip_prefix('o').is_some_and(moved)
-    });
+    })?;
     by_kind!(input.format().kind, stream(&mut input, &mut output, &sides))?;
     Ok(output.finish()?)
 }

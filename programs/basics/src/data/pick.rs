@@ -88,6 +88,9 @@ pub fn run(job: &mut Job) -> Result<()> {
         picks.extend(places.iter().map(|place| o + place * d));
     }
     if job.flag("smooth")? {
+        cube::tell_beyond(job, axes.len(), &["rect"], |key, _| {
+            Ok(job.int_opt(key)? == Some(1))
+        })?;
         let rect = |i: usize| Ok(job.int_opt(&format!("rect{i}"))?.unwrap_or(1) as usize);
         let rects = (1..=axes.len()).map(rect).collect::<Result<Vec<usize>>>()?;
         picks.iter_mut().for_each(|pick| *pick -= vel0);

@@ -4,6 +4,7 @@
 use anyhow::{Result, ensure};
 use rsf_io::{Job, Kind, Param, Program};
 
+use super::outside::{Outside, largest};
 use super::spline::new_axis;
 use super::{cube, lines};
 
@@ -52,6 +53,9 @@ pub fn run(job: &mut Job) -> Result<()> {
     let places: Vec<f64> = (0..new.n)
         .map(|i| f64::from((new.o + i as f32 * new.d - old.o) / old.d))
         .collect();
+    let (o, d) = (f64::from(old.o), f64::from(old.d));
+    let ends = [o, o + (old.n - 1) as f64 * d];
+    let outside = Outside::default();
     let mut output = job.output()?;
     output.put_int("n1", new.n as i64);
     output.put_float("o1", new.o);
@@ -66,9 +70,15 @@ pub fn run(job: &mut Job) -> Result<()> {
             for (value, place) in result.iter_mut().zip(&places) {
                 *value = between(line, roughness, *place, work);
             }
+            let samples = places
+                .iter()
+                .map(|place| o + place * d)
+                .zip(result.iter().copied());
+            outside.look(samples, ends, d, largest(line.iter().copied()));
             Ok(())
         },
     )?;
+    outside.tell(job, Some(ends));
     Ok(output.finish()?)
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use rayon::prelude::*;
-use rsf_io::{Job, Kind, Param, Program};
+use rsf_io::{Job, Kind, MAX_AXES, Param, Program};
 
 use super::cube;
 
@@ -65,6 +65,12 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     let axes = cube::shape(&input)?;
+    cube::tell_beyond(job, cube::present(&input), &["rect"], |key, _| {
+        Ok(job.int_opt(key)? == Some(1))
+    })?;
+    if !(1..=MAX_AXES).any(|i| job.given(&format!("rect{i}"))) {
+        job.warn("no rect# is given, and nothing is smoothed: rect1=10 takes a triangle of half width 10 samples on axis 1");
+    }
     let (repeat, adjoint) = (job.int("repeat")? as usize, job.flag("adj")?);
     let (mut filters, mut stride, mut group) = (Vec::new(), 1, 1);
     for (i, axis) in (1..).zip(&axes) {

@@ -83,6 +83,12 @@ pub fn run(job: &mut Job) -> Result<()> {
         );
     }
     let axes = axes(job, input.as_ref())?;
+    cube::tell_beyond(job, axes.len(), &["k", "l"], |key, _| {
+        Ok(job.ints(key)?.iter().all(|at| *at <= 1))
+    })?;
+    cube::tell_beyond(job, axes.len(), &["p"], |key, _| {
+        Ok(job.floats(key)?.iter().all(|p| *p == 0.0))
+    })?;
     let spikes = spikes(job, &axes)?;
     let mut output = job.output()?;
     write_axes(&mut output, &axes);
@@ -95,6 +101,11 @@ pub fn run(job: &mut Job) -> Result<()> {
     // disk.
     if !job.is_dry_run() {
         cube::ensure_room::<f32>(n)?;
+        // More elements than can be counted have a sentence of their own.
+        let elements = axes
+            .iter()
+            .try_fold(1, |all: u64, axis| all.checked_mul(axis.n as u64));
+        elements.map_or(Ok(()), |elements| output.ensure_disk(elements))?;
     }
     let mut piece = vec![0.0; n.min(cube::PIECE)];
     let mut place = vec![0usize; axes.len()];

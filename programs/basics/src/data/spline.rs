@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Header, Input, Job, Kind, Output, Param, Program};
 
+use super::outside::{Outside, largest};
 use super::{cube, lines};
 
 pub static SPEC: Program = Program {
@@ -100,6 +101,8 @@ pub fn run(job: &mut Job) -> Result<()> {
             axes[0].n
         );
         let knots = positions(&axes[0])?;
+        let ends = [knots[0], knots[knots.len() - 1]];
+        let outside = Outside::default();
         let backwards = axes[0].d < 0.0;
         lines::each(
             &mut input,
@@ -115,9 +118,12 @@ pub fn run(job: &mut Job) -> Result<()> {
                 }
                 let numbered = result.iter_mut().enumerate();
                 numbered.for_each(|(i, value)| *value = spline.at(at(i)) as f32);
+                let places = (0..axis.n).map(at).zip(result.iter().copied());
+                outside.look(places, ends, axes[0].d.into(), largest(line.iter().copied()));
                 Ok(())
             },
         )?;
+        outside.tell(job, Some(ends));
     }
     Ok(output.finish()?)
 }
@@ -156,6 +162,7 @@ fn pairs(
         ),
     };
     let sort = job.flag("sort")?;
+    let outside = Outside::default();
     // Comparisons with NaN are false, so NaN counts as not rising.
     let rises = |a: f32, b: f32| a < b;
     output.put_int("n2", 1);
@@ -186,9 +193,15 @@ fn pairs(
             spline.fit(part(0), part(1), ends);
             let numbered = result.iter_mut().enumerate();
             numbered.for_each(|(i, value)| *value = spline.at(at(i)) as f32);
+            let span = [pairs[0][0], pairs[count - 1][0]].map(f64::from);
+            let (places, d) = ((0..n).map(&at), (span[1] - span[0]) / (count - 1) as f64);
+            let most = largest(pairs.iter().map(|pair| pair[1]));
+            outside.look(places.zip(result.iter().copied()), span, d, most);
             Ok(())
         },
-    )
+    )?;
+    outside.tell(job, None);
+    Ok(())
 }
 
 /// A cubic spline through the points (`x`, `y`), with the second derivatives `m` there.

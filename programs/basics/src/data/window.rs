@@ -13,7 +13,7 @@ pub static SPEC: Program = Program {
 at the sample nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. An \
 axis without parameters is kept whole.\n\n\
 With squeeze=y axes of one sample are moved after the others.\n\n\
-Other keys are written to the header, as with sfput; axes that have a label or a unit keep it.",
+Other keys are written to the header, as with sfput; axes that have a label or a unit keep it. One that is a letter away from a parameter is told, or refused under RSF_STRICT=1.",
     example: "sfwindow < wfl.rsf n3=1 f3=1 n4=1 f4=20 > frame.rsf",
     params: &PARAMS,
 };
@@ -58,6 +58,11 @@ pub(super) struct Cut {
 }
 
 impl Cut {
+    /// Whether every sample of the axis lies in the window.
+    pub(super) fn is_whole(&self) -> bool {
+        self.axis.n == self.whole
+    }
+
     /// Whether sample `i` of the axis lies in the window.
     pub(super) fn holds(&self, i: usize) -> bool {
         i >= self.first
@@ -78,7 +83,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         // The sort is stable, so longer axes keep their order, and so do axes of one sample.
         order.sort_by_key(|axis| axis.n == 1);
     }
-    cube::put_keys(job, &mut output, |_| true);
+    cube::put_keys(job, &mut output, |_| true)?;
     write_axes(&mut output, &order);
     by_kind!(input.format().kind, stream(&mut input, &mut output, &cuts))?;
     Ok(output.finish()?)
@@ -94,6 +99,15 @@ pub(super) fn cuts(job: &Job, input: &Input) -> Result<Vec<Cut>> {
             "axis {i} has 1 sample: n{i}= can only be 1 and f{i}= only 0"
         );
     }
+    cube::tell_beyond(job, cube::present(input), &["min", "max", "j"], |key, i| {
+        let Axis { o, d, .. } = input.axis(i);
+        Ok(match key.starts_with('j') {
+            true => job.int_opt(key)? == Some(1),
+            false => job
+                .float_opt(key)?
+                .is_none_or(|at| (at - o).abs() <= 0.5 * d.abs()),
+        })
+    })?;
     (1..).zip(&axes).map(|(i, axis)| cut(job, i, axis)).collect()
 }
 

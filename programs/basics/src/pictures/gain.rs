@@ -144,6 +144,23 @@ pub struct Scale {
     pub smooth: bool,
 }
 
+/// Warns of values that share a colour, because `bias` is far from them.
+fn tell_one_colour(job: &Job, samples: &Samples, [bias, clip]: [f32; 2]) {
+    if bias == 0.0 || clip == 0.0 || !samples.holds_numbers() {
+        return;
+    }
+    let mean = samples.mean();
+    let spread = samples.distance(mean, 100.0);
+    // There are 256 colours between the ends.
+    if spread > 0.0 && spread < clip / 128.0 && (mean - bias).abs() > spread {
+        job.warn(&format!(
+            "nothing to see: all values lie within {spread:e} of {mean:e} and have one colour of those from {} to {}; leave bias={bias} out, or give one in their middle",
+            bias - clip,
+            bias + clip
+        ));
+    }
+}
+
 impl Scale {
     /// Reads the parameters; a missing clip is found from `samples` of the data.
     ///
@@ -196,6 +213,7 @@ impl Scale {
                 },
             );
         }
+        tell_one_colour(job, samples, [bias, clip]);
         let [all, odd] = samples.count();
         if samples.holds_numbers() && odd > 0 {
             job.warn(&format!(

@@ -235,9 +235,9 @@ fn describe(job: &Job, output: &mut Output, fields: &[Field], traces: u64) -> Re
     }
     for (key, _) in job.keys() {
         if !fields.iter().any(|field| field.name == *key) {
-            job.warn(&format!(
+            job.tell_word(&format!(
                 "{key}= is neither a parameter nor a key of trace headers"
-            ));
+            ))?;
         }
     }
     Ok(())

@@ -317,9 +317,9 @@ fn refuse_strange_words(job: &Job, fields: &[Field]) -> Result<()> {
     };
     for (key, _) in job.keys() {
         if !known(key) {
-            job.warn(&format!(
+            job.tell_word(&format!(
                 "{key}= is neither a parameter nor a field of the binary header"
-            ));
+            ))?;
         }
     }
     Ok(())

@@ -1,0 +1,57 @@
+//! New samples outside the data, where interpolation continues a polynomial.
+
+use rsf_io::{Job, format_g};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts those of lines whose values become larger there than all data of the line, from all threads. Behind an end at rest they do not.
+#[derive(Default)]
+pub struct Outside {
+    all: AtomicU64,
+    outside: AtomicU64,
+}
+
+impl Outside {
+    /// Looks at the places and values of new samples of a line, whose data lie between `ends`, `d` apart, and reach the size `largest`. Less than
+    /// `d` beyond them a polynomial is still tame.
+    pub fn look(&self, samples: impl Iterator<Item = (f64, f32)>, ends: [f64; 2], d: f64, largest: f32) {
+        let [first, last] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
+        let slack = 1e-3 * d.abs();
+        let (mut all, mut outside, mut furthest, mut grows) = (0, 0, 0.0f64, false);
+        for (place, value) in samples {
+            let beyond = (first - place).max(place - last);
+            all += 1;
+            if beyond > slack {
+                outside += 1;
+                furthest = furthest.max(beyond);
+                grows |= value.abs() > largest;
+            }
+        }
+        self.all.fetch_add(all, Ordering::Relaxed);
+        if grows && furthest > d.abs() + slack {
+            self.outside.fetch_add(outside, Ordering::Relaxed);
+        }
+    }
+
+    /// Warns of them; `ends` are those of data that have the same ones everywhere.
+    pub fn tell(&self, job: &Job, ends: Option<[f64; 2]>) {
+        let [all, outside] = [&self.all, &self.outside].map(|count| count.load(Ordering::Relaxed));
+        if outside == 0 {
+            return;
+        }
+        let from_to = ends.map_or(String::new(), |[first, last]| {
+            format!(
+                ", which go from {} to {}",
+                format_g(first.min(last), 6),
+                format_g(first.max(last), 6)
+            )
+        });
+        job.warn(&format!(
+            "{outside} of {all} new samples lie outside the data{from_to}, and values are larger there than in all of their line: they grow with the distance and mean nothing; o1= and n1= within the data avoid them, or sfpad puts zeros around the data before"
+        ));
+    }
+}
+
+/// The largest magnitude of some values.
+pub fn largest(values: impl Iterator<Item = f32>) -> f32 {
+    values.map(f32::abs).fold(0.0, f32::max)
+}

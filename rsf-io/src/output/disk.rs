@@ -1,0 +1,40 @@
+//! The disk that a dataset is going to take.
+
+use std::os::fd::AsRawFd;
+
+use super::Output;
+use crate::files::is_regular;
+use crate::memory::gigabytes;
+use crate::{Error, Result};
+
+impl Output {
+    /// Refuses data of so many elements that the disk has no room for. A run that finds out later has filled the disk before.
+    ///
+    /// # Errors
+    /// Too little room, where the system tells it.
+    pub fn ensure_disk(&self, elements: u64) -> Result<()> {
+        let Some(file) = self.data.as_ref().map(|data| data.get_ref()) else {
+            return Ok(());
+        };
+        if !is_regular(file) {
+            return Ok(());
+        }
+        // SAFETY: all its bytes may be zero.
+        let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
+        // SAFETY: the descriptor is open as long as the file, and the structure is ours.
+        if unsafe { libc::fstatvfs(file.as_raw_fd(), &raw mut found) } != 0 {
+            return Ok(());
+        }
+        let free = found.f_bavail as f64 * found.f_frsize as f64;
+        let wanted = elements as f64 * self.format.kind.size() as f64;
+        if wanted > free {
+            return Err(Error::new(format!(
+                "{} takes {}, and its disk has {} left: fewer samples, or another place (datapath=)",
+                self.data_name,
+                gigabytes(wanted),
+                gigabytes(free)
+            )));
+        }
+        Ok(())
+    }
+}
