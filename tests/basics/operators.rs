@@ -79,7 +79,7 @@ fn programs_of_the_suite_are_asked_for_their_adjoint() {
     let [_, _, apart] = told(&bench, "PATH=.:$PATH sfdottest sfadjoint-gpu mod=m.rsf dat=d.rsf");
     assert!(apart < 1e-5, "{apart}");
     let refused = bench.refused("PATH=.:$PATH sfdottest sfmodel-gpu mod=m.rsf dat=d.rsf");
-    assert!(refused.contains("sfmodel-gpu has no adj="), "{refused}");
+    assert!(refused.contains("sfmodel-gpu has no parameter adj="), "{refused}");
 }
 
 #[test]

@@ -25,15 +25,21 @@ const FILES: &[Case] = &[
 ];
 
 const AXES: &[Case] = &[
-    ("sfwindow < a.rsf n1=5", "has 4 samples left"),
-    ("sfwindow < a.rsf f2=3", "axis 2 has 3 samples"),
-    ("sfwindow < a.rsf f1=-5", "axis 1 has 4 samples"),
+    (
+        "sfwindow < a.rsf n1=5",
+        "of its 4 samples (up to 11.5) only 4 are left",
+    ),
+    ("sfwindow < a.rsf f2=3", "axis 2, which has 3 samples"),
+    ("sfwindow < a.rsf f1=-5", "axis 1, which has 4 samples"),
     ("sfwindow < a.rsf n4=2", "axis 4 has 1 sample"),
     (
         "sfwindow < a.rsf min1=100",
-        "axis 1 has 4 samples, from 10 to 11.5",
+        "axis 1, which has 4 samples, from 10 to 11.5",
     ),
-    ("sfwindow < a.rsf max1=100", "has 4 samples left"),
+    (
+        "sfwindow < a.rsf max1=100",
+        "of its 4 samples (up to 11.5) only 4 are left",
+    ),
     (
         "sfwindow < a.rsf n1=zero",
         "n1= got `zero`, allowed is a whole number >= 1",
@@ -49,7 +55,7 @@ const AXES: &[Case] = &[
     ("sfpad < a.rsf beg1=-1", "beg1= got `-1`"),
     ("sfput < a.rsf n1=5", "does not fit the 12 elements"),
     ("sfput < a.rsf n2=no", "n2= got `no`"),
-    ("sfrotate < a.rsf rot1=4", "allowed is -4 to 3"),
+    ("sfrotate < a.rsf rot1=4", "rot1= can be -4 to 3"),
     ("sfrotate < a.rsf rot1=-5", "rot1=-5"),
     ("sfadd a.rsf b.rsf", "the lengths must be equal"),
     ("sfadd a.rsf b.rsf", "the lengths must be equal"),
@@ -72,14 +78,14 @@ const FORMULAS: &[Case] = &[
         "sfmath < a.rsf output='conj(input)'",
         "not a function of float data",
     ),
-    ("sfmath < a.rsf output='x3'", "`x3`, which nobody gives"),
+    ("sfmath < a.rsf output='x3'", "`x3`, which is not defined"),
     (
         "sfmath < a.rsf output=input x1=a.rsf",
         "x1= cannot name a dataset",
     ),
     (
         "sfmath < a.rsf output=input type=complex",
-        "type=complex does not fit",
+        "type=complex does not agree with standard input",
     ),
     (
         "sfmath < i.rsf output=input",
@@ -110,13 +116,13 @@ const TYPES: &[Case] = &[
     ("sfdd < a.rsf", "neither form= nor type="),
     (
         "sfdd < a.rsf type=string",
-        "type= got `string`, allowed is float or int",
+        "type= got `string`, allowed are float or int",
     ),
     ("sfput < a.rsf d1=nan", "d1= got `nan`, allowed is a number"),
     ("sfput < a.rsf o2=abc", "o2= got `abc`, allowed is a number"),
     (
         "sfdd < a.rsf type=quaternion",
-        "type= got `quaternion`, allowed is float or int",
+        "type= got `quaternion`, allowed are float or int",
     ),
     ("sfdd < a.rsf form=ascii format=%s", "not a format of printf"),
     ("sfdd < a.rsf form=ascii format='%g %g'", "2 conversions"),
@@ -204,7 +210,7 @@ fn warnings_name_what_differs_and_what_is_unknown() {
     warned("sfadd a.rsf scale=1,2", "scale= holds 2 values for 1 datasets");
     warned(
         "sfcat a.rsf a.rsf axis=2 order=1,0,2",
-        "order= holds 3 places for 2",
+        "order= holds 3 positions for 2",
     );
     let piped = |line: &str, expected: &str| {
         let said = bench.sh(&format!("{line} < a.rsf > out.rsf"));

@@ -384,7 +384,10 @@ fn what_is_refused() {
             "sfsegyread tape=strange.sgy",
             "format 4 (fixed point with a gain code, which the standard calls obsolete) cannot be read or written: allowed are 1 (IBM reals)",
         ),
-        ("sfsegyread tape=ibm.sgy n2=5", "n2=5: tape=ibm.sgy has 4 traces"),
+        (
+            "sfsegyread tape=ibm.sgy n2=5",
+            "n2=5: tape=ibm.sgy has only 4 traces",
+        ),
         (
             "sfsegyread tape=ibm.sgy mask=m.rsf",
             "but one is needed for each of 4 traces",

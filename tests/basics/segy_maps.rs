@@ -181,8 +181,11 @@ fn maps_that_cannot_be_obeyed_are_refused() {
             map(&[("cdp", "234", "int8")]),
             "byte=234, but its 8 bytes must begin at one of the bytes 1 to 233",
         ),
-        (map(&[("cdp", "0", "int4")]), "byte=0: "),
-        (map(&[("cdp", "here", "int4")]), "byte=here: "),
+        (map(&[("cdp", "0", "int4")]), "byte=0, but its 4 bytes must begin"),
+        (
+            map(&[("cdp", "here", "int4")]),
+            "byte=here, but its 4 bytes must begin",
+        ),
         (
             map(&[("cdp", "21", "int5")]),
             "type=int5, which is not one of int2",

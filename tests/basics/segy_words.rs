@@ -67,7 +67,7 @@ fn verb_and_what_is_left_over() {
     bench.put("header", format!("{:3200}", "C 1 USUAL"));
     assert_eq!(
         bench.said("sfsegywrite < a.rsf tape=b.sgy verb=y"),
-        "sfsegywrite: hfile= is not given: the file header is taken\nsfsegywrite: 6 traces of 4 samples, IBM reals\n"
+        "sfsegywrite: hfile= is not given: the file header is used\nsfsegywrite: 6 traces of 4 samples, IBM reals\n"
     );
     bench.run("cat a.sgy | sfsegyread n2=2 tfile=t.rsf > d.rsf");
     assert_eq!(bench.reals("d.rsf"), ramp(8));
@@ -166,7 +166,7 @@ fn the_spacing_of_seismic_unix_is_taken_where_there_is_no_interval() {
             Some("Time"),
             "no sampling interval (dt=0): d1=0.0005 from its bytes 181 to 184, where Seismic Unix stores the spacing, is used as seconds",
         ),
-        (0, 130, 0.0005, None, "is taken without a unit"),
+        (0, 130, 0.0005, None, "is used without a unit"),
         (2000, 1, 0.002, Some("Time"), ""),
     ] {
         change(&bench, "a.su", "b.su", &reals(interval, kind));

@@ -271,7 +271,7 @@ fn points_come_from_tables_of_numbers() {
         ("x z\\n1 2\\n", "`x` is not a number; header=y"),
         (
             "1 2\\n3\\n",
-            "line 2 of the table holds 1 numbers, the first one 2",
+            "line 2 of the table holds 1 numbers, but the first line holds 2",
         ),
         ("# none\\n", "holds no numbers"),
     ] {

@@ -41,7 +41,7 @@ fn points_by_lists_ranges_and_shots() {
         ),
         ("sfpoints x=0:100:-5 z=1", "do not lead from 0 to 100"),
         ("sfpoints x=0:100 z=1", "a range has three numbers"),
-        ("sfpoints x=1,b z=1", "`b` is no number"),
+        ("sfpoints x=1,b z=1", "`b` is not a number"),
         (
             "sfpoints x=1,2,3 z=1,2",
             "z= has 2 values and another coordinate has 3",
@@ -363,7 +363,7 @@ fn coordinates_that_four_bytes_round_are_told() {
     let advice = "origin=0,4728000";
     assert!(
         told.contains(&format!(
-            "because a coordinate has four bytes: {advice} here subtracts"
+            "because a coordinate has four bytes: {advice} subtracts"
         )),
         "{told}"
     );

@@ -17,7 +17,7 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "sfcostaper < a.rsf nw1=2 nw2=4",
-        &["nw2=4: axis 2 has 3 samples, and a taper cannot be longer"],
+        &["nw2=4: axis 2 has only 3 samples, and a taper cannot be longer"],
     ),
     (
         "sfwindow < a.rsf n3=2",
@@ -37,7 +37,7 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "sfpad < a.rsf n2=4 beg2=2",
-        &["n2=4: axis 2 has 5 samples with beg2=2, and padding cannot shorten it"],
+        &["n2=4: axis 2 has 5 samples with those of beg2=2, and padding cannot shorten it"],
     ),
     ("sfmutter < a.rsf v0=0", &["v0=0: the slope 1/v0 is infinite"]),
     ("sfcmplx < a.rsf", &["no file is given, but two are needed"]),
@@ -70,11 +70,11 @@ const NUMBERS: &[Case] = &[
     ),
     (
         "sfadd u.rsf u.rsf",
-        &["u.rsf: holds uchar data, sfadd takes float, complex and int"],
+        &["u.rsf holds uchar data, but sfadd takes float, complex and int"],
     ),
     (
         "sfmul u.rsf u.rsf",
-        &["u.rsf: holds uchar data, sfmul takes float, complex and int"],
+        &["u.rsf holds uchar data, but sfmul takes float, complex and int"],
     ),
     (
         "sfscale < u.rsf dscale=2",
@@ -130,6 +130,7 @@ fn refusals_have_their_numbers() {
     bench.raw("i.rsf", "n1=4 n2=3", "native_int", &[1i32; 12]);
     bench.raw("u.rsf", "n1=4 n2=3", "native_uchar", &[1u8; 12]);
     bench.run("sfrtoc < a.rsf > c.rsf");
+    let mut missing = Vec::new();
     for (line, words) in NUMBERS.iter().chain(PICTURES) {
         let line = match line.contains(" > ") {
             true => line.to_string(),
@@ -138,10 +139,11 @@ fn refusals_have_their_numbers() {
         let told = bench.refused(&line);
         let mut rest = &told[..];
         for word in *words {
-            let at = rest
-                .find(word)
-                .unwrap_or_else(|| panic!("{line}: `{word}` in {told}"));
-            rest = &rest[at + word.len()..];
+            match rest.find(word) {
+                Some(at) => rest = &rest[at + word.len()..],
+                None => missing.push(format!("{line}: `{word}` in {told}")),
+            }
         }
     }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }

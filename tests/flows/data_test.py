@@ -52,7 +52,7 @@ class Reading(Scratch):
                 np.full(n, n, "f4").tofile(os.path.join(folder, "b.rsf@"))
             self.assertEqual(rsfdata.read("one/b.rsf").array.tolist(), [2, 2])
         np.full(2, 4, "f4").tofile("b.rsf@")
-        with self.assertWarnsRegex(UserWarning, r"./b.rsf@ is there and so is one/b.rsf@, .*: ./b.rsf@ is read"):
+        with self.assertWarnsRegex(UserWarning, r"both ./b.rsf@ and one/b.rsf@ exist, .*: ./b.rsf@ is read"):
             self.assertEqual(rsfdata.read("one/b.rsf").array.tolist(), [4, 4])
 
     def test_files_of_madagascar(self):
@@ -99,7 +99,7 @@ class Reading(Scratch):
             (b'n1=2 data_format="native_float" in="stdin"\n', "no data follow"),
             (b'n1=-2 data_format="native_float" in="stdin"\n\x0c\x0c\x04', "negative lengths"),
             (b'n1=2 label1="open\n', "line 1 of the header: a double quote"),
-            (b'n1=2 data_format="ascii_float" in="stdin"\n\x0c\x0c\x041 two', "no number"),
+            (b'n1=2 data_format="ascii_float" in="stdin"\n\x0c\x0c\x041 two', "not a number"),
             (b'n1=2 data_format="native_float" in="stdin"\n\x0c\x0c\x04abcd', "before element 2 of 2"),
         ):
             with self.assertRaisesRegex(RsfError, words):

@@ -208,18 +208,22 @@ fn refusals_say_what_is_allowed() {
     desk.floats("four", "n1=2 n2=2 n3=2 n4=2", &[0.0; 16]);
     let cases = [
         ("grey3", "four", "more than three axes"),
-        ("grey3 min1=3", "waves", "take a part of it with sfwindow"),
+        ("grey3 min1=3", "waves", "extract a part with sfwindow"),
         ("grey3 point1=2", "waves", "0.01 to 0.99"),
         ("movie", "flat", "has one plane only"),
         ("movie axis=2", "waves", "can run along axes [3]"),
         ("movie frame=1", "waves", "besides axis=3 0 axes"),
         ("movie fframe=9", "waves", "counted from 0 to 4"),
-        ("movie format=svg", "waves", "take png or gif"),
+        ("movie format=svg", "waves", "allowed are png or gif"),
     ];
+    let mut missing = Vec::new();
     for (line, input, expected) in cases {
         let said = desk.complaint(line, input);
-        assert!(said.contains(expected), "{line}: {said}");
+        if !said.contains(expected) {
+            missing.push(format!("{line}: `{expected}` in {said}"));
+        }
     }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
     let (_, said) = desk.made("grey3 movie=3", "waves");
     assert!(said.contains("warning: movie="), "{said}");
 }

@@ -417,7 +417,7 @@ fn refusals_say_what_is_allowed() {
         ("clip=-1", "must be more than 0"),
         ("format=eps", "format=eps: take png or svg"),
         ("format=gif", "gif is not a format of sfgrey"),
-        ("wherexlabel=q", "take bottom or top"),
+        ("wherexlabel=q", "allowed are bottom and top"),
         ("format1=%s", "write it like %g"),
         ("d1num=0", "must be finite and not 0"),
         ("width=120 labelsz=20", "leave no room for the data"),

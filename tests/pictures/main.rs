@@ -3,6 +3,7 @@
 mod compose;
 mod cube;
 mod desk;
+mod dots;
 mod grey;
 mod hostile;
 mod kept;

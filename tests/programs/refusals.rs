@@ -372,7 +372,7 @@ fn headers_that_claim_too_much() {
         &[("cat ccc.rsf", "e"), ("cat den.rsf", "f")],
         &format!("{} ccc=e den=f < wav.rsf > data.rsf", line(3)),
     ));
-    refused(&desk, &run, &["100000", "larger than"]);
+    refused(&desk, &run, &["100000", "is too large"]);
     let desk = shot::desk(2);
     desk.put(
         "claim",

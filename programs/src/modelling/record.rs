@@ -91,7 +91,6 @@ pub struct Films {
     pub every: usize,
     /// Axes z, x[, y].
     pub window: Vec<Axis>,
-    /// Their components.
     pub components: Axis,
 }
 

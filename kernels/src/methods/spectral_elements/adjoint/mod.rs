@@ -1,5 +1,4 @@
-//! Gradients on meshes: the derivatives of a misfit with respect to the density and the moduli of every point of every
-//! element.
+//! Gradients on meshes: derivatives of a misfit with respect to density and moduli at all points of elements.
 //!
 //! The step of `cpu.rs` is the central difference `M D2 u + C D1 u + K u = f`, with `D2` and `D1` the differences of
 //! second and first order in time, and M, C and K symmetric. Its transpose is therefore the same step, backwards in
@@ -13,9 +12,8 @@
 //! minus the multiplier of the second equation: then, for records of the pressure `-D2 chi`, the derivative of the
 //! misfit acts in the fluid as a source of psi.
 //!
-//! With the forward displacement u and the adjoint displacement l, both at the same time, and at a point of an
-//! element the quadrature weight w, the determinant J of the Jacobian, the normal n of a face and the damping c of
-//! the sponge over the P speed, the derivatives are
+//! With the forward displacement u and the adjoint displacement l at the same time, and at a point the quadrature weight
+//! w, the Jacobian determinant J, the normal n of a face and the sponge's damping c over the P speed, they are
 //!
 //! | with respect to | derivative |
 //! | --- | --- |
