@@ -243,7 +243,7 @@ class Segy(Scratch):
             ([("", 21, "int4")], "segy-layout", "no name="),
             ([], "segy-layout", "no entry with the name of a key"),
             ([("cdp", 21, "int4")], "layout", "begins with <layout>"),
-            ([("cdp", 21, "int4")], "a b", "no XML"),
+            ([("cdp", 21, "int4")], "a b", "not XML"),
         ):
             path = self.store("bad.sgy", self.mapped(entries, root=root)[0])
             done = self.program(f"sfsegyread tape={path} tfile=h.rsf")
