@@ -138,7 +138,10 @@ pub fn shots_that_cannot_run_side_by_side_are_refused<A: Accelerator>(machines: 
             .to_string()
     };
     let fewer = said(|shot| shot.receivers.truncate(3), 2);
-    assert!(fewer.contains("as many receivers each"), "{fewer}");
+    assert!(
+        fewer.contains("the same number of steps and of receivers"),
+        "{fewer}"
+    );
     let mut with_maps = all.clone();
     with_maps.iter_mut().for_each(|shot| shot.peaks = true);
     let words = together(machines, &case, (&with_maps, 2))

@@ -466,7 +466,10 @@ fn what_the_signal_programs_refuse() {
         ("sfspline < a.rsf n1=3 o1=0", "d1= is missing"),
         ("sfspline < pair.rsf n1=3 o1=0 d1=1", "coordinate 0.5 follows 1"),
         ("sfspline < pair.rsf n1=3 o1=0 d1=1 fp=1", "fp= holds 1 slopes"),
-        ("sfspline < flat.rsf n1=3 o1=0 d1=1", "a sampling interval other than 0"),
+        (
+            "sfspline < flat.rsf n1=3 o1=0 d1=1",
+            "a sampling interval other than 0",
+        ),
         ("sfremap1 < flat.rsf n1=3", "d1=0"),
         ("sfremap1 < a.rsf order=0", "order= got `0`"),
     ] {

@@ -210,7 +210,7 @@ fn a_perturbation_wants_room_for_two_runs() {
     born.plan_on(1, free).expect("room for what every run takes");
     let run = |born: &Born<f32>| born.forward(Some(&model), &mut |_, _, _| Ok(()));
     let why = run(&born).expect_err("too little memory").to_string();
-    assert!(why.contains("changes beside it needs"), "{why}");
+    assert!(why.contains("a run with its scattered field needs"), "{why}");
     let [state, _] = born.sizes();
     born.plan_on(1, free + 4 * state).expect("room for more");
     run(&born).expect("room for both");

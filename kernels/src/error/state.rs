@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The file does not begin with the magic bytes of a state.
-    #[error("the file is not a saved state: give one that a run of this program has saved")]
+    #[error("the file is not a saved state: give one that a run has saved")]
     NotAState,
     /// The state has an unknown format version.
     #[error(
