@@ -431,7 +431,7 @@ fn operators_tell_what_is_wrong_once() {
     for (extra, input, wanted) in [
         ("", "bad.rsf", "rank 1 on "),
         ("kind=phase", "data.rsf", "kind="),
-        ("nt=60", "data.rsf", "this run has 30 at the same times"),
+        ("nt=32", "data.rsf", "n3=21 records"),
         ("resume=gone", "data.rsf", "cannot read the state"),
         ("misfit=nowhere/m.rsf", "data.rsf", "nowhere"),
         ("dt=0.01", "data.rsf", "d3=0.002"),
