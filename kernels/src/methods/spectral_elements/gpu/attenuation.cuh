@@ -108,11 +108,12 @@ INLINE REAL relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES],
 // the perturbation of these contributions from the perturbation of the stress.
 INLINE void take_losses(const struct Relaxing *r, int level, REAL kept[VARIABLES], REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
     REAL lost[STRAINS];
-    REAL bulk = relax_all(r, level, kept, g, lost);
 #if SCATTERED
     const REAL *relative = r->relative + level * SHEET;
-    bulk *= relative[0];
+    const REAL bulk = relative[0] * relax_all(r, level, kept, g, lost);
     UNROLL for (int v = 0; v < STRAINS; v++) lost[v] *= relative[POINTS];
+#else
+    const REAL bulk = relax_all(r, level, kept, g, lost);
 #endif
     UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = i; k < NDIM; k++)
         stress[VOIGT(i, k)] -= i == k ? lost[VOIGT(i, k)] + bulk : lost[VOIGT(i, k)];
