@@ -17,7 +17,6 @@ pub struct Elements {
     pub shape: u64,
     pub strength: u64,
     pub memory: u64,
-    pub relative: u64,
     pub dt: f32,
     pub half: f32,
     pub square: f32,

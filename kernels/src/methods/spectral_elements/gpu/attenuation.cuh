@@ -26,7 +26,7 @@ INLINE void take_relaxing(struct Relaxing *r, const struct Elements *a, WIDE ele
     r->loss = a->loss + a->region[element] * LOSS_NUMBERS;
     r->strength = a->strength + (OWN_LOSS ? element * (2 * POINTS) + at : 0);
 #if SCATTERED
-    r->relative = a->relative + element * (2 * POINTS) + at;
+    r->relative = a->inverse_mass + element * (2 * POINTS) + at;
 #endif
     // Mechanisms alternate along every axis.
     r->first = NDIM == 3 ? at % N + at / N : at;

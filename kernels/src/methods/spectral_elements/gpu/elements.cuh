@@ -70,6 +70,8 @@ struct Elements {
     REAL *field;           // displacement or potential, [point][component]
     REAL *velocity;        // of solids
     const REAL *acceleration;  // of the previous step; PREDICTED only
+    // SCATTERED, which ends no step: relative perturbations of the losses, [element][mean, deviator][point of it]. One
+    // more pointer would cost the kernel of attenuation its last registers.
     const REAL *inverse_mass;
     REAL *forces;          // [element][point of it][component]
     const int *points;     // [element][point of it]
@@ -82,7 +84,6 @@ struct Elements {
     const REAL *strength;  // OWN_LOSS: factors of `loss` at every point, [element][shear, bulk][point of it]
     REAL *memory;          // memory variables, [element][pair of variables][point of it][of the pair]; a
                            // variable is that of a mechanism of a component
-    const REAL *relative;  // SCATTERED: relative perturbations of the losses, [element][mean, deviator][point of it]
     REAL dt, half, square; // the time step, half of it, its square (zero where variables follow the strain of the step)
     int first, end;        // elements of this launch
     int goes_on;           // a sum of the flags IN_HELD, IN_OTHERS, ENDS_AT_ONCE

@@ -311,7 +311,6 @@ impl<A: Accelerator> FieldMemory<A> {
             shape: self.shape.address(),
             strength: self.strength.address(),
             memory: self.relaxing.address(),
-            relative: 0,
             dt: fields.dt as f32,
             half: (fields.dt / 2.0) as f32,
             square: match self.followed {

@@ -224,7 +224,7 @@ impl<A: Accelerator> FieldChange<A> {
             let (elements, block) = (&field.listing.runs[run.number].elements, run.variant.block());
             let mut args = field.arguments(run.number, fields);
             args.law = run.moduli.address();
-            args.relative = self.relative.address();
+            args.inverse_mass = self.relative.address();
             args.memory = variables;
             let dims = Dims {
                 grid: [elements.len().div_ceil(block.elements), 1, 1],
