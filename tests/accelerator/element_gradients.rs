@@ -4,7 +4,7 @@
 use crate::element_worlds::{Recipe, Rock, World};
 use crate::elements::{DRY, WET};
 use crate::runs::Machines;
-use crate::shots::{largest, relative_difference};
+use crate::shots::{largest, magnitude, relative_difference};
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::mesh::Order;
@@ -263,6 +263,27 @@ pub fn gradients_of_elements_agree_with_the_processor<A: Accelerator>(machines: 
     assert!(far < SINGLE, "{far:.1e}");
 }
 
+/// A perturbation of the two regions, and its values `[parameter][region]`.
+fn perturbation<const D: usize>(world: &World<D>, parameters: Parameters) -> (Change<D>, Vec<Vec<f64>>) {
+    let wave = |k: usize, x: f64| x * (0.3 + (k as f64 * 0.7).sin());
+    let sizes = [20.0, 11.0, 19.0];
+    let regions: Vec<Vec<f64>> = (0..parameters.count())
+        .map(|k| vec![wave(k, sizes[k % 3]), wave(k + 5, sizes[k % 3])])
+        .collect();
+    (Change::of_regions(&world.setup(), &regions, parameters), regions)
+}
+
+/// A linearised run on a device, for what watches its kernels.
+fn perturbed<const D: usize, A: Accelerator>(
+    adjoint: &mut Adjoint<D, OnDevice<D, A>>,
+    world: &World<D>,
+    parameters: Parameters,
+) {
+    let (change, _) = perturbation(world, parameters);
+    let run = adjoint.linearised((&world.setup(), &world.shot), &change);
+    magnitude(run.expect("the shot runs"));
+}
+
 /// A linearised run on a device against that of processors, and data that its adjoint takes back there: the misfits of the records and of both
 /// dot products.
 fn dots<const D: usize, A: Accelerator>(
@@ -272,12 +293,7 @@ fn dots<const D: usize, A: Accelerator>(
 ) -> [f64; 2] {
     let world = World::new(recipe);
     let setup = world.setup();
-    let wave = |k: usize, x: f64| x * (0.3 + (k as f64 * 0.7).sin());
-    let sizes = [20.0, 11.0, 19.0];
-    let regions: Vec<Vec<f64>> = (0..parameters.count())
-        .map(|k| vec![wave(k, sizes[k % 3]), wave(k + 5, sizes[k % 3])])
-        .collect();
-    let change = Change::of_regions(&setup, &regions, parameters);
+    let (change, regions) = perturbation(&world, parameters);
     let mut forward = on_processors(&world, parameters);
     let of_processors = forward
         .linearised((&setup, &world.shot), &change)
@@ -395,6 +411,7 @@ pub fn every_kernel_of_element_gradients<A: Accelerator>(machines: &Machines<A>)
         let world = World::new(recipe);
         let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
         found(&mut adjoint, &world, PLENTY);
+        perturbed(&mut adjoint, &world, parameters);
     }
     let volume = Recipe {
         steps: 10,
@@ -405,5 +422,6 @@ pub fn every_kernel_of_element_gradients<A: Accelerator>(machines: &Machines<A>)
         let (mut adjoint, _device) = on_a_device(machines, &world, parameters);
         let [state, step] = adjoint.sizes();
         found(&mut adjoint, &world, 3 * state + 4 * step);
+        perturbed(&mut adjoint, &world, parameters);
     }
 }

@@ -27,7 +27,7 @@ const FILES: &[Case] = &[
 const AXES: &[Case] = &[
     (
         "sfwindow < a.rsf n1=5",
-        "of its 4 samples (up to 11.5) only 4 are left",
+        "of its 4 samples (up to 11.5) 4 can be taken",
     ),
     ("sfwindow < a.rsf f2=3", "axis 2, which has 3 samples"),
     ("sfwindow < a.rsf f1=-5", "axis 1, which has 4 samples"),
@@ -38,7 +38,7 @@ const AXES: &[Case] = &[
     ),
     (
         "sfwindow < a.rsf max1=100",
-        "of its 4 samples (up to 11.5) only 4 are left",
+        "of its 4 samples (up to 11.5) 4 can be taken",
     ),
     (
         "sfwindow < a.rsf n1=zero",

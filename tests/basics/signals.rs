@@ -447,7 +447,7 @@ fn what_the_signal_programs_refuse() {
         ("sfmask min=2 max=1 < a.rsf", "min=2 is above max=1"),
         ("sfmask < c.rsf", "complex data"),
         ("sfclip2 lower=2 upper=1 < a.rsf", "lower=2 is above upper=1"),
-        ("sfcut n1=9 < a.rsf", "only 4 are left"),
+        ("sfcut n1=9 < a.rsf", "4 can be taken"),
         ("sfspray < a.rsf", "missing: n="),
         ("sfspray n=0 < a.rsf", "n= got `0`"),
         ("sfmutter v0=0 < a.rsf", "v0=0"),

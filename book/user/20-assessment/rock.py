@@ -22,7 +22,10 @@ def rock(word, number):
 
 def named(word, number):
     """Reads word and number, either as MINE 7 or, as for the flow, as word=MINE number=7."""
-    word, number = (text[len(name):] if text.startswith(name) else text for text, name in ((word, "word="), (number, "number=")))
+    def value(text, name):
+        return text[len(name) :] if text.startswith(name) else text
+
+    word, number = value(word, "word="), value(number, "number=")
     if "=" in word + number or not number.isdecimal():
         sys.exit(f"{word} {number}: give the word and then the number of a student, a whole number, as in MINE 7")
     return word, int(number)

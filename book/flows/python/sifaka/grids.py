@@ -15,13 +15,14 @@ stations; a map in metres is only shifted. `utm` takes degrees to the metres of 
 from __future__ import annotations
 
 import os
-import re
-import struct
 import warnings
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 import xarray
+
+from . import _geotiff
+from ._lengths import LENGTHS, in_metres
 
 __all__ = ["local", "read", "utm", "write"]
 
@@ -33,9 +34,6 @@ UNITS = {"x": ("degrees_east", "degree_east", "degrees_e"), "y": ("degrees_north
 # Units of speeds and densities that are not SI, without blanks, with the SI unit and the factor.
 OTHERS = {"km/s": ("m/s", 1000), "kms-1": ("m/s", 1000), "km.s-1": ("m/s", 1000), "g/cm3": ("kg/m3", 1000), "gcm-3": ("kg/m3", 1000),
           "g/cc": ("kg/m3", 1000), "g/cm^3": ("kg/m3", 1000), "g.cm-3": ("kg/m3", 1000), "gpa": ("Pa", 1e9)}
-# Units of length that are converted to metres with a warning, as names and as EPSG codes, with the factor.
-LENGTHS = {"km": 1000.0, "kilometer": 1000.0, "kilometers": 1000.0, "kilometre": 1000.0, "kilometres": 1000.0, 9036: 1000.0,
-           "ft": 0.3048, "foot": 0.3048, "feet": 0.3048, 9002: 0.3048, "us-ft": 1200 / 3937, "us survey foot": 1200 / 3937, "sft": 1200 / 3937, 9003: 1200 / 3937}
 # Endings of files in other formats than NetCDF.
 FOREIGN = (".tif", ".tiff", ".asc", ".txt", ".csv", ".xyz", ".rsf", ".sgy", ".segy", ".su", ".png", ".jpg", ".jpeg", ".pdf", ".vtk", ".npy", ".npz")
 # WGS 84: semi-major axis in m, flattening.
@@ -54,7 +52,7 @@ def read(path: Path, name: Optional[str] = None, units: Optional[str] = None) ->
     with open(path, "rb") as file:
         start = file.read(256)
     if start[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
-        return _tiff(path, units)
+        return _map(*_geotiff.read(path, units), path)
     if start[:3] == b"CDF" or start[:4] == b"\x89HDF":
         return _netcdf(path, name, units)
     if start.lstrip().lower().startswith(b"ncols"):
@@ -301,69 +299,6 @@ def _esri(path: Path, units: Optional[str]) -> xarray.DataArray:
     return _map(values, *axes, units, path)
 
 
-def _tiff(path: Path, units: Optional[str]) -> xarray.DataArray:
-    """Reads GeoTIFF 1.1: scale and tie point of the pixels, or their matrix without rotation; keys tell whether pixels are areas and whether units are degrees."""
-    try:
-        from PIL import Image
-    except ImportError as fault:
-        raise ImportError("sifaka.grids needs Pillow for GeoTIFF: pip install pillow") from fault
-    try:
-        with Image.open(path) as picture:
-            tags, values = picture.tag_v2, np.array(picture, dtype=float)
-    except (OSError, SyntaxError, ValueError) as fault:
-        raise ValueError(f"{os.fspath(path)} cannot be read: {_odd_tiff(path) or f'it is damaged or cut short ({fault})'}") from fault
-    if values.ndim != 2:
-        raise ValueError(f"{os.fspath(path)} has {values.shape[2]} bands, and a map has one")
-    scale, tie, matrix = tags.get(33550), tags.get(33922), tags.get(34264)
-    if scale and tie:
-        steps, first = (scale[0], -scale[1]), (tie[3] - tie[0] * scale[0], tie[4] + tie[1] * scale[1])
-    elif matrix and matrix[1] == 0 and matrix[4] == 0:
-        steps, first = (matrix[0], matrix[5]), (matrix[3], matrix[7])
-    else:
-        raise ValueError(f"{os.fspath(path)} does not say where its pixels lie (ModelPixelScale and ModelTiepoint), or they are turned: write it by gdalwarp anew")
-    words = tags.get(34735, ())
-    keys = {words[k]: words[k + 3] for k in range(4, len(words) - 3, 4)}
-    middle = 0.0 if keys.get(1025) == 2 else 0.5
-    x, y = (first[i] + steps[i] * (middle + np.arange(n)) for i, n in enumerate(values.shape[::-1]))
-    none = str(tags.get(42113, "")).strip("\0 ")
-    if none:
-        values[values == float(none)] = np.nan
-    unit = re.search(r'role="unittype">([^<]*)<', str(tags.get(42112, "")))
-    values = _in_metres(values, unit.group(1) if unit else keys.get(4099), "heights", path)
-    if keys.get(1024) == 1:
-        x, y = (_in_metres(axis, keys.get(3076), f"{name} of the map", path) for name, axis in (("x", x), ("y", y)))
-    return _map(values, x, y, {1: "m", 2: "degrees"}.get(keys.get(1024), units), path)
-
-
-def _odd_tiff(path: Path) -> Optional[str]:
-    """The type of the values of a TIFF file, if Pillow does not support it."""
-    from PIL import TiffImagePlugin
-
-    try:
-        with open(path, "rb") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tags = TiffImagePlugin.ImageFileDirectory_v2(file.read(8))
-            file.seek(tags.next)
-            tags.load(file)
-    except (OSError, SyntaxError, ValueError, struct.error):
-        return None
-    bits, kind = tags.get(258, (1,)), {2: "integers with a sign", 3: "reals", 5: "complex integers", 6: "complex reals"}.get(tags.get(339, (1,))[0], "integers")
-    if len(bits) == 1 and (bits[0], kind) in ((8, "integers"), (16, "integers"), (16, "integers with a sign"), (32, "integers"), (32, "integers with a sign"), (32, "reals")):
-        return None
-    bands = f", in {len(bits)} bands" if len(bits) > 1 else ""
-    return f"its values are {kind} of {bits[0]} bits{bands}, which Pillow does not support; gdal_translate -ot Float32 -b 1 {os.fspath(path)} new.tif makes reals of 32 bits"
-
-
-def _in_metres(values: np.ndarray, unit: Any, what: str, path: Path) -> np.ndarray:
-    """Converts lengths to metres, with a warning if the file has another unit."""
-    factor = LENGTHS.get(unit.strip().lower() if isinstance(unit, str) else unit)
-    if factor is None:
-        return values
-    told = "kilometres" if factor == 1000 else "feet"
-    warnings.warn(f"{os.fspath(path)}: {what} are in {told} and are converted to metres (factor {factor:.7g})", stacklevel=4)
-    return factor * values
-
-
 def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.DataArray:
     """Reads NetCDF by the conventions of CF, COARDS or GMT, including GMT's oldest one."""
     with xarray.open_dataset(path, decode_times=False) as file:
@@ -400,7 +335,7 @@ def _netcdf(path: Path, name: Optional[str], units: Optional[str]) -> xarray.Dat
     if known:
         kept["units"], values = known[0], known[1] * values
     elif str(kept.get("units", "")).strip().lower() in LENGTHS:
-        values, kept["units"] = _in_metres(values, str(kept["units"]), "values", path), "m"
+        values, kept["units"] = in_metres(values, str(kept["units"]), "values", path), "m"
     order = [key for key in ("y", "x", "z") if key in axes]
     made = _array(values.astype("f4"), axes, kinds, kept).transpose(*order)
     return made.rename(chosen)

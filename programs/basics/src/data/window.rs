@@ -166,7 +166,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     }
     ensure!(
         taken >= 1 && taken <= left,
-        "{} reaches beyond axis {i}: of its {n} samples (up to {end}) only {left} are left from sample {first} in steps of {jump}",
+        "{} reaches beyond axis {i}: of its {n} samples (up to {end}) {left} can be taken from sample {first} in steps of {jump}",
         if job.given(&format!("n{i}")) {
             format!("n{i}={taken}")
         } else {

@@ -10,7 +10,7 @@ use super::tables::{
 };
 use super::variant::Variant;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, send, walk};
+use crate::device::accelerator::{Accelerator, Memory, Stream, argument, send, walk};
 use crate::device::staging::Staging;
 use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::cut::{Exchange, Share};
@@ -329,13 +329,8 @@ impl<A: Accelerator> FieldMemory<A> {
             if run.part != turn.part {
                 continue;
             }
-            let (variant, block) = (&self.variants[k], self.variants[k].block());
             let args = self.arguments(k, fields);
-            let dims = Dims {
-                grid: [run.elements.len().div_ceil(block.elements), 1, 1],
-                threads: block.threads,
-                shared: variant.shared(),
-            };
+            let dims = self.variants[k].dims(run.elements.len());
             // SAFETY: the argument is the structure of the kernel; elements, points and regions are those of the
             // tables.
             unsafe {

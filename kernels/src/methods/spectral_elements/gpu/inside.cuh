@@ -88,20 +88,17 @@ INLINE REAL *prefetch_inside(const struct Elements *a, const int number[N], REAL
 }
 #endif
 
-// A linearised wavefield has forces already, to which those of the perturbation are added.
-#if SCATTERED
-#define LEFT(there, force) ((there) + (force))
-#else
-#define LEFT(there, force) (force)
-#endif
-
 // Stores the forces of a thread's column. If the next step begins at once at the interior points, `column` holds the
-// prefetched data, otherwise it is null.
+// prefetched data, otherwise it is null. SCATTERED adds them to the forces of the linearised wavefield.
 INLINE void leave_forces(const struct Elements *a, WIDE element, int at, REAL force[N][COMPONENTS], REAL value[N][COMPONENTS],
                          REAL *column) {
     REAL *to = a->forces + (element * POINTS + at) * COMPONENTS;
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
-        if (!column || k == 0 || k == N - 1) to[k * SHEET * COMPONENTS + i] = LEFT(to[k * SHEET * COMPONENTS + i], force[k][i]);
+#if SCATTERED
+        to[k * SHEET * COMPONENTS + i] += force[k][i];
+#else
+        if (!column || k == 0 || k == N - 1) to[k * SHEET * COMPONENTS + i] = force[k][i];
+#endif
 #if AT_ONCE
     if (!column) return;
     struct Inside s;

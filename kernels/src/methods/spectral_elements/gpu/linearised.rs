@@ -9,7 +9,7 @@ use super::tables::{Spots, law_at, numbers_of_law, stride_of_law};
 use super::variant::Variant;
 use super::wavefield::copy;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, send, walk};
+use crate::device::accelerator::{Accelerator, Memory, Stream, argument, send, walk};
 use crate::mesh::Locator;
 use crate::methods::spectral_elements::adjoint::change::{Changes, ElementChange, FaceChange};
 use crate::methods::spectral_elements::adjoint::linearised::Linearises;
@@ -221,16 +221,11 @@ impl<A: Accelerator> FieldChange<A> {
         (fields, variables): (Fields, u64),
     ) -> Result<(), Error> {
         for run in &self.runs {
-            let (elements, block) = (&field.listing.runs[run.number].elements, run.variant.block());
             let mut args = field.arguments(run.number, fields);
             args.law = run.moduli.address();
             args.inverse_mass = self.relative.address();
             args.memory = variables;
-            let dims = Dims {
-                grid: [elements.len().div_ceil(block.elements), 1, 1],
-                threads: block.threads,
-                shared: run.variant.shared(),
-            };
+            let dims = run.variant.dims(field.listing.runs[run.number].elements.len());
             // SAFETY: the structure of the kernel; elements and points are those of the tables.
             unsafe { a.launch(Stream::Main, &run.kernel, dims, &argument(&args))? };
         }

@@ -2,7 +2,7 @@
 //! arrays of its variant.
 
 use super::pairing::Pairing;
-use crate::device::accelerator::Source;
+use crate::device::accelerator::{Dims, Source};
 use crate::mesh::Basis;
 use crate::methods::spectral_elements::Grain;
 use crate::methods::spectral_elements::attenuation::Coarse;
@@ -181,6 +181,16 @@ impl Variant {
             // No step of this variant has begun before its launch.
             (false, 0) => 0,
             (false, _) => IN_HELD | IN_OTHERS,
+        }
+    }
+
+    /// The launch over so many elements.
+    pub fn dims(&self, elements: usize) -> Dims {
+        let block = self.block();
+        Dims {
+            grid: [elements.div_ceil(block.elements), 1, 1],
+            threads: block.threads,
+            shared: self.shared(),
         }
     }
 

@@ -198,15 +198,11 @@ impl Losses {
             words.push(format!("{not_numbers} samples are NaN and {what}"));
         }
         if infinite > 0 {
-            let what = if holds {
-                "were written as they are"
-            } else {
-                "became the largest number"
+            let what = match holds {
+                true => "were written as they are".to_string(),
+                false => format!("became the largest number of {}", coding.words()),
             };
-            words.push(format!(
-                "{infinite} samples are infinite and {what} of {}",
-                coding.words()
-            ));
+            words.push(format!("{infinite} samples are infinite and {what}"));
         }
         if let Some((low, high)) = coding.range().filter(|_| clipped > 0) {
             words.push(format!(

@@ -1,0 +1,67 @@
+"""Maps in files of GeoTIFF 1.1, by Pillow."""
+from __future__ import annotations
+
+import os
+import re
+import struct
+import warnings
+from typing import Optional, Tuple, Union
+
+import numpy as np
+
+from ._lengths import in_metres
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def read(path: Path, units: Optional[str]) -> Tuple[np.ndarray, np.ndarray, np.ndarray, Optional[str]]:
+    """The values of a file of GeoTIFF 1.1, the coordinates x and y of their columns and rows, and the units of these: scale and tie point of the pixels, or their matrix without rotation; keys tell whether pixels are areas and whether units are degrees."""
+    try:
+        from PIL import Image
+    except ImportError as fault:
+        raise ImportError("sifaka.grids needs Pillow for GeoTIFF: pip install pillow") from fault
+    try:
+        with Image.open(path) as picture:
+            tags, values = picture.tag_v2, np.array(picture, dtype=float)
+    except (OSError, SyntaxError, ValueError) as fault:
+        raise ValueError(f"{os.fspath(path)} cannot be read: {_odd(path) or f'it is damaged or cut short ({fault})'}") from fault
+    if values.ndim != 2:
+        raise ValueError(f"{os.fspath(path)} has {values.shape[2]} bands, and a map has one")
+    scale, tie, matrix = tags.get(33550), tags.get(33922), tags.get(34264)
+    if scale and tie:
+        steps, first = (scale[0], -scale[1]), (tie[3] - tie[0] * scale[0], tie[4] + tie[1] * scale[1])
+    elif matrix and matrix[1] == 0 and matrix[4] == 0:
+        steps, first = (matrix[0], matrix[5]), (matrix[3], matrix[7])
+    else:
+        raise ValueError(f"{os.fspath(path)} does not say where its pixels lie (ModelPixelScale and ModelTiepoint), or they are turned: write it by gdalwarp anew")
+    words = tags.get(34735, ())
+    keys = {words[k]: words[k + 3] for k in range(4, len(words) - 3, 4)}
+    middle = 0.0 if keys.get(1025) == 2 else 0.5
+    x, y = (first[i] + steps[i] * (middle + np.arange(n)) for i, n in enumerate(values.shape[::-1]))
+    none = str(tags.get(42113, "")).strip("\0 ")
+    if none:
+        values[values == float(none)] = np.nan
+    unit = re.search(r'role="unittype">([^<]*)<', str(tags.get(42112, "")))
+    values = in_metres(values, unit.group(1) if unit else keys.get(4099), "heights", path)
+    if keys.get(1024) == 1:
+        x, y = (in_metres(axis, keys.get(3076), f"{name} of the map", path) for name, axis in (("x", x), ("y", y)))
+    return values, x, y, {1: "m", 2: "degrees"}.get(keys.get(1024), units)
+
+
+def _odd(path: Path) -> Optional[str]:
+    """The type of the values of a TIFF file, if Pillow does not support it."""
+    from PIL import TiffImagePlugin
+
+    try:
+        with open(path, "rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tags = TiffImagePlugin.ImageFileDirectory_v2(file.read(8))
+            file.seek(tags.next)
+            tags.load(file)
+    except (OSError, SyntaxError, ValueError, struct.error):
+        return None
+    bits, kind = tags.get(258, (1,)), {2: "integers with a sign", 3: "reals", 5: "complex integers", 6: "complex reals"}.get(tags.get(339, (1,))[0], "integers")
+    if len(bits) == 1 and (bits[0], kind) in ((8, "integers"), (16, "integers"), (16, "integers with a sign"), (32, "integers"), (32, "integers with a sign"), (32, "reals")):
+        return None
+    bands = f", in {len(bits)} bands" if len(bits) > 1 else ""
+    return f"its values are {kind} of {bits[0]} bits{bands}, which Pillow does not support; gdal_translate -ot Float32 -b 1 {os.fspath(path)} new.tif makes reals of 32 bits"
