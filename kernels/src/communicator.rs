@@ -1,7 +1,7 @@
 //! Messages between the processes (ranks) of a run. The crate `ranks` (`kernels/mpi`) sends them by MPI; in the
 //! tests, ranks are threads of one process.
 
-use crate::Error;
+use crate::{Error, Message};
 
 /// Memory that a message is sent from or received into: of the host, or of a device where
 /// [`Communicator::reaches_devices`] returns true.
@@ -79,19 +79,22 @@ pub trait Communicator {
 /// Makes a failure on one rank a failure on all: if any outcome is an error, every rank gets [`Error::Agreed`] with the
 /// message of the first rank that failed. Collective: all ranks must call this, each with its own outcome.
 pub fn agree<T>(ranks: &dyn Communicator, outcome: Result<T, Error>) -> Result<T, Error> {
-    let words = outcome.as_ref().err().map_or(String::new(), Error::to_string);
-    let all = ranks.all_gather(words.as_bytes())?;
-    let Some(first) = all.iter().position(|words| !words.is_empty()) else {
+    let own = outcome
+        .as_ref()
+        .err()
+        .map_or(Vec::new(), |error| error.message().to_bytes());
+    let all = ranks.all_gather(&own)?;
+    let Some(first) = all.iter().position(|message| !message.is_empty()) else {
         return outcome;
     };
-    let words = String::from_utf8_lossy(&all[first]);
+    let message = Message::from_bytes(&all[first]);
     // Host names are exchanged only after a failure, when the cost no longer matters.
     let hosts = ranks.all_gather(ranks.host().as_bytes())?;
     let host = String::from_utf8_lossy(&hosts[first]);
     Err(Error::Agreed(
         match all.iter().all(|other| *other == all[first]) {
-            true => words.into_owned(),
-            false => format!("rank {first} on {host}: {words}"),
+            true => message,
+            false => Message::from(format!("rank {first} on {host}: ")).and(message),
         },
     ))
 }

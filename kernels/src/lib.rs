@@ -98,4 +98,4 @@ mod timing;
 #[path = "../../tests/support/largest.rs"]
 mod largest;
 
-pub use error::Error;
+pub use error::{Error, Hint, Message, Part};

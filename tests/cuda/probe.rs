@@ -8,7 +8,7 @@ use kernels::error::Absent;
 /// The sentence, after checking that it names a way out.
 fn absent() -> (Absent, String) {
     let absent = probe().expect_err("nothing usable is here");
-    let sentence = absent.to_string();
+    let sentence = Error::from(absent.clone()).to_string();
     assert!(sentence.contains("run on the processors"), "{sentence}");
     let opened = Cuda::open(0).err().expect("nothing usable can be opened");
     assert!(matches!(opened, Error::NoDevice(_)), "{opened}");
@@ -26,7 +26,10 @@ fn assert_says(sentence: &str, words: &[&str]) {
 fn this_machine_is_probed_without_a_panic() {
     match probe() {
         Ok(devices) => assert!(devices.iter().all(|device| device.architecture >= 80)),
-        Err(absent) => assert!(absent.to_string().contains("run on the processors"), "{absent}"),
+        Err(absent) => {
+            let sentence = Error::from(absent).to_string();
+            assert!(sentence.contains("run on the processors"), "{sentence}")
+        }
     }
 }
 

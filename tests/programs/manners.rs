@@ -148,7 +148,7 @@ fn a_plan_tells_everything_and_writes_nothing() {
             .err;
         let gpu = auto.contains("device GPU");
         assert!(
-            gpu != auto.contains("no GPU is taken: ") && gpu != auto.contains("device CPU"),
+            gpu != auto.contains("no GPU is used: ") && gpu != auto.contains("device CPU"),
             "{auto}"
         );
         // Two levels of displacement are in memory, and the density with at least two moduli.

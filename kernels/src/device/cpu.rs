@@ -2,7 +2,7 @@
 
 use super::caches::Caches;
 use super::simd::{Arch, Real};
-use crate::Error;
+use crate::{Error, Hint, message};
 use memmap2::MmapMut;
 use no_denormals::no_denormals;
 use std::ops::{Deref, DerefMut};
@@ -33,9 +33,10 @@ impl Cpu {
             .num_threads(threads)
             .build()
             .map_err(|e| {
-                Error::setup(format!(
-                    "cannot start {threads} threads: {e}; ask for fewer threads"
-                ))
+                Error::setup(message![
+                    format!("cannot start {threads} threads: {e}; "),
+                    Hint::FewerThreads,
+                ])
             })?;
         let arch = Arch::of_this_machine();
         Ok(Self {
@@ -182,7 +183,11 @@ impl<T: Real> Buffer<T> {
     pub fn zeroed(len: usize) -> Result<Self, Error> {
         let bytes = (len * size_of::<T>()).max(1);
         let pages = MmapMut::map_anon(bytes).map_err(|e| {
-            Error::setup(format!("cannot get {bytes} bytes of memory: {e}; use a smaller grid or a narrower frame, or more slabs on more machines"))
+            Error::setup(message![
+                format!("cannot get {bytes} bytes of memory: {e}; use a smaller grid or "),
+                Hint::NarrowerFrame,
+                ", or more slabs on more machines",
+            ])
         })?;
         #[cfg(target_os = "linux")]
         // Advice only: small pages give the same numbers, more slowly.

@@ -1,21 +1,23 @@
 //! Errors of the engine, with messages that tell a user what to do.
 
 mod absent;
+mod hint;
 mod state;
 
 pub use absent::Absent;
+pub use hint::{Hint, Message, Part};
 pub use state::StateError;
+
+use crate::message;
 
 /// An error of the engine. Positions are indices of the model grid unless the message says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A parameter, point or window does not fit the grid or another parameter.
     #[error("{0}")]
-    Setup(String),
+    Setup(Message),
     /// The time step exceeds the stability limit.
-    #[error(
-        "time step {dt} s is unstable: the largest stable step of this model is {limit:.6e} s (set by cell {cell}); {cure} <= {limit:.6e}, coarsen the grid, or run anyway"
-    )]
+    #[error("{}", self.message())]
     Unstable {
         /// Time step of the run, in seconds.
         dt: f32,
@@ -39,7 +41,7 @@ pub enum Error {
         medium: String,
     },
     /// No GPU can be used.
-    #[error(transparent)]
+    #[error("{}", self.message())]
     NoDevice(#[from] Absent),
     /// A call of the driver failed, or work that was enqueued earlier on the device.
     #[error("{device}: {doing} failed: {problem}. What was written so far stays readable")]
@@ -52,9 +54,7 @@ pub enum Error {
         problem: String,
     },
     /// A device does not have enough memory.
-    #[error(
-        "{device} has not enough memory for this run: {wanted} bytes more are needed, {free} are free; use a smaller grid, a narrower frame or more GPUs, or end other processes on the device (nvidia-smi lists them)"
-    )]
+    #[error("{}", self.message())]
     DeviceMemory {
         /// Name of the device.
         device: String,
@@ -64,9 +64,7 @@ pub enum Error {
         free: usize,
     },
     /// A kernel's text does not compile.
-    #[error(
-        "{text} does not compile for {target} by {compiler}:\n{log}\nTake another NVRTC by SIFAKA_NVRTC=<folder>, or run on the processors, and please report this"
-    )]
+    #[error("{}", self.message())]
     Compile {
         /// Name and variant of the text.
         text: String,
@@ -82,7 +80,7 @@ pub enum Error {
     Elsewhere,
     /// One rank or several failed; all ranks return this error with the same message.
     #[error("{0}")]
-    Agreed(String),
+    Agreed(Message),
     /// Communication between ranks failed.
     #[error("rank {rank} on {host}: {doing} failed: {problem}")]
     Ranks {
@@ -95,6 +93,9 @@ pub enum Error {
         /// The error that MPI returned.
         problem: String,
     },
+    /// A mesh is faulty, or a point lies outside it: a [`Fault`](crate::mesh::Fault).
+    #[error(transparent)]
+    Mesh(Box<dyn std::error::Error + Send + Sync>),
     /// A saved state cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
@@ -111,7 +112,51 @@ pub enum Error {
 
 impl Error {
     /// A set-up error with this message.
-    pub fn setup(sentence: impl Into<String>) -> Self {
-        Self::Setup(sentence.into())
+    pub fn setup(message: impl Into<Message>) -> Self {
+        Self::Setup(message.into())
+    }
+
+    /// The message of the error with the remedies that it names.
+    pub fn message(&self) -> Message {
+        match self {
+            Self::Setup(message) | Self::Agreed(message) => message.clone(),
+            Self::Unstable {
+                dt,
+                limit,
+                cell,
+                cure,
+            } => message![
+                format!(
+                    "time step {dt} s is unstable: the largest stable step of this model is {limit:.6e} s (set by cell {cell}); {cure} <= {limit:.6e}, coarsen the grid, or "
+                ),
+                Hint::RunAnyway,
+            ],
+            Self::NoDevice(absent) => message![format!("{absent}, or "), Hint::Processors],
+            Self::DeviceMemory { device, wanted, free } => message![
+                format!(
+                    "{device} has not enough memory for this run: {wanted} bytes more are needed, {free} are free; use a smaller grid, "
+                ),
+                Hint::NarrowerFrame,
+                " or ",
+                Hint::MoreGpus,
+                ", or end other processes on the device (nvidia-smi lists them)",
+            ],
+            Self::Compile {
+                text,
+                target,
+                compiler,
+                log,
+            } => message![
+                format!(
+                    "{text} does not compile for {target} by {compiler}:\n{log}\nUse another NVRTC by SIFAKA_NVRTC=<folder>, or "
+                ),
+                Hint::Processors,
+                ", and please report this",
+            ],
+            Self::State(StateError::NotAState) => {
+                message!["the file is not a saved state: give ", Hint::SavedState]
+            }
+            other => other.to_string().into(),
+        }
     }
 }

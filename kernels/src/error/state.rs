@@ -1,12 +1,13 @@
 //! Errors of saved states.
 
+use super::Hint;
 use std::io;
 
 /// The reason why a saved state cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The file does not begin with the magic bytes of a state.
-    #[error("the file is not a saved state: give one that a run has saved")]
+    #[error("the file is not a saved state: give {}", Hint::SavedState)]
     NotAState,
     /// The state has an unknown format version.
     #[error(

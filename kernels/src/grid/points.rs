@@ -1,7 +1,7 @@
 //! Points between the nodes of a regular grid, and windows of snapshots.
 
 use super::{AXES, Padded};
-use crate::Error;
+use crate::{Error, Hint, message};
 use std::ops::Range;
 
 /// A point `[z, x, y]` in the coordinates of the grid (2-D: y is ignored).
@@ -60,11 +60,14 @@ pub fn place(padded: &Padded, point: Point, what: &str, number: usize) -> Result
             let list: Vec<String> = (0..padded.ndim())
                 .map(|b| format!("{}={}", AXES[b], point[b]))
                 .collect();
-            return Err(Error::setup(format!(
-                "{what} {number} at {} is outside the grid: {} must lie in [{low}, {high}), frame included; move the point, or take a larger model or a wider frame",
-                list.join(" "),
-                AXES[a]
-            )));
+            return Err(Error::setup(message![
+                format!(
+                    "{what} {number} at {} is outside the grid: {} must lie in [{low}, {high}), frame included; move the point, or use a larger model or ",
+                    list.join(" "),
+                    AXES[a]
+                ),
+                Hint::WiderFrame,
+            ]));
         }
         let q = (f64::from(point[a]) - f64::from(padded.o[a])) / f64::from(padded.d()[a]);
         let cell = (q.trunc() as usize).min(padded.n[a] - 2);

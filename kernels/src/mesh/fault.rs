@@ -69,7 +69,7 @@ pub enum Fault {
         reason: &'static str,
     },
     #[error(
-        "the mesh would have {elements} elements, at most {most} can be counted; use fewer and larger elements, a higher degree resolves as much"
+        "the mesh would have {elements} elements, at most {most} can be counted; use fewer and larger elements of a higher degree, which resolve as much"
     )]
     TooMany { elements: u128, most: u64 },
     #[error(
@@ -183,7 +183,7 @@ pub enum Fault {
 
 impl From<Fault> for crate::Error {
     fn from(fault: Fault) -> Self {
-        Self::setup(fault.to_string())
+        Self::Mesh(Box::new(fault))
     }
 }
 

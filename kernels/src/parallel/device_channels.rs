@@ -4,10 +4,10 @@
 use super::device_halo::DeviceHalo;
 use super::halo::{Linked, Peer};
 use super::ipc::{IpcExport, IpcImport};
-use super::options::{LEAVE_TRANSPORT, Transport};
-use crate::Error;
+use super::options::Transport;
 use crate::communicator::Communicator;
 use crate::device::accelerator::{Accelerator, Memory};
+use crate::{Error, Hint, message};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -178,12 +178,14 @@ impl Connecting<'_> {
     /// CUDA-aware MPI that MPI sends from devices.
     pub fn possible(&self, reached: bool) -> Result<(), Error> {
         match self.transport {
-            Transport::Ipc if !reached => Err(Error::setup(format!(
-                "halos cannot be copied from GPU to GPU: the GPU of a neighbour cannot be reached (it is on another host, or hidden by CUDA_VISIBLE_DEVICES); {LEAVE_TRANSPORT}"
-            ))),
-            Transport::CudaAware if !self.is_on_device() => Err(Error::setup(format!(
-                "halos cannot be sent from GPU to GPU: this MPI does not say that it can send from GPUs; {LEAVE_TRANSPORT}"
-            ))),
+            Transport::Ipc if !reached => Err(Error::setup(message![
+                "halos cannot be copied from GPU to GPU: the GPU of a neighbour cannot be reached (it is on another host, or hidden by CUDA_VISIBLE_DEVICES); ",
+                Hint::Transport,
+            ])),
+            Transport::CudaAware if !self.is_on_device() => Err(Error::setup(message![
+                "halos cannot be sent from GPU to GPU: this MPI does not say that it can send from GPUs; ",
+                Hint::Transport,
+            ])),
             _ => Ok(()),
         }
     }

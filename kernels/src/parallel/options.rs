@@ -3,9 +3,6 @@
 use super::gather::SnapshotWriter;
 use super::rank_halo::Overlap;
 
-/// The advice at the end of errors about the transport; a program may replace it by its own advice.
-pub const LEAVE_TRANSPORT: &str = "leave the transport to the program";
-
 /// The transport of halos between GPUs of different ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {

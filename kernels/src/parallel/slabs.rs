@@ -1,8 +1,8 @@
 //! The division of the slowest axis into slabs. This is arithmetic only.
 
 use super::halo::{Link, Traffic};
-use crate::Error;
 use crate::time_loop::Part;
+use crate::{Error, Hint, message};
 use std::ops::Range;
 
 /// The requirements of a method for slabs.
@@ -85,9 +85,12 @@ impl Cutting {
     fn fits(&self, planes: usize, slabs: usize) -> Result<(), Error> {
         let (least, most) = (self.least, (planes / self.least).max(1));
         if slabs == 0 || slabs > most {
-            return Err(Error::setup(format!(
-                "{slabs} slabs do not fit {planes} planes (frame included): a slab needs at least {least} planes, so 1 to {most} slabs are possible"
-            )));
+            return Err(Error::setup(message![
+                format!(
+                    "{slabs} slabs do not fit {planes} planes (frame included): a slab needs at least {least} planes, so 1 to {most} "
+                ),
+                Hint::Slabs,
+            ]));
         }
         Ok(())
     }

@@ -4,7 +4,6 @@ mod groups;
 
 pub use groups::at_the_same_time;
 
-use super::words;
 use super::world::{Places, World};
 use anyhow::{anyhow, bail, ensure};
 use kernels::device::accelerator::{Accelerator, Properties};
@@ -278,10 +277,10 @@ fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>
     }
     match probe() {
         Ok(found) => return Ok(Some(found)),
-        Err(absent) if device == "gpu" || listed => return Err(absent.into()),
+        Err(absent) if device == "gpu" || listed => return Err(kernels::Error::from(absent).into()),
         // Without a driver the user expects the processors to run the shot, and only a plan says why.
         Err(absent) if job.flag("plan")? || job.flag("verb")? && absent != Absent::NoDriver => {
-            job.say(&words::explained(&format!("no GPU is taken: {absent}")));
+            job.say(&format!("no GPU is used: {absent}"));
         }
         Err(_) => {}
     }

@@ -205,7 +205,7 @@ impl World {
         // A rank whose error is that another rank reports one has no message of its own.
         let own = outcome.as_ref().err().filter(|error| !is_told(error));
         let code = own.map_or(0, rsf_io::exit_code);
-        let words = own.map_or(String::new(), |e| explained(&format!("{e:#}")));
+        let words = own.map_or(String::new(), explained);
         let mut mine = words.clone().into_bytes();
         mine.push(code);
         let all = self.ranks().all_gather(&mine)?;
@@ -402,7 +402,7 @@ fn tell(error: &anyhow::Error, who: &str) {
     if agreed.map_or_else(|| rsf_io::exit_code(error), |agreed| agreed.code) == rsf_io::CLOSED_PIPE {
         return;
     }
-    let text = explained(&format!("{error:#}"));
+    let text = explained(&error);
     let line: Vec<&str> = text.lines().map(str::trim).collect();
     let told = format!("{}: {who}{}\n", program(), line.join(" "));
     // If stderr is closed, the error cannot be printed.

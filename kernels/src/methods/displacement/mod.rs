@@ -291,7 +291,7 @@ fn sponges<T: Real>(padded: &Padded) -> [Vec<T>; 3] {
 
 /// Checks a shot against the grid.
 fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
-    let fail = |sentence: String| Err(Error::Setup(sentence));
+    let fail = |sentence: String| Err(Error::setup(sentence));
     let (ns, nc) = (shot.sources.len(), padded.ndim());
     if ns == 0 || shot.receivers.is_empty() {
         return fail(format!(

@@ -1,9 +1,9 @@
 //! Sources: weights of Gaussian bells around points between cells, and their injection.
 
-use crate::Error;
 use crate::device::simd::Real;
 use crate::grid::points::{Place, Point, place};
 use crate::grid::{AXES, Padded};
+use crate::{Error, Hint, message};
 
 /// Weights of one source along each axis: a bell around each of the surrounding cells, with linear interpolation
 /// weights.
@@ -61,13 +61,18 @@ impl<T: Real> Sources<T> {
                 let last = cell + nbell + usize::from(places[a].beyond > 0.0);
                 if cell < nbell || last >= n {
                     let (low, high) = (padded.o[a] + nbell as f32 * padded.d()[a], padded.bounds(a).1);
-                    return Err(Error::setup(format!(
-                        "the bell of source {} ({nbell} cells) leaves the grid: {}={} must lie in [{low}, {}]; move the source, use a smaller bell or a wider frame",
-                        k + 1,
-                        AXES[a],
-                        point[a],
-                        high - nbell as f32 * padded.d()[a]
-                    )));
+                    return Err(Error::setup(message![
+                        format!(
+                            "the bell of source {} ({nbell} cells) leaves the grid: {}={} must lie in [{low}, {}]; move the source, use ",
+                            k + 1,
+                            AXES[a],
+                            point[a],
+                            high - nbell as f32 * padded.d()[a]
+                        ),
+                        Hint::SmallerBell,
+                        " or ",
+                        Hint::WiderFrame,
+                    ]));
                 }
                 patch.first[a] = cell - nbell;
                 patch.weights[a] = patch_axis(places[a], nbell);

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{Setup, pml};
-use crate::Error;
 use crate::mesh::{Mesh, Numbering};
 use crate::parallel::halo::{Link, Traffic};
+use crate::{Error, Hint, message};
 
 /// Marks points that a subdomain does not have.
 const ELSEWHERE: u32 = u32::MAX;
@@ -68,11 +68,10 @@ impl Cut {
         let mut end = 0;
         for part in parts {
             if part.start != end || part.is_empty() {
-                return Err(Error::setup(format!(
-                    "{} subdomains do not fit {} elements; ask for fewer subdomains",
-                    parts.len(),
-                    mesh.len()
-                )));
+                return Err(Error::setup(message![
+                    format!("{} subdomains do not fit {} elements; ", parts.len(), mesh.len()),
+                    Hint::FewerSubdomains,
+                ]));
             }
             end = part.end;
         }

@@ -2,10 +2,10 @@
 
 use super::assembly::Homes;
 use super::{Setup, Source, Strength};
-use crate::Error;
 use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
 use crate::mesh::step::Law;
 use crate::mesh::{Basis, Found, Locator, Place};
+use crate::{Error, Hint, message};
 
 /// Values of the polynomials of all points of an element at a position, and their slopes along the axes of the cell.
 fn polynomials<const D: usize>(basis: &Basis, local: [f64; D]) -> Vec<(f64, [f64; D])> {
@@ -143,9 +143,11 @@ impl Placed<1> {
                 found.element
             );
             let Strength::Moment(moment) = &source.strength else {
-                return Err(Error::setup(format!(
-                    "{place}, where no force can act; make it an explosion or move it into a solid"
-                )));
+                return Err(Error::setup(message![
+                    format!("{place}, where no force can act; "),
+                    Hint::Explosion,
+                    " or move it into a solid",
+                ]));
             };
             let mean = (0..D).map(|c| moment[c][c]).sum::<f64>() / D as f64;
             let entries = (0..D * D).map(|k| (k / D, k % D));

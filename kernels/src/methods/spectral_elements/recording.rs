@@ -7,9 +7,9 @@ use super::cut::{Share, ranges};
 use super::pml;
 use super::points::Receiver;
 use super::{Quantity, Setup, Shot};
-use crate::Error;
 use crate::mesh::step::Law;
 use crate::mesh::{Found, Locator, Place};
+use crate::{Error, Hint, message};
 
 /// Receivers and snapshot points in a subdomain's own elements.
 pub(super) struct Recording<const D: usize> {
@@ -167,12 +167,16 @@ pub(super) fn receivers<const D: usize>(
         let found = locator.locate(&format!("receiver {}", number + 1), *at)?;
         let found = on_its_side(setup, locator, (shot.quantity, *at), found);
         if shot.quantity.is_of_slopes() && setup.is_fluid(found.element) {
-            return Err(Error::setup(format!(
-                "receiver {} at {} lies in element {}, a fluid, where strain and rotation are not recorded; record pressure there or move it into a solid",
-                number + 1,
-                Place::from(*at),
-                found.element
-            )));
+            return Err(Error::setup(message![
+                format!(
+                    "receiver {} at {} lies in element {}, a fluid, where strain and rotation are not recorded; ",
+                    number + 1,
+                    Place::from(*at),
+                    found.element
+                ),
+                Hint::Pressure,
+                " or move it into a solid",
+            ]));
         }
         if let Some(points) = points_of(found.element) {
             receivers.push((number, Receiver::new(setup, points, &found, shot.quantity)));

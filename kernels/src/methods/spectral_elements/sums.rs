@@ -4,7 +4,7 @@ use std::mem::take;
 
 use super::assembly::{Block, place};
 use super::lanes::LANES;
-use crate::Error;
+use crate::{Error, Hint, message};
 
 /// Consecutive points with the same number of contributions, such as those of faces or edges of the mesh.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +43,10 @@ impl Sums {
         let mut all: Vec<(u32, u32, u32)> = Vec::new();
         let per_block = LANES * blocks.first().map_or(0, |block| block.points.len());
         if u32::try_from(blocks.len() * per_block + arrived.len()).is_err() {
-            return Err(Error::setup(
-                "a subdomain has more than 4294967295 points of elements; ask for more subdomains",
-            ));
+            return Err(Error::setup(message![
+                "a subdomain has more than 4294967295 points of elements; ",
+                Hint::MoreSubdomains,
+            ]));
         }
         for (k, block) in blocks.iter().enumerate() {
             let count = block.points.len();

@@ -6,7 +6,6 @@ use super::layout::{fields, stress};
 use super::medium::{OnPlanes, Staggered};
 use super::rows::STRESSES;
 use super::stress_rows::{Loss as RowLoss, Pattern};
-use crate::Error;
 use crate::device::{
     cpu::{Buffer, Cpu},
     simd::Real,
@@ -15,6 +14,7 @@ use crate::grid::{PITCH, Padded};
 use crate::medium::attenuation::{Law, Loss, Mechanisms};
 use crate::medium::voigt::slot;
 use crate::medium::{Coefficients, Medium, Symmetry, lines_of_plane, needed, plane_names};
+use crate::{Error, Hint, message};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -106,27 +106,37 @@ impl Attenuation {
             false => grows(&law, q),
         };
         let possible = (1..200).find(|&q| f64::from(q) > lowest && !would_grow(f64::from(q)));
-        Err(Error::setup(format!(
-            "coarse-grained mechanisms make waves grow where Q is {lowest}: take Q of {} or more, or three mechanisms a cell",
-            possible.unwrap_or(200)
-        )))
+        Err(Error::setup(message![
+            Hint::CoarseMechanisms,
+            format!(
+                " make waves grow where Q is {lowest}: use Q of {} or more, or ",
+                possible.unwrap_or(200)
+            ),
+            Hint::ThreeMechanisms,
+        ]))
     }
 
     /// Refuses quality factors and bands that are invalid for the model of this grid or make waves grow.
     pub fn check(&self, padded: &Padded) -> Result<(), Error> {
         let cells = padded.model.cells();
-        for (name, q) in [("the Q of P waves", &self.qp), ("the Q of S waves", &self.qs)] {
+        for (name, q) in [(Hint::QualityOfP, &self.qp), (Hint::QualityOfS, &self.qs)] {
             if q.len() != 1 && q.len() != cells {
-                return Err(Error::setup(format!(
-                    "{name} has {} values for {cells} cells: give one for each cell, or a single one for all",
-                    q.len()
-                )));
+                return Err(Error::setup(message![
+                    name,
+                    format!(
+                        " has {} values for {cells} cells: give one for each cell, or a single one for all",
+                        q.len()
+                    ),
+                ]));
             }
             if let Some(bad) = q.iter().position(|q| q.is_nan() || *q < 0.0) {
-                return Err(Error::setup(format!(
-                    "{name} has the value {} at cell {bad}: quality factors must be positive, or 0 for no attenuation",
-                    q[bad]
-                )));
+                return Err(Error::setup(message![
+                    name,
+                    format!(
+                        " has the value {} at cell {bad}: quality factors must be positive, or 0 for no attenuation",
+                        q[bad]
+                    ),
+                ]));
             }
         }
         let [low, high] = self.band;

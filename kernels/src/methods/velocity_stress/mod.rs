@@ -365,7 +365,7 @@ fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
 
 /// Returns the weights of the derivative, or an error for a shot that no grid can run.
 fn check(shot: &Shot, padded: &Padded) -> Result<StaggeredWeights, Error> {
-    let fail = |sentence: String| Err(Error::Setup(sentence));
+    let fail = |sentence: String| Err(Error::setup(sentence));
     let Some(weights) = stencil::staggered(shot.order, shot.family) else {
         return fail(format!(
             "a derivative of order {}: it can have order 2, 4 or 8",

@@ -5,7 +5,7 @@ pub mod ranks;
 use super::exact_time::Timing;
 use super::model::{cell_words, words};
 use super::world::World;
-use crate::modelling::words::counted;
+use crate::modelling::words::{counted, sentence};
 use anyhow::bail;
 use kernels::grid::Padded;
 use kernels::medium::Symmetry;
@@ -157,13 +157,13 @@ fn unstable(job: &Job, asked: &Asked<'_>, extremes: &Extremes) -> anyhow::Result
         cure: asked.cure,
     };
     if job.choice("cfl")? != "error" {
-        job.warn(&error.to_string());
+        job.warn(&sentence(&error));
         return Ok(None);
     }
     let units = if asked.si { of_step(dt, limit) } else { "" };
     match job.flag("plan")? {
-        true => Ok(Some(format!("{error}{units}"))),
-        false if asked.si => bail!("{error}{units}"),
+        true => Ok(Some(sentence(&error) + units)),
+        false if asked.si => bail!(sentence(&error) + units),
         false => Err(error.into()),
     }
 }

@@ -1,6 +1,7 @@
 //! Messages with the outcome of a shot, or of the sum of several, from another rank to rank 0.
 
 use super::{Outcome, ShotResult};
+use crate::modelling::words::explained;
 use crate::modelling::world::{World, of_another};
 use anyhow::{bail, ensure};
 use kernels::communicator::{PIECE, Topic};
@@ -42,7 +43,10 @@ fn split(outcome: Outcome, name: &str) -> (Vec<u8>, Vec<f32>) {
             bytes.extend_from_slice(bytemuck::cast_slice(&own));
             (bytes, values)
         }
-        Outcome::Failed(error) => (format!("\u{1}{name}: {error:#}").into_bytes(), Vec::new()),
+        Outcome::Failed(error) => (
+            format!("\u{1}{name}: {}", explained(&error)).into_bytes(),
+            Vec::new(),
+        ),
         Outcome::Stopped(signal) => (vec![2, signal.number()], Vec::new()),
     }
 }

@@ -85,7 +85,7 @@ impl<'a> Ledger<'a> {
                 }
             }
             Outcome::Failed(error) => {
-                let text = words::explained(&format!("{error:#}"));
+                let text = words::explained(&error);
                 self.job.say(&format!(
                     "shot {} failed, its traces are zero: {text}",
                     self.picks.name(number)

@@ -11,13 +11,14 @@ use crate::modelling::progress::{Progress, Watched};
 use crate::modelling::record::{Outputs, Writer};
 use crate::modelling::world::World;
 use anyhow::Context;
+use kernels::Hint;
 use kernels::communicator::Communicator;
 use kernels::device::cpu::Tile;
 use kernels::device::gpu::Gpu;
 use kernels::grid::points::Snapshots;
 use kernels::medium::Symmetry;
 use kernels::parallel::gather::SnapshotWriter;
-use kernels::parallel::options::{LEAVE_TRANSPORT, ParallelOptions, Transport};
+use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::time_loop::state::{Checkpoints, Every, StateSource};
 use kernels::time_loop::{Recorder, async_recorder};
 use rsf_io::{Job, Output, Signal, Watch};
@@ -466,12 +467,13 @@ fn settle(error: kernels::Error, job: &Job, world: &World) -> anyhow::Result<()>
     match error {
         kernels::Error::Elsewhere => world.agree(Ok(())),
         kernels::Error::NotFinite { .. } => world.agree(Err(error.into())),
-        kernels::Error::Agreed(words) => {
-            let words = match words.strip_suffix(LEAVE_TRANSPORT) {
-                Some(reason) => format!("exchange={}: {reason}use exchange=auto", job.choice("exchange")?),
-                None => words,
-            };
-            world.agree(Err(anyhow::Error::msg(words)))
+        kernels::Error::Agreed(ref message) => {
+            let of_transport = message.hints().any(|hint| hint == Hint::Transport);
+            let error = anyhow::Error::from(error);
+            world.agree(Err(match of_transport {
+                true => error.context(format!("exchange={}", job.choice("exchange")?)),
+                false => error,
+            }))
         }
         // A reader that closed its pipe has an exit code of its own.
         kernels::Error::Recorder(cause) => Err(world.fail(match cause.downcast::<rsf_io::Error>() {

@@ -7,6 +7,7 @@ use crate::modelling::machine::Machine;
 use crate::modelling::progress::{Progress, Watched};
 use crate::modelling::shots::{All, ShotResult, Worker};
 use crate::modelling::survey::shot::{Engine, Resources};
+use crate::modelling::words::explained;
 use crate::modelling::world::World;
 use anyhow::{Context, anyhow, ensure};
 use kernels::device::cpu::Cpu;
@@ -117,7 +118,7 @@ impl<'a, M: Survey> Station<'a, M> {
         match numbers.len() {
             1 => vec![Err(error)],
             _ if interrupted().is_some() => {
-                let words = format!("{error:#}");
+                let words = explained(&error);
                 numbers.iter().map(|_| Err(anyhow!("{words}"))).collect()
             }
             _ => numbers.iter().flat_map(|&number| self.make(&[number])).collect(),

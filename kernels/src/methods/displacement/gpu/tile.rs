@@ -1,9 +1,9 @@
 //! The division of a sweep into blocks.
 
-use crate::Error;
 use crate::grid::stencil::RADIUS;
 use crate::medium::stiffness::Symmetry;
 use crate::methods::displacement::FACE;
+use crate::{Error, Hint, message};
 
 /// The kernel text of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,10 +202,13 @@ impl Tile {
                 ..t
             });
         found.ok_or_else(|| {
-            Error::setup(format!(
-                "a block of this GPU may use {} bytes of shared memory, which is less than the smallest tile needs; run on the processors",
-                terms.shared_bytes
-            ))
+            Error::setup(message![
+                format!(
+                    "a block of this GPU may use {} bytes of shared memory, which is less than the smallest tile needs; ",
+                    terms.shared_bytes
+                ),
+                Hint::Processors,
+            ])
         })
     }
 

@@ -4,13 +4,11 @@
 use super::DevicePart;
 use super::field::{FieldMemory, Fields};
 use super::paired::PairedKernels;
-use super::part;
 use super::products::{Extent, ProductMemory};
 use super::sources::SourceMemory;
 use super::variant;
 use super::watched::{FaceMemory, Rates, Watched};
 use super::wavefield::Wavefield;
-use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 use crate::device::cpu::Cpu;
 use crate::device::staging::Staging;
@@ -21,6 +19,7 @@ use crate::methods::spectral_elements::boundary::FacePoint;
 use crate::methods::spectral_elements::cut::Cut;
 use crate::methods::spectral_elements::{Setup, Shot};
 use crate::time_loop::{Part, Sampler, Stepper};
+use crate::{Error, Hint, message};
 use std::mem::swap;
 use std::sync::Arc;
 
@@ -352,6 +351,9 @@ fn fits<const D: usize, A: Accelerator>(
     let needed =
         Wavefield::bytes_of(part) + sums(&part.solid) + of_fluid + FaceMemory::<A>::bytes_of::<D>(faces);
     let what = format!("the adjoint wavefield and the sums of {elements} elements, beside the forward run");
-    let way = "run on the processors, or make the mesh smaller";
-    part::fits(a, needed, (&what, way))
+    super::fits(
+        a,
+        needed,
+        (&what, message!["make the mesh smaller, or ", Hint::Processors]),
+    )
 }

@@ -2,11 +2,11 @@
 
 use super::arguments::{Damped, Elements};
 use super::tables::Listing;
-use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, send};
 use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::pml::{AXES, Filters, numbers};
+use crate::{Error, Hint, message};
 use rayon::prelude::*;
 
 /// The tables of elements in layers, before they are sent to the device; empty without layers.
@@ -64,7 +64,10 @@ impl LayerPlan {
         for (own, smoothing) in all {
             let pair = plan.smoothing.len() / points;
             plan.pair.push(i32::try_from(pair).map_err(|_| {
-                Error::setup("perfectly matched layers have more elements on one GPU than 31 bits count: use more GPUs")
+                Error::setup(message![
+                    "perfectly matched layers have more elements on one GPU than 31 bits count: use ",
+                    Hint::MoreGpus
+                ])
             })?);
             plan.filters.extend(own);
             plan.smoothing.extend(smoothing);

@@ -3,12 +3,10 @@
 use super::adjoint::{Driving, Kernels, OnDevice};
 use super::arguments::{FaceForces, Inertia, int};
 use super::field::{FieldMemory, Fields};
-use super::part;
 use super::sources::SourceMemory;
 use super::tables::{Spots, law_at, numbers_of_law, stride_of_law};
 use super::variant::Variant;
 use super::wavefield::copy;
-use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Stream, argument, send, walk};
 use crate::mesh::Locator;
 use crate::methods::spectral_elements::adjoint::change::{Changes, ElementChange, FaceChange};
@@ -17,6 +15,7 @@ use crate::methods::spectral_elements::adjoint::machine::Machine;
 use crate::methods::spectral_elements::assembly::triangle;
 use crate::methods::spectral_elements::points::Placed;
 use crate::time_loop::{Part, Stepper};
+use crate::{Error, Hint, message};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::mem::swap;
@@ -180,10 +179,10 @@ impl<A: Accelerator> FieldChange<A> {
         let tables = Tables::new(field, changes, points);
         let needed = tables.numbers() * size_of::<f32>();
         let what = format!("the perturbation of {} elements", field.listing.elements.len());
-        part::fits(
+        super::fits(
             a,
             needed,
-            (&what, "run on the processors, or make the mesh smaller"),
+            (&what, message!["make the mesh smaller, or ", Hint::Processors]),
         )?;
         let run = |(number, moduli): (usize, &Vec<f32>)| {
             let variant = field.variants[number];

@@ -48,11 +48,11 @@ pub use plan::calibrate;
 
 use super::cut::Cut;
 use super::{Setup, Shot};
-use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::mesh::step::Law;
 use crate::mesh::{Locator, Order};
 use crate::parallel::group::Group;
+use crate::{Error, Message, message};
 use std::ops::Range;
 use std::sync::Arc;
 use variant::Kind;
@@ -127,4 +127,24 @@ pub fn next_shot<const D: usize, A: Accelerator>(
     parts.try_for_each(|part| part.next_shot(setup, shot, &locator))?;
     *group.schedule() = shot.schedule();
     Ok(())
+}
+
+/// Returns an error if fewer than `needed` bytes are free on the device; `way` suggests a remedy.
+fn fits<A: Accelerator>(a: &A, needed: usize, (what, way): (&str, Message)) -> Result<(), Error> {
+    let free = a.free_bytes()?;
+    if needed <= free {
+        return Ok(());
+    }
+    let device = a.properties();
+    Err(Error::setup(
+        message![format!(
+            "GPU {} {} ({}) has too little memory for {what}: {:.2} GB are needed, {:.2} GB are free; ",
+            device.number,
+            device.name,
+            device.architecture,
+            needed as f64 / 1e9,
+            free as f64 / 1e9
+        )]
+        .and(way),
+    ))
 }

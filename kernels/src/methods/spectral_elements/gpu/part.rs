@@ -7,7 +7,6 @@ use super::paired::PairedKernels;
 use super::record::Records;
 use super::tables::{Listing, Spots};
 use super::variant::{self, AT_ONCE, IN_HELD, IN_OTHERS};
-use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Stream, argument, walk};
 use crate::device::staging::Staging;
 use crate::mesh::Locator;
@@ -20,6 +19,7 @@ use crate::methods::spectral_elements::recording::Recording;
 use crate::methods::spectral_elements::{Setup, Shot};
 use crate::parallel::halo::Link;
 use crate::time_loop::{Part, Stepper};
+use crate::{Error, Hint, message};
 use std::sync::Arc;
 
 pub(super) struct Kernels<A: Accelerator> {
@@ -177,12 +177,18 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         let level = (points * D * size_of::<f32>(), points * size_of::<f32>());
         let fields = 3 * level.0 + if fluid.is_some() { 3 * level.1 } else { 0 };
         let own = solid.bytes() + fluid.as_ref().map_or(0, Plan::bytes) + fields;
-        fits(
+        super::fits(
             &*a,
             own + Records::<A>::bytes_of(&recording, setup),
             (
                 &format!("{} elements", share.elements.len()),
-                "take more GPUs, or run on the processors, which takes memory of the host",
+                message![
+                    "take ",
+                    Hint::MoreGpus,
+                    ", or ",
+                    Hint::Processors,
+                    ", which takes memory of the host"
+                ],
             ),
         )?;
         let kernels = Kernels::load(&*a, setup)?;
@@ -446,23 +452,6 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             Part::Interior => Ok(()),
         }
     }
-}
-
-/// Returns an error if fewer than `needed` bytes are free on the device; `way` suggests a remedy.
-pub(super) fn fits<A: Accelerator>(a: &A, needed: usize, (what, way): (&str, &str)) -> Result<(), Error> {
-    let free = a.free_bytes()?;
-    if needed <= free {
-        return Ok(());
-    }
-    let device = a.properties();
-    Err(Error::setup(format!(
-        "GPU {} {} ({}) has too little memory for {what}: {:.2} GB are needed, {:.2} GB are free; {way}",
-        device.number,
-        device.name,
-        device.architecture,
-        needed as f64 / 1e9,
-        free as f64 / 1e9
-    )))
 }
 
 impl<const D: usize, A: Accelerator> Stepper for DevicePart<D, A> {

@@ -1,7 +1,6 @@
 //! The elements of a subdomain as tables for a device: one set for its solids, another for its fluids.
 
 use super::variant::{Kind, Variant};
-use crate::Error;
 use crate::mesh::geometry::{Tabulated, lattice};
 use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Order, cell};
@@ -12,6 +11,7 @@ use crate::methods::spectral_elements::cut::{Exchange, Share};
 use crate::methods::spectral_elements::pml::AXES;
 use crate::methods::spectral_elements::points::Placed;
 use crate::time_loop::Part;
+use crate::{Error, Hint, message};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -327,10 +327,13 @@ impl Places {
         let (own, local) = (points.len(), skips.len());
         let all = own + exchange.memory.len() / exchange.components;
         if i32::try_from(all).is_err() {
-            return Err(Error::setup(format!(
-                "the elements of one GPU have {all} points, each element's counted; {} are possible: take more GPUs",
-                i32::MAX
-            )));
+            return Err(Error::setup(message![
+                format!(
+                    "the elements of one GPU have {all} points, each element's counted; {} are possible: use ",
+                    i32::MAX
+                ),
+                Hint::MoreGpus,
+            ]));
         }
         let mut terms = vec![0i32; count];
         let kept = points.iter().enumerate().filter(|(k, _)| !skips[k % local]);

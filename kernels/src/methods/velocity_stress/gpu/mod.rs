@@ -254,7 +254,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     /// Returns an error for too many shots, or for a force whose density [`Upload::keep_for`] has not kept.
     pub fn next_shots(&mut self, shots: &[Shot]) -> Result<(), Error> {
         if shots.is_empty() || shots.len() > self.most {
-            return Err(Error::Setup(format!(
+            return Err(Error::setup(format!(
                 "{} shots side by side: their number must be 1 to {}, for which memory was allocated",
                 shots.len(),
                 self.most

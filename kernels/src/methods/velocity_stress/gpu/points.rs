@@ -2,12 +2,12 @@
 
 use super::arguments::{Inject, SlabArgs, int, shot_len};
 use super::{Acquisition, Setup};
-use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, send};
 use crate::device::simd::Real;
 use crate::grid::Padded;
 use crate::methods::velocity_stress::GHOST;
 use crate::parallel::slabs::Slab as Layout;
+use crate::{Error, Hint, message};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -21,10 +21,13 @@ fn place(p: &Padded, layout: &Layout, (shot, field): (usize, usize), [plane, row
 /// Converts an index into a list of nodes to the `int` of the kernels.
 fn listed(n: usize, what: &str) -> Result<i32, Error> {
     i32::try_from(n).map_err(|_| {
-        Error::setup(format!(
-            "the {what} of one GPU use {n} nodes or more; {} are possible: take fewer {what}, or more GPUs",
-            i32::MAX
-        ))
+        Error::setup(message![
+            format!(
+                "the {what} of one GPU use {n} nodes or more; {} are possible: use fewer {what}, or ",
+                i32::MAX
+            ),
+            Hint::MoreGpus,
+        ])
     })
 }
 

@@ -51,9 +51,9 @@ use super::boundary::Core;
 use super::engine::{Source, Steps};
 use super::program::{Changes, Discrete};
 use super::{Number, Picture, Take, Wanted, not_finite};
-use crate::Error;
 use crate::device::accelerator::{Accelerator, Pinned, Stream};
 use crate::time_loop::reversal::CheckpointSchedule;
+use crate::{Error, Hint, message};
 use bounds::Bounds;
 pub use bounds::solid;
 pub use devices::Devices;
@@ -187,10 +187,15 @@ impl<A: Accelerator> OnDevice<A> {
         steps: Steps,
     ) -> Result<Self, Error> {
         if i32::try_from(slab.len()).is_err() {
-            return Err(Error::setup(format!(
-                "the grid has {} cells with its frame and rims; a linearised run takes fewer than 2^31 on a GPU: use a smaller grid, more GPUs for a shot, or the processors",
-                slab.len()
-            )));
+            return Err(Error::setup(message![
+                format!(
+                    "the grid has {} cells with its frame and rims; a linearised run takes fewer than 2^31 on a GPU: use a smaller grid or ",
+                    slab.len()
+                ),
+                Hint::MoreGpus,
+                " for a shot, or ",
+                Hint::Processors,
+            ]));
         }
         let mut transfer = Transfer::new(&*a, slab.len())?;
         let flag = RefCell::new(a.pin(size_of::<i32>())?);
