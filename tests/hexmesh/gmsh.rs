@@ -68,6 +68,39 @@ fn a_plate_of_quadrilaterals_of_either_order() {
     }
 }
 
+/// Gmsh writes the same mesh in both versions of its format.
+#[test]
+fn version_2_is_the_same_mesh() {
+    for (old, new) in [("hex8-v2.msh", "hex8.msh"), ("quad9-v2.msh", "quad9.msh")] {
+        let (raw, strange) = read(old, &fixture_bytes(old), true).unwrap();
+        let (wanted, other) = read(new, &fixture_bytes(new), true).unwrap();
+        assert_eq!(strange, other);
+        assert_eq!(
+            (raw.ndim, raw.per_element, raw.len()),
+            (wanted.ndim, wanted.per_element, wanted.len())
+        );
+        assert_eq!((&raw.names, &raw.regions), (&wanted.names, &wanted.regions));
+        assert_eq!((&raw.nodes, &raw.elements), (&wanted.nodes, &wanted.elements));
+        assert!(!raw.free.is_empty() && !raw.absorbing.is_empty());
+        assert_eq!((&raw.free, &raw.absorbing), (&wanted.free, &wanted.absorbing));
+    }
+}
+
+/// Elements of version 2 may be in no group, and the entity is their region.
+#[test]
+fn elements_of_version_2_without_groups() {
+    let text = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n5 2 0 0\n6 2 1 0\n$EndNodes\n$Elements\n2\n1 3 2 0 9 1 2 3 4\n2 3 3 0 4 1 2 5 6 3\n$EndElements\n";
+    let (raw, _) = read("v2.msh", text.as_bytes(), true).unwrap();
+    assert_eq!((raw.len(), raw.regions.clone()), (2, vec![1, 0]));
+    assert_eq!(raw.names, ["entity 4", "entity 9"]);
+    let text = text.replace("$Elements\n2\n", "$Elements\n3\n");
+    let error = format!("{:#}", read("v2.msh", text.as_bytes(), true).unwrap_err());
+    assert!(
+        error.contains("`$EndElements` is no tag of an element"),
+        "{error}"
+    );
+}
+
 #[test]
 fn without_up_the_axis_stays() {
     let (raw, _) = read("hex8.msh", &fixture_bytes("hex8.msh"), false).unwrap();
@@ -93,8 +126,8 @@ fn sentence(name: &str, from: &str, to: &str) -> String {
 
 #[test]
 fn what_cannot_be_read_is_a_sentence() {
-    let text = sentence("quad4.msh", "4.1 0 8", "2.2 0 8");
-    assert!(text.contains("version 2.2") && text.contains("4.1"), "{text}");
+    let text = sentence("quad4.msh", "4.1 0 8", "4.0 0 8");
+    assert!(text.contains("version 4.0") && text.contains("4.1"), "{text}");
     let text = sentence("quad4.msh", "$EndElements", "");
     assert!(text.contains("$Elements has no $EndElements"), "{text}");
     let text = sentence("quad4.msh", "9 0 0 -400 2000 0 0 1 3", "9 0 0 -400 2000 0 0 0");
@@ -119,13 +152,13 @@ proptest! {
 
     #[test]
     fn damaged_files_end_in_an_answer(
-        which in 0..4_usize,
+        which in 0..6_usize,
         at in any::<prop::sample::Index>(),
         bytes in prop::collection::vec(any::<u8>(), 0..9),
         cut in any::<prop::sample::Index>(),
         cuts in any::<bool>(),
     ) {
-        let name = ["hex8.msh", "hex27.msh", "quad4.msh", "quad9.msh"][which];
+        let name = ["hex8.msh", "hex27.msh", "quad4.msh", "quad9.msh", "hex8-v2.msh", "quad9-v2.msh"][which];
         let mut file = fixture_bytes(name);
         let place = at.index(file.len());
         let end = file.len().min(place + bytes.len());

@@ -26,7 +26,7 @@ const PARAMS: &[Param] = &[
     Param::float("bottom").default("3480000").doc("radius of the chunk's bottom, m; the default is PREM's core-mantle boundary"),
     Param::floats("skip").default_text("none").doc("depths (m) of discontinuities of the model that the mesh does not follow"),
     Param::bool("q").default("n").doc("write the quality factors of the model into the materials"),
-    Param::string("gmsh").doc("mesh of Gmsh in the format MSH 4.1, text or binary"),
+    Param::string("gmsh").doc("mesh of Gmsh in the format MSH 4.1 or 2.2, text or binary"),
     Param::bool("up").default("y").doc("y: the last axis of the mesh of gmsh= points upwards"),
     Param::string("specfem").doc("folder with mesh_file, nodes_coords_file and the other files that SPECFEM3D reads"),
     Param::input("mesh").doc("elements of a mesh to check; the header names the other files"),

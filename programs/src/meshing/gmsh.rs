@@ -1,10 +1,11 @@
-//! Meshes of Gmsh, MSH 4.1, as text or binary.
+//! Meshes of Gmsh, MSH 4.1 and 2.2, as text or binary.
 //!
 //! Hexahedra (types 5 and 12) make a 3-D mesh; without any, quadrilaterals (3 and 10) make a 2-D one. Physical groups of
 //! that dimension are regions, in the order of their tags; those of a dimension less choose faces by their names: `top` and
 //! `free` are the free surface, `bottom`, `xmin`, `xmax`, `ymin`, `ymax` and `absorbing` absorb.
 
 mod sections;
+mod version2;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -84,7 +85,7 @@ fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<
             );
         }
         mesh.per_element = per_element;
-        let region = regions.number(name, file, block)?;
+        let region = regions.number(name, block)?;
         for (element, nodes) in block.nodes.chunks_exact(per_element).enumerate() {
             for tag in nodes {
                 let next = numbers.len() as i32;
@@ -144,10 +145,7 @@ struct Regions {
 impl Regions {
     fn of(file: &Sections, dimension: usize) -> Self {
         let blocks = || file.blocks.iter().filter(|b| b.dimension == dimension);
-        let mut tags: Vec<i32> = blocks()
-            .flat_map(|b| file.groups_of(b))
-            .map(|t| t.abs())
-            .collect();
+        let mut tags: Vec<i32> = blocks().flat_map(|b| &b.groups).map(|t| t.abs()).collect();
         let by_entity = tags.is_empty();
         if by_entity {
             tags = blocks().map(|b| b.entity).collect();
@@ -170,9 +168,9 @@ impl Regions {
     }
 
     /// The region of a block of elements.
-    fn number(&self, name: &str, file: &Sections, block: &Block) -> Result<i32> {
+    fn number(&self, name: &str, block: &Block) -> Result<i32> {
         let entity = block.entity;
-        let tag = match file.groups_of(block) {
+        let tag = match block.groups.as_slice() {
             _ if self.by_entity => entity,
             [tag] => tag.abs(),
             [] => bail!(
@@ -219,7 +217,7 @@ fn surfaces(file: &Sections, mesh: &mut RawMesh, numbers: &HashMap<u64, i32>) ->
     let (mut free, mut absorbing, mut strange) = (Vec::new(), Vec::new(), Vec::new());
     let finder = FaceFinder::of_all(mesh);
     for block in file.blocks.iter().filter(|b| b.dimension == below) {
-        let tags = file.physical.get(&(below, block.entity)).into_iter().flatten();
+        let tags = block.groups.iter();
         for name in tags.filter_map(|tag| file.names.get(&(below, tag.abs()))) {
             let list = match name.to_lowercase().as_str() {
                 word if FREE.contains(&word) => &mut free,

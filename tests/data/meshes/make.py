@@ -1,15 +1,16 @@
 """Writes the meshes of this folder with Gmsh (pip install gmsh): python make.py
 
 hex8.msh: two layers of a box of 2000 x 1500 m, 1000 m deep, as text; hex27.msh: the same of order 2, binary;
-quad4.msh: a plate of two groups, as text; quad9.msh: the same of order 2, binary.
+quad4.msh: a plate of two groups, as text; quad9.msh: the same of order 2, binary. hex8-v2.msh and quad9-v2.msh are
+hex8.msh, as text, and quad9.msh, binary, in version 2.2.
 """
 import gmsh
 
 
-def save(name, dimension, order, binary):
+def save(name, dimension, order, binary, version=4.1):
     gmsh.initialize()
     gmsh.option.setNumber("General.Terminal", 0)
-    gmsh.option.setNumber("Mesh.MshFileVersion", 4.1)
+    gmsh.option.setNumber("Mesh.MshFileVersion", version)
     gmsh.option.setNumber("Mesh.Binary", binary)
     gmsh.option.setNumber("Mesh.RecombineAll", 1)
     gmsh.option.setNumber("Mesh.ElementOrder", order)
@@ -44,3 +45,5 @@ save("hex8.msh", 3, 1, 0)
 save("hex27.msh", 3, 2, 1)
 save("quad4.msh", 2, 1, 0)
 save("quad9.msh", 2, 2, 1)
+save("hex8-v2.msh", 3, 1, 0, 2.2)
+save("quad9-v2.msh", 2, 2, 1, 2.2)

@@ -5,12 +5,15 @@ use std::collections::HashMap;
 use anyhow::{Result, bail};
 use kernels::mesh::Near;
 
+use super::version2;
 use crate::meshing::scanner::Scanner;
 
 /// Elements of one entity.
 pub(super) struct Block {
     pub(super) dimension: usize,
     pub(super) entity: i32,
+    /// Tags of the physical groups that the elements are in; negative where they are turned.
+    pub(super) groups: Vec<i32>,
     /// Gmsh's number of the type.
     pub(super) kind: i32,
     pub(super) per_element: usize,
@@ -28,18 +31,11 @@ pub(super) struct Sections {
     pub(super) blocks: Vec<Block>,
     /// Names by dimension and tag of the physical group.
     pub(super) names: HashMap<(usize, i32), String>,
-    /// Physical tags by dimension and tag of the entity.
-    pub(super) physical: HashMap<(usize, i32), Vec<i32>>,
+    /// Physical tags by dimension and tag of the entity, in files of version 4.1.
+    physical: HashMap<(usize, i32), Vec<i32>>,
 }
 
 impl Sections {
-    /// Tags of the physical groups that a block's entity is in; negative where it is turned.
-    pub(super) fn groups_of(&self, block: &Block) -> &[i32] {
-        self.physical
-            .get(&(block.dimension, block.entity))
-            .map_or(&[], Vec::as_slice)
-    }
-
     /// The name of an element in messages: its tag, and the coordinates of the first of its nodes that has any.
     pub(super) fn shown(&self, block: &Block, number: usize) -> String {
         let nodes = block.nodes.chunks_exact(block.per_element).nth(number);
@@ -50,7 +46,7 @@ impl Sections {
 }
 
 /// Number, nodes and name of Gmsh's types of elements of first and second order.
-const KINDS: [(i32, usize, &str); 19] = [
+pub(super) const KINDS: [(i32, usize, &str); 19] = [
     (1, 2, "line"),
     (2, 3, "triangle"),
     (3, 4, "quad4"),
@@ -79,20 +75,20 @@ pub(super) fn kind_name(kind: i32) -> &'static str {
 
 /// How numbers are written.
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+pub(super) enum Form {
     Text,
     Little,
     Big,
 }
 
 /// Numbers of either form.
-struct Numbers<'a, 'b> {
-    scanner: &'b mut Scanner<'a>,
-    form: Form,
+pub(super) struct Numbers<'a, 'b> {
+    pub(super) scanner: &'b mut Scanner<'a>,
+    pub(super) form: Form,
 }
 
 impl Numbers<'_, '_> {
-    fn int(&mut self, what: &str) -> Result<i32> {
+    pub(super) fn int(&mut self, what: &str) -> Result<i32> {
         match self.form {
             Form::Text => self.scanner.number(what),
             Form::Little => Ok(i32::from_le_bytes(self.scanner.bytes(what)?)),
@@ -108,7 +104,7 @@ impl Numbers<'_, '_> {
         }
     }
 
-    fn real(&mut self, what: &str) -> Result<f64> {
+    pub(super) fn real(&mut self, what: &str) -> Result<f64> {
         let value = match self.form {
             Form::Text => return self.scanner.real(what),
             Form::Little => f64::from_le_bytes(self.scanner.bytes(what)?),
@@ -121,7 +117,7 @@ impl Numbers<'_, '_> {
     }
 
     /// A count of entries of which each takes at least two bytes.
-    fn count(&mut self, what: &str) -> Result<usize> {
+    pub(super) fn count(&mut self, what: &str) -> Result<usize> {
         let count = self.size(what)?;
         match usize::try_from(count) {
             Ok(count) if count <= self.scanner.left() / 2 + 1 => Ok(count),
@@ -135,7 +131,7 @@ impl Numbers<'_, '_> {
 /// Reads all sections.
 pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Sections> {
     let mut scanner = Scanner::new(name, bytes);
-    let form = header(&mut scanner)?;
+    let (version, form) = header(&mut scanner)?;
     let mut file = Sections::default();
     let mut seen = Vec::new();
     while scanner.peek().is_some() {
@@ -154,6 +150,8 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Sections> {
         };
         match section {
             "$PhysicalNames" => names(&mut scanner, &mut file)?,
+            "$Nodes" if version == Version::Two => version2::nodes(&mut numbers, &mut file)?,
+            "$Elements" if version == Version::Two => version2::elements(&mut numbers, &mut file)?,
             "$Entities" => entities(&mut numbers, &mut file)?,
             "$Nodes" => nodes(&mut numbers, &mut file)?,
             "$Elements" => elements(&mut numbers, &mut file)?,
@@ -172,20 +170,36 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Sections> {
             bail!("{name} has no {needed}; it holds no mesh");
         }
     }
+    for block in &mut file.blocks {
+        let groups = file.physical.get(&(block.dimension, block.entity));
+        block.groups.extend(groups.into_iter().flatten());
+    }
     Ok(file)
 }
 
-fn header(scanner: &mut Scanner) -> Result<Form> {
+/// The version of a file.
+#[derive(Clone, Copy, PartialEq)]
+enum Version {
+    /// 2.0 to 2.2.
+    Two,
+    /// 4.1.
+    Four,
+}
+
+fn header(scanner: &mut Scanner) -> Result<(Version, Form)> {
     if scanner.word("$MeshFormat")? != "$MeshFormat" {
         return Err(scanner.wrong("an MSH file begins with $MeshFormat"));
     }
-    let version = scanner.word("version")?;
-    if version != "4.1" {
-        return Err(scanner.wrong(format!(
-            "version {} is not read; save the mesh as version 4.1 (Mesh.MshFileVersion=4.1)",
-            version.chars().take(40).collect::<String>()
-        )));
-    }
+    let version = match scanner.word("version")? {
+        "2" | "2.0" | "2.1" | "2.2" => Version::Two,
+        "4.1" => Version::Four,
+        other => {
+            return Err(scanner.wrong(format!(
+                "version {} is not read; save the mesh as version 4.1 or 2.2 (Mesh.MshFileVersion=4.1)",
+                other.chars().take(40).collect::<String>()
+            )));
+        }
+    };
     let (binary, size): (i32, i32) = (
         scanner.number("kind of file")?,
         scanner.number("size of numbers")?,
@@ -210,7 +224,7 @@ fn header(scanner: &mut Scanner) -> Result<Form> {
     if !scanner.skip_past("$EndMeshFormat") {
         return Err(scanner.wrong("$MeshFormat has no $EndMeshFormat"));
     }
-    Ok(form)
+    Ok((version, form))
 }
 
 /// Names are text in files of either form.
@@ -318,6 +332,7 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
         file.blocks.push(Block {
             dimension: usize::try_from(dimension).unwrap_or(0),
             entity,
+            groups: Vec::new(),
             kind,
             per_element: *per_element,
             tags,
