@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The work of a pass over the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// Completes the adjoint stresses of the following time step, without the sponge.
+    /// Completes the adjoint stresses of the following time step, without the sponge, and adds them to a PP image.
     End,
     /// The first sweep of a step.
     Strains,
@@ -37,6 +37,8 @@ pub enum Pass {
 pub struct Beside<T> {
     /// Velocities of the step, `[component][plane][row][z]`.
     pub velocity: *const T,
+    /// For a PP image: the adjoint pressure summed over the steps, and the image, `[plane][row][z]`.
+    pub pressure_image: [*mut T; 2],
     /// Stresses of the reconstructed wavefield, `[stress][plane][row][z]`.
     pub waves: *mut T,
     /// Velocities of the previous step of the reconstructed wavefield.
@@ -48,6 +50,7 @@ pub struct Beside<T> {
 impl<T> Beside<T> {
     pub const NOTHING: Self = Self {
         velocity: std::ptr::null(),
+        pressure_image: [std::ptr::null_mut(); 2],
         waves: std::ptr::null_mut(),
         before: std::ptr::null_mut(),
         region: [0..0, 0..0, 0..0],

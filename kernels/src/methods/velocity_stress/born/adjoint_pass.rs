@@ -263,6 +263,10 @@ impl<T: Real> View<'_, T> {
             waves: self
                 .waves(plane)
                 .map(|rows| (self.stresses(self.beside.waves, plane), rows)),
+            pressure_image: match self.beside.pressure_image {
+                [later, _] if later.is_null() => None,
+                image => Some(image.map(at)),
+            },
         }
     }
 

@@ -15,6 +15,7 @@
 //! beside the memory variable. For the gradient the adjoint of each stress is stretched separately, so that the
 //! memory variables of the layers need not be recorded either.
 
+use super::adjoint_ending::Ending;
 use super::adjoint_stretch::{kept, part_of, rank, slope_of, unstretched};
 use crate::device::simd::{Lane, Real};
 use crate::grid::PITCH;
@@ -54,6 +55,8 @@ pub struct AdjointStress<'a, T, const NDIM: usize, const N: usize, const LOSSY: 
     pub sums: Option<Sums<T>>,
     /// Stresses of the reconstructed wavefield, and the rows of the plane in which it exists.
     pub waves: Option<([*mut T; STRESSES], std::ops::Range<usize>)>,
+    /// For a PP image: the adjoint pressure summed over the steps, and the image.
+    pub pressure_image: Option<[*mut T; 2]>,
 }
 
 impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSimd
@@ -68,48 +71,6 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSi
             false => walk::<S, T, Self, N>(s, &self),
         }
     }
-}
-
-/// Completes the following time step and does nothing else.
-struct Ending<'a, 'b, T, const NDIM: usize, const N: usize, const LOSSY: bool>(
-    &'a AdjointStress<'b, T, NDIM, N, LOSSY>,
-);
-
-impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
-    for Ending<'_, '_, T, NDIM, N, LOSSY>
-{
-    fn plane(&self) -> &Plane<'_, T> {
-        &self.0.plane
-    }
-
-    #[inline(always)]
-    unsafe fn cells<S: Simd, const FRAMED: bool>(
-        &self,
-        s: S,
-        weights: &[[Lane<S, T>; N]; 3],
-        (row, i): (usize, usize),
-        lines: &[Line<T>; 3],
-    ) {
-        let step = self.0;
-        // SAFETY: promised by the caller.
-        unsafe {
-            for_each_axis!(NDIM, t => {
-                for_each_axis!(NDIM, a => {
-                    if a >= t {
-                        let mut back = step.slope::<S, FRAMED>(s, weights, (row, i), lines, Slope::of_velocity(a, t));
-                        if a > t {
-                            let other = Slope::of_velocity(t, a);
-                            back = back + step.slope::<S, FRAMED>(s, weights, (row, i), lines, other);
-                        }
-                        let p = step.stress[PAIR[t][a]].add(step.plane.at(row, i));
-                        (Lane::load(s, p.cast_const()) - back).store(p);
-                    }
-                });
-            });
-        }
-    }
-
-    fn fetch(&self, _at: usize) {}
 }
 
 impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
@@ -149,7 +110,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
     /// # Safety
     /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
-    unsafe fn slope<S: Simd, const FRAMED: bool>(
+    pub(super) unsafe fn slope<S: Simd, const FRAMED: bool>(
         &self,
         s: S,
         weights: &[[Lane<S, T>; N]; 3],
@@ -173,7 +134,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
     /// # Safety
     /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
-    unsafe fn rate<S: Simd>(
+    pub(super) unsafe fn rate<S: Simd>(
         &self,
         s: S,
         weights: &[[Lane<S, T>; N]; 3],
@@ -229,7 +190,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
     /// # Safety
     /// The requirements of [`Formula::cells`] apply.
     #[inline(always)]
-    unsafe fn through<S: Simd>(
+    pub(super) unsafe fn through<S: Simd>(
         &self,
         s: S,
         c: &[*const T; STIFFNESSES],
@@ -335,6 +296,9 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
                     self.add_normals(s, &all.relaxing, &weaker, at);
                 }
             }
+            if self.pressure_image.is_some() {
+                self.add_to_image(s, [&g, &rates], at);
+            }
             if let Some((waves, rows)) = &self.waves
                 && rows.contains(&row)
             {
@@ -432,11 +396,12 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
             let h = if LOSSY { c.mul_add(g, c_weak * weak) } else { c * g };
             h.store(self.strain[k].add(at));
             let (mut sum, mut weaker, mut rates) = (zero, zero, zero);
+            let rated = self.sums.is_some() || self.waves.is_some();
             for slope in slopes {
                 let Slope { of, along, .. } = slope;
-                let rate = match self.velocity[0].is_null() {
-                    true => zero,
-                    false => self.rate(s, weights, (row, i), slope),
+                let rate = match rated {
+                    false => zero,
+                    true => self.rate(s, weights, (row, i), slope),
                 };
                 let (mut of_g, mut of_weak) = (g, weak);
                 let line = &lines[along];

@@ -5,7 +5,6 @@ use super::forward::Waves;
 use super::grid::Shared;
 use super::imaging::Half;
 use super::program::Discrete;
-use crate::methods::velocity_stress::layout;
 
 /// Adds the sum of the adjoint normal stresses of this step, the first fields of `back`, to the adjoint pressure
 /// summed over the steps; `middle` becomes that sum with half of this step.
@@ -53,50 +52,6 @@ pub fn shine_pressure<T: Number>(program: &Discrete<T>, waves: &Waves<T>, light:
             let p = mean * sum;
             *light += p * p;
         }
-    });
-}
-
-/// Adds to images without lags the product of the sum of the normal strain rates of the shot and the adjoint pressure
-/// summed over the steps with half of this step; then adds this step to that pressure.
-pub fn pressures<T: Number>(
-    program: &Discrete<T>,
-    (velocity, back): (&[T], &[T]),
-    later: &mut [T],
-    images: &mut [Vec<Vec<T>>],
-) {
-    let (rows, ndim) = (&program.rows, program.ndim());
-    let (z, n) = (rows.z.clone(), rows.z.len());
-    let later = Shared::new(later);
-    let images: Vec<_> = images
-        .iter_mut()
-        .map(|fields| Shared::new(&mut fields[0]))
-        .collect();
-    let half = T::of(0.5);
-    rows.each(&program.setup.cpu, 2, |scratch, plane, row| {
-        let [d, rates] = scratch else { return };
-        let (d, rates, base) = (&mut d[..n], &mut rates[..n], rows.at(plane, row));
-        let first = base + z.start;
-        rates.fill(T::of(0.0));
-        for &t in rows.axes() {
-            let from = &velocity[layout::velocity(ndim, t) * rows.len..][..rows.len];
-            rows.derivative(from, (base, &z), (t, false), d);
-            rates.iter_mut().zip(&*d).for_each(|(sum, d)| *sum += *d);
-        }
-        // SAFETY: every row of the fields belongs to one call.
-        let later = unsafe { later.row(first, n) };
-        let pressure = d;
-        normal_sum(program, back, first, pressure);
-        for image in &images {
-            // SAFETY: the same.
-            let image = unsafe { image.row(first, n) };
-            let factors = rates.iter().zip(&*later).zip(&*pressure);
-            image
-                .iter_mut()
-                .zip(factors)
-                .for_each(|(image, ((rate, later), p))| *image += *rate * (*later + half * *p));
-        }
-        let pairs = later.iter_mut().zip(&*pressure);
-        pairs.for_each(|(later, p)| *later += *p);
     });
 }
 

@@ -23,10 +23,11 @@
 //!
 //! Fields between nodes are multiplied where they lie, and the products are averaged to the nodes at the end.
 
-use super::adjoint::{Adjoint, Pass};
-use super::correlation::{add_pressure, add_to_nodes, correlate, pressures, shine_pressure};
+use super::adjoint::{Adjoint, Beside, Pass};
+use super::correlation::{add_pressure, add_to_nodes, correlate, shine_pressure};
 use super::engine::Source;
 use super::forward::Waves;
+pub use super::image_kinds::{Kind, Wanted};
 use super::program::Discrete;
 use super::{Born, Number, gpu};
 use crate::Error;
@@ -35,85 +36,12 @@ use crate::methods::velocity_stress::layout::velocity;
 use crate::time_loop::reversal::CheckpointSchedule;
 use std::ops::Range;
 
-/// The wave types that an image correlates: those of the forward wavefield, then those of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// P waves with P waves.
-    Pp,
-    /// P waves with S waves.
-    Ps,
-    /// S waves with P waves.
-    Sp,
-    /// S waves with S waves.
-    Ss,
-    /// All waves, by the energy norm.
-    Energy,
-}
-
-impl Kind {
-    /// Whether the kind separates P and S waves, which is possible in isotropic media only.
-    pub fn separates(self) -> bool {
-        matches!(self, Self::Ps | Self::Sp | Self::Ss)
-    }
-
-    /// Whether the kind needs the stresses of the shot in the reverse sweep.
-    fn records_stresses(self) -> bool {
-        matches!(self, Self::Ps | Self::Sp | Self::Energy)
-    }
-
-    /// The sign of the image: at an increase of impedance, converted waves have the opposite polarity.
-    pub(super) fn sign(self) -> f64 {
-        match self {
-            Self::Ps | Self::Sp => -1.0,
-            _ => 1.0,
-        }
-    }
-}
-
 /// An image of one kind on the cells of the model, in file order.
 pub struct Picture<T> {
     /// `[lag][cell]`
     pub image: Vec<T>,
     /// The illumination: the squares of the shot's fields, summed over the steps, `[cell]`.
     pub light: Vec<T>,
-}
-
-/// The images that are requested.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// Kinds, in the order of the results.
-    pub kinds: Vec<Kind>,
-    /// Lags in cells along z, x, y.
-    pub lags: Vec<[isize; 3]>,
-}
-
-impl Wanted {
-    /// Number of values of all images and illuminations of a model of `cells` cells.
-    pub fn numbers(&self, cells: usize) -> usize {
-        self.kinds.len() * (self.lags.len() + 1) * cells
-    }
-
-    /// The PP image without lags.
-    pub fn plain() -> Self {
-        Self {
-            kinds: vec![Kind::Pp],
-            lags: vec![[0; 3]],
-        }
-    }
-
-    /// The largest lag across planes.
-    pub(super) fn lags_across(&self, ndim: usize) -> usize {
-        let across = self.along(ndim).map(|lag| lag[2].unsigned_abs());
-        across.max().unwrap_or(0)
-    }
-
-    /// Lags along the axes of the grid: z, rows, planes; in 2-D the y component is ignored.
-    pub(super) fn along(&self, ndim: usize) -> impl Iterator<Item = [isize; 3]> + '_ {
-        self.lags.iter().map(move |&[z, x, y]| match ndim {
-            3 => [z, x, y],
-            _ => [z, 0, x],
-        })
-    }
 }
 
 /// The position of a field between the nodes: for each axis (z, row, plane) whether it is half a cell beyond them.
@@ -151,6 +79,8 @@ pub struct Imaging<T> {
     share: Vec<T>,
     /// The adjoint pressure, summed over the steps so far.
     later: Vec<T>,
+    /// The PP image without lags, which the sweeps of the adjoint add to.
+    plain: Vec<T>,
     /// The same sum with half of the present step, for images with lags.
     middle: Vec<T>,
     next: Next<T>,
@@ -181,11 +111,15 @@ impl<T: Number> Imaging<T> {
     pub fn new(program: &Discrete<T>, wanted: &Wanted) -> Self {
         let len = program.rows.len;
         let zeros = |fields: usize| vec![vec![T::of(0.0); len]; fields];
+        let plain = wanted.lags.iter().all(|lag| *lag == [0; 3]);
         let sums = wanted.kinds.iter().map(|&kind| {
             let halves = halves(program, kind);
             Sums {
                 kind,
-                images: wanted.lags.iter().map(|_| zeros(halves.len())).collect(),
+                images: match kind == Kind::Pp && plain {
+                    true => Vec::new(),
+                    false => wanted.lags.iter().map(|_| zeros(halves.len())).collect(),
+                },
                 light: zeros(halves.len()),
                 halves,
             }
@@ -195,6 +129,10 @@ impl<T: Number> Imaging<T> {
             lags: wanted.along(program.ndim()).collect(),
             share: program.share_of_pressure(),
             later: vec![T::of(0.0); len],
+            plain: match plain && wanted.kinds.contains(&Kind::Pp) {
+                true => vec![T::of(0.0); len],
+                false => Vec::new(),
+            },
             middle: Vec::new(),
             next: Next::default(),
         }
@@ -256,39 +194,49 @@ impl<T: Number> Imaging<T> {
         }
     }
 
-    /// Adds the contribution of a step to the images, and takes the adjoint through its first sweep.
+    /// Adds the contribution of a step to the images, and takes the adjoint through the step.
     pub fn correlate(&mut self, program: &Discrete<T>, adjoint: &mut Adjoint<T>, step: Step<'_, T>) {
         let (shot, surface, injected) = step;
         let behind = adjoint.pending;
+        let mut beside = Beside::NOTHING;
+        if !self.plain.is_empty() {
+            beside.velocity = shot.0.as_ptr();
+            beside.pressure_image = [self.later.as_mut_ptr(), self.plain.as_mut_ptr()];
+        }
+        adjoint.beside = beside;
+        let pressure_only = self.sums.iter().all(|sums| sums.kind == Kind::Pp);
+        if self.plain() && pressure_only && program.setup.surface.is_none() {
+            adjoint.pass(Pass::Step);
+            adjoint.inject_velocities(injected);
+            return;
+        }
         // Images are formed from the adjoint fields before a free surface, or a sponge within reach of a lag, acts on
         // them.
         let damped = program.setup.edges.weights().is_some() && !self.plain();
         match program.setup.surface.is_some() || damped {
             true => {
-                if behind {
-                    adjoint.pass(Pass::End);
-                }
-                self.of_stresses(program, adjoint, shot, true);
+                adjoint.pass(Pass::End);
+                adjoint.beside = Beside::NOTHING;
+                self.of_stresses(program, adjoint, shot.1, true);
                 adjoint.stress_images(surface, behind);
                 adjoint.pass(Pass::Strains);
             }
             false => {
                 adjoint.pass(Pass::Strains);
-                self.of_stresses(program, adjoint, shot, false);
+                self.of_stresses(program, adjoint, shot.1, false);
             }
         }
         adjoint.inject_forces(injected);
         self.of_velocities(program, adjoint, shot.0);
+        adjoint.pass(Pass::Forces);
     }
 
     /// Adds the contributions of the adjoint stresses.
-    fn of_stresses(
-        &mut self,
-        program: &Discrete<T>,
-        adjoint: &Adjoint<T>,
-        (velocity, beside): (&[T], &[T]),
-        ended: bool,
-    ) {
+    fn of_stresses(&mut self, program: &Discrete<T>, adjoint: &Adjoint<T>, beside: &[T], ended: bool) {
+        let (ndim, plain) = (program.ndim(), self.plain());
+        if plain && self.sums.iter().all(|sums| sums.kind == Kind::Pp) {
+            return;
+        }
         let made;
         let back: &[T] = match program.setup.relaxation.is_none() && !ended {
             true => adjoint.strain.as_slice(),
@@ -306,10 +254,9 @@ impl<T: Number> Imaging<T> {
             *force = mean(next, std::mem::take(force));
         }
         let [of_p, of_s] = of_waves;
-        let (ndim, plain) = (program.ndim(), self.plain());
         for sums in &mut self.sums {
             match sums.kind {
-                Kind::Pp if plain => pressures(program, (velocity, back), &mut self.later, &mut sums.images),
+                Kind::Pp if plain => {}
                 Kind::Pp => {
                     self.middle.resize(program.rows.len, T::of(0.0));
                     add_pressure(program, back, (&mut self.later, &mut self.middle));
@@ -369,12 +316,16 @@ impl<T: Number> Imaging<T> {
                 }
                 program.model_of(&all)
             };
-            Picture {
-                image: sums
+            let images = match sums.images.is_empty() {
+                true => program.model_of(&self.plain).repeat(self.lags.len()),
+                false => sums
                     .images
                     .iter()
                     .flat_map(|fields| together(fields, sign))
                     .collect(),
+            };
+            Picture {
+                image: images,
                 light: together(&sums.light, T::of(1.0)),
             }
         };

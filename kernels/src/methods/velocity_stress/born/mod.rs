@@ -9,10 +9,10 @@
 //! medium to its coefficients and back. [`imaging`] correlates the forward and the adjoint wavefield. [`gpu`] has the
 //! same steps for accelerators.
 //!
-//! Parameters that are chosen from the medium as a whole are not differentiated: time step, layers of the frame,
-//! limits.
+//! Parameters that are chosen from the medium as a whole are not differentiated: time step, frame, limits.
 
 mod adjoint;
+mod adjoint_ending;
 mod adjoint_forces;
 mod adjoint_layers;
 mod adjoint_pass;
@@ -29,6 +29,7 @@ mod engine;
 mod forward;
 mod gpu;
 mod grid;
+mod image_kinds;
 mod imaging;
 mod layers;
 mod nodes;

@@ -336,7 +336,6 @@ impl<T: Number> Sweep<'_, T> {
             }
             Some(imaging) => {
                 imaging.correlate(program, adjoint, (shot, surface, injected));
-                adjoint.pass(Pass::Forces);
             }
         }
         adjoint.velocity_images(surface);
