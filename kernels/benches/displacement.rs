@@ -16,7 +16,7 @@ mod machine;
 use kernels::boundary::free_surface::Surface;
 use kernels::device::cpu::Cpu;
 use kernels::grid::{Grid, Padded};
-use kernels::medium::{Coefficients, Medium, Quantity};
+use kernels::medium::{Coefficients, Medium, Property};
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{Shot, Simulation, SourceKind};
 use kernels::time_loop::Recorder;
@@ -49,10 +49,10 @@ fn medium(padded: &Padded, kind: Coefficients) -> Medium<f32> {
     for l in 0..lines {
         for (k, &v) in values.iter().enumerate() {
             line.fill(v * (1.0 + 0.05 * ((l * 7 + k) as f32).sin()));
-            medium.fill(Quantity::Stiffness(k), l, &line);
+            medium.fill(Property::Stiffness(k), l, &line);
         }
         line.fill(2.0);
-        medium.fill(Quantity::Density, l, &line);
+        medium.fill(Property::Density, l, &line);
     }
     medium
 }
@@ -75,7 +75,7 @@ fn run(n: usize, (ndim, kind): (usize, Coefficients), nb: usize, steps: usize, c
         one_way: kernels::boundary::one_way::Form::Box,
         surface: Surface::None,
         interpolate: true,
-        potentials: false,
+        quantity: kernels::receiver::Quantity::Displacement,
         jdata: 10,
         snapshots: None,
         jcheck: 100,

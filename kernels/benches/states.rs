@@ -17,7 +17,7 @@ use kernels::communicator::Alone;
 use kernels::device::cpu::Cpu;
 use kernels::grid::stencil::Family;
 use kernels::grid::{Grid, Padded};
-use kernels::medium::{Medium, Quantity, Symmetry, plane_names};
+use kernels::medium::{Medium, Property, Symmetry, plane_names};
 use kernels::methods::displacement::SLABS;
 use kernels::methods::velocity_stress::{self, Absorber, Frame};
 use kernels::methods::{displacement, displacement::SourceKind};
@@ -120,9 +120,9 @@ fn medium(padded: &Padded) -> Medium<f32> {
     let nz = padded.model.n[0];
     for line in 0..padded.model.cells() / nz {
         for (k, &c) in planes.iter().enumerate() {
-            medium.fill(Quantity::Stiffness(k), line, &vec![c; nz]);
+            medium.fill(Property::Stiffness(k), line, &vec![c; nz]);
         }
-        medium.fill(Quantity::Density, line, &vec![2.0; nz]);
+        medium.fill(Property::Density, line, &vec![2.0; nz]);
     }
     medium
 }
@@ -149,7 +149,7 @@ fn displaced(n: usize, nb: usize, steps: usize, threads: usize) -> (Run, usize) 
         one_way: Form::Box,
         surface: Surface::None,
         interpolate: true,
-        potentials: false,
+        quantity: kernels::receiver::Quantity::Displacement,
         jdata: 10,
         snapshots: None,
         jcheck: 100,

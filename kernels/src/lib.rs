@@ -89,6 +89,7 @@ pub mod mesh;
 pub mod methods;
 pub mod misfit;
 pub mod parallel;
+pub mod receiver;
 pub mod source;
 pub mod stability;
 pub mod time_loop;

@@ -7,6 +7,7 @@ use crate::tiles::turn;
 use kernels::boundary::one_way::Form;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
+use kernels::receiver::Quantity;
 use std::sync::{Arc, Mutex};
 
 /// 2, 3, 4 and 5 slabs of 46 planes, frames 0 to 6 and 39 to 45; every list cuts a bell, a frame or both.
@@ -31,7 +32,7 @@ const CUTS_3D: [&[usize]; 6] = [
 fn same_bits<T: Real + Default, A: Accelerator>(machines: &Machines<A>, small: &World, cuts: &[&[usize]]) {
     for (k, setting) in settings().into_iter().enumerate() {
         let mut shot = small.shot(setting);
-        shot.potentials = k % 3 == 1;
+        shot.quantity = Quantity::of_displacement(k % 3 == 1);
         shot.one_way = if k % 2 == 0 { Form::Box } else { Form::Upwind };
         let medium = small.medium_of();
         let tile = Some(turn::<T, A>(machines, small.padded.ndim(), k));
@@ -61,7 +62,7 @@ pub fn slabs_in_float64_give_the_same_bits<A: Accelerator>(machines: &Machines<A
     for (ndim, cuts) in [(2, CUTS_2D), (3, CUTS_3D)] {
         let small = World::slender(ndim);
         let (mut shot, medium) = (small.shot(settings()[0]), small.medium_of());
-        shot.potentials = true;
+        shot.quantity = Quantity::of_displacement(true);
         let whole: Tape<f64> = record(machines, &shot, &medium, on(&[]));
         for slabs in &cuts[3..] {
             let found = difference(&whole, &record(machines, &shot, &medium, on(slabs)));

@@ -11,6 +11,7 @@ use kernels::device::accelerator::Accelerator;
 use kernels::medium::Symmetry;
 use kernels::methods::displacement::gpu::{Transport, from_medium};
 use kernels::methods::displacement::{ParallelOptions, SLABS};
+use kernels::receiver::Quantity;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ fn blocks_and_threads_in_reverse_give_the_same_bits() {
         let small = World::slender(ndim);
         for k in [0, 3, 5, 10] {
             let mut shot = small.shot(settings()[k]);
-            shot.potentials = k == 3;
+            shot.quantity = Quantity::of_displacement(k == 3);
             let one = world(&forth, &small, &shot, &[]);
             for slabs in [&[][..], &cut] {
                 let found = difference(&one, &world(&back, &small, &shot, slabs));

@@ -10,6 +10,7 @@ use kernels::device::simd::Real;
 use kernels::grid::Padded;
 use kernels::methods::displacement::Shot;
 use kernels::methods::displacement::gpu::tile::Form as Cut;
+use kernels::receiver::Quantity;
 
 /// Every setting, form of the one-way condition and record of a world; slow machines leave some out.
 fn agree<T: Real + Default, A: Accelerator>(machines: &Machines<A>, small: &World, limit: f64) {
@@ -31,7 +32,7 @@ fn agree<T: Real + Default, A: Accelerator>(machines: &Machines<A>, small: &Worl
             continue;
         }
         let mut shot = small.shot(setting);
-        (shot.one_way, shot.potentials) = (form, potentials);
+        (shot.one_way, shot.quantity) = (form, Quantity::of_displacement(potentials));
         let tile = Some(turn::<T, A>(machines, small.padded.ndim(), k));
         let far = apart::<T, A>(machines, small, &shot, How { tile, ..How::PLAIN });
         let what = format!(
@@ -143,7 +144,7 @@ pub fn points_anywhere<A: Accelerator>(machines: &Machines<A>) {
             for setting in machines.some(settings().into_iter(), round) {
                 let mut shot = small.shot(setting);
                 shot.nbell = nbell;
-                (shot.interpolate, shot.potentials) = (round % 2 == 0, round > 1);
+                (shot.interpolate, shot.quantity) = (round % 2 == 0, Quantity::of_displacement(round > 1));
                 shot.jdata = if round % 2 == 0 { 7 } else { 1 };
                 let tile = Some(turn::<f32, A>(machines, ndim, 3 * round));
                 let far = apart::<f32, A>(machines, &small, &shot, How { tile, ..How::PLAIN });
@@ -166,7 +167,7 @@ pub fn windows_of_snapshots<A: Accelerator>(machines: &Machines<A>) {
         ];
         for (k, window) in windows.into_iter().enumerate() {
             let mut shot = small.shot(settings()[k]);
-            shot.potentials = k % 2 == 1;
+            shot.quantity = Quantity::of_displacement(k % 2 == 1);
             let snapshots = shot.snapshots.as_mut().expect("a world takes snapshots");
             (snapshots.every, snapshots.window) = ([1, 4, 5, 24][k], window);
             let cpu = run_on::<f32>(&shot, small.medium(), 1, &[]).expect("the shot runs");

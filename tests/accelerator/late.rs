@@ -8,6 +8,7 @@ use crate::runs::{Machines, skip, world};
 use crate::staggered::{cases, record};
 use kernels::device::accelerator::{Accelerator, Memory};
 use kernels::device::staging::Staging;
+use kernels::receiver::Quantity;
 use std::sync::Arc;
 
 /// A late device whose queues take turns in one of many ways.
@@ -102,7 +103,7 @@ fn displacement_needs_its_marks_alone() {
         for &k in if ndim == 2 { &[0, 3, 5, 10][..] } else { &[3, 10] } {
             let mut shot = small.shot(settings()[k]);
             // Those of a snapshot are made of neighbours' cells, too.
-            shot.potentials = [3, 10].contains(&k);
+            shot.quantity = Quantity::of_displacement([3, 10].contains(&k));
             // Records wait for all queues: between two of them nothing but the marks of a step does.
             shot.jdata = if k.is_multiple_of(2) { 7 } else { 1 };
             let one = world(&prompt, &small, &shot, &[]);

@@ -13,6 +13,7 @@ use kernels::methods::displacement::gpu::{Transport, from_medium};
 use kernels::methods::displacement::{ParallelOptions, Shot};
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::rank_halo::Overlap;
+use kernels::receiver::Quantity;
 
 /// Slabs of each rank; 46 planes in 2-D, 40 in 3-D.
 const PLANE: [&[&[usize]]; 3] = [
@@ -120,7 +121,7 @@ pub fn ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
         let small = World::slender(ndim);
         for (k, setting) in settings().into_iter().enumerate().step_by(3) {
             let mut shot = small.shot(setting);
-            shot.potentials = k % 2 == 1;
+            shot.quantity = Quantity::of_displacement(k % 2 == 1);
             // Records wait for all queues: between two of them nothing but the marks of a step does.
             shot.jdata = if k % 2 == 0 { 7 } else { 1 };
             let whole = world(machines, &small, &shot, &[]);

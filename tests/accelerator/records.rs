@@ -9,6 +9,7 @@ use kernels::device::cpu::Cpu;
 use kernels::device::device_to_host::HALF;
 use kernels::methods::displacement;
 use kernels::methods::displacement::SLABS;
+use kernels::receiver::Quantity;
 
 /// The ring holds two halves of records.
 pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {
@@ -50,7 +51,7 @@ pub fn slabs_without_receivers<A: Accelerator>(machines: &Machines<A>) {
             small.receivers.retain(|r| keep(plane(r[axis])));
             assert!(!small.receivers.is_empty() && small.receivers.len() < whole.receivers.len());
             let mut shot = small.shot(settings()[0]);
-            (shot.potentials, shot.jdata) = (k % 2 == 0, 1 + k);
+            (shot.quantity, shot.jdata) = (Quantity::of_displacement(k % 2 == 0), 1 + k);
             let far = apart::<f32, A>(machines, &small, &shot, on(&slabs));
             assert!(far < 1e-5, "{ndim}-D case {k}: {far}");
             let found = difference(

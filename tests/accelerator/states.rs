@@ -20,6 +20,7 @@ use kernels::methods::displacement::{self, Shot};
 use kernels::methods::velocity_stress::{self, gpu};
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
+use kernels::receiver::Quantity;
 use kernels::time_loop::state::{Checkpoints, Every};
 use std::sync::Arc;
 
@@ -179,7 +180,7 @@ pub fn saved_runs_go_on_on_other_devices<A: Accelerator>(machines: &Machines<A>)
         let world = World::slender(ndim);
         for (k, setting) in machines.some(settings().into_iter(), ndim).enumerate() {
             let mut shot = world.shot(setting);
-            (shot.potentials, shot.jdata) = (k % 2 == 1, 1 + k % 3);
+            (shot.quantity, shot.jdata) = (Quantity::of_displacement(k % 2 == 1), 1 + k % 3);
             let run = |parts: &[Vec<usize>], states: States<'_>| {
                 displaced(machines, (&world, &shot), parts, states)
             };

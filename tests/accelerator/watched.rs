@@ -8,6 +8,7 @@ use kernels::boundary::one_way::Form;
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::{Speeds, Stiffness, Symmetry};
 use kernels::methods::displacement::{Shot, SourceKind};
+use kernels::receiver::Quantity;
 
 fn close<A: Accelerator>(machines: &Machines<A>, world: &World, shot: &Shot, how: How<'_>) {
     let speeds = Speeds {
@@ -30,7 +31,7 @@ pub fn every_kernel<A: Accelerator>(machines: &Machines<A>) {
         // Stress sources, potentials, traction, the published form; replayed, for no snapshot interrupts the steps.
         world.steps = 44;
         let mut first = world.shot(settings()[4]);
-        (first.nbell, first.potentials, first.snapshots) = (1, true, None);
+        (first.nbell, first.quantity, first.snapshots) = (1, Quantity::Potentials, None);
         close(machines, &world, &first, How::PLAIN);
         // Force sources, the upwind form, on slabs, with snapshots and looks in between, kernels of a class.
         world.steps = 10;

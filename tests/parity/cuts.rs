@@ -4,6 +4,7 @@ use crate::cases::{World, difference, settings};
 use crate::shots::run_on;
 use kernels::boundary::one_way::Form;
 use kernels::methods::displacement::Shot;
+use kernels::receiver::Quantity;
 
 /// 2, 3 and 5 slabs of 60 planes. Planes 0 to 11 and 48 to 59 are frame; the bells reach over planes 22 to 33 and 31
 /// to 42: every list cuts one of them, the frame, or both.
@@ -52,7 +53,9 @@ fn slabs_give_the_same_displacement_under_the_upwind_condition() {
 
 #[test]
 fn slabs_of_a_plane_give_the_same_divergence_and_curl() {
-    same_bits(&World::plane(), &CUTS_2D, |s| s.potentials = true);
+    same_bits(&World::plane(), &CUTS_2D, |s| {
+        s.quantity = Quantity::of_displacement(true)
+    });
 }
 
 #[test]
@@ -62,7 +65,9 @@ fn slabs_of_a_volume_give_the_same_displacement() {
 
 #[test]
 fn slabs_of_a_volume_give_the_same_divergence_and_curl() {
-    same_bits(&World::volume(), &CUTS_3D, |s| s.potentials = true);
+    same_bits(&World::volume(), &CUTS_3D, |s| {
+        s.quantity = Quantity::of_displacement(true)
+    });
 }
 
 #[test]

@@ -11,6 +11,7 @@ use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
 use kernels::parallel::gather::{Gather, SnapshotWriter};
 use kernels::parallel::halo::OrderedSum;
 use kernels::parallel::rank_halo::Overlap;
+use kernels::receiver::Quantity;
 use kernels::time_loop::{Direction, Recorder, Schedule};
 
 /// Slabs of each rank.
@@ -52,7 +53,7 @@ fn among(
 fn same_bits(world: &World, all: &[Parts], every: usize) {
     for (k, setting) in settings().into_iter().enumerate().filter(|(k, _)| k % every == 0) {
         let mut shot = world.shot(setting);
-        shot.potentials = k % 2 == 1;
+        shot.quantity = Quantity::of_displacement(k % 2 == 1);
         let whole = world.run(&shot, 1, &[]);
         for &parts in all {
             let options = ParallelOptions {

@@ -13,6 +13,7 @@ use kernels::error::StateError;
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
 use kernels::parallel::gather::SnapshotWriter;
+use kernels::receiver::Quantity;
 use kernels::time_loop::state::{Checkpoints, Every, read_header};
 use std::sync::Arc;
 
@@ -89,7 +90,7 @@ fn same_bits(world: &World, seed: u64, change: impl Fn(usize, &mut Shot)) {
 #[test]
 fn a_plane_goes_on_anywhere() {
     same_bits(&World::plane(), 1, |k, s| {
-        s.potentials = k % 3 == 1;
+        s.quantity = Quantity::of_displacement(k % 3 == 1);
         s.jdata = 1 + k % 4;
         s.one_way = if k % 2 == 0 { Form::Box } else { Form::Upwind };
     });
@@ -98,7 +99,7 @@ fn a_plane_goes_on_anywhere() {
 #[test]
 fn a_volume_goes_on_anywhere() {
     same_bits(&World::slender(3), 2, |k, s| {
-        s.potentials = k % 3 == 2;
+        s.quantity = Quantity::of_displacement(k % 3 == 2);
         s.jdata = 1 + k % 3;
     });
 }
@@ -146,7 +147,7 @@ fn ranks_save_the_bytes_of_one_process_and_go_on_from_them() {
         let planes = world.padded.planes();
         for (k, setting) in settings().into_iter().enumerate().step_by(3) {
             let mut shot = world.shot(setting);
-            shot.potentials = k % 2 == 1;
+            shot.quantity = Quantity::of_displacement(k % 2 == 1);
             let every = draw.of(3..world.steps);
             let (whole, states) = saved(&world, &shot, every, (1, &[planes]));
             let slabs = draw.slabs(planes, 5);

@@ -10,7 +10,7 @@ use kernels::device::simd::Real;
 use kernels::grid::Padded;
 use kernels::grid::points::Point;
 use kernels::medium::rotate::entry;
-use kernels::medium::{Coefficients, Medium, Quantity, Stiffness, Voigt, lines_of_plane, needed};
+use kernels::medium::{Coefficients, Medium, Property, Stiffness, Voigt, lines_of_plane, needed};
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{Shot, Simulation, Snapshots, SourceKind};
 use kernels::time_loop::Recorder;
@@ -108,10 +108,10 @@ fn filled<T: Real>(mut medium: Medium<T>, cell: impl Fn([f64; 3]) -> (Voigt, f64
         let cells: Vec<_> = (0..grid.n[0]).map(|z| cell([at(0, z), x, y])).collect();
         for (k, &pair) in pairs.iter().enumerate() {
             let values: Vec<T> = cells.iter().map(|(c, _)| T::of(entry(c, pair))).collect();
-            medium.fill(Quantity::Stiffness(k), line, &values);
+            medium.fill(Property::Stiffness(k), line, &values);
         }
         let density: Vec<T> = cells.iter().map(|&(_, rho)| T::of(rho)).collect();
-        medium.fill(Quantity::Density, line, &density);
+        medium.fill(Property::Density, line, &density);
     }
     medium
 }
@@ -126,9 +126,9 @@ pub fn part(whole: &Medium<f32>, own: &Range<usize>) -> Medium<f32> {
     for line in planes.start * rows..planes.end * rows {
         let of = |array: &[f32]| array[line * pitch + low..][..nz].to_vec();
         for (k, array) in whole.stiffness().enumerate() {
-            part.fill(Quantity::Stiffness(k), line, &of(array));
+            part.fill(Property::Stiffness(k), line, &of(array));
         }
-        part.fill(Quantity::Density, line, &of(whole.density()));
+        part.fill(Property::Density, line, &of(whole.density()));
     }
     part
 }
@@ -146,7 +146,7 @@ pub fn shot(dt: f32, wavelet: Vec<f32>, sources: Vec<Point>, receivers: Vec<Poin
         one_way: Form::Box,
         surface: Surface::None,
         interpolate: true,
-        potentials: false,
+        quantity: kernels::receiver::Quantity::Displacement,
         jdata: 1,
         snapshots: None,
         jcheck: 100,

@@ -120,7 +120,7 @@ impl Case {
             one_way: Form::Box,
             surface: Surface::None,
             interpolate: true,
-            potentials: false,
+            quantity: kernels::receiver::Quantity::Displacement,
             jdata: self.jdata,
             snapshots: None,
             jcheck: 100,

@@ -55,7 +55,7 @@ const PIECE: usize = 1 << 15;
 
 /// An array of the medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Quantity {
+pub enum Property {
     /// A stiffness coefficient, by its index in memory order ([`voigt::slot`]).
     Stiffness(usize),
     /// Density.
@@ -122,11 +122,11 @@ impl<T: Real> Medium<T> {
     /// Copies whole `z` lines in file order, the first being line `line` (`x + nx*y`) of the model, and extends their
     /// end values into the frame. `values` must hold a multiple of `nz` numbers, and the lines must belong to planes
     /// that are held.
-    pub fn fill(&mut self, quantity: Quantity, line: usize, values: &[T]) {
+    pub fn fill(&mut self, quantity: Property, line: usize, values: &[T]) {
         let line = line - self.first_line();
         let array = match quantity {
-            Quantity::Stiffness(k) => self.stiffness[k].as_mut_slice(),
-            Quantity::Density => self.density.as_mut_slice(),
+            Property::Stiffness(k) => self.stiffness[k].as_mut_slice(),
+            Property::Density => self.density.as_mut_slice(),
         };
         let pitch = self.padded.pitch();
         let lines = values.len() / self.padded.model.n[0];

@@ -19,6 +19,7 @@ mod part;
 mod picks;
 mod plan;
 mod progress;
+mod quantity;
 mod record;
 mod resample;
 mod settings;

@@ -42,6 +42,7 @@ use crate::parallel::group::Group;
 pub use crate::parallel::options::{ParallelOptions, Transport};
 use crate::parallel::slabs::Cutting;
 use crate::parallel::{message_buffers, slabs};
+use crate::receiver::Quantity;
 use crate::time_loop::{Direction, Schedule};
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
@@ -92,8 +93,8 @@ pub struct Shot {
     pub surface: Surface,
     /// Whether receivers between cells are interpolated; otherwise the nearest cell is read.
     pub interpolate: bool,
-    /// Whether to record divergence and curl instead of displacement.
-    pub potentials: bool,
+    /// The quantity of the receivers and snapshots: displacement, or its divergence and curl ([`Quantity::Potentials`]).
+    pub quantity: Quantity,
     /// Number of steps between samples of the receivers.
     pub jdata: usize,
     /// Snapshots, if any.
@@ -103,9 +104,9 @@ pub struct Shot {
 }
 
 impl Shot {
-    /// Number of components of traces and snapshots: displacements, or divergence and curl (2 in 2-D, 4 in 3-D).
+    /// Number of components of traces and snapshots.
     pub fn components(&self, ndim: usize) -> usize {
-        if self.potentials && ndim == 3 { 4 } else { ndim }
+        self.quantity.components(ndim)
     }
 }
 
@@ -179,7 +180,7 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             .as_ref()
             .map_or([0..0, 0..0, 0..0], |s| s.window.clone());
         let schedule = schedule(shot, &padded, sources.steps(), receivers.len());
-        let (kind, surface, potentials) = (shot.kind, shot.surface, shot.potentials);
+        let (kind, surface, potentials) = (shot.kind, shot.surface, shot.quantity == Quantity::Potentials);
         let setup = Arc::new(Setup {
             padded,
             medium,
@@ -321,6 +322,12 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
         return fail(
             "data are recorded, or values checked, every 0 steps; the number of steps must be at least 1 for both".into(),
         );
+    }
+    if !matches!(shot.quantity, Quantity::Displacement | Quantity::Potentials) {
+        return fail(format!(
+            "the displacement method records displacement, or its divergence and curl, and not {:?}",
+            shot.quantity
+        ));
     }
     if let Some(s) = &shot.snapshots {
         s.check(padded)?;

@@ -7,6 +7,7 @@ use crate::boundary::{free_surface::Surface, one_way::Form};
 use crate::device::cpu::Cpu;
 use crate::grid::{Grid, Padded};
 use crate::medium::{Filler, Medium};
+use crate::receiver::Quantity;
 use crate::timing::{Nothing, rock, speed};
 
 /// A shot of `steps` steps on a grid with spacing 1, whose time step is stable for the medium of [`rock`].
@@ -22,7 +23,7 @@ pub(super) fn shot(ndim: usize, steps: usize) -> Shot {
         one_way: Form::Box,
         surface: Surface::None,
         interpolate: true,
-        potentials: false,
+        quantity: Quantity::Displacement,
         jdata: 1,
         snapshots: None,
         jcheck: steps,

@@ -13,7 +13,7 @@ use super::fluid::{Coupling, Fluid, Surfaces, contacts};
 use super::lanes::LANES;
 use super::mass::InverseMass;
 use super::pml::{self, Damped};
-use super::points::{Placed, Quantity, Receiver};
+use super::points::{Placed, Receiver};
 use super::recording::{Recording, receivers};
 use super::scratch::Rooms;
 use super::sponge::Soaked;
@@ -26,6 +26,7 @@ use crate::device::cpu::Cpu;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Basis, Locator};
 use crate::parallel::halo::Link;
+use crate::receiver::Quantity;
 use crate::time_loop::Part;
 
 /// Calls a method that is generic over the number of points of an element along an axis.
@@ -243,11 +244,9 @@ impl<const D: usize> Engine<D> {
                 Quantity::Acceleration => &fluid.second,
                 _ => &fluid.potential,
             }),
-            (_, Quantity::Displacement | Quantity::Strain | Quantity::Rotation) => {
-                receiver.value(&self.displacement)
-            }
             (_, Quantity::Velocity) => receiver.value(&self.velocity),
             (_, Quantity::Acceleration) => receiver.value(&self.acceleration),
+            _ => receiver.value(&self.displacement),
         }
     }
 

@@ -63,7 +63,7 @@ pub use grid_model::{Band, GridModel, Grids, Planes, not_definite};
 pub use media::{Loss, LossSlopes, PointMedia, PointMedium};
 pub use plan::calibrate;
 pub use pml::{Pml, Profile, Zone};
-pub use points::{Quantity, Receiver};
+pub use points::Receiver;
 pub use sampling::Lattice;
 pub use sponge::Sponge;
 
@@ -72,6 +72,7 @@ use crate::device::cpu::Cpu;
 use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Basis, Locator, Mesh};
 use crate::parallel::group::Group;
+pub use crate::receiver::Quantity;
 use crate::time_loop::{Direction, Schedule};
 use cut::Cut;
 use std::ops::Range;

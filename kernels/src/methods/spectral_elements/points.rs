@@ -5,6 +5,7 @@ use super::{Setup, Source, Strength};
 use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
 use crate::mesh::step::Law;
 use crate::mesh::{Basis, Found, Locator, Place};
+use crate::receiver::Quantity;
 use crate::{Error, Hint, message};
 
 /// Values of the polynomials of all points of an element at a position, and their slopes along the axes of the cell.
@@ -231,35 +232,7 @@ fn turned<const D: usize>(setup: &Setup<D>, found: &Found<D>) -> impl Fn(&(f64, 
     move |(_, slopes)| slope(slopes).map(|x| x as f32)
 }
 
-/// The quantity that a receiver records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Quantity {
-    /// Displacement, m.
-    #[default]
-    Displacement,
-    /// Velocity, m/s.
-    Velocity,
-    /// Acceleration, m/s2.
-    Acceleration,
-    /// Pressure in fluids, Pa; zero in solids.
-    Pressure,
-    /// The strain tensor in solids, extension positive: zz, xx, yy, zx, zy, xy; in 2-D zz, xx, zx.
-    Strain,
-    /// The rotation in solids, half the curl of the displacement, in radians about the axes z, x, y; in 2-D about y.
-    Rotation,
-}
-
 impl Quantity {
-    /// Number of components in a mesh of this dimension.
-    pub fn components(self, dimension: usize) -> usize {
-        match self {
-            Self::Pressure => 1,
-            Self::Strain => dimension * (dimension + 1) / 2,
-            Self::Rotation => 2 * dimension - 3,
-            _ => dimension,
-        }
-    }
-
     /// Whether the quantity consists of slopes of the displacement, which are not defined in fluids.
     pub fn is_of_slopes(self) -> bool {
         matches!(self, Self::Strain | Self::Rotation)

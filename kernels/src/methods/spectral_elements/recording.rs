@@ -55,13 +55,19 @@ impl<const D: usize> Recording<D> {
     /// Finds the receivers and the snapshot points that lie in the subdomain's elements.
     ///
     /// # Errors
-    /// Returns an error for a receiver outside the mesh.
+    /// Returns an error for a receiver outside the mesh, and for a quantity that only other methods record.
     pub(super) fn new(
         setup: &Setup<D>,
         shot: &Shot<D>,
         share: &Share<'_>,
         (points, locator): (usize, &Locator<'_, D>),
     ) -> Result<Self, Error> {
+        if matches!(shot.quantity, Quantity::Potentials | Quantity::Readings(_)) {
+            return Err(Error::setup(format!(
+                "{:?} is not recorded on meshes",
+                shot.quantity
+            )));
+        }
         let points_of = |element: usize| share.owns(element).then(|| share.element(element));
         let receivers = receivers(setup, shot, locator, points_of)?;
         let (mut film, mut film_points) = (Vec::new(), Vec::new());

@@ -8,12 +8,12 @@ use std::ops::Range;
 use super::Engine;
 use super::attenuation::Memory;
 use super::pml::{self, Damped};
-use super::points::Quantity;
 use super::recording::{Held, Recording};
 use super::sweep::Job;
 use crate::Error;
 use crate::parallel::group::Subdomain;
 use crate::parallel::halo::{HostHalo, HostNetwork, Link, Linked};
+use crate::receiver::Quantity;
 use crate::time_loop::state::{State, StateArray};
 use crate::time_loop::{Part, Sampler, Stepper};
 

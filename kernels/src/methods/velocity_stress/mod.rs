@@ -394,6 +394,9 @@ fn check(shot: &Shot, padded: &Padded) -> Result<StaggeredWeights, Error> {
             ));
         }
     }
+    if shot.quantity == Quantity::Potentials {
+        return fail("the velocity-stress method does not record divergence and curl".into());
+    }
     if !(shot.dt > 0.0 && shot.dt.is_finite()) || shot.nt == 0 {
         return fail(format!(
             "{} steps of {} s: the number and the time step must be positive",

@@ -6,58 +6,8 @@ use super::sources::for_each;
 use crate::Error;
 use crate::device::simd::Real;
 use crate::grid::points::Point;
+pub use crate::receiver::{Quantity, Readings};
 use std::ops::Range;
-
-/// The quantity that receivers record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// Velocity z, x, y in m/s, half a step before the end of the step.
-    Velocity,
-    /// Displacement z, x, y in m, at the end of the step.
-    Displacement,
-    /// Acceleration z, x, y in m/s2, at the beginning of the step.
-    Acceleration,
-    /// Pressure in Pa at the end of the step: minus the mean of the normal stresses.
-    Pressure,
-    /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx), components of the tensor: a shear strain is half the change
-    /// of an angle. At the end of the step, as the sum of strain rates interpolated from the velocities.
-    Strain,
-    /// Rotation about z, x, y (2-D: about y) in rad, half the curl of the displacement; x, y, z form a right-handed
-    /// system. At the end of the step, as the sum of its rates.
-    Rotation,
-    /// The readings from which several of these quantities are computed.
-    Readings(Readings),
-}
-
-/// The readings taken in a step, in this order: velocities, pressure, rates of strain and of rotation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Readings {
-    /// Velocities, from which displacements and accelerations are computed.
-    pub velocity: bool,
-    /// The pressure.
-    pub pressure: bool,
-    /// Rates of strain.
-    pub strain: bool,
-    /// Rates of rotation.
-    pub rotation: bool,
-    /// Whether snapshots hold the pressure.
-    pub films_pressure: bool,
-}
-
-impl Readings {
-    /// The quantities that are read; for a strain or a rotation, their rates.
-    pub fn all(self) -> impl Iterator<Item = Quantity> {
-        let all = [
-            (self.velocity, Quantity::Velocity),
-            (self.pressure, Quantity::Pressure),
-            (self.strain, Quantity::Strain),
-            (self.rotation, Quantity::Rotation),
-        ];
-        all.into_iter()
-            .filter(|(is_read, _)| *is_read)
-            .map(|(_, quantity)| quantity)
-    }
-}
 
 /// Axes (z, x, y) of the components of the strain in 3-D.
 const STRAINS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
@@ -67,24 +17,13 @@ const STRAINS_2D: [[usize; 2]; 3] = [[0, 0], [1, 1], [0, 1]];
 const ROTATIONS: [[usize; 2]; 3] = [[1, 2], [2, 0], [0, 1]];
 
 impl Quantity {
-    /// Components of a trace.
-    pub fn components(self, ndim: usize) -> usize {
-        match self {
-            Self::Pressure => 1,
-            Self::Strain if ndim == 3 => STRAINS.len(),
-            Self::Strain => STRAINS_2D.len(),
-            Self::Rotation => 2 * ndim - 3,
-            Self::Readings(readings) => readings.all().map(|q| q.components(ndim)).sum(),
-            _ => ndim,
-        }
-    }
-
-    /// The time of record 0, in steps after the start.
+    /// The time of record 0, in steps after the start: strains and rotations are sums of rates that are interpolated
+    /// from the velocities.
     pub fn first_time(self) -> f64 {
         match self {
             Self::Velocity => 0.5,
-            Self::Displacement | Self::Pressure | Self::Strain | Self::Rotation | Self::Readings(_) => 1.0,
             Self::Acceleration => 0.0,
+            _ => 1.0,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::grid::Grid;
 use crate::medium::{
-    Destination, Discard, Filler, Medium, Quantity, Speeds, Stiffness, Tsvankin, plane_names,
+    Destination, Discard, Filler, Medium, Property, Speeds, Stiffness, Tsvankin, plane_names,
 };
 use std::convert::Infallible;
 
@@ -199,9 +199,9 @@ fn a_filler_fills_as_line_by_line() {
         let density = model.arrays.len() - 1;
         for (k, array) in model.arrays.iter().enumerate() {
             let quantity = if k == density {
-                Quantity::Density
+                Property::Density
             } else {
-                Quantity::Stiffness(k)
+                Property::Stiffness(k)
             };
             for (line, values) in array.chunks(nz).enumerate() {
                 want.fill(quantity, line, values);

@@ -17,7 +17,7 @@ use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Films, Outputs, Records, thinned};
 use super::spreads::Spreads;
-use super::survey::finished::Quantity;
+use super::survey::finished::DataFile;
 use super::survey::shot::{Method, Resources};
 use super::survey::{self, Survey};
 use super::world::World;
@@ -32,6 +32,7 @@ use kernels::grid::{AXES, Padded};
 use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::displacement::{SLABS, Shot, SourceKind};
 use kernels::parallel::options::Transport;
+use kernels::receiver::Quantity;
 use rsf_io::{Axis, Input, Job};
 
 /// A command line turned into a shot, before the model's volumes are read.
@@ -186,9 +187,9 @@ impl Survey for Run {
         &self.spreads
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
+    fn data_files(&self) -> Vec<DataFile> {
         let records = self.axes();
-        vec![Quantity {
+        vec![DataFile {
             words: self.quantity(),
             key: None,
             axes: [
@@ -229,9 +230,9 @@ impl Survey for Run {
 impl Run {
     /// The recorded quantity.
     fn quantity(&self) -> &'static str {
-        match self.shot.potentials {
-            true => "divergence and curl",
-            false => "displacement",
+        match self.shot.quantity {
+            Quantity::Potentials => "divergence and curl",
+            _ => "displacement",
         }
     }
 
@@ -246,10 +247,10 @@ impl Run {
         let (shot, three) = (&self.shot, self.padded.ndim() == 3);
         let components = |order: &str| {
             let axis = Axis::new(shot.components(self.padded.ndim()), 0.0, 1.0);
-            axis.label(match (shot.potentials, three) {
-                (true, _) => order,
-                (false, true) => "z x y",
-                (false, false) => "z x",
+            axis.label(match (shot.quantity, three) {
+                (Quantity::Potentials, _) => order,
+                (_, true) => "z x y",
+                (_, false) => "z x",
             })
         };
         Records {
@@ -317,7 +318,7 @@ fn prepare(
         },
         surface,
         interpolate: job.flag("interp")?,
-        potentials: job.flag("opot")?,
+        quantity: Quantity::of_displacement(job.flag("opot")?),
         jdata,
         snapshots,
         jcheck: positive("jcheck")?,

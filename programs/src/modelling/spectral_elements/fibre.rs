@@ -1,6 +1,7 @@
 //! Fibres in a mesh: the receivers that their strain is derived from.
 
 use crate::modelling::fibre::Fibre;
+use crate::modelling::quantity::{What, of_data};
 use kernels::mesh::{Locator, Mesh};
 use kernels::methods::spectral_elements::{Quantity, Shot};
 use rsf_io::Job;
@@ -11,7 +12,7 @@ pub fn asked<const D: usize>(
     mesh: &Mesh<D>,
     shot: &mut Shot<D>,
 ) -> anyhow::Result<Option<Fibre>> {
-    if super::outputs::asked(job)? == "das" {
+    if of_data(job)?.0 == What::Das {
         return read(job, mesh, shot).map(Some);
     }
     Fibre::idle(job, "data=das");

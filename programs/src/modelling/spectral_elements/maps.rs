@@ -3,7 +3,9 @@
 
 use crate::modelling::checkpoint::MOST_PLACES;
 use crate::modelling::checksum::Checksum;
+use crate::modelling::divide::one_quantity;
 use crate::modelling::exact_time::{CLOCK, Timing};
+use crate::modelling::quantity::of_data;
 use crate::modelling::record::steps_between;
 use anyhow::bail;
 use kernels::grid::AXES;
@@ -153,7 +155,8 @@ impl Peaks {
         let Some((word, what, unit)) = PEAKS.iter().find(asked).copied() else {
             return Ok(None);
         };
-        let data = super::outputs::asked(job)?;
+        of_data(job)?;
+        let data = one_quantity(job)?;
         if data != what {
             bail!("{word}= is a map of {what}, and data={data}: take data={what}");
         }

@@ -270,14 +270,14 @@ impl<const D: usize> Survey for Run<D> {
         each.map(|source| format!("{:?}", source.strength)).collect()
     }
 
-    fn quantities(&self) -> Vec<finished::Quantity> {
+    fn data_files(&self) -> Vec<finished::DataFile> {
         let records = outputs::records(self);
         let axes = [
             records.receivers,
             records.components,
             thinned(&records.time, records.jdata),
         ];
-        let quantity = |words, key| finished::Quantity {
+        let quantity = |words, key| finished::DataFile {
             words,
             key,
             axes: axes.clone(),

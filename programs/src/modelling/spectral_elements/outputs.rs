@@ -3,50 +3,26 @@
 use super::Run;
 use super::several::Several;
 use crate::earth::{OriginTime, origin_time};
-use crate::modelling::divide::{Divide, one_quantity, put_quantity};
+use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::exact_time::{Correction, Timing};
+use crate::modelling::quantity::{What, of_data};
 use crate::modelling::record::{Films, Outputs, Records, thinned};
 use crate::modelling::survey::Survey;
 use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
-use anyhow::bail;
 use fourier::time_dispersion::Reading;
 use kernels::methods::spectral_elements::{Quantity, Shot};
 use rsf_io::{Axis, Job};
 
-/// The quantities of data=.
-const DATA: [&str; 7] = [
-    "velocity",
-    "displacement",
-    "acceleration",
-    "pressure",
-    "strain",
-    "rotation",
-    "das",
-];
-
-/// The quantity that data= names.
+/// The quantity that receivers read for data=, and its name in headers.
 ///
 /// # Errors
 /// Another word, or several: standard output takes one quantity.
-pub fn asked(job: &Job) -> anyhow::Result<&'static str> {
-    let text = one_quantity(job)?;
-    match DATA.iter().find(|word| **word == text) {
-        Some(word) => Ok(word),
-        None => bail!("data={text}: receivers record {}", DATA.join(", ")),
-    }
-}
-
-/// The quantity that data= names, and its name in headers.
 pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
-    Ok(match asked(job)? {
-        "displacement" => (Quantity::Displacement, "displacement in m"),
-        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
-        "pressure" => (Quantity::Pressure, "pressure in Pa"),
-        "strain" => (Quantity::Strain, "strain"),
-        "rotation" => (Quantity::Rotation, "rotation in rad"),
-        "das" => (Quantity::Strain, "strain along the fibre"),
-        _ => (Quantity::Velocity, "velocity in m/s"),
+    let (what, words) = of_data(job)?;
+    Ok(match what {
+        What::At(quantity) => (quantity, words),
+        What::Das => (Quantity::Strain, words),
     })
 }
 

@@ -4,21 +4,14 @@
 //! the velocity changes in a step by the mean of the accelerations at its ends. So one quantity, read in every step,
 //! gives the others.
 
-use super::outputs::asked;
 use crate::modelling::checkpoint::MOST_KEPT;
-use crate::modelling::divide::{How, Made, Pick, When};
+use crate::modelling::divide::{How, Made, Pick, When, one_quantity};
 use crate::modelling::exact_time::Timing;
+use crate::modelling::quantity::{self, What, of_data};
 use anyhow::bail;
 use fourier::time_dispersion::Reading;
 use kernels::methods::spectral_elements::Quantity;
 use rsf_io::Job;
-
-/// Parameters of the quantities, and their names in headers.
-const ALL: [(&str, Quantity, &str); 3] = [
-    ("displacement", Quantity::Displacement, "displacement in m"),
-    ("velocity", Quantity::Velocity, "velocity in m/s"),
-    ("acceleration", Quantity::Acceleration, "acceleration in m/s2"),
-];
 
 /// A quantity that is written.
 #[derive(Clone, Copy)]
@@ -43,12 +36,14 @@ impl Several {
     /// # Errors
     /// A quantity that is asked for twice, or cannot be had beside the others.
     pub fn read(job: &Job) -> anyhow::Result<Option<Self>> {
-        let further: Vec<_> = ALL.iter().filter(|(word, ..)| job.given(word)).collect();
+        let vectors = || quantity::all().filter(|(_, what, _)| what.is_vector());
+        let further: Vec<_> = vectors().filter(|(word, ..)| job.given(word)).collect();
         let Some((second, ..)) = further.first() else {
             return Ok(None);
         };
-        let data = asked(job)?;
-        let Some((_, first, words)) = ALL.iter().find(|(word, ..)| *word == data) else {
+        let data = one_quantity(job)?;
+        of_data(job)?;
+        let Some((_, What::At(first), words)) = vectors().find(|(word, ..)| *word == data) else {
             bail!(
                 "{second}= goes with data=displacement, velocity or acceleration, and data={data}: record {data} by a run of its own"
             );
@@ -57,18 +52,19 @@ impl Several {
             bail!("{word}= and {second}= both read every step: give them to runs of their own");
         }
         let mut wanted = vec![Wanted {
-            quantity: *first,
+            quantity: first,
             words,
             key: None,
         }];
-        for (key, quantity, words) in further {
+        for (key, what, words) in further {
+            let What::At(quantity) = what else { continue };
             if quantity == first {
                 bail!(
                     "{key}= names a file for the quantity on standard output: leave it out, or give another data="
                 );
             }
             wanted.push(Wanted {
-                quantity: *quantity,
+                quantity,
                 words,
                 key: Some(key),
             });

@@ -26,7 +26,7 @@ const TOLD: usize = 3;
 const TAKES: &str = "finished= takes the data of an earlier run of the survey";
 
 /// A file of a survey's data.
-pub struct Quantity {
+pub struct DataFile {
     /// Its quantity, as in its header.
     pub words: &'static str,
     /// The parameter that names it; `None` for standard output.
@@ -35,7 +35,7 @@ pub struct Quantity {
     pub axes: [Axis; 3],
 }
 
-impl Quantity {
+impl DataFile {
     /// Numbers of a shot.
     fn numbers(&self) -> usize {
         self.axes.iter().map(|axis| axis.n).product()
@@ -66,7 +66,7 @@ impl Finished {
     /// headers. `exact` says whether this run has exact time, and `made_of` identifies its shots.
     pub fn open(
         job: &mut Job,
-        quantities: &[Quantity],
+        quantities: &[DataFile],
         ((spreads, exact), made_of): ((&Spreads, bool), &MadeOf),
     ) -> anyhow::Result<Self> {
         let Some(text) = job.text("finished")? else {
@@ -167,7 +167,7 @@ fn named(text: &str) -> Vec<&str> {
 }
 
 /// The file of quantity number `k` among those that are left.
-fn chosen(inputs: &mut Vec<Input>, quantity: &Quantity, k: usize) -> anyhow::Result<Input> {
+fn chosen(inputs: &mut Vec<Input>, quantity: &DataFile, k: usize) -> anyhow::Result<Input> {
     let is_it = |input: &Input| input.header().text("quantity").as_deref() == Some(quantity.words);
     let place = match k {
         0 => Some(0).filter(|_| !inputs.is_empty()),
@@ -185,7 +185,7 @@ fn chosen(inputs: &mut Vec<Input>, quantity: &Quantity, k: usize) -> anyhow::Res
 }
 
 /// Where a file, which must be one of this quantity in this survey, holds the shots of this run.
-fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result<Vec<Option<usize>>> {
+fn held(input: &Input, quantity: &DataFile, spreads: &Spreads) -> anyhow::Result<Vec<Option<usize>>> {
     let name = input.name();
     let near = |a: f32, b: f32, d: f32| (a - b).abs() <= 1e-3 * d.abs();
     for (k, axis) in quantity.axes.iter().enumerate() {
@@ -269,7 +269,7 @@ fn same_clock(input: &Input, wanted: bool) -> anyhow::Result<()> {
 }
 
 /// `velocity in m/s, pressure in Pa`
-fn listed(quantities: &[Quantity]) -> String {
+fn listed(quantities: &[DataFile]) -> String {
     let words: Vec<&str> = quantities.iter().map(|quantity| quantity.words).collect();
     words.join(", ")
 }

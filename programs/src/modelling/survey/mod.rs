@@ -15,7 +15,7 @@ use crate::modelling::spreads::Spreads;
 use crate::modelling::words::counted;
 use crate::modelling::world::{World, share_stdin};
 use anyhow::{anyhow, bail, ensure};
-use finished::{Finished, MadeOf, Quantity};
+use finished::{DataFile, Finished, MadeOf};
 use kernels::device::gpu::Gpu;
 use ledger::Ledger;
 use rsf_io::{Job, Watch};
@@ -50,7 +50,7 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     }
 
     /// The quantities that are written for a shot: that of the data first, then those with files of their own.
-    fn quantities(&self) -> Vec<Quantity>;
+    fn data_files(&self) -> Vec<DataFile>;
 
     /// Numbers of a record as the engine makes it, and records of a shot.
     fn records(&self) -> [usize; 2];
@@ -258,7 +258,7 @@ fn finished<M: Survey>(
     let opened = match made_of {
         Some(made_of) => {
             let of = (shot.spreads(), shot.timing().exact.is_some());
-            Finished::open(job, &shot.quantities(), (of, made_of))
+            Finished::open(job, &shot.data_files(), (of, made_of))
         }
         None => Ok(Finished::default()),
     };

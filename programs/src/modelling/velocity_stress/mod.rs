@@ -21,6 +21,7 @@ use super::exact_time::{Correction, Timing};
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
+use super::quantity::{What, of_data};
 use super::record::{self, Outputs};
 use super::spreads::Spreads;
 use super::survey::finished;
@@ -42,7 +43,7 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, 
 use kernels::parallel::options::Transport;
 use places::Stations;
 use rsf_io::{Axis, Job, Output};
-use several::{Clock, Several, What};
+use several::{Clock, Several};
 
 /// A shot from a command line, before the model's volumes are read. The fastest wave and the frequency of the layers
 /// are set later.
@@ -278,8 +279,8 @@ impl Survey for Run {
         each.map(|source| format!("{:?}", source.action)).collect()
     }
 
-    fn quantities(&self) -> Vec<finished::Quantity> {
-        outputs::quantities(self)
+    fn data_files(&self) -> Vec<finished::DataFile> {
+        outputs::data_files(self)
     }
 
     fn records(&self) -> [usize; 2] {
@@ -406,7 +407,7 @@ fn recorded(
     (padded, spreads): (&Padded, &mut Spreads),
 ) -> anyhow::Result<(Option<Several>, Quantity, &'static str, usize)> {
     clock.timing.warn_of_aliases(job, clock.jdata);
-    let (what, name) = several::of_data(job)?;
+    let (what, name) = of_data(job)?;
     let (ndim, receivers) = (padded.ndim(), spreads.of(0)[1].len());
     let several = match films {
         Films::Asked => Several::read(job, (what, name), clock, (ndim, receivers))?,

@@ -1,10 +1,11 @@
 //! The output files of a velocity-stress run, with the conventions in their headers.
 
 use super::Run;
-use super::several::{Several, What};
+use super::several::Several;
 use crate::earth::{OriginTime, SOURCES, origin_time};
 use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::exact_time::CLOCK;
+use crate::modelling::quantity::What;
 use crate::modelling::record::{Films, Outputs, Records};
 use crate::modelling::survey::Survey;
 use crate::modelling::survey::finished;
@@ -66,7 +67,7 @@ fn divided(
 }
 
 /// The quantities that have a file, the data first, and the axes of a shot.
-pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
+pub fn data_files(run: &Run) -> Vec<finished::DataFile> {
     let (shot, ndim) = (&run.shot, run.padded.ndim());
     let axes = |components: usize, time: Axis| {
         let components = Axis::new(components, 0.0, 1.0);
@@ -74,7 +75,7 @@ pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
     };
     match &run.several {
         Some(several) => {
-            let made = several.wanted.iter().map(|wanted| finished::Quantity {
+            let made = several.wanted.iter().map(|wanted| finished::DataFile {
                 words: wanted.words,
                 key: wanted.key,
                 axes: axes(
@@ -88,7 +89,7 @@ pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
             let first = (shot.quantity.first_time() * shot.dt) as f32;
             let step = (shot.dt * run.jdata as f64) as f32;
             let time = Axis::new(run.timing.steps.div_ceil(run.jdata), first, step);
-            vec![finished::Quantity {
+            vec![finished::DataFile {
                 words: run.quantity,
                 key: None,
                 axes: axes(shot.quantity.components(ndim), run.later(time)),

@@ -1,75 +1,22 @@
 //! Several quantities of one run, and records at other times than those of the steps: `velocity=FILE` and the like, `dtout=`.
 
 use crate::modelling::checkpoint::MOST_KEPT;
-use crate::modelling::divide::{How, Made, Pick, When, one_quantity};
+use crate::modelling::divide::{How, Made, Pick, When};
 use crate::modelling::exact_time::Timing;
 use crate::modelling::fibre::Fibre;
+use crate::modelling::quantity::{self, What};
 use crate::modelling::resample::Times;
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use fourier::time_dispersion::Reading;
 use kernels::methods::velocity_stress::{Quantity, Readings};
 use rsf_io::{Axis, Job};
 
-/// Quantities: parameter value, quantity, and description.
-pub const QUANTITIES: [(&str, Quantity, &str); 6] = [
-    ("velocity", Quantity::Velocity, "velocity in m/s"),
-    ("displacement", Quantity::Displacement, "displacement in m"),
-    ("acceleration", Quantity::Acceleration, "acceleration in m/s2"),
-    ("pressure", Quantity::Pressure, "pressure in Pa"),
-    ("strain", Quantity::Strain, "strain"),
-    ("rotation", Quantity::Rotation, "rotation in rad"),
-];
-
-/// A quantity in an output file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A quantity at the receivers.
-    At(Quantity),
-    /// The strain along a fibre.
-    Das,
-}
-
-/// The parameter value for the strain along a fibre, and its description.
-const DAS: (&str, &str) = ("das", "strain along the fibre");
-
 impl What {
-    /// Number of components of a record.
-    pub fn components(self, ndim: usize) -> usize {
-        match self {
-            Self::At(quantity) => quantity.components(ndim),
-            Self::Das => 1,
-        }
-    }
-
-    /// Whether its components are those of a vector along the axes.
-    pub fn is_vector(self) -> bool {
-        let vectors = [Quantity::Velocity, Quantity::Displacement, Quantity::Acceleration];
-        matches!(self, Self::At(quantity) if vectors.contains(&quantity))
-    }
-
     /// Time of record 0, in steps after the start.
     pub fn first_time(self) -> f64 {
         match self {
             Self::At(quantity) => quantity.first_time(),
             Self::Das => Quantity::Strain.first_time(),
-        }
-    }
-}
-
-/// All quantities that can be written: parameter value, quantity, and description.
-fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
-    let quantities = QUANTITIES.map(|(key, quantity, words)| (key, What::At(quantity), words));
-    quantities.into_iter().chain([(DAS.0, What::Das, DAS.1)])
-}
-
-/// The quantity of `data=`, and its description.
-pub fn of_data(job: &Job) -> anyhow::Result<(What, &'static str)> {
-    let text = one_quantity(job)?;
-    match all().find(|(word, ..)| *word == text) {
-        Some((_, what, words)) => Ok((what, words)),
-        None => {
-            let words: Vec<_> = all().map(|(word, ..)| word).collect();
-            bail!("data={text}: receivers record {}", words.join(", "))
         }
     }
 }
@@ -122,7 +69,7 @@ impl Several {
             words,
             key: None,
         }];
-        for (key, other, words) in all() {
+        for (key, other, words) in quantity::all() {
             if job.given(key) {
                 ensure!(
                     other != what,

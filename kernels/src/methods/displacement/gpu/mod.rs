@@ -33,6 +33,7 @@ use crate::medium::Medium;
 use crate::medium::stiffness::Symmetry;
 use crate::parallel::group::Group;
 use crate::parallel::slabs::Slab as Layout;
+use crate::receiver::Quantity;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use tile::{Terms, Tile};
@@ -125,7 +126,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             sources,
             receivers,
             kind: shot.kind,
-            potentials: shot.potentials,
+            potentials: shot.quantity == Quantity::Potentials,
             components: schedule.components,
             window: shot
                 .snapshots

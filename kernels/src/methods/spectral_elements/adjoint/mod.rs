@@ -59,12 +59,13 @@ mod unsupported;
 
 use super::boundary::{FacePoint, face_points};
 use super::cut::Cut;
-use super::points::{Quantity, weights_in_fluid};
+use super::points::weights_in_fluid;
 use super::{Engine, Setup, Shot, Source, Strength};
 use crate::Error;
 use crate::device::cpu::Cpu;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Locator, Place};
+use crate::receiver::Quantity;
 use crate::time_loop::reversal::{Action, CheckpointSchedule};
 pub use chain::{Gradient, covers};
 pub use change::Change;

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::super::points::Quantity;
 use super::super::{Lumping, Setup};
 use super::Parameters;
 use crate::mesh::step::{Law, Medium};
+use crate::receiver::Quantity;
 
 /// The reason why a run has no derivatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use super::tables::Listing;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, search, send, walk};
 use crate::device::device_to_host::{HALF, Pieces, Ring, Search, ring_bytes};
-use crate::methods::spectral_elements::points::{Quantity, Receiver};
+use crate::methods::spectral_elements::points::Receiver;
 use crate::methods::spectral_elements::recording::Recording;
 use crate::methods::spectral_elements::{Engine, Setup};
+use crate::receiver::Quantity;
 use crate::time_loop::Sampler;
 use std::ops::Range;
 
@@ -175,11 +176,12 @@ impl<A: Accelerator> Records<A> {
 /// The code of a quantity in the kernels.
 fn code(quantity: Quantity) -> i32 {
     match quantity {
-        Quantity::Displacement => 0,
         Quantity::Velocity => 1,
         Quantity::Acceleration => 2,
         Quantity::Pressure => 3,
         Quantity::Strain | Quantity::Rotation => 4,
+        // `Recording::new` refuses the quantities of other methods.
+        _ => 0,
     }
 }
 

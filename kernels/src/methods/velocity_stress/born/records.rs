@@ -12,7 +12,7 @@ impl<T: Number> Adjoint<T> {
         let dt = T::of(self.setup.dt);
         let quantity = self.setup.quantity;
         let number = |(number, &x): (usize, &T)| match quantity {
-            Quantity::Velocity | Quantity::Pressure | Quantity::Readings(_) => x,
+            Quantity::Velocity | Quantity::Pressure | Quantity::Potentials | Quantity::Readings(_) => x,
             Quantity::Displacement | Quantity::Strain | Quantity::Rotation => {
                 self.kept[number] += x;
                 dt * self.kept[number]

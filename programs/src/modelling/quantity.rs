@@ -1,0 +1,62 @@
+//! The quantities that receivers record, in the words of the command line and of headers.
+
+use super::divide::one_quantity;
+use anyhow::bail;
+use kernels::receiver::Quantity;
+use rsf_io::Job;
+
+/// Quantities: parameter value, quantity, and description.
+const QUANTITIES: [(&str, Quantity, &str); 6] = [
+    ("velocity", Quantity::Velocity, "velocity in m/s"),
+    ("displacement", Quantity::Displacement, "displacement in m"),
+    ("acceleration", Quantity::Acceleration, "acceleration in m/s2"),
+    ("pressure", Quantity::Pressure, "pressure in Pa"),
+    ("strain", Quantity::Strain, "strain"),
+    ("rotation", Quantity::Rotation, "rotation in rad"),
+];
+
+/// A quantity in an output file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A quantity at the receivers.
+    At(Quantity),
+    /// The strain along a fibre.
+    Das,
+}
+
+/// The parameter value for the strain along a fibre, and its description.
+const DAS: (&str, &str) = ("das", "strain along the fibre");
+
+impl What {
+    /// Number of components of a record.
+    pub fn components(self, ndim: usize) -> usize {
+        match self {
+            Self::At(quantity) => quantity.components(ndim),
+            Self::Das => 1,
+        }
+    }
+
+    /// Whether its components are those of a vector along the axes.
+    pub fn is_vector(self) -> bool {
+        let vectors = [Quantity::Velocity, Quantity::Displacement, Quantity::Acceleration];
+        matches!(self, Self::At(quantity) if vectors.contains(&quantity))
+    }
+}
+
+/// All quantities that can be written: parameter value, quantity, and description.
+pub fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
+    let quantities = QUANTITIES.map(|(key, quantity, words)| (key, What::At(quantity), words));
+    quantities.into_iter().chain([(DAS.0, What::Das, DAS.1)])
+}
+
+/// The quantity of `data=`, and its description.
+pub fn of_data(job: &Job) -> anyhow::Result<(What, &'static str)> {
+    let text = one_quantity(job)?;
+    match all().find(|(word, ..)| *word == text) {
+        Some((_, what, words)) => Ok((what, words)),
+        None => {
+            let words: Vec<_> = all().map(|(word, ..)| word).collect();
+            bail!("data={text}: receivers record {}", words.join(", "))
+        }
+    }
+}
