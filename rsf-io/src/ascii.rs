@@ -8,7 +8,7 @@ use crate::number::is_space;
 /// Longest text of a number, in bytes; a longer word is an error.
 const LONGEST: usize = 4096;
 
-/// A number, the end of the data, or a word that is no number.
+/// A number, the end of the data, or a word that is not a number.
 pub(crate) enum Scan<T> {
     Value(T),
     End,

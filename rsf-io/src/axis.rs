@@ -77,7 +77,7 @@ pub struct WholeRecords {
 }
 
 impl std::fmt::Display for WholeRecords {
-    /// Ends a sentence: `57 of the 100 records along axis 3 are whole`.
+    /// A clause for the end of a message: `57 of the 100 records along axis 3 are whole`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { axis, whole, of } = self;
         let are = if *whole == 1 { "is" } else { "are" };
@@ -105,7 +105,7 @@ impl Header {
     }
 
     /// Number of elements: `n1 n2 ...`, stopping before the first absent n.
-    /// Errors: an n that is negative or no number, more elements than 64 bits can count.
+    /// Errors: an n that is negative or not a number, more elements than 64 bits can count.
     pub fn elements(&self) -> Result<u64> {
         let mut product = 1u64;
         let mut overflow = false;
@@ -122,7 +122,7 @@ impl Header {
                 // As in Madagascar's library, a number in quotes reads as 0; a word is an error.
                 Some(0) if leading_int(unquoted(raw)).1 == 0 => {
                     return Err(Error::new(format!(
-                        "{key}={} in the header is no whole number",
+                        "{key}={} in the header is not a whole number",
                         shown(raw)
                     )));
                 }
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(header("n1=\"7\" n2=5").elements().unwrap(), 0);
         for bad in ["n1=\"x\"", "n1=4 n2=forty", "n1="] {
             let error = header(bad).elements().unwrap_err().to_string();
-            assert!(error.ends_with("in the header is no whole number"), "{error}");
+            assert!(error.ends_with("in the header is not a whole number"), "{error}");
         }
         assert_eq!(header("n1=7 n3=5").rank(), 3);
         assert_eq!(header("n1=7 n2=5 n3=1").rank(), 2);

@@ -79,7 +79,7 @@ fn user() -> &'static str {
         // makes it the only call, and the text is copied before the lock is left.
         let name = unsafe { libc::getlogin() };
         if !name.is_null() {
-            // SAFETY: not null, so it points to a NUL-ended string in that static buffer.
+            // SAFETY: `name` is not null, so it points to a NUL-terminated string in that static buffer.
             return unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
         }
         // SAFETY: has no preconditions.
@@ -106,7 +106,7 @@ fn passwd_name(uid: libc::uid_t) -> Option<String> {
     if failed != 0 || found.is_null() || entry.pw_name.is_null() {
         return None;
     }
-    // SAFETY: on success pw_name points to a NUL-ended string inside `buffer`, which is alive.
+    // SAFETY: on success pw_name points to a NUL-terminated string inside `buffer`, which is alive.
     let name = unsafe { CStr::from_ptr(entry.pw_name) };
     Some(name.to_string_lossy().into_owned())
 }

@@ -391,7 +391,7 @@ impl TypedValueParser for ValueOf {
     }
 }
 
-/// clap's message as one sentence in the `key=` style.
+/// clap's message on one line, in the `key=` style.
 fn restyled(error: &clap::Error) -> Error {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
@@ -461,7 +461,7 @@ mod tests {
     #[test]
     fn messages_name_the_number() {
         let said = line(&["n3=0"]).unwrap_err().to_string();
-        assert_eq!(said, "n3= got `0`, allowed is a whole number >= 1");
+        assert_eq!(said, "n3= got `0`, but must be a whole number >= 1");
         assert_eq!(line(&["n3=7.5"]).unwrap().warnings, ["n3=7.5 is taken as 7"]);
     }
 }

@@ -13,7 +13,7 @@ pub enum Form {
     Native,
     /// Big endian.
     Xdr,
-    /// Text.
+    /// Decimal numbers as text.
     Ascii,
 }
 
@@ -28,7 +28,7 @@ pub enum Kind {
     Complex,
     /// Unsigned byte.
     Uchar,
-    /// Byte.
+    /// One byte, read as a character.
     Char,
     /// 16-bit integer.
     Short,

@@ -1,4 +1,4 @@
-//! Errors of the library: each message is one sentence that says what was got and what is allowed.
+//! Errors of the library: each message says what was got and what is allowed.
 
 use std::io;
 
@@ -26,7 +26,7 @@ pub enum Error {
     #[error("internal error")]
     Panic,
     /// Another process of the same run prints the error; this one ends with the same exit code.
-    #[error("another process has told the error")]
+    #[error("another process has reported the error")]
     Told(u8),
     /// A signal ended the run between two steps, with its outputs in order.
     #[error("ended by {signal}: {left}")]

@@ -32,7 +32,7 @@ impl Files {
             .try_for_each(|id| self.read(*id, &input.name()))
     }
 
-    /// As [`Files::reading`], for an open file that is no dataset.
+    /// As [`Files::reading`], for an open file that is not a dataset.
     pub(crate) fn reading_file(&mut self, file: &File, name: &str) -> Result<()> {
         file_id(file).map_or(Ok(()), |id| self.read(id, name))
     }
@@ -97,7 +97,7 @@ impl Files {
             let file = match made {
                 Ok(file) => {
                     if let Some(header) = &names.header {
-                        // On a file system without attributes the name alone tells which header owns the file.
+                        // On a file system without attributes only the name shows which header owns the file.
                         let _ = file.set_xattr(OWNER, header.as_os_str().as_bytes());
                     }
                     file
@@ -118,8 +118,8 @@ impl Files {
         )))
     }
 
-    /// Opens an existing file and empties it, if the header owns it and this run does not use it; `None` if not. A file
-    /// that is not regular is opened and left as it is.
+    /// Opens an existing file if the header owns it and this run does not use it; `None` otherwise. The file is emptied
+    /// unless it continues an earlier run (`keeps`). A file that is not regular is opened and left as it is.
     fn old_data(&self, name: &Name, header: Option<&Path>) -> io::Result<Option<File>> {
         let file = match OpenOptions::new().write(true).open(&name.path) {
             Ok(file) => file,

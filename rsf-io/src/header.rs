@@ -49,7 +49,9 @@ impl Header {
                 .map_err(unreadable)?;
             if line.is_empty() {
                 if left == 0 {
-                    return Err(Error::new("is no RSF header: 64 MiB of text without an end"));
+                    return Err(Error::new(
+                        "is not an RSF header: it has 64 MiB of text without an end mark",
+                    ));
                 }
                 return Ok(header);
             }
@@ -112,7 +114,8 @@ impl Header {
         self.keys.get(key.as_bytes()).map(Vec::as_slice)
     }
 
-    /// `strtol` base 10: 0 when there is no number; `None` when absent or outside 32 bits.
+    /// The value as C's `strtol` reads it in base 10, 0 if it is not a number; `None` if the key is absent or the value
+    /// outside 32 bits.
     pub fn int(&self, key: &str) -> Option<i32> {
         self.large_int(key).and_then(|value| i32::try_from(value).ok())
     }
@@ -122,12 +125,13 @@ impl Header {
         leading_int(self.raw(key)?).0
     }
 
-    /// `strtod`, narrowed: 0 when there is no number; `None` when absent, infinite or out of range.
+    /// The value as C's `strtod` reads it, rounded to f32, 0 if it is not a number; `None` if the key is absent or the
+    /// value infinite or out of range.
     pub fn float(&self, key: &str) -> Option<f32> {
         stored_f32(self.raw(key)?)
     }
 
-    /// `strtod`: `None` when absent or out of range.
+    /// The value as C's `strtod` reads it; `None` if the key is absent or the value out of range.
     pub fn double(&self, key: &str) -> Option<f64> {
         stored_f64(self.raw(key)?)
     }
@@ -142,7 +146,7 @@ impl Header {
         Some(unquoted(self.raw(key)?))
     }
 
-    /// As [`Header::bytes`]; what is no UTF-8 is replaced.
+    /// As [`Header::bytes`]; what is not UTF-8 is replaced.
     pub fn text(&self, key: &str) -> Option<String> {
         self.bytes(key)
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
@@ -192,7 +196,7 @@ impl Header {
         match self.int("esize") {
             Some(0) => Ok(Format::from_text("ascii_float")),
             _ if self.raw("in").is_none() => Err(Error::new(
-                "is no header of a dataset: it has neither in=, which names the data, nor data_format=, which is their type",
+                "is not the header of a dataset: it has neither in=, which names the data, nor data_format=, which is their type",
             )),
             _ => Err(Error::new(
                 "the header has no data_format=, so the type of the data is unknown",

@@ -27,9 +27,9 @@ const DIRECT: usize = 1 << 16;
 /// Value of a parameter that is a number or a file.
 #[derive(Debug)]
 pub enum NumberOrFile {
-    /// The number.
+    /// A number, given on the command line or by default.
     Number(f32),
-    /// The open file.
+    /// The dataset of the file that was named.
     File(Input),
 }
 
@@ -155,7 +155,7 @@ impl Input {
         &self.noted.ids
     }
 
-    /// Warnings about data that can be read nevertheless, a sentence each.
+    /// Warnings about data that can be read nevertheless, one message per flaw.
     pub(crate) fn flaws(&self) -> &[String] {
         &self.noted.flaws
     }
@@ -232,7 +232,7 @@ impl Input {
                 Scan::End => return Err(self.missing(self.pos)),
                 Scan::Bad(word) => {
                     return Err(Error::new(format!(
-                        "{}: element {} of {} is `{word}`, which is no {}",
+                        "{}: element {} of {} is `{word}`, which is not of type {}",
                         self.name,
                         self.pos + 1,
                         self.len,
@@ -337,12 +337,12 @@ impl Input {
     }
 
     /// Reads elements from number `offset` on without moving the stream; threads may share the input.
-    /// Errors: not seekable, another type, beyond the end, a file that has become shorter (the first missing element is
+    /// Errors: not seekable, a different type, beyond the end, a file that has become shorter (the first missing element is
     /// named).
     pub fn read_at<T: Element>(&self, offset: u64, out: &mut [T]) -> Result<()> {
         let Some(start) = self.start else {
             return Err(Error::new(format!(
-                "{}: is no file of binary numbers, so its elements can only be read in order",
+                "{}: is not a file of binary numbers, so its elements can only be read in order",
                 self.name
             )));
         };
@@ -370,7 +370,7 @@ impl Input {
     fn check<T: Element>(&self, offset: u64, count: usize) -> Result<()> {
         if !T::accepts(self.format.kind) {
             return Err(Error::new(format!(
-                "{}: holds {} data, {} data are needed ({})",
+                "{}: holds {} data, but {} data are needed ({})",
                 self.name,
                 self.format.kind.word(),
                 T::KIND.word(),
@@ -379,7 +379,7 @@ impl Input {
         }
         if self.format.form == Form::Xdr && matches!(self.format.kind, Kind::Long | Kind::Double) {
             return Err(Error::new(format!(
-                "{}: {} is not supported, xdr holds float, int, complex, short and bytes",
+                "{}: {} is not supported; xdr holds float, int, complex, short and bytes",
                 self.name, self.format
             )));
         }
@@ -391,7 +391,7 @@ impl Input {
 
     fn beyond(&self, offset: u64, count: u64) -> Error {
         Error::new(format!(
-            "{}: {count} elements from number {} on were asked for, the header gives {} ({})",
+            "{}: {count} elements from number {} on were asked for, but the header gives {} ({})",
             self.name,
             offset.saturating_add(1),
             self.len,
@@ -424,7 +424,7 @@ pub(crate) fn open_file(path: &Path, name: &str, wanted: &str) -> Result<File> {
     let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}"), e))?;
     match file.metadata() {
         Ok(meta) if meta.is_dir() => Err(Error::new(format!(
-            "cannot read {name}: it is a directory, {wanted} was expected"
+            "cannot read {name}: it is a directory; {wanted} was expected"
         ))),
         _ => Ok(file),
     }

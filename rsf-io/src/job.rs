@@ -127,7 +127,7 @@ impl Job {
 
     fn declared(&self, name: &str) -> Result<&'static Param> {
         let found = self.program.params.iter().find(|param| param.answers_to(name));
-        found.ok_or_else(|| Error::new(format!("{name}= is used by the program and not declared")))
+        found.ok_or_else(|| Error::new(format!("{name}= is used by the program but not declared")))
     }
 
     /// The given value, else the default.
@@ -147,12 +147,12 @@ impl Job {
 
     fn missing(&self, name: &str) -> Error {
         let allowed = self.declared(name).map(Param::allowed).unwrap_or_default();
-        Error::new(format!("{name}= is missing, it is {allowed}"))
+        Error::new(format!("{name}= is missing; it must be {allowed}"))
     }
 
     fn other_kind(name: &str) -> Error {
         Error::new(format!(
-            "{name}= is declared with another type than it is asked for"
+            "{name}= is declared with a type other than the one requested"
         ))
     }
 
@@ -194,12 +194,12 @@ impl Job {
         }
     }
 
-    /// y or n.
+    /// A flag, y or n.
     pub fn flag(&self, name: &str) -> Result<bool> {
         self.flag_opt(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// y or n, may be absent.
+    /// A flag, y or n, that may be absent.
     pub fn flag_opt(&self, name: &str) -> Result<Option<bool>> {
         match self.value(name)? {
             Some(Value::Flag(value)) => Ok(Some(value)),
@@ -275,7 +275,7 @@ impl Job {
             Some(false) if self.stdin.as_ref().is_some_and(pipe::is_empty_file) => {
                 Err(Error::new(match self.stdin.as_ref().is_some_and(pipe::is_output) {
                     true => format!("standard input {}", pipe::EMPTIED),
-                    false => "standard input is an empty file: the program that should have written it failed or was ended; look at its message and run it again".to_string(),
+                    false => "standard input is an empty file: the program that should have written it failed or was ended; check its message and run it again".to_string(),
                 }))
             }
             _ => Ok(None),
@@ -294,7 +294,7 @@ impl Job {
         self.cut = Cut::Records;
     }
 
-    /// As [`Job::accept_cut_data`], with records along this axis (counted from 1) alone, even if none is complete.
+    /// As [`Job::accept_cut_data`], but only with records along this axis (counted from 1), even if none is complete.
     pub fn accept_cut_along(&mut self, axis: usize) {
         self.cut = Cut::Along(axis);
     }
@@ -339,7 +339,7 @@ impl Job {
         }
         if reader.get_ref().metadata().is_ok_and(|meta| meta.is_dir()) {
             return Err(Error::new(
-                "standard input is a directory, an RSF file was expected",
+                "standard input is a directory; an RSF file was expected",
             ));
         }
         let path = pipe::name_of(reader.get_ref());
@@ -377,12 +377,13 @@ impl Job {
         Ok(input)
     }
 
-    /// Remembers a file that is no dataset and is read under this name. Errors: an output would overwrite it.
+    /// Remembers a file that is not a dataset and is read under this name. Errors: an output would overwrite it.
     pub fn reads(&mut self, file: &File, name: &str) -> Result<()> {
         self.files.reading_file(file, name)
     }
 
-    /// Remembers that the file `path`, which is no dataset, will be written under this name. Errors: this run reads or writes it.
+    /// Remembers that the file `path`, which is not a dataset, will be written under this name. Errors: this run reads
+    /// or writes it.
     pub fn will_write(&mut self, path: &Path, name: &str) -> Result<()> {
         self.files.spare(path, name)
     }

@@ -237,7 +237,7 @@ fn refuse_file(name: &str, stdin: &BufReader<File>) -> Result<()> {
     )))
 }
 
-/// Prints on standard output; a reader that leaves early (`| head`) is no error.
+/// Prints on standard output; a reader that leaves early (`| head`) is not an error.
 fn show(text: &str) -> anyhow::Result<()> {
     if second::is_second() {
         return Ok(());

@@ -133,8 +133,8 @@ impl Output {
         self.put(key, format!("\"{text}\""));
     }
 
-    /// Puts a value into the header as it is written, quotes included. A value that would fall apart when it is read
-    /// (blanks outside double quotes, an open quote) is put as a text.
+    /// Puts a value into the header as it is written, quotes included. A value that would be split when it is read
+    /// (blanks outside double quotes, an open quote) is written as a quoted string.
     pub fn put_raw(&mut self, key: &str, value: &str) {
         let line = format!("k={value}");
         let whole = Header::parse(line.as_bytes());
@@ -185,7 +185,7 @@ impl Output {
         }
     }
 
-    /// [`Output::set_format`] for the type alone.
+    /// Changes only the type; see [`Output::set_format`].
     pub fn set_kind(&mut self, kind: Kind) {
         self.set_format(Format { kind, ..self.format });
     }
@@ -199,7 +199,7 @@ impl Output {
     }
 
     /// Writes `elements` elements that are already text, line breaks included; the first call writes the header.
-    /// Errors: another form than text, and those of [`Output::write`].
+    /// Errors: a form other than text, and those of [`Output::write`].
     pub fn write_text(&mut self, text: &[u8], elements: u64) -> Result<()> {
         if self.format.is_binary() {
             return Err(Error::new(format!(
@@ -222,7 +222,7 @@ impl Output {
 
     fn too_many(&self, count: u64) -> Error {
         Error::new(format!(
-            "{}: element {} is written, the header says {}",
+            "{}: element {} is written, but the header says {}",
             self.name,
             self.written + count,
             self.declared
@@ -230,7 +230,7 @@ impl Output {
     }
 
     /// Writes elements; the first call writes the header.
-    /// Errors: another type than before, more elements than the header says, a key set too late, and a failed write (a
+    /// Errors: a different type from before, more elements than the header says, a key set too late, and a failed write (a
     /// full disk, a closed pipe).
     pub fn write<T: Element>(&mut self, data: &[T]) -> Result<()> {
         if !self.begun {
@@ -322,7 +322,7 @@ impl Output {
         self.in_time()?;
         if self.written != self.declared {
             return Err(Error::new(format!(
-                "{}: {} elements were written, the header says {}",
+                "{}: {} elements were written, but the header says {}",
                 self.name, self.written, self.declared
             )));
         }

@@ -30,7 +30,7 @@ pub enum ParamKind {
     Words,
     /// Every key that is not declared, such as the tags of `sfmath`.
     Keys,
-    /// A key that users look for here but this program does not take; the sentence says what to do instead.
+    /// A key that users look for here but this program does not take; its `doc` says what to do instead.
     Elsewhere,
 }
 
@@ -54,7 +54,7 @@ pub struct Param {
     pub min: Option<f64>,
     /// Largest allowed number.
     pub max: Option<f64>,
-    /// One sentence.
+    /// A short description, a phrase without a full stop.
     pub doc: &'static str,
     /// Other keys with the same meaning.
     pub aliases: [Option<&'static str>; 3],
@@ -70,7 +70,7 @@ pub struct Param {
 
 impl Param {
     /// Whether the range in words agrees with the bounds that are checked: `>= 1`, `1 or more`, `1 to 9` or `from 1 to
-    /// 9`. Other words are not understood and pass.
+    /// 9`. Ranges in other words are not checked.
     fn holds_what_it_says(&self, words: &str) -> bool {
         let numbers = |part: &str| part.trim().parse::<f64>().ok();
         let words = words.strip_prefix("from ").unwrap_or(words);
@@ -193,7 +193,7 @@ impl Param {
         self
     }
 
-    /// The sentence of the documentation.
+    /// The description in the documentation.
     pub const fn doc(mut self, sentence: &'static str) -> Self {
         self.doc = sentence;
         self
@@ -355,7 +355,7 @@ pub(crate) const OPTIONS: &[(&str, &str)] = &[
 
 impl Program {
     /// Checks the declaration itself, for the tests of a program: names are unique and differ from the options of every
-    /// program, ranges in words agree with the bounds, defaults are allowed values, every parameter has a sentence.
+    /// program, ranges in words agree with the bounds, defaults are allowed values, every parameter has a description.
     pub fn verify(&self) -> Result<(), String> {
         let mut seen = std::collections::BTreeSet::new();
         let taken = [
@@ -377,18 +377,18 @@ impl Program {
                 return Err(format!("{}: {}= cannot have an alias", self.name, param.name));
             }
             if param.doc.is_empty() {
-                return Err(format!("{}: {}= has no sentence", self.name, param.name));
+                return Err(format!("{}: {}= has no description", self.name, param.name));
             }
             if let Some(words) = param.range.filter(|words| !param.holds_what_it_says(words)) {
                 return Err(format!(
-                    "{}: {}= says `{words}` and takes {:?} to {:?}",
+                    "{}: {}= says `{words}` but takes {:?} to {:?}",
                     self.name, param.name, param.min, param.max
                 ));
             }
             if let Some(default) = param.default {
                 if param.required {
                     return Err(format!(
-                        "{}: {}= is required and has a default",
+                        "{}: {}= is required but has a default",
                         self.name, param.name
                     ));
                 }

@@ -108,7 +108,7 @@ pub(crate) fn is_output(reader: &BufReader<File>) -> bool {
     output.is_some() && output == file_id(reader.get_ref())
 }
 
-/// Name of the regular file behind an open one, if it still has one.
+/// The path of an open file, if it still has one.
 pub(crate) fn name_of(file: &File) -> Option<PathBuf> {
     use std::os::fd::AsRawFd;
     let path = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;

@@ -26,7 +26,7 @@ pub(crate) enum Layout {
 /// Where the data of an output may go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Behind the header.
+    /// After the header.
     Stream,
     /// Into the file that the user has named.
     Named(PathBuf),
@@ -196,7 +196,7 @@ impl Places {
         let shown = text.to_string_lossy();
         if names_folder(&text) {
             return Some(format!(
-                "{source}{shown} names a folder and does not end in `/`: data files go into that folder"
+                "{source}{shown} names a folder but does not end in `/`; data files go into that folder"
             ));
         }
         let meant = self.datapath.is_some() || text.is_empty() || shown.ends_with('/');

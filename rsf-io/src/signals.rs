@@ -1,7 +1,7 @@
 //! Signals that end a run: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
 //! A program that must not end in the middle of its work holds a [`Watch`] and asks [`interrupted`] between two steps.
-//! Any other program ends at once, and so does this one at a second signal; each prints one sentence. The process is
+//! Any other program ends at once, and so does this one at a second signal; each prints one message. The process is
 //! finally ended by the signal itself, so that the shell reports 130, 143 or 129 and ends its loops, too.
 
 use crate::launcher::launched;
@@ -82,7 +82,7 @@ pub fn interrupted() -> Option<Signal> {
     }
 }
 
-/// Makes the three signals end the program `name` with a sentence; the sentence is left out if `mute` is set or a
+/// Makes SIGINT, SIGTERM and SIGHUP end the program `name` with a message, which is left out if `mute` is set or a
 /// launcher started the program. A signal that is ignored at the start (`nohup`) stays ignored.
 pub(crate) fn tell_of_signals(name: &str, mute: bool) {
     static ONCE: Once = Once::new();

@@ -38,7 +38,7 @@ impl Param {
         Ok(parsed)
     }
 
-    /// Reads a value; the error is a whole sentence with what was got and what is allowed.
+    /// Reads a value; the error says what was got and what is allowed.
     pub(crate) fn parse(&self, raw: &OsStr) -> Result<Parsed, String> {
         let bytes = unquoted(raw.as_bytes());
         let trimmed = bytes.trim_ascii();
@@ -144,7 +144,7 @@ impl Param {
             text if text.is_empty() => "an empty value".to_string(),
             text => format!("`{text}`"),
         };
-        format!("{}= got {got}, allowed is {}", self.name, self.allowed())
+        format!("{}= got {got}, but must be {}", self.name, self.allowed())
     }
 
     /// What is allowed, in words: `a whole number >= 4`.
@@ -283,7 +283,7 @@ mod tests {
         }
         assert_eq!(
             read(free, "true").unwrap_err(),
-            "free= got `true`, allowed is y or n"
+            "free= got `true`, but must be y or n"
         );
         let surface = Param::choice("surface", &["vacuum", "traction"]);
         assert_eq!(read(surface, "vacuum"), Ok(Value::Text("vacuum".into())));

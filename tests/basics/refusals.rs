@@ -20,7 +20,7 @@ const FILES: &[Case] = &[
     ),
     (
         "sfspike n1=9 n2=2 nostdin=y | sfsegywrite tape=own.sgy; sfattr < own.sgy",
-        "is no RSF file but SEG-Y (sfsegyread reads it)",
+        "is not an RSF file but SEG-Y (sfsegyread reads it)",
     ),
 ];
 
@@ -42,7 +42,7 @@ const AXES: &[Case] = &[
     ),
     (
         "sfwindow < a.rsf n1=zero",
-        "n1= got `zero`, allowed is a whole number >= 1",
+        "n1= got `zero`, but must be a whole number >= 1",
     ),
     ("sfwindow < a.rsf j2=0", "j2= got `0`"),
     ("sftransp < a.rsf plane=11", "plane= got `11`"),

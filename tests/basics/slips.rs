@@ -372,7 +372,7 @@ fn disks_and_colours_that_do_not_do_are_told() {
     let said = bench.sh("sfspike n1=100000 n2=10000 n3=10000 n4=100 nostdin=y > o.rsf");
     assert!(
         said.code == 1
-            && said.err.contains("takes 4000000.00 GB, and its disk has ")
+            && said.err.contains("takes 4000000.00 GB, but its disk has ")
             && !bench.path("o.rsf@").exists(),
         "{}",
         said.err

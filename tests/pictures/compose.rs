@@ -71,7 +71,7 @@ fn weak_values_let_the_picture_below_shine_through() {
     }
     let told = desk.complaint("grey fade=2", "quarters");
     assert!(
-        told.contains("fade= got `2`, allowed is a number 0 to 1"),
+        told.contains("fade= got `2`, but must be a number 0 to 1"),
         "{told}"
     );
 }

@@ -182,12 +182,12 @@ fn what_cannot_be_had_is_refused() {
     refused(
         &desk,
         &format!("{line} error=0.01 path=0"),
-        "path= got `0`, allowed is a number above 0",
+        "path= got `0`, but must be a number above 0",
     );
     refused(
         &desk,
         &format!("{line} error=0 path=10"),
-        "error= got `0`, allowed is a number above 0",
+        "error= got `0`, but must be a number above 0",
     );
     refused(
         &desk,

@@ -200,17 +200,17 @@ fn histories_that_the_run_cuts_are_told() {
     );
     for (key, doc) in [("den", "density"), ("onset", "delay of every source")] {
         let words = [
-            format!("{key}=-1 is a number, and {key}= takes an RSF file ({doc}"),
+            format!("{key}=-1 is a number, but {key}= takes an RSF file ({doc}"),
             "sfmath n1= output=-1 makes one".into(),
         ];
         refused(&desk, 2, &format!("{key}=-1"), &[&words[0], &words[1]]);
     }
     for key in ["sou", "rec"] {
-        let told = format!("{key}=700 is a number, and {key}= takes an RSF file (");
+        let told = format!("{key}=700 is a number, but {key}= takes an RSF file (");
         let advice = "): sfpoints x= z= makes one of coordinates";
         refused(&desk, 2, &format!("{key}=700"), &[&told, advice]);
     }
-    let listed = "onset=0.1,0.2 is a list of numbers, and onset= takes an RSF file";
+    let listed = "onset=0.1,0.2 is a list of numbers, but onset= takes an RSF file";
     refused(
         &desk,
         2,

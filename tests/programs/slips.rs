@@ -53,7 +53,7 @@ fn messages_say_what_is_wrong() {
         ),
         (
             "gpu=-1",
-            "gpu= got `-1`, allowed is whole numbers separated by commas >= 0",
+            "gpu= got `-1`, but must be whole numbers separated by commas >= 0",
         ),
     ] {
         let said = sentence(&shot::shoot(&desk, 2, words));

@@ -57,7 +57,7 @@ const POINTS: &str = "
 {shot} qp=40 qs=40 qband=5 > out.rsf
 1 qband= has 1 number; it takes two
 {shot} nb=1000001 > out.rsf
-1 nb= got `1000001`, allowed is a whole number from 0 to 1000000
+1 nb= got `1000001`, but must be a whole number from 0 to 1000000
 {shot} shots=2 > out.rsf
 1 shots=2: there is no shot 2: there is 1 shot (n3= of sou= and rec=)
 ";

@@ -169,27 +169,27 @@ fn values_and_defaults() {
 fn a_wrong_value_is_told_with_what_is_allowed() {
     let scratch = Scratch::new();
     for (word, sentence) in [
-        ("n1=abc", "n1= got `abc`, allowed is a whole number >= 0"),
-        ("n1=-1", "n1= got `-1`, allowed is a whole number >= 0"),
-        ("n1=", "n1= got an empty value, allowed is a whole number >= 0"),
-        ("count=1e3", "n1= got `1e3`, allowed is a whole number >= 0"),
-        ("scale=2km", "scale= got `2km`, allowed is a number"),
-        ("verb=true", "verb= got `true`, allowed is y or n"),
+        ("n1=abc", "n1= got `abc`, but must be a whole number >= 0"),
+        ("n1=-1", "n1= got `-1`, but must be a whole number >= 0"),
+        ("n1=", "n1= got an empty value, but must be a whole number >= 0"),
+        ("count=1e3", "n1= got `1e3`, but must be a whole number >= 0"),
+        ("scale=2km", "scale= got `2km`, but must be a number"),
+        ("verb=true", "verb= got `true`, but must be y or n"),
         (
             "mode=cpoy",
-            "mode= got `cpoy`, allowed is copy or make or lines or excess or",
+            "mode= got `cpoy`, but must be copy or make or lines or excess or",
         ),
         (
             "list=1,a",
-            "list= got `1,a`, allowed is whole numbers separated by commas",
+            "list= got `1,a`, but must be whole numbers separated by commas",
         ),
         (
             "vp=0",
-            "vp= got `0`, allowed is a number or the name of an RSF file > 0",
+            "vp= got `0`, but must be a number or the name of an RSF file > 0",
         ),
         (
             "ccc=",
-            "ccc= got an empty value, allowed is the name of an RSF file",
+            "ccc= got an empty value, but must be the name of an RSF file",
         ),
     ] {
         let text = failed(&scratch.pipe(&[word], b""));

@@ -26,7 +26,7 @@ fn inputs_that_cannot_be_read() {
         ),
         (
             "ccc=dir",
-            "cannot read ccc=dir: it is a directory, an RSF file was expected",
+            "cannot read ccc=dir: it is a directory; an RSF file was expected",
         ),
         (
             "ccc=empty",
@@ -40,7 +40,7 @@ fn inputs_that_cannot_be_read() {
         ("ccc=nofmt.rsf", "ccc=nofmt.rsf: the header has no data_format="),
         (
             "ccc=words.txt",
-            "ccc=words.txt: is no header of a dataset: it has neither in=,",
+            "ccc=words.txt: is not the header of a dataset: it has neither in=,",
         ),
         (
             "ccc=gone.rsf",
@@ -130,7 +130,7 @@ fn data_that_end_or_are_no_numbers() {
     told(
         &scratch,
         &format!("printf '{header}1 2 three 4' | probe > x.rsf"),
-        "element 3 of 4 is `three`, which is no float",
+        "element 3 of 4 is `three`, which is not of type float",
     );
     told(
         &scratch,
@@ -146,14 +146,14 @@ fn data_that_end_or_are_no_numbers() {
     told(
         &scratch,
         ints,
-        "ccc=i.rsf: holds int data, float data are needed (sfdd type=float converts)",
+        "ccc=i.rsf: holds int data, but float data are needed (sfdd type=float converts)",
     );
     told(
         &scratch,
         &ints
             .replace("native_int", "native_complex")
             .replace("abcd", "abcdefgh"),
-        "ccc=i.rsf: holds complex data, float data are needed (sfreal and sfimag take their parts)",
+        "ccc=i.rsf: holds complex data, but float data are needed (sfreal and sfimag take their parts)",
     );
 }
 
@@ -301,11 +301,11 @@ fn a_program_that_counts_wrong_is_told() {
     told(
         &scratch,
         "probe mode=short n1=10 > x.rsf",
-        "5 elements were written, the header says 10",
+        "5 elements were written, but the header says 10",
     );
     told(
         &scratch,
         "probe mode=long n1=10 > x.rsf",
-        "element 11 is written, the header says 10",
+        "element 11 is written, but the header says 10",
     );
 }

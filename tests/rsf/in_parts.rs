@@ -130,25 +130,25 @@ fn what_is_not_there_any_more_is_told() {
     data.write_all_at(&4f32.to_ne_bytes(), 16).unwrap();
     told(
         &format!("{rest} n1=4 > b.rsf"),
-        "the interrupted run has written 5 elements, the header says 4",
+        "the interrupted run wrote 5 elements, but the header says 4",
     );
     told(
         &format!("{rest} n1=10 form=xdr > b.rsf"),
-        "the interrupted run has written native_float, this one would go on with xdr_float",
+        "the interrupted run wrote native_float, but this one would continue with xdr_float",
     );
     succeeded(&scratch.shell(&format!("{rest} n1=5 > b.rsf")));
     assert_eq!(scratch.reals("b.rsf"), counted(5));
     data.set_len(19).unwrap();
     told(
         &format!("{rest} n1=10 > a.rsf"),
-        "of the interrupted run has 19 bytes and the state counts on 20",
+        "of the interrupted run has 19 bytes, but the state counts on 20",
     );
     fs::remove_file(scratch.file("a.rsf@")).unwrap();
     told(&format!("{rest} n1=10 > b.rsf"), "cannot read data file");
     // The place of the old file is taken by an empty one.
     told(
         &format!("{rest} n1=10 > a.rsf"),
-        "has 0 bytes and the state counts on 20",
+        "has 0 bytes, but the state counts on 20",
     );
 }
 

@@ -167,14 +167,14 @@ fn what_is_no_dataset_is_called_by_its_name() {
         "probe < x.rsf@ > y.rsf",
         "give the header (x.rsf), which names these numbers",
     );
-    says("probe < p.png > y.rsf", "is no RSF file but a picture (PNG)");
+    says("probe < p.png > y.rsf", "is not an RSF file but a picture (PNG)");
     says(
         "printf 'ncols 11\\nnrows 11\\n601 602\\n' | probe > y.rsf",
-        "is no RSF file but an ASCII grid of ESRI (sifaka.grids in Python reads it)",
+        "is not an RSF file but an ASCII grid of ESRI (sifaka.grids in Python reads it)",
     );
     says(
         "probe mode=make par=folder > y.rsf",
-        "par=folder: it is a directory, a file of parameters (key=value) was expected",
+        "par=folder: it is a directory; a file of parameters (key=value) was expected",
     );
     // What the sentence says is enough to read them.
     succeeded(
@@ -206,7 +206,7 @@ fn headers_that_contradict_themselves() {
     scratch.write("d", [0u8; 16]);
     let text = failed(&scratch.shell("echo n1=forty in=d data_format=native_float | probe > x.rsf"));
     assert!(
-        text.contains("standard input: n1=forty in the header is no whole number"),
+        text.contains("standard input: n1=forty in the header is not a whole number"),
         "{text}"
     );
     let run = scratch.shell("echo n1=4 in=d data_format=native_float esize=8 | probe > x.rsf");
@@ -223,7 +223,7 @@ fn a_data_path_without_a_slash_is_told() {
     succeeded(&scratch.shell("mkdir here"));
     let said = succeeded(&scratch.shell("DATAPATH=here probe mode=make n1=2 > x.rsf"));
     assert!(
-        said.contains("warning: DATAPATH=here names a folder and does not end in `/`"),
+        said.contains("warning: DATAPATH=here names a folder but does not end in `/`"),
         "{said}"
     );
     assert!(scratch.file("here/x.rsf@").exists());

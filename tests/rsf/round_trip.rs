@@ -191,7 +191,10 @@ fn lines_of_text_are_counted_as_elements() {
     // The program's own lines stay as they are: no line break is added.
     assert_eq!(scratch.text("here.bin"), "0\n1\n2\n3\n4\n5\n6\n");
     let told = failed(&made("excess", "ascii"));
-    assert!(told.contains("element 8 is written, the header says 7"), "{told}");
+    assert!(
+        told.contains("element 8 is written, but the header says 7"),
+        "{told}"
+    );
     let told = failed(&made("lines", "native"));
     assert!(told.contains("text cannot be written as native_float"), "{told}");
 }

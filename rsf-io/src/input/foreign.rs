@@ -6,7 +6,7 @@ use crate::file_id::{FileId, file_id};
 use crate::header::TERMINATOR;
 use crate::pipe;
 
-/// Files that begin with these bytes are no datasets; what they are, and what reads them.
+/// Files that begin with these bytes are not datasets; what they are, and what reads them.
 const KNOWN: [(&[u8], &str); 20] = [
     (b"\x89PNG", "a picture (PNG)"),
     (b"GIF8", "a picture (GIF)"),
@@ -44,11 +44,11 @@ const KNOWN: [(&[u8], &str); 20] = [
 /// Bytes that are examined.
 const LOOK: usize = 4096;
 
-/// An error message with advice if the first bytes are no RSF header; `None` if they may be one.
+/// An error message with advice if the first bytes are not an RSF header; `None` if they may be one.
 pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
     let first = &first[..first.len().min(LOOK)];
     if let Some((_, what)) = KNOWN.iter().find(|(bytes, _)| first.starts_with(bytes)) {
-        return Some(format!("is no RSF file but {what}"));
+        return Some(format!("is not an RSF file but {what}"));
     }
     let end = first
         .windows(TERMINATOR.len())
@@ -72,7 +72,7 @@ pub(super) fn told(first: &[u8], path: Option<&Path>) -> Option<String> {
     ))
 }
 
-/// An error message for a text without `=` whose first or second line holds numbers alone, as a list of points does.
+/// An error message for a text without `=` whose first or second line holds only numbers, as a list of points does.
 fn table(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text)
         .ok()
@@ -89,7 +89,7 @@ fn table(text: &[u8]) -> Option<String> {
     };
     let line: String = lines.find(numbers)?.chars().take(40).collect();
     Some(format!(
-        "is no RSF file but a table of numbers ({line}): make a dataset of it first, as in sfcsv2rsf < points.txt > points.rsf"
+        "is not an RSF file but a table of numbers ({line}): make a dataset of it first, as in sfcsv2rsf < points.txt > points.rsf"
     ))
 }
 
@@ -131,7 +131,7 @@ mod tests {
         for header in ["", "n1=5\n\tin=\"x@\"\n", "sf\u{e4}\tuser\nlabel=\"\u{f6}\"\n"] {
             assert_eq!(told(header.as_bytes(), None), None);
             let inline = [header.as_bytes(), &TERMINATOR, &numbers].concat();
-            assert_eq!(told(&inline, None), None, "numbers behind a header");
+            assert_eq!(told(&inline, None), None, "numbers after a header");
         }
         let said = told(&numbers, Some(Path::new("a/vp.rsf@"))).unwrap();
         assert!(
@@ -154,7 +154,7 @@ mod tests {
         assert!(
             told(b"\x89PNG\r\n", None)
                 .unwrap()
-                .contains("is no RSF file but a picture (PNG)")
+                .contains("is not an RSF file but a picture (PNG)")
         );
     }
 }

@@ -92,7 +92,7 @@ fn shown(path: &Path) -> String {
 
 /// Opens the file that `in=` names: as named, else beside the header, whose path is `place` if it has one.
 ///
-/// Where both exist, the attribute that this library gives to its data files tells which one belongs to the header.
+/// Where both exist, the attribute that this library gives to its data files shows which one belongs to the header.
 /// Without the attribute the file is taken whose length agrees with the header, if only one does; else the one that is
 /// named from the current directory, as in Madagascar, with a warning. Where both belong to other headers, the one
 /// beside the header is taken, with a warning.

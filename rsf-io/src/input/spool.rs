@@ -13,7 +13,7 @@ impl Input {
     /// Errors: data in another form.
     pub fn text_left(&mut self) -> Result<Vec<u8>> {
         if self.format.is_binary() {
-            return Err(Error::new(format!("{}: {} is no text", self.name, self.format)));
+            return Err(Error::new(format!("{}: {} is not text", self.name, self.format)));
         }
         let mut text = self.scanner.rest();
         self.reader

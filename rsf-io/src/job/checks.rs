@@ -8,7 +8,7 @@ use crate::params::{Param, ParamKind};
 use crate::value::Value;
 use crate::{Error, Result};
 
-/// Answers to a yes-or-no question, which are no names of files.
+/// Answers to a yes-or-no question, which are not names of files.
 const ANSWERS: [&str; 6] = ["y", "n", "yes", "no", "true", "false"];
 
 impl Job {
@@ -57,7 +57,7 @@ impl Job {
         let doc = declared.map(|param| param.doc).unwrap_or_default();
         if ANSWERS.contains(&word) {
             return Err(Error::new(format!(
-                "{key}={word}: {key}= names an RSF file ({doc}), and there is none called {word}"
+                "{key}={word}: {key}= names an RSF file ({doc}), but there is none called {word}"
             )));
         }
         if word.parse::<f64>().is_ok() {
@@ -66,13 +66,13 @@ impl Job {
             );
             let advice = declared.and_then(|param| param.made_by).unwrap_or(&everywhere);
             return Err(Error::new(format!(
-                "{key}={word} is a number, and {key}= takes an RSF file ({doc}): {advice}"
+                "{key}={word} is a number, but {key}= takes an RSF file ({doc}): {advice}"
             )));
         }
         let numbers = word.split(',').map(str::parse::<f64>);
         if numbers.clone().count() > 1 && numbers.into_iter().all(|number| number.is_ok()) {
             return Err(Error::new(format!(
-                "{key}={word} is a list of numbers, and {key}= takes an RSF file ({doc}): echo {word} | sfcsv2rsf > {key}.rsf makes one with n1={}",
+                "{key}={word} is a list of numbers, but {key}= takes an RSF file ({doc}): echo {word} | sfcsv2rsf > {key}.rsf makes one with n1={}",
                 word.split(',').count()
             )));
         }

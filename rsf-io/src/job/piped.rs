@@ -26,7 +26,7 @@ impl Job {
     /// of [`Job::follow`].
     ///
     /// # Errors
-    /// The history is no header.
+    /// The history is not a header.
     pub fn output_into(&mut self, name: &str, pipe: impl Into<OwnedFd>) -> Result<Output> {
         self.new_output(name.into(), Place::Stream, File::from(pipe.into()), None)
     }

@@ -107,7 +107,7 @@ impl Written {
         let wanted = self.start + self.bytes;
         if there < wanted {
             return Err(Error::new(format!(
-                "{output}: data file {shown} of the interrupted run has {there} bytes and the state counts on {wanted}: it was cut or written anew; resume needs it as it was"
+                "{output}: data file {shown} of the interrupted run has {there} bytes, but the state counts on {wanted}: it was cut or written anew; resume needs it as it was"
             )));
         }
         if self.tail != 0 && self.mark().map_err(failed)? != self.tail {
@@ -188,13 +188,13 @@ impl Output {
         before.check(&self.name)?;
         if before.elements > 0 && before.format != self.format {
             return Err(Error::new(format!(
-                "{}: the interrupted run has written {}, this one would go on with {}: give it input of the same format",
+                "{}: the interrupted run wrote {}, but this one would continue with {}: give it input of the same format",
                 self.name, before.format, self.format
             )));
         }
         if before.elements > self.declared {
             return Err(Error::new(format!(
-                "{}: the interrupted run has written {} elements, the header says {}",
+                "{}: the interrupted run wrote {} elements, but the header says {}",
                 self.name, before.elements, self.declared
             )));
         }
@@ -254,7 +254,7 @@ mod tests {
         assert!(written(2, 0).check("d.rsf").is_ok());
         let short = written(3, 0).check("d.rsf").unwrap_err().to_string();
         assert!(
-            short.contains("has 8 bytes and the state counts on 12"),
+            short.contains("has 8 bytes, but the state counts on 12"),
             "{short}"
         );
         let marked = written(2, 0).with_floats(2);

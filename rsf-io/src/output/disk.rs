@@ -11,7 +11,7 @@ impl Output {
     /// Refuses data of so many elements that the disk has no room for. A run that finds out later has filled the disk before.
     ///
     /// # Errors
-    /// Too little room, where the system tells it.
+    /// Too little room, if the system reports how much there is.
     pub fn ensure_disk(&self, elements: u64) -> Result<()> {
         let Some(file) = self.data.as_ref().map(|data| data.get_ref()) else {
             return Ok(());
@@ -29,7 +29,7 @@ impl Output {
         let wanted = elements as f64 * self.format.kind.size() as f64;
         if wanted > free {
             return Err(Error::new(format!(
-                "{} takes {}, and its disk has {} left: fewer samples, or another place (datapath=)",
+                "{} takes {}, but its disk has {} left: fewer samples, or another place (datapath=)",
                 self.data_name,
                 gigabytes(wanted),
                 gigabytes(free)

@@ -159,7 +159,7 @@ fn ranks_with_gpus_have_a_speed_for_each() {
     let found = speeds_of([""; 2]);
     let shares = vec![vec![1.0 / 3.0; 3]; 2];
     assert_eq!(found, [Ok(shares.clone()), Ok(shares)]);
-    let told = "another process has told the error".to_string();
+    let told = "another process has reported the error".to_string();
     for (names, said) in [
         (["H200", ""], "rank 0 has a GPU and rank 1 has none: "),
         (["", "H200"], "rank 1 has a GPU and rank 0 has none: "),

@@ -117,7 +117,7 @@ fn agreed(outcome: impl Fn(usize) -> anyhow::Result<()> + Sync) -> Vec<Option<(S
 
 #[test]
 fn the_first_rank_that_fails_tells_it() {
-    let told = |code: u8| Some(("another process has told the error".to_string(), code));
+    let told = |code: u8| Some(("another process has reported the error".to_string(), code));
     let said = |words: &str, code: u8| Some((words.to_string(), code));
     assert_eq!(agreed(|_| Ok(())), [None, None, None]);
     // Ranks that fail for reasons of their own.
@@ -166,7 +166,7 @@ fn all_ranks_begin_or_none() {
         said[0].starts_with("some ranks have a run and some have none"),
         "{said:?}"
     );
-    assert_eq!(said[1..], ["another process has told the error"; 2]);
+    assert_eq!(said[1..], ["another process has reported the error"; 2]);
 }
 
 /// Findings of ranks about parts of a model are combined to those of the whole; if there are bad cells, the rank of the
