@@ -48,7 +48,7 @@ macro_rules! compiled_here {
         })+
         unreachable!("every type that comes here is listed")
     }};
-    // The same for each number of dimensions, on which the type of the argument depends, too.
+    // For each number of dimensions, too, if the type of the argument depends on it.
     (&$this:ident: $dims:ident in [$($n:literal),+], $call:tt) => {{
         $(compiled_here!(@ $this, $dims, $n, $call);)+
         unreachable!("every number of dimensions that comes here is listed")

@@ -177,7 +177,7 @@ fn a_medium_on_other_planes_is_refused_on_all_ranks() {
         made.expect_err("a rank without its medium").to_string()
     });
     for why in said {
-        assert!(why.contains("prepared the medium on other planes"), "{why}");
+        assert!(why.contains("prepared the medium on planes other than"), "{why}");
     }
 }
 

@@ -114,7 +114,7 @@ fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
         ),
         (
             |m| m.regions.truncate(7),
-            "the list of regions has 7 entries, 8 are needed",
+            "the list of regions has 7 entries, but 8 are needed",
         ),
         (|m| m.regions[5] = 1, "element 5 at (x, y, z) = ("),
         (|m| m.regions[5] = 1, "is of region 1, but there are 1 materials"),
@@ -181,7 +181,9 @@ fn hanging_nodes_and_stranded_fluids_are_told_with_their_elements() {
     let nodes = [0., 0., 2., 0., 2., 2., 0., 2., 3., 0., 3., 1., 2., 1., 3., 2.];
     let text = plates(&nodes, &[0, 1, 2, 3, 1, 4, 5, 6, 6, 5, 7, 2], &[0, 0, 1]);
     assert!(
-        text.contains("node 6 at (x, z) = (2, 1) hangs on element 0, which does not name it"),
+        text.contains(
+            "node 6 at (x, z) = (2, 1) is a hanging node: it lies on element 0, which does not list it"
+        ),
         "{text}"
     );
     // Water that meets rock at a corner alone.

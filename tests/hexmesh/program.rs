@@ -159,7 +159,7 @@ fn what_is_asked_wrongly_is_a_sentence() {
         ),
         (
             "surfaces=100,0 layers=1000000 nx=1000 ny=1000",
-            vec!["1000000000000 elements, at most 500000000"],
+            vec!["1000000000000 elements, but at most 500000000"],
         ),
         (
             "surfaces=100,0 layers=1 nx=1 ny=1 absorb=up",

@@ -72,7 +72,7 @@ fn gradients_on_meshes_run_on_gpus_that_hold_them() {
     assert_says(
         &run,
         &[
-            "GPU 0 Fake 0 (90) has too little memory for the adjoint wavefield and the sums of 10000 elements, beside the forward run: 0.0",
+            "GPU 0 Fake 0 (90) has too little memory for the adjoint wavefield and the gradient sums of 10000 elements, in addition to the forward run: 0.0",
             "device=cpu runs in the memory of the host",
         ],
     );

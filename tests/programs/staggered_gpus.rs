@@ -89,7 +89,7 @@ fn linearised_programs_look_at_the_memory_of_a_gpu() {
         &[
             "GPU 0 Fake 0 (90)",
             "has 0.04 GB of memory free",
-            "GB there beside the reverse sweep",
+            "GB there in addition to the reverse sweep",
             "device=cpu",
         ],
     );

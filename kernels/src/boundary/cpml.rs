@@ -32,17 +32,17 @@ pub struct Factors<T> {
     pub b: Vec<T>,
 }
 
-/// An axis with its layers: `n` cells in all, of which `outside` lie before and behind the model; the innermost `thick`
+/// An axis with its layers: `n` cells in all, of which `outside` lie before and after the model; the innermost `thick`
 /// of those form the absorbing layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// Cells in all.
     pub n: usize,
-    /// Cells before and behind the model.
+    /// Cells of the axis before the model and after it.
     pub outside: [usize; 2],
     /// Thickness of the layers in cells; 0 is none.
     pub thick: [usize; 2],
-    /// Spacing.
+    /// Spacing of the cells, m.
     pub d: f64,
 }
 

@@ -4,7 +4,7 @@
 /// vanish are zero above that row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
-    /// No free surface: the absorbing frame (or the rigid rim) also covers the top.
+    /// No free surface: the absorbing frame (or the rigid boundary) also covers the top.
     None,
     /// All stresses are zero above the first model row, as in the original CPU programs; the one-way condition is off
     /// on top.
@@ -20,7 +20,8 @@ impl Surface {
         if self == Self::None { rim } else { nb }
     }
 
-    /// The same for the stresses without a `z` index.
+    /// First padded `z` index at which stress components without a `z` index may be non-zero; `rim` as in
+    /// [`Self::traction_top`].
     pub fn lateral_top(self, nb: usize, rim: usize) -> usize {
         if self == Self::Vacuum { nb } else { rim }
     }

@@ -18,7 +18,7 @@ pub fn profile<T: Real>(n: usize, nb: usize) -> Vec<T> {
     w
 }
 
-/// Weights along an axis of `n` cells, of which `outside` lie before and behind the model and `thick`, from the model
+/// Weights along an axis of `n` cells, of which `outside` lie before and after the model and `thick`, from the model
 /// outwards, are sponge: `exp(-(a k)^2)`, `k` counted outwards from 1, with `a` such that the weight is `edge` at full
 /// thickness and beyond. Cerjan et al. use 20 cells and `edge = 0.914`; the AWP code uses 0.92.
 pub fn faces<T: Real>(n: usize, outside: [usize; 2], thick: [usize; 2], edge: f64) -> Vec<T> {

@@ -35,7 +35,7 @@ pub struct Properties {
     pub clusters: bool,
     /// Streams can write numbers into memory and wait for them there.
     pub signals: bool,
-    /// Multiprocessors.
+    /// Number of multiprocessors.
     pub multiprocessors: usize,
     /// Bytes of shared memory that one block may use.
     pub shared_bytes: usize,
@@ -277,7 +277,7 @@ pub fn walk(count: usize) -> Dims {
     }
 }
 
-/// The same as [`walk`] for a search, which reads all of a device's memory at once and thus gets more blocks.
+/// As [`walk`], for a search, which reads all of a device's memory at once and thus gets more blocks.
 pub fn search(count: usize) -> Dims {
     Dims {
         grid: [count.div_ceil(4 * WALKERS).clamp(1, 1 << 20), 1, 1],

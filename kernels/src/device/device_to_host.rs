@@ -10,7 +10,7 @@ pub const HALF: usize = 128;
 /// Upper limit of the bytes of a piece of a snapshot, unless a single plane is larger.
 const PIECE_BYTES: usize = 32 << 20;
 
-/// Planes of a piece, for a window with `plane_bytes` bytes a plane and a slab of `own` planes.
+/// Planes of a piece, for a window with `plane_bytes` bytes per plane and a slab of `own` planes.
 pub fn piece_planes(plane_bytes: usize, own: usize) -> usize {
     (PIECE_BYTES / plane_bytes.max(1)).clamp(1, own)
 }
@@ -69,7 +69,7 @@ impl<A: Accelerator> Ring<A> {
         self.rewind_to(0);
     }
 
-    /// The same as [`Ring::rewind`], but counts on from `records`.
+    /// As [`Ring::rewind`], but counts on from `records`.
     pub fn rewind_to(&mut self, records: usize) {
         (self.written, self.sent, self.taken) = (records, records, records);
     }
@@ -129,7 +129,7 @@ pub struct Pieces<A: Accelerator> {
 }
 
 impl<A: Accelerator> Pieces<A> {
-    /// Memory for the pieces of a window with `plane_bytes` bytes a plane (0: no snapshots) on a slab of `own` planes.
+    /// Memory for the pieces of a window of `plane_bytes` bytes per plane (0: no snapshots) on a slab of `own` planes.
     pub fn new(a: &A, plane_bytes: usize, own: usize) -> Result<Self, Error> {
         let planes = piece_planes(plane_bytes, own);
         let piece = |_| -> Result<Piece<A>, Error> {

@@ -49,7 +49,7 @@ impl<A: Accelerator> Staging<A> {
         unsafe { self.download_by(a, from, out, |from, to| to.copy_from_slice(from)) }
     }
 
-    /// The same as [`Staging::download`], but copies from the buffers with `copy`, whose two slices have the same
+    /// As [`Staging::download`], but copies from the buffers with `copy`, whose two slices have the same
     /// length.
     ///
     /// # Safety

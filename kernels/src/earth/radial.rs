@@ -74,7 +74,7 @@ impl Matter {
         }
     }
 
-    /// The same as [`Self::medium`], always with all 21 constants.
+    /// [`Self::medium`], but always with all 21 constants.
     fn general_medium(&self, up: [f64; 3]) -> Medium {
         Medium {
             density: self.density,

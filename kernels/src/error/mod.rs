@@ -30,7 +30,7 @@ pub enum Error {
     },
     /// The wavefield contains infinity or NaN.
     #[error(
-        "the wavefield is not finite at step {step}: first at {cell}; {medium}. Output written so far is readable up to there; reduce the time step or look at the model around this cell"
+        "the wavefield is not finite at step {step}: first at {cell}; {medium}. Output written so far is readable up to there; reduce the time step or check the model around this cell"
     )]
     NotFinite {
         /// Step after which the value was found.

@@ -16,7 +16,7 @@ const ROUNDS: usize = 40;
 const LONGEST: f64 = 60.0;
 
 /// The numerical wave number of a staggered derivative with these weights divided by the true one, for waves with
-/// `points` points a wavelength. With exact time stepping this is also the relative phase velocity of plane waves
+/// `points` points per wavelength. With exact time stepping this is also the relative phase velocity of plane waves
 /// along an axis.
 pub fn velocity(weights: &[f64], points: f64) -> f64 {
     let kappa = 2.0 * PI / points;
@@ -24,7 +24,7 @@ pub fn velocity(weights: &[f64], points: f64) -> f64 {
     weights.iter().enumerate().map(term).sum()
 }
 
-/// The largest relative error of the phase velocity of all waves with at least `points` points a wavelength, with
+/// The largest relative error of the phase velocity of all waves with at least `points` points per wavelength, with
 /// exact time stepping. It bounds the error in any direction of a grid with equal spacings, for P and S waves alike.
 pub fn largest_error(weights: &[f64], points: f64) -> f64 {
     let error = |k: usize| (velocity(weights, points * LOOKED_AT as f64 / k as f64) - 1.0).abs();

@@ -99,7 +99,7 @@ impl Padded {
         Self::framed(grid, [[nb.max(RADIUS); 2]; 3])
     }
 
-    /// Pads `grid` with the given numbers of cells before and behind it along z, x, y.
+    /// Pads `grid` with the given numbers of cells before and after it along z, x, y.
     pub fn framed(grid: &Grid, frame: [[usize; 2]; 3]) -> Self {
         let (mut n, mut o, mut low) = (grid.n, grid.o, [0; 3]);
         for a in 0..grid.ndim {

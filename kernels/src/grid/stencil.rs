@@ -25,7 +25,7 @@ pub enum Family {
     /// Exact for polynomials up to the degree of the order: best for long waves.
     Taylor,
     /// Holberg (1987): the relative error of the group velocity is at most 1e-3 for all waves with at least 8.4
-    /// points a wavelength (two weights) or 3.7 (four weights).
+    /// points per wavelength (two weights) or 3.7 (four weights).
     Holberg,
     /// These weights, as [`super::minimax::minimax`] finds them.
     Chosen(StaggeredWeights),

@@ -55,7 +55,7 @@ impl Scratch {
 pub struct Discard(Scratch, Coefficients);
 
 impl Discard {
-    /// For a model of this grid with these coefficients.
+    /// Discards a model of this grid with these coefficients.
     pub fn new(padded: &Padded, kind: Coefficients) -> Self {
         let scratch = Scratch {
             line: (kind.count(padded.ndim()) + 1) * padded.model.n[0],
@@ -87,7 +87,7 @@ pub struct Filler<'a> {
 }
 
 impl<'a> Filler<'a> {
-    /// For all lines of `medium`.
+    /// Fills all lines of `medium`.
     pub fn new(medium: &'a mut Medium<f32>, cpu: &'a Cpu) -> Self {
         let block = Discard::new(medium.padded(), medium.coefficients()).0;
         Self { medium, cpu, block }

@@ -46,7 +46,7 @@ pub struct Medium<T> {
     lines: Vec<usize>,
     /// Stiffness in memory order ([`Coefficients::table`]).
     stiffness: Vec<Buffer<T>>,
-    /// Density.
+    /// Density, which `buoyancy` replaces by `dt*dt/rho`.
     density: Buffer<T>,
 }
 
@@ -58,7 +58,7 @@ const PIECE: usize = 1 << 15;
 pub enum Property {
     /// A stiffness coefficient, by its index in memory order ([`voigt::slot`]).
     Stiffness(usize),
-    /// Density.
+    /// The array of the density.
     Density,
 }
 
@@ -74,7 +74,7 @@ impl<T: Real> Medium<T> {
         Self::holding(padded, planes, Coefficients::Orthorhombic)
     }
 
-    /// The same as [`Medium::part`] with memory for these coefficients.
+    /// As [`Medium::part`], with memory for these coefficients.
     pub fn holding(padded: &Padded, planes: Range<usize>, kind: Coefficients) -> Result<Self, Error> {
         padded.model.check()?;
         let len = planes.len() * lines_of_plane(padded) * padded.pitch();
@@ -133,7 +133,7 @@ impl<T: Real> Medium<T> {
         framed(&self.padded, values, &mut array[line * pitch..][..lines * pitch]);
     }
 
-    /// The same as [`Medium::fill`] for all arrays, on all threads. In `values` the lines of the arrays follow each
+    /// As [`Medium::fill`], for all arrays and on all threads. In `values` the lines of the arrays follow each
     /// other, stiffness in memory order, then density.
     pub(crate) fn fill_all(&mut self, cpu: &Cpu, line: usize, values: &[T]) {
         use rayon::prelude::*;

@@ -34,7 +34,7 @@ pub struct Lost {
 fn missing(ndim: usize, kind: Coefficients) -> impl Iterator<Item = Pair> {
     let held = kind.table(ndim).pairs;
     let moved = move |i: usize| ndim == 3 || matches!(i, 1 | 3 | 5);
-    // In 2-D c44, c46 and c66 act on u_y alone, and c12, c22 and c23 on a strain that is zero.
+    // In 2-D c44, c46 and c66 act only on u_y, and c12, c22 and c23 only on a strain that is zero.
     let matters = move |(i, j): Pair| match (moved(i), moved(j)) {
         (true, true) => true,
         (false, false) => false,
@@ -245,7 +245,7 @@ mod tests {
         assert!(loss.share > 0.05 && loss.to_string().contains("does not fit 4 planes"));
         let side = rotated(&vti, &rotation(40.0, 90.0));
         assert_eq!(fitted(&side, 3).unwrap_err().name, "c14".to_string());
-        // Tilted about x: the x-z plane is no symmetry plane although c15 = c35 = 0.
+        // Tilted about x: the x-z plane is not a symmetry plane although c15 = c35 = 0.
         assert!(fitted(&side, 2).is_err());
         // An HTI medium rotated in azimuth has c16 and c26, which are not held in 3-D.
         let hti = rotated(&vti, &rotation(90.0, 20.0));

@@ -1,13 +1,13 @@
 //! Low-pass windows by which the volume fractions of rocks around a node are computed. A medium with wavenumbers
 //! above those of the grid is sampled with aliasing, and averaging over the cell of a node attenuates reflections: at
-//! normal incidence a wave with `p` points a wavelength is reflected by the wavenumber `4 pi/p` of the medium (in
+//! normal incidence a wave with `p` points per wavelength is reflected by the wavenumber `4 pi/p` of the medium (in
 //! radians per spacing), of which the cell keeps `sinc(2 pi/p)`, 0.76 at five points. The windows here keep the low
 //! wavenumbers of the medium and remove those that would alias onto them (Mittet 2017, Capdeville et al. 2010).
 //!
 //! A window along one axis is `(1 + cos(pi s/4))/2` times a cosine series, and zero beyond four spacings. The series
 //! is a least-squares fit to a spectrum that is one below and zero above a transition band: 0.4 to 0.8 pi if all
 //! fields are on the nodes, 0.7 to 1.1 pi if they are staggered. The fit is weighted with the spectrum of a Ricker
-//! wavelet whose peak frequency has 12.5 points a wavelength. Reflections at normal incidence thus keep their
+//! wavelet whose peak frequency has 12.5 points per wavelength. Reflections at normal incidence thus keep their
 //! amplitude to within 4 % for waves with at least ten points on the nodes, and six on staggered grids; at five
 //! points the window for the nodes keeps 0.13 of the amplitude, the one for staggered grids 0.84.
 
@@ -35,8 +35,8 @@ pub enum Window {
 }
 
 impl Window {
-    /// The integral of the window up to `s` spacings from its centre: 0 before the window and 1 behind it. Windows of several
-    /// spacings are negative in parts, so that values lie between -0.082 and 1.082.
+    /// The integral of the window up to `s` spacings from its centre: 0 before the window and 1 after it. Windows of
+    /// several spacings are negative in parts, so that values lie between -0.082 and 1.082.
     pub fn below(self, s: f64) -> f64 {
         let series = match self {
             Self::Nodes => &ON_NODES,

@@ -98,7 +98,7 @@ pub struct Face {
     pub high: bool,
 }
 
-/// The face with a number of Gmsh: w-, v-, u-, u+, v+, w+ of a hexahedron, and v-, u+, v+, u- of a quadrilateral.
+/// The face that Gmsh gives this number: w-, v-, u-, u+, v+, w+ of a hexahedron, and v-, u+, v+, u- of a quadrilateral.
 pub fn face<const D: usize>(number: usize) -> Face {
     const SPACE_FACES: [(usize, bool); 6] = [
         (2, false),

@@ -61,7 +61,7 @@ pub enum Fault {
         "elements have {0} nodes; a mesh has elements of 4 or 9 nodes in 2-D and of 8 or 27 in 3-D, the same everywhere"
     )]
     NodesOfElement(usize),
-    #[error("{what} has {got} entries, {wanted} are needed: {reason}; make the two files from one mesh")]
+    #[error("{what} has {got} entries, but {wanted} are needed: {reason}; make the two files from one mesh")]
     Count {
         what: &'static str,
         got: usize,
@@ -69,11 +69,11 @@ pub enum Fault {
         reason: &'static str,
     },
     #[error(
-        "the mesh would have {elements} elements, at most {most} can be counted; use fewer and larger elements of a higher degree, which resolve as much"
+        "the mesh would have {elements} elements, but at most {most} can be counted; use fewer and larger elements of a higher degree, which resolve as much"
     )]
     TooMany { elements: u128, most: u64 },
     #[error(
-        "the mesh has {points} points at degree {degree}, at most 4294967295 can be counted; use fewer elements or a lower degree"
+        "the mesh has {points} points at degree {degree}, but at most 4294967295 can be counted; use fewer elements or a lower degree"
     )]
     TooManyPoints { points: u64, degree: usize },
     #[error(
@@ -89,10 +89,10 @@ pub enum Fault {
         "element {element} near {at} names node {node} twice; collapsed elements are not possible, use elements with distinct corners"
     )]
     NodeTwice { element: usize, node: usize, at: Place },
-    #[error("node {node} of element {element} has a coordinate that is not a number ({at}); mend it")]
+    #[error("node {node} of element {element} has a coordinate that is not a number ({at}); correct it")]
     NotANumber { element: usize, node: usize, at: Place },
     #[error(
-        "the Jacobian of element {element} is {value:.3e} at {at}, it must be above zero: the element is {}; mend its nodes or their order (counter-clockwise seen along growing w)",
+        "the Jacobian of element {element} is {value:.3e} at {at}, but must be above zero: the element is {}; correct its nodes or their order (counter-clockwise seen along growing w)",
         if *.value < 0.0 { "folded or inside out" } else { "flat" }
     )]
     Jacobian { element: usize, value: f64, at: Place },
@@ -106,7 +106,7 @@ pub enum Fault {
         at: Place,
     },
     #[error(
-        "node {node} at {at} hangs on element {element}, which does not name it; only meshes whose elements share whole faces are possible"
+        "node {node} at {at} is a hanging node: it lies on element {element}, which does not list it; only meshes whose elements share whole faces are supported"
     )]
     HangingNode { node: usize, element: usize, at: Place },
     #[error(
@@ -114,7 +114,7 @@ pub enum Fault {
     )]
     FaceThrice { elements: [usize; 3], at: Place },
     #[error(
-        "elements {elements:?} do not lie on opposite sides of the face near {at} that they share; take out the one that is there twice, or mend its nodes"
+        "elements {elements:?} do not lie on opposite sides of the face near {at} that they share; take out the one that is there twice, or correct its nodes"
     )]
     SameSide { elements: [usize; 2], at: Place },
     #[error(
@@ -122,7 +122,7 @@ pub enum Fault {
     )]
     MiddleDiffers { elements: [usize; 2], at: Place },
     #[error(
-        "element {element} at {at} is of region {region}, but there are {materials} materials, numbered from 0; add a row to the materials or mend the regions"
+        "element {element} at {at} is of region {region}, but there are {materials} materials, numbered from 0; add a row to the materials or correct the regions"
     )]
     NoMaterial {
         element: usize,
@@ -132,7 +132,7 @@ pub enum Fault {
     },
     #[error("element {element}{at} is of region {region}; regions are numbered from 0")]
     NegativeRegion { element: usize, region: i64, at: Near },
-    #[error("region {region} has a material but no element; take the row out or mend the regions")]
+    #[error("region {region} has a material but no element; take the row out or correct the regions")]
     EmptyRegion { region: usize },
     #[error(
         "entry {entry} of {list} names face {face} of element {element}{at}; there are {elements} elements of {faces} faces, counted from 0"

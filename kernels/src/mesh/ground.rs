@@ -44,7 +44,7 @@ impl Places {
 }
 
 /// The depth z (m) of the ground at all positions of the axes x[, y], x fastest: the smallest depth at which a
-/// vertical line meets an outer face that does not absorb; `None` beside the mesh. In 2-D the second axis must have
+/// vertical line meets an outer face that does not absorb; `None` outside the mesh. In 2-D the second axis must have
 /// one position, whose value is ignored.
 pub fn depths<const D: usize>(mesh: &Mesh<D>, axes: [Places; 2]) -> Vec<Option<f64>> {
     let mut ground = vec![None; axes[0].count * axes[1].count];
@@ -70,7 +70,7 @@ pub fn depths<const D: usize>(mesh: &Mesh<D>, axes: [Places; 2]) -> Vec<Option<f
 }
 
 /// The depth z (m) of the top of the mesh at positions x, y: the smallest depth at which a vertical line meets an
-/// outer face, absorbing or not; `None` beside the mesh. In 2-D the second coordinate of a position is ignored.
+/// outer face, absorbing or not; `None` outside the mesh. In 2-D the second coordinate of a position is ignored.
 pub fn tops<const D: usize>(mesh: &Mesh<D>, places: &[[f64; 2]]) -> Vec<Option<f64>> {
     let faces: Vec<(Side, Vec<[f64; 2]>)> = mesh
         .outer()

@@ -212,7 +212,7 @@ fn check_eigenvalues<const D: usize>(order: Order, degree: usize) {
             let nodes = mesh.coordinates(element);
             let exact = by_powers(&table, &basis, &nodes, &medium);
             let single = largest_eigenvalue(&table, &basis, &nodes, std::slice::from_ref(&medium));
-            // Computed alone or beside others in the lanes of a register, the result is the same to the last bit.
+            // Computed alone or with others in the lanes of a register, the result is the same to the last bit.
             assert_eq!(all[element], single);
             assert!(
                 all[element] > exact * (1.0 - 1e-6) && all[element] < exact * 1.003,
@@ -239,7 +239,7 @@ fn compare<const D: usize>(mesh: &Mesh<D>, degree: usize, media: &[Medium]) {
     let alone = steps_alone(mesh, &basis, media);
     let apart = some.limit / all.limit - 1.0;
     println!(
-        "{D}-D, degree {degree}: {:.3} % apart, {:.3} of a look at elements alone",
+        "{D}-D, degree {degree}: {:.3} % apart, {:.3} of the limit of single elements",
         100.0 * apart,
         some.limit / alone
     );

@@ -119,7 +119,7 @@ fn every_bad_mesh_is_a_sentence_with_its_element_and_place() {
         "{text}"
     );
     let (_, text) = fault::<3>(Order::Linear, |m| m.regions.truncate(26));
-    assert!(text.contains("26 entries, 27 are needed"), "{text}");
+    assert!(text.contains("26 entries, but 27 are needed"), "{text}");
     let (_, text) = fault::<3>(Order::Linear, |m| m.regions[7] = -2);
     assert!(
         text.contains("element 7 near (x, y, z) = (1, 2, 0) is of region -2"),
@@ -193,7 +193,7 @@ fn bad_connections_are_told_apart() {
 
 #[test]
 fn a_node_in_the_middle_of_a_face_hangs() {
-    // Two small elements beside a large one.
+    // Two small elements next to a large one.
     let parts = Parts::<2> {
         nodes: vec![
             [0.0, 0.0],

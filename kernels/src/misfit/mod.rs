@@ -146,7 +146,7 @@ impl Misfit {
         (sum, adjoint_source)
     }
 
-    /// The same as [`Misfit::of`] for modelled records to which the Wiener filter towards the observed ones is
+    /// As [`Misfit::of`], for modelled records to which the Wiener filter towards the observed ones is
     /// applied, and that filter. The derivative includes the dependence of the filter on the records.
     ///
     /// # Errors

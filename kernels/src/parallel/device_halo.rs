@@ -8,7 +8,7 @@
 //! neighbour's boundary part of that stage is computed, and with it everything for which its boundary stream has
 //! waited: the whole previous stage, and the records in between. Nothing is known of records after that message.
 //! Hence the halo is written directly if the method no longer reads it once the neighbour has computed the boundary
-//! of the previous stage ([`DeviceHalo::exported`]). Otherwise copies go to a buffer beside the halo, and the
+//! of the previous stage ([`DeviceHalo::exported`]). Otherwise copies go to a separate buffer, and the
 //! neighbour itself moves them to the halo in its boundary stream. That move follows all uses of the halo and ends
 //! before the neighbour's message of the next stage, and nobody overwrites that part of the buffer before that
 //! message.

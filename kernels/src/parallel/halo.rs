@@ -3,8 +3,8 @@
 //! A subdomain has any number of neighbours, each with a [`Link`]: for every stage the ranges of numbers that leave and
 //! those that arrive, as positions in the *exchanged memory* of the subdomain (the fields that the stage computes).
 //! Numbers that arrive replace the previous ones. On meshes, where a point belongs to several subdomains,
-//! contributions arrive beside the subdomain's own ones, and an [`OrderedSum`] adds all of them in an order that does
-//! not depend on the decomposition, so that every decomposition gives the same bits.
+//! contributions arrive in addition to the subdomain's own, and an [`OrderedSum`] adds all of them in an order that
+//! does not depend on the decomposition, so that every decomposition gives the same bits.
 //!
 //! A [`Network`] transfers the numbers: [`HostNetwork`] between subdomains in host memory and
 //! [`super::device_halo::DeviceNetwork`] between those on devices. [`Local`] runs a network inside one process, and

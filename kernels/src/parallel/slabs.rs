@@ -26,7 +26,7 @@ pub struct Slab {
     /// Planes next to the lower neighbour, which waits for their new values (and the whole face if they touch it);
     /// empty without a lower neighbour.
     pub low_edge: Range<usize>,
-    /// The same for the upper neighbour.
+    /// Planes next to the upper neighbour, likewise; empty without one.
     pub high_edge: Range<usize>,
     /// The remaining planes.
     pub interior: Range<usize>,

@@ -59,7 +59,7 @@ impl Action {
 /// A point source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// Position.
+    /// Position `[z, x, y]` in the coordinates of the grid.
     pub point: Point,
     /// Moment tensor or force where the series has the value one.
     pub action: Action,

@@ -84,8 +84,8 @@ impl TimeFunction {
         }
     }
 
-    /// Begin and end in seconds. Outside, rate and pulse are below 1e-3 of their largest values, except that the
-    /// pulses of a step and a sine, and the rate of a sine, continue after the end.
+    /// Beginning and end, s. Outside this interval the rate and the pulse are below 3e-3 of their largest values,
+    /// except that the pulses of a step and a sine, and the rate of a sine, continue after the end.
     pub fn span(&self) -> [f64; 2] {
         match self {
             Self::Gaussian { tau } | Self::Bell { tau } | Self::Step { tau } => [0.0, 8.0 * tau],

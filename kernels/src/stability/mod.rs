@@ -125,14 +125,14 @@ fn rates_of_any(c: &Voigt, k: [f64; 3], ndim: usize) -> [f64; 3] {
     eigen::triple(&g)
 }
 
-/// The same as [`largest_rate`] for any medium, over all corners of the box of wave vectors.
+/// [`largest_rate`] of any medium, over all corners of the box of wave vectors.
 fn largest_rate_of_any(c: &Voigt, k: [f64; 3], ndim: usize) -> f64 {
     let corners = CORNERS[..ways(ndim).0].iter();
     let rate = |signs: &[f64; 3]| rates_of_any(c, std::array::from_fn(|i| signs[i] * k[i]), ndim)[0];
     corners.map(rate).fold(0.0, f64::max)
 }
 
-/// The same as [`slow_and_fast`] for any medium.
+/// [`slow_and_fast`] of any medium.
 fn slow_and_fast_of_any(c: &Voigt, ndim: usize) -> (f64, f64) {
     let (mut slow, mut fast) = (f64::INFINITY, 0.0f64);
     for n in &DIRECTIONS[..ways(ndim).1] {

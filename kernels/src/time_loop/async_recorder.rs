@@ -388,7 +388,7 @@ mod tests {
             loop {
                 recorder.traces(made, &[0.0; 1000])?;
                 made += 1;
-                assert!(made < 1_000_000, "the work goes on without its recorder");
+                assert!(made < 1_000_000, "the work continues without its recorder");
             }
         });
         assert_eq!(outcome.unwrap_err().to_string(), "no space left");

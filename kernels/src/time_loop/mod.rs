@@ -250,8 +250,8 @@ impl Schedule {
 /// Makes the error of a run whose fields are not finite, from the step and the number of the place (cell or point).
 pub type Report<'a> = &'a dyn Fn(usize, usize) -> Error;
 
-/// Reads or changes the fields of the subdomains of this process before each step: for a second field beside the
-/// first one, injected residuals, stored boundaries.
+/// Reads or changes the fields of the subdomains of this process before each step: for a second field in addition to
+/// the first one, injected residuals, stored boundaries.
 pub trait Feed<S> {
     /// Called before step `step`.
     fn feed(&mut self, step: usize, subdomains: &mut [S]) -> Result<(), Error>;

@@ -128,7 +128,7 @@ impl CheckpointSchedule {
         Self::choose_beside(steps, sizes, [memory, 0])
     }
 
-    /// The same as [`CheckpointSchedule::choose`] for a device with `memory` bytes, whose host has `host` bytes for
+    /// As [`CheckpointSchedule::choose`], for a device with `memory` bytes, whose host has `host` bytes for
     /// checkpoints.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ impl CheckpointSchedule {
         Self::choose_in(steps, sizes, Room { memory, host, store })
     }
 
-    /// The same as [`CheckpointSchedule::choose`] with checkpoints in memory, on the host and in a store.
+    /// As [`CheckpointSchedule::choose`], with checkpoints in memory, on the host and in a store.
     ///
     /// # Errors
     /// Those of [`CheckpointSchedule::choose`].

@@ -79,8 +79,8 @@ impl Cache {
         }
     }
 
-    /// The cache in this folder, which is created where it is missing, and refused where other users could write into
-    /// it.
+    /// Opens the cache in `folder`, which is created if it is missing. Kernels are not kept if other users could write
+    /// into the folder; [`Self::note`] gives the reason.
     pub fn at(folder: &Path) -> Self {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let checked = made

@@ -137,8 +137,11 @@ impl Kernel {
 
     fn find(module: &Arc<Module>, name: &str, source: &Source) -> Result<Self, Error> {
         let full: Arc<str> = format!("kernel {name} of {}", source.name).into();
-        let symbol = CString::new(name)
-            .map_err(|_| Error::setup(format!("{full:?} is no name of a kernel: it has a zero byte")))?;
+        let symbol = CString::new(name).map_err(|_| {
+            Error::setup(format!(
+                "{full:?} is not the name of a kernel: it has a zero byte"
+            ))
+        })?;
         let mut raw = null_mut();
         // SAFETY: writes one handle; the module is held, the name ends with a zero.
         let code = unsafe { sys::cuModuleGetFunction(&mut raw, module.raw, symbol.as_ptr()) };

@@ -66,7 +66,7 @@ impl Cuda {
         })
     }
 
-    /// The reason why compiled kernels are not kept between runs, for logs; `None` when they are. It is no error.
+    /// The reason why compiled kernels are not kept between runs, for logs; `None` when they are. It is not an error.
     pub fn note(&self) -> Option<&str> {
         self.cache.note()
     }

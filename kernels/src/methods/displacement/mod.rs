@@ -85,7 +85,7 @@ pub struct Shot {
     pub kind: SourceKind,
     /// Half width in cells of the Gaussian bell over which a source is spread; 0 for a point source.
     pub nbell: usize,
-    /// Whether the frame has the one-way condition and the sponge; otherwise the outer rim is rigid.
+    /// Whether the frame has the one-way condition and the sponge; otherwise its outer faces are rigid.
     pub absorbing: bool,
     /// Discretisation of the one-way condition.
     pub one_way: one_way::Form,

@@ -65,7 +65,7 @@ pub type Weights<T> = [[T; RADIUS]; 3];
 /// register.
 #[derive(Clone)]
 pub struct Block {
-    /// Rows.
+    /// Rows of the plane.
     pub rows: Range<usize>,
     /// Cells along `z`.
     pub z: Range<usize>,

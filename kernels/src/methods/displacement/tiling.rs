@@ -299,7 +299,7 @@ impl<T> Ring<'_, T> {
         origin
     }
 
-    /// The same as [`Ring::origin`] for consecutive planes.
+    /// [`Ring::origin`] of `N` consecutive planes from `first` on.
     pub fn origins<const N: usize>(&mut self, stress: usize, first: usize) -> [*mut T; N] {
         let back = self.first_row[stress] * self.pitch as isize + self.first_z;
         let slots = self.slots[stress];

@@ -114,7 +114,7 @@ impl Relaxation {
 /// The coefficients of the memory variables of a block.
 #[derive(Clone, Debug)]
 struct Laws {
-    /// Of the deviator and of the trace.
+    /// Mechanisms of the deviator and of the trace.
     of_parts: [[Mechanism; MECHANISMS]; 2],
     /// The factors of shear and compression at every point, if the points differ; the laws are then those of unit
     /// moduli.
@@ -135,9 +135,9 @@ pub(super) struct Memory {
 
 /// The contributions of the memory variables at a point, which reduce its stress.
 pub(super) struct Lost<S: Simd, const D: usize> {
-    /// For each normal stress, in compression.
+    /// Contribution of compression to each normal stress.
     pub(super) bulk: Register<S>,
-    /// For the deviator: its upper triangle, `[i][c]`.
+    /// Contributions to the deviator: its upper triangle, `[i][c]`.
     pub(super) deviator: [[Register<S>; D]; D],
 }
 

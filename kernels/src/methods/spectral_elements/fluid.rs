@@ -82,7 +82,7 @@ pub(super) fn contacts<const D: usize>(
     found
 }
 
-/// The points of absorbing faces and of contacts, where other terms than those of elements act on a subdomain.
+/// The points of absorbing faces and of contacts, where terms other than those of elements act on a subdomain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surfaces<'a, const D: usize> {
     pub(super) faces: &'a [FacePoint<D>],

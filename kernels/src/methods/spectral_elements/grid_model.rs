@@ -250,7 +250,7 @@ impl<const D: usize> GridModel<D> {
         if let Law::Anisotropic(c) = &point.medium.law {
             return match not_definite::<D>(c) {
                 Some(row) => Err(format!(
-                    "has constants that are not positive definite (row {row}): no rock is like that; look at the order of the planes and at the unit, Pa"
+                    "has constants that are not positive definite (row {row}): no rock is like that; check the order of the planes and the unit, Pa"
                 )),
                 None => Ok(()),
             };

@@ -46,7 +46,7 @@ impl<S: Simd> Part<S> {
 
     #[inline(always)]
     pub(super) fn store(self, lanes: &mut Lanes, numbers: Register<S>) {
-        // SAFETY: as in `load`, and the lanes are borrowed here alone.
+        // SAFETY: as in `load`, and the lanes are borrowed only here.
         unsafe { numbers.store(lanes.0.as_mut_ptr().add(self.first)) }
     }
 

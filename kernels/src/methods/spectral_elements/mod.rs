@@ -141,8 +141,8 @@ pub enum Followed {
     /// The strain predicted by the previous step, as in SPECFEM3D: a different error of second order in the time step.
     #[default]
     Predicted,
-    /// The strain of the current step, so that a correction of the time dispersion alone makes the wavefield exact in
-    /// time.
+    /// The strain of the current step, so that correcting the time dispersion is enough to make the wavefield exact
+    /// in time.
     OfNow,
 }
 

@@ -157,7 +157,7 @@ mod tests {
             calibrate(small, &Cpu::new(1)?)
         });
         let found = found.unwrap();
-        assert!(found > 100.0 && found < 1e9, "{found} elements a second");
+        assert!(found > 100.0 && found < 1e9, "{found} elements per second");
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl<const D: usize> Sampling<D> {
         }
         best.map(|(_, node)| node).ok_or_else(|| {
             Error::setup(format!(
-                "no node of the model's grid lies in region {region} near {}: give a finer grid, or one for each region (an axis of regions behind the others)",
+                "no node of the model's grid lies in region {region} near {}: give a finer grid, or one for each region (an axis of regions after the others)",
                 Place::from(x)
             ))
         })

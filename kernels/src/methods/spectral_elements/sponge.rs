@@ -7,9 +7,9 @@
 //! not reduce the stable step.
 //!
 //! The impedance of the layer differs from that of the medium before it, so it reflects waves that are long compared
-//! with its thickness: of a plane P wave at normal incidence, with R = 0.03, 44, 17, 2.3, 1.7, 0.7 and 0.45 % for L
-//! of 1/4, 1/2, 3/4, 1, 2 and 3 wavelengths (from the solution of the one-dimensional equation). Weaker damping is
-//! hardly better where L is small and worse where it is large.
+//! with its thickness. For R = 0.03 the layer reflects 44, 17, 2.3, 1.7, 0.7 and 0.45 % of a plane P wave at normal
+//! incidence if L is 1/4, 1/2, 3/4, 1, 2 and 3 wavelengths (from the solution of the one-dimensional equation). Weaker
+//! damping is hardly better if L is small, and worse if it is large.
 
 use std::collections::HashMap;
 
@@ -199,7 +199,7 @@ mod tests {
         let thickness = std::f64::consts::TAU * wavelengths;
         let strength = 3.0 * (1.0 / left).ln() / thickness;
         let h = thickness / STEPS as f64;
-        // As a function of the distance from the side: u and its slope towards the side.
+        // The derivatives of u and of its slope towards the side, at a distance from the side.
         let change = |d: f64, [u, slope]: [C; 2]| {
             let c = strength * (1.0 - d / thickness).powi(2);
             [-slope, C::new(1.0, c) * u]

@@ -82,7 +82,7 @@ impl<const D: usize> Engine<D> {
     }
 }
 
-/// The parts of a step, compiled in this crate alone.
+/// The parts of a step, compiled only in this crate.
 impl<const D: usize> Engine<D> {
     pub(super) fn predict(&mut self) {
         compiled_here!(self: Engine<2> | Engine<3>, predict_fields());

@@ -25,7 +25,7 @@ pub enum Absorber {
 /// like a rigid wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Cells before and behind the model along z, x, y.
+    /// Cells before and after the model along z, x, y.
     pub cells: [[usize; 2]; 3],
     /// The absorber in these cells.
     pub absorber: Absorber,
@@ -135,7 +135,7 @@ pub(super) struct Edges<T> {
     counts: [usize; 3],
     /// Bounds along `z`: frame, interior, frame.
     z: [usize; 4],
-    /// Cells of the frame before and behind the model along z, x, y.
+    /// Cells of the frame before and after the model along z, x, y.
     faces: [[usize; 2]; 3],
     /// The extent of the axis `z`.
     depth: cpml::Ends,
@@ -250,7 +250,7 @@ impl<T: Real> Edges<T> {
         2 * sizes.on * all
     }
 
-    /// Cells of the frame before and behind the model along z, x, y.
+    /// Cells of the frame before and after the model along z, x, y.
     pub fn faces(&self) -> &[[usize; 2]; 3] {
         &self.faces
     }

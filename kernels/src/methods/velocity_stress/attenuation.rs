@@ -159,7 +159,7 @@ impl Attenuation {
 pub(super) struct Relaxation<T> {
     /// Relaxing stiffness.
     weak: Staggered<T>,
-    /// By parity of the plane, by mechanism, by parity of the row.
+    /// Patterns `[parity of the plane][mechanism][parity of the row]`.
     patterns: [Vec<[Pattern<T>; 2]>; 2],
 }
 

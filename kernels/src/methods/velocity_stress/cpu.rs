@@ -51,7 +51,7 @@ impl<T> Hooks<T> {
     };
 }
 
-// SAFETY: a stage alone uses the pointers, each number by the thread that has its row.
+// SAFETY: only a stage uses the pointers, each number by the thread that has its row.
 unsafe impl<T: Send> Send for Hooks<T> {}
 // SAFETY: the same.
 unsafe impl<T: Sync> Sync for Hooks<T> {}

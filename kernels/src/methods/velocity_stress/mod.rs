@@ -95,7 +95,7 @@ pub struct Shot {
     pub shears_in_place: bool,
     /// Whether the first row of the model is a free surface.
     pub surface: bool,
-    /// Sources.
+    /// Sources, whose `series` are indices of the time series below.
     pub sources: Vec<Source>,
     /// Time series of the sources, `[series][step]`: moment rates in N m/s (N/s in 2-D) at [`Action::time`], or
     /// forces in N (N/m in 2-D).

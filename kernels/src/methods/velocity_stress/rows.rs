@@ -180,7 +180,7 @@ pub(super) trait Formula<T: Real, const N: usize> {
     /// Computes one register of cells.
     ///
     /// # Safety
-    /// The cells must be writable by this thread alone, their neighbours readable.
+    /// The cells must be writable only by this thread, their neighbours readable.
     unsafe fn cells<S: Simd, const FRAMED: bool>(
         &self,
         s: S,
@@ -338,7 +338,7 @@ impl Slope {
 /// The stretched derivative in the layer (eqs 6 and 7).
 ///
 /// # Safety
-/// The line's memory variables of the cells must be accessible to this thread alone.
+/// The line's memory variables of the cells must be accessible only to this thread.
 #[inline(always)]
 pub(super) unsafe fn stretched<S: Simd, T: Real>(
     s: S,
@@ -366,7 +366,7 @@ pub struct Velocity<'a, T, const NDIM: usize, const N: usize, const KEEP: bool> 
     pub plane: Plane<'a, T>,
     /// Velocities along the axes.
     pub v: [*mut T; 3],
-    /// Stresses.
+    /// Stresses, ordered as in [`PAIR`].
     pub s: [*const T; STRESSES],
     /// `dt/rho` at each velocity.
     pub b: [*const T; 3],

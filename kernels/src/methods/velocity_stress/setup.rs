@@ -20,7 +20,7 @@ use std::sync::Arc;
 impl<T: Real> Setup<T> {
     /// Prepares a shot over a medium for the planes `own`. The medium is computed on those planes that are `prepared`
     /// and is zero on the others. `raw`, whose speeds hold at the reference frequency of the attenuation, becomes the
-    /// unrelaxed medium; with attenuation, the relaxing part is returned beside the set-up.
+    /// unrelaxed medium; with attenuation, the relaxing part is returned with the set-up.
     pub(super) fn new(
         shot: &Shot,
         raw: &mut Medium<T>,

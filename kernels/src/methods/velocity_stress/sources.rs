@@ -45,7 +45,7 @@ pub(super) struct Spot<T> {
 /// All sources as contributions to cells.
 #[derive(Clone)]
 pub(super) struct SourceNodes<T> {
-    /// By stage and plane, in the order of the sources.
+    /// Contributions `[stage][plane]`, in the order of the sources.
     planes: [Vec<Vec<Spot<T>>>; 2],
     /// `[series][step]`
     series: Vec<Vec<T>>,

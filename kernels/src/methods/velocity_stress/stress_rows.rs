@@ -25,7 +25,7 @@ pub struct Loss<'a, T> {
     pub r: [*mut T; STRESSES],
     /// Offset from one mechanism to the next.
     pub mechanism: usize,
-    /// By mechanism and the parity of the row.
+    /// Patterns `[mechanism][parity of the row]`.
     pub patterns: &'a [[Pattern<T>; 2]],
     /// `dt` times the relaxing stiffness, ordered as in [`super::rows::PAIR`].
     pub c: [*const T; STIFFNESSES],
@@ -37,11 +37,11 @@ pub struct Stress<'a, T, const NDIM: usize, const N: usize, const LOSSY: bool> {
     pub plane: Plane<'a, T>,
     /// Velocities along the axes.
     pub v: [*const T; 3],
-    /// Stresses.
+    /// Stresses, which are updated in place.
     pub s: [*mut T; STRESSES],
     /// `dt c` at each stress, ordered as in [`super::rows::PAIR`].
     pub c: [*const T; STIFFNESSES],
-    /// Attenuation.
+    /// Attenuation; only used with `LOSSY`.
     pub loss: Option<Loss<'a, T>>,
 }
 

@@ -225,7 +225,7 @@ impl<'a> Checkpoints<'a> {
     /// Collective: completes the previous state, copies the state after `done` steps and begins to write it.
     ///
     /// # Errors
-    /// Those of subdomains and ranks. If a state cannot be written this is no error, but is reported to the store.
+    /// Those of subdomains and ranks. If a state cannot be written, this is not an error but is reported to the store.
     pub(in crate::time_loop) fn take<S: State>(
         &mut self,
         done: usize,
@@ -324,7 +324,7 @@ impl<'a> Checkpoints<'a> {
 /// Saves the state of one subdomain and waits for it; `step` is stored as its number of steps.
 ///
 /// # Errors
-/// Those of `subdomain`. If a state cannot be written this is no error, but is reported to the store.
+/// Those of `subdomain`. If a state cannot be written, this is not an error but is reported to the store.
 pub fn save<S: State>(store: Arc<dyn StateStore>, step: usize, subdomain: &mut S) -> Result<(), Error> {
     let mut checkpoints = Checkpoints::new(&Alone, store, Every::Never);
     checkpoints.take(step, std::slice::from_mut(subdomain))?;

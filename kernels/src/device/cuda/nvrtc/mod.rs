@@ -29,8 +29,8 @@ impl Compiled {
     }
 }
 
-/// The compiler's target for a compute capability (times ten). From 9.0 on it includes the features of that generation
-/// alone, since a text is always compiled for the device that runs it.
+/// The compiler's target for a compute capability (times ten). From 9.0 on it includes the features that only that
+/// generation has, since a text is always compiled for the device that runs it.
 fn target(architecture: u32) -> String {
     let own = if architecture >= 90 { "a" } else { "" };
     format!("sm_{architecture}{own}")

@@ -43,7 +43,7 @@ fn names_last(line: &str, found: &[Resources]) -> bool {
         .is_some_and(|last| line.split_whitespace().next_back() == Some(last.kernel.as_str()))
 }
 
-/// Parts such as `Used 64 registers` or, behind NVRTC's prefix, `ptxas  .  568 bytes stack frame`.
+/// Parts such as `Used 64 registers` or, after NVRTC's prefix, `ptxas  .  568 bytes stack frame`.
 fn numbers(line: &str, into: &mut Resources) {
     for part in line.split(',') {
         let Some(digit) = part.find(|c: char| c.is_ascii_digit()) else {

@@ -34,7 +34,7 @@ INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z
 
 #define ASKER (NDIM == 3 ? CORE_THREADS + Z_THREADS : 0)  // thread that starts copies; in 3-D it computes no force
 
-// The sponge on a thread's cells, as far as it is the same for all planes.
+// The part of the sponge's damping of a thread's cells that is the same for all planes.
 struct Sponge {
     REAL damp[VEC];
     int shell;  // one bit per cell
@@ -142,7 +142,7 @@ KERNEL(sweep)(const struct Sweep a) {
         int slots[2 * RADIUS + 1];
         find_slots(slot, slots);
         REAL *out = stress + (j & 1) * S_PLANE;
-        // There is no stress in rows and planes of the rim and outside the grid.
+        // There is no stress in rows and planes of the rim or outside the grid.
         struct Tensor s;
         set_zero(&s);
         if (live_row && is_live(j, a.s.planes)) {

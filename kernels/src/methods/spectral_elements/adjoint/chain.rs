@@ -189,7 +189,8 @@ fn elastic(products: &[f64], factors: Option<[f64; 2]>) -> [f64; PRODUCTS] {
 /// The derivatives with respect to speeds and losses at a point whose loss depends on them, from products times volume;
 /// the moduli (shear, bulk) are unrelaxed.
 fn of_loss(chain: &LossChain, [shear, bulk]: [f64; 2], factors: [f64; 2], products: &[f64]) -> [[f64; 2]; 2] {
-    // By the factors, from the relaxed moduli; the contributions of the mechanisms reduce the stress.
+    // Derivatives with respect to the factors, from the relaxed moduli; the contributions of the mechanisms reduce the
+    // stress.
     let by_factors = [
         -shear / factors[0] * products[3],
         -bulk / factors[1] * products[2],

@@ -1,4 +1,4 @@
-//! Linearised runs on processors: both wavefields use one engine by turns.
+//! Linearised runs on processors: both wavefields use one engine alternately.
 
 use rayon::prelude::*;
 

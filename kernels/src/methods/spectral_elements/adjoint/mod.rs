@@ -320,7 +320,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         Ok((gradient?, sources.unwrap_or_default()))
     }
 
-    /// Takes the record of a step that is run for the first time.
+    /// Samples the receivers at a step that runs for the first time, and checks at some steps that the field is finite.
     fn record(
         &mut self,
         step: usize,
@@ -417,7 +417,7 @@ impl<const D: usize, M: Machine<D>> Adjoint<D, M> {
         match machine.back(range, first, &mut seen)? {
             true => Ok(()),
             false => Err(Error::setup(
-                "the adjoint wavefield is not finite: the residuals are not finite or too large for single precision; look at the amplitudes of the data and of their weights",
+                "the adjoint wavefield is not finite: the residuals are not finite or too large for single precision; check the amplitudes of the data and of their weights",
             )),
         }
     }
@@ -468,7 +468,7 @@ fn check<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, parameters: Parameter
 fn check_receivers<const D: usize>(machine: &impl Machine<D>, shot: &Shot<D>) -> Result<(), Error> {
     match (shot.quantity, machine.receivers_in_fluids().first()) {
         (Quantity::Pressure, None) => Err(Error::setup(
-            "no receiver lies in a fluid, and pressure is recorded there alone: record displacement, velocity or acceleration",
+            "no receiver lies in a fluid, but pressure is recorded only there: record displacement, velocity or acceleration",
         )),
         (Quantity::Pressure, _) | (_, None) => Ok(()),
         (_, Some((number, element))) => Err(Error::setup(format!(

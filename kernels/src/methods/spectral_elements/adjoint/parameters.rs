@@ -129,7 +129,7 @@ pub(super) struct LossMeans {
 }
 
 impl LossMeans {
-    /// For a point of an element.
+    /// The derivatives at a point of an element.
     pub(super) fn of<const D: usize>(setup: &Setup<D>, (contents, point): (&Contents, usize)) -> Self {
         let law = &contents.medium(point).law;
         let [shear, bulk] = match law {

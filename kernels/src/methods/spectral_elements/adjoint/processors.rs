@@ -1,4 +1,4 @@
-//! Adjoints on processors: a single engine holds the forward or the adjoint run by turns.
+//! Adjoints on processors: a single engine holds the forward and the adjoint run alternately.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 //! The adjoint wavefield l is the derivative of the misfit with respect to the forces of every step. So for a source
 //! with the weights w and the time function h, the derivative with respect to any quantity that changes the weights by
 //! dw is `sum_n h_n (dw . l_n)`, and the derivative with respect to sample n of the time function is `w . l_n`. In a
-//! fluid minus the second difference of the adjoint potential takes the place of l. Derivatives of the weights with
+//! fluid, minus the second difference of the adjoint potential takes the place of l. Derivatives of the weights with
 //! respect to the position are central differences in double precision, within the element of the source.
 
 use super::super::points::{moved, shares, weights, weights_in_fluid};
@@ -16,13 +16,13 @@ use crate::mesh::{Found, Locator};
 /// The derivatives of a misfit with respect to a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceGradient<const D: usize> {
-    /// By the components of its force or moment tensor, in units of the misfit over N or N m. Those of a tensor are
-    /// computed as if all components were independent, and symmetrised. In a fluid the derivative depends on the
-    /// trace only, and each diagonal component has an equal share.
+    /// With respect to the components of its force or moment tensor, in units of the misfit over N or N m. Those of a
+    /// tensor are computed as if all components were independent, and symmetrised. In a fluid the derivative depends on
+    /// the trace only, and each diagonal component has an equal share.
     pub strength: Strength<D>,
-    /// By its coordinates, per metre.
+    /// With respect to its coordinates, per metre.
     pub place: [f64; D],
-    /// By every sample of its time function.
+    /// With respect to every sample of its time function.
     pub history: Vec<f64>,
 }
 
@@ -112,7 +112,7 @@ impl<const D: usize> Probes<D> {
             let Some(now) = sources[probe.source].history.get(step) else {
                 continue;
             };
-            // In a fluid minus the second derivative of the potential multiplies the weights.
+            // In a fluid, minus the second derivative of the potential multiplies the weights.
             let sign = if probe.fluid { -1.0 } else { 1.0 };
             let now = f64::from(*now) / scale;
             let of_weights = |weights: &[f64]| -> f64 {

@@ -1,5 +1,5 @@
-//! Adjoints on a device: a single subdomain covers the whole mesh, and its memory holds the forward or the adjoint
-//! run by turns.
+//! Adjoints on a device: a single subdomain covers the whole mesh, and its memory holds the forward and the
+//! adjoint run alternately.
 
 use super::DevicePart;
 use super::field::{FieldMemory, Fields};
@@ -350,7 +350,9 @@ fn fits<const D: usize, A: Accelerator>(
     let of_fluid = part.fluid.as_ref().map_or(0, |fluid| sums(&fluid.field));
     let needed =
         Wavefield::bytes_of(part) + sums(&part.solid) + of_fluid + FaceMemory::<A>::bytes_of::<D>(faces);
-    let what = format!("the adjoint wavefield and the sums of {elements} elements, beside the forward run");
+    let what = format!(
+        "the adjoint wavefield and the gradient sums of {elements} elements, in addition to the forward run"
+    );
     super::fits(
         a,
         needed,

@@ -310,7 +310,7 @@ INLINE void flux_at(const struct Place *t, REAL *sheet, int k, REAL weight, REAL
 }
 
 #if !LINES
-// Sums the fluxes of a sheet with the slopes of a point's polynomial.
+// Sums the fluxes of a sheet, weighted by the derivatives of a point's basis polynomial.
 INLINE REAL divergence(const struct Place *t, const REAL *sheet, int i) {
     REAL sum = 0;
     UNROLL for (int a = 0; a < ACROSS; a++) {

@@ -70,19 +70,19 @@ struct Elements {
     REAL *field;           // displacement or potential, [point][component]
     REAL *velocity;        // of solids
     const REAL *acceleration;  // of the previous step; PREDICTED only
-    // SCATTERED, which ends no step: relative perturbations of the losses, [element][mean, deviator][point of it]. One
+    // SCATTERED, which ends no step: relative perturbations of the losses, [element][mean, deviator][point]. One
     // more pointer would cost the kernel of attenuation its last registers.
     const REAL *inverse_mass;
-    REAL *forces;          // [element][point of it][component]
-    const int *points;     // [element][point of it]
+    REAL *forces;          // [element][point][component]
+    const int *points;     // [element][point]
     const int *region;
     const int *held;       // whether sources or receivers use the interior of an element; AT_ONCE only
-    const REAL *law;       // [region][LAW_NUMBERS], or VARIES [element of the launch][LAW_NUMBERS][point of it]; tables that vary:
-                           // [element of the launch][four constants][point of it][of the four], then the rest
+    const REAL *law;       // [region][LAW_NUMBERS], or VARIES [element of the launch][LAW_NUMBERS][point]; tables that vary:
+                           // [element of the launch][four constants][point][of the four], then the rest
     const REAL *loss;      // [region][LOSS_NUMBERS]: decay; for shear, bulk: factors of strain now, in the kept value
-    const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point of it]
-    const REAL *strength;  // OWN_LOSS: factors of `loss` at every point, [element][shear, bulk][point of it]
-    REAL *memory;          // memory variables, [element][pair of variables][point of it][of the pair]; a
+    const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point]
+    const REAL *strength;  // OWN_LOSS: factors of `loss` at every point, [element][shear, bulk][point]
+    REAL *memory;          // memory variables, [element][pair of variables][point][of the pair]; a
                            // variable is that of a mechanism of a component
     REAL dt, half, square; // the time step, half of it, its square (zero where variables follow the strain of the step)
     int first, end;        // elements of this launch

@@ -81,9 +81,9 @@ KERNEL(largest)(const struct Largest a) {
 }
 
 struct Inertia {
-    REAL *forces;         // of the linearised wavefield, [element][point of it][component]
-    const int *points;    // [element][point of it]
-    const REAL *changes;  // factors of the second and first derivative, [element][point of it][of the two]
+    REAL *forces;         // of the linearised wavefield, [element][point][component]
+    const int *points;    // [element][point]
+    const REAL *changes;  // factors of the second and first derivative, [element][point][of the two]
     const REAL *second;   // derivatives of the field of the shot, [point][component]
     const REAL *first;
     WIDE count;           // numbers of the forces

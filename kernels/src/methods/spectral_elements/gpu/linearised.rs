@@ -1,4 +1,4 @@
-//! Linearised runs on a device: the wavefields of the shot and of its linearised run use one subdomain by turns.
+//! Linearised runs on a device: the wavefields of the shot and of its linearised run use one subdomain alternately.
 
 use super::adjoint::{Driving, Kernels, OnDevice};
 use super::arguments::{FaceForces, Inertia, int};

@@ -5,7 +5,7 @@
 //! sums them, in the order of the global element numbers, so the result does not depend on the order in which
 //! threads, streams or devices work. Velocities are kept half a step behind displacements, so that a step reads and
 //! writes each of them once; the end of a step is computed from them only when it is read, and gives the same bits as
-//! going on at once.
+//! continuing at once.
 //!
 //! | what | file |
 //! | --- | --- |

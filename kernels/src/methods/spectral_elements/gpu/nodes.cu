@@ -94,7 +94,7 @@ KERNEL(advance_paired)(const struct AdvancePaired a) {
 
 struct Inside {
     struct Advance a;
-    const int *points;  // [element][point of it]
+    const int *points;  // [element][point]
     WIDE count;         // interior points of all elements
     int along;          // points of an element along an axis
 };

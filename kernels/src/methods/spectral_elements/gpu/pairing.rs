@@ -18,7 +18,7 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// For the elements of a launch outside of perfectly matched layers.
+    /// The variant for the elements of a launch outside of perfectly matched layers.
     pub fn new(elements: Variant, constants: bool) -> Self {
         // Variants that do not differ in anything that the sums depend on share one kernel.
         let elements = Variant {

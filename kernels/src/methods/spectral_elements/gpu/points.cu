@@ -29,12 +29,12 @@ KERNEL(inject)(const struct Inject a) {
 struct Sample {
     struct Solid s;
     struct Fluid f;
-    const int *points;        // [solid element][point of it]
+    const int *points;        // [solid element][point]
     const int *fluid_points;
     const int *element;       // of each place; -1 outside of the mesh
     const int *in_fluid;
-    const WIDE *first;        // where its weights begin: one a point; in fluids then those of grad(chi)/rho, [point][component];
-                              // of slopes [point][output][component] alone
+    const WIDE *first;        // index of a place's first weight: one per point, followed in fluids by those of grad(chi)/rho,
+                              // [point][component]; for derivatives of the displacement only [point][output][component]
     const REAL *weights;
     const int *dressed;       // receivers: [place][point], the number of a dressed point or -1
     const int *sums;          // and the sum of its forces; -1 inside of the element

@@ -16,7 +16,7 @@
 // Minimum memory traffic in bytes of an element of degree 4 in 3-D, which reads the fields of 64.75 points that no
 // other element has read before: per step 1554 of both displacements; per launch 500 of point numbers, 84 of corners
 // (stored geometry: 5000), and 1000 for the sum of each product: 2 products of an isotropic solid, 21 with CONSTANTS.
-// With attenuation 777 of accelerations and 9000 of memory variables more.
+// With attenuation, another 777 of accelerations and 9000 of memory variables are read.
 
 #define IN_TURN LINES
 #define GROUPS (LAW < 2 && CONSTANTS && IN_TURN ? 2 : 1)
@@ -45,7 +45,7 @@ struct Products {
     // Displacement (in fluids second derivative of the potential) of the forward wavefield, and displacement or
     // potential of the adjoint wavefield in the same steps: [point][component].
     const REAL *forward[STEPS], *adjoint[STEPS];
-    REAL *sums;                  // [element][product][point of it]
+    REAL *sums;                  // [element][product][point]
     int count;                   // steps, at most BATCH
 };
 
@@ -91,7 +91,8 @@ INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][N
     sum[1] += twice;
 }
 #elif LAW < 2
-// With the contributions of memory variables to the adjoint stress, divided by the unrelaxed moduli.
+// Subtracts the contributions of memory variables to the adjoint stress, divided by the unrelaxed moduli, and sums them
+// separately.
 INLINE void multiply_slopes(REAL one[COMPONENTS][NDIM], REAL other[COMPONENTS][NDIM], REAL bulk, const REAL lost[STRAINS],
                             REAL lambda, REAL mu, REAL sum[PRODUCTS]) {
     const REAL of_shear = (REAL)1 / (2 * mu), gone = bulk / FMA((REAL)(2.0 / 3.0), mu, lambda);

@@ -100,7 +100,7 @@ impl Listing {
 /// Points, regions and geometry of listed elements.
 #[derive(Clone, Debug)]
 pub struct Elements {
-    /// `[element][point of it]`
+    /// `[element][point]`
     pub points: Vec<i32>,
     /// The region of every element.
     pub regions: Vec<i32>,

@@ -1,4 +1,4 @@
-//! The kernel sources that a run compiles: each is a concatenation of files behind the defines and the constant
+//! The kernel sources that a run compiles: each is a concatenation of files after the defines and the constant
 //! arrays of its variant.
 
 use super::pairing::Pairing;

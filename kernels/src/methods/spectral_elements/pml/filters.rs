@@ -348,7 +348,7 @@ mod tests {
         [damping, -inverse[0] * damping - damping]
     }
 
-    /// In the profile of SPECFEM3D depth counts in the thickness of the thicker layer of an axis, in the other one in its own.
+    /// The profile of SPECFEM3D takes depth relative to the thicker layer of an axis, the other profile to each layer.
     #[test]
     fn layers_of_two_thicknesses_have_one_profile_or_two() {
         let [low, high] = [[200.0, 0.0], [1000.0, 1300.0]].map(|[begin, end]| Zone { begin, end });

@@ -14,7 +14,7 @@
 //!
 //! The filter `y = x/s` is `y = x - psi` with the memory variable `psi' + (alpha + d) psi = d x`, integrated by the trapezoidal rule. This
 //! is 1/s at the frequency to which the rule maps omega. In one dimension, with the same s everywhere, the scheme is stable up to the time step
-//! of the medium alone (by the Routh-Hurwitz criterion).
+//! of the medium without layers (by the Routh-Hurwitz criterion).
 //!
 //! The damping profile d is quadratic in the depth. It rises from zero to a value that, without the shift, leaves 1e-9 of a P wave that
 //! crosses the layer twice at normal incidence; alpha falls linearly to zero from a tenth of the angular frequency at which the wavelength

@@ -57,7 +57,7 @@ impl<T> Beside<T> {
     };
 }
 
-// SAFETY: sweeps alone use the pointers, each value in the thread that owns its row.
+// SAFETY: only sweeps use the pointers, each value in the thread that owns its row.
 unsafe impl<T: Send> Send for Beside<T> {}
 // SAFETY: the same.
 unsafe impl<T: Sync> Sync for Beside<T> {}

@@ -29,7 +29,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The lines of an axis of `n` lines, with `outside` lines before and behind the model and layers on the faces
+    /// The lines of an axis of `n` lines, with `outside` lines before and after the model and layers on the faces
     /// `on`.
     fn new(n: usize, outside: [usize; 2], on: [bool; 2], half: usize) -> Self {
         let near = |i: usize, reach: usize| {

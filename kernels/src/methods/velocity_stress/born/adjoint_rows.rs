@@ -12,7 +12,7 @@
 //!
 //! The transpose of a stretched derivative stretches first: with `p = q + x` its memory variable becomes `b p`, and
 //! `x~ = x / kappa + a p` is differentiated. Outside the layers `x~ = x`; inside, the difference `x~ - x` is stored
-//! beside the memory variable. For the gradient the adjoint of each stress is stretched separately, so that the
+//! in addition to the memory variable. For the gradient the adjoint of each stress is stretched separately, so that the
 //! memory variables of the layers need not be recorded either.
 
 use super::adjoint_ending::Ending;
@@ -47,7 +47,7 @@ pub struct AdjointStress<'a, T, const NDIM: usize, const N: usize, const LOSSY: 
     pub strain: [*mut T; STRESSES],
     /// `dt c` at each stress.
     pub c: [*const T; STIFFNESSES],
-    /// Attenuation.
+    /// Attenuation; only used with `LOSSY`.
     pub loss: Option<Loss<'a, T>>,
     /// Velocities of the step by axis; null if not needed.
     pub velocity: [*const T; 3],

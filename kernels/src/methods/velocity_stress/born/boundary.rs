@@ -85,7 +85,7 @@ impl Core {
         ndim * self.len
     }
 
-    /// The cells of a row outside the core: before it and behind it.
+    /// The cells of a row outside the core: before it and after it.
     fn pieces(&self, plane: usize, row: usize) -> [Range<usize>; 2] {
         let z = &self.z;
         match self.core[1].contains(&row) && self.core[2].contains(&plane) {

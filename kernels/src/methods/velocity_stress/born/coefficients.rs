@@ -196,7 +196,7 @@ impl<T: Number> Corners<'_, T> {
     /// of all grid cells that map to a plane of the model to its cells, `[row][z]`.
     fn gather(&self, plane: usize, beyond: [usize; 3], to: &mut [f64], value: impl Fn(usize, usize) -> f64) {
         let (rows, p, [nz, lines, _]) = (&self.program.rows, &self.program.rows.padded, self.n);
-        // The bounds of the model along z; cells before and behind them repeat its edges.
+        // The bounds of the model along z; cells before and after them repeat its edges.
         let first = p.low[0].saturating_sub(beyond[0]).clamp(rows.z.start, rows.z.end);
         let last = (p.low[0] + nz - beyond[0]).clamp(first, rows.z.end);
         let there = |grid: &usize| p.model_plane((grid + beyond[2]).min(p.planes() - 1)) == plane;

@@ -26,7 +26,7 @@ pub(super) struct Placed {
     pub side_by_side: usize,
     /// Bytes of a checkpoint and of a recorded step.
     pub sizes: [usize; 2],
-    /// The same with boundary saving, and the bytes of its working memory.
+    /// `sizes` with boundary saving and the bytes of its working memory, or the reason why it is not possible.
     pub boundary_saving: Result<([usize; 2], usize), &'static str>,
 }
 
@@ -163,7 +163,7 @@ impl Born<f32> {
         let needed = [shared, each + self.of_images(&placed.planes, wanted)];
         let refused = || {
             Error::setup(format!(
-                "the device has {:.2} GB of memory free and these images need {:.2} GB there beside the reverse sweep: ask for fewer images or lags, use a smaller grid, or the processors",
+                "the device has {:.2} GB of memory free and these images need {:.2} GB there in addition to the reverse sweep: ask for fewer images or lags, use a smaller grid, or the processors",
                 placed.free as f64 / 1e9,
                 self.device_bytes_of_images(wanted, shots) as f64 / 1e9
             ))
@@ -182,7 +182,7 @@ impl Born<f32> {
         let needed = self.most(&planes, gpu::bytes);
         if left_for(free, needed, 1).is_none() {
             return Err(Error::setup(format!(
-                "the device has {:.2} GB of memory free and the linearised run needs {:.2} GB there beside the reverse sweep: use a smaller grid, or the processors",
+                "the device has {:.2} GB of memory free and the linearised run needs {:.2} GB there in addition to the reverse sweep: use a smaller grid, or the processors",
                 free as f64 / 1e9,
                 (needed[0] + needed[1]) as f64 / 1e9
             )));
@@ -267,7 +267,7 @@ impl Born<f32> {
         let planes = self.planes();
         let unknown = match planes[of_ranks[ranks.rank()].clone()].iter().any(beyond) {
             true => Err(Error::setup(
-                "a rank has prepared the medium on other planes than its devices get, which is a fault of this program",
+                "a rank has prepared the medium on planes other than those that its devices get, which is a fault of this program",
             )),
             false => Ok(()),
         };

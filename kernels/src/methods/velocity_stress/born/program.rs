@@ -14,9 +14,9 @@ use crate::methods::velocity_stress::{Setup, Shot};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The places of [`PAIR`] that a run uses: normal stiffnesses, couplings, shear stiffnesses.
+/// The places of [`PAIR`] that a 3-D run uses: normal stiffnesses, couplings, shear stiffnesses.
 pub const PLACES_3D: [usize; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-/// The same in 2-D.
+/// The places of [`PAIR`] that a 2-D run uses.
 pub const PLACES_2D: [usize; 4] = [0, 2, 4, 7];
 
 /// The places of a run in `ndim` dimensions.

@@ -142,7 +142,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         };
         let dims = self.of_all_shots(dims);
         // SAFETY: boxes lie among the live cells of own planes, whose neighbours are in the slab or its ghosts; a
-        // stage updates other fields than those it reads around a cell.
+        // stage updates fields other than those it reads around a cell.
         unsafe { self.accelerator.launch(stream, kernel, dims, &argument(args)) }
     }
 

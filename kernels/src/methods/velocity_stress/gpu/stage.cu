@@ -1,6 +1,6 @@
 // A stage of a step (STAGE 0: velocity, 1: stress) on boxes of cells. With FRAMED 0 there is one box, whose rows lie
 // in no layers except at their ends. Its blocks have ACROSS threads along z, on ROWS rows and DEEP planes; rows are
-// cut into chunks of 128 bytes, and at the end of a tile of ROWS rows a block goes on with the next tile. Blocks of a
+// cut into chunks of 128 bytes, and at the end of a tile of ROWS rows a block continues with the next tile. Blocks of a
 // strip of tiles follow each other along the planes, so that the data shared by neighbours stay in the second-level
 // cache. With FRAMED 1 the boxes are those of the layers, and consecutive threads take consecutive cells.
 

@@ -1,4 +1,4 @@
-//! The kernel sources that a run compiles: each is a concatenation of files behind the defines of the variant.
+//! The kernel sources that a run compiles: each is a concatenation of files after the defines of the variant.
 
 use super::tile::{CHUNK, Tile};
 use crate::device::accelerator::Source;
@@ -14,7 +14,7 @@ const POINTS: &str = include_str!("points.cu");
 /// The absorbing boundary of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// Nothing.
+    /// No absorber: faces reflect like a rigid wall.
     Rigid,
     /// Absorbing layers; rows and planes in them are updated by boxes of their own.
     Layers {

@@ -17,7 +17,7 @@ const GROUPS: usize = 4;
 
 /// Streams of the cells around the interior, launched after it: a block of the interior needs a multiprocessor of its
 /// own, and if the surrounding cells came first they would occupy all of them. With a single stream for the
-/// surrounding cells a step takes 1 % longer (10.2 ms instead of 10.1 ms for 384^3 cells).
+/// surrounding cells, a step takes 1 % longer (10.2 ms instead of 10.1 ms for 384^3 cells).
 const AROUND: [Stream; 2] = [Stream::Beside, Stream::Out];
 
 /// The data of boundary saving in addition to the kernels of all runs.

@@ -52,7 +52,7 @@ impl<A: Accelerator> BoundarySaving<A> {
 
 /// The error for a sweep without boundary saving.
 fn no_boundary_saving() -> Error {
-    Error::setup("waves run backwards for gradients alone, with a schedule of boundary saving")
+    Error::setup("waves run backwards only for gradients, with a schedule of boundary saving")
 }
 
 impl<A: Accelerator> Sweep<'_, A> {

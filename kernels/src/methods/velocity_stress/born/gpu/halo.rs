@@ -4,7 +4,7 @@
 //! as a message (`ranks.rs`).
 //!
 //! The network of devices in `parallel/` follows the stages of a step with fields at fixed addresses. Here velocities
-//! move from one recorded step to the next, the reverse sweep exchanges other fields than the run, and images add
+//! move from one recorded step to the next, the reverse sweep exchanges different fields from the run, and images add
 //! their own, so every exchange names its addresses.
 
 use super::copies::Piece;
@@ -47,8 +47,8 @@ impl Travelling {
 }
 
 /// The streams of copies to the two neighbours. An exchange that the device waits for uses two streams, so that both
-/// copies run concurrently. An exchange that runs beside a kernel uses the high-priority stream for both: in the
-/// other one, copies would wait until all blocks of that kernel have been scheduled.
+/// copies run concurrently. An exchange that runs at the same time as a kernel uses the high-priority stream for both:
+/// in the other one, copies would wait until all blocks of that kernel have been scheduled.
 const AT_ONCE: [Stream; 2] = [Stream::Edges, Stream::Beside];
 const MEANWHILE: [Stream; 2] = [Stream::Edges, Stream::Edges];
 

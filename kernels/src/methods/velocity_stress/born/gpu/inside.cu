@@ -14,7 +14,7 @@
 #define TALL (NDIM == 3 ? 4 : 1)          // rows of a block
 #define DEEP (THREADS / (CHUNK * GROUPS * TALL))
 
-// Rows are cut into chunks; at the end of a tile of rows a block goes on with the next tile. Blocks of a strip of
+// Rows are cut into chunks; at the end of a tile of rows a block continues with the next tile. Blocks of a strip of
 // `deep` tiles follow each other along the planes.
 INLINE int cell_of(const struct Args *a, struct Cell *c) {
     const struct Grid *g = &a->g;

@@ -7,9 +7,9 @@
 //! `images.cu` images. All sums of a cell are gathered in a fixed order, so that a run gives the same bits every
 //! time, whatever it records.
 //!
-//! Several shots over the same medium run side by side in the same launches, since a launch on a small grid alone
-//! does not fill the device: the blocks of all shots are concatenated, and the distance in memory between a part of
-//! one shot and the same part of the next is the same for all parts (`shot_memory.rs`).
+//! Several shots over the same medium run side by side in the same launches, since a launch for one shot on a small
+//! grid does not fill the device: the blocks of all shots are concatenated, and the distance in memory between a part
+//! of one shot and the same part of the next is the same for all parts (`shot_memory.rs`).
 //!
 //! Several devices share a shot by planes of the grid (`slab.rs`). Each has a thread and runs all of the above on its
 //! own planes (`devices.rs`); planes beside a cut are exchanged before any kernel reads across it (`halo.rs`). The
@@ -110,7 +110,7 @@ pub fn schedule_sizes(slab: LocalProgram<'_, f32>) -> [usize; 2] {
     Sizes::new(slab).schedule()
 }
 
-/// The same with boundary saving, and the bytes of its working memory; or the reason why it is not possible.
+/// [`schedule_sizes`] with boundary saving and the bytes of its working memory, or the reason why it is not possible.
 pub fn boundary_sizes(
     slab: LocalProgram<'_, f32>,
     core: &Result<Core, &'static str>,

@@ -48,7 +48,7 @@ pub struct Sizes {
 
 /// Offsets of the parts of a state after the velocities.
 pub struct State {
-    /// Stresses.
+    /// Offset of the stresses.
     pub stress: usize,
     /// Memory variables of the layers by stage and axis.
     pub memory: [[usize; 3]; 2],
@@ -76,7 +76,7 @@ pub struct Tape {
 pub struct Derivatives {
     /// Fields of all cells.
     pub fields: [usize; 2],
-    /// In the layers of each axis.
+    /// Derivatives in the layers of each axis.
     pub layers: [[usize; 3]; 2],
     /// Total length.
     pub all: usize,

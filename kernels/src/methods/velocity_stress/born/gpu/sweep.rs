@@ -1,6 +1,6 @@
 //! The reverse sweep on a device: checkpoints by a [`CheckpointSchedule`], with one segment recorded at a time.
 //!
-//! The first forward pass also takes the records of the run if a residual needs them, so a gradient runs every step
+//! The first forward pass also records the receivers if a residual needs it, so a gradient runs every step
 //! once and, with two or more segments, all but those of the last segment once more. Shots that run side by side
 //! share all launches.
 
@@ -257,7 +257,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         self.on.device.end_exchange()
     }
 
-    /// Takes the record of a step in the first pass.
+    /// Records the receivers at a step of the first pass.
     pub fn record(&mut self, it: usize, velocity: u64) -> Result<(), Error> {
         let device = &self.on.device;
         let Some((all, waiting)) = &mut self.records else {

@@ -1,4 +1,4 @@
-//! The kernel sources that a run compiles: each is a concatenation of files behind the defines of the variant.
+//! The kernel sources that a run compiles: each is a concatenation of files after the defines of the variant.
 
 use crate::device::accelerator::Source;
 use std::fmt::Write;
