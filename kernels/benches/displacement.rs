@@ -6,7 +6,7 @@
 //!
 //! Boundary conditions are on (one-way condition and sponge), and a line of receivers is recorded every tenth step.
 //! Mpt/s is the number of padded grid points times steps per second of the time loop, the median of three runs.
-//! Effective GB/s is the minimum traffic of a fused pass (in 3-D 19 words a point: 3 + 3 + 10 read, 3 written; in 2-D
+//! Effective GB/s is the minimum traffic of a fused pass (in 3-D 19 words per point: 3 + 3 + 10 read, 3 written; in 2-D
 //! 11; with all coefficients 31 and 13). The triad is `a = b + s*c` over 3 x 256 MB in the same run on the same
 //! threads, with 12 bytes per element. The machine is described first, with a warning if other processes use it.
 

@@ -1,4 +1,4 @@
-//! Speed of the spectral elements in millions of element-steps a second, the best of several runs.
+//! Speed of the spectral elements in millions of element-steps per second, the best of several runs.
 //!
 //! The case is a box of slightly deformed elements with absorbing sides, a free surface, a source and receivers. It
 //! runs on the processors of this machine, or with `gpus=1` (2, ...) on GPUs; these runs also print the bytes that a
@@ -120,7 +120,7 @@ fn among_ranks(case: &Case, words: &Words, devices: &[Arc<Cuda>]) {
     });
 }
 
-/// Measures runs on GPUs in one process; `copy` is the speed of a copy on one of them in bytes a second.
+/// Measures runs on GPUs in one process; `copy` is the speed of a copy on one of them in bytes per second.
 fn on_gpus(case: &Case, words: &Words, (devices, copy): (&[Arc<Cuda>], f64)) {
     let begun = Instant::now();
     let (parts, elements) = (devices.len(), case.mesh.len());

@@ -1,4 +1,4 @@
-//! Speed of linearised velocity-stress runs on GPUs: milliseconds a step of forward runs and of gradients, or of
+//! Speed of linearised velocity-stress runs on GPUs: milliseconds per step of forward runs and of gradients, or of
 //! images instead of gradients; with `apart=y` also those of each kernel, for which the host then waits.
 //!
 //! ```text

@@ -35,7 +35,7 @@ def wavelets(steps, count):
 
 
 def run(words, model):
-    """Runs one shot and prints the milliseconds a step of the forward run and of forward run and gradient together."""
+    """Runs one shot and prints the milliseconds per step of the forward run and of forward run and gradient together."""
     n, steps, segments = words["n"], words["steps"], words["segments"]
     sources, receivers = lattice(n, 8), lattice(n, 7)
     more = {"checkpoint_segments": segments} if segments > 1 else {}

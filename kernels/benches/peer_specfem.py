@@ -1,4 +1,4 @@
-"""Compares the element-steps a second of SPECFEM3D Cartesian and of the benchmark `elements` on one machine.
+"""Compares the element-steps per second of SPECFEM3D Cartesian and of the benchmark `elements` on one machine.
 
 python peer_specfem.py SPECFEM3D [law=iso] [n=20,20,16] [steps=80] [repeat=3]: SPECFEM3D is the folder of an installation (4.1.1,
 built for one process). The script runs its `bin/xmeshfem3D`, `bin/xgenerate_databases` and `bin/xspecfem3D` with copies of its
@@ -86,7 +86,7 @@ def run(home, folder, program):
 
 
 def theirs(home, folder, words):
-    """Runs SPECFEM3D once and returns millions of element-steps a second, from the time that it reports for its time loop."""
+    """Runs SPECFEM3D once and returns millions of element-steps per second, from the time that it reports for its time loop."""
     run(home, folder, "xspecfem3D")
     with open(os.path.join(folder, "OUTPUT_FILES", "output_solver.txt"), encoding="utf-8", errors="replace") as file:
         found = re.findall(r"Total elapsed time in seconds =\s*(\S+)", file.read())
@@ -97,7 +97,7 @@ def theirs(home, folder, words):
 
 
 def ours(words):
-    """Runs the benchmark `elements` once and returns millions of element-steps a second."""
+    """Runs the benchmark `elements` once and returns millions of element-steps per second."""
     text = ",".join(str(count) for count in words["n"])
     asked = [f"law={words['law']}", f"n={text}", f"steps={words['steps']}", "threads=1", "repeat=1"]
     line = ["cargo", "bench", "-q", "-p", "kernels", "--bench", "elements", "--", *asked]

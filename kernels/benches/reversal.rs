@@ -110,7 +110,7 @@ impl Case {
     }
 }
 
-/// Milliseconds a step of the first and of the fastest of several runs.
+/// Milliseconds per step of the first and of the fastest of several runs.
 struct Times {
     first: f64,
     best: f64,

@@ -1,4 +1,4 @@
-//! Speed of the velocity-stress engine on GPUs: points of the padded grid a second, effective GB/s and their ratio to
+//! Speed of the velocity-stress engine on GPUs: points of the padded grid per second, effective GB/s and their ratio to
 //! the speed of a copy, medians of several runs.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Cost of saving the state of a run while it goes on, on the processors of this machine.
+//! Cost of saving the state of a run while it continues, on the processors of this machine.
 //!
 //! `cargo bench -p kernels --bench states -- [n=300] [nb=16] [every=100] [states=2] [pairs=3] [threads=0] [folder=.] [sync=y]`
 //!

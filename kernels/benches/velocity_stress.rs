@@ -145,7 +145,7 @@ fn processors(words: &Words) -> Result<Cpu, Error> {
     machine::processors(words.number("threads", 1), &words.text("tile", ""), sizes)
 }
 
-/// Millions of points of the padded grid a second.
+/// Millions of points of the padded grid per second.
 fn speed(case: &Case, words: &Words) -> Result<f64, Error> {
     let cpu = processors(words)?;
     let padded = case.frame.around(&case.grid);

@@ -45,7 +45,7 @@ pub fn fast_length(n: usize) -> usize {
     (n.max(1)..).find(|n| left(*n) == 1).unwrap_or(n)
 }
 
-/// The same in double precision.
+/// Transforms in double precision.
 pub mod double {
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Speed of several ranks on GPUs, and what their exchange costs, measured as Michea & Komatitsch (2010) did: with the
 //! exchange, without sends, without buffers; and with an exchange that blocks.
-//! `cargo bench -p ranks --features mpi --bench ranks --no-run`, then `mpirun -n 4 .../ranks-... [gpus=1, a rank]` and
-//! the words of the benchmark `accelerator`; way=auto|host chooses the way of ghosts. Every rank takes the GPUs behind those
+//! `cargo bench -p ranks --features mpi --bench ranks --no-run`, then `mpirun -n 4 .../ranks-... [gpus=1, per rank]` and
+//! the arguments of the benchmark `accelerator`; way=auto|host chooses the way of ghosts. Every rank takes the GPUs after those
 //! of the ranks before it: for one host. Times are those of the slowest rank, medians.
 
 #[path = "../../benches/case/mod.rs"]

@@ -240,7 +240,7 @@ fn count(world: &World, bytes: usize) -> Result<c_int, Error> {
     })
 }
 
-/// Messages that MPI has been told once.
+/// Messages that are described to MPI once.
 struct Persistent {
     sends: Vec<ffi::MPI_Request>,
     receives: Vec<ffi::MPI_Request>,

@@ -3,12 +3,12 @@
 //! A scheme of second order in time that takes a centred difference over every step `dt` (leap-frog, and Newmark's with beta 0 and
 //! gamma 1/2) solves the exact equations of a linear medium that does not change with time, at the frequency `2/dt sin(w dt/2)`
 //! in place of `w`, whatever the medium and the differences in space are. So a source whose spectrum is shifted by that law
-//! before the run, and records whose spectra are shifted back behind it, have no error of the time step (Stork 2013; Wang and Xu
+//! before the run, and records whose spectra are shifted back after it, have no error of the time step (Stork 2013; Wang and Xu
 //! 2015; Koene, Robertsson, Broggini and Andersson 2018, whose names of the two directions are forward and inverse transform).
 //!
 //! Both directions are linear, and each has its exact transpose. A record at a time depends on what the steps have recorded up to that
-//! time and a little behind it: what a step spreads out is an Airy function, whose tail is [`run_on`] steps long. A run takes these
-//! steps more. What lies behind them is free, and both directions continue a series smoothly there, for what ends abruptly has all
+//! time and a little after it: what a step spreads out is an Airy function, whose tail is [`run_on`] steps long. A run takes these
+//! steps more. What follows them is free, and both directions continue a series smoothly there, for what ends abruptly has all
 //! frequencies.
 
 mod nonuniform;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 type Number = Complex<f64>;
 
-/// Samples by which a series is continued behind the last step.
+/// Samples by which a series is continued after the last step.
 const CONTINUED: usize = 256;
 
 /// Silence around a transform, in samples: its filters have died away there to 1e-6.
@@ -45,8 +45,8 @@ pub struct Sampling {
     pub first: f64,
 }
 
-/// Steps behind so many that a run needs for exact records up to the last of them: six times the width of the Airy function, which
-/// leaves 1e-5 of what is cut.
+/// Steps that a run needs after `steps` steps for exact records up to the last of these: six times the width of the Airy function,
+/// which leaves 1e-5 of what is cut.
 pub fn run_on(steps: usize) -> usize {
     (3.0 * (steps as f64).cbrt()).ceil() as usize
 }
@@ -64,7 +64,7 @@ pub enum Reading {
 /// The transforms of series with one sampling.
 pub struct TimeDispersion {
     sampling: Sampling,
-    /// What goes on behind series of true time, and behind those of the steps.
+    /// How series of true time are continued, and those of the steps.
     continued: [Continued; 2],
     /// Samples of the evenly spaced transform.
     length: usize,
@@ -77,7 +77,7 @@ pub struct TimeDispersion {
 }
 
 impl TimeDispersion {
-    /// For series with this sampling.
+    /// The transforms of series with this sampling.
     pub fn new(sampling: Sampling) -> Self {
         let all = sampling.steps + CONTINUED;
         let length = 2 * crate::fast_length(all + SILENCE);
@@ -152,7 +152,7 @@ impl TimeDispersion {
         values
     }
 
-    /// The evenly spaced spectrum of samples, with silence behind them.
+    /// The evenly spaced spectrum of samples, followed by silence.
     fn spectrum(&self, series: &[f64]) -> Vec<Number> {
         let mut padded = self.there.make_input_vec();
         padded.iter_mut().zip(series).for_each(|(to, x)| *to = *x);
@@ -192,7 +192,7 @@ fn passed(share: f64) -> f64 {
     (0.5 * PI * slope).cos().powi(2)
 }
 
-/// Series that go on behind their last sample: turned about it by half a turn, under a taper, up to a number of samples.
+/// Series that continue after their last sample: turned about it by half a turn, under a taper, up to a number of samples.
 struct Continued {
     samples: usize,
     taper: Vec<f64>,

@@ -13,7 +13,7 @@ const WIDTH: usize = 14;
 /// The shape of the window for twice the length: its transform has its first zero where the first alias ends.
 const SHAPE: f64 = PI * WIDTH as f64 * 0.75;
 
-/// Sums `F[q] = sum_k x[k] exp(-i nu[q] k)` of real samples `x` at given frequencies `nu`, in radians a sample.
+/// Sums `F[q] = sum_k x[k] exp(-i nu[q] k)` of real samples `x` at given frequencies `nu`, in radians per sample.
 pub struct Nonuniform {
     samples: usize,
     length: usize,
@@ -26,7 +26,7 @@ pub struct Nonuniform {
 }
 
 impl Nonuniform {
-    /// For so many samples and these frequencies, each from 0 to pi.
+    /// The sums over `samples` samples at these frequencies, each from 0 to pi.
     pub fn new(samples: usize, frequencies: &[f64]) -> Self {
         let length = 2 * crate::fast_length(samples.max(WIDTH));
         let middle = samples / 2;
@@ -34,7 +34,7 @@ impl Nonuniform {
             .map(|k| {
                 let share = PI * WIDTH as f64 * (k as f64 - middle as f64) / length as f64;
                 let root = (SHAPE * SHAPE - share * share).sqrt();
-                // Without the factor e^SHAPE, which the weights lack, too.
+                // The factor e^SHAPE is left out here as in the weights.
                 2.0 * root * (SHAPE - root).exp() / (WIDTH as f64 * (1.0 - (-2.0 * root).exp()))
             })
             .collect();

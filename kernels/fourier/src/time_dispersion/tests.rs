@@ -25,9 +25,9 @@ fn pulse(t: f64, spread: f64) -> f64 {
     (-0.5 * (t / spread - MIDDLE).powi(2)).exp()
 }
 
-/// A harmonic oscillator `u'' = -w^2 u + f` behind a pulse: `u = A/w sin(w (t - t0))`, `A` being the spectrum of the pulse.
+/// A harmonic oscillator `u'' = -w^2 u + f` after a pulse: `u = A/w sin(w (t - t0))`, `A` being the spectrum of the pulse.
 struct Oscillator {
-    /// Radians a step.
+    /// Radians per step.
     omega: f64,
     /// Spread of the pulse, steps.
     spread: f64,
@@ -62,7 +62,8 @@ impl Oscillator {
         all
     }
 
-    /// The largest error behind the pulse up to the last step of what was recorded from a time on, of the largest value.
+    /// The largest error after the pulse and up to the last step of what was recorded from time `first` on, relative to the
+    /// largest value.
     fn error(&self, record: &[f64], first: f64, which: usize) -> f64 {
         let behind = (2.0 * MIDDLE * self.spread) as usize;
         let exact = |n: usize| self.exact(n as f64 + first)[which];
@@ -71,7 +72,7 @@ impl Oscillator {
     }
 }
 
-/// For so many samples in true time from this first one on, and the steps that they need.
+/// The transforms of so many samples in true time from `first` on, and of the steps that they need.
 fn plan(samples: usize, first: f64) -> TimeDispersion {
     TimeDispersion::new(Sampling {
         samples,
@@ -81,7 +82,7 @@ fn plan(samples: usize, first: f64) -> TimeDispersion {
     })
 }
 
-/// Leap-frog near its limit is exact behind the two transforms, in all of its quantities, up to the last record.
+/// Leap-frog near its limit is exact after the two transforms, in all of its quantities, up to the last record.
 #[test]
 fn an_oscillator_keeps_exact_time() {
     for (omega, spread, steps) in [
