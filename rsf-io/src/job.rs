@@ -403,7 +403,7 @@ impl Job {
         self.given(name)
     }
 
-    /// The path of the regular file that is standard output; `None` for a pipe, or if the system does not tell.
+    /// The path of the regular file that is standard output; `None` for a pipe, or if the system does not say.
     pub fn stdout_path(&self) -> Option<PathBuf> {
         let stdout = pipe::stdout_file().ok().filter(is_regular);
         stdout.as_ref().and_then(pipe::name_of)

@@ -221,7 +221,7 @@ fn what_has_no_gradient_is_refused() {
     for (words, said) in [
         (
             "data=strain",
-            "records are of strain, and derivatives are those of displacement, velocity, acceleration or pressure",
+            "records are of strain, but derivatives are those of displacement, velocity, acceleration or pressure",
         ),
         (
             "data=pressure",

@@ -139,7 +139,7 @@ fn layers_that_cannot_be_are_sentences() {
         (
             "mesh=sea.rsf",
             "mesh=sea.rsf absorbing=none",
-            "lie along absorbing sides, and the mesh has none",
+            "lie along absorbing sides, but the mesh has none",
         ),
     ] {
         let run = desk.sh(&format!("{} nt=5 > d.rsf", SEA.replace(from, to)));

@@ -211,7 +211,7 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     let run = other.sh(&format!("{} resume=s > d.rsf", line.replace("nt=60", "nt=50")));
     refused(
         &run,
-        &["saved after step 50 and the run has 50 steps: there is nothing left to do"],
+        &["saved after step 50, but the run has 50 steps: there is nothing left to do"],
     );
     let longer = line.replace("nt=60", "nt=90");
     assert_eq!(other.sh(&format!("{longer} resume=s > d.rsf")).code, 0);

@@ -49,7 +49,7 @@ impl World {
         };
         if threading < Threading::Funneled {
             return Err(Error::setup(format!(
-                "this MPI ({}) refuses programs with threads (it grants {threading:?}, Funneled is needed): use another MPI",
+                "this MPI ({}) refuses programs with threads (it grants {threading:?}, but Funneled is needed): use another MPI",
                 version()
             )));
         }

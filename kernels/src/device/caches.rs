@@ -132,7 +132,7 @@ impl fmt::Display for Caches {
         let assumed = if self.known {
             ""
         } else {
-            " (assumed: the system does not tell)"
+            " (assumed: the system does not say)"
         };
         write!(f, "caches {}{assumed}", words.join(", "))
     }
@@ -145,7 +145,7 @@ pub fn reason(cpu: &Cpu) -> String {
     match (cpu.tile(), caches.share(2, cpu.threads())) {
         (Some(_), _) => format!("their size is asked for; {caches}"),
         (None, Some(share)) => format!(
-            "chosen for {} of the second level a thread; {caches}",
+            "chosen for {} of the second level per thread; {caches}",
             bytes(share)
         ),
         (None, None) => format!("{caches}"),
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(Caches::assumed(true).share(2, 8), Some(2 << 20));
         assert_eq!(
             Caches::assumed(false).to_string(),
-            "caches 32 KiB, 512 KiB (assumed: the system does not tell)"
+            "caches 32 KiB, 512 KiB (assumed: the system does not say)"
         );
         assert!(Caches::of_this_machine(false).share(2, 1).is_some());
     }

@@ -20,7 +20,7 @@ pub enum Absent {
     },
     /// The driver is too old.
     #[error(
-        "the NVIDIA driver is too old: it is for CUDA {got}, at least {needed} is needed; update the driver"
+        "the NVIDIA driver is too old: it is for CUDA {got}, but at least {needed} is needed; update the driver"
     )]
     OldDriver {
         /// The version of CUDA that the driver supports.

@@ -11,7 +11,7 @@ pub enum StateError {
     NotAState,
     /// The state has an unknown format version.
     #[error(
-        "the state has format version {found} and this program reads version 1: resume it with the program that wrote it"
+        "the state has format version {found}, but this program reads version 1: resume it with the program that wrote it"
     )]
     Version {
         /// Format version of the file.
@@ -45,7 +45,7 @@ pub enum StateError {
     },
     /// The size of an array differs from that of the run.
     #[error(
-        "the state has {found} of {name} and this run has {wanted}: it belongs to a run with another grid or frame"
+        "the state has {found} of {name}, but this run has {wanted}: it belongs to a run with another grid or frame"
     )]
     Size {
         /// Name of the array.
@@ -57,7 +57,7 @@ pub enum StateError {
     },
     /// The type of the numbers differs from that of the run.
     #[error(
-        "the state has numbers of {found} bytes and this run has numbers of {wanted}: it belongs to a run in another precision"
+        "the state has numbers of {found} bytes, but this run has numbers of {wanted}: it belongs to a run in another precision"
     )]
     Number {
         /// Bytes of a number in the state.
@@ -67,7 +67,7 @@ pub enum StateError {
     },
     /// The state was saved at the end of the run or later.
     #[error(
-        "the state was saved after step {step} and the run has {steps} steps: there is nothing left to do"
+        "the state was saved after step {step}, but the run has {steps} steps: there is nothing left to do"
     )]
     AtEnd {
         /// Step after which the state was saved.

@@ -155,7 +155,7 @@ impl CheckpointSchedule {
         }
         best.map(|(_, schedule)| schedule).ok_or_else(|| {
             Error::setup(format!(
-                "the reverse sweep through {steps} steps needs {:.4} GB of memory at least and may take {:.4} GB: allow more, or make the model smaller",
+                "the reverse sweep through {steps} steps needs {:.4} GB of memory at least, but may take only {:.4} GB: allow more, or make the model smaller",
                 (2 * state + tape) as f64 / 1e9,
                 room.memory as f64 / 1e9
             ))

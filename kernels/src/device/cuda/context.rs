@@ -92,7 +92,7 @@ impl Context {
             if *first != doing {
                 problem += &format!("; the device has been unusable since it was first seen while {first}");
             } else if !self.synchronous {
-                problem += "; a kernel started earlier may be the cause, CUDA_SYNC=1 names it";
+                problem += "; a kernel started earlier may be the cause; CUDA_SYNC=1 names it";
             }
         }
         Error::Device {

@@ -258,7 +258,7 @@ impl<const D: usize> GridModel<D> {
         let solid = self.materials[region].vs > 0.0;
         if solid && (vs.is_nan() || vs <= 0.0) {
             return Err(format!(
-                "has the S speed {vs}, and its region is a solid: give water a region of its own, or an S speed above zero there"
+                "has the S speed {vs}, but its region is a solid: give water a region of its own, or an S speed above zero there"
             ));
         }
         if !(vp > 0.0 && vp.is_finite() && 4.0 * vs * vs < 3.0 * vp * vp) {

@@ -30,7 +30,7 @@ impl fmt::Display for Unsupported {
             }
             Self::Quantity(quantity) => write!(
                 f,
-                "records are of {}, and derivatives are those of displacement, velocity, acceleration or pressure",
+                "records are of {}, but derivatives are those of displacement, velocity, acceleration or pressure",
                 format!("{quantity:?}").to_lowercase()
             ),
         }

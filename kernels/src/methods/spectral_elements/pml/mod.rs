@@ -107,7 +107,7 @@ impl<const D: usize> Pml<D> {
         let mut zones = [[None; 2]; D];
         if mesh.absorbing().is_empty() {
             return Err(Error::setup(
-                "perfectly matched layers lie along absorbing sides, and the mesh has none: name sides that absorb, or leave out the layers",
+                "perfectly matched layers lie along absorbing sides, but the mesh has none: name sides that absorb, or leave out the layers",
             ));
         }
         for side in mesh.absorbing() {
@@ -123,7 +123,7 @@ impl<const D: usize> Pml<D> {
                 .find(|end| at_end(*end));
             let Some((axis, high)) = found else {
                 return Err(Error::setup(format!(
-                    "perfectly matched layers need flat sides that are perpendicular to an axis, and the absorbing face of element {} around {} lies at no end of the mesh: flatten that side, let it not absorb, or use a sponge",
+                    "perfectly matched layers need flat sides that are perpendicular to an axis, but the absorbing face of element {} around {} lies at no end of the mesh: flatten that side, let it not absorb, or use a sponge",
                     side.element,
                     Place::from(mesh.face_centre(*side))
                 )));

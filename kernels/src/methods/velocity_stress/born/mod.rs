@@ -204,7 +204,7 @@ impl<T: Number> Born<T> {
             (None, [shot]) => self.program.next_shot(shot)?,
             (None, _) => {
                 return Err(Error::setup(format!(
-                    "{} shots are to run side by side and the processors run one at a time: run them one by one",
+                    "{} shots are to run side by side, but the processors run one at a time: run them one by one",
                     shots.len()
                 )));
             }

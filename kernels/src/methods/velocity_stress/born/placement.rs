@@ -69,7 +69,7 @@ impl<T: Number> Born<T> {
     pub fn fits_side_by_side(&self) -> Result<(), Error> {
         match &self.placed {
             Some(placed) if placed.side_by_side > placed.free => Err(Error::setup(format!(
-                "the device has {:.2} GB of memory free, and a run with its scattered field needs {:.2} GB there: use a smaller grid, or the processors",
+                "the device has {:.2} GB of memory free, but a run with its scattered field needs {:.2} GB there: use a smaller grid, or the processors",
                 placed.free as f64 / 1e9,
                 placed.side_by_side as f64 / 1e9
             ))),
@@ -163,7 +163,7 @@ impl Born<f32> {
         let needed = [shared, each + self.of_images(&placed.planes, wanted)];
         let refused = || {
             Error::setup(format!(
-                "the device has {:.2} GB of memory free and these images need {:.2} GB there in addition to the reverse sweep: ask for fewer images or lags, use a smaller grid, or the processors",
+                "the device has {:.2} GB of memory free, but these images need {:.2} GB there in addition to the reverse sweep: ask for fewer images or lags, use a smaller grid, or the processors",
                 placed.free as f64 / 1e9,
                 self.device_bytes_of_images(wanted, shots) as f64 / 1e9
             ))
@@ -182,7 +182,7 @@ impl Born<f32> {
         let needed = self.most(&planes, gpu::bytes);
         if left_for(free, needed, 1).is_none() {
             return Err(Error::setup(format!(
-                "the device has {:.2} GB of memory free and the linearised run needs {:.2} GB there in addition to the reverse sweep: use a smaller grid, or the processors",
+                "the device has {:.2} GB of memory free, but the linearised run needs {:.2} GB there in addition to the reverse sweep: use a smaller grid, or the processors",
                 free as f64 / 1e9,
                 (needed[0] + needed[1]) as f64 / 1e9
             )));

@@ -329,7 +329,7 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
         let most = how.1.lags_across(program.ndim());
         if most >= GHOST {
             return Err(Error::setup(format!(
-                "a lag of {most} cells along the axis that several GPUs share is asked for, and fewer than {GHOST} are possible there: ask for smaller lags, or for one GPU for a shot"
+                "a lag of {most} cells along the axis that several GPUs share is asked for, but fewer than {GHOST} are possible there: ask for smaller lags, or for one GPU for a shot"
             )));
         }
         let act = |on: &mut OnDevice<A>, _: &Port<(), ()>| {
