@@ -7,9 +7,9 @@ use crate::{Error, Message};
 /// [`Communicator::reaches_devices`] returns true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where it starts.
+    /// The address at which it starts.
     pub address: u64,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: usize,
 }
 

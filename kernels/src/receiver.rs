@@ -29,7 +29,7 @@ pub enum Quantity {
 pub struct Readings {
     /// Velocities, from which displacements and accelerations are computed.
     pub velocity: bool,
-    /// The pressure.
+    /// Pressure, from the normal stresses.
     pub pressure: bool,
     /// Rates of strain.
     pub strain: bool,

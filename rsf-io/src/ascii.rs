@@ -65,7 +65,7 @@ impl Scanner {
             if buffer.is_empty() {
                 return Ok(());
             }
-            // Up to the end of the next word, or all of the buffer.
+            // Takes the bytes up to the end of the next word, or all of the buffer.
             let blank = buffer.iter().take_while(|b| is_space(**b)).count();
             let word = buffer[blank..].iter().take_while(|b| !is_space(**b)).count();
             let end = (blank + word + 1).min(buffer.len());

@@ -142,7 +142,7 @@ impl Input {
         Ok(input)
     }
 
-    /// The header.
+    /// The header; of data that are cut short it has the length that is read.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -224,7 +224,7 @@ impl Job {
         }
     }
 
-    /// A text, if given or defaulted. What is no UTF-8 is replaced.
+    /// A text, if given or defaulted. What is not UTF-8 is replaced.
     pub fn text(&self, name: &str) -> Result<Option<String>> {
         match self.value(name)? {
             Some(Value::Text(text)) => Ok(Some(text.to_string_lossy().into_owned())),

@@ -39,7 +39,7 @@ pub struct Properties {
     pub multiprocessors: usize,
     /// Bytes of shared memory that one block may use.
     pub shared_bytes: usize,
-    /// Bytes of memory.
+    /// Bytes of device memory.
     pub memory_bytes: usize,
 }
 
@@ -66,7 +66,7 @@ pub struct Dims {
 /// The description of boxes of one size in a contiguous four-dimensional array. Axes are ordered fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boxes {
-    /// Where the array starts.
+    /// The address at which the array starts.
     pub address: u64,
     /// Whether the numbers are float64 instead of float32.
     pub double: bool,

@@ -86,7 +86,7 @@ pub enum Error {
     Ranks {
         /// The rank that reports the failure.
         rank: usize,
-        /// Its host.
+        /// The host on which it runs.
         host: String,
         /// The action of MPI that failed.
         doing: String,

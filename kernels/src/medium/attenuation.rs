@@ -33,7 +33,7 @@ pub struct Law {
 /// Parameters of one modulus of a cell, derived from its Q.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Zeroable)]
 pub struct Loss {
-    /// `phi`.
+    /// `phi`, the strength of the relaxation; 0 without loss.
     pub phi: f64,
     /// Ratio of `M_U` to the density times the squared speed at the reference frequency.
     pub unrelaxed: f64,

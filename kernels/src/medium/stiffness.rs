@@ -109,7 +109,7 @@ pub enum Fault {
     NotFinite {
         /// The name, such as `c11` or `density`.
         name: &'static str,
-        /// The value.
+        /// The value that was given.
         value: f64,
     },
     /// The density is zero or negative.
@@ -120,7 +120,7 @@ pub enum Fault {
     Negative {
         /// Name of the coefficient, such as `c11`.
         name: &'static str,
-        /// The value.
+        /// The value that was given.
         value: f64,
     },
     /// A block of the matrix has a negative eigenvalue, so that some strain would have negative energy.

@@ -74,7 +74,7 @@ pub enum Unreal {
     Gamma {
         /// Name of the parameter: `gamma(V)` or `gam2`.
         name: &'static str,
-        /// Its value.
+        /// The value that was given.
         value: f64,
     },
 }

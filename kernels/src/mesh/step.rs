@@ -88,9 +88,9 @@ const LOOSE: f64 = 0.03;
 /// The elements whose eigenvalues are computed after masses are redistributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Rule {
-    /// Those that may have the largest eigenvalue, and those whose eigenvalue is not closely known.
+    /// Elements that may have the largest eigenvalue, and those whose eigenvalue is not closely known.
     Needed,
-    /// Those whose eigenvalue may be close to the largest one.
+    /// Elements whose eigenvalue may be close to the largest one.
     Near,
     /// All elements, which takes long.
     #[cfg(test)]

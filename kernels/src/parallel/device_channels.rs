@@ -16,7 +16,7 @@ pub(super) type Store<S> = <<S as DeviceHalo>::Device as Accelerator>::Memory;
 
 /// Memory of the messages at one end of a link, those of all stages in sequence.
 pub(super) enum Place<A: Accelerator> {
-    /// An empty message reports that the sender has written the halo, or the buffer beside it.
+    /// An empty message reports that the sender has written the halo, or the separate buffer for it.
     Notice {
         word: Box<u64>,
         beside: Option<A::Memory>,
@@ -34,8 +34,8 @@ pub(super) struct HaloChannel<A: Accelerator> {
     pub packed: Vec<A::Event>,
     /// Reached when the numbers that arrived are in the halo.
     pub unpacked: A::Event,
-    /// Counts of the messages that have left and arrived, by which they alternate between two parts of the buffer
-    /// beside the halo.
+    /// Counts of the messages that have left and arrived, by which they alternate between two parts of the separate
+    /// buffer.
     pub turns: [usize; 2],
 }
 
@@ -91,8 +91,8 @@ pub(super) fn message<S: Linked>(subdomain: &S, link: usize, way: Way) -> usize 
     all.map(size::<S>).sum()
 }
 
-/// Number of parts of the buffer beside a halo. A part may be overwritten after the neighbour's message of the next
-/// stage has come. A method with a single stage has no message in between, so its messages alternate between two
+/// Number of parts of the separate buffer for a halo. A part may be overwritten after the neighbour's message of the
+/// next stage has come. A method with a single stage has no message in between, so its messages alternate between two
 /// parts.
 pub(super) fn parts<S: Linked>(subdomain: &S) -> usize {
     if subdomain.stages() == 1 { 2 } else { 1 }
@@ -123,7 +123,7 @@ impl Connecting<'_> {
         matches!(self.transport, Transport::Auto | Transport::Ipc) && same
     }
 
-    /// Allocates the buffer beside the halo of this end, if the peer may reach it and the halo itself cannot be
+    /// Allocates the separate buffer for the halo of this end, if the peer may reach it and the halo itself cannot be
     /// exported.
     pub fn beside<S: DeviceHalo>(
         &self,

@@ -34,7 +34,7 @@ pub trait DeviceHalo: Linked<Number: Real> {
     /// The type of the device.
     type Device: Accelerator;
 
-    /// The device.
+    /// The device that holds the fields.
     fn device(&self) -> &Arc<Self::Device>;
 
     /// Address of the fields that the current stage computes, the exchanged memory in which the positions of links
@@ -303,7 +303,7 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         let link = end.link;
         subdomain.await_boundary()?;
         let channel = self.channels.get_mut(&end).expect("the ranks are connected");
-        // There is a buffer beside the halo if the method does not export its halo, which is the same for all
+        // There is a separate buffer if the method does not export its halo, which is the same for all
         // neighbours.
         let beside = parts(subdomain) > 1 && subdomain.exported(link).is_none();
         let turn = match beside {

@@ -141,7 +141,7 @@ pub trait Network<S: Linked>: Sized {
 /// The other end of a link between ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its rank.
+    /// The rank of the process at that end.
     pub rank: usize,
     /// The numbers of both subdomains among all of the run, this end first.
     pub numbers: [usize; 2],

@@ -42,9 +42,9 @@ struct Table<M> {
 
 /// The sums of all subdomains of a process.
 pub(super) struct DeviceSums<A: Accelerator> {
-    /// By subdomain, then by stage; `None` if there are no sums.
+    /// Tables `[subdomain][stage]`; `None` if there are no sums.
     tables: Vec<Vec<Option<Table<A::Memory>>>>,
-    /// By subdomain; empty if there are no sums.
+    /// The kernel of each subdomain; empty if it has no sums.
     kernels: Vec<Vec<A::Kernel>>,
 }
 

@@ -38,7 +38,7 @@ impl Job {
             .collect()
     }
 
-    /// Those of [`Self::settings`] that differ from their defaults.
+    /// The [`Self::settings`] that differ from their defaults.
     pub fn chosen(&self, but: &[&str]) -> Result<Vec<(&'static str, String)>> {
         let usual = |name: &str| {
             let param = self.program.params.iter().find(|p| p.name == name)?;

@@ -114,7 +114,7 @@ impl Relaxation {
 /// The coefficients of the memory variables of a block.
 #[derive(Clone, Debug)]
 struct Laws {
-    /// Mechanisms of the deviator and of the trace.
+    /// The mechanisms of the deviator and those of the trace.
     of_parts: [[Mechanism; MECHANISMS]; 2],
     /// The factors of shear and compression at every point, if the points differ; the laws are then those of unit
     /// moduli.
@@ -181,7 +181,7 @@ impl Coarse {
 /// The coefficients of a step of every mechanism; the two laws are those of the deviator and of the trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Factors {
-    /// A.
+    /// A, the factor of the previous variable.
     pub(super) decay: [f32; MECHANISMS],
     /// `[law][mechanism]`: P C, the factor of the strain in the present variable.
     pub(super) now: [[f32; MECHANISMS]; 2],

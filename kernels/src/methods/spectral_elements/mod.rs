@@ -84,7 +84,7 @@ pub enum Lumping {
     /// The full damping matrix of a point is inverted with its mass.
     #[default]
     Matrix,
-    /// Only its row sums, in axes with z upwards, as in SPECFEM3D; for comparison.
+    /// Only its row sums are taken, in axes with z upwards, as in SPECFEM3D; for comparison.
     RowSums,
 }
 
@@ -169,7 +169,7 @@ impl<'a> From<&'a [Relaxation]> for Attenuation<'a> {
 
 /// The parameters of a run.
 pub struct Setup<'a, const D: usize> {
-    /// The mesh.
+    /// The mesh, with coordinates in metres.
     pub mesh: &'a Mesh<D>,
     /// Points and weights along an axis of an element.
     pub basis: &'a Basis,
@@ -190,7 +190,7 @@ pub struct Setup<'a, const D: usize> {
     pub sponge: Option<Sponge>,
     /// Perfectly matched layers.
     pub pml: Option<&'a Pml<D>>,
-    /// The sources.
+    /// The sources, whose strengths add up.
     pub sources: &'a [Source<D>],
 }
 

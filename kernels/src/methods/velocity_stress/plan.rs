@@ -13,7 +13,7 @@ use crate::timing::{Nothing, cut, noise, rock, speed};
 use std::sync::Arc;
 
 /// A shot of `steps` steps with zero sources and every option that affects the speed of a step, over a model of at
-/// most `most` nodes a side with spacing 1.
+/// most `most` nodes per side with spacing 1.
 fn sample(run: &Shot, padded: &Padded, most: usize, steps: usize) -> (Shot, Grid) {
     let grid = cut(&padded.model, most);
     let attenuation = run.attenuation.as_ref().map(|losses| Attenuation {

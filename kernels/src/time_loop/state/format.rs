@@ -17,7 +17,7 @@ pub(super) const TRAILER: usize = 8 + 8 + END.len();
 /// Largest number of bytes of a header's text; a larger number means a damaged header.
 const LONGEST: usize = 1 << 24;
 
-/// The header of a state.
+/// The header of a state: its step, arrays and labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateHeader {
     /// Number of steps done.

@@ -31,9 +31,9 @@ pub(super) struct Events<A: Accelerator> {
     pub main: A::Event,
     /// The stream of the edges before a step.
     pub begun: A::Event,
-    /// After the kernels of the lower edge, if it is in the main stream.
+    /// Reached after the kernels of the lower edge, if it is in the main stream.
     pub first: A::Event,
-    /// After the kernels in the stream of the edges.
+    /// Reached after the kernels in the stream of the edges.
     pub edges: A::Event,
 }
 

@@ -1,5 +1,5 @@
-//! From sums of products of the wavefields to derivatives with respect to parameters, and from the points of elements
-//! to regions and grids.
+//! Converts sums of products of the wavefields to derivatives with respect to parameters, and those at the points of
+//! elements to those of regions and grids.
 
 use rayon::prelude::*;
 

@@ -2,7 +2,7 @@
 // filtered, and so are the forces of the stresses across it. In solids the modal filter damps the highest-degree
 // polynomial of the velocity on the lines of points along the layer.
 //
-// With TRANSPOSED 1 the transpose, by which the adjoint wavefield is advanced: the field is filtered at its points
+// TRANSPOSED 1 compiles the transpose, by which the adjoint wavefield is advanced: the field is filtered at its points
 // before it is differentiated across a layer, and the stresses before they become forces, with the memory variables
 // of forces and of derivatives, respectively.
 //

@@ -82,8 +82,8 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
     // Point numbers, forces and places; then three levels, masses, targets and the starts of their places.
     let of_element = all + all * D + all - inside + shape + relaxing + medium + 1;
     let of_point = 3 * D + 3;
-    // In perfectly matched layers, coefficients, masses of the modal filter and memory variables for every axis of
-    // the layers.
+    // Perfectly matched layers have coefficients, masses of the modal filter and memory variables for each of their
+    // axes.
     let pairs: u32 = match setup.pml {
         Some(_) => (0..setup.mesh.len())
             .map(|element| setup.damped_axes(element).count_ones())

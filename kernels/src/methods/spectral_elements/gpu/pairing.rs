@@ -11,14 +11,14 @@ const PRODUCTS: &str = include_str!("products.cu");
 /// The products that a gradient sums at the points of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pairing {
-    /// The elements.
+    /// The variant of their elements, without the options that do not matter to the sums.
     pub elements: Variant,
     /// Whether derivatives are with respect to the constants of solids.
     pub constants: bool,
 }
 
 impl Pairing {
-    /// The variant for the elements of a launch outside of perfectly matched layers.
+    /// The products for the elements of a launch outside of perfectly matched layers.
     pub fn new(elements: Variant, constants: bool) -> Self {
         // Variants that do not differ in anything that the sums depend on share one kernel.
         let elements = Variant {

@@ -45,7 +45,7 @@ pub enum Kind {
     Isotropic,
     /// 21 constants (in 2-D those of x and z).
     Table,
-    /// A fluid.
+    /// A fluid, whose field is a potential.
     Fluid,
 }
 

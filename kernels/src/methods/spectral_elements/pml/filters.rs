@@ -29,7 +29,7 @@ pub struct Filters<const D: usize> {
 }
 
 impl<const D: usize> Filters<D> {
-    /// Those of a run; none if it has no layers.
+    /// The filters of a run; `None` if it has no layers.
     pub fn new(setup: &Setup<D>, table: &Tabulated<D>) -> Option<Self> {
         let pml = setup.pml?;
         let fastest = |axis: usize, zone: &Zone| {

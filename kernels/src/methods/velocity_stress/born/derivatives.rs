@@ -1,4 +1,4 @@
-//! From the sums by coefficient of a reverse sweep to derivatives with respect to the parameters. This runs on
+//! Converts the sums by coefficient of a reverse sweep to derivatives with respect to the parameters. This runs on
 //! processors, while a device can run the next shots.
 
 use super::Number;

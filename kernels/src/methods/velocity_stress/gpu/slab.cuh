@@ -76,7 +76,7 @@ INLINE void derive_across(const REAL *p, WIDE stride, const REAL *w, int ahead, 
     }
 }
 
-// The same along z, from whole vectors around the cells, or half vectors where these reach far enough.
+// The derivative along z, from whole vectors around the cells, or half vectors where these reach far enough.
 #if VEC == 4 && HALF <= 2
 #define AROUND 2
 #else

@@ -141,7 +141,7 @@ struct Products {
 };
 
 // The mean of the products around a node, with `own` displaced by minus the lag and `other` by the lag. The bits of
-// `there` and `behind` tell along which axes both lie in the grid from the node and from the cell before it.
+// `there` and `behind` say along which axes both lie in the grid from the node and from the cell before it.
 INLINE REAL around(const struct Products *p, const REAL *own, const REAL *other, int half, int there, int behind) {
     REAL sum = 0, share = 1;
     UNROLL for (int corner = 0; corner < 8; corner++) {

@@ -58,7 +58,7 @@ pub struct Device<A: Accelerator> {
     /// Stresses that are exchanged in a step of the run: those that are differentiated across planes, and those that
     /// receivers read.
     pub travelling: Vec<usize>,
-    /// Only those that are differentiated across planes.
+    /// The stresses that are differentiated across planes.
     pub differentiated: Vec<usize>,
     pub sizes: Sizes,
     /// The options of its kernel sources.
