@@ -309,7 +309,7 @@ fn unknown(program: &'static Program, key: &str) -> String {
     }
 }
 
-/// The parameter that is one letter away from a key. A single letter is in the key itself, so that `nn1` is a slip of `n1` and `t0` is none of it.
+/// The parameter that is one letter away from a key. A single letter is in the key itself, so that `nn1` is a slip of `n1`, but `t0` is not.
 pub(crate) fn slip(program: &'static Program, key: &str) -> Option<String> {
     let lower = key.to_lowercase();
     let letters = lower.trim_end_matches(|c: char| c.is_ascii_digit());

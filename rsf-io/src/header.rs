@@ -62,7 +62,7 @@ impl Header {
         }
     }
 
-    /// Reads a header from bytes; what follows a terminator is not looked at.
+    /// Reads a header from bytes; what follows a terminator is not read.
     pub fn parse(mut bytes: &[u8]) -> Result<Self> {
         Self::read(&mut bytes)
     }

@@ -342,7 +342,7 @@ pub(crate) const COMMON: &[(&str, &str)] = &[
 /// Keys that Madagascar's own library understands and that have no meaning here.
 pub(crate) const WITHOUT_EFFECT: &[&str] = &["--readwrite", "tmpdatapath"];
 
-/// Keys that Madagascar's drivers of linear operators (sfdottest, sfconjgrad) hand on to an operator, which has no use for them.
+/// Keys that Madagascar's drivers of linear operators (sfdottest, sfconjgrad) pass on to an operator, which has no use for them.
 pub(crate) const OF_DRIVERS: &[&str] = &["mod", "dat", "mwt", "known", "x0", "mod0", "niter"];
 
 /// Options of every program.

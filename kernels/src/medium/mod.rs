@@ -259,7 +259,7 @@ pub(crate) fn framed<T: Real>(padded: &Padded, lines: &[T], rows: &mut [T]) {
     }
 }
 
-/// The `z` indices at which stress is differentiated: those outside the rim of the padded grid.
+/// The `z` indices at which stress is differentiated: all but the rim, the `RADIUS` outermost cells of the padded grid.
 pub(crate) fn live_z(padded: &Padded) -> Range<usize> {
     RADIUS..padded.n[0] - RADIUS
 }

@@ -100,7 +100,7 @@ pub fn kept_pairs(ndim: usize, symmetry: Symmetry) -> &'static [Pair] {
     }
 }
 
-/// The coefficients of [`kept_pairs`], as indices in memory order.
+/// The coefficients of `kept_pairs`, as indices in memory order.
 pub fn kept(ndim: usize, symmetry: Symmetry) -> Vec<usize> {
     let pairs = kept_pairs(ndim, symmetry).iter();
     pairs.map(|&pair| slot(ndim, pair)).collect()

@@ -10,9 +10,9 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 use crate::methods::spectral_elements::Setup;
 
-/// Angles between the axis and the plane across it at which waves are looked at, exclusive of both.
+/// Angles between the axis and the plane across it at which waves are examined, exclusive of both.
 const ANGLES: usize = 12;
-/// Planes through the axis at which they are looked at in 3-D; in 2-D there is one, of which both sides count.
+/// Planes through the axis at which they are examined in 3-D; in 2-D there is one, of which both sides count.
 const TURNS: usize = 24;
 
 /// Whether the frequencies of all plane waves of a solid rise with the wave number along an axis (of space), so that none carries its
@@ -45,7 +45,7 @@ pub(super) fn growing<const D: usize>(setup: &Setup<D>) -> Option<(usize, usize)
     let of_space = |axis: usize| if D == 2 { 2 * axis } else { axis };
     let grows =
         |c: &Voigt, axes: u8| (0..D).find(|axis| axes >> axis & 1 == 1 && !holds(c, of_space(*axis), D));
-    // Regions of one medium are looked at once for each kind of layer.
+    // Regions of one medium are examined once for each kind of layer.
     let mut known = BTreeMap::new();
     let mut varied = Vec::new();
     for element in 0..setup.mesh.len() {
