@@ -189,7 +189,7 @@ impl<A: Accelerator> OnDevice<A> {
         if i32::try_from(slab.len()).is_err() {
             return Err(Error::setup(message![
                 format!(
-                    "the grid has {} cells with its frame and the outermost cells; a linearised run takes fewer than 2^31 on a GPU: use a smaller grid or ",
+                    "the grid has {} cells, padding included; a linearised run takes fewer than 2^31 on a GPU: use a smaller grid or ",
                     slab.len()
                 ),
                 Hint::MoreGpus,
