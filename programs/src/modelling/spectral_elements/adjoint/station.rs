@@ -79,11 +79,9 @@ impl<const D: usize> Station<D> {
         opened: &Opened<D>,
         engine: impl FnOnce(&Run<D>) -> Result<Engine<D>, Error>,
     ) -> anyhow::Result<Self> {
-        let mut run = opened.run.clone();
-        run.turn_to(&[0]);
         Ok(Self {
-            engine: engine(&run)?,
-            run,
+            engine: engine(&opened.run)?,
+            run: opened.run.clone(),
             schedule: None,
             of_gpu: None,
         })
