@@ -408,6 +408,25 @@ fn strangers_are_told_apart() {
     });
 }
 
+/// What the driver cannot answer is an error, and not the answer that devices are strangers.
+#[test]
+fn a_driver_that_cannot_tell_strangers_is_an_error() {
+    let variables = [("FAKE_PEERS", "0"), ("FAKE_ACCESS", "101")];
+    on_fake(
+        "a_driver_that_cannot_tell_strangers_is_an_error",
+        &variables,
+        || {
+            let said = open(0)
+                .enable_peer_access(&open(1))
+                .expect_err("it does not answer");
+            assert!(
+                said.to_string().contains("asking for access to the memory of"),
+                "{said}"
+            );
+        },
+    );
+}
+
 #[test]
 fn a_thread_binds_its_device_once() {
     on_fake("a_thread_binds_its_device_once", &[], || {

@@ -93,7 +93,7 @@ int cuDevicePrimaryCtxRetain(void **c, int d) { return live++, *c = (void *)(siz
 int cuDevicePrimaryCtxRelease_v2(int d) { return (void)d, live--, 0; }
 int cuCtxSetCurrent(void *c) { return current = (int)(size_t)c - 1, note("bind", current, 0), fault; }
 int cuCtxGetStreamPriorityRange(int *low, int *high) { return *low = 0, *high = -5, current < 0 ? 201 : 0; }
-int cuDeviceCanAccessPeer(int *can, int d, int p) { return (void)d, (void)p, *can = setting("FAKE_PEERS", 1), 0; }
+int cuDeviceCanAccessPeer(int *can, int d, int p) { return (void)d, (void)p, *can = setting("FAKE_PEERS", 1), setting("FAKE_ACCESS", 0); }
 int cuTensorMapEncodeTiled(void) { return 0; }
 int cuIpcGetMemHandle(void) { return 801; }
 int cuIpcOpenMemHandle_v2(void) { return 801; }

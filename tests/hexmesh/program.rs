@@ -87,6 +87,10 @@ fn a_valley_in_two_dimensions_with_a_doubling() {
     assert_eq!(made.code, 0, "{}", made.err);
     // Four rows of 20, a doubling of 3 x 20, five rows of 40.
     assert!(made.err.contains("340 elements of 9 nodes"), "{}", made.err);
+    // The numbers of nodes and elements count from 0.
+    let axes = desk.axes("m.rsf", 2);
+    let counted = [9, 340].map(|n| (n, 0.0, 1.0));
+    assert_eq!([0, 1].map(|k| (axes[k].n, axes[k].o, axes[k].d)), counted);
     assert!(made.err.contains("and 40 free faces"), "{}", made.err);
 }
 

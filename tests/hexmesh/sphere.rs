@@ -189,6 +189,28 @@ fn the_core_is_fluid_and_its_middle_solid() {
     assert!(sides > 0 && open.absorbing.is_empty());
 }
 
+/// Whatever lies below it, the mantle of PREM has the rows and the doublings that it has above the core.
+#[test]
+fn the_mantle_above_a_core_is_that_of_a_chunk_that_ends_there() {
+    let regions = |bottom: f64| -> Vec<String> {
+        let (said, _) = chunk(
+            &Desk::new(),
+            &format!("nx=8 width={} bottom={bottom}", 8.0 * WIDTH),
+        );
+        let rows = said
+            .lines()
+            .filter_map(|line| Some(line.split_once(": radius ")?.1.to_string()));
+        rows.collect()
+    };
+    let (alone, above) = (regions(CORE), regions(3.3e6));
+    assert_eq!((alone.len(), above.len()), (10, 11));
+    assert_eq!(
+        alone.iter().filter(|row| row.contains("doubled upwards")).count(),
+        2
+    );
+    assert_eq!(above[..10], alone);
+}
+
 #[test]
 fn other_models_have_their_own_layers() {
     let desk = Desk::new();

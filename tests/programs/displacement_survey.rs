@@ -263,6 +263,21 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     );
 }
 
+/// Every group has a model and fields of its own.
+#[test]
+fn two_groups_need_twice_the_memory() {
+    let desk = desk(2);
+    let needed = |groups: usize| -> f64 {
+        let words = format!("groups={groups} nb=200000 plan=y");
+        let run = desk.ran(&with(2, "sous.rsf", "recs.rsf", &words));
+        let told = run.err.split_once("this run needs ").map(|(_, rest)| rest);
+        let number = told.and_then(|told| told.split(' ').next()?.parse().ok());
+        number.unwrap_or_else(|| panic!("no memory is told: {run:?}"))
+    };
+    let ratio = needed(2) / needed(1);
+    assert!((ratio - 2.0).abs() < 1e-3, "{ratio}");
+}
+
 /// Fake GPUs, whose fields stay zero, take the shots in turn.
 #[test]
 fn groups_of_gpus_take_shots() {

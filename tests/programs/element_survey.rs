@@ -121,6 +121,15 @@ fn groups_and_earlier_runs_change_no_bit() {
         "{run:?}"
     );
     assert!(!run.err.contains("shot 1 of 3: ") && desk.read("other.rsf") == all);
+    // The file of a further quantity is known by its header.
+    let further = |k: usize| line(&format!("data=displacement velocity=v{k}.rsf"));
+    desk.ran(&format!("{} > u.rsf", further(1)));
+    let run = desk.ran(&format!("{} finished=u.rsf,v1.rsf > other.rsf", further(2)));
+    assert!(
+        run.err.contains("3 shots of 3 taken over from finished="),
+        "{run:?}"
+    );
+    assert!(desk.read("v2.rsf") == desk.read("v1.rsf") && desk.read("other.rsf") == desk.read("u.rsf"));
     crate::finished::other_inputs(
         &desk,
         &line,

@@ -166,6 +166,10 @@ sfstiffness vp=3000 vs=cube.rsf ro=2000 planes=4 > c.rsf
 1 planes=4: a 3-D model has 9 planes or, with all coefficients, 21
 sfstiffness vp=3000 vs=vs.rsf ro=wide.rsf > c.rsf
 1 d2=12 in ... wide.rsf, but d2=10 in ... vs.rsf: all parameters need the same grid
+sfstiffness vp=3000 vs=vs.rsf ro=next.rsf > c.rsf
+1 o2=5010 in ... next.rsf, but o2=5000 in ... vs.rsf: all parameters need the same grid
+sfstiffness vp=3000 vs=vs.rsf ro=near.rsf > c.rsf; sfbasics get o1 o2 < c.rsf >&2
+0 o1=0
 sfstiffness vp=3000 vs=vs.rsf ro=more.rsf > c.rsf
 1 n2=6 in ... more.rsf, but n2=5 in ... vs.rsf: all parameters need the same grid
 sfstiffness vp=3000 vs=cube.rsf ro=2000 dim=2 > c.rsf
@@ -199,8 +203,15 @@ sfstiffness vp=3000 vs=1000 ro=2000 n1=2000000 n2=2000000 > c.rsf
 #[test]
 fn models_of_layers_and_of_stiffnesses_are_told_with_their_numbers() {
     let desk = Desk::new();
-    desk.dataset("vs.rsf", "n1=4 n2=5 d1=10 d2=10", &[1700.0; 20]);
+    desk.dataset("vs.rsf", "n1=4 n2=5 d1=10 d2=10 o1=0 o2=5000", &[1700.0; 20]);
     desk.dataset("wide.rsf", "n1=4 n2=5 d1=10 d2=12", &[2000.0; 20]);
+    desk.dataset("next.rsf", "n1=4 n2=5 d1=10 d2=10 o2=5010", &[2000.0; 20]);
+    // Apart by rounding in single precision.
+    desk.dataset(
+        "near.rsf",
+        "n1=4 n2=5 d1=10 d2=10 o1=0.002 o2=5000.002",
+        &[2000.0; 20],
+    );
     desk.dataset("more.rsf", "n1=4 n2=6 d1=10 d2=10", &[2000.0; 24]);
     desk.dataset("cube.rsf", "n1=4 n2=5 n3=2 d1=10 d2=10 d3=10", &[1700.0; 40]);
     let layers = "sflayers horizons=30 rho=2000,2300 vp=2000,3000 vs=1000,1700 d1=10 d2=10 den=den.rsf";

@@ -9,7 +9,7 @@ use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Medium, steps};
 use kernels::mesh::{Basis, Mesh};
 use kernels::methods::spectral_elements::{
-    Lumping, Quantity, Relaxation, Setup, Shot, Source, Strength, subdomains,
+    Lumping, Quantity, Relaxation, Setup, Shot, Source, Sponge, Strength, subdomains,
 };
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
@@ -25,6 +25,7 @@ struct World {
     media: Vec<Medium>,
     dt: f64,
     relaxations: [Relaxation; 2],
+    sponge: Option<Sponge>,
     sources: Vec<Source<3>>,
     shot: Shot<3>,
 }
@@ -71,6 +72,7 @@ impl World {
                 source(mesh.nodes()[3 + 8 * (2 + 5 * 3)]),
             ],
             relaxations: [law; 2],
+            sponge: None,
             mesh,
             basis,
             media,
@@ -88,7 +90,7 @@ impl World {
             dt: self.dt,
             relaxations: Some((&self.relaxations[..]).into()),
             lumping: Lumping::Matrix,
-            sponge: None,
+            sponge: self.sponge,
             pml: None,
             sources: &self.sources,
         }
@@ -130,6 +132,28 @@ fn subdomains_and_ranks_give_the_same_bits() {
         (&[37, 70], &[1, 2]),
         (&[20, 40, 60, 80], &[2, 1, 2]),
     ];
+    for (cuts, dealt) in cases {
+        let tape = world.run(cuts, dealt);
+        assert!(tape.traces == whole.traces, "traces of {cuts:?} {dealt:?}");
+        assert!(
+            tape.snapshots == whole.snapshots,
+            "snapshots of {cuts:?} {dealt:?}"
+        );
+    }
+}
+
+/// A sponge acts on the points that subdomains share as on all others, in water and in rock.
+#[test]
+fn subdomains_share_a_sponge() {
+    let mut world = World::new();
+    let bare = world.run(&[], &[1]);
+    world.sponge = Some(Sponge {
+        thickness: 130.0,
+        left: 0.01,
+    });
+    let whole = world.run(&[], &[1]);
+    assert!(whole.peak() > 0.0 && whole.traces != bare.traces);
+    let cases: [(&[usize], &[usize]); 2] = [(&[16, 40, 41], &[4]), (&[37, 70], &[1, 2])];
     for (cuts, dealt) in cases {
         let tape = world.run(cuts, dealt);
         assert!(tape.traces == whole.traces, "traces of {cuts:?} {dealt:?}");

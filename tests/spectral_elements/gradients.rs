@@ -374,6 +374,44 @@ fn matched_layers_have_no_derivatives() {
     }
 }
 
+/// Whatever states are kept, steps are run again from the last one before them and give the same bits.
+#[test]
+fn gradients_from_any_checkpoints_have_the_same_bits() {
+    let losing = Case {
+        loss: Some(Grain::Fine),
+        ..SOLID
+    };
+    for case in [losing, WATER] {
+        let (body, nt) = (body::<2>(&case, case.rocks), 90);
+        let (sources, shot) = (sources(&case, body.dt, nt), shot(nt, &case));
+        let setup = body.setup(&sources);
+        let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), &setup, &shot, Parameters::Speeds).unwrap();
+        let steps = adjoint.steps();
+        let mut found = |segment: usize, checkpoints: usize| {
+            let schedule = CheckpointSchedule {
+                segment,
+                checkpoints,
+                on_host: 0,
+                in_store: 0,
+                segments: steps.div_ceil(segment),
+                boundary_saving: false,
+            };
+            let records = |records: Vec<f32>| Ok(recorded(&records, &shot));
+            let gradient = adjoint.gradient((&setup, &shot), &schedule, records).unwrap();
+            gradient.of_regions(&body.mesh, body.media.len())
+        };
+        let whole = found(steps, 0);
+        magnitude(&whole.concat());
+        for (segment, checkpoints) in [(40, 1), (13, 2), (7, 4), (1, 5)] {
+            assert_eq!(
+                found(segment, checkpoints),
+                whole,
+                "{checkpoints} states, {case:?}"
+            );
+        }
+    }
+}
+
 /// A wavefield that grows behind the last regular look is seen at the end of the run.
 #[test]
 fn a_wavefield_that_grows_is_told_whenever_it_is_looked_at() {
