@@ -1,6 +1,7 @@
-//! The list of all tests that have one body for every kind of machine.
+//! The list of all tests whose body is the same for every kind of machine.
 
-/// A test for each body; `$machines` takes the test's name and gives the machines, or says why there are none.
+/// Defines a test for each body. `$machines` is called with the test's name and returns the machines, or reports why
+/// there are none.
 macro_rules! on {
     ($machines:expr) => {
         on! { $machines;

@@ -1,4 +1,4 @@
-//! How a sweep is cut into chunks of planes does not show.
+//! The number of chunks of planes into which a sweep is cut does not change the results.
 
 use crate::cases::{World, difference, settings};
 use crate::emulator::Emulator;
@@ -7,7 +7,7 @@ use kernels::medium::Symmetry;
 use kernels::methods::displacement::gpu::tile::{Form, Terms, Tile};
 use std::sync::Arc;
 
-/// More multiprocessors, more chunks.
+/// Machines with more and more multiprocessors, so that sweeps are cut into more and more chunks.
 const MACHINES: [fn(usize) -> Arc<Emulator>; 4] = [
     |_| Arc::new(Emulator::new().with_multiprocessors(3)),
     |_| Arc::new(Emulator::new().with_multiprocessors(6)),

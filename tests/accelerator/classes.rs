@@ -1,5 +1,5 @@
-//! A medium of a class gives the same on the kernels of its class, which keep fewer coefficients, as on the
-//! orthorhombic ones.
+//! The kernels of a symmetry class, which keep fewer coefficients, give the same results for a medium of that class as
+//! the orthorhombic kernels.
 
 use crate::cases::{World, difference, settings};
 use crate::runs::{How, Machines, misfit, record};
@@ -30,7 +30,7 @@ fn earth(class: Symmetry, [z, x, y]: [f64; 3]) -> (Stiffness, f64) {
         Symmetry::Vti => Stiffness::vti(speeds, t),
         _ => Stiffness::hti_permuted(speeds, t),
     };
-    // Multiples of 1/256 up to 64 are numbers of float32, and so are their sums.
+    // Multiples of 1/256 up to 64 are exact in float32, and so are their sums.
     let c = stiffness
         .expect("a real medium")
         .planes()
@@ -85,7 +85,7 @@ pub fn a_class_equals_orthorhombic<A: Accelerator>(machines: &Machines<A>) {
 }
 
 pub fn a_class_equals_orthorhombic_in_float64<A: Accelerator>(machines: &Machines<A>) {
-    // Precision knows no class: all of them where that takes no time.
+    // Precision does not depend on the class, so all classes are tested only where that is fast.
     let (classes, numbers) = match machines.quick {
         true => (&CLASSES[..], &[0, 3, 5][..]),
         false => (&CLASSES[1..2], &[5][..]),
@@ -93,7 +93,8 @@ pub fn a_class_equals_orthorhombic_in_float64<A: Accelerator>(machines: &Machine
     equal::<f64, A>(machines, (classes, numbers), 1e-12);
 }
 
-/// All coefficients: the processor's numbers on every form of the sweep, and the same bits on slabs.
+/// A medium with all coefficients gives the results of the CPU engine on every form of the sweep, and the same bits on
+/// slabs.
 fn oblique<T: Real + Default, A: Accelerator>(machines: &Machines<A>, numbers: &[usize], limit: f64) {
     for (ndim, slabs) in [(2, [12, 9, 25]), (3, [12, 8, 20])] {
         let small = World::slender(ndim);
@@ -121,7 +122,7 @@ pub fn triclinic_media_agree_with_the_processor<A: Accelerator>(machines: &Machi
     oblique::<f64, A>(machines, if machines.quick { &[0, 3, 5] } else { &[5] }, 1e-12);
 }
 
-/// Coefficients that are zero add nothing.
+/// Coefficients that are zero do not change the result.
 pub fn orthorhombic_media_are_triclinic_media<A: Accelerator>(machines: &Machines<A>) {
     for ndim in [2, 3] {
         let small = World::slender(ndim);

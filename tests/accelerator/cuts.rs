@@ -1,4 +1,4 @@
-//! Slabs and repeats: one answer, to the last bit.
+//! Slabs and repeated runs give the same result, to the last bit.
 
 use crate::cases::{World, difference, settings};
 use crate::runs::{How, Machines, on, record, world};
@@ -10,7 +10,8 @@ use kernels::device::simd::Real;
 use kernels::receiver::Quantity;
 use std::sync::{Arc, Mutex};
 
-/// 2, 3, 4 and 5 slabs of 46 planes, frames 0 to 6 and 39 to 45; every list cuts a bell, a frame or both.
+/// 2, 3, 4 and 5 slabs of 46 planes; the frames are the planes 0 to 6 and 39 to 45. Every list cuts a bell, a frame or
+/// both.
 const CUTS_2D: [&[usize]; 6] = [
     &[24, 22],
     &[8, 38],
@@ -19,7 +20,7 @@ const CUTS_2D: [&[usize]; 6] = [
     &[8, 15, 14, 9],
     &[8, 9, 12, 8, 9],
 ];
-/// The same for 40 planes, frames 0 to 6 and 33 to 39.
+/// Slabs of 40 planes; the frames are the planes 0 to 6 and 33 to 39.
 const CUTS_3D: [&[usize]; 6] = [
     &[17, 23],
     &[8, 32],
@@ -73,7 +74,7 @@ pub fn slabs_in_float64_give_the_same_bits<A: Accelerator>(machines: &Machines<A
 
 pub fn repeats_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
     for (ndim, cuts) in [(2, CUTS_2D), (3, CUTS_3D)] {
-        // Quick machines get work enough to fill them.
+        // Quick machines get enough work to fill them.
         let small = match machines.quick {
             true => World::wide(ndim, 60),
             false => World::slender(ndim),
@@ -104,7 +105,7 @@ pub fn slabs_share_a_device<A: Accelerator>(machines: &Machines<A>) {
         let placed = layouts.into_iter().map(|l| (device.clone(), l)).collect();
         let class = kernels::medium::Symmetry::Orthorhombic;
         let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
-        // The recorder may sit in another thread's hands between two runs; the simulation may, too.
+        // The recorder and the simulation may be moved to another thread between two runs.
         let tape = Mutex::new(Tape::default());
         std::thread::scope(|scope| {
             scope.spawn(|| simulation.run(&mut *tape.lock().unwrap()).expect("the shot runs"));

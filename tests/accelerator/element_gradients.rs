@@ -1,5 +1,5 @@
-//! Gradients and linearised runs on meshes on accelerators: as on processors to rounding, the transposes of each other, the same bits for every
-//! memory, and shot after shot.
+//! Gradients and linearised runs on meshes on accelerators: they agree with those on processors to rounding, are the
+//! transposes of each other, and give the same bits for every amount of memory and when shot follows shot.
 
 use crate::element_worlds::{Recipe, Rock, World};
 use crate::elements::{DRY, WET};
@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 const PLENTY: usize = 1 << 33;
 
-/// What a shot gives: the gradient at the nodes of a grid, by parameter, the derivatives by sources, the records.
+/// The results of a shot: the gradient at the nodes of a grid by parameter, the derivatives with respect to sources,
+/// and the records.
 struct Found<const D: usize> {
     gradient: Vec<Vec<f64>>,
     sources: Vec<SourceGradient<D>>,
@@ -40,7 +41,7 @@ fn on_a_device<const D: usize, A: Accelerator>(
     (adjoint.expect("a sound world"), device)
 }
 
-/// Nodes around a mesh, about 45 m apart.
+/// A grid of nodes around a mesh, about 45 m apart.
 fn lattice<const D: usize>(world: &World<D>) -> Lattice<D> {
     let along = |c: usize| world.mesh.nodes().iter().map(move |node| node[c]);
     let first: [f64; D] = std::array::from_fn(|c| along(c).min_by(f64::total_cmp).expect("nodes"));
@@ -50,7 +51,7 @@ fn lattice<const D: usize>(world: &World<D>) -> Lattice<D> {
     Lattice { n, o: first, d }
 }
 
-/// The gradient of half the sum of the squared records in so many bytes for the stored wavefield.
+/// The gradient of half the sum of the squared records, with so many bytes for the stored wavefield.
 fn found<const D: usize, M: Machine<D>>(
     adjoint: &mut Adjoint<D, M>,
     world: &World<D>,
@@ -71,7 +72,7 @@ fn found<const D: usize, M: Machine<D>>(
     }
 }
 
-/// At the nodes of a grid for each of the two regions.
+/// The gradient at the nodes of a grid for each of the two regions.
 fn at_nodes<const D: usize>(gradient: &Gradient<D>, world: &World<D>) -> Vec<Vec<f64>> {
     let grids = (lattice(world), 2);
     let cpu = Cpu::new(1).expect("one thread");
@@ -79,7 +80,7 @@ fn at_nodes<const D: usize>(gradient: &Gradient<D>, world: &World<D>) -> Vec<Vec
     all.expect("the grid covers the mesh")
 }
 
-/// The numbers of a derivative by a source, those of different units apart.
+/// The values of a derivative with respect to a source, separated by their units.
 fn of_source<const D: usize>(source: &SourceGradient<D>) -> [Vec<f64>; 3] {
     let strength = match source.strength {
         Strength::Force(force) => force.to_vec(),
@@ -88,7 +89,7 @@ fn of_source<const D: usize>(source: &SourceGradient<D>) -> [Vec<f64>; 3] {
     [strength, source.place.to_vec(), source.history.clone()]
 }
 
-/// Compares a device with processors; the largest misfit of a parameter.
+/// Compares a device with processors and returns the largest misfit of all parameters.
 fn close<const D: usize, A: Accelerator>(
     machines: &Machines<A>,
     recipe: Recipe<D>,
@@ -102,7 +103,7 @@ fn close<const D: usize, A: Accelerator>(
     device.finish().expect("no damage was done");
     let mut far = vec![relative_difference(&own.records, &cpu.records)];
     for (a, b) in cpu.gradient.iter().zip(&own.gradient) {
-        // Constants that waves in a plane do not feel have no derivative.
+        // The derivatives with respect to constants that do not affect waves in a plane are zero.
         if a.iter().chain(b).any(|x| *x != 0.0) {
             far.push(relative_difference(b, a));
         }
@@ -190,7 +191,7 @@ fn recipes<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Parameters)> {
     all
 }
 
-/// Those with perfectly matched layers or a fluid.
+/// The recipes with perfectly matched layers or a fluid.
 fn bordered_or_wet<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Parameters)> {
     let lossy = Recipe {
         rocks: ROCK,
@@ -239,7 +240,8 @@ fn bordered_or_wet<const D: usize>(plain: Recipe<D>) -> Vec<(Recipe<D>, Paramete
     ]
 }
 
-/// Both run in single precision: 5e-7 to 1e-5 apart on processors that play accelerator, 3.5e-5 with attenuation beside water.
+/// Both run in single precision; they differ by 5e-7 to 1e-5 on the emulated accelerator, and by 3.5e-5 with
+/// attenuation next to water.
 const SINGLE: f64 = 1.2e-4;
 
 pub fn gradients_of_elements_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
@@ -273,7 +275,7 @@ fn perturbation<const D: usize>(world: &World<D>, parameters: Parameters) -> (Ch
     (Change::of_regions(&world.setup(), &regions, parameters), regions)
 }
 
-/// A linearised run on a device, for what watches its kernels.
+/// A linearised run on a device, for tools that watch its kernels.
 fn perturbed<const D: usize, A: Accelerator>(
     adjoint: &mut Adjoint<D, OnDevice<D, A>>,
     world: &World<D>,
@@ -284,8 +286,8 @@ fn perturbed<const D: usize, A: Accelerator>(
     magnitude(run.expect("the shot runs"));
 }
 
-/// A linearised run on a device against that of processors, and data that its adjoint takes back there: the misfits of the records and of both
-/// dot products.
+/// A linearised run on a device compared with one on processors, and its adjoint applied to data on the device. Returns
+/// the misfits of the records and of both dot products.
 fn dots<const D: usize, A: Accelerator>(
     machines: &Machines<A>,
     recipe: Recipe<D>,

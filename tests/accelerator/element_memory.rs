@@ -1,5 +1,4 @@
-//! The device memory that is predicted for runs on meshes is what they take, whatever the elements are made
-//! of.
+//! The device memory that is predicted for runs on meshes is what these runs take, for all kinds of elements.
 
 use crate::element_worlds::{Recipe, Rock, World};
 use crate::elements::{DRY, WET};
@@ -14,7 +13,7 @@ use std::sync::Arc;
 
 const ROCK: [Rock; 2] = [Rock::Isotropic; 2];
 
-/// Meshes with everything that is counted separately, large enough for tables of a few bytes not to matter.
+/// Meshes with everything that is counted separately, so large that tables of a few bytes do not matter.
 fn recipes<const D: usize>(counts: [usize; D]) -> Vec<Recipe<D>> {
     let plain = Recipe {
         rocks: ROCK,
@@ -54,14 +53,14 @@ fn recipes<const D: usize>(counts: [usize; D]) -> Vec<Recipe<D>> {
     ]
 }
 
-/// Ratio of the bytes that are predicted to those taken, of a device that holds a whole mesh.
+/// Ratio of the predicted bytes to those that are taken of a device that holds a whole mesh.
 fn told_over_taken<const D: usize>(recipe: Recipe<D>) -> f64 {
     let world = World::new(recipe);
     let setup = world.setup();
     let device = Arc::new(Emulator::new());
     let whole = 0..world.mesh.len();
     let parts = (std::slice::from_ref(&whole), 0..1);
-    // Records are not part of the prediction.
+    // Records are not part of the prediction, so the shot is short.
     let shot = Shot {
         nt: 5,
         ..Shot::default()
@@ -72,14 +71,14 @@ fn told_over_taken<const D: usize>(recipe: Recipe<D>) -> f64 {
     let points = Numbering::new(&world.mesh, &world.basis)
         .expect("a sound mesh")
         .points();
-    // In 3-D 13 numbers of each point of an absorbing face are not counted: of a large mesh they are few.
+    // In 3-D, 13 numbers per point of absorbing faces are not counted; in a large mesh these points are few.
     let faces = match (D, world.pml.is_some()) {
         (3, false) => world.mesh.absorbing().len() * (recipe.degree + 1).pow(2),
         _ => 0,
     };
     let told = bytes(&setup, points) + 13 * 4 * faces;
     let ratio = told as f64 / taken as f64;
-    println!("told {told}, taken {taken}, {ratio:.3}: {}", world.what);
+    println!("predicted {told}, taken {taken}, {ratio:.3}: {}", world.what);
     ratio
 }
 
@@ -93,7 +92,8 @@ fn a_run_on_a_mesh_takes_what_was_told() {
     let ratios: Vec<f64> = plane.chain(volume).collect();
     assert_eq!(ratios.len(), 20);
     for (k, ratio) in ratios.into_iter().enumerate() {
-        // Tables of constants are counted for all elements, here for twice as many as have them; what fluids and solids exchange is not.
+        // Tables of constants are counted for all elements, which here are twice as many as have them; what fluids and
+        // solids exchange is not counted.
         let allowed = match k % 10 {
             7 => 1.0..1.5,
             9 => 0.7..1.0,
@@ -103,8 +103,8 @@ fn a_run_on_a_mesh_takes_what_was_told() {
     }
 }
 
-/// A gradient that is not refused at its beginning has room for the adjoint wavefield and the sums; the check
-/// counts what it takes.
+/// A gradient that is accepted when it is made has room for the adjoint wavefield and the sums: the check counts what
+/// the gradient takes.
 #[test]
 fn gradients_are_refused_before_they_take_memory() {
     if !Emulator::ready() {
@@ -122,8 +122,8 @@ fn gradients_are_refused_before_they_take_memory() {
                 .map_err(|error| error.to_string())
         };
         let (_, taken) = made(1 << 30).expect("room for all");
-        // With a little more memory than that it is made; with half of it it is refused, in a sentence with
-        // the numbers.
+        // With 5 % more memory than it takes the gradient is made; with half of it the gradient is refused, and the
+        // message gives the numbers.
         assert!(made(taken + taken / 20 + 4096).is_ok(), "{}", world.what);
         let said = made(taken / 2).expect_err("half of the room");
         assert!(
@@ -133,7 +133,7 @@ fn gradients_are_refused_before_they_take_memory() {
     }
 }
 
-/// What a gradient says that it holds grows with its receivers as what it takes.
+/// The memory that a gradient reports grows with the number of receivers by what it takes.
 #[test]
 fn receivers_of_gradients_are_counted() {
     if !Emulator::ready() {

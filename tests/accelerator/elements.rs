@@ -1,5 +1,5 @@
-//! Spectral elements on accelerators: as on processors to rounding, and the same bits for every cut, on ranks and behind
-//! saved states.
+//! Spectral elements on accelerators: they agree with processors to rounding, and give the same bits for every cut, on
+//! ranks and after saved states.
 
 use crate::cases::difference;
 use crate::element_worlds::{Recipe, Rock, World};
@@ -65,7 +65,7 @@ pub fn record<const D: usize, A: Accelerator>(
     tape
 }
 
-/// Every record has a number of every component of every receiver.
+/// Checks that every record has one value per component of every receiver.
 fn assert_records<const D: usize>(world: &World<D>, tape: &Tape<f32>) {
     let numbers = world.shot.receivers.len() * world.shot.quantity.components(D);
     assert!(tape.traces.iter().all(|record| record.len() == numbers));
@@ -178,7 +178,8 @@ pub fn constants_of_points_agree_with_the_processor<A: Accelerator>(machines: &M
     });
     same_bits(machines, &world);
     goes_on(machines, &world);
-    // Where nobody looks at a step, the next one begins at once inside of elements; states end that, too.
+    // If the host does not look at the fields after a step, the next step begins at once inside the elements; saving a
+    // state prevents that, too.
     let mut world = World::new(Recipe {
         rocks: [Rock::Table, Rock::Table],
         varies: true,
@@ -190,7 +191,7 @@ pub fn constants_of_points_agree_with_the_processor<A: Accelerator>(machines: &M
     assert_eq!(
         seldom,
         record(machines, &world, &[]).traces,
-        "{}: looks change the waves",
+        "{}: looking at the fields changes the waves",
         world.what
     );
 }
@@ -344,7 +345,7 @@ pub fn elements_in_parts_give_the_same_bits<A: Accelerator>(machines: &Machines<
     let (plane, volume) = shared();
     same_bits(machines, &plane);
     same_bits(machines, &volume);
-    // Without fluids a step has one stage.
+    // Without fluids, a step has one stage.
     same_bits(machines, &World::new(Recipe::plain([8, 6])));
 }
 
@@ -359,7 +360,8 @@ fn options(transport: Transport) -> ParallelOptions {
 pub fn elements_on_ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
     let (world, _) = shared();
     let whole = record(machines, &world, &[]);
-    // The cut behind 21 elements goes through a column: what fluids send over it is not what they receive.
+    // The cut after 21 elements goes through a column, so that what fluids send across it differs from what they
+    // receive.
     for (cuts, dealt) in [(CUTS[0], &[1, 1][..]), (CUTS[1], &[2, 1]), (CUTS[2], &[1, 2, 2])] {
         for (talents, way) in ways(machines) {
             let run = |ranks: &dyn Communicator| {
@@ -377,10 +379,10 @@ pub fn elements_on_ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<
     }
 }
 
-/// Saved states, by steps.
+/// Saved states by step.
 type States = Vec<(usize, Vec<u8>)>;
 
-/// Records of a run that begins at a state, and the states that it saves.
+/// Records of a run that may begin at a state, and the states that it saves.
 fn saved<S: kernels::parallel::group::Subdomain<Number = f32>>(
     mut group: Group<S>,
     from: Option<&[u8]>,
@@ -406,7 +408,7 @@ pub fn goes_on<const D: usize, A: Accelerator>(machines: &Machines<A>, world: &W
     let on = |cuts: &[usize]| on_devices(machines, world, (cuts, 0..cuts.len() + 1)).0;
     let whole = record(machines, world, &[]);
     let (tape, states) = saved(on(CUTS[0]), None, 11).expect("the shot runs");
-    // Whether a state is saved changes no bit.
+    // Saving states does not change any bit.
     assert_eq!(difference(&whole, &tape), None, "{}", world.what);
     let (_, others) = saved(on(CUTS[1]), None, 11).expect("the shot runs");
     assert!(states == others, "states of other cuts: {}", world.what);
@@ -416,14 +418,15 @@ pub fn goes_on<const D: usize, A: Accelerator>(machines: &Machines<A>, world: &W
         all.filter(|(s, _)| s >= step).collect()
     };
     for cuts in [&[][..], CUTS[0], CUTS[2]] {
-        let (tape, _) = saved(on(cuts), Some(state), 1000).expect("the shot goes on");
+        let (tape, _) = saved(on(cuts), Some(state), 1000).expect("the shot continues");
         assert!(
             rest(&whole) == rest(&tape),
-            "{cuts:?} behind step {step}: {}",
+            "{cuts:?} after step {step}: {}",
             world.what
         );
     }
-    // Processors go on behind a device, and a device behind processors, to rounding.
+    // Processors continue from a state of a device, and a device from a state of processors; the results agree to
+    // rounding.
     let mut cpu = Tape::default();
     on_processors(world).run(&mut cpu).expect("the shot runs");
     let peak = cpu.peak();
@@ -433,10 +436,10 @@ pub fn goes_on<const D: usize, A: Accelerator>(machines: &Machines<A>, world: &W
             .flat_map(|((_, a), (_, b))| a.into_iter().zip(b))
             .all(|(a, b)| f64::from((a - b).abs()) < 1e-5 * peak)
     };
-    let (behind, _) = saved(on_processors(world), Some(state), 1000).expect("the shot goes on");
+    let (behind, _) = saved(on_processors(world), Some(state), 1000).expect("the shot continues");
     assert!(near(&behind), "on processors: {}", world.what);
     let (_, states) = saved(on_processors(world), None, 11).expect("the shot runs");
-    let (behind, _) = saved(on(CUTS[0]), Some(&states[0].1), 1000).expect("the shot goes on");
+    let (behind, _) = saved(on(CUTS[0]), Some(&states[0].1), 1000).expect("the shot continues");
     assert!(near(&behind), "on devices: {}", world.what);
 }
 

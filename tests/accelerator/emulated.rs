@@ -1,4 +1,4 @@
-//! On a processor that plays accelerator.
+//! Tests that need a processor that plays accelerator.
 
 use crate::cases::{World, difference, settings};
 use crate::emulator::Emulator;
@@ -53,7 +53,7 @@ fn blocks_and_threads_in_reverse_give_the_same_bits() {
             }
         }
     }
-    // Both faces of a grid that is thinner than two of them.
+    // Grids so thin that the two faces of an axis overlap.
     for n in [&[2, 30][..], &[30, 2], &[2, 2, 9]] {
         let tiny = World::tiny(n);
         let mut shot = tiny.shot(settings()[0]);
@@ -68,13 +68,14 @@ fn steps_of_small_grids_are_replayed() {
     let Some(machines) = machines("steps_of_small_grids_are_replayed") else {
         return;
     };
-    // Where every launch is waited for, so that a fault is that launch's, none are recorded.
+    // If every launch is waited for, so that a fault is attributed to its launch, no steps are recorded for replay.
     let waiting = Machines {
         open: |_| Arc::new(Emulator::new().synchronous()),
         quick: false,
         open_memory: true,
     };
-    // Steps, jsnap (0: none), and graphs of twenty that fit between two looks of the host.
+    // The columns are steps, jsnap (0: none), and the number of graphs of twenty steps that fit between two looks of
+    // the host.
     for (machines, steps, jsnap, replays) in [
         (&machines, 39, 0, 0),
         (&machines, 40, 0, 2),
@@ -107,7 +108,7 @@ fn any_number_of_multiprocessors_gives_the_same_bits() {
     let Some(two) = machines("any_number_of_multiprocessors_gives_the_same_bits") else {
         return;
     };
-    // How a sweep is cut along the planes follows the number of blocks that fit the device.
+    // The cut of a sweep along the planes depends on the number of blocks that fit on the device.
     let many = Machines {
         open: |_| Arc::new(Emulator::new().with_multiprocessors(132)),
         quick: false,
@@ -123,7 +124,8 @@ fn any_number_of_multiprocessors_gives_the_same_bits() {
     }
 }
 
-/// A rank that notes how much memory of its neighbours is open on its device, when all speak and when all wait without a word.
+/// A rank that notes how many pieces of its neighbours' memory are open on its device, in gathers with a message and in
+/// those that only wait.
 struct Watched<'a> {
     rank: &'a ThreadRank,
     device: Arc<Emulator>,
@@ -155,7 +157,7 @@ impl Communicator for Watched<'_> {
         leaving: &[Span],
         arriving: &[Span],
     ) -> Result<Box<dyn Channel>, Error> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.rank.channel(peer, leaving, arriving) }
     }
 
@@ -168,7 +170,8 @@ impl Communicator for Watched<'_> {
     }
 }
 
-/// A rank that reaches one neighbour of two is refused, and closes what it has opened before the neighbour may free it.
+/// A rank that reaches only one of its two neighbours is refused, and closes the memory that it has opened before the
+/// neighbour may free it.
 #[test]
 fn refused_ranks_close_the_memory_of_others() {
     if machines("refused_ranks_close_the_memory_of_others").is_none() {

@@ -1,4 +1,4 @@
-//! The CPU engine and the accelerator engine agree: to rounding in float32, and in float64 to that of float64.
+//! The CPU engine and the accelerator engine agree to the rounding of float32, and in float64 to that of float64.
 
 use crate::cases::{World, settings};
 use crate::runs::{How, Machines, apart, misfit, misfit_or_silence, on, record};
@@ -12,7 +12,8 @@ use kernels::methods::displacement::Shot;
 use kernels::methods::displacement::gpu::tile::Form as Cut;
 use kernels::receiver::Quantity;
 
-/// Every setting, form of the one-way condition and record of a world; slow machines leave some out.
+/// Compares every setting, form of the one-way condition and kind of record of a world; on slow machines some are left
+/// out.
 fn agree<T: Real + Default, A: Accelerator>(machines: &Machines<A>, small: &World, limit: f64) {
     let forms = [Form::Box, Form::Upwind];
     let each = settings().into_iter().flat_map(|s| {
@@ -22,7 +23,7 @@ fn agree<T: Real + Default, A: Accelerator>(machines: &Machines<A>, small: &Worl
             .flat_map(move |&form| [false, true].map(|potentials| (s, form, potentials)))
     });
     for (k, (setting, form, potentials)) in each.enumerate() {
-        // Odd, so that what takes turns in twos does not stand still.
+        // The step is odd, so that choices that alternate in twos all occur.
         let left_out = if size_of::<T>() == 8 {
             k % 5 > 0
         } else {
@@ -75,7 +76,7 @@ pub fn models_of_a_few_cells<A: Accelerator>(machines: &Machines<A>) {
     let mut agree = |tiny: &World, shot: &Shot| {
         let cpu = run_on::<f32>(shot, tiny.medium(), 1, &[]).expect("the shot runs");
         let tile = turn::<f32, A>(machines, tiny.padded.ndim(), all);
-        // Both faces of an axis would lie in one tile.
+        // Both faces of an axis would be in one tile.
         let tile = (tile.form != Cut::Small).then_some(tile);
         let how = How { tile, ..How::PLAIN };
         let far = misfit_or_silence(&cpu, &record(machines, shot, &tiny.medium(), how));
@@ -101,11 +102,11 @@ pub fn models_of_a_few_cells<A: Accelerator>(machines: &Machines<A>) {
         shot.nbell = 0;
         agree(&tiny, &shot);
     }
-    // Stress of a single cell moves nothing, and faces can overwrite all there is.
+    // The stress of a single cell does not move anything, and faces can overwrite all cells.
     assert!(4 * loud > 3 * all, "{loud} of {all} runs recorded something");
 }
 
-/// Shares of the grid at which points stand, z first: corners, rim, frame, faces, middle.
+/// Positions as fractions of the extent of the grid, z first: corners, outermost cells, frame, faces, middle.
 const SHARES: [[f32; 3]; 7] = [
     [0.0, 0.0, 0.0],
     [0.99, 0.99, 0.99],
@@ -127,7 +128,7 @@ pub fn points_anywhere<A: Accelerator>(machines: &Machines<A>) {
             }
         });
         let d = small.padded.d();
-        // As near to the faces as a bell may come.
+        // The points are as near to the faces as a bell may be.
         let at = |share: [f32; 3], margin: f32| {
             [0, 1, 2].map(|a| {
                 let (low, high) = (bounds[a].0 + margin * d[a], bounds[a].1 - margin * d[a]);

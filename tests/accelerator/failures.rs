@@ -1,4 +1,4 @@
-//! What goes wrong during a run is said as on the CPU, and what was recorded before is handed over.
+//! Failures during a run are reported as on the CPU, and the records made before them are handed over.
 
 use crate::cases::{World, settings};
 use crate::runs::{How, Machines, on, prepare, run};
@@ -20,7 +20,7 @@ fn noticed(result: Result<(), Error>) -> (usize, String, String) {
     }
 }
 
-/// What is said of the medium, without its class, which the CPU engine does not know.
+/// The message about the medium without its class, which the CPU engine does not know.
 fn numbers(medium: &str) -> Option<&str> {
     medium.split_once(": ").map(|(_, numbers)| numbers)
 }
@@ -36,7 +36,7 @@ fn on_cpu(shot: &Shot, medium: Medium<f32>) -> (Tape<f32>, Result<(), Error>) {
     (tape, result)
 }
 
-/// Twice the stable time step in a fast lens around x = 30, z = 20.
+/// A shot with twice the stable time step in a fast lens around x = 30, z = 20.
 fn lens(jcheck: usize) -> (Shot, Medium<f32>) {
     let padded = Padded::new(&Grid::new_2d([40, 60], [0.0; 2], [1.0; 2]), 8);
     let earth = |at: [f64; 3]| {
@@ -71,22 +71,22 @@ pub fn an_unstable_run_is_noticed<A: Accelerator>(machines: &Machines<A>) {
                 here, step,
                 "jcheck {jcheck}, first {first}, slabs {slabs:?}: {cell}"
             );
-            assert_eq!(tape.steps, cpu.steps, "all records before are handed over");
+            assert_eq!(tape.steps, cpu.steps, "all records made before are handed over");
             assert!(medium.contains("density=") && medium.contains("c55="), "{medium}");
             cells.push((cell, medium));
         }
         assert!(
             cells.iter().all(|c| *c == cells[0]),
-            "the same on any slabs: {cells:?}"
+            "different cells on different slabs: {cells:?}"
         );
     }
 }
 
-/// A force that is too large for float32 in one step at one cell.
+/// A force at one cell that is too large for float32 in one step.
 fn burst(small: &World, step: usize, jcheck: usize) -> Shot {
     let mut shot = small.shot(settings()[1]);
     let parts = small.padded.ndim() * small.sources.len();
-    // The second source, first component.
+    // The first component of the second source.
     shot.wavelet[step * parts + 1] = 3e38;
     (shot.nbell, shot.jcheck, shot.jdata) = (0, jcheck, 4);
     shot
@@ -95,7 +95,7 @@ fn burst(small: &World, step: usize, jcheck: usize) -> Shot {
 pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machines<A>) {
     for (ndim, cut) in [(2, [8, 9, 12, 8, 9]), (3, [8; 5])] {
         let mut small = World::slender(ndim);
-        // So light that the force overflows at once, and as fast as any rock.
+        // The density is so small that the force overflows at once; the speeds are those of rock.
         let rho = 1e-4;
         let speeds = Speeds {
             vp: 3.0,
@@ -103,7 +103,7 @@ pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machine
             rho,
         };
         small.steps = 30;
-        // Slabs of which one ends with the first plane that the source acts on.
+        // The first slab ends with the first plane on which the source acts.
         let (axis, model) = (ndim - 1, &small.padded.model);
         let cells = (small.sources[1][axis] - model.o[axis]) / model.d[axis];
         let end = small.padded.low[axis] + cells as usize + 1;
@@ -118,7 +118,7 @@ pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machine
                 let here = noticed(here);
                 let what = format!("{ndim}-D step {step}, jcheck {jcheck}, slabs {slabs:?}");
                 assert_eq!(here.0, said.0, "{what}");
-                // Later it has reached the rim, where engines may or may not multiply it by zero.
+                // Later the overflow has reached the outermost cells, which engines may or may not multiply by zero.
                 if here.0 < step + 2 {
                     assert_eq!((&here.1, numbers(&here.2)), (&said.1, numbers(&said.2)), "{what}");
                 }
@@ -129,7 +129,7 @@ pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machine
     }
 }
 
-/// A disk that fills up: so many calls succeed.
+/// A recorder whose disk fills up: only so many calls succeed.
 struct Full {
     left: usize,
     tape: Tape<f32>,
@@ -180,7 +180,8 @@ pub fn a_recorder_that_fails_ends_the_run<A: Accelerator>(machines: &Machines<A>
                     "{steps:?}"
                 );
             }
-            // The devices are in order, and so is the simulation: all its records come, none of an earlier run.
+            // The devices and the simulation are still usable: the next run gives all its records and none of the
+            // earlier run.
             let mut tape = Tape::<f32>::default();
             simulation.run(&mut tape).expect("it runs");
             assert_eq!(tape.steps, (0..small.steps).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! On the GPUs of this machine: slabs go round them, so several slabs also meet on one.
+//! Tests on the GPUs of this machine. Slabs are dealt to the GPUs in turn, so that several slabs also share one GPU.
 
 use crate::cases::{World, difference, settings};
 use crate::real;
@@ -13,7 +13,7 @@ use kernels::methods::displacement::gpu::tile::Tile;
 use kernels::methods::displacement::{Shot, Snapshots};
 use std::sync::{Arc, LazyLock};
 
-/// The devices' contexts, kept while tests open and close them: none where there is no GPU.
+/// The contexts of the devices, kept open while tests open and close devices; empty if there is no GPU.
 static HELD: LazyLock<Vec<Cuda>> = LazyLock::new(|| match real::gpus("every test of gpus") {
     0 => Vec::new(),
     _ => {
@@ -42,7 +42,7 @@ fn large_snapshots_travel_in_pieces() {
     let Some(machines) = machines("large_snapshots_travel_in_pieces") else {
         return;
     };
-    // A piece has 32 MB: two of them in one slab, and cuts elsewhere.
+    // A piece has 32 MB: one slab has two of them, and the cuts of the slabs do not coincide with those of the pieces.
     let padded = Padded::new(&Grid::new_2d([4080, 2080], [0.0; 2], [1.0, 1.0]), 10);
     let rock = Stiffness::isotropic(Speeds {
         vp: 3.0,
@@ -72,7 +72,7 @@ fn large_snapshots_travel_in_pieces() {
     }
 }
 
-/// Every block that a device holds is busy, and every cell moves: twenty times the same bits.
+/// All blocks that a device holds are busy and every cell moves; twenty runs give the same bits.
 #[test]
 fn a_full_device_gives_the_same_bits_every_time() {
     let Some(machines) = machines("a_full_device_gives_the_same_bits_every_time") else {
@@ -91,7 +91,7 @@ fn a_full_device_gives_the_same_bits_every_time() {
         let padded = Padded::new(&grid, 20);
         let mut shot = shot(0.06, vec![1.0; 41 * grid.ndim], vec![[50.0; 3]], vec![[60.0; 3]]);
         let mut window = padded.n.map(|n| 0..n);
-        // A third of the planes, from one end of the grid to the other along the rest.
+        // The window takes a third of the planes, and the whole grid along the other axes.
         window[grid.ndim - 1] = padded.planes() / 3..2 * padded.planes() / 3;
         shot.snapshots = Some(Snapshots { every: 40, window });
         shot.absorbing = true;
@@ -125,7 +125,7 @@ fn a_full_device_gives_the_same_bits_every_time() {
     }
 }
 
-/// Blocks that share halos of stress give the bits of blocks that stand alone, on any number of rows.
+/// Blocks that share halos of stress give the same bits as single blocks, for any number of rows.
 #[test]
 fn clusters_of_blocks_give_the_same_bits() {
     let name = "clusters_of_blocks_give_the_same_bits";
@@ -140,8 +140,8 @@ fn clusters_of_blocks_give_the_same_bits() {
         );
     };
     let alone = Tile { cluster: 1, ..pair };
-    // Rows of the padded grid: less than one tile (the other block is idle), just two tiles, a row more (three tiles and an
-    // idle block), the last tile thinner than the halo, many tiles.
+    // Rows of the padded grid: less than one tile (the other block is idle), just two tiles, a row more (three tiles
+    // and an idle block), a last tile that is thinner than the halo, many tiles.
     for rows in [
         10,
         2 * pair.rows,

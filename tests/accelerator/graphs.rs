@@ -1,12 +1,12 @@
-//! On small grids one slab replays recorded steps, twenty at a time, where the host does not look at the fields for
-//! forty; several slabs never do.
+//! On small grids a single slab replays recorded steps, twenty at a time, if the host does not look at the fields for
+//! forty steps; several slabs never do.
 
 use crate::cases::{World, difference, settings};
 use crate::runs::{Machines, on, prepare, world};
 use crate::shots::Tape;
 use kernels::device::accelerator::Accelerator;
 
-/// Steps, jdata, jsnap (0: none), jcheck: around multiples of twenty, and starts on odd steps.
+/// Steps, jdata, jsnap (0: none) and jcheck: numbers around multiples of twenty, and starts on odd steps.
 const CASES: [[usize; 4]; 16] = [
     [39, 1, 0, 100],
     [40, 1, 0, 100],
@@ -45,7 +45,8 @@ pub fn replayed_steps_equal_steps<A: Accelerator>(machines: &Machines<A>) {
     }
 }
 
-/// The recorded steps of a simulation that runs again count from its beginning, as their sources do.
+/// The recorded steps of a simulation that runs again are counted from the beginning of the second run, as its sources
+/// are.
 pub fn replayed_steps_begin_again<A: Accelerator>(machines: &Machines<A>) {
     let mut tiny = World::tiny(&[20, 13]);
     tiny.steps = 119;

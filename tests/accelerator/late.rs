@@ -1,4 +1,4 @@
-//! Queues that only their marks keep in order: the same bits as on queues that do everything at once.
+//! Queues that only events keep in order give the same bits as queues that run every item at once.
 
 use crate::cases::{self, difference, settings};
 use crate::element_worlds::{Recipe, Rock, World};
@@ -11,12 +11,12 @@ use kernels::device::staging::Staging;
 use kernels::receiver::Quantity;
 use std::sync::Arc;
 
-/// A late device whose queues take turns in one of many ways.
+/// A late device, whose queues take turns in an order that depends on the seed.
 fn late<const SEED: u64>(k: usize) -> Arc<Emulator> {
     Arc::new(Emulator::new().numbered(k).late(SEED))
 }
 
-/// Some of the ways.
+/// Four of the possible orders.
 const LATE: [fn(usize) -> Arc<Emulator>; 4] = [late::<1>, late::<2>, late::<3>, late::<4>];
 
 fn on_queues(open: fn(usize) -> Arc<Emulator>) -> Machines<Emulator> {
@@ -27,7 +27,7 @@ fn on_queues(open: fn(usize) -> Arc<Emulator>) -> Machines<Emulator> {
     }
 }
 
-/// Queues that do everything at once, or the reason of the skip is said.
+/// Machines whose queues run every item at once; if there are none, the reason for skipping the test is printed.
 fn prompt(test: &str) -> Option<Machines<Emulator>> {
     match Emulator::available() {
         Ok(()) => Some(on_queues(|k| Arc::new(Emulator::new().numbered(k)))),
@@ -48,7 +48,7 @@ fn staggered_slabs_need_their_marks_alone() {
             case.shot.nt = 22;
             let planes = case.shot.frame.around(&case.grid).planes();
             let (one, peaks) = record::<f32, _>(&prompt, &case, &[]).expect("the shot runs");
-            // One slab, the thinnest slabs, and one slab of edges alone.
+            // One slab, slabs of the smallest thickness, and two slabs of which the second consists of edges only.
             let mut thin = vec![8; planes / 8];
             thin[k % (planes / 8)] += planes % 8;
             for (j, sizes) in [vec![], thin, vec![planes - 8, 8]].into_iter().enumerate() {
@@ -79,7 +79,7 @@ fn long_records_and_growing_runs_need_their_marks_alone() {
     for open in LATE {
         crate::staggered::a_staggered_run_that_grows_is_noticed(&on_queues(open));
     }
-    // More records than a ring holds, some of them asked for one by one.
+    // More records than a ring holds, some of which are fetched one by one.
     let mut case = cases(2).swap_remove(0);
     (case.shot.nt, case.shot.jdata, case.shot.snapshots) = (700, 1, None);
     let (one, _) = record::<f32, _>(&prompt, &case, &[]).expect("the shot runs");
@@ -99,12 +99,12 @@ fn displacement_needs_its_marks_alone() {
         (3, [&[12, 8, 20][..], &[32, 8]]),
     ] {
         let small = cases::World::slender(ndim);
-        // The queues know no dimensions: the fullest settings in 3-D.
+        // The queues do not depend on the number of dimensions, so 3-D has only the settings with most options.
         for &k in if ndim == 2 { &[0, 3, 5, 10][..] } else { &[3, 10] } {
             let mut shot = small.shot(settings()[k]);
-            // Those of a snapshot are made of neighbours' cells, too.
+            // The potentials of a snapshot are computed from neighbouring cells, too.
             shot.quantity = Quantity::of_displacement([3, 10].contains(&k));
-            // Records wait for all queues: between two of them nothing but the marks of a step does.
+            // Records wait for all queues; between two records only the events of a step order them.
             shot.jdata = if k.is_multiple_of(2) { 7 } else { 1 };
             let one = world(&prompt, &small, &shot, &[]);
             for (j, slabs) in [&[][..], cuts[0], cuts[1]].into_iter().enumerate() {
@@ -138,7 +138,7 @@ fn parts_of_meshes_need_their_marks_alone() {
     }
 }
 
-/// More pieces than the two halves that carry them in turn.
+/// There are more pieces than the two halves of the buffer that carry them in turn.
 #[test]
 fn long_transfers_need_their_marks_alone() {
     if prompt("long_transfers_need_their_marks_alone").is_none() {

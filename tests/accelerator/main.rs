@@ -1,5 +1,5 @@
-//! The accelerator engine against the CPU engine and against itself, on a processor that plays accelerator. Each test has
-//! one body for it and for the GPUs of `on_gpus.rs`.
+//! The accelerator engine compared with the CPU engine and with itself, on a processor that plays accelerator. Each
+//! test has the same body here and on the GPUs of `on_gpus.rs`.
 
 #[macro_use]
 mod bodies;

@@ -1,4 +1,4 @@
-//! Memory and speed of a device are told before a run: what is told must be what is taken.
+//! The memory and speed of a device are predicted before a run; the prediction of memory must be what the run takes.
 
 use crate::emulator::Emulator;
 use crate::shots::{Ricker, shot};
@@ -13,10 +13,10 @@ use kernels::methods::displacement::{Shot, Snapshots};
 use kernels::parallel::slabs::Slab;
 use std::sync::Arc;
 
-/// What the driver takes for itself, and the most that pages add to an array.
+/// Memory that the driver takes for itself, and the most that rounding to pages adds to an array.
 const OWN: usize = 32 << 20;
 const PAGE: usize = 2 << 20;
-/// Memory of the device.
+/// Memory of the emulated device.
 const ALL: usize = 4 << 30;
 
 fn large(ndim: usize) -> (Padded, Shot) {
@@ -36,7 +36,8 @@ fn large(ndim: usize) -> (Padded, Shot) {
     (padded, shot)
 }
 
-/// A run on these devices whose class is known before or not, and what reading its model took of each.
+/// A run on these devices, with the class of its model known before (`first`) or found later (`last`), and the memory
+/// of each device that reading the model took.
 fn prepared(
     (padded, shot): (&Padded, &Shot),
     machines: Vec<(Arc<Emulator>, Slab)>,
@@ -57,13 +58,13 @@ fn prepared(
     (simulation, reading)
 }
 
-/// Bytes taken of a device.
+/// Bytes that are taken of a device.
 fn used(emulator: &Emulator) -> usize {
     use kernels::device::accelerator::Accelerator;
     emulator.properties().memory_bytes - emulator.free_bytes().expect("it counts")
 }
 
-/// Peak of what a run on `slabs` devices takes of each, the class known before or not.
+/// The peak memory that a run on `slabs` devices takes of each of them.
 fn taken(padded: &Padded, shot: &Shot, slabs: usize, classes: (Symmetry, Symmetry)) -> Vec<usize> {
     let layouts = SLABS
         .partition(padded.planes(), slabs)
@@ -74,11 +75,11 @@ fn taken(padded: &Padded, shot: &Shot, slabs: usize, classes: (Symmetry, Symmetr
     let machines = shims.iter().cloned().zip(layouts).collect();
     let (simulation, reading) = prepared((padded, shot), machines, classes);
     let running: Vec<usize> = shims.iter().map(|emulator| used(emulator)).collect();
-    // A run says all but tables of a few bytes.
+    // The simulation reports all its memory, except for tables of a few bytes.
     let (said, all) = (simulation.bytes(), running.iter().sum::<usize>());
     assert!(
         said <= all && all - said <= PAGE * slabs,
-        "{said} bytes are said, {all} taken"
+        "{said} bytes are reported, {all} taken"
     );
     reading.into_iter().zip(running).map(|(a, b)| a.max(b)).collect()
 }
@@ -103,27 +104,28 @@ fn a_run_takes_what_was_told() {
                 .expect("it is thick enough");
             for (layout, taken) in layouts.iter().zip(taken(&padded, &shot, slabs, (known, found))) {
                 let told = bytes(&shot, &padded, layout, known, 0);
-                println!("{ndim}-D {slabs} slabs {known} {found}: told {told}, taken {taken}");
-                assert!(taken + OWN <= told, "{taken} bytes were taken, {told} told");
-                // Arrays, levels, staging, sources, records: each may end in the middle of a page. A wider class than
-                // the one found is told what it would have needed.
+                println!("{ndim}-D {slabs} slabs {known} {found}: predicted {told}, taken {taken}");
+                assert!(taken + OWN <= told, "{taken} bytes were taken, {told} predicted");
+                // Arrays, levels, staging, sources, records: each may end in the middle of a page. If the class that is
+                // known before is wider than the one found, the prediction is that of the wider class.
                 if known == found {
                     let spare = told - OWN - taken;
-                    assert!(spare <= 16 * PAGE, "{spare} bytes too many are told");
+                    assert!(spare <= 16 * PAGE, "{spare} bytes too many are predicted");
                 }
             }
         }
     }
 }
 
-/// Messages that leave from devices are told; where they do not fit one, all ranks say so.
+/// Messages that are sent from devices are part of the prediction; if they do not fit on one device, all ranks report
+/// it.
 #[test]
 fn messages_of_ranks_are_told_and_refused_together() {
     if !Emulator::ready() {
         return;
     }
     let class = Symmetry::Isotropic;
-    // Long enough for fields to take more than blocks of the model under way.
+    // The grid is so long that the fields take more memory than the blocks in which the model is sent.
     let grid = Grid::new_3d([120, 60, 360], [0.0; 3], [1.0; 3]);
     let padded = Padded::new(&grid, 16);
     let wavelet = Ricker::starting_at_zero(0.1).samples(30, 0.1, &[1.0; 3]);
@@ -148,23 +150,23 @@ fn messages_of_ranks_are_told_and_refused_together() {
             );
             let outcome = simulation.connect(ranks, Transport::Auto);
             let after = used(&emulator);
-            simulation.disconnect(ranks).expect("neighbours part");
+            simulation.disconnect(ranks).expect("the neighbours disconnect");
             (outcome, before, after)
         })
     };
     for (k, (outcome, before, after)) in met([ALL; 3]).into_iter().enumerate() {
-        let ways = outcome.expect("neighbours meet");
+        let ways = outcome.expect("the neighbours connect");
         let outer = ways.len();
         assert!(ways.iter().all(|way| *way == Transport::CudaAware));
         let (told, silent) = (told(k, outer), told(k, 0));
-        println!("rank {k}: told {told}, {after} taken, {before} before");
+        println!("rank {k}: predicted {told}, {after} taken, {before} before");
         assert!(outer > 0 && after > before && after + OWN <= told && told > silent);
         assert!(told - OWN - after <= 16 * PAGE);
-        // From the memory of the host they take nothing of the device, and as much there.
+        // Messages in the memory of the host take no device memory, and at least as much memory of the host.
         let here = &layouts[k..k + 1];
         assert!(host_bytes(&shot, &padded, here, outer) >= host_bytes(&shot, &padded, here, 0));
     }
-    // The middle one has room for its fields only.
+    // The device of the middle rank has room only for its fields.
     let before = met([ALL; 3])[1].1;
     let short = met([ALL, before + PAGE, ALL]);
     let words: Vec<String> = short
@@ -178,16 +180,15 @@ fn messages_of_ranks_are_told_and_refused_together() {
     assert!(words.iter().all(|other| *other == words[0]), "{words:?}");
 }
 
-/// Messages to and from neighbours on other ranks have memory of their own, for eight planes of every
-/// component.
+/// Messages to and from neighbours on other ranks have memory of their own, for eight planes of every component.
 #[test]
 fn messages_are_told_to_the_byte() {
-    // Many neighbours, so that nothing else is larger.
+    // There are many neighbours, so that no other part of the memory is larger.
     let many = 5000;
     for (ndim, plane) in [(2, 944), (3, 112 * 128)] {
         let (padded, shot) = large(ndim);
         let layouts = SLABS.partition(padded.planes(), 2).expect("it is thick enough");
-        // A plane is as long as its lines, which begin at multiples of 16 numbers.
+        // Lines begin at multiples of 16 numbers, which determines the length of a plane.
         assert_eq!(padded.plane_len(), plane);
         let message = ndim * 8 * plane * 4;
         let host = |outer: usize| host_bytes(&shot, &padded, &layouts, outer);
@@ -210,7 +211,7 @@ fn a_small_device_is_calibrated_too() {
         };
         let device = Arc::new(Emulator::new().with_memory(300 << 20));
         let rate = calibrate(&Padded::new(&grid, 8), &device, Symmetry::Vti).expect("it runs");
-        println!("{ndim}-D {rate:.0} points a second");
+        println!("{ndim}-D {rate:.0} points per second");
         assert!(rate > 0.0 && rate.is_finite());
     }
 }

@@ -1,6 +1,7 @@
-//! The tests of `main.rs` on the GPUs of this machine: a target of its own, for a generic engine is compiled once more for
-//! them, and only where there is one it runs (`cargo test -p checks --test gpus`; `./sconsw test` does).
-#![allow(dead_code)] // the rooms have helpers that only emulated accelerators need
+//! The tests of `main.rs` on the GPUs of this machine. They are a separate target because the generic engine is
+//! compiled once more for them, and they run only if there is a GPU (`cargo test -p checks --test gpus`; `./sconsw
+//! test` runs them).
+#![allow(dead_code)] // Shared modules have helpers that only emulated accelerators need.
 
 #[macro_use]
 mod bodies;

@@ -1,4 +1,4 @@
-//! Communicator, each with accelerators of its own: the same bits by every way.
+//! Ranks, each with its own accelerators, give the same bits with every transport.
 
 use crate::cases::{World, difference, settings};
 use crate::runs::{Machines, world};
@@ -15,7 +15,7 @@ use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::rank_halo::Overlap;
 use kernels::receiver::Quantity;
 
-/// Slabs of each rank; 46 planes in 2-D, 40 in 3-D.
+/// Slabs of each rank, of 46 planes in 2-D and 40 in 3-D.
 const PLANE: [&[&[usize]]; 3] = [
     &[&[24], &[22]],
     &[&[8], &[15, 14], &[9]],
@@ -27,7 +27,7 @@ const VOLUME: [&[&[usize]]; 3] = [
     &[&[8, 8], &[8], &[8], &[8]],
 ];
 
-/// Capabilities and the way they are asked to take.
+/// Capabilities of the ranks, and the transport that is requested.
 const WAYS: [(Capabilities, Transport); 4] = [
     (
         Capabilities {
@@ -59,7 +59,7 @@ const WAYS: [(Capabilities, Transport); 4] = [
     ),
 ];
 
-/// Capabilities, a way that cannot be had with them, and the first words of the refusal.
+/// Capabilities, a transport that is impossible with them, and the beginning of the refusal.
 pub const REFUSED: [(Capabilities, Transport, &str); 2] = [
     (
         Capabilities {
@@ -79,7 +79,8 @@ pub const REFUSED: [(Capabilities, Transport, &str); 2] = [
     ),
 ];
 
-/// Those that ranks with these machines can have: they are threads here, and their messages the host's own copies.
+/// The cases that are possible with these machines: the ranks are threads, and their messages are copies made by the
+/// host.
 pub fn ways<A>(machines: &Machines<A>) -> Vec<(Capabilities, Transport)> {
     let can = |(talents, _): &(Capabilities, Transport)| machines.open_memory || !talents.reach_devices;
     WAYS.into_iter().filter(can).collect()
@@ -122,7 +123,7 @@ pub fn ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
         for (k, setting) in settings().into_iter().enumerate().step_by(3) {
             let mut shot = small.shot(setting);
             shot.quantity = Quantity::of_displacement(k % 2 == 1);
-            // Records wait for all queues: between two of them nothing but the marks of a step does.
+            // Records wait for all queues; between two records only the events of a step order them.
             shot.jdata = if k % 2 == 0 { 7 } else { 1 };
             let whole = world(machines, &small, &shot, &[]);
             for (j, parts) in all.into_iter().enumerate() {
@@ -154,7 +155,7 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
                     ..ParallelOptions::default()
                 },
             );
-            // Nothing is left of it: the next way is free.
+            // The failed attempt leaves nothing behind, so the next transport works.
             let mut tape = Tape::default();
             let options = ParallelOptions {
                 snapshots: SnapshotWriter::Root,
@@ -191,7 +192,7 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
         let ways = simulation
             .connect(ranks, Transport::Auto)
-            .expect("neighbours meet");
+            .expect("the neighbours connect");
         assert_eq!(ways.len(), 1, "rank {k} has one neighbour");
         let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
         for (tape, overlap) in
@@ -199,7 +200,7 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
                 .iter_mut()
                 .zip([Overlap::Overlapped, Overlap::Blocking, Overlap::WithoutSends])
         {
-            // Each run goes on where the last one ended.
+            // Each run continues from the end of the previous one.
             let options = ParallelOptions {
                 overlap,
                 ..ParallelOptions::default()
@@ -208,7 +209,7 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
                 .run_connected(ranks, tape, options)
                 .expect("the shot runs");
         }
-        simulation.disconnect(ranks).expect("neighbours part");
+        simulation.disconnect(ranks).expect("the neighbours disconnect");
         tapes
     });
     let [first, second, _] = &tapes[0];
@@ -216,6 +217,6 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
     let [first, second] = [first, second].map(|tape| tape.traces.concat());
     assert!(
         largest_difference(&first, &second) > 0.0,
-        "the second run goes on"
+        "the second run continues"
     );
 }

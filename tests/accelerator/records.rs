@@ -1,4 +1,4 @@
-//! Receivers on their way: the ring of records, slabs that have none.
+//! Records of receivers: the ring that carries them, and slabs without receivers.
 
 use crate::cases::{World, difference, settings};
 use crate::runs::{How, Machines, apart, misfit, on, prepare, record, world};
@@ -11,19 +11,20 @@ use kernels::methods::displacement;
 use kernels::methods::displacement::SLABS;
 use kernels::receiver::Quantity;
 
-/// The ring holds two halves of records.
+/// The number of records ranges from half of the ring to more than twice the ring.
 pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {
     for (n, slabs) in [(&[12, 13][..], [9, 12]), (&[3, 2, 11], [10, 9])] {
         let mut tiny = World::tiny(n);
-        // The ring knows no dimensions: every turn of it in 2-D, two of them in 3-D.
+        // The ring does not depend on the number of dimensions, so 2-D has all cases and 3-D two of them.
         let turns = [(HALF + 1, 1), (2 * HALF + 1, 2), (HALF, 1), (4 * HALF + 8, 1)];
         let count = if n.len() == 2 { turns.len() } else { 2 };
         for (records, jdata) in turns.into_iter().take(count) {
             tiny.steps = (records - 1) * jdata + 1;
             let mut shot = tiny.shot(settings()[1]);
-            // The published form grows in so thin a frame, and rounding with it.
+            // In so thin a frame the published form is unstable, and rounding errors grow with it.
             (shot.jdata, shot.nbell, shot.one_way) = (jdata, 1, Form::Upwind);
-            // Without looks in between the ring turns in one go; with them it is caught half full.
+            // If the host never looks at the fields in between, the ring is only emptied by halves; otherwise it is
+            // emptied when it is half full, too.
             for (jcheck, jsnap) in [(1000, None), (23, Some(17))] {
                 shot.jcheck = jcheck;
                 shot.snapshots = jsnap.and(tiny.shot(settings()[1]).snapshots);
@@ -44,7 +45,7 @@ pub fn slabs_without_receivers<A: Accelerator>(machines: &Machines<A>) {
         let axis = ndim - 1;
         let (low, d) = (whole.padded.o[axis], whole.padded.d()[axis]);
         let plane = |at: f32| ((at - low) / d) as usize;
-        // None at all below, in the middle, above; and one alone.
+        // There are no receivers in the lower, the middle or the upper slab, and finally only one plane has receivers.
         let kept: [fn(usize) -> bool; 4] = [|p| p >= 12, |p| !(12..21).contains(&p), |p| p < 21, |p| p == 20];
         for (k, keep) in kept.into_iter().enumerate() {
             let mut small = World::slender(ndim);
@@ -63,7 +64,7 @@ pub fn slabs_without_receivers<A: Accelerator>(machines: &Machines<A>) {
     }
 }
 
-/// Benchmarks and shots that follow each other run a simulation more than once: it goes on from the last fields.
+/// Benchmarks and surveys run a simulation more than once; a second run continues from the last fields.
 pub fn a_simulation_runs_again<A: Accelerator>(machines: &Machines<A>) {
     for (ndim, slabs) in [(2, vec![]), (2, vec![24, 22]), (3, vec![8, 14, 8, 10])] {
         let small = World::slender(ndim);
@@ -86,7 +87,7 @@ pub fn a_simulation_runs_again<A: Accelerator>(machines: &Machines<A>) {
             .iter()
             .for_each(|d| d.finish().expect("no damage was done"));
     }
-    // The medium of one shot leaves nothing behind for the next.
+    // The medium of one shot does not affect the next.
     let small = World::slender(2);
     let shot = small.shot(settings()[0]);
     let quiet = medium::<f32>(&small.padded, |_| {

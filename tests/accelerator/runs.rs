@@ -1,4 +1,4 @@
-//! Runs on accelerators, whatever they are.
+//! Helpers that run shots on accelerators of any kind.
 
 use crate::cases::World;
 use crate::shots::{Tape, largest, largest_difference, lengths, magnitude, run_on};
@@ -12,33 +12,33 @@ use kernels::methods::displacement::gpu::{Simulation, Upload, tile::Tile};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Where a body runs.
+/// The machines on which a body runs.
 pub struct Machines<A> {
-    /// A machine for the k-th slab.
+    /// Opens the machine of the k-th slab.
     pub open: fn(usize) -> Arc<A>,
-    /// Quick enough for every combination.
+    /// Whether the machines are quick enough for every combination.
     pub quick: bool,
-    /// The host reads and writes their memory, so that ranks that are threads can send from it.
+    /// Whether the host can read and write their memory, so that ranks that are threads can send from it.
     pub open_memory: bool,
 }
 
 impl<A> Machines<A> {
-    /// All of them on quick machines; else every third from the `k`-th on.
+    /// All items on quick machines; otherwise every third one, beginning with `k % 3`.
     pub fn some<I: Iterator>(&self, all: I, k: usize) -> impl Iterator<Item = I::Item> + use<I, A> {
         let step = if self.quick { 1 } else { 3 };
         all.skip(k % step).step_by(step)
     }
 }
 
-/// Said past the capture of test output: a test that did not run is never silent.
+/// Prints past the capture of test output, so that a test that did not run is never silent.
 pub fn skip(name: &str, reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped {name}: {reason}");
 }
 
-/// How a simulation is made, apart from its shot and medium.
+/// How a simulation is made, in addition to its shot and medium.
 #[derive(Clone, Copy)]
 pub struct How<'a> {
-    /// Thickness of the slabs; none: one slab.
+    /// Thickness of each slab; if empty, there is one slab.
     pub slabs: &'a [usize],
     pub symmetry: Symmetry,
     pub tile: Option<Tile>,
@@ -57,7 +57,7 @@ pub fn on(slabs: &[usize]) -> How<'_> {
     How { slabs, ..How::PLAIN }
 }
 
-/// A simulation, and its devices for a last look.
+/// A simulation, and its devices so that they can be checked at the end.
 pub type Prepared<T, A> = (Simulation<T, A>, Vec<Arc<A>>);
 
 pub fn prepare<T: Real + Default, A: Accelerator>(
@@ -79,7 +79,7 @@ pub fn prepare<T: Real + Default, A: Accelerator>(
     Ok((Simulation::new(shot, upload, how.symmetry, how.tile)?, devices))
 }
 
-/// Everything recorded, and what the run said.
+/// Everything recorded, and the result of the run.
 pub fn run<T: Real + Default, A: Accelerator>(
     machines: &Machines<A>,
     shot: &Shot,
@@ -96,7 +96,7 @@ pub fn run<T: Real + Default, A: Accelerator>(
     (tape, result)
 }
 
-/// [`run`] of a shot that must not fail.
+/// As [`run`], for a shot that must not fail.
 pub fn record<T: Real + Default, A: Accelerator>(
     machines: &Machines<A>,
     shot: &Shot,
@@ -109,7 +109,7 @@ pub fn record<T: Real + Default, A: Accelerator>(
     tape
 }
 
-/// The medium of the parity tests on orthorhombic kernels.
+/// Runs with the medium of the parity tests on orthorhombic kernels.
 pub fn world<A: Accelerator>(
     machines: &Machines<A>,
     world: &World,
@@ -119,7 +119,7 @@ pub fn world<A: Accelerator>(
     record(machines, shot, &world.medium(), on(slabs))
 }
 
-/// How far the engines are apart.
+/// The misfit between the two engines.
 pub fn apart<T: Real + Default, A: Accelerator>(
     machines: &Machines<A>,
     world: &World,
@@ -131,14 +131,14 @@ pub fn apart<T: Real + Default, A: Accelerator>(
     misfit(&cpu, &record(machines, shot, &world.medium_of(), how))
 }
 
-/// Largest difference of traces and snapshots, in units of the largest amplitude of each; something must be recorded.
+/// Largest difference of traces and snapshots, relative to the largest amplitude of each. Something must be recorded.
 pub fn misfit<T: Real>(a: &Tape<T>, b: &Tape<T>) -> f64 {
     let snapshots = a.snapshots.iter().flat_map(|s| &s.1);
     magnitude(a.traces.iter().flatten().chain(snapshots).map(|x| x.f64()));
     misfit_or_silence(a, b)
 }
 
-/// The same, where nothing may happen.
+/// As [`misfit`], but the records may be zero everywhere.
 pub fn misfit_or_silence<T: Real>(a: &Tape<T>, b: &Tape<T>) -> f64 {
     assert_eq!(a.steps, b.steps, "records of the same steps");
     let steps = |tape: &Tape<T>| tape.snapshots.iter().map(|s| s.0).collect::<Vec<_>>();
@@ -153,7 +153,7 @@ pub fn misfit_or_silence<T: Real>(a: &Tape<T>, b: &Tape<T>) -> f64 {
     largest([far(&traces(a), &traces(b)), far(&snapshots(a), &snapshots(b))])
 }
 
-/// Largest difference in units of the largest amplitude.
+/// Largest difference relative to the largest amplitude.
 fn far<T: Real>(a: &[T], b: &[T]) -> f64 {
     if a.is_empty() && b.is_empty() {
         return 0.0; // a run without receivers, or without snapshots

@@ -1,5 +1,5 @@
-//! Shots of the velocity-stress method side by side on one device: each has the bits that it has alone, also in memory that
-//! other shots have used before.
+//! Shots of the velocity-stress method side by side on one device: each gives the same bits as when it runs alone, also
+//! in memory that other shots have used before.
 
 use crate::runs::Machines;
 use crate::shots::{Tape, magnitude, medium};
@@ -11,7 +11,8 @@ use kernels::methods::velocity_stress::gpu::{Simulation, Upload};
 use kernels::methods::velocity_stress::{SLABS, Shot};
 use std::sync::Arc;
 
-/// The shot of a case without what goes with one shot alone, and two more whose sources and receivers lie elsewhere.
+/// The shot of a case without snapshots and peaks, which only single shots can have, and two more shots with other
+/// sources and receivers.
 fn shots(case: &Case) -> Vec<Shot> {
     let mut first = case.shot.clone();
     (first.snapshots, first.peaks) = (None, false);
@@ -29,7 +30,7 @@ fn shots(case: &Case) -> Vec<Shot> {
     (0..3).map(moved).collect()
 }
 
-/// A simulation of the first so many shots, side by side, with room for the rest.
+/// A simulation of the first so many shots side by side, with room for the others.
 fn begun<A: Accelerator>(
     device: &Arc<A>,
     case: &Case,
@@ -46,7 +47,8 @@ fn begun<A: Accelerator>(
     Simulation::side_by_side(&shots[..beside], upload, case.class, None)
 }
 
-/// What each shot records where the first so many run side by side, and then the rest in the same memory.
+/// The records of each shot when the first so many shots run side by side, and the others after them in the same
+/// memory.
 fn together<A: Accelerator>(
     machines: &Machines<A>,
     case: &Case,

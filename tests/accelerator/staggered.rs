@@ -1,4 +1,4 @@
-//! The velocity-stress method on accelerators: against the CPU engine, over slabs, again and again.
+//! The velocity-stress method on accelerators: compared with the CPU engine, on slabs, and in repeated runs.
 
 use crate::cases::difference;
 use crate::desk::{frame, isotropic, layer, lengths, run_on, shot, source};
@@ -20,7 +20,7 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, 
 use kernels::source::Action;
 use std::sync::Arc;
 
-/// Rock, a fluid in a corner, a fast layer: no two directions are alike.
+/// A model of rock, a fluid in a corner and a fast layer, which differs in every direction.
 fn earth(at: [f64; 3]) -> (Stiffness, f64) {
     let step = f64::from(u8::from(at[0] + 0.3 * at[1] > 9.0)) + 0.5 * f64::from(u8::from(at[2] > 7.0));
     let vs = if at[1] > 12.0 && at[0] < 8.0 {
@@ -31,7 +31,7 @@ fn earth(at: [f64; 3]) -> (Stiffness, f64) {
     isotropic(2.0 + step, vs, 2.0 + 0.1 * step)
 }
 
-/// Nine stiffnesses that differ.
+/// Nine different stiffnesses.
 fn crystal(at: [f64; 3]) -> (Stiffness, f64) {
     let s = 1.0 + 0.2 * f64::from(u8::from(at[0] + at[1] > 16.0));
     let c = Stiffness {
@@ -48,7 +48,7 @@ fn crystal(at: [f64; 3]) -> (Stiffness, f64) {
     (c, 1.4 + 0.1 * s)
 }
 
-/// One of the grids: odd sizes, so that rows end inside vectors and tiles hang over.
+/// A grid of odd sizes, so that rows end inside vectors and tiles extend beyond the grid.
 fn grid(ndim: usize, number: usize) -> Grid {
     let n = [[17, 15, 14], [18, 9, 23], [23, 11, 12]][number % 3];
     match ndim {
@@ -75,7 +75,7 @@ impl Case {
     }
 }
 
-/// Sources of both kinds, receivers everywhere, a window of snapshots.
+/// A shot with sources of both kinds, receivers everywhere and a window of snapshots.
 fn survey(mut s: Shot, grid: &Grid) -> Shot {
     let history = |t: f64| (-((t - 1.5) / 0.5).powi(2)).exp();
     let y = if grid.ndim == 3 { 5.3 } else { 0.0 };
@@ -150,7 +150,7 @@ const LOSSES: [Option<Mechanisms>; 4] = [
     Some(Mechanisms::Everywhere(3)),
 ];
 
-/// Every option meets every other sooner or later.
+/// The `k`-th case; every option occurs with every other for some `k`.
 fn case(ndim: usize, k: usize) -> Case {
     let (cells, name) = absorb(k / 2);
     let isotropic = k % 3 != 2;
@@ -199,7 +199,7 @@ pub fn cases(ndim: usize) -> Vec<Case> {
     (0..24).map(|k| case(ndim, k)).collect()
 }
 
-/// Everything a run on accelerators gives, with the largest speeds.
+/// Everything that a run on accelerators gives, with the largest speeds.
 pub fn record<T: Real + Default, A: Accelerator>(
     machines: &Machines<A>,
     case: &Case,
@@ -227,7 +227,7 @@ pub fn record<T: Real + Default, A: Accelerator>(
 }
 
 fn agree<T: Real + Default, A: Accelerator>(machines: &Machines<A>, ndim: usize, limit: f64) {
-    // Odd, so that what takes turns in twos does not stand still.
+    // The step is odd, so that choices that alternate in twos all occur.
     let step = match (machines.quick, size_of::<T>()) {
         (true, _) => 1,
         (_, 8) => 5,
@@ -287,7 +287,7 @@ pub fn a_staggered_run_that_grows_is_noticed<A: Accelerator>(machines: &Machines
     let error = record::<f32, A>(machines, &case, &[]).expect_err("the step is far too long");
     let words = error.to_string();
     assert!(words.contains("P speed"), "{words}");
-    // The same cell on any slabs, whose bits are the same.
+    // Slabs give the same bits, so the same cell is reported on any slabs.
     for slabs in [2, 3] {
         let cut = record::<f32, A>(machines, &case, &[slabs]).expect_err("the step is far too long");
         assert_eq!(cut.to_string(), words, "{slabs} slabs");

@@ -1,4 +1,5 @@
-//! Memory of a device for the velocity-stress method is told before a run: what is told must be what is taken.
+//! The device memory of the velocity-stress method is predicted before a run; the prediction must be what the run
+//! takes.
 
 use crate::desk::{frame, isotropic, layer, shot, source};
 use crate::emulator::Emulator;
@@ -15,11 +16,11 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Quantity, Shot, c
 use kernels::source::Action;
 use std::sync::Arc;
 
-/// What the driver takes for itself, and the pages in which it gives memory out.
+/// Memory that the driver takes for itself, and the size of the pages in which it allocates.
 const OWN: usize = 32 << 20;
 const PAGE: usize = 2 << 20;
 
-/// Runs whose tables weigh as much as their fields.
+/// Runs whose tables take as much memory as their fields.
 fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for (ndim, k) in [2, 3].into_iter().flat_map(|d| (0..6).map(move |k| (d, k))) {
@@ -39,9 +40,9 @@ fn cases() -> Vec<Case> {
         for _ in 0..100 {
             source(&mut s, [14.3, 25.6, 15.3], tensor, |_| 0.0);
         }
-        // All but one are silent after some steps.
+        // All sources but one are silent after some steps.
         s.series[1..].iter_mut().for_each(|series| series.truncate(30));
-        // Between the nodes in all directions, so that every node of a patch has a weight.
+        // The points are between the nodes in all directions, so that every node of a patch has a weight.
         let count = if ndim == 2 { 10_000 } else { 1_000 };
         s.receivers = (0..count)
             .map(|j| [10.3, 5.3 + (j % 30) as f32, 5.7 + (j % 40) as f32])
@@ -93,16 +94,17 @@ fn a_staggered_run_takes_what_was_told() {
         for (emulator, layout) in shims.iter().zip(&layouts) {
             let taken = emulator.paged_bytes(PAGE);
             let told = bytes((&case.shot, 1), &padded, layout, (case.class, 0));
-            println!("{} {slabs} slabs: told {told}, taken {taken}", case.what);
+            println!("{} {slabs} slabs: predicted {told}, taken {taken}", case.what);
             assert!(
                 taken + OWN <= told,
-                "{}, {slabs} slabs: {taken} bytes were taken, {told} told",
+                "{}, {slabs} slabs: {taken} bytes were taken, {told} predicted",
                 case.what
             );
-            // Slabs have no more than one has; of points all nodes of a patch are counted, and some need fewer.
+            // The prediction for a slab of several assumes the tables of one slab; all nodes of a point's patch are
+            // counted, but some points need fewer.
             assert!(
                 slabs > 1 || told - OWN <= taken + taken / 4,
-                "{}: {taken} bytes, {told} told",
+                "{}: {taken} bytes were taken, {told} predicted",
                 case.what
             );
             all += taken;
@@ -116,7 +118,7 @@ fn shots_side_by_side_take_what_was_told() {
     if !Emulator::ready() {
         return;
     }
-    // Every second of them: the others differ in what does not depend on how many shots there are.
+    // Every second case is enough: the others differ in what does not depend on the number of shots.
     for (case, shots) in cases().iter().step_by(2).zip([2, 3, 5].into_iter().cycle()) {
         let padded = case.shot.frame.around(&case.grid);
         let layouts = SLABS.partition(padded.planes(), 1).expect("it is thick enough");
@@ -135,28 +137,29 @@ fn shots_side_by_side_take_what_was_told() {
         simulation.next_shots(&all[1..]).expect("sound shots");
         let taken = first.max(device.paged_bytes(PAGE));
         let told = told(&shot);
-        println!("{} {shots} shots: told {told}, taken {taken}", case.what);
+        println!("{} {shots} shots: predicted {told}, taken {taken}", case.what);
         assert!(
             taken + OWN <= told,
-            "{}, {shots} shots: {taken} bytes, {told} told",
+            "{}, {shots} shots: {taken} bytes were taken, {told} predicted",
             case.what
         );
-        // Points are counted with all nodes of a patch, and some need fewer: at most 9 % too much, as measured.
+        // All nodes of a point's patch are counted, but some points need fewer: the prediction is at most 9 % too
+        // large, as measured.
         assert!(
             told - OWN <= taken + taken / 4,
-            "{}, {shots} shots: {taken} bytes, {told} told",
+            "{}, {shots} shots: {taken} bytes were taken, {told} predicted",
             case.what
         );
     }
 }
 
-/// Bytes of memory for so many numbers: it is allocated in pages and has a few bytes of its own in front.
+/// Bytes of memory for so many numbers: memory is allocated in pages and has a few more bytes in front.
 fn pages(numbers: usize) -> usize {
     (4 * numbers + 128).div_ceil(PAGE) * PAGE
 }
 
-/// Shots and neighbours add their fields, with four planes of ghosts at both ends, and the messages of
-/// velocities and of those stresses that act across the cut.
+/// Shots add their fields, which have four planes of ghosts at both ends; neighbours add the messages of velocities and
+/// of those stresses that act across the cut.
 #[test]
 fn fields_and_messages_are_told_to_the_byte() {
     for (ndim, n, fields, travelling) in [(2, [1500, 1300, 1], 5, 2 + 2), (3, [180, 150, 140], 9, 3 + 3)] {
@@ -166,7 +169,7 @@ fn fields_and_messages_are_told_to_the_byte() {
         };
         let shot = shot(0.1, 50, frame(10, Absorber::Sponge(0.9)));
         let padded = shot.frame.around(&grid);
-        // Ten cells of frame and a rim of four on all sides; lines begin at multiples of 16 numbers.
+        // On all sides there are ten cells of frame and four outermost cells; lines begin at multiples of 16 numbers.
         let n = n.map(|n| n + 2 * (10 + 4));
         let plane = n[0].div_ceil(16) * 16 * if ndim == 3 { n[1] } else { 1 };
         assert_eq!(
@@ -198,7 +201,8 @@ fn machines_are_timed_for_any_run() {
     }
     let cpu = Cpu::new(1).expect("one thread");
     for (k, mut case) in cases().into_iter().enumerate().step_by(2) {
-        // The cut keeps what the speed depends on, and nothing of the sources and receivers, which may lie elsewhere.
+        // The model is cut down for the timing, which keeps what the speed depends on but no sources and receivers, as
+        // these may be outside.
         case.shot.surface = k % 4 == 0;
         case.grid.n = case.grid.n.map(|n| n.min(24));
         let padded = case.shot.frame.around(&case.grid);
@@ -209,7 +213,7 @@ fn machines_are_timed_for_any_run() {
         ];
         for rate in rates {
             let rate = rate.expect("it runs");
-            println!("{} {rate:.0} points a second", case.what);
+            println!("{} {rate:.0} points per second", case.what);
             assert!(rate > 1e4 && rate < 1e12, "{}: {rate}", case.what);
         }
         assert_eq!(device.paged_bytes(PAGE), 0, "{}: memory was kept", case.what);

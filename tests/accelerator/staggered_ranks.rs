@@ -1,4 +1,4 @@
-//! The velocity-stress method as ranks with accelerators of their own: the same bits by every way.
+//! The velocity-stress method on ranks with accelerators of their own gives the same bits with every transport.
 
 use crate::cases::difference;
 use crate::ranks::{REFUSED, ways};
@@ -22,7 +22,7 @@ use kernels::parallel::slabs::Slab;
 /// Slabs of each rank.
 const PARTS: [&[usize]; 4] = [&[1, 1], &[2, 1], &[1, 1, 1], &[1, 2, 1]];
 
-/// Planes of the slabs: unequal ones.
+/// Planes of the slabs, which are of unequal thickness.
 fn layouts(case: &Case, count: usize) -> Option<Vec<Slab>> {
     let planes = case.shot.frame.around(&case.grid).planes();
     let mut sizes = vec![8; count];
@@ -34,7 +34,7 @@ fn layouts(case: &Case, count: usize) -> Option<Vec<Slab>> {
     })
 }
 
-/// A rank's simulation, with no more of the medium than it needs.
+/// A rank's simulation, which holds no more of the medium than it needs.
 fn one_of<A: Accelerator>(
     machines: &Machines<A>,
     case: &Case,
@@ -50,7 +50,7 @@ fn one_of<A: Accelerator>(
     from_medium(&case.shot, &raw, case.class, (placed, None), &cpu).expect("a sound shot")
 }
 
-/// Work of every rank with its simulation.
+/// Work that every rank does with its simulation.
 fn among<R: Send, A: Accelerator>(
     machines: &Machines<A>,
     case: &Case,
@@ -65,7 +65,7 @@ fn among<R: Send, A: Accelerator>(
     }))
 }
 
-/// Everything on rank 0, by a way.
+/// Everything that is recorded on rank 0 with a transport.
 fn options(transport: Transport) -> ParallelOptions {
     ParallelOptions {
         snapshots: SnapshotWriter::Root,
@@ -110,13 +110,13 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
     let layouts = layouts(case, 1).expect("one slab fits");
     let mut alone = one_of(machines, case, (&whole, &layouts), (&[1], 0));
     let mut once = [Tape::default(), Tape::default()];
-    // Each run goes on where the last one ended.
+    // Each run continues from the end of the previous one.
     once.iter_mut()
         .for_each(|tape| alone.run(tape).expect("the shot runs"));
     for (talents, way) in ways(machines) {
         let ran = among(machines, case, (&[1, 1], talents), |ranks, simulation| {
             let before = simulation.bytes();
-            let ways = simulation.connect(ranks, way).expect("neighbours meet");
+            let ways = simulation.connect(ranks, way).expect("the neighbours connect");
             let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
             let manners = [Overlap::Overlapped, Overlap::Blocking, Overlap::WithoutSends];
             for (tape, overlap) in tapes.iter_mut().zip(manners) {
@@ -129,9 +129,9 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
                     .expect("the shot runs");
             }
             let taken = simulation.bytes();
-            simulation.disconnect(ranks).expect("neighbours part");
-            assert_eq!(simulation.bytes(), taken, "messages stay counted");
-            // Rank 0 has nobody below it, rank 1 nobody above.
+            simulation.disconnect(ranks).expect("the neighbours disconnect");
+            assert_eq!(simulation.bytes(), taken, "the memory of messages stays counted");
+            // Rank 0 has a neighbour only above, and rank 1 only below.
             (tapes, ways, taken - before)
         });
         let ran = ran.expect("two slabs fit");
@@ -175,7 +175,7 @@ pub fn staggered_ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(mach
     for (talents, way, wanted) in REFUSED {
         let outcomes = among(machines, case, (&[1, 1, 1], talents), |ranks, simulation| {
             let refused = simulation.run_among(ranks, &mut Tape::default(), options(way));
-            // Nothing is left of it: the next way is free.
+            // The failed attempt leaves nothing behind, so the next transport works.
             let mut tape = Tape::default();
             let done = simulation.run_among(ranks, &mut tape, options(Transport::Auto));
             done.expect("the shot runs");

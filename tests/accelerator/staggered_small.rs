@@ -1,5 +1,5 @@
-//! The velocity-stress method on accelerators where sizes are odd: models of a few cells, faces without a frame, slabs
-//! that lie in the frame as a whole, windows that take the rim.
+//! The velocity-stress method on accelerators for unusual sizes: models of a few cells, faces without a frame, slabs
+//! that lie entirely in the frame, windows that include the outermost cells.
 
 use crate::cases::difference;
 use crate::desk::{layer, run_on, shot, source};
@@ -45,7 +45,7 @@ fn small(ndim: usize, k: usize) -> Case {
     let mut cells = FRAMES[k % FRAMES.len()];
     let mut grid = Grid::new_3d(n, [0.0; 3], [1.0, 1.1, 0.9]);
     if ndim == 2 {
-        // Planes are along x.
+        // Planes are perpendicular to x.
         cells[1] = cells[2];
         grid = Grid::new_2d([n[0], n[1].max(n[2])], [0.0; 2], [1.0, 1.1]);
     }
@@ -76,11 +76,11 @@ fn small(ndim: usize, k: usize) -> Case {
         history,
     );
     source(&mut s, last, Action::Force([1.0, 0.4, 0.7]), history);
-    // Another source is silent long before.
+    // One of the sources ends long before the others.
     s.series[1].truncate(9);
     s.receivers = vec![[0.0; 3], last, last.map(|x| 0.5 * x)];
     let n = s.frame.around(&grid).n;
-    // The whole grid, its lower and its upper ends.
+    // The window is the whole grid, its lower end or its upper end.
     let of = |n: usize| match k % 3 {
         0 => 0..n,
         1 => 0..1,
@@ -118,7 +118,7 @@ fn small(ndim: usize, k: usize) -> Case {
 pub fn staggered_models_of_a_few_cells<A: Accelerator>(machines: &Machines<A>) {
     let count = if machines.quick { 105 } else { 20 };
     let (mut all, mut loud) = (0, 0);
-    // Steps that share no factor with what takes turns.
+    // 11 has no common factor with the lengths of the lists of options, so all options occur.
     for (ndim, k) in [2, 3]
         .into_iter()
         .flat_map(|d| (0..count).map(move |k| (d, 11 * k)))
@@ -143,7 +143,7 @@ pub fn staggered_models_of_a_few_cells<A: Accelerator>(machines: &Machines<A>) {
             assert!(peaks == cut_peaks, "{sizes:?} peaks of {}", case.what);
         }
     }
-    // Rigid walls around a few cells can leave a source nothing to move.
+    // Rigid walls around a few cells can suppress all motion of a source.
     println!("{loud} of {all} runs recorded something");
     assert!(2 * loud > all, "{loud} of {all} runs recorded something");
 }

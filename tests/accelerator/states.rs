@@ -1,5 +1,5 @@
-//! Runs on devices that were saved: they go on on other devices and ranks with the same bits, replayed or not, and on
-//! processors to rounding.
+//! Runs on devices that were saved continue on other devices and ranks with the same bits, whether steps are replayed
+//! or not, and on processors to rounding.
 
 use crate::cases::{World, difference, settings};
 use crate::runs::{Machines, misfit, on, prepare};
@@ -24,14 +24,14 @@ use kernels::receiver::Quantity;
 use kernels::time_loop::state::{Checkpoints, Every};
 use std::sync::Arc;
 
-/// Where a run begins, and after how many steps it is saved again.
+/// The state from which a run begins, and the number of steps after which it is saved again.
 #[derive(Clone, Copy, Default)]
 struct States<'a> {
     from: Option<&'a [u8]>,
     every: Option<usize>,
 }
 
-/// What a run gives: records, largest speeds, and states by step.
+/// The results of a run: records, largest speeds, and states by step.
 struct Given {
     tape: Tape<f32>,
     peaks: Vec<f32>,
@@ -45,7 +45,7 @@ fn options() -> ParallelOptions {
     }
 }
 
-/// Saves into a memory_store after every so many steps.
+/// Saves into a memory store after every so many steps.
 fn saving<'a>(
     ranks: &'a dyn Communicator,
     memory_store: &Arc<MemoryStore>,
@@ -54,7 +54,7 @@ fn saving<'a>(
     every.map(|n| Checkpoints::new(ranks, memory_store.clone(), Every::Steps(n)))
 }
 
-/// Displacement on ranks, each with devices for its slabs.
+/// The displacement method on ranks, each with devices for its slabs.
 fn displaced<A: Accelerator>(
     machines: &Machines<A>,
     (world, shot): (&World, &Shot),
@@ -131,7 +131,7 @@ fn staggered<A: Accelerator>(
     }
 }
 
-/// Saved on one cut and gone on on others, by `run`.
+/// A run by `run` that is saved on one cut and continued on others.
 fn goes_on(
     planes: usize,
     steps: usize,
@@ -206,7 +206,7 @@ pub fn saved_staggered_runs_go_on_on_other_devices<A: Accelerator>(machines: &Ma
     }
 }
 
-/// Replayed steps are counted by the device: a run that goes on tells it where it is, on an odd step, too.
+/// The device counts replayed steps, so a run that continues must tell it the current step, which may be odd.
 pub fn replayed_steps_go_on_behind_a_state<A: Accelerator>(machines: &Machines<A>) {
     for n in [&[20, 13][..], &[3, 2, 11]] {
         let mut tiny = World::tiny(n);
@@ -234,7 +234,7 @@ pub fn replayed_steps_go_on_behind_a_state<A: Accelerator>(machines: &Machines<A
     }
 }
 
-/// More than rounding would be a state that does not fit.
+/// A wrong state would cause larger differences than rounding does.
 const CLOSE: f64 = 1e-5;
 
 pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Machines<A>) {
@@ -256,7 +256,7 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
             .resume(&Alone, &mut MemorySource(state))
             .expect("a sound state");
         let mut tape = Tape::default();
-        simulation.run(&mut tape).expect("the shot goes on");
+        simulation.run(&mut tape).expect("the shot continues");
         assert_eq!(header.step, *step);
         let far = misfit(&from_step(&given.tape, *step), &tape);
         assert!(far < CLOSE, "{ndim}-D displacement: {far}");
@@ -265,7 +265,7 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
             to_and_fro(machines, case, every(case.shot.nt));
         }
     }
-    // Back: levels of a processor's state on a device that replays.
+    // In the other direction: the levels of a processor's state on a device that replays steps.
     let mut tiny = World::tiny(&[20, 13]);
     tiny.steps = 130;
     let shot = tiny.shot(settings()[0]);
@@ -290,12 +290,12 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
         .resume(&Alone, &mut MemorySource(&state))
         .expect("a sound state");
     let mut tape = Tape::default();
-    simulation.run(&mut tape).expect("the shot goes on");
+    simulation.run(&mut tape).expect("the shot continues");
     let far = misfit(&from_step(&whole, step), &tape);
     assert!(far < CLOSE, "processor to device: {far}");
 }
 
-/// A staggered run from device to processors, and from processors to a device.
+/// A velocity-stress run that moves from a device to processors, and one that moves from processors to a device.
 fn to_and_fro<A: Accelerator>(machines: &Machines<A>, case: &Case, every: States<'_>) {
     let padded = case.shot.frame.around(&case.grid);
     let planes = padded.planes();
@@ -334,13 +334,14 @@ fn to_and_fro<A: Accelerator>(machines: &Machines<A>, case: &Case, every: States
     assert!(far < CLOSE, "{} to a device: {far}", case.what);
 }
 
-/// Each state hands on the records before it, so that the ring goes round with a part of its half already sent.
+/// The records before a state are handed over when it is saved, so that the ring continues with a part of its half
+/// already sent.
 pub fn records_go_round_between_states<A: Accelerator>(machines: &Machines<A>) {
     let mut tiny = World::tiny(&[8, 9]);
     tiny.steps = 3 * HALF + 60;
     let mut shot = tiny.shot(settings()[1]);
     (shot.nbell, shot.jcheck, shot.jdata, shot.snapshots) = (1, 1000, 1, None);
-    // The published form grows in so thin a frame.
+    // The published form is unstable in so thin a frame.
     shot.one_way = Form::Upwind;
     let parts = [vec![tiny.padded.planes()]];
     let whole = displaced(machines, (&tiny, &shot), &parts, States::default());

@@ -1,4 +1,4 @@
-//! How a sweep is cut into blocks changes nothing.
+//! The cut of a sweep into blocks does not change the results.
 
 use crate::cases::{World, settings};
 use crate::runs::{How, Machines, misfit, record};
@@ -8,7 +8,8 @@ use kernels::device::simd::Real;
 use kernels::medium::Symmetry;
 use kernels::methods::displacement::gpu::tile::{Form, Terms, Tile};
 
-/// vec, z, rows, ahead, blocks, bulk: shapes that no device is given, some of them as small as they get.
+/// vec, z, rows, ahead, blocks, bulk: tiles that are not used on any device, some of them of the smallest possible
+/// size.
 const STRANGE_PLANES: [[usize; 6]; 6] = [
     [1, 24, 1, 1, 1, 0],
     [2, 56, 1, 2, 2, 0],
@@ -25,7 +26,7 @@ const STRANGE_VOLUMES: [[usize; 6]; 5] = [
     [4, 32, 8, 1, 1, 1],
 ];
 
-/// A shape of sweep.cu.
+/// A tile of sweep.cu.
 fn walking([vec, z, rows, ahead, blocks, bulk]: [usize; 6]) -> Tile {
     Tile {
         form: Form::Sweep,
@@ -41,14 +42,14 @@ fn walking([vec, z, rows, ahead, blocks, bulk]: [usize; 6]) -> Tile {
     }
 }
 
-/// What a machine can run of the tiles.
+/// Those of the tiles that a machine can run.
 fn fitting(terms: &Terms, tiles: Vec<Tile>) -> Vec<Tile> {
     let modern = terms.architecture >= 90;
     let fits = |t: &Tile| t.fits(terms) && (modern || !t.bulk);
     tiles.into_iter().filter(fits).collect()
 }
 
-/// Terms of a small orthorhombic run on this machine.
+/// The terms of a small orthorhombic run on this machine.
 fn terms<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Terms {
     let machine = (machines.open)(0);
     let properties = machine.properties();
@@ -65,7 +66,7 @@ fn terms<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Terms {
     }
 }
 
-/// The tiles that a run on this machine can be given, on quick ones also without copies in one piece.
+/// The tiles that a run on this machine can be given; on quick machines also with each plane copied in several pieces.
 pub fn listed<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Vec<Tile> {
     let terms = terms::<T, A>(machines, ndim);
     let mut tiles = Tile::all(&terms);
@@ -79,7 +80,7 @@ pub fn listed<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Vec<Til
     fitting(&terms, tiles)
 }
 
-/// The `k`-th turn of the listed ones; on slow machines one tile stands for each text.
+/// The `k`-th choice of the listed tiles; on slow machines there is one tile per form of the kernel.
 pub fn turn<T, A: Accelerator>(machines: &Machines<A>, ndim: usize, k: usize) -> Tile {
     let mut tiles = listed::<T, A>(machines, ndim);
     if !machines.quick {
@@ -90,11 +91,11 @@ pub fn turn<T, A: Accelerator>(machines: &Machines<A>, ndim: usize, k: usize) ->
             new
         });
     }
-    // Seven thirds keep out of step with whatever else takes turns.
+    // The step of 7/3 does not coincide with the periods of other choices.
     tiles[7 * k / 3 % tiles.len()]
 }
 
-/// Those and strange ones.
+/// The listed tiles and the unusual ones.
 fn every<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Vec<Tile> {
     let strange = match ndim {
         2 => machines
@@ -114,7 +115,7 @@ fn every<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Vec<Tile> {
 fn equal<T: Real + Default, A: Accelerator>(machines: &Machines<A>, ndim: usize, limit: f64) {
     let small = World::slender(ndim);
     let tiles = every::<T, A>(machines, ndim);
-    assert!(tiles.len() > 3, "{} tiles are few", tiles.len());
+    assert!(tiles.len() > 3, "only {} tiles", tiles.len());
     let chosen = if machines.quick { &[0, 5, 7][..] } else { &[5] };
     for &k in chosen {
         let (shot, earth) = (small.shot(settings()[k]), small.medium_of());
@@ -140,7 +141,7 @@ fn equal<T: Real + Default, A: Accelerator>(machines: &Machines<A>, ndim: usize,
 
 pub fn every_tile_gives_the_same_numbers<A: Accelerator>(machines: &Machines<A>) {
     for ndim in [2, 3] {
-        // Forms of the sweep add in different orders.
+        // The forms of the sweep add in different orders.
         equal::<f32, A>(machines, ndim, 3e-6);
         if machines.quick {
             equal::<f64, A>(machines, ndim, 1e-13);
@@ -148,7 +149,7 @@ pub fn every_tile_gives_the_same_numbers<A: Accelerator>(machines: &Machines<A>)
     }
 }
 
-/// Warps with parts of their own come with compute capability 9.0, and older devices sweep.
+/// Warp specialisation requires compute capability 9.0; older devices use the form `Sweep`.
 #[test]
 fn volumes_are_swept_by_what_the_device_can() {
     let terms = |architecture: u32, double: bool| Terms {

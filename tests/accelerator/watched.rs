@@ -28,12 +28,13 @@ fn close<A: Accelerator>(machines: &Machines<A>, world: &World, shot: &Shot, how
 pub fn every_kernel<A: Accelerator>(machines: &Machines<A>) {
     for (ndim, n, cut) in [(2, &[9, 11][..], &[8, 11][..]), (3, &[5, 6, 13], &[9, 12])] {
         let mut world = World::tiny(n);
-        // Stress sources, potentials, traction, the published form; replayed, for no snapshot interrupts the steps.
+        // Stress sources, potentials, traction, the published form; steps are replayed, because no snapshot interrupts
+        // them.
         world.steps = 44;
         let mut first = world.shot(settings()[4]);
         (first.nbell, first.quantity, first.snapshots) = (1, Quantity::Potentials, None);
         close(machines, &world, &first, How::PLAIN);
-        // Force sources, the upwind form, on slabs, with snapshots and looks in between, kernels of a class.
+        // Force sources, the upwind form, on slabs, with snapshots and checks in between, and the kernels of a class.
         world.steps = 10;
         let mut second = world.shot(settings()[1]);
         assert_eq!(second.kind, SourceKind::Force);
@@ -45,7 +46,7 @@ pub fn every_kernel<A: Accelerator>(machines: &Machines<A>) {
             tile: None,
         };
         close(machines, &world, &second, how);
-        // A rigid rim, step by step, on every form of the sweep.
+        // Rigid boundaries, step by step, with every form of the sweep.
         let third = world.shot(settings()[if ndim == 2 { 7 } else { 6 }]);
         let third = Shot { nbell: 1, ..third };
         for tile in listed::<f32, A>(machines, ndim) {
