@@ -1,4 +1,4 @@
-//! What Madagascar's everyday programs make of small numbers, checked against files that they wrote.
+//! The results of Madagascar's everyday programs on a few numbers, compared with files that those programs wrote.
 
 use crate::bench::{Bench, ramp};
 use crate::largest::magnitude;
@@ -10,7 +10,7 @@ fn close(got: &[f32], expected: &[f32]) {
     }
 }
 
-/// `n` samples counted from 0 in `count.rsf`.
+/// `n` samples in `count.rsf` with the values 0, 1, 2, ...
 fn counted(n: usize) -> Bench {
     let bench = Bench::new();
     bench.run(&format!("sfmath n1={n} output=x1 > count.rsf"));
@@ -59,7 +59,7 @@ fn stacks_of_complex_numbers_scaled_and_of_all_axes() {
     bench.run(
         "sfstack < c.rsf > mean.rsf; sfstack < c.rsf norm=n > sum.rsf; sfstack < c.rsf prod=y > prod.rsf",
     );
-    // One fold for a number, not one for each of its parts.
+    // The fold is counted once per complex number, not once for each of its parts.
     assert_eq!(bench.complex("mean.rsf"), [[2.0, 0.0], [1.5, 1.0], [1.5, 2.0]]);
     assert_eq!(bench.complex("sum.rsf"), [[6.0, 0.0], [6.0, 4.0], [6.0, 8.0]]);
     // i (1+i) (2+i) (3+i) = -10
@@ -108,14 +108,14 @@ fn sums_of_integers_lose_their_fraction_at_the_end() {
 fn percentages_slopes_and_half_derivatives() {
     let bench = counted(9);
     bench.run("sfscale < count.rsf axis=1 pclip=50 > a.rsf");
-    // The fifth of nine values, counted from 0.
+    // The clip is the sample with number 5, counted from 0, of the nine.
     close(
         &bench.reals("a.rsf"),
         &(0..9).map(|i| i as f32 / 5.0).collect::<Vec<_>>(),
     );
     bench.run("sfsmooth < count.rsf rect1=2 diff1=y > b.rsf");
     close(&bench.reals("b.rsf")[2..6], &[-1.0; 4]);
-    // The half derivative twice, of a wavelet, is its derivative.
+    // Applying the half derivative twice to a wavelet gives its derivative.
     let wave = "sfspike n1=200 d1=0.004 k1=100 | sfricker1 frequency=15";
     bench.run(&format!(
         "{wave} deriv=y | sfricker1 frequency=15 deriv=y > c.rsf; {wave} | sfricker1 frequency=15 > d.rsf"
@@ -123,7 +123,7 @@ fn percentages_slopes_and_half_derivatives() {
     let (twice, plain) = (bench.reals("c.rsf"), bench.reals("d.rsf"));
     let most = magnitude(&twice);
     for i in 60..140 {
-        // Damped by one sample of the spectrum: 2 pi / 200 of the function itself.
+        // The derivative is damped by one sample of the spectrum, which adds 2 pi / 200 of the function itself.
         let slope = 0.5 * (plain[i + 1] - plain[i - 1]) + std::f32::consts::TAU / 200.0 * plain[i];
         assert!(
             (twice[i] - slope).abs() < 0.05 * most,
@@ -208,7 +208,7 @@ fn keys_reach_the_header() {
     assert_eq!((axes[0].o, axes[0].label.as_deref()), (9.0, Some("New")));
     assert_eq!(
         axes[1].o, 19.0,
-        "an origin that moves is not that of the command line"
+        "an origin that shifts is not that of the command line"
     );
     bench.run("sfspike n1=20 d1=0.004 | sfwindow d1=0.006 > d.rsf; sfpad < a.rsf n1=9 end1=1 > e.rsf");
     assert_eq!(

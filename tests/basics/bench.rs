@@ -34,7 +34,7 @@ impl Bench {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Writes a dataset in one file, with axes of these lengths whose coordinates tell them apart.
+    /// Writes a dataset in one file, with axes of these lengths, each with an origin, step and label of its own.
     pub fn dataset(&self, name: &str, lengths: &[usize], values: &[f32]) {
         let axes = lengths.iter().enumerate().map(|(i, n)| {
             let i = i + 1;
@@ -61,7 +61,7 @@ impl Bench {
         self.put(name, bytes);
     }
 
-    /// Runs a line of shell of which every command must succeed; what it prints.
+    /// Runs a shell line in which every command must succeed, and returns its standard output.
     #[track_caller]
     pub fn run(&self, line: &str) -> String {
         let Outcome { code, out, err } = self.sh(&format!("set -e; {line}"));
@@ -69,7 +69,7 @@ impl Bench {
         out
     }
 
-    /// Runs a line of shell of which every command must succeed; what it says on standard error.
+    /// Runs a shell line in which every command must succeed, and returns its standard error.
     #[track_caller]
     pub fn said(&self, line: &str) -> String {
         let Outcome { code, err, .. } = self.sh(&format!("set -e; {line}"));
@@ -77,12 +77,12 @@ impl Bench {
         err
     }
 
-    /// Runs a line of shell.
+    /// Runs a shell line.
     pub fn sh(&self, line: &str) -> Outcome {
         self.desk.sh(&format!("PATH=\"$PWD/bin:$PATH\"; {line}"))
     }
 
-    /// Runs a line of shell that must fail with one sentence of the program; the sentence.
+    /// Runs a shell line that must fail with a single error message of the program, and returns the message.
     #[track_caller]
     pub fn refused(&self, line: &str) -> String {
         let Outcome { code, err, .. } = self.sh(line);
@@ -114,12 +114,12 @@ impl Bench {
     }
 }
 
-/// Values that tell the elements apart.
+/// Values that differ for all elements.
 pub fn ramp(count: usize) -> Vec<f32> {
     (0..count).map(|i| (i as f32 - 3.0) * 0.75).collect()
 }
 
-/// Place on every axis of element `at`.
+/// The indices along every axis of element `at`.
 pub fn place(mut at: usize, lengths: &[usize]) -> Vec<usize> {
     lengths
         .iter()
@@ -131,7 +131,7 @@ pub fn place(mut at: usize, lengths: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// Element at a place.
+/// The number of the element with these indices.
 pub fn element(place: &[usize], lengths: &[usize]) -> usize {
     place.iter().zip(lengths).rev().fold(0, |at, (i, n)| at * n + i)
 }

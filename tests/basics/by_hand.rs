@@ -1,4 +1,4 @@
-//! Everyday programs on a few numbers, against results that were worked out by hand.
+//! Everyday programs on a few numbers, compared with results that were computed by hand.
 
 use std::f32::consts::FRAC_PI_2;
 
@@ -30,7 +30,7 @@ fn complex_numbers_are_joined_and_changed() {
     let root5 = 5.0f32.sqrt();
     gives(&bench, "sfadd a.rsf b.rsf", [[1.0, 2.0], [5.0, -3.0]]);
     gives(&bench, "sfmul a.rsf b.rsf", [[0.0, 0.0], [10.0, -5.0]]);
-    // What is divided by 0 stays.
+    // A number that is divided by 0 does not change.
     gives(&bench, "sfdiv a.rsf b.rsf", [[1.0, 2.0], [0.4, -2.2]]);
     gives(&bench, "sfadd a.rsf scale=-2 add=1", [[-4.0, -4.0], [-8.0, 8.0]]);
     gives(&bench, "sfadd a.rsf abs=y", [[root5, 0.0], [5.0, 0.0]]);
@@ -49,7 +49,7 @@ fn complex_numbers_are_joined_and_changed() {
     gives(&bench, "sfadd a.rsf exp=y", [exp(1.0, 2.0), exp(3.0, -4.0)]);
     gives(&bench, "sfscale < a.rsf rscale=3", [[3.0, 6.0], [9.0, -12.0]]);
     gives(&bench, "sfscale < a.rsf dscale=-1", [[-1.0, -2.0], [-3.0, 4.0]]);
-    // Factors belong to samples: 1 + 2i and twice 3 - 4i.
+    // The factors are one per sample: 1 for 1 + 2i and 2 for 3 - 4i.
     bench.run("sfstack < a.rsf axis=1 scale=1,2 norm=n > s.rsf; sfstack < a.rsf axis=1 max=y > m.rsf; sfstack < a.rsf axis=1 min=y > l.rsf");
     assert_eq!(bench.complex("s.rsf"), [[7.0, -6.0]]);
     assert_eq!(bench.complex("m.rsf"), [[3.0, -4.0]]);
@@ -60,7 +60,7 @@ fn complex_numbers_are_joined_and_changed() {
 fn complex_formulas() {
     let bench = complex();
     let formula = |text: &str, wanted| gives(&bench, &format!("sfmath < a.rsf output='{text}'"), wanted);
-    // cos(x + iy) = cos x cosh y - i sin x sinh y, and so on.
+    // cos(x + iy) = cos x cosh y - i sin x sinh y, and similar formulas.
     let cos = |x: f32, y: f32| [x.cos() * y.cosh(), -x.sin() * y.sinh()];
     let sin = |x: f32, y: f32| [x.sin() * y.cosh(), x.cos() * y.sinh()];
     let cosh = |x: f32, y: f32| [x.cosh() * y.cos(), x.sinh() * y.sin()];
@@ -80,7 +80,7 @@ fn complex_formulas() {
     formula("real(input)+I*imag(input)", same);
     formula("abs(input)*exp(I*arg(input))", same);
     formula("conj(input)", [[1.0, -2.0], [3.0, 4.0]]);
-    // Powers: whole, broken and complex exponents.
+    // Powers with whole, fractional and complex exponents.
     formula("input^2", [[-3.0, 4.0], [-7.0, -24.0]]);
     formula("input^(-1)", [[0.2, -0.4], [0.12, 0.16]]);
     formula("input^0.5", [[1.2720196, 0.7861514], [2.0, -1.0]]);
@@ -94,7 +94,7 @@ fn attributes_of_complex_numbers_and_of_few() {
     let bench = Bench::new();
     let numbers = [[3.0f32, 4.0], [0.0, 0.0], [-6.0, 8.0]];
     bench.raw("c.rsf", "n1=1 n2=3", "native_complex", &numbers);
-    // Sizes 5, 0 and 10: mean 5, squares 125, variance (125 - 75)/2.
+    // The absolute values are 5, 0 and 10: their mean is 5, the sum of squares 125, the variance (125 - 75)/2.
     let wanted = "******************************************* 
    rms, mean, norm, var, and std refer to amplitude
 
@@ -123,7 +123,8 @@ nonzero samples = 2
         "     max =           nan at 1 \n"
     );
     bench.raw("r.rsf", "n1=4", "native_float", &[1.0f32, -2.0, 0.0, -3.0]);
-    // Norms: how many, sums of sizes, roots of squares, third roots of third powers: 1 + 8 + 27.
+    // Norms: the number of nonzero samples, the sum of absolute values, the root of the sum of squares, and the third
+    // root of the sum of third powers: 1 + 8 + 27.
     for (lval, wanted) in [(0, "3"), (1, "6"), (2, "3.74166"), (3, "3.30193")] {
         let said = bench.run(&format!("sfattr < r.rsf want=norm lval={lval}"));
         assert_eq!(said, format!("  {lval}-norm = {wanted:>13} \n"));
@@ -138,7 +139,7 @@ nonzero samples = 2
     );
 }
 
-/// Panels of 1, 2, 3, 4 and of 10, 20, 30, 40.
+/// Writes panels with the values 1, 2, 3, 4 and 10, 20, 30, 40.
 fn panels() -> Bench {
     let bench = Bench::new();
     bench.raw(
@@ -163,7 +164,7 @@ fn gains_of_bytes_are_percentages_of_panels() {
         lines.collect::<Vec<_>>().join("; ")
     };
     for (words, wanted) in [
-        // The value at n p/100 + 1/2 of the sorted ones, counted from 0 and cut to a whole number.
+        // The clip is the sorted value with number n p/100 + 1/2, counted from 0 and truncated to an integer.
         (
             "gainpanel=each pclip=50",
             "panel 1: bias=0 clip=3 gpow=1; panel 2: bias=0 clip=30 gpow=1",
@@ -181,7 +182,7 @@ fn gains_of_bytes_are_percentages_of_panels() {
         ("gainpanel=2 pclip=100 bias=5", "panel 1: bias=5 clip=35 gpow=1"),
         ("gainpanel=1 clip=7", "panel 1: bias=0 clip=7 gpow=1"),
         ("gainpanel=all clip=7 gpow=2", "panel 1: bias=0 clip=7 gpow=2"),
-        // Means 2.5 and 25.
+        // The means are 2.5 and 25.
         (
             "gainpanel=each pclip=100 mean=y",
             "panel 1: bias=2.5 clip=1.5 gpow=1; panel 2: bias=25 clip=15 gpow=1",
@@ -191,12 +192,12 @@ fn gains_of_bytes_are_percentages_of_panels() {
             "gainpanel=all pclip=100 mean=y",
             "panel 1: bias=13.75 clip=26.25 gpow=1",
         ),
-        // Every second sample: 1, 3, 10, 30.
+        // Only every second sample is used: 1, 3, 10, 30.
         (
             "gainpanel=each pclip=100 gainstep=2",
             "panel 1: bias=0 clip=3 gpow=1; panel 2: bias=0 clip=30 gpow=1",
         ),
-        // Powers of 10 at most, and 1 where half is the clip.
+        // gpow is at most 10, and 1 if the value of phalf= is the clip.
         (
             "gainpanel=1 pclip=100 gpow=0 phalf=85",
             "panel 1: bias=0 clip=4 gpow=1",
@@ -209,7 +210,7 @@ fn gains_of_bytes_are_percentages_of_panels() {
             "gainpanel=1 clip=30000 gpow=0 phalf=50",
             "panel 1: bias=0 clip=30000 gpow=1",
         ),
-        // 2 of 4 is a half already, and 1 of 4 becomes one by the root.
+        // 2 of 4 is one half already, and 1 of 4 becomes one half by the square root.
         (
             "gainpanel=1 clip=4 gpow=0 phalf=25",
             "panel 1: bias=0 clip=4 gpow=1",
@@ -223,7 +224,7 @@ fn gains_of_bytes_are_percentages_of_panels() {
     }
     let long = (0..600).map(|i| if i % 2 == 1 { 9.0f32 } else { 1.0 });
     bench.raw("p.rsf", "n1=600", "native_float", &long.collect::<Vec<_>>());
-    // 1/2 + 600/256 is 2 as a whole number: samples of odd numbers are not looked at.
+    // 1/2 + 600/256, truncated, is 2: only samples with even numbers are used.
     assert_eq!(gains("pclip=100"), "panel 1: bias=0 clip=1 gpow=1");
     bench.raw("p.rsf", "n1=2", "native_float", &[f32::NAN; 2]);
     assert_eq!(gains(""), "panel 1: bias=0 clip=0 gpow=1");
@@ -234,12 +235,12 @@ fn bytes_of_values_and_their_scale() {
     let bench = panels();
     bench.run("sfbyte < p.rsf gainpanel=all clip=40 bar=bar.rsf minval=0 maxval=40 > o.rsf; sfbyte < p.rsf gainpanel=each clip=4 allpos=y > q.rsf; sfget < bar.rsf minval maxval n1 n2 n3 > said");
     let bytes = |name: &str| bench.open(name).read_all::<u8>().unwrap();
-    // What lies between two bytes becomes the lower one, but below the middle, where it is the upper one.
+    // Values between two bytes are rounded down, but below the middle they are rounded up.
     let near = |found: &[u8], wanted: &[f32]| {
         let apart = largest_difference(found.iter().map(|x| f32::from(*x)), wanted.iter().copied());
         assert!(apart < 0.75, "{found:?} {wanted:?}");
     };
-    // From 3 to 255 with 129 in the middle.
+    // Bytes from 3 to 255, with 129 in the middle.
     let about = |x: f32| 128.5 + 126.0 * x / 40.0;
     near(
         &bytes("o.rsf"),
@@ -268,12 +269,12 @@ fn bytes_of_values_and_their_scale() {
             &shares.map(|x| middle + length * x - less * x.signum()),
         );
     }
-    // The square of a half, on either side.
+    // The square of one half, above the middle.
     bench.run("sfbyte < s.rsf clip=40 gpow=2 > t.rsf");
     near(&bytes("t.rsf")[3..4], &[128.5 + 126.0 / 4.0]);
     let said = String::from_utf8(bench.bytes("said")).unwrap();
     assert_eq!(said, "minval=0\nmaxval=40\nn1=264\nn2=1\nn3=2\n");
-    // Two reals, and 256 steps from the first to the second.
+    // Each panel of the bar has two reals and then 256 steps from the first to the second.
     for panel in bytes("bar.rsf").chunks_exact(264) {
         let real = |at: usize| f32::from_ne_bytes(panel[at..at + 4].try_into().unwrap());
         assert_eq!((real(0), real(4)), (0.0, 40.0));
@@ -299,7 +300,8 @@ fn layers_have_speeds_and_gradients_of_their_own() {
 fn noise_has_the_variance_that_is_asked_for() {
     let bench = Bench::new();
     bench.run("sfspike n1=20000 > s.rsf");
-    // An even distribution of variance 3 lies within 3 of its mean; a normal one has three of a thousand beyond 3 deviations.
+    // A uniform distribution of variance 3 lies within 3 of its mean; a normal one has 0.3 % of its values beyond 3
+    // standard deviations.
     for (words, mean, most, variance) in [
         ("type=n var=3", 0.0, 3.0, 3.0),
         ("type=n range=2 mean=5", 5.0, 2.0, 4.0 / 3.0),
@@ -320,7 +322,7 @@ fn noise_has_the_variance_that_is_asked_for() {
             reach <= most * (1.0 + 1e-6) && reach > 0.35 * most,
             "{words}: {reach}"
         );
-        // Of 20000 numbers; the deviation of the mean is 0.7 % and that of the variance 1 % of the whole.
+        // For 20000 numbers the standard deviation of the mean is 0.7 % and that of the variance 1 %.
         assert!((sum / 2e4).abs() < 0.03 * f64::sqrt(variance), "{words}");
         assert!((squares / 2e4 / variance - 1.0).abs() < 0.05, "{words}");
         let more: Vec<f32> = found.iter().map(|x| 1.0 + x).collect();
@@ -359,10 +361,10 @@ fn spectra_without_a_history_have_usual_names() {
         assert_eq!(axis.label.as_deref(), Some("Time"), "{name}");
         assert_eq!(axis.unit.as_deref(), Some("s"), "{name}");
     }
-    // A spectrum of ones is a spike.
+    // The inverse transform of a spectrum of ones is a spike.
     assert!(largest_difference(bench.reals("a.rsf"), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) < 1e-6);
     bench.run("sfspike n1=4 n2=2 k1=2 k2=1 > s.rsf; sfcosft < s.rsf > c.rsf; cmp c.rsf@ s.rsf@");
-    // With one sign= the sum of x cos, its ends once: 2 cos(pi k/3) of a spike at sample 1 of 0 to 3.
+    // With one sign=, the sum of x cos with the two ends counted once: 2 cos(pi k/3) for a spike at sample 1 of 0 to 3.
     bench.run("sfcosft < s.rsf sign1=1 > c.rsf");
     let wanted: Vec<f32> = (0..4)
         .map(|k| 2.0 * (std::f32::consts::PI / 3.0 * k as f32).cos())
@@ -370,7 +372,7 @@ fn spectra_without_a_history_have_usual_names() {
     assert!(largest_difference(&bench.reals("c.rsf")[..4], &wanted) < 1e-5);
 }
 
-/// A wave along the second of three axes has one wavenumber in every column, with the size of that column.
+/// A wave along the second of three axes has a single wavenumber in every column, and the amplitude of that column.
 #[test]
 fn every_column_of_many_is_transformed() {
     let bench = Bench::new();
@@ -385,7 +387,7 @@ fn every_column_of_many_is_transformed() {
         let header = format!("n1={columns} n2={samples} d2=0.5 n3={groups}");
         bench.raw("a.rsf", &header, "native_complex", &values);
         bench.run("sffft3 axis=2 pad=1 < a.rsf > k.rsf");
-        // Two periods in four metres: 0.5/m, where the axis runs from -1/m in steps of 0.25/m.
+        // Two periods in four metres are a wavenumber of 0.5/m, on an axis that begins at -1/m with steps of 0.25/m.
         let rows = (0..groups).flat_map(|group| (0..samples).map(move |row| (group, row)));
         let wanted = rows.flat_map(|(group, row)| {
             let there = if row == 6 { samples as f32 } else { 0.0 };

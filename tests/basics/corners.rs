@@ -1,9 +1,10 @@
-//! Corners of everyday programs: data of another type, axes of one sample, lists that are short, words that contradict each other.
+//! Corner cases of everyday programs: data of unsuitable types, axes of one sample, lists that are too short,
+//! contradictory parameters.
 
 use crate::bench::{Bench, ramp};
 use crate::largest::largest_difference;
 
-/// Programs that take reals alone, with words that they need.
+/// Programs that take only reals, with the parameters that they need.
 const REALS: [&str; 20] = [
     "sfbandpass flo=1",
     "sfenvelope",
@@ -49,7 +50,7 @@ fn datasets_beyond_the_list_of_places() {
         "{}",
         said.err
     );
-    // The third one has place 1, too, behind the second.
+    // The third dataset takes position 1, too, and follows the second.
     assert_eq!(bench.reals("o.rsf"), [2.0, 3.0, 1.0]);
 }
 
@@ -97,7 +98,7 @@ fn steps_and_frequencies_that_are_none() {
         let told = bench.refused(&format!("{line} > o.rsf"));
         assert!(told.contains(word), "{line}: {told}");
     }
-    // The Nyquist frequency itself is allowed, and cuts nothing.
+    // The Nyquist frequency itself is allowed, and does not cut anything.
     bench.run("sfbandpass < b.rsf fhi=0.5 > o.rsf; sfricker1 < none.rsf > p.rsf");
     assert_eq!(bench.reals("o.rsf"), bench.reals("b.rsf"));
 }
@@ -134,7 +135,8 @@ fn bins_of_headers_have_limits() {
         "sfintbin < d.rsf {words} xmin=2 xmax=3 ymin=5 ymax=5 > o.rsf"
     ));
     assert_eq!(bench.reals("o.rsf"), [&[0.0; 2], &traces[2..4]].concat());
-    // Of two traces in a bin the last is taken, which is told; three in bins of their own are not.
+    // Of two traces in a bin the later one is taken, with a warning; if three traces have bins of their own, there is
+    // no warning.
     for (keys, told) in [("xkey=1 ykey=1", true), ("xkey=0 ykey=1", false)] {
         let said = bench.said(&format!(
             "sfintbin < d.rsf head=h.rsf segy=n key1=a key2=b {keys} > o.rsf"
@@ -142,7 +144,7 @@ fn bins_of_headers_have_limits() {
         let words = "1 of 3 traces are left out, because a later trace lies in the same bin: choose xk= and yk= so that each trace has its own pair of values (now xk=b and yk=b)";
         assert_eq!(said.contains(words), told, "{said}");
     }
-    // Values far apart leave most bins empty: the warning has their step.
+    // If values are far apart, most bins are empty; the warning gives the step between them.
     bench.raw("far.rsf", "n1=2 n2=3", "native_int", &[100i32, 5, 350, 5, 225, 6]);
     let said =
         bench.said("sfintbin < d.rsf head=far.rsf segy=n key1=offset key2=shot xk=offset yk=shot > o.rsf");
@@ -173,7 +175,8 @@ fn bins_of_headers_have_limits() {
     assert!(told.contains("xk= or xkey= does not name a key"), "{told}");
 }
 
-/// Offsets at which nothing moves: h0= is the half offset of the data, counted twice where offsets are halves.
+/// Offsets at which nothing is moved: h0= is given as the half-offset of the data, and doubled if the data have whole
+/// offsets.
 #[test]
 fn moveout_from_an_offset_of_reference() {
     let bench = Bench::new();
@@ -190,7 +193,7 @@ fn moveout_from_an_offset_of_reference() {
                 .unwrap();
             assert_eq!(top, 200, "{name} {trace}: 0.8 s");
         }
-        // At the offset of reference itself nothing is changed.
+        // At the reference offset, nothing is changed.
         let there = &bench.reals("cmp.rsf")[3 * 501..4 * 501];
         assert!(
             largest_difference(&found[3 * 501..4 * 501], there) < 1e-5,
@@ -203,7 +206,7 @@ fn moveout_from_an_offset_of_reference() {
 fn keys_of_formulas_count_traces_and_places() {
     let bench = Bench::new();
     bench.run("sfmath n1=2 n2=3 o2=10 d2=5 output='x1+100*x2' > h.rsf; sfheadermath < h.rsf segy=n key1=a key2=b output='N+1000*T+a' > o.rsf");
-    // a is 100 times 10, 15 and 20; T tells the place on axis 2.
+    // a is 100 times 10, 15 and 20; T is the index along axis 2.
     assert_eq!(bench.reals("o.rsf"), [11_000.0, 16_501.0, 22_002.0]);
     assert_eq!(bench.lengths("o.rsf", 2), [1, 3]);
     bench.run("sfheadermath < h.rsf segy=n key1=a key2=b nkey=1 output='a+b+input' > o.rsf");
@@ -213,7 +216,8 @@ fn keys_of_formulas_count_traces_and_places() {
     );
 }
 
-/// Sums in double precision: in single precision a running sum of 16777216 and ones would stand still.
+/// Sums are formed in double precision: in single precision, a running sum of 16777216 would not change if ones are
+/// added.
 #[test]
 fn smoothing_keeps_small_numbers_beside_large_ones() {
     let bench = Bench::new();
@@ -229,7 +233,8 @@ fn data_are_found_beside_their_header() {
     bench.run("mkdir sub; cd sub; sfspike n1=3 mag=4 > a.rsf; cd ..; sfin sub/a.rsf info=n > said; sfspike n1=3 mag=5 > b.rsf; sfrm sub/a.rsf");
     assert_eq!(bench.bytes("said"), b"./a.rsf@ \n");
     assert!(!bench.path("sub/a.rsf@").exists() && bench.path("b.rsf@").exists());
-    // Of a file of that name here and the one beside the header, the one is looked at that belongs to the header.
+    // There are two files of that name, one here and one next to the header; the one that belongs to the header is
+    // checked.
     bench.run("cd sub; sfspike n1=2 > c.rsf; cd ..; cp sub/c.rsf@ c.rsf@; printf 1234 >> c.rsf@; sfin sub/c.rsf > said 2> warned");
     let warned = String::from_utf8(bench.bytes("warned")).unwrap();
     assert_eq!(warned, "");
@@ -258,7 +263,7 @@ fn programs_by_their_names_and_words() {
     assert!(said.err.contains("nothing"), "{}", said.err);
 }
 
-/// Planes whose middle axes alone are more than what is held of a pipe at a time.
+/// A plane of the middle axes is larger than the part of a pipe that is held in memory at a time.
 #[test]
 fn a_large_pipe_is_turned_in_parts() {
     let bench = Bench::new();
@@ -358,16 +363,16 @@ fn padded_axes_are_told() {
 fn masks_of_scans_and_picks_of_silence() {
     let bench = Bench::new();
     bench.run("sfmath n1=20 d1=0.1 n2=2 d2=0.1 n3=2 output='x1+1+x2+10*x3' > d.rsf; sfmath n1=4 output='1-x1*(x1-2)*(x1-3)' | sfdd type=int > m.rsf");
-    // Traces 0, 2 and 3 of four: 1, 1 - 2 = -1, 1 and 1, of which none is 0.
+    // With mask m.rsf, traces 1, 2 and 3 of four are used; with g.rsf, trace 1 of each gather.
     bench.raw("m.rsf", "n1=4", "native_int", &[0i32, 1, 1, 1]);
     bench.raw("g.rsf", "n1=2", "native_int", &[0i32, 1]);
     let words = "half=n v0=2 dv=1 nv=1 weight=n nb=0";
     bench.run(&format!("sfvscan < d.rsf {words} mask=m.rsf > a.rsf; sfvscan < d.rsf {words} mask=g.rsf > b.rsf; sfvscan < d.rsf {words} > c.rsf"));
     let (a, b, c) = (bench.reals("a.rsf"), bench.reals("b.rsf"), bench.reals("c.rsf"));
-    // The first gather has lost its first trace in both, the second one in one of them.
+    // In the first gather both masks remove the first trace; in the second gather only g.rsf does.
     assert_eq!((&a[..20], &a[20..]), (&b[..20], &c[20..]));
     assert!(b[20..] != c[20..] && b[..20] != c[..20]);
-    // Where nothing is, picks stay where they were sought first.
+    // If the panel is zero everywhere, the picks stay at the initial velocity vel0=.
     bench.run("sfmath n1=10 n2=5 o2=2 d2=0.5 output=0 | sfpick vel0=3 > p.rsf");
     let picks = bench.reals("p.rsf");
     assert_eq!(picks.len(), 10);
@@ -387,7 +392,7 @@ fn masks_of_scans_and_picks_of_silence() {
     );
 }
 
-/// More copies than are written at a time.
+/// The copies are more than are written at a time.
 #[test]
 fn many_copies_of_few_numbers() {
     let bench = Bench::new();
@@ -410,7 +415,7 @@ fn noise_of_neighbours_is_not_alike() {
             let pairs = found.iter().zip(&found[lag..]);
             pairs.map(|(a, b)| f64::from(a * b)).sum()
         };
-        // Of 20000 numbers the correlation has a deviation of 0.7 %; of every second pair alone 1 %.
+        // For 20000 numbers the correlation has a standard deviation of 0.7 %; for the 10000 disjoint pairs it is 1 %.
         let pairs: f64 = found
             .chunks_exact(2)
             .map(|pair| f64::from(pair[0] * pair[1]))

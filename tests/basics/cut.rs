@@ -1,8 +1,8 @@
-//! Files that end before their header says: what is there can be read.
+//! Files that end before the end that their header gives: the part that exists can be read.
 
 use crate::bench::{Bench, ramp};
 
-/// A dataset of 4 x 3 x 5 in two files, of which `bytes` bytes are left.
+/// A dataset of 4 x 3 x 5 values in two files, cut to `bytes` bytes.
 fn cut_to(bytes: usize) -> Bench {
     let bench = Bench::new();
     bench.dataset("whole.rsf", &[4, 3, 5], &ramp(60));
@@ -14,7 +14,7 @@ fn cut_to(bytes: usize) -> Bench {
 
 #[test]
 fn whole_records_are_read_with_a_warning() {
-    // Three records of 48 bytes and a half.
+    // Three and a half records of 48 bytes.
     let bench = cut_to(3 * 48 + 24);
     let wanted = ramp(36);
     for program in [
@@ -41,7 +41,7 @@ fn whole_records_are_read_with_a_warning() {
     }
     let said = bench.refused("sfwindow n3=4 < cut.rsf > out.rsf");
     assert!(said.contains('3'), "{said}");
-    // A tag as well as standard input.
+    // A parameter that takes a dataset accepts such files just as standard input does.
     bench.run("sfcat whole.rsf cut.rsf axis=3 > out.rsf");
     assert_eq!(bench.lengths("out.rsf", 3), [4, 3, 8]);
     bench.run("sfcp cut.rsf out.rsf");

@@ -1,4 +1,4 @@
-//! Conversions there and back, and what the programs that look at numbers print.
+//! Conversions there and back, and what the programs that describe data print.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -28,7 +28,7 @@ proptest! {
              sfdd < a.rsf form=ascii line={line} format='%.9g ' | sfdd form=xdr | sfdd form=native > e.rsf"
         ));
         prop_assert_eq!(bench.reals("n.rsf"), values.clone());
-        // Nine digits hold every float32; six lose what %g loses.
+        // Nine digits represent every float32 exactly; six lose digits as %g does.
         prop_assert_eq!(bench.reals("e.rsf"), values.clone());
         for (got, value) in bench.reals("tn.rsf").iter().zip(&values) {
             let exact = f64::from(*value);
@@ -81,7 +81,7 @@ proptest! {
         let at: Vec<usize> = max.split(" at ").nth(1).unwrap().split_whitespace().map(|i| i.parse::<usize>().unwrap() - 1).collect();
         let largest = values.iter().copied().max_by(f32::total_cmp).unwrap();
         prop_assert_eq!(values[element(&at, &lengths)], largest);
-        // Axes of one sample behind the last longer one are not told.
+        // Indices along axes of one sample after the last longer axis are not printed.
         prop_assert_eq!(at.len(), lengths.iter().rposition(|n| *n > 1).map_or(1, |last| last + 1));
     }
 
@@ -89,14 +89,14 @@ proptest! {
     fn a_stack_is_a_loop_over_one_axis(lengths in prop::collection::vec(1usize..7, 1..4), axis in 0usize..3) {
         let bench = Bench::new();
         let axis = axis % lengths.len();
-        // Zeros, which do not count in means, and both signs.
+        // The values include zeros, which do not count in means, and both signs.
         let values: Vec<f32> = (0..lengths.iter().product()).map(|i: usize| (i * 7 % 5) as f32 - 1.0).collect();
         bench.dataset("a.rsf", &lengths, &values);
         let row: usize = lengths[..axis].iter().product();
         let n = lengths[axis];
         type Way<'a> = (&'a str, &'a dyn Fn(&[f32]) -> f32);
         let fold = |line: &[f32]| line.iter().filter(|x| **x != 0.0).count().max(1) as f32;
-        // Complex numbers have no order: the smallest and the largest are those of the absolute value.
+        // Complex numbers have no order; the smallest and largest are those of the smallest and largest absolute value.
         let by_size = |line: &[f32], most: bool| {
             line.iter().copied().reduce(|a, b| if (b.abs() > a.abs()) == most && a.abs() != b.abs() { b } else { a }).unwrap_or(0.0)
         };
@@ -157,7 +157,7 @@ proptest! {
     }
 }
 
-/// The definition, neighbour by neighbour, in an endless row of mirrors.
+/// Smoothing by definition, neighbour by neighbour, with the line mirrored at its ends again and again.
 fn smoothed(values: &[f64], lengths: &[usize], axis: usize, (width, flat): (usize, bool)) -> Vec<f64> {
     let (n, m) = (lengths[axis] as i64, width as i64);
     if m == 1 {
@@ -256,7 +256,7 @@ fn numbers_as_lines() {
         bench.run("sfattr < a.rsf want=short"),
         "  8.33% zeros; min: -2.25; max: 6 \n"
     );
-    // A reader that leaves early is no fault.
+    // It is not an error if a reader closes the pipe early.
     bench.run("sfspike n1=300000 nostdin=y | sfdisfil | head -1");
 }
 
@@ -275,7 +275,8 @@ fn noise_has_its_moments_and_its_seed() {
         let high = values.iter().copied().max_by(f32::total_cmp).unwrap();
         (mean, variance, low, high)
     };
-    // Of 40000 numbers the mean is known to sigma/200 and the variance to about 0.7 %; three times that is allowed.
+    // For 40000 numbers the standard error of the mean is sigma/200 and that of the variance about 0.7 %; three times
+    // that is allowed.
     let (mean, variance, ..) = moments("var=4 mean=-1 rep=y");
     assert!(
         (mean + 1.0).abs() < 0.03 && (variance - 4.0).abs() < 0.1,
@@ -313,14 +314,14 @@ fn a_ricker_wavelet_is_the_known_one() {
             "sample {i}: {got} {expected}"
         );
     }
-    // 20 Hz is 0.08 of the Nyquist frequency of 250 Hz; what leaves one end comes in at the other.
+    // 20 Hz is 0.08 of the Nyquist frequency of 250 Hz; the wavelet wraps around the ends of the trace.
     bench.run(&format!(
         "sfspike n1={n} d1={d} k1={} nostdin=y | sfricker1 freq=0.08 | sfscale axis=1 > v.rsf",
         middle + 1
     ));
     let pairs = bench.reals("w.rsf").into_iter().zip(bench.reals("v.rsf"));
     assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-6));
-    // freq= is none in Hz.
+    // freq= is not in Hz.
     let told = bench.sh("sfspike n1=400 d1=0.002 k1=1 nostdin=y | sfricker1 freq=20 > e.rsf");
     let wanted =
         "freq= is a fraction of the Nyquist frequency, at most 1; for a frequency in Hz give frequency=20";
@@ -330,7 +331,7 @@ fn a_ricker_wavelet_is_the_known_one() {
     assert!((values[1] - values[399]).abs() < 1e-6 * values[0]);
 }
 
-/// Axes keep the digits that they have, and usual ones stand as Madagascar writes them.
+/// Values of axes keep their digits, and usual values are written as Madagascar writes them.
 #[test]
 fn axes_keep_their_digits() {
     let bench = Bench::new();
@@ -340,7 +341,7 @@ fn axes_keep_their_digits() {
         let text = bench.run(&format!("sfget < {name} {keys} parform=n"));
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    // Single precision of the command line: 0.12345679.
+    // The command line is read in single precision: 0.12345679.
     assert_eq!(
         said("a.rsf", "o1 d1 d2 o3 d3"),
         "4726277 12.5 0.12345679 1e+06 0.004"
@@ -359,7 +360,7 @@ fn axes_keep_their_digits() {
         bench.run(&format!("{line} < b.rsf > c.rsf"));
         assert_eq!(said("c.rsf", keys), expected, "{line}");
     }
-    // Products of single precision have no noise in the header.
+    // Products are written without the rounding noise of single precision.
     bench.run("sfmath n1=900 d1=0.004 output=1 > t.rsf");
     for first in [3, 7, 100, 333, 777] {
         bench.run(&format!("sfwindow < t.rsf f1={first} j1=3 > c.rsf"));

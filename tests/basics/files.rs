@@ -1,4 +1,4 @@
-//! Copies, moves, removals; names, histories, places.
+//! Copying, moving and removing datasets; names of programs, histories, and the places of data files.
 
 use crate::bench::{Bench, ramp};
 
@@ -24,7 +24,8 @@ fn copies_moves_and_removals_take_the_data_along() {
     assert!(bench.refused("sfrm -q a.rsf").contains("-i, -f and -v"));
 }
 
-/// A dataset of another folder takes its own data along, also where the current folder has a dataset of the same name.
+/// Commands on a dataset of another folder use its own data file, even if the current folder has a dataset of the same
+/// name.
 #[test]
 fn removals_and_moves_spare_the_data_of_other_datasets() {
     let bench = Bench::new();
@@ -38,10 +39,11 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
     for kept in ["a.rsf", "b.rsf"] {
         assert_eq!(bench.reals(kept), [7.0; 4]);
     }
-    // What is said of a file is said of its own data.
+    // Warnings about a dataset refer to its own data file.
     let told = bench.sh("sfin one/c.rsf");
     assert!(told.code == 0 && told.err.is_empty(), "{}", told.err);
-    // Two files of the same length of which nobody knows whose they are: neither is removed.
+    // There are two files of the same length, and it is unknown which one belongs to the dataset, so neither is
+    // removed.
     bench.run(
         "for f in one .; do cat one/c.rsf@ > n; rm $f/c.rsf@ && mv n $f/c.rsf@; cp one/c.rsf@ keep; done",
     );
@@ -52,12 +54,12 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
         "{said}"
     );
     assert!(bench.path("one/c.rsf@").exists() && bench.path("c.rsf@").exists());
-    // Where one of two was cut short, the length of the other is no reason to remove it.
+    // If one of the two was cut short, the length of the other is not a sufficient reason to remove it.
     bench.run("printf 1234 > one/c.rsf@");
     let said = bench.refused("sfrm one/c.rsf");
     assert!(said.contains("only its length suggests that ./c.rsf@"), "{said}");
     assert!(bench.path("c.rsf@").exists());
-    // A second header of the same data leaves them to the first.
+    // A second header of the same data does not remove them: they belong to the first.
     bench.run("sed s/n1=4/n1=2/ a.rsf > half.rsf");
     let said = bench.sh("sfrm half.rsf");
     assert!(
@@ -68,7 +70,8 @@ fn removals_and_moves_spare_the_data_of_other_datasets() {
     assert_eq!(bench.reals("a.rsf"), [7.0; 4]);
 }
 
-/// The attribute of data that were moved with their folder, or copied with it, names a header that has data of its own by now.
+/// The attribute of data that were moved or copied together with their folder names a header that by now has data of
+/// its own.
 #[test]
 fn datasets_that_were_moved_or_copied_whole_are_removed_whole() {
     let bench = Bench::new();
@@ -90,7 +93,7 @@ fn datasets_that_were_moved_or_copied_whole_are_removed_whole() {
         assert!(bench.path(&format!("{folder}/c.rsf@")).exists());
     }
     assert!(bench.path("run/a.rsf@").exists() && bench.path("run/b.rsf@").exists());
-    // Data that are no file stay, and a link to nothing goes.
+    // Data that are not a regular file stay, and a dangling link is removed.
     bench.run("cd run; rm a.rsf@; mkfifo a.rsf@; rm b.rsf@; ln -s nowhere b.rsf@");
     let said = bench.sh("cd run; sfrm a.rsf b.rsf").err;
     assert!(
@@ -135,7 +138,7 @@ fn one_binary_has_many_names() {
     bench.run(
         "sfspike n1=3 nostdin=y > a.rsf; ln -s bin/sfspike sfbasics; ./sfbasics spike n1=3 nostdin=y > b.rsf",
     );
-    // The link is named sfbasics, so the first word decides.
+    // The link is named sfbasics, so the first argument decides which program runs.
     assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"));
     let history = String::from_utf8(bench.bytes("b.rsf")).unwrap();
     assert!(history.contains("\tsfspike\t"), "{history}");
@@ -188,7 +191,8 @@ fn places_of_data_are_those_of_every_program() {
     assert_eq!(bench.reals("b.rsf"), [0.0, 1.0]);
 }
 
-/// A picture of the first plane leaves three million numbers, which are more than a pipe holds: who writes them ends well.
+/// A picture of the first plane leaves three million numbers unused, more than a pipe holds; the writer must still end
+/// successfully.
 #[test]
 fn a_picture_reads_its_pipe_to_the_end() {
     let bench = Bench::new();
@@ -200,7 +204,7 @@ fn a_picture_reads_its_pipe_to_the_end() {
     }
 }
 
-/// Files of traces and pictures are no datasets; what a run reads is not overwritten by them either.
+/// Files of traces and pictures are not datasets, but a run must not overwrite its input with them either.
 #[test]
 fn nothing_that_is_read_is_overwritten() {
     let bench = Bench::new();

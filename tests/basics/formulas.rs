@@ -1,4 +1,4 @@
-//! Formulas, factors and sums against the same in Rust.
+//! Formulas, factors and sums, compared with the same computations in Rust.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -20,7 +20,7 @@ fn few() -> ProptestConfig {
 fn close(got: &[f32], expected: &[f32]) {
     assert_eq!(got.len(), expected.len());
     for (i, (a, b)) in got.iter().zip(expected).enumerate() {
-        // Functions of float32 may differ in their last bits between libraries.
+        // The last bits of float32 functions may differ between libraries.
         assert!(
             (a - b).abs() <= 4e-6 * (1.0 + b.abs()),
             "element {i}: {a}, expected {b}"
@@ -164,7 +164,7 @@ proptest! {
             &reals("sfadd x.rsf y.rsf abs=y add=1,2 log=y sqrt=n,y exp=y,n"),
             &pairs(&|x, y| x.abs() + 1.0 + (y.abs() + 2.0).ln().sqrt()),
         );
-        // To a maximum of 1, a trace and the whole.
+        // Scaling to a maximum of 1, by trace and for the whole dataset.
         let most = largest(&x);
         let unit = if count == 1 { 1.0 } else { 1.0 / most };
         close(&reals("sfscale < x.rsf axis=1"), &pairs(&|x, _| x * unit));
@@ -192,7 +192,7 @@ fn scaled_groups_and_integers() {
     assert_eq!(bench.complex("c3.rsf"), [[-7.0, 24.0], [-100.0, 0.0]]);
 }
 
-/// Results that are not finite are written as they are, with one warning on standard error.
+/// Results that are not finite are written as they are, with a single warning on standard error.
 #[test]
 fn results_that_are_not_finite_are_counted() {
     let bench = Bench::new();
@@ -201,7 +201,7 @@ fn results_that_are_not_finite_are_counted() {
     assert!(told.contains(words) && told.lines().count() == 1, "{told}");
     assert!(bench.reals("a.rsf")[0].is_nan());
     assert_eq!(bench.reals("a.rsf")[1], f32::INFINITY);
-    // The same holds behind the first piece, and for complex numbers.
+    // This also holds after the first piece of the data, and for complex numbers.
     let told = bench.said("sfmath n1=3000001 output='sqrt(3000000-x1)+1/(2999999-x1)' > b.rsf");
     assert!(told.contains("1 of 3000001 results are not finite (1 infinite, 0 NaN), the first where x1=2999999 (sfwindow f1=2999999"), "{told}");
     let told = bench.said("sfmath n1=3 type=complex output='I/x1' > c.rsf");
@@ -214,7 +214,7 @@ fn results_that_are_not_finite_are_counted() {
     }
 }
 
-/// A dataset of that name comes first, as for the imaginary unit.
+/// A dataset named `pi` takes precedence over the number, as one named `I` does over the imaginary unit.
 #[test]
 fn pi_is_a_number_of_its_own() {
     let bench = Bench::new();

@@ -8,12 +8,12 @@ fn bell(t: &str) -> String {
     format!("exp(-(({t})/0.02)^2)")
 }
 
-/// Its value.
+/// The value of the bell.
 fn bell_at(t: f64) -> f64 {
     (-(t / 0.02).powi(2)).exp()
 }
 
-/// What a function of time and offset gives on 501 samples of 4 ms and 11 offsets up to 1 km.
+/// The values of a function of time and offset at 501 samples of 4 ms and 11 offsets up to 1 km.
 fn gather(of: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     let value = |i: usize| of(0.004 * (i % 501) as f64, 0.1 * (i / 501) as f64);
     (0..11 * 501).map(value).collect()
@@ -23,7 +23,7 @@ fn doubles(bench: &Bench, name: &str) -> Vec<f64> {
     bench.reals(name).into_iter().map(f64::from).collect()
 }
 
-/// Makes `cmp.rsf` with the bell on the hyperbola of 2 km/s from 0.8 s.
+/// Writes `cmp.rsf` with the bell on the hyperbola of 2 km/s that begins at 0.8 s.
 fn hyperbola(bench: &Bench) {
     let formula = bell("x1-sqrt(0.64+x2*x2/4)");
     bench.run(&format!(
@@ -44,10 +44,10 @@ fn hyperbolas_become_flat_and_flat_lines_hyperbolas() {
     let back = gather(|t, x| bell_at((t * t - x * x / 4.0).max(0.0).sqrt() - 0.8));
     for (name, wanted) in [("a.rsf", &there), ("b.rsf", &there), ("c.rsf", &back)] {
         let error = largest_difference(doubles(&bench, name), wanted);
-        // A cubic spline with 5 samples for 20 ms, as in sfnmo.
+        // The error is that of a cubic spline with 5 samples per 20 ms, as for sfnmo.
         assert!(error < 3e-4, "{name}: {error}");
     }
-    // Twice as many samples, and back to as many as there were; the header says so.
+    // Twice as many samples, and back to the original number, which the header records.
     bench.run("sfnmostretch < cmp.rsf v0=2 half=n nout=1001 > d.rsf; sfnmostretch < d.rsf inv=y v0=2 half=n > e.rsf; sfget < d.rsf nmonin v0 > f.txt");
     let axis = &bench.axes("d.rsf", 2)[0];
     assert_eq!((axis.n, axis.d), (1001, 0.002));
@@ -57,7 +57,7 @@ fn hyperbolas_become_flat_and_flat_lines_hyperbolas() {
     );
     assert_eq!(bench.axes("e.rsf", 2), bench.axes("cmp.rsf", 2));
     let error = largest_difference(bench.reals("e.rsf"), bench.reals("cmp.rsf"));
-    // Two interpolations: 2.0e-5 was measured.
+    // The data are interpolated twice; the measured error is 2.0e-5.
     assert!(error < 1e-4, "{error}");
 }
 
@@ -67,7 +67,8 @@ fn stretched_samples_are_muted_and_tapered() {
     bench.run("sfmath n1=101 d1=0.01 n2=2 d2=1 output=1 > ones.rsf; sfnmostretch < ones.rsf v0=2 half=n maxstr=0.5 mute=3 > a.rsf");
     let found = bench.reals("a.rsf");
     assert_eq!(found[..101], [1.0; 101], "nothing is stretched at offset 0");
-    // As for sfnmo: steps to sample 30 and those behind it advance by half a sample or more, but the first sample has none before it.
+    // As for sfnmo: the step to sample 30 and later ones advance by half a sample or more, earlier ones by less; the
+    // first sample has no step before it.
     let line = &found[101..];
     let taper: Vec<f32> = (1..4)
         .map(|i| (std::f32::consts::FRAC_PI_8 * i as f32).sin().powi(2))
@@ -75,7 +76,7 @@ fn stretched_samples_are_muted_and_tapered() {
     assert_eq!(line[1..30], [0.0; 29]);
     assert!(largest_difference(&line[30..33], &taper) < 1e-6, "{line:?}");
     assert_eq!(line[33..84], [1.0; 51]);
-    // sqrt(t^2 + 1/4) <= 1 up to t = 0.866: the taper lies before the end, too.
+    // sqrt(t^2 + 1/4) <= 1 up to t = 0.866; there is a taper before the end, too.
     let end: Vec<f32> = taper.into_iter().rev().collect();
     assert!(largest_difference(&line[84..87], &end) < 1e-6, "{line:?}");
     assert_eq!(line[87..], [0.0; 14]);
@@ -95,14 +96,14 @@ fn traces_are_shifted_by_times_of_their_own() {
         let error = largest_difference(doubles(&bench, name), &wanted);
         assert!(error < 3e-4, "{name}: {error}");
     }
-    // Whole samples: a spike moves as it is, and what comes from beyond the trace is 0.
+    // For shifts by whole samples, a spike moves without change, and samples from beyond the trace are 0.
     bench.run("sfmath n1=2 output='0.02-0.1*x1' > t.rsf; sfdatstretch < spike.rsf datum=t.rsf > c.rsf");
     let found = bench.reals("c.rsf");
     let wanted: Vec<f32> = (0..100)
         .map(|i| f32::from(u8::from(i == 15 || i == 90)))
         .collect();
     let error = largest_difference(&found, &wanted);
-    // Times in single precision are off by 2e-6 of a sample.
+    // Times in single precision have an error of 2e-6 of a sample.
     assert!(error < 1e-5, "{error}");
     for (line, words) in [
         (
@@ -130,7 +131,7 @@ fn traces_are_shifted_by_times_of_their_own() {
     }
 }
 
-/// The largest value of a scan, its sample and its velocity.
+/// The largest value of a scan, its time sample and its velocity index.
 fn top(bench: &Bench, name: &str) -> (f32, usize, usize) {
     let values = bench.reals(name);
     let most = largest(values.iter().copied());
@@ -143,13 +144,13 @@ fn scans_have_their_top_at_the_velocity_of_the_hyperbola() {
     let bench = Bench::new();
     hyperbola(&bench);
     bench.run("sfvscan < cmp.rsf half=n v0=1.5 dv=0.05 nv=21 semblance=y weight=n > a.rsf; sfvscan < cmp.rsf half=n v0=1.5 dv=0.05 nv=21 weight=n > b.rsf");
-    // 0.8 s is sample 200, 2 km/s velocity 10; all traces are equal there.
+    // 0.8 s is sample 200 and 2 km/s velocity 10, where all traces are equal.
     let (most, time, velocity) = top(&bench, "a.rsf");
     assert_eq!((time, velocity), (200, 10));
     assert!(most > 0.999 && most <= 1.0, "{most}");
     let (most, time, velocity) = top(&bench, "b.rsf");
     assert_eq!((time, velocity), (200, 10));
-    // An average, divided by n1.
+    // The result is an average, divided by n1.
     assert!((most * 501.0 - 1.0).abs() < 3e-4, "{most}");
     let axes = bench.axes("a.rsf", 3);
     assert_eq!((axes[1].n, axes[1].o, axes[1].d, axes[2].n), (21, 1.5, 0.05, 1));
@@ -158,7 +159,7 @@ fn scans_have_their_top_at_the_velocity_of_the_hyperbola() {
         (Some("Velocity"), Some("km/s"))
     );
     assert_eq!(bench.run("sfget < a.rsf h0 dh nh"), "h0=0\ndh=0.1\nnh=11\n");
-    // The same velocity by other names, by half-offsets, and by offsets of a file.
+    // The same velocity given by other parameters, for half-offsets, and with offsets from a file.
     bench.run("sfvscan < cmp.rsf half=n v0=2 dv=1 nv=1 > v.rsf; sfmath n1=11 output='0.1*x1' > off.rsf");
     for line in [
         "sfvscan < cmp.rsf half=n v0=0.5 dv=1 nv=1 slowness=y",
@@ -171,10 +172,10 @@ fn scans_have_their_top_at_the_velocity_of_the_hyperbola() {
         let error = largest_difference(bench.reals("o.rsf"), bench.reals("v.rsf"));
         assert!(error < 1e-8, "{line}: {error}");
     }
-    // Squares have the moveout of the velocity, and a weight of their own.
+    // With squared=y the moveout is that of the square root, but the weight differs.
     bench.run("sfvscan < cmp.rsf half=n v0=4 dv=1 nv=1 squared=y weight=n > q.rsf; sfvscan < cmp.rsf half=n v0=2 dv=1 nv=1 weight=n > w.rsf");
     assert!(largest_difference(bench.reals("q.rsf"), bench.reals("w.rsf")) < 1e-8);
-    // One trace at 1 km: its weight is x/v.
+    // For a single trace at 1 km the weight is x/v.
     bench.run("sfwindow < cmp.rsf f2=10 squeeze=n > one.rsf; sfvscan < one.rsf half=n v0=2 dv=1 nv=1 | sfscale dscale=2 > s.rsf; sfvscan < one.rsf half=n v0=2 dv=1 nv=1 weight=n > t.rsf");
     assert!(largest_difference(bench.reals("s.rsf"), bench.reals("t.rsf")) < 1e-8);
     for (line, words) in [
@@ -198,20 +199,20 @@ fn scans_have_their_top_at_the_velocity_of_the_hyperbola() {
 fn scans_of_corrected_gathers_and_of_amplitudes_that_change() {
     let bench = Bench::new();
     hyperbola(&bench);
-    // A correction before with the same velocity leaves nothing to correct.
+    // If the data were corrected with the same velocity before, no moveout is left.
     bench.run("sfnmostretch < cmp.rsf v0=2 half=n > flat.rsf; sfvscan < flat.rsf half=n v1=2 v0=1.5 dv=0.25 nv=5 semblance=y weight=n > a.rsf");
     let (most, time, velocity) = top(&bench, "a.rsf");
     assert!(
         velocity == 2 && time.abs_diff(200) < 3 && most > 0.999,
         "{most} {time} {velocity}"
     );
-    // A polarity that turns with offset: the mean vanishes, the line does not.
+    // The polarity changes with offset: the mean vanishes, but a line fits.
     bench.run("sfmath < cmp.rsf output='input*(0.5-x2)' > avo.rsf; sfvscan < avo.rsf half=n v0=1.5 dv=0.05 nv=21 weight=n avosemblance=y > b.rsf; sfvscan < avo.rsf half=n v0=2 dv=1 nv=1 weight=n semblance=y nb=0 > c.rsf");
     let (most, time, velocity) = top(&bench, "b.rsf");
     assert_eq!((time, velocity), (200, 10));
     assert!((most - 1.0).abs() < 1e-3, "{most}");
     assert!(bench.reals("c.rsf")[200] < 1e-6);
-    // Differences of neighbours vanish at the velocity only.
+    // Differences of neighbouring traces vanish only at the right velocity.
     bench.run("sfvscan < cmp.rsf half=n v0=1.75 dv=0.25 nv=3 weight=n diffsemblance=y > d.rsf");
     let at = |velocity: usize| bench.reals("d.rsf")[velocity * 501 + 200];
     assert!(
@@ -221,13 +222,13 @@ fn scans_of_corrected_gathers_and_of_amplitudes_that_change() {
         at(1),
         at(2)
     );
-    // A trace of noise that the mask leaves out: the other ten are equal.
+    // The mask leaves out a trace of noise; the other ten are equal.
     bench.run("sfmath < cmp.rsf output='input+exp(-(20*(x2-0.5))^2)' > e.rsf");
     bench.run("sfmath n1=11 output='(x1-5)^2' | sfdd type=int > m.rsf; sfvscan < e.rsf half=n mask=m.rsf v0=1.5 dv=0.05 nv=21 weight=n semblance=y nb=0 > f.rsf");
     let (most, time, velocity) = top(&bench, "f.rsf");
     assert_eq!((time, velocity), (200, 10));
     assert!((most - 1.0).abs() < 1e-4, "{most}");
-    // The same is true of empty bins, whose traces are zeros, also with a line over offset.
+    // Empty bins, whose traces are zeros, are left out too, also if a line is fitted over offset.
     for (measure, input) in [("semblance", "cmp.rsf"), ("avosemblance", "avo.rsf")] {
         let words = format!("half=n v0=1.5 dv=0.05 nv=21 weight=n {measure}=y");
         bench.run(&format!(
@@ -241,7 +242,7 @@ fn scans_of_corrected_gathers_and_of_amplitudes_that_change() {
         "sfscale < cmp.rsf dscale=0 | sfvscan half=n v0=1.5 dv=0.05 nv=21 weight=n avosemblance=y > z.rsf",
     );
     assert!(bench.reals("z.rsf").iter().all(|x| *x == 0.0));
-    // A shifted hyperbola of heterogeneity 1.5.
+    // A shifted hyperbola with heterogeneity 1.5.
     let formula = bell("x1-(0.8*(1-1/1.5)+sqrt(0.64+1.5*x2*x2/4)/1.5)");
     bench.run(&format!("sfmath n1=501 d1=0.004 n2=11 d2=0.2 output='{formula}' | sfvscan half=n v0=1.9 dv=0.1 nv=3 ns=5 smax=2 semblance=y weight=n > g.rsf"));
     let (most, time, place) = top(&bench, "g.rsf");
@@ -254,7 +255,7 @@ fn scans_of_corrected_gathers_and_of_amplitudes_that_change() {
 #[test]
 fn picks_follow_a_ridge() {
     let bench = Bench::new();
-    // Two panels with a ridge at 2 + t/2 and 2.2 + t/2, which lies between samples.
+    // Two panels with ridges at 2 + t/2 and 2.2 + t/2, which lie between samples.
     bench.run("sfmath n1=201 d1=0.01 n2=61 o2=1.5 d2=0.05 n3=2 d3=0.2 label2=Velocity unit2=km/s output='4*exp(-((x2-2-0.5*x1-x3)/0.2)^2)' > scan.rsf");
     bench.run("sfpick < scan.rsf vel0=2 smooth=n > a.rsf; sfpick < scan.rsf vel0=2 > b.rsf; sfpick < scan.rsf vel0=2 rect1=10 rect2=1 > c.rsf; sfpick < scan.rsf smooth=n > d.rsf");
     assert_eq!(bench.lengths("a.rsf", 3), [201, 2, 1]);
@@ -270,7 +271,7 @@ fn picks_follow_a_ridge() {
         [&values[20..190], &values[221..391]].concat()
     };
     let wanted: Vec<f32> = (20..190).chain(221..391).map(ridge).collect();
-    // Parabolas through costs find a ridge between samples that are 0.05 apart.
+    // Parabolas through the costs find a ridge between samples that are 0.05 apart.
     for (name, allowed) in [
         ("a.rsf", 0.025),
         ("b.rsf", 0.025),
@@ -280,11 +281,12 @@ fn picks_follow_a_ridge() {
         let error = largest_difference(part(name), &wanted);
         assert!(error < allowed, "{name}: {error}");
     }
-    // Without radii nothing is smoothed.
+    // Without smoothing radii, nothing is smoothed.
     let error = largest_difference(bench.reals("b.rsf"), bench.reals("a.rsf"));
     assert!(error < 1e-4, "{error}");
     assert_eq!(bench.reals("d.rsf")[0], 1.5);
-    // The ridge jumps by 10 samples of 0.05 at sample 30: a gate of 2 lets a path follow by one sample a step.
+    // The ridge jumps by 10 samples of 0.05 at sample 30; with a gate of 2 a path can follow it by only one sample per
+    // step.
     bench.run("sfmath n1=61 output='2+0.25*(1+(x1-29.5)/sqrt((x1-29.5)^2))' | sfspray axis=2 n=41 d=0.05 o=1.5 | sfmath output='40*exp(-((x2-input)/0.02)^2)' > jump.rsf");
     bench.run("sfpick < jump.rsf gate=2 smooth=n > e.rsf; sfpick < jump.rsf gate=12 smooth=n > f.rsf");
     let step = |name: &str| {
@@ -317,14 +319,15 @@ fn picks_follow_a_ridge() {
     }
 }
 
-/// Ridges that stay where they are along axis 1 and stand 0.5 apart in neighbouring panels.
+/// The ridges are constant along axis 1, and 0.5 apart in neighbouring panels.
 #[test]
 fn picks_are_smoothed_from_panel_to_panel() {
     let bench = Bench::new();
     bench.run("sfmath n1=31 n2=31 o2=1.5 d2=0.05 n3=9 output='20*exp(-((x2-2.25-0.25*cos(3.14159265*x3))/0.1)^2)' > scan.rsf; sfpick < scan.rsf vel0=2.25 rect2=5 > p.rsf");
     let picks = bench.reals("p.rsf");
     assert_eq!(picks.len(), 31 * 9);
-    // A path needs some samples from vel0= to its ridge; then it stays on it, and smooth picks are near the middle of neighbours.
+    // A path needs some samples to get from vel0= to its ridge, and then stays there; smooth picks are near the mean of
+    // neighbouring panels.
     for (number, panel) in picks.chunks(31).enumerate() {
         let (pick, rest) = (panel[30], &panel[12..30]);
         let error = largest(rest.iter().map(|one| (one - pick).abs()));
@@ -339,7 +342,8 @@ fn picks_are_smoothed_from_panel_to_panel() {
 #[test]
 fn offsets_of_midpoint_gathers_alternate() {
     let bench = Bench::new();
-    // Half-offsets 0.2 apart in midpoints 0.1 apart: those of every second gather lie between.
+    // Half-offsets are 0.2 apart and midpoints 0.1 apart, so the offsets of every second gather lie between those of
+    // the others.
     let formula = bell("x1-sqrt(0.64+(x2+x3)^2)");
     bench.run(&format!(
         "sfmath n1=501 d1=0.004 n2=5 d2=0.2 n3=2 d3=0.1 output='{formula}' > d.rsf"
@@ -354,7 +358,7 @@ fn offsets_of_midpoint_gathers_alternate() {
     }
 }
 
-/// Axis 3 counts midpoints: d2/d3 of the axes says nothing about sets of offsets.
+/// Axis 3 numbers the midpoints, so d2/d3 of the axes does not say how many sets of offsets there are.
 #[test]
 fn gathers_whose_third_axis_counts() {
     let bench = Bench::new();
@@ -381,7 +385,7 @@ fn gathers_whose_third_axis_counts() {
     let (least, said) = stack("CDPtype=1");
     assert!(least > 0.998, "{least}");
     assert_eq!(said, "");
-    // The word is the same in the header, and in the other programs.
+    // The parameter has the same name in the header and in the other programs.
     bench.run("sfput < cmp.rsf CDPtype=1 > told.rsf");
     for program in [
         "sfnmostretch v0=2000",
@@ -396,7 +400,7 @@ fn gathers_whose_third_axis_counts() {
     assert!(told.contains("CDPtype= got `0`"), "{told}");
 }
 
-/// What the last axis was called is not said twice.
+/// The label of an axis that is removed is not left in the header.
 #[test]
 fn axes_that_are_gone_leave_no_name() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! More than the memory that a program may use, and streams without places.
+//! Data larger than the memory that a program may use, and streams that cannot seek.
 
 use crate::bench::{Bench, element, place};
 
@@ -10,7 +10,7 @@ fn big(bench: &Bench) -> Vec<f32> {
     values
 }
 
-/// 3 MB with 1 MB allowed: several passes over the file, or over a temporary one.
+/// 3 MB with 1 MB of memory: several passes over the file, or over a temporary one.
 #[test]
 fn turns_in_several_passes() {
     let bench = Bench::new();
@@ -43,7 +43,7 @@ fn turns_in_several_passes() {
     );
 }
 
-/// Lines of 2.8 kB change places one by one, and the axis between them may be long.
+/// Lines of 2.8 kB are exchanged one by one, and the axis between them may be long.
 #[test]
 fn lines_that_lie_together_are_fetched_one_by_one() {
     let bench = Bench::new();
@@ -81,7 +81,7 @@ fn orders_by_position_and_in_memory() {
     }
 }
 
-/// Groups larger than what is held are read twice, from a pipe through a temporary file.
+/// Groups that are larger than the memory for them are read twice, from a pipe through a temporary file.
 #[test]
 fn a_large_group_is_scaled() {
     let bench = Bench::new();
@@ -108,7 +108,7 @@ fn streams_do_not_grow() {
         "sfnoise seed=1",
         "sfattr",
     ] {
-        // One thread: each has an address space of its own for its stack and heap.
+        // There is only one thread, because each reserves address space for its stack and heap.
         let said = bench.sh(&format!(
             "export RAYON_NUM_THREADS=1; {big} | (ulimit -v 120000; {line}) > /dev/null"
         ));
@@ -116,7 +116,8 @@ fn streams_do_not_grow() {
     }
 }
 
-/// A long line is made piece by piece: what cannot be written is refused before it is made, and it is whole where pieces meet.
+/// A long line is made piece by piece: if it cannot be written, the error comes before all of it is made, and there are
+/// no gaps between pieces.
 #[test]
 fn long_lines_of_spikes_are_made_in_pieces() {
     let bench = Bench::new();
@@ -125,7 +126,8 @@ fn long_lines_of_spikes_are_made_in_pieces() {
         full.code == 1 && full.err.contains("No space left on device"),
         "{full:?}"
     );
-    // Samples are made in pieces of 2^18: half of the last one of a piece falls on the first one of the next.
+    // Samples are made in pieces of 2^18; half of the last spike of a piece falls on the first sample of the next
+    // piece.
     bench.run("sfspike n1=600000 n2=2 k1=262143 l1=262144 p2=0.5 | sfwindow f1=262141 n1=6 > a.rsf");
     let traces = bench.reals("a.rsf");
     assert_eq!(traces[..6], [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]);

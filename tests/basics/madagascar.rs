@@ -1,4 +1,5 @@
-//! The datasets of tests/data/rsf were written by Madagascar's programs; the same commands give the same here.
+//! The datasets of tests/data/rsf were written by Madagascar's programs; the same commands must give the same results
+//! here.
 
 use rsf_io::{Element, Input};
 
@@ -10,12 +11,12 @@ fn theirs(name: &str) -> Input {
     Input::open(&path).unwrap()
 }
 
-/// The data file that Madagascar wrote, byte for byte.
+/// The bytes of the data file that Madagascar wrote.
 fn their_bytes(name: &str) -> Vec<u8> {
     std::fs::read(checkout("tests/data/rsf").join(format!("{name}.rsf@"))).unwrap()
 }
 
-/// Puts copies of Madagascar's datasets onto the bench.
+/// A bench with copies of Madagascar's datasets.
 fn bench(names: &[&str]) -> Bench {
     let bench = Bench::new();
     for name in names {
@@ -30,7 +31,7 @@ fn bench(names: &[&str]) -> Bench {
     bench
 }
 
-/// Form, type, axes and values of our dataset are those of Madagascar's.
+/// Checks that form, type, axes and values of our dataset are those of Madagascar's.
 #[track_caller]
 fn same<T: Element + PartialEq + std::fmt::Debug>(bench: &Bench, ours: &str, name: &str) {
     let (mut ours, mut theirs) = (bench.open(ours), theirs(name));
@@ -39,7 +40,7 @@ fn same<T: Element + PartialEq + std::fmt::Debug>(bench: &Bench, ours: &str, nam
     assert_eq!(ours.rank(), rank, "{name}");
     for i in 1..=rank {
         let (a, b) = (ours.axis(i), theirs.axis(i));
-        // An empty label and none read the same to a user.
+        // For a user an empty label is the same as a missing one.
         let text = |text: Option<String>| text.unwrap_or_default();
         assert_eq!((a.n, a.o, a.d), (b.n, b.o, b.d), "{name} axis {i}");
         assert_eq!(
@@ -115,7 +116,7 @@ fn other_forms_and_types() {
         assert_eq!(ours.format(), theirs.format(), "{line}");
         let (ours, theirs) = (bench.bytes("a.rsf@"), their_bytes(name));
         match name {
-            // Madagascar leaves a blank before the line break where the pattern has one.
+            // Madagascar writes a blank before the line break if the format has one.
             "floatascii3" => assert_eq!(words(&ours), words(&theirs), "{line}"),
             _ => assert_eq!(ours, theirs, "{line}"),
         }
@@ -155,12 +156,12 @@ fn headers_with_a_long_history() {
         (5.0, 0.5, Some("New label"))
     );
     assert_eq!(bench.bytes("a.rsf@"), their_bytes("h2"));
-    // Without quotes of its own a label with a blank stays whole, where Madagascar keeps the first word.
+    // A label with a blank stays whole even without inner quotes, whereas Madagascar keeps only the first word.
     bench.run("sfput < h1.rsf label1='two words' > b.rsf");
     assert_eq!(bench.open("b.rsf").axis(1).label.as_deref(), Some("two words"));
 }
 
-/// What sfin prints is what Madagascar's prints for the same file, blanks included.
+/// sfin prints exactly what Madagascar's sfin prints for the same file, including blanks.
 #[test]
 fn descriptions() {
     let bench = bench(&["f", "floatascii"]);

@@ -1,5 +1,5 @@
-//! The everyday programs of `sfbasics` from outside: against what Madagascar's wrote, against plain loops over random data,
-//! and with input that must be refused.
+//! The everyday programs of `sfbasics` run as processes: compared with Madagascar's results, compared with plain loops
+//! over random data, and with input that must be refused.
 
 mod agreement;
 mod bench;

@@ -1,5 +1,5 @@
-//! Linear operators as programs: `sfdottest` tells an adjoint from what is none, `sfconjgrad` finds what it should, and both
-//! say what is wrong with a program.
+//! Linear operators as programs: `sfdottest` recognises whether an operator has the right adjoint, `sfconjgrad` finds
+//! the solution, and both report what is wrong with a program.
 
 use rsf_io::Axis;
 
@@ -8,7 +8,7 @@ use crate::largest::{largest_difference, relative_difference};
 
 const N: usize = 40;
 
-/// A model of spikes and its running sums.
+/// A bench with a model of spikes and its running sums.
 fn bench() -> Bench {
     let bench = Bench::new();
     let model: Vec<f32> = (0..N).map(|k| ((7 * k) % 11) as f32 - 5.0).collect();
@@ -21,7 +21,7 @@ fn apart(a: &[f32], b: &[f32]) -> f64 {
     relative_difference(a, b)
 }
 
-/// The numbers that the test tells: both products and how far they are apart.
+/// The numbers that sfdottest prints: both products and their relative difference.
 fn told(bench: &Bench, line: &str) -> [f64; 3] {
     let run = bench.sh(line);
     assert_eq!(run.code, 0, "{run:?}");
@@ -42,7 +42,7 @@ fn products_of_an_operator_and_its_adjoint_are_equal() {
     let bench = bench();
     let line = "sfdottest sfcausint mod=m.rsf dat=d.rsf seed=7";
     let [one, other, apart] = told(&bench, line);
-    // Forty running sums of numbers from 0 to 1, times such numbers: about 40 * 41 / 2 / 4.
+    // Forty running sums of numbers from 0 to 1, multiplied by such numbers: about 40 * 41 / 2 / 4.
     assert!(
         (100.0..320.0).contains(&one) && (one - other).abs() < 1e-4,
         "{one} {other}"
@@ -51,7 +51,7 @@ fn products_of_an_operator_and_its_adjoint_are_equal() {
     assert_eq!(told(&bench, line), [one, other, apart]);
     assert!(told(&bench, "sfdottest sfcausint mod=m.rsf dat=d.rsf seed=8")[0] != one);
     bench.run("sfdottest sfcausint mod=m.rsf dat=d.rsf tol=1e-5");
-    // Parameters of the operator, and one whose data are longer than its models.
+    // An operator with parameters of its own, and one whose data are longer than its models.
     bench.run("sfpad < m.rsf end1=10 > longer.rsf");
     bench.put(
         "pad",
@@ -65,7 +65,7 @@ fn products_of_an_operator_and_its_adjoint_are_equal() {
     bench.run("chmod +x scaled && sfdottest ./scaled rows mod=m.rsf dat=d.rsf dscale=3 tol=1e-6");
 }
 
-/// Programs beside the everyday ones say themselves what parameters they have.
+/// Programs other than the everyday ones are asked for their parameters with --sfdoc.
 #[test]
 fn programs_of_the_suite_are_asked_for_their_adjoint() {
     let bench = bench();
@@ -153,7 +153,7 @@ fn what_is_no_adjoint_fails() {
     );
 }
 
-/// As many iterations as there are unknowns find the model; the first one is a step along the gradient.
+/// As many iterations as there are unknowns find the model; the first iteration is a step along the gradient.
 #[test]
 fn conjugate_gradients_find_the_model() {
     let bench = bench();
@@ -195,7 +195,7 @@ fn conjugate_gradients_find_the_model() {
 fn weights_masks_and_first_models_do_what_they_say() {
     let bench = bench();
     let model = bench.reals("m.rsf");
-    // The even ones are known; their values come with x0.
+    // The samples with even numbers are known; their values are given by x0.
     let known: Vec<i32> = (0..N).map(|k| i32::from(k % 2 == 0)).collect();
     bench.raw("known.rsf", &format!("n1={N}"), "native_int", &known);
     let start: Vec<f32> = (0..N).map(|k| if k % 2 == 0 { model[k] } else { 1.0 }).collect();
@@ -217,15 +217,15 @@ fn weights_masks_and_first_models_do_what_they_say() {
             assert!((0..N).step_by(2).all(|k| found[k] == model[k]));
         }
     }
-    // Nothing known but where the mask is not, and no first model: those stay zero.
+    // The known samples stay zero without a first model.
     bench.run("sfconjgrad sfcausint mod=m.rsf niter=5 known=known.rsf < d.rsf > found.rsf");
     assert!(bench.reals("found.rsf").iter().step_by(2).all(|&x| x == 0.0));
-    // The true model fits: the gradient is zero.
+    // The true model fits the data, so the gradient is zero.
     bench.run("sfconjgrad sfcausint mod=m.rsf niter=3 x0=m.rsf < d.rsf > found.rsf");
     assert_eq!(bench.reals("found.rsf"), model);
 }
 
-/// Both directions of exact time have their adjoints, and the second undoes the first.
+/// Both directions of the time-dispersion operator have adjoints, and the second undoes the first.
 #[test]
 fn time_dispersion_is_an_operator() {
     let bench = Bench::new();
@@ -250,7 +250,8 @@ fn time_dispersion_is_an_operator() {
     bench.run("sftimedisp first=0.5 < x.rsf > y.rsf; sftimedisp inv=y first=0.5 < y.rsf > z.rsf");
     let [y, z] = ["y.rsf", "z.rsf"].map(|name| bench.reals(name));
     let off = |other: &[f32]| relative_difference(other, &series);
-    // Rounding of single precision, measured 2e-7; the pulse of 4 samples runs early by a share of one of them.
+    // z differs by rounding of single precision, measured 2e-7; y differs because the pulse of 4 samples is earlier by
+    // a fraction of a sample.
     assert!(off(&z) < 2e-6 && off(&y) > 1e-2, "{} {}", off(&z), off(&y));
     for (line, words) in [
         (
@@ -265,7 +266,7 @@ fn time_dispersion_is_an_operator() {
     }
 }
 
-/// What a user sees where sizes disagree: one sentence with both, and nothing about pipes.
+/// If sizes disagree, there is a single message with both sizes, and none about pipes.
 #[test]
 fn sizes_that_disagree_are_told_as_sizes() {
     let bench = bench();
@@ -305,15 +306,15 @@ fn sizes_that_disagree_are_told_as_sizes() {
 #[test]
 fn words_of_madagascars_drivers() {
     let bench = bench();
-    // Its drivers hand their own parameters on.
+    // Madagascar's drivers pass their own parameters on to the operator.
     let run = bench
         .sh("RSF_STRICT=1 sfcausint mod=m.rsf dat=d.rsf mwt=w.rsf niter=3 known=k.rsf < m.rsf > sums.rsf");
     assert!(run.code == 0 && run.err.is_empty(), "{run:?}");
     assert_eq!(bench.reals("sums.rsf"), bench.reals("d.rsf"));
-    // A program that is no operator does not know them.
+    // A program that is not an operator does not know them.
     let run = bench.sh("sfreverse niter=3 < m.rsf > back.rsf");
     assert!(run.err.contains("unknown parameter niter="), "{run:?}");
-    // mod0= is the first model, and has its axes.
+    // mod0= is the first model, and defines the axes.
     for words in ["mod=m.rsf mod0=m.rsf", "mod0=m.rsf"] {
         let run = bench.sh(&format!(
             "sfconjgrad sfcausint {words} niter=3 < d.rsf > found.rsf"
@@ -330,22 +331,22 @@ fn words_of_madagascars_drivers() {
     assert!(said.contains("neither mod= nor mod0= is given"), "{said}");
 }
 
-/// Parameters and habits of Madagascar's programs that ours take.
+/// Parameters and conventions of Madagascar's programs that ours accept.
 #[test]
 fn small_words_of_madagascars_programs() {
     let bench = bench();
-    // The origin of time turns the phase of each frequency, forward and back.
+    // The origin of time changes the phase of each frequency, forward and inverse.
     bench.run("sffft1 ot=0.3 < m.rsf > a.rsf; sfput o1=0.3 < m.rsf | sffft1 > b.rsf; sffft1 < m.rsf > c.rsf");
     assert_eq!(bench.complex("a.rsf"), bench.complex("b.rsf"));
     assert_ne!(bench.complex("a.rsf"), bench.complex("c.rsf"));
-    // Four samples away, where the Nyquist frequency stays real.
+    // An origin that is a multiple of four samples, for which the Nyquist frequency stays real.
     bench.run("sffft1 inv=y ot=12 < c.rsf > t.rsf");
     assert_eq!(bench.axes("t.rsf", 1)[0].o, 12.0);
     bench.run("sffft1 < t.rsf > d3.rsf");
     let (there, back) = (bench.complex("d3.rsf"), bench.complex("c.rsf"));
-    // Rounding of two transforms of 40 numbers: 2e-7 measured.
+    // The error is the rounding of two transforms of 40 numbers, measured 2e-7.
     assert!(relative_difference(there.iter().flatten(), back.iter().flatten()) < 2e-6);
-    // A third name, which Madagascar's flows append, is not read.
+    // A third name, which Madagascar's flows append, is ignored.
     let run = bench.sh("sfcmplx m.rsf d.rsf sfcmplx > e.rsf");
     assert!(
         run.code == 0 && run.err.contains("warning: sfcmplx is not read"),
@@ -369,10 +370,10 @@ fn cosines_are_lines_of_their_transform() {
     let bench = Bench::new();
     let same = |found: &str, wanted: &[f32]| {
         let error = largest_difference(bench.reals(found), wanted);
-        // Single precision of sums of up to 16.
+        // Sums of up to 16 in single precision.
         assert!(error < 1.6e-5, "{found}: {error}");
     };
-    // 16 = n1-1 intervals: half a period of the mirrored line is as long as the axis.
+    // 16 = n1-1 intervals: half the period of the mirrored line is the length of the axis.
     bench.run("sfmath n1=17 n2=5 d2=2 output='cos(3.14159265358979*x1*3/16)' | sfput d1=0.004 o1=0.5 label1=Time unit1=s > a.rsf");
     bench.run("sfcosft < a.rsf sign1=1 > b.rsf; sfcosft < b.rsf sign1=-1 > c.rsf; sfcosft < a.rsf sign1=1 sign2=1 | sfcosft sign2=-1 sign1=-1 > d.rsf");
     let line = |i: usize| if i % 17 == 3 { 16.0 } else { 0.0 };
@@ -388,7 +389,7 @@ fn cosines_are_lines_of_their_transform() {
         assert_eq!(names(axis), ["Time", "s"]);
         assert!(axis.o == 0.5 && (axis.d - 0.004).abs() < 1e-8, "{axis:?}");
     }
-    // 7 intervals become 8: the sum itself, on axis 2 of three lines.
+    // 7 intervals are padded to 8; the expected values are the sum itself, along axis 2 with lines of three samples.
     bench.dataset("e.rsf", &[3, 8, 2], &ramp(48));
     bench.run("sfscale < e.rsf dscale=0.03125 | sfcosft sign2=1 > f.rsf");
     let input = bench.reals("e.rsf");
@@ -420,7 +421,7 @@ fn cosines_are_lines_of_their_transform() {
     }
 }
 
-/// An operator that is called repeatedly shows each warning once, and all other lines every time.
+/// If an operator is called repeatedly, each of its warnings is shown once, and all other lines are shown every time.
 #[test]
 fn a_warning_of_an_operator_is_shown_once() {
     let bench = bench();

@@ -1,10 +1,10 @@
-//! `sfpen` shows a picture, or names the file that it kept.
+//! `sfpen` shows a picture, or prints the name of the file that it kept.
 
 use std::os::unix::fs::PermissionsExt;
 
 use crate::bench::{Bench, ramp};
 
-/// A folder with a dataset, a folder for temporary files and no screen.
+/// A folder with a dataset and a folder for temporary files, without a screen.
 fn without_screen() -> (Bench, &'static str) {
     let bench = Bench::new();
     bench.dataset("in.rsf", &[4, 5], &ramp(20));

@@ -1,8 +1,8 @@
-//! Bytes for pictures.
+//! Conversion of data to bytes for pictures.
 
 use crate::bench::Bench;
 
-/// Three panels of 4 x 2, each ten times the one before.
+/// Writes three panels of 4 x 2 values, each ten times the previous one.
 fn panels(bench: &Bench) {
     let first = [-4.0f32, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0];
     let values: Vec<f32> = [1.0, 10.0, 100.0]
@@ -22,7 +22,7 @@ fn bytes(bench: &Bench, words: &str) -> Vec<u8> {
 fn gains_of_panels() {
     let bench = Bench::new();
     panels(&bench);
-    // 252*(x/clip+1)/2+3 cut to a whole number, mirrored below 0.
+    // 252*(x/clip+1)/2+3, truncated to an integer and mirrored below 0.
     let fine = [3, 34, 66, 97, 128, 160, 191, 223];
     let near = |got: &[u8], expected: &[u8]| got.iter().zip(expected).all(|(a, b)| a.abs_diff(*b) <= 1);
     let each = bytes(&bench, "gainpanel=each pclip=100");
@@ -42,9 +42,9 @@ fn gains_of_panels() {
     assert_eq!(bytes(&bench, "clip=400"), all);
     assert!(
         bench.sh("sfget < b.rsf clip").err.contains("no key clip"),
-        "only a clip that was found goes into the header"
+        "only a clip that was computed goes into the header"
     );
-    // The clips of the panels are 2, 20 and 200, of which the second is that for all.
+    // The clips of the panels are 2, 20 and 200; the clip for all is that of the second.
     bytes(&bench, "gainpanel=all pclip=40");
     assert_eq!(bench.run("sfget < b.rsf clip parform=n").trim(), "20");
     let even = bytes(&bench, "clip=4 symcp=y gainpanel=1");
@@ -52,7 +52,8 @@ fn gains_of_panels() {
     assert_eq!(bytes(&bench, "pclip=100"), bytes(&bench, "pclip=100 gainpanel=1"));
 }
 
-/// So many of ten values lie below the clip as come nearest to the percentage, and distances are those from `bias=`.
+/// The number of the ten values below the clip is as near as possible to the percentage, and distances are counted from
+/// `bias=`.
 #[test]
 fn clips_have_their_share_of_values_below() {
     let bench = Bench::new();
@@ -64,7 +65,7 @@ fn clips_have_their_share_of_values_below() {
                 bench.run(&format!("sfbyte < a.rsf pclip={percent} bias={bias} > b.rsf"));
                 bench.run("sfget < b.rsf clip parform=n").trim().parse().unwrap()
             };
-            // What lies on both sides of the bias at one distance is counted as one of two.
+            // Two values at the same distance on both sides of the bias may be counted as one.
             let below = values.iter().filter(|x| (*x - bias).abs() < clip).count() as f32;
             let most = below + values.iter().filter(|x| (*x - bias).abs() == clip).count() as f32;
             let share = percent / 10.0;
@@ -96,7 +97,7 @@ fn scales_of_bytes() {
             .zip(&bytes(&bench, "clip=4 bias=-0.5"))
             .all(|(a, b)| a == b)
     );
-    // A power of 2 brings small values nearer to the middle.
+    // With the power 2 small values are nearer to the middle.
     let squared = bytes(&bench, "clip=4 gpow=2");
     assert!(
         squared[5] < plain[5] && squared[5] >= 128,
@@ -122,7 +123,7 @@ fn flat_and_broken_data_have_bytes_too() {
     assert_eq!(
         (got[1], got[2]),
         (254, 254),
-        "what is infinite does not set the clip"
+        "infinite values do not set the clip"
     );
 }
 
@@ -139,7 +140,7 @@ fn a_panel_of_zeros_has_a_bar() {
             );
         }
     }
-    // A panel of another value stands between ends that are 4 % of it away.
+    // The scale of a panel with a single value extends to 4 % of it on both sides.
     bench.run("sfspike n1=4 n2=3 mag=50 | sfbyte bar=bar1.rsf > d.rsf");
     let svg = bench.run("sfgrey scalebar=y dbarnum=2 format=svg < d.rsf");
     for (number, drawn) in [
@@ -151,7 +152,7 @@ fn a_panel_of_zeros_has_a_bar() {
     ] {
         assert_eq!(svg.contains(&format!(">{number}<")), drawn, "{number} in {svg}");
     }
-    // The clips of several planes, some of them zeros.
+    // The clips of several planes, some of which are zero everywhere.
     bench.run("sfspike n1=4 n2=3 n3=3 k3=2 | sfbyte bar=bar2.rsf gainpanel=all > c.rsf; sfgrey scalebar=y < c.rsf > c.png");
 }
 
@@ -159,7 +160,7 @@ fn a_panel_of_zeros_has_a_bar() {
 fn pictures_of_bytes_find_their_scale() {
     let bench = Bench::new();
     panels(&bench);
-    // The scale is complete before the first byte: the picture of the first panel does not wait for the others.
+    // The scale is written before the first byte, so the picture of the first panel does not wait for the others.
     let svg = bench.run("sfbyte < a.rsf bar=bar.rsf gainpanel=all | sfgrey scalebar=y format=svg");
     for number in ["\u{2212}4", "2"] {
         assert!(svg.contains(&format!(">{number}</text>")), "{number} in {svg}");

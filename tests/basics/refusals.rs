@@ -1,8 +1,8 @@
-//! Input that must be refused, each with one sentence that says what is allowed.
+//! Input that must be refused, each with a single message that says what is allowed.
 
 use crate::bench::{Bench, ramp};
 
-/// A command, and what its sentence must hold.
+/// A command, and a text that its error message must contain.
 type Case = (&'static str, &'static str);
 
 const FILES: &[Case] = &[
@@ -264,7 +264,7 @@ fn odd_files_are_told_by_sfin() {
         "{}",
         said.err
     );
-    // Numbers of every size are counted.
+    // Sizes are checked for numbers of every size.
     for (format, size) in [
         ("native_uchar", 1),
         ("native_short", 2),
@@ -309,7 +309,7 @@ fn an_empty_file_on_standard_input_is_not_nothing() {
     bench.run("sfspike n1=5 mag=3 > quake.rsf");
     let told = bench.refused("sfadd scale=1,-1 < killed.rsf quake.rsf > out.rsf");
     assert!(told.contains("standard input is an empty file"), "{told}");
-    // What the shell has emptied itself is told as that.
+    // If the shell itself emptied the file, the message says so.
     bench.run("sfspike n1=5 nostdin=y > own.rsf");
     for line in [
         "sfmath output='input*2'",

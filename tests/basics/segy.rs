@@ -1,4 +1,5 @@
-//! SEG-Y and SU against files that segyio made (`tests/data/segy/make.py`): read as segyio reads them, written byte for byte.
+//! SEG-Y and SU, compared with files that segyio wrote (`tests/data/segy/make.py`): read as segyio reads them, and
+//! written byte for byte.
 
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -23,7 +24,7 @@ fn expected() -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// A bench with the files.
+/// A bench with the SEG-Y and SU files.
 fn bench() -> Bench {
     let bench = Bench::new();
     for name in FILES.iter().chain(&["ieee.su", "little.su"]) {
@@ -35,7 +36,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// Names and bytes of the 91 keys, as sfheaderattr and the standard have them, where tests look.
+/// Names and bytes of some of the 91 keys, as in sfheaderattr and in the standard.
 const KEYS: [(&str, usize, u64); 10] = [
     ("tracl", 0, 0),
     ("fldr", 2, 8),
@@ -81,7 +82,7 @@ fn holds(bench: &Bench, name: &str, answer: &Value) {
             let wanted = header.get(byte.to_string()).map_or(0, |x| x.as_i64().unwrap());
             assert_eq!(i64::from(trace[place]), wanted, "{name}: {key}");
         }
-        // Nothing that segyio finds is lost, wherever it is.
+        // Nothing that segyio finds is lost, wherever it is stored.
         let found = header.as_object().unwrap().len();
         assert_eq!(trace.iter().filter(|x| **x != 0).count(), found, "{name}");
     }
@@ -107,11 +108,11 @@ fn files_of_segyio_there_and_back() {
         ));
         let (mut before, after) = (bench.bytes(name), bench.bytes("back.sgy"));
         if name == "further.sgy" {
-            // Further textual headers are passed over when a file is read, so none are written.
+            // Further textual headers are skipped when a file is read, so none are written.
             before.drain(3600..6800);
         }
         assert!(before == after, "{name}: the file comes back byte for byte");
-        // On standard input and output, from a pipe, and into other forms.
+        // Files are also read from standard input and from a pipe, and written to standard output and in other forms.
         bench.run(&format!("sfsegyread < {name} tfile=t.rsf > d.rsf"));
         holds(&bench, name, &expected[name]);
         if name != "further.sgy" {
@@ -166,7 +167,7 @@ fn parts_of_a_file() {
     assert_eq!(kept[91..], headers[273..]);
     bench.run("sfsegyread tape=int2.sgy n2=3 ns=9 format=3 tfile=t.rsf > d.rsf");
     assert_eq!(bench.lengths("d.rsf", 2), [9, 3]);
-    // Another byte for a key, and a key that is added; it is written back to its place.
+    // A key is read from another byte, and a key is added, which is written back to its place.
     bench.run(
         "sfsegyread tape=int2.sgy cdp=80 key1=mine mine=84 key1_len=2 key2=far far=36 tfile=t.rsf > d.rsf",
     );
@@ -213,7 +214,8 @@ fn headers_are_made_where_there_are_none() {
         assert_eq!((binary[3], binary[17], binary[16], binary[27]), (9, 44, 1, 3));
         assert!(bench.bytes("h").starts_with(b"C1  WRITTEN BY"));
     }
-    // Files with the usual names are taken, and headers that contradict the data are corrected.
+    // If hfile= and bfile= are not given, files with the usual names are used; headers that contradict the data are
+    // corrected.
     bench.run(
         "sfsegyread tape=a.sgy tfile=t.rsf hfile=header bfile=binary > d.rsf; sfwindow < d.rsf n1=2 > w.rsf",
     );
@@ -227,7 +229,7 @@ fn headers_are_made_where_there_are_none() {
     assert_eq!(bench.reals("e.rsf")[..2], bench.reals("d.rsf")[..2]);
 }
 
-/// Words of two bytes take what two bytes hold, with a sign or without one.
+/// Fields of two bytes take all numbers that fit, signed or unsigned.
 #[test]
 fn words_of_binary_headers_take_what_they_hold() {
     let bench = Bench::new();
@@ -251,7 +253,8 @@ fn words_of_binary_headers_take_what_they_hold() {
     }
 }
 
-/// Every format that the standard has kept, in both orders of bytes, for traces that are longer than two bytes can count.
+/// Every format that the standard still has, in both byte orders, also for traces whose length does not fit in two
+/// bytes.
 #[test]
 fn formats_of_revision_two_there_and_back() {
     let bench = Bench::new();
@@ -277,7 +280,7 @@ fn formats_of_revision_two_there_and_back() {
     }
 }
 
-/// Counts of samples have two bytes without a sign: the largest are above 32,767.
+/// Numbers of samples are unsigned and have two bytes: the largest are above 32,767.
 #[test]
 fn long_traces_there_and_back() {
     let bench = Bench::new();
@@ -295,7 +298,7 @@ fn long_traces_there_and_back() {
 #[test]
 fn sixteen_gigabytes_are_passed_in_no_time() {
     let bench = Bench::new();
-    // A file with holes: traces of 32000 samples, of which the last one holds numbers.
+    // A sparse file with traces of 32000 samples, of which only the last has nonzero samples.
     let (samples, traces) = (32_000usize, 135_000u64);
     let size = (240 + 4 * samples) as u64;
     let path = bench.path("large.sgy");
@@ -318,7 +321,7 @@ fn sixteen_gigabytes_are_passed_in_no_time() {
     assert!(length > 17_000_000_000);
     let mask: Vec<i32> = (0..traces).map(|i| i32::from(i + 1 == traces)).collect();
     bench.raw("m.rsf", &format!("n1={traces}"), "native_int", &mask);
-    // Address space for a small part of the file, so that memory which grew with it would fail.
+    // The address space is a small part of the size of the file, so memory that grew with the file would fail.
     bench.run(
         "ulimit -v 800000; RAYON_NUM_THREADS=2 sfsegyread tape=large.sgy mask=m.rsf tfile=t.rsf > d.rsf",
     );

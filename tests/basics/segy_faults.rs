@@ -1,5 +1,5 @@
-//! SEG-Y and SU as other programs leave them, and data that they cannot hold: read right, or with a sentence that says what is
-//! wrong.
+//! SEG-Y and SU files as other programs write them, and data that these formats cannot hold: read correctly, or refused
+//! with a message that says what is wrong.
 
 use crate::bench::{Bench, ramp};
 use crate::desk::built::checkout;
@@ -18,7 +18,7 @@ fn bench(name: &str) -> (Bench, Vec<u8>) {
     (bench, bytes)
 }
 
-/// What a file says as a warning when it is read, and that its numbers and headers are those of the whole one.
+/// Reads a file, checks that its samples are those of the intact file, and returns the warnings.
 #[track_caller]
 fn same(bench: &Bench, name: &str, words: &str) -> String {
     let program = if name.ends_with("su") {
@@ -32,7 +32,7 @@ fn same(bench: &Bench, name: &str, words: &str) -> String {
     said.err
 }
 
-/// A textual header that begins with these words, in ASCII.
+/// A textual header in ASCII that begins with these words.
 fn stanza(words: &str) -> Vec<u8> {
     let mut text = words.as_bytes().to_vec();
     text.resize(3200, b' ');
@@ -65,7 +65,7 @@ fn headers_of_a_table_get_what_the_data_say() {
         let axis = bench.axes("d.rsf", 2).remove(0);
         assert_eq!((axis.n, axis.o, axis.d), (4, 0.1, 0.002));
     }
-    // Delays keep their differences to the first, which becomes that of the data.
+    // Delays keep their differences from the first one, which becomes that of the data.
     (0..3).for_each(|trace| keys[91 * trace + 35] = 40 + 10 * trace as i32);
     bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
     let said =
@@ -129,7 +129,7 @@ fn samples_that_a_format_cannot_hold_are_told() {
         "{said}"
     );
     assert_eq!(back, [0.0; 4]);
-    // Nothing is lost, and nothing is told.
+    // If nothing is lost, there is no warning.
     for format in [1, 2, 3, 5, 8] {
         assert_eq!(
             words(&format!("format={format} < small.rsf")).0,
@@ -144,7 +144,7 @@ fn samples_that_a_format_cannot_hold_are_told() {
             "format {format}"
         );
     }
-    // Times that two bytes cannot hold.
+    // Times that do not fit in two bytes.
     for (header, word) in [
         ("n1=2 d1=0", "the interval between samples must be more than 0"),
         ("n1=2 d1=0.004 o1=40", "o1=40 is a delay of 40000 ms"),
@@ -159,7 +159,7 @@ fn samples_that_a_format_cannot_hold_are_told() {
 fn textual_headers_are_found_by_their_stanzas() {
     let (bench, whole) = bench("ieee.sgy");
     let ebcdic: Vec<u8> = {
-        // `((` and blanks as EBCDIC has them.
+        // `((` and blanks in EBCDIC.
         let mut text = vec![0x40; 3200];
         text[..2].copy_from_slice(&[0x4d, 0x4d]);
         text
@@ -183,12 +183,12 @@ fn textual_headers_are_found_by_their_stanzas() {
         (-1, 0x200, &[&end]),
         (0, 0, &[&first, &end]),
         (1, 0x100, &[&second]),
-        // A number says where they end, whatever stands in them.
+        // If the number of textual headers is given, it decides where they end, whatever their text is.
         (2, 0x100, &[&end, &second]),
     ] {
         with(told, revision, texts);
         assert_eq!(same(&bench, "text.sgy", ""), "", "{told} {revision}");
-        // A pipe tells no length, by which the number could be guessed.
+        // The length of a pipe is unknown, so the number cannot be guessed from it.
         bench.run("cat text.sgy | sfsegyread n2=4 tfile=t.rsf > d.rsf");
         assert_eq!(bench.reals("d.rsf"), bench.reals("whole.rsf"));
     }
@@ -209,7 +209,7 @@ fn revision_two_says_where_traces_and_samples_lie() {
     let mut file = whole[..3600].to_vec();
     put(300, &0x201u16.to_be_bytes(), &mut file);
     put(306, &2i32.to_be_bytes(), &mut file);
-    // The lengths of revision 0 are not read any more.
+    // The fields of revision 0 are not read any more.
     put(20, &0u16.to_be_bytes(), &mut file);
     put(68, &9i32.to_be_bytes(), &mut file);
     put(72, &4000f64.to_be_bytes(), &mut file);
@@ -246,7 +246,7 @@ fn headers_that_contradict_each_other_are_told() {
         }
         bench.put("odd.sgy", &bytes);
     };
-    // The binary header has no sampling, or no samples, and traces have.
+    // The binary header has no sampling interval or no number of samples, but the traces have.
     file(&[(3216, 0), (3220, 0)]);
     assert_eq!(same(&bench, "odd.sgy", ""), "");
     assert_eq!(bench.axes("d.rsf", 2)[0].d, 0.004);
@@ -262,14 +262,14 @@ fn headers_that_contradict_each_other_are_told() {
         (axis.o, axis.d, axis.label.as_deref()),
         (0.0, 1.0, Some("Sample"))
     );
-    // Another length in the binary header, which does not fill the file.
+    // The binary header has another trace length, which does not fit the size of the file.
     file(&[(3220, 8)]);
     let said = same(&bench, "odd.sgy", "");
     assert!(
         said.contains("has 8 samples in a trace, but the first trace header 9"),
         "{said}"
     );
-    // Another length in one trace.
+    // One trace header has another length.
     file(&[(3600 + 2 * size + 114, 100)]);
     let said = same(&bench, "odd.sgy", "");
     assert!(
@@ -277,7 +277,7 @@ fn headers_that_contradict_each_other_are_told() {
         "{said}"
     );
     assert!(said.contains("that of trace 3 with 100"), "{said}");
-    // Another format on the command line.
+    // Another format is given on the command line.
     let said = bench.sh("sfsegyread tape=ieee.sgy tfile=t.rsf format=1 > d.rsf");
     assert!(
         said.err
@@ -303,7 +303,7 @@ fn seismic_unix_in_two_orders_of_bytes() {
             "{said}"
         );
         assert_eq!(same(&bench, name, ""), "");
-        // Who says the order gets it.
+        // If the byte order is given, it is used even if it is wrong.
         let told = if name == "ieee.su" { "suxdr=y" } else { "endian=n" };
         let said = bench.run(&format!("sfsuread tape=mixed.su {told} tfile=t.rsf > d.rsf"));
         assert_eq!(said, "");
@@ -337,7 +337,8 @@ fn the_list_of_keys_is_whole() {
     assert_eq!(rows("sfheaderattr < whole-t.rsf"), 0);
 }
 
-/// Three traces of one spike at 0.24 s that begin at other times: as they stand in the file they are told, and on one axis they agree.
+/// Three traces of one spike at 0.24 s that begin at different times: as they are in the file there is a warning, and
+/// on a common axis they agree.
 #[test]
 fn traces_that_begin_at_other_times_are_told_or_put_on_one_axis() {
     let bench = Bench::new();
@@ -363,7 +364,7 @@ fn traces_that_begin_at_other_times_are_told_or_put_on_one_axis() {
         ] {
             assert!(said.err.contains(words), "{words}: {}", said.err);
         }
-        // The earliest trace begins the axis, and the latest ends it.
+        // The common axis begins with the earliest trace and ends with the latest.
         for (words, traces, samples) in [("", 3, 90), ("mask=last.rsf", 2, 80)] {
             let line = format!("{program} tape={file} align=y {words} > d.rsf");
             assert_eq!(bench.said(&line), "", "{line}");
@@ -419,10 +420,10 @@ fn coordinates_in_feet_are_told_with_lists_of_points() {
         let said = bench.said(read);
         assert_eq!(said.contains("lengths are in feet (mfeet=2)"), told, "{said}");
         assert_eq!(said.contains("by feet=convert"), told, "{said}");
-        // Traces alone have no lengths.
+        // Without points, there are no lengths to convert.
         assert_eq!(bench.said("sfsegyread tape=a.sgy > d.rsf"), "");
     }
-    // Points, depths and the origin become metres together, and are metres in the next file.
+    // Points, depths and the origin are converted to metres together, and are metres in the next file.
     let converted = read.replace("> d.rsf", "feet=convert origin=500,0 > d.rsf");
     assert_eq!(bench.said(&converted), "");
     bench.run("sfsegywrite < d.rsf tape=m.sgy sou=s.rsf rec=r.rsf; sfsegyread tape=m.sgy sou=s2.rsf rec=r2.rsf > d2.rsf");
@@ -458,7 +459,7 @@ fn headers_that_are_made_say_what_they_hold() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // The code of metres.
+    // The unit code of metres.
     assert_eq!(bench.bytes("a.sgy")[3254..3256], [0, 1]);
 }
 
@@ -474,16 +475,16 @@ fn files_without_a_geometry_and_files_of_su_are_told() {
         "{}",
         said.err
     );
-    // Digits of a formula are rounded without a word.
+    // Digits of a formula are rounded without a warning.
     bench.run("sfpoints x=0 z=12.345678 > s.rsf; sfpoints x=1:3:1 z=12.345678 > r.rsf");
     let said = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
     assert!(said.code == 0 && !said.err.contains("rounded"), "{}", said.err);
-    // Offsets in kilometres are no whole numbers, and have no scale.
+    // Offsets in kilometres are not whole numbers, and there is no scale for offsets.
     bench.run("sfpoints x=0.4 z=0 > s.rsf; sfpoints x=0.1:0.5:0.2 z=0 > r.rsf");
     let said = bench.sh("sfsegywrite < a.rsf sou=s.rsf rec=r.rsf tape=a.sgy");
     let told = "offsets are rounded by up to 0.300, and the largest is 0.300";
     assert!(said.code == 0 && said.err.contains(told), "{}", said.err);
-    // Whatever it takes the middle of a trace for.
+    // A SU file is recognised, whatever the bytes are that are read as the binary header in the middle of a trace.
     bench.run("sfspike n1=2000 d1=0.004 n2=5 mag=-1e7 > a.rsf; sfsuwrite < a.rsf tape=a.su");
     let said = bench.refused("sfsegyread tape=a.su > b.rsf");
     assert!(said.contains("sfsuread"), "{said}");

@@ -1,9 +1,10 @@
-//! Headers of SEG-Y byte by byte: where the standard has each field (SEG Technical Standards Committee, SEG-Y revision 1, 2002,
-//! tables 2 and 3; revision 2.1, 2023), counted from 1 as there.
+//! Headers of SEG-Y, byte by byte: the place of each field, counted from 1, is that of the standard (SEG Technical
+//! Standards Committee, SEG-Y revision 1, 2002, tables 2 and 3; revision 2.1, 2023).
 
 use crate::bench::{Bench, ramp};
 
-/// The keys of the trace header and the first byte of each. A key ends where the next begins, the last one at byte 240.
+/// The keys of the trace header and the first byte of each. A key ends where the next begins; the last ends with byte
+/// 240.
 #[rustfmt::skip]
 pub const KEYS: [(&str, usize); 91] = [
     ("tracl", 1), ("tracr", 5), ("fldr", 9), ("tracf", 13), ("ep", 17), ("cdp", 21), ("cdpt", 25), ("trid", 29), ("nvs", 31),
@@ -20,7 +21,7 @@ pub const KEYS: [(&str, usize); 91] = [
     ("unknown", 223), ("smeas4", 225), ("smeas2", 229), ("smeasu", 231), ("unass1", 233), ("unass2", 237),
 ];
 
-/// Fields of the binary header that words set, and the first byte of each in the file.
+/// Fields of the binary header that can be set by parameters, and the first byte of each in the file.
 #[rustfmt::skip]
 const WORDS: [(&str, usize); 27] = [
     ("jobid", 3201), ("lino", 3205), ("reno", 3209), ("ntrpr", 3213), ("nart", 3215), ("hdt", 3217), ("dto", 3219),
@@ -39,14 +40,14 @@ fn number(bytes: &[u8], first: usize, size: usize, little: bool) -> i64 {
     bytes.iter().fold(start, |n, byte| n << 8 | i64::from(*byte))
 }
 
-/// Two trace headers in which no two bytes that follow each other are equal, of 3 samples every 2 ms.
+/// Two trace headers in which neighbouring bytes always differ, of 3 samples every 2 ms.
 fn headers(little: bool) -> Vec<Vec<u8>> {
     let header = |trace: usize| {
         let mut bytes: Vec<u8> = (0..240).map(|i| (i * 37 + 11 + 101 * trace) as u8).collect();
         let order = |x: u16| if little { x.to_le_bytes() } else { x.to_be_bytes() };
         bytes[114..116].copy_from_slice(&order(3));
         bytes[116..118].copy_from_slice(&order(2000));
-        // Times are counted in ms.
+        // Times are in ms.
         bytes[214..216].copy_from_slice(&order(1));
         bytes
     };
@@ -83,7 +84,7 @@ fn every_key_lies_where_the_standard_has_it() {
         for axis in bench.axes("t.rsf", 2) {
             assert_eq!((axis.o, axis.d), (0.0, 1.0));
         }
-        // Every key by its name, in the same order.
+        // Listing the keys by name gives the same order.
         let list = bench.run("sfheaderattr < t.rsf desc=y");
         let names: Vec<&str> = list
             .lines()
@@ -91,7 +92,7 @@ fn every_key_lies_where_the_standard_has_it() {
             .filter(|name| KEYS.iter().any(|key| key.0 == *name))
             .collect();
         assert_eq!(names, KEYS.map(|key| key.0));
-        // The same bytes are written where the first delay is that of the data.
+        // The same bytes are written if the first delay is that of the data.
         let endian = if little { "n" } else { "y" };
         bench.run(&format!(
             "sfsegywrite < d.rsf tape=b.sgy tfile=t.rsf hfile=h bfile=b endian={endian}"
@@ -126,11 +127,11 @@ fn words_go_to_the_bytes_of_the_binary_header() {
             };
             assert_eq!(number(&file, *first, size, little), wanted, "{name}: {key}");
         }
-        // Revision 0 has nothing behind them.
+        // In revision 0 there is nothing after these fields.
         assert!(file[3260..3600].iter().all(|byte| *byte == 0), "{name}");
         assert_eq!(file.len(), 3600 + 3 * (240 + 16));
     }
-    // Without words for them the first three numbers of the binary header are 1.
+    // If they are not given, the first three numbers of the binary header are 1.
     bench.run("sfsegywrite < a.rsf tape=c.sgy");
     let file = bench.bytes("c.sgy");
     let told = [3201, 3205, 3209].map(|first| number(&file, first, 4, false));
@@ -140,7 +141,7 @@ fn words_go_to_the_bytes_of_the_binary_header() {
         .map(|first| number(&file, first, 2, false));
     let named = counted.enumerate().filter(|(_, x)| *x != 0);
     assert_eq!(named.collect::<Vec<_>>(), [(2, 2000), (4, 4), (6, 1)]);
-    // The headers of the traces say no more than their numbers, a kind, samples and interval.
+    // The trace headers contain only their numbers, the kind of trace, the number of samples and the interval.
     for (i, trace) in file[3600..].chunks_exact(256).enumerate() {
         let mut wanted = [0u8; 240];
         for (first, value) in [(4, 1 + i as u8), (8, 1 + i as u8), (30, 1), (116, 4), (118, 0xd0)] {
@@ -166,7 +167,7 @@ fn revision_two_is_written_as_the_standard_has_it() {
         assert_eq!(
             number(&file, 3297, 4, little),
             0x0102_0304,
-            "the constant of the order"
+            "the constant of the byte order"
         );
         assert_eq!(file[3500..3502], [2, 1], "revision 2.1");
         assert_eq!(number(&file, 3503, 2, little), 1, "traces of one length");
@@ -202,20 +203,20 @@ fn textual_headers_are_in_ebcdic() {
     let back = bench.bytes("back");
     assert_eq!(back.len(), 3200);
     assert!(back.starts_with(b"C 1 AZ az 09 .<(+|&!$*);-/,%_>?`:#@'=\"~{}[]^\\   "));
-    // Whole headers are taken as they are; what is no letter becomes a blank.
+    // Whole headers are taken as they are; a character that has no code becomes a blank.
     let mut whole = vec![b'x'; 3200];
     whole[1] = 7;
     whole[2] = 200;
     bench.put("h", &whole);
     bench.run("sfsegywrite < a.rsf tape=a.sgy hfile=h");
     assert_eq!(bench.bytes("a.sgy")[..4], [0xa7, 0x40, 0x40, 0xa7]);
-    // Both codes that end a line, and one that is no letter.
+    // Both line-end codes, and one code that is not a printable character.
     let mut file = bench.bytes("a.sgy");
     file[..3].copy_from_slice(&[0x15, 0x25, 0x16]);
     bench.put("b.sgy", &file);
     bench.run("sfsegyread tape=b.sgy hfile=back read=d > d.rsf");
     assert_eq!(bench.bytes("back")[..4], *b"\n\n x");
-    // The header that is made: 40 lines, the last one as the standard wants it.
+    // The default header has 40 lines, the last one as the standard requires.
     bench.run("sfsegywrite < a.rsf tape=a.sgy; sfsegyread tape=a.sgy hfile=back read=d > d.rsf");
     let text = String::from_utf8(bench.bytes("back")).unwrap();
     assert!(text.starts_with("C1  WRITTEN BY "), "{text}");
@@ -227,13 +228,15 @@ fn textual_headers_are_in_ebcdic() {
     assert_eq!(text[3120..].trim_end(), "C40 END TEXTUAL HEADER");
 }
 
-/// A binary header that is given again goes with what is written: no further textual headers, the samples of today, one order of bytes.
+/// A binary header from another file is adapted to the data that are written: no further textual headers, the current
+/// number of samples, and the byte order of the file.
 #[test]
 fn binary_headers_of_other_files_fit_what_is_written() {
     let bench = Bench::new();
     bench.run("sfspike n1=40 d1=0.004 n2=3 k1=7 > a.rsf; sfsegywrite < a.rsf tape=a.sgy format=5; sfsegyread tape=a.sgy bfile=b tfile=t.rsf > d.rsf; sfwindow < a.rsf n1=15 j1=2 > w.rsf");
     let binary = bench.bytes("b");
-    // Revision and textual headers that follow; in revision 2 headers between those of traces and samples, and samples and interval.
+    // The changes set the revision and the number of further textual headers; in revision 2 also the number of further
+    // trace headers, the number of samples and the interval.
     for (changes, told) in [
         (&[(300, &[1u8, 0][..]), (304, &[0, 2])][..], true),
         (
@@ -275,7 +278,8 @@ fn binary_headers_of_other_files_fit_what_is_written() {
     bench.run("sfsegywrite < a.rsf bfile=little tape=o.sgy endian=n; cmp o.sgy l.sgy");
 }
 
-/// Intervals that two bytes do not hold make a file of revision 2.1, which has a real of eight bytes; SU has none.
+/// Intervals that do not fit in two bytes make a file of revision 2.1, which has a real of eight bytes; SU has no such
+/// field.
 #[test]
 fn intervals_that_two_bytes_do_not_hold() {
     let bench = Bench::new();
@@ -303,7 +307,7 @@ fn intervals_that_two_bytes_do_not_hold() {
             "{d1}"
         );
         assert_eq!(bench.axes("b.rsf", 1)[0].d, d1.parse::<f32>().unwrap(), "{d1}");
-        // Headers that are written again stay as they are.
+        // Headers that are written again do not change.
         assert!(
             !bench
                 .said("sfsegywrite < b.rsf tape=b.sgy tfile=t.rsf")

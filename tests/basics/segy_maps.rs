@@ -1,10 +1,10 @@
-//! Maps of trace headers that files of revision 2.1 bring (SEG-Y revision 2.1, appendix D-8).
+//! Maps of the trace header that files of revision 2.1 may contain (SEG-Y revision 2.1, appendix D-8).
 
 use crate::bench::Bench;
 use crate::segy_headers::KEYS;
 
-/// A file of revision 2.1 with one trace of two samples, the bytes of its trace header, and a map in a textual header; `whole`
-/// closes the map.
+/// A file of revision 2.1 with one trace of two samples, the bytes of its trace header, and a map in a textual header;
+/// `whole` is whether the end of the map is present.
 fn file(header: &[u8; 240], map: &str) -> Vec<u8> {
     let mut bytes = vec![b' '; 3200];
     bytes.extend([0; 400]);
@@ -22,7 +22,7 @@ fn file(header: &[u8; 240], map: &str) -> Vec<u8> {
     bytes
 }
 
-/// A map of these entries: name, first byte, type.
+/// A map with these entries: name, first byte, type.
 fn map(entries: &[(&str, &str, &str)]) -> String {
     let entry = |(name, byte, kind): &(&str, &str, &str)| {
         format!("<entry name=\"{name}\" byte=\"{byte}\" type=\"{kind}\"/>")
@@ -31,7 +31,7 @@ fn map(entries: &[(&str, &str, &str)]) -> String {
     format!("<segy-layout>{entries}</segy-layout>")
 }
 
-/// Puts a file, reads it, and tells what the program says; `names` with the values of the keys.
+/// Writes a file, reads it with these parameters, and returns the program's messages.
 #[track_caller]
 fn read(bench: &Bench, header: &[u8; 240], entries: &[(&str, &str, &str)], words: &str) -> String {
     bench.put("m.sgy", file(header, &map(entries)));
@@ -41,7 +41,7 @@ fn read(bench: &Bench, header: &[u8; 240], entries: &[(&str, &str, &str)], words
     done.err
 }
 
-/// A key of the one trace.
+/// The value of a key of the only trace.
 fn key(bench: &Bench, name: &str) -> i32 {
     let place = KEYS.iter().position(|key| key.0 == name).unwrap();
     bench.open("t.rsf").read_all::<i32>().unwrap()[place]
@@ -58,7 +58,7 @@ fn every_type_of_a_map_is_read() {
     put(15, &60_000u16.to_be_bytes());
     put(17, &2_000_000_000u32.to_be_bytes());
     put(21, &1_234_567u64.to_be_bytes());
-    // 118.625 and 1 as the IBM reals of the books.
+    // 118.625 and 1 as IBM reals, examples from textbooks.
     put(29, &0xc276_a000u32.to_be_bytes());
     put(33, &(-41.0f32).to_be_bytes());
     put(37, &42.0f64.to_be_bytes());
@@ -90,7 +90,7 @@ fn every_type_of_a_map_is_read() {
         said.contains("entries that are not among the 91 keys: tide (key1=tide tide=62 reads it)"),
         "{said}"
     );
-    // The IBM real is no whole number.
+    // The IBM real is not a whole number.
     assert!(
         said.contains("1 values of trace headers (of iline, xline, cdp_x, sht_x, sht_y in the map SEG:Layout) are fractions"),
         "{said}"
@@ -110,14 +110,14 @@ fn every_type_of_a_map_is_read() {
         ("delrt", 500),
         ("scalco", -10),
         ("shnum", 12),
-        // What the map does not list.
+        // Keys that the map does not list.
         ("tracl", 0),
         ("gx", 0),
     ] {
         assert_eq!(key(&bench, name), wanted, "{name}");
     }
     assert_eq!(bench.axes("d.rsf", 2)[0].o, 0.5, "the delay of the map");
-    // A word of the user goes before the map, and without the map keys lie where the standard has them.
+    // A parameter of the user takes precedence over the map, and without the map keys are at the bytes of the standard.
     read(&bench, &header, &entries, "ns=2 cdp=2");
     assert_eq!((key(&bench, "cdp"), key(&bench, "offset")), (-70_000, -70_000));
     let said = read(&bench, &header, &entries, "ns=2 layout=n");

@@ -1,8 +1,9 @@
-//! What the programs of SEG-Y and SU say, and what they take where headers and words contradict each other.
+//! The messages of the programs for SEG-Y and SU, and what they do if headers and parameters contradict each other.
 
 use crate::bench::{Bench, ramp};
 
-/// Six traces of four samples in `a.rsf`, and as SEG-Y in `a.sgy` and SU in `a.su`; bytes are changed by [`change`].
+/// A bench with six traces of four samples in `a.rsf`, also as SEG-Y in `a.sgy` and as SU in `a.su`; bytes are changed
+/// by [`change`].
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.raw("a.rsf", "n1=4 d1=0.002 n2=6", "native_float", &ramp(24));
@@ -10,7 +11,8 @@ fn bench() -> Bench {
     bench
 }
 
-/// Puts a copy of a file with other whole numbers of two bytes, each at its first byte counted from 1.
+/// Writes a copy of a file in which some two-byte integers are replaced; each is given with its first byte, counted
+/// from 1.
 fn change(bench: &Bench, from: &str, to: &str, values: &[(usize, i32)]) {
     let mut bytes = bench.bytes(from);
     for (first, value) in values {
@@ -148,7 +150,7 @@ fn intervals_without_a_sign() {
     );
 }
 
-/// Traces of Seismic Unix may have their spacing in a real instead of the microseconds of the standard.
+/// Traces of Seismic Unix may have their sampling interval as a real in place of the microseconds of the standard.
 #[test]
 fn the_spacing_of_seismic_unix_is_taken_where_there_is_no_interval() {
     let bench = bench();
@@ -207,7 +209,7 @@ fn delays_have_a_factor() {
         bench.run("sfsegyread tape=b.sgy tfile=t.rsf > d.rsf");
         assert_eq!(bench.axes("d.rsf", 2)[0].o, wanted, "{delay} {factor}");
     }
-    // What the first header counts in steps of 10 ms cannot hold 25 ms.
+    // The first header counts delays in steps of 10 ms, which cannot represent 25 ms.
     change(
         &bench,
         "a.sgy",
@@ -279,7 +281,7 @@ fn times_are_rounded_to_what_headers_hold() {
 #[test]
 fn numbers_of_samples_that_words_give() {
     let bench = bench();
-    // Four samples of a longer trace.
+    // The first samples of longer traces.
     bench.run("sfsegyread tape=a.sgy tfile=t.rsf ns=2 n2=1 > d.rsf");
     assert_eq!(bench.reals("d.rsf"), ramp(2));
     change(&bench, "a.sgy", "none.sgy", &[(3221, 0), (trace(0) + 114, 0)]);
@@ -302,7 +304,7 @@ fn numbers_of_samples_that_words_give() {
         bench.run(&format!("{line} tfile=t.rsf ns=4 > d.rsf"));
         assert_eq!(bench.reals("d.rsf"), ramp(24), "{line}");
     }
-    // Neither number fills the file: that of the binary header holds.
+    // If neither number fits the size of the file, that of the binary header is used.
     change(&bench, "a.sgy", "odd.sgy", &[(3221, 5), (trace(0) + 114, 7)]);
     let told = bench.said("sfsegyread tape=odd.sgy tfile=t.rsf n2=1 > d.rsf");
     assert!(!told.contains("whole number of such traces"), "{told}");
@@ -327,7 +329,7 @@ fn points_of_sources_and_receivers() {
         told.contains("all coordinates of sources and receivers are 0 in the trace headers"),
         "{told}"
     );
-    // One shot of six traces; y is 0, so points are x and z.
+    // There is one shot of six traces; y is 0, so points consist of x and z.
     assert_eq!(
         (bench.reals("s.rsf"), bench.lengths("r.rsf", 3)),
         (vec![0.0; 2], vec![2, 6, 1])
@@ -352,7 +354,7 @@ fn points_of_sources_and_receivers() {
     );
 }
 
-/// Data of two shots of three receivers in `g.sgy`.
+/// Data of two shots with three receivers in `g.sgy`.
 fn shots() -> Bench {
     let bench = bench();
     bench.run("sfpoints x=1:3:1 z=0 > rec.rsf; sfpoints x=10 z=7 n=2 dx=5 > sou.rsf; sfpoints x=1,2 z=0 n=2 > two.rsf");
@@ -363,7 +365,7 @@ fn shots() -> Bench {
 #[test]
 fn headers_hold_the_numbers_of_points() {
     let bench = shots();
-    // The numbers of the headers: record, trace of it, source point, offset, heights, scales, unit.
+    // The numbers in the headers: record, trace in the record, source point, offset, elevations, scales, unit.
     let bytes = bench.bytes("g.sgy");
     let int = |k: usize, first: usize| {
         let at = trace(k) + first - 2;
@@ -398,7 +400,7 @@ fn headers_hold_the_numbers_of_points() {
 #[test]
 fn points_have_scales() {
     let bench = shots();
-    // Scales of both signs, and the elevation of the source.
+    // Scales of both signs apply to coordinates, and to the elevation of the source.
     let at = trace(0);
     for (scale, by) in [(0, 1.0), (1, 1.0), (100, 100.0), (-100, 0.01)] {
         change(
@@ -445,7 +447,8 @@ fn points_that_do_not_fit_are_refused() {
     }
 }
 
-/// Coordinates become whole by the smallest power of ten that four bytes leave room for.
+/// Coordinates are multiplied by the smallest power of ten that makes them whole numbers, if the result fits in four
+/// bytes.
 #[test]
 fn the_scale_of_coordinates_is_as_small_as_it_can_be() {
     let bench = bench();
@@ -456,7 +459,7 @@ fn the_scale_of_coordinates_is_as_small_as_it_can_be() {
         ("10.25", -100, 1025),
         ("10.125", -1000, 10125),
         ("10.0625", -10000, 100_625),
-        // They come back as they were in single precision.
+        // These are read back with the same single-precision values.
         ("100000.125", -1000, 100_000_125),
         ("3000000.25", -10, 30_000_003),
         ("6543100.5", -10, 65_431_005),
@@ -472,7 +475,7 @@ fn the_scale_of_coordinates_is_as_small_as_it_can_be() {
         let source = i32::from_be_bytes(bytes[at + 72..at + 76].try_into().unwrap());
         assert_eq!(source, stored, "{x}");
     }
-    // Four bytes hold no hundredths beside so large a number.
+    // In four bytes there is no room for hundredths if another number is so large.
     let told = bench.said(
         "sfpoints x=2e8 z=0 n=2 > sou.rsf; sfpoints x=0.25:2.25:1 z=0 > rec.rsf; sfsegywrite < a.rsf tape=g.sgy sou=sou.rsf rec=rec.rsf",
     );

@@ -1,4 +1,4 @@
-//! Programs that move elements, against plain loops over random shapes.
+//! Programs that rearrange elements, compared with plain loops over random shapes.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -59,10 +59,10 @@ proptest! {
         for (i, (f, j, n)) in cuts.iter().enumerate() {
             prop_assert_eq!(axes[i].n, *n);
             prop_assert_eq!(axes[i].o, old[i].o + *f as f32 * old[i].d);
-            // A step along a single sample is none.
+            // A step along a single sample has no effect.
             prop_assert!(axes[i].d == old[i].d * *j as f32 || lengths[i] == 1, "{}", axes[i].d);
         }
-        // Squeezed, axes of one sample stand behind the others with their labels.
+        // In squeezed output, axes of one sample come after the others, with their labels.
         bench.run(&format!("sfwindow < a.rsf {words} > squeezed.rsf"));
         prop_assert_eq!(bench.reals("squeezed.rsf"), expected);
         let mut order: Vec<usize> = (0..taken.len()).collect();
@@ -82,7 +82,7 @@ proptest! {
         for ((i, axis), (f, j, n)) in (1..).zip(bench.axes("a.rsf", lengths.len())).zip(&cuts) {
             samples.push_str(&format!(" f{i}={f} j{i}={j} n{i}={n}"));
             let at = |sample: usize| axis.o + sample as f32 * axis.d;
-            // Off by less than half a sample.
+            // The coordinates are off by less than half a sample.
             coordinates.push_str(&format!(" min{i}={} max{i}={}", at(*f) + 0.3 * axis.d, at(f + (n - 1) * j) - 0.3 * axis.d));
             coordinates.push_str(&format!(" d{i}={}", axis.d * *j as f32));
         }
@@ -97,7 +97,7 @@ proptest! {
         let bench = Bench::new();
         let values = ramp(lengths.iter().product());
         bench.dataset("a.rsf", &lengths, &values);
-        // Either order of the digits means the same.
+        // The order of the digits does not matter.
         bench.run(&format!("cat a.rsf | sftransp plane={a}{b} > t.rsf; sftransp < t.rsf plane={b}{a} > tt.rsf"));
         prop_assert_eq!(bench.reals("tt.rsf"), values.clone());
         let mut old = lengths.clone();
@@ -155,7 +155,7 @@ proptest! {
         let (mut pad, mut cut, mut total) = (String::new(), String::new(), 1);
         for ((i, n), (before, behind)) in (1..).zip(&whole).zip(&around) {
             total *= n + before + behind;
-            // The length that comes out may be said in three ways.
+            // The output length may be given in three ways.
             pad.push_str(&match i % 3 {
                 0 => format!(" beg{i}={before} n{i}={}", n + before + behind),
                 1 => format!(" beg{i}={before} n{i}out={}", n + before + behind),

@@ -1,5 +1,5 @@
-//! Filters, transforms, gains and interpolation: against numpy and scipy (`tests/data/signals/make.py`), against closed forms,
-//! and there and back.
+//! Filters, transforms, gains and interpolation, compared with numpy and scipy (`tests/data/signals/make.py`) and with
+//! closed forms, and there and back.
 
 use rsf_io::Complex;
 use serde_json::Value;
@@ -13,7 +13,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     list.iter().map(|x| x.as_f64().unwrap()).collect()
 }
 
-/// Puts a dataset of the expected numbers onto the bench.
+/// Writes a dataset with the numbers of the test data.
 fn put(bench: &Bench, name: &str, data: &Value) {
     let parts = ["n", "o", "d"].map(|key| numbers(&data[key]));
     let keys = parts.iter().zip(["n", "o", "d"]).flat_map(|(list, key)| {
@@ -29,7 +29,7 @@ fn put(bench: &Bench, name: &str, data: &Value) {
     }
 }
 
-/// All numbers of a dataset; the parts of complex ones one after the other.
+/// All numbers of a dataset; each complex number gives its two parts.
 fn all(bench: &Bench, name: &str) -> Vec<f64> {
     let mut input = bench.open(name);
     match input.format().kind {
@@ -53,7 +53,7 @@ fn near(got: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     // Errors of single precision grow with the largest number that went into a sum.
     let size = largest(expected.iter().copied().chain([1.0]));
     for (i, (a, b)) in got.iter().zip(expected).enumerate() {
-        // A program that only passes numbers on gives them as they are in single precision.
+        // A program that only copies numbers gives them in single precision.
         let b = if tolerance == 0.0 {
             f64::from(*b as f32)
         } else {
@@ -80,7 +80,7 @@ fn every_program_against_another_algorithm() {
         let (command, output) = (case["command"].as_str().unwrap(), &case["output"]);
         let (program, words) = command.split_once(' ').unwrap_or((command, ""));
         let source = case["input"].as_str().unwrap();
-        // The same through a pipe, and big-endian.
+        // The second way reads big-endian data through a pipe.
         let ways = [
             format!("{program} < {source}.rsf {words} > out.rsf"),
             format!(
@@ -97,7 +97,7 @@ fn every_program_against_another_algorithm() {
             for i in 0..n.len() {
                 let axis = found.axis(i + 1);
                 assert_eq!(axis.n, n[i] as usize, "{way}: n{}", i + 1);
-                // Headers hold six digits.
+                // Headers have six digits.
                 near(&[axis.o.into(), axis.d.into()], &[o[i], d[i]], 1e-5, &way);
             }
             let tolerance = case["tolerance"].as_f64().unwrap();
@@ -127,7 +127,7 @@ fn transforms_there_and_back() {
             bench.run(&format!(
                 "sffft1 {words} < a.rsf > s.rsf; sffft1 {words} inv=y < s.rsf > b.rsf"
             ));
-            // Without opt= a trace of odd length comes back with its one zero of padding.
+            // With opt=n a trace of odd length is returned with its one zero of padding.
             let back = bench.run(&format!(
                 "sfwindow n1={n} squeeze=n < b.rsf > c.rsf; sfget < b.rsf n1 o1 d1 label1 unit1"
             ));
@@ -172,7 +172,7 @@ fn spectra_have_names_and_units() {
         space.split_whitespace().collect::<Vec<_>>().join(" "),
         "Wavenumber 1/km 5 51"
     );
-    // Records have the label t.
+    // The axis of time in records is labelled t.
     for program in ["sffft1", "sfspectra"] {
         let records = told(&format!("label1=t unit1=s | {program} | sfget parform=n {keys}"));
         assert_eq!(
@@ -181,7 +181,7 @@ fn spectra_have_names_and_units() {
             "{program}"
         );
     }
-    // Parseval: with sym=y the energy of both sides is the same; frequencies inside the band count twice.
+    // Parseval's theorem: with sym=y both sides have the same energy; frequencies inside the band count twice.
     let values: Vec<f32> = ramp(64).iter().map(|x| (x * x * 0.3).cos()).collect();
     bench.dataset("a.rsf", &[64], &values);
     bench.run("sffft1 sym=y < a.rsf > s.rsf");
@@ -221,7 +221,7 @@ fn data_of_receivers_first_are_no_traces() {
         ));
         assert!(run.code == 0 && !run.err.contains("axis"), "{run:?}");
     }
-    // One receiver is no other case, for all its axes of one sample.
+    // Data of a single receiver are treated alike, although they have axes of one sample.
     bench.raw(
         "one.rsf",
         &header.replace("n1=3", "n1=1"),
@@ -232,7 +232,7 @@ fn data_of_receivers_first_are_no_traces() {
     assert!(run.code == 1 && run.err.contains(way), "{run:?}");
     bench.run("sftransp < one.rsf plane=13 | sfwindow n2=1 f2=0 > t.rsf; sfsegywrite < t.rsf tape=b.sgy");
     assert_eq!(bench.bytes("b.sgy").len(), 3600 + 240 + 4 * 50);
-    // Slices of depth in the course of time are traces in depth.
+    // Snapshots with depth as the first axis are taken as traces in depth.
     bench.raw(
         "s.rsf",
         "n1=3 label1=z n2=2 label2=x n3=50 label3=t unit3=s",
@@ -252,7 +252,7 @@ fn a_bandpass_has_its_response() {
     bench.raw("a.rsf", &format!("n1={n} d1=0.002 o1=0"), "native_float", &spike);
     bench.run("sfbandpass < a.rsf flo=20 fhi=60 nplo=6 nphi=8 | sffft1 > s.rsf");
     let spectrum = bench.complex("s.rsf");
-    // |H|^2 of a Butterworth filter with N poles is 1 / (1 + (tan(w/2) / tan(wc/2))^(2N)); two passes have |H|^2 itself.
+    // |H|^2 of a Butterworth filter with N poles is 1 / (1 + (tan(w/2) / tan(wc/2))^(2N)), the response of two passes.
     let warped = |f: f64| (std::f64::consts::PI * f * 0.002).tan();
     let low = |f: f64, cut: f64, poles: i32| 1.0 / (1.0 + (warped(f) / warped(cut)).powi(2 * poles));
     for (i, value) in spectrum.iter().enumerate().skip(1).take(n / 2 - 1) {
@@ -264,7 +264,7 @@ fn a_bandpass_has_its_response() {
             "{f} Hz: {got}, expected {expected}"
         );
     }
-    // Zero phase: symmetric about the spike.
+    // The filter has zero phase: the result is symmetric about the spike.
     bench.run("sfbandpass < a.rsf flo=20 fhi=60 > z.rsf; sfbandpass < a.rsf > same.rsf");
     let z = bench.reals("z.rsf");
     for i in 1..200 {
@@ -294,7 +294,7 @@ fn envelopes_and_phases_of_a_wave() {
     let response = w.sin() * sum;
     assert!((response - 1.0).abs() < 1e-9, "{response}");
     let shifted = |degrees: f64| wave(n, periods, 0.4 - degrees.to_radians());
-    // Farther from the ends than the filter is long.
+    // Samples that are farther from the ends than the filter is long.
     let inner = 250..n - 250;
     for (name, expected) in [
         ("h.rsf", shifted(90.0)),
@@ -312,7 +312,7 @@ fn derivatives_of_polynomials_are_exact() {
     let bench = Bench::new();
     let (n, order) = (60usize, 3usize);
     let x = |i: usize| (i as f64 - 30.0) / 30.0;
-    // Degree 2 order + 2.
+    // The filter is exact up to degree 2 order + 2.
     let degree = 2 * order as i32 + 2;
     let values: Vec<f32> = (0..n).map(|i| x(i).powi(degree) as f32).collect();
     bench.raw("a.rsf", &format!("n1={n} d1=0.5"), "native_float", &values);
@@ -376,7 +376,7 @@ fn interpolation_keeps_what_it_should() {
     for i in 0..12 {
         assert!((eno[10 * i] - values[i]).abs() < 1e-5 && (spline[10 * i] - values[i]).abs() < 1e-5);
     }
-    // An axis that runs backwards.
+    // The axis has a negative step.
     bench.run("sfreverse which=1 opt=y < step.rsf | sfspline pattern=fine.rsf > b.rsf");
     near(&all(&bench, "b.rsf"), &all(&bench, "s.rsf"), 1e-6, "backwards");
 }
@@ -394,11 +394,11 @@ fn mutes_of_other_offsets() {
     bench.run("sfmutter < a.rsf offset=x.rsf half=n v0=1 tp=0 > m.rsf; sfmutter < a.rsf offset=x.rsf half=n v0=1 tp=0 nan=y > n.rsf");
     let (muted, nan) = (bench.reals("m.rsf"), bench.reals("n.rsf"));
     let zeros = |trace: usize| muted[20 * trace..][..20].iter().filter(|x| **x == 0.0).count();
-    // The edge itself stays: a taper without width.
+    // The sample on the edge is kept: the taper has no width.
     assert_eq!((zeros(0), zeros(1)), (5, 10));
     assert!(muted.iter().all(|x| *x == 0.0 || *x == 1.0));
     assert_eq!(nan.iter().filter(|x| x.is_nan()).count(), 15);
-    // Midpoints at half the distance of offsets: gathers alternate between two sets.
+    // Midpoints are half as far apart as offsets, so gathers alternate between two sets.
     bench.raw(
         "c.rsf",
         "n1=10 d1=0.1 o1=0 n2=2 d2=0.4 o2=0 n3=2 d3=0.2",
@@ -491,7 +491,7 @@ fn signals_are_streams() {
         "sfcausint",
         "sfremap1 d1=0.008",
     ] {
-        // One thread: each has an address space of its own for its stack and heap.
+        // There is only one thread, because each reserves address space for its stack and heap.
         let said = bench.sh(&format!(
             "export RAYON_NUM_THREADS=1; sfspike n1=1000 n2=50000 nostdin=y | (ulimit -v 120000; {line}) > /dev/null"
         ));

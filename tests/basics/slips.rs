@@ -1,4 +1,4 @@
-//! Slips that used to go by without a word.
+//! Mistakes of users for which there was no message before.
 
 use crate::bench::Bench;
 
@@ -72,7 +72,7 @@ fn extremes_pass_over_what_is_no_number() {
     }
 }
 
-/// A header needs no memory for its samples.
+/// Making a header does not need memory for the samples.
 #[test]
 fn a_dry_run_of_any_size_writes_its_header() {
     let bench = Bench::new();
@@ -81,7 +81,7 @@ fn a_dry_run_of_any_size_writes_its_header() {
     assert!(text.contains("n1=200000000000"), "{text}");
 }
 
-/// Records as the modelling programs write them have time on axis 3.
+/// Records as the modelling programs write them have time as axis 3.
 #[test]
 fn traces_along_receivers_are_told() {
     let bench = Bench::new();
@@ -101,7 +101,7 @@ fn traces_along_receivers_are_told() {
     }
 }
 
-/// Names of stations that no longer belong to their receivers are told.
+/// There is a warning if names of stations no longer belong to their receivers.
 #[test]
 fn names_of_stations_that_stay_are_told() {
     let bench = Bench::new();
@@ -122,7 +122,7 @@ fn decimals_with_a_comma_are_told() {
     assert!(told.contains("write decimal fractions with a point"), "{told}");
 }
 
-/// Whole offsets where half-offsets are the rule, and series that begin in motion.
+/// Programs warn if whole offsets are taken as half-offsets, and if traces do not begin at rest.
 #[test]
 fn what_a_program_takes_otherwise_is_told() {
     let bench = Bench::new();
@@ -146,7 +146,8 @@ fn what_a_program_takes_otherwise_is_told() {
     }
 }
 
-/// Parts that are joined in the order of their names, part10 before part2, and samples of another axis.
+/// Parts that are joined in the order of their names, with part10 before part2, and samples of an axis of another
+/// length.
 #[test]
 fn orders_and_axes_that_disagree_are_told() {
     let bench = Bench::new();
@@ -226,7 +227,7 @@ fn planes_that_are_zero_are_told_as_such() {
     }
 }
 
-/// Words with the number of an axis that the data do not have, and those that say nothing at all.
+/// Parameters with the number of an axis that the data do not have, and parameters without any effect.
 #[test]
 fn axes_that_are_not_there_are_told() {
     let bench = Bench::new();
@@ -281,7 +282,7 @@ fn axes_that_are_not_there_are_told() {
     }
 }
 
-/// Interpolation far from the data is told with the number of its samples, once.
+/// There is one warning if interpolation goes far beyond the data, with the number of such samples.
 #[test]
 fn samples_outside_the_data_are_counted() {
     let bench = Bench::new();
@@ -296,14 +297,14 @@ fn samples_outside_the_data_are_counted() {
             "sfremap1 o1=-0.1 d1=0.01 n1=70 < d.rsf",
             "20 of 70 new samples lie outside the data, which go from 0 to 0.49",
         ),
-        // What a finer sampling of the same number of intervals adds lies within one of them.
+        // The finer sampling of the same number of intervals adds samples only within one interval after the end.
         ("sfspline o1=0 d1=0.005 n1=100 < d.rsf", ""),
         ("sfremap1 d1=0.005 n1=100 < d.rsf", ""),
         (
             "sfreverse which=1 < d.rsf | sfspline o1=0.59 d1=-0.01 n1=60",
             "10 of 60 new samples",
         ),
-        // Behind an end at rest there is rest.
+        // If the data end with zeros, zeros beyond them are right.
         ("sfremap1 o1=-0.1 d1=0.01 n1=70 < rest.rsf", ""),
         (
             "sfspline o1=0 d1=1 n1=9 < pairs.rsf",
@@ -322,7 +323,8 @@ fn samples_outside_the_data_are_counted() {
     }
 }
 
-/// RSF_STRICT=1 refuses slips of the pen where other keys go into the header on purpose, and what SEG-Y does not know.
+/// With RSF_STRICT=1, misspelt parameters are refused even by programs that write other keys to the header, and by the
+/// programs for SEG-Y.
 #[test]
 fn strict_programs_refuse_slips_among_keys() {
     let bench = Bench::new();
@@ -365,7 +367,8 @@ fn strict_programs_refuse_slips_among_keys() {
     }
 }
 
-/// A dataset that the disk has no room for is refused before anything is written; a picture of one colour is told as that.
+/// A dataset that does not fit on the disk is refused before anything is written; a picture of a single colour gets a
+/// message.
 #[test]
 fn disks_and_colours_that_do_not_do_are_told() {
     let bench = Bench::new();

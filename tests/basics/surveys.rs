@@ -1,5 +1,5 @@
-//! Programs for surveys: points by names, geometry in SEG-Y and back, formulas of headers, moveout, slices and layers, each against
-//! what it must be in closed form.
+//! Programs for surveys: points by names, geometry in SEG-Y and back, formulas of headers, moveout, slices and layers,
+//! each compared with its closed form.
 
 use crate::bench::{Bench, ramp};
 use crate::largest::largest_difference;
@@ -16,11 +16,11 @@ fn points_by_lists_ranges_and_shots() {
     );
     assert_eq!(bench.lengths("c.rsf", 3), [2, 1, 3]);
     assert_eq!(bench.reals("c.rsf"), [5.0, 1.0, 7.5, 1.0, 10.0, 1.0]);
-    // 0.1 has no exact half in binary; the last point is there all the same.
+    // 0.1 is not exact in binary, but the last point is included all the same.
     bench.run("sfpoints x=0:0.7:0.1 z=0 > d.rsf; sfpoints x=30:0:-10 z=0 > e.rsf");
     assert_eq!(bench.lengths("d.rsf", 2), [2, 8]);
     assert_eq!(bench.reals("e.rsf"), [30.0, 0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0]);
-    // A map of stations: x changes first, then y.
+    // For a map of stations, x varies fastest, then y.
     bench.run("sfpoints x=0:10:10 y=1,2,3 z=5 grid=y > f.rsf");
     assert_eq!(bench.lengths("f.rsf", 2), [3, 6]);
     let (x, y) = ([0.0, 10.0, 0.0, 10.0, 0.0, 10.0], [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
@@ -53,7 +53,7 @@ fn points_by_lists_ranges_and_shots() {
     }
 }
 
-/// Three shots of four receivers, data by their number.
+/// Writes three shots of four receivers, and data whose values number the samples.
 fn survey(bench: &Bench, receivers: &str) {
     bench.run(&format!(
         "sfpoints x=100 z=12.5 n=3 dx=50 > sou.rsf; sfpoints {receivers} > rec.rsf"
@@ -67,7 +67,7 @@ fn geometry_goes_to_segy_and_comes_back() {
         ("x=0.5:300.5:100 z=5", 1),
         ("x=0:300:100 z=5 n=3 dx=50", 3),
         ("x=0:300:100 y=7.25,8,9,10 z=5", 1),
-        // In single precision these lie on either side of their decimals.
+        // In single precision these lie on either side of their decimal values.
         ("x=0.29,-0.29,8.7,-1.13 y=0.57,0.58,-0.57,1.16 z=2.3", 1),
     ] {
         let bench = Bench::new();
@@ -82,7 +82,7 @@ fn geometry_goes_to_segy_and_comes_back() {
         assert_eq!(bench.reals("s.rsf"), bench.reals("sou.rsf"), "{receivers}");
         assert_eq!(bench.reals("r.rsf"), bench.reals("rec.rsf"), "{receivers}");
         assert_eq!(bench.axes("r.rsf", 3)[2].n, spreads);
-        // Runs with these points know the shots of the data by their numbers.
+        // The points have the same axis of shots as the data.
         let shots = ["d.rsf", "s.rsf", "r.rsf"].map(|name| {
             let axis = bench.axes(name, 3)[2].clone();
             (axis.o, axis.d, axis.label)
@@ -105,9 +105,9 @@ fn headers_of_points_have_names_for_formulas() {
     assert_eq!(key("scalco"), [-10; 12]);
     assert_eq!((key("sx")[4], key("gx")[..2].to_vec()), (1500, vec![5, 1005]));
     assert_eq!((key("sdepth")[0], key("gelev")[0]), (125, -50));
-    // Halves go away from zero: 0.5 - 100 and 100.5 - 100.
+    // Halves are rounded away from zero: 0.5 - 100 and 100.5 - 100.
     assert_eq!(key("offset")[..2], [-100, 1]);
-    // A result in the place of a key, in double precision: single precision would lose the last digits.
+    // The result that replaces a key is in double precision: single precision would lose the last digits.
     bench.run("sfheadermath < t.rsf output='16777217+N' key=cdp | sfheadermath output=cdp > cdp.rsf");
     assert_eq!(key("cdp")[..3], [16777217, 16777218, 16777219]);
     bench.run("sfmath n1=4 d1=2 o1=1 output=x1 | sfheadermath segy=n output='input*10+N+T' > one.rsf");
@@ -203,7 +203,7 @@ fn geometry_that_does_not_fit_is_refused() {
 #[test]
 fn moveout_makes_a_hyperbola_flat() {
     let bench = Bench::new();
-    // A bell of 20 ms on t^2 = 0.8^2 + (x/2)^2, x to 1 km, sampled at 4 ms.
+    // A bell of 20 ms on t^2 = 0.8^2 + (x/2)^2, x up to 1 km, sampled at 4 ms.
     let bell = |t: &str| format!("exp(-(({t})/0.02)^2)");
     bench.run(&format!(
         "sfmath n1=501 d1=0.004 n2=11 d2=0.1 output='{}' > cmp.rsf",
@@ -212,7 +212,7 @@ fn moveout_makes_a_hyperbola_flat() {
     bench.run("sfmath n1=501 d1=0.004 output=2 > v.rsf; sfmath n1=501 d1=0.004 output=0.25 > s2.rsf");
     bench.run("sfnmo < cmp.rsf velocity=v.rsf half=n > a.rsf; sfnmo < cmp.rsf velocity=s2.rsf half=n slowness=y squared=y > b.rsf");
     bench.run("sfput < cmp.rsf d2=0.05 | sfnmo velocity=v.rsf > c.rsf; sfmath n1=11 d1=0.1 output=x1 > off.rsf; sfput < cmp.rsf d2=9 | sfnmo velocity=v.rsf half=n offset=off.rsf > d.rsf");
-    // The bell is stretched: where the sample at t comes from.
+    // The bell is stretched: the expected value is that at the time from which the sample at t comes.
     let wanted: Vec<f64> = (0..11 * 501)
         .map(|i| {
             let (x, t) = (0.1 * (i / 501) as f64, 0.004 * (i % 501) as f64);
@@ -227,7 +227,8 @@ fn moveout_makes_a_hyperbola_flat() {
             .map(f64::from)
             .collect();
         let error = largest_difference(&found, &wanted);
-        // Nothing is muted but zeros. What is left is the error of a cubic spline with 5 samples for 20 ms: 5.5e-5 was measured.
+        // Only zeros are muted. The remaining error is that of a cubic spline with 5 samples per 20 ms, measured
+        // 5.5e-5.
         assert!(error < 3e-4, "{name}: {error}");
     }
 }
@@ -241,14 +242,15 @@ fn moveout_mutes_what_it_stretches() {
     bench.run("sfnmo < ones.rsf velocity=v.rsf half=n str=0.5 mute=3 > a.rsf");
     let found = bench.reals("a.rsf");
     assert_eq!(found[..101], [1.0; 101], "nothing is stretched at offset 0");
-    // dT/dt = t/sqrt(t^2+1/4) is 1/2 at t = 0.289: steps from 0.28 on advance by more, measured over a step from its left to its right.
+    // dT/dt = t/sqrt(t^2+1/4) is 1/2 at t = 0.289: from 0.28 on, each step advances by more, measured between its two
+    // ends.
     let first = found[101..].iter().position(|x| *x != 0.0).unwrap();
     assert_eq!(first, 30, "{:?}", &found[101..140]);
     let taper: Vec<f32> = (1..4)
         .map(|i| (std::f32::consts::FRAC_PI_8 * i as f32).sin().powi(2))
         .collect();
     assert!(largest_difference(&found[101 + first..][..3], &taper) < 1e-6);
-    // Times beyond the end of the trace: sqrt(t^2 + 1/4) <= 1 up to t = 0.866.
+    // Times beyond the end of the trace are muted: sqrt(t^2 + 1/4) <= 1 up to t = 0.866.
     assert!(found[101 + 86] == 1.0 && found[101 + 87] == 0.0);
     let err = bench.refused("sfmath n1=50 output=2 > w.rsf; sfnmo < ones.rsf velocity=w.rsf > o.rsf");
     assert!(
@@ -270,7 +272,7 @@ fn a_mask_keeps_traces_or_zeroes_the_others() {
     assert_eq!(bench.axes("c.rsf", 3), bench.axes("d.rsf", 3));
     let zero = [0.0; 3];
     assert_eq!(bench.reals("c.rsf"), [&zero, &all[3..9], &zero].concat());
-    // Headers are integers, and go the same way.
+    // Headers, which are integers, are treated alike.
     bench.run("sfdd type=int < d.rsf > i.rsf; sfheaderwindow < i.rsf mask=m.rsf | sfdd type=float > f.rsf");
     assert_eq!(bench.reals("f.rsf"), all[3..9]);
     for (line, words) in [
@@ -300,7 +302,7 @@ fn slices_layers_and_gains() {
     assert_eq!(bench.reals("s.rsf"), [1000.0, 1301.0, 1802.0, 0.0, 0.0, 2102.0]);
     let err = bench.refused("sfslice < panels.rsf pick=panels.rsf > o.rsf");
     assert!(err.contains("has 30 picks"), "{err}");
-    // Interfaces at 2 and 3+x.
+    // Interfaces at depths 2 and 3+x.
     bench.run("sfmath n1=3 n2=2 output='2+x2*(1+x1)' > i.rsf; sfunif2 < i.rsf n1=7 d1=1 v00=1,2,3 dvdz=0,0.1,0 z0=0,2,0 > m.rsf");
     assert_eq!(bench.reals("m.rsf")[..7], [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0]);
     assert_eq!(bench.reals("m.rsf")[14..], [1.0, 1.0, 2.0, 2.1, 2.2, 3.0, 3.0]);
@@ -311,7 +313,7 @@ fn slices_layers_and_gains() {
     assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"));
 }
 
-/// Coordinates far from their origin lose digits in four bytes, which is told where points are made.
+/// Coordinates far from their origin lose digits in four bytes; the programs that make points warn of it.
 #[test]
 fn coordinates_that_four_bytes_round_are_told() {
     let bench = Bench::new();
@@ -323,23 +325,23 @@ fn coordinates_that_four_bytes_round_are_told() {
     );
     let told = bench.said("printf '6,4728900.3,0\\n6,4728800,0\\n' | sfcsv2rsf > p.rsf");
     assert!(told.contains(&format!("line 1: y=4728900.3 {becomes}")), "{told}");
-    // Kilometres, 10 m apart.
+    // Points in kilometres, 10 m apart.
     let told = bench.said("sfpoints x=4728.9003:4729.9:0.01 z=0 > p.rsf");
     assert!(told.contains("warning: x=4729."), "{told}");
-    // Ships move far.
+    // The source moves far with each shot.
     let told = bench.said("sfpoints x=0.1 z=0 n=2 dx=4728900.2 > p.rsf");
     assert!(told.contains("x=4728900.3"), "{told}");
     for fine in [
         "sfpoints x=0:2000:12.5 y=0.1 z=3.3 n=30 dx=12.7",
         "sfpoints x=4728900.5 z=0",
         "printf '4e15,-1.3e15,1\\n' | sfcsv2rsf",
-        // Three columns that are no points, of many rows.
+        // Three columns of many rows that are not points.
         "for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5; do echo $i,$j,208$j.$i$j; done; done | sfcsv2rsf",
         "printf '3.14159265358979,2.71828182845904\\n3.141592653589,2.7\\n' | sfcsv2rsf",
     ] {
         assert_eq!(bench.said(&format!("{fine} > p.rsf")), "", "{fine}");
     }
-    // Headers of SEG-Y hold nine digits.
+    // Headers of SEG-Y have nine digits.
     bench.run("sfpoints x=0 y=0 z=0 > s.rsf; sfpoints x=0:30:10 y=0:60:20 z=0.03 > r.rsf; sfmath n1=5 n2=4 output=1 > d.rsf; sfsegywrite < d.rsf tape=a.sgy sou=s.rsf rec=r.rsf");
     let mut bytes = bench.bytes("a.sgy");
     for trace in 0..4 {
@@ -352,7 +354,8 @@ fn coordinates_that_four_bytes_round_are_told() {
         told.contains("receiver 1: y=4728900.31 becomes 4728900.5, because a coordinate has four bytes: the points lie up to 4729 km apart"),
         "{told}"
     );
-    // Headers near each other far from the origin of the map: what the warning advises keeps the digits, and they come back.
+    // Coordinates that are near each other but far from the origin of the map: the origin= that the warning suggests
+    // keeps their digits, and writing restores them.
     for trace in 0..4 {
         let at = 3600 + trace * (240 + 20) + 76;
         let mut bytes = bench.bytes("b.sgy");

@@ -1,8 +1,8 @@
-//! The messages with which the everyday programs refuse something, with the numbers in them.
+//! The messages with which the everyday programs refuse input, and the numbers in them.
 
 use crate::bench::{Bench, ramp};
 
-/// A command, and the words that its message must contain, in this order.
+/// A command, and texts that its message must contain, in this order.
 type Case = (&'static str, &'static [&'static str]);
 
 const NUMBERS: &[Case] = &[

@@ -1,8 +1,8 @@
-//! What everyday programs say besides their results, and what they warn of.
+//! What everyday programs print in addition to their results, and what they warn of.
 
 use crate::bench::Bench;
 
-/// A bench with real, complex and whole numbers.
+/// A bench with real, complex and integer data.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.run("sfmath n1=4 n2=2 d1=0.0078125 output='x1+x2' > a.rsf; sfdd < a.rsf type=int > i.rsf");
@@ -127,7 +127,7 @@ fn refusals_of_single_programs() {
         let told = bench.refused(&format!("{line} > o.rsf"));
         assert!(told.contains(word), "{line}: {told}");
     }
-    // The last key is one.
+    // nkey=3 is the last of the keys and is accepted.
     bench.run("sfheadermath < a.rsf segy=n nkey=3 output=9 > o.rsf");
     assert_eq!(bench.reals("o.rsf").iter().filter(|x| **x == 9.0).count(), 2);
 }
