@@ -1,5 +1,5 @@
-//! The adjoint is the transpose of the operator: `<L m, d> = <m, L' d>` for random set-ups, in both precisions; and the way
-//! back takes any memory.
+//! The adjoint is the transpose of the operator: `<L m, d> = <m, L' d>` for random set-ups, in both precisions; and the
+//! reverse sweep gives the same bits for every amount of memory.
 
 use crate::bench::{Case, Random, dot, plain, records};
 use crate::shots::magnitude;
@@ -10,14 +10,15 @@ use kernels::methods::velocity_stress::born::{CheckpointSchedule, Kind, Number, 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-/// How far both dot products are apart, as a share of the first.
+/// The difference of the two dot products, relative to the first.
 fn apart<T: Number>(case: &Case, seed: u64) -> f64 {
     let (shot, mut random) = (case.shot(), Random(seed));
     let born = case.born::<T>(&shot, case.medium());
     let model = case.perturbation(&born, &mut random);
     let [_, change] = records(&born, Some(&model));
     let most = magnitude(change.iter().map(|x| x.f64()));
-    // Data that are like those of the model and random beside, so that the product does not vanish by chance.
+    // The data resemble those of the model and have random numbers added, so that the product does not vanish by
+    // chance.
     let mix = |x: &T| T::of(x.f64() / most + 0.5 * random.next());
     let data: Vec<T> = change.iter().map(mix).collect();
     let schedule =
@@ -89,7 +90,7 @@ proptest! {
     }
 }
 
-/// Traces of records, `[record][number]`, changed one by one.
+/// Applies `change` to each trace of records `[record][number]`.
 fn by_traces<T: Number>(records: &[T], numbers: usize, change: impl Fn(&[f64]) -> Vec<f64>) -> Vec<T> {
     let trace = |k: usize| -> Vec<f64> {
         let samples = records.iter().skip(k).step_by(numbers);
@@ -102,7 +103,7 @@ fn by_traces<T: Number>(records: &[T], numbers: usize, change: impl Fn(&[f64]) -
         .collect()
 }
 
-/// The operator behind which records are brought to exact time has an adjoint as exact as its own.
+/// The operator followed by the correction of records to exact time has an adjoint that is exact, too.
 fn apart_in_exact_time<T: Number>(case: &Case, seed: u64) -> f64 {
     let (shot, mut random) = (case.shot(), Random(seed));
     let born = case.born::<T>(&shot, case.medium());
@@ -169,7 +170,7 @@ fn any_memory_gives_the_same_bits() {
     let [state, tape] = born.sizes();
     let back = |memory: usize| {
         let schedule = CheckpointSchedule::choose(case.nt, [state, tape], memory).expect("it fits");
-        println!("{schedule:?}: {} steps more", schedule.extra(case.nt));
+        println!("{schedule:?}: {} additional steps", schedule.extra(case.nt));
         assert!(schedule.bytes([state, tape]) <= memory);
         born.adjoint(&data, &schedule).expect("the reverse sweep")
     };
@@ -231,7 +232,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     }
 }
 
-/// The gradient of a misfit is what comes back of its residual, kept in memory or not.
+/// The gradient of a misfit is the adjoint applied to its residual, whether all steps are kept in memory or not.
 #[test]
 fn gradients_bring_the_residual_back() {
     let case = Case {
@@ -257,7 +258,7 @@ fn gradients_bring_the_residual_back() {
     }
 }
 
-/// A program that has turned to another shot is the one that was made for it.
+/// After a change to another shot, the operator is the same as one that was made for that shot.
 #[test]
 fn the_next_shot_is_one_of_its_own() {
     let case = Case {

@@ -1,4 +1,4 @@
-//! Shots with every option, over a medium with a gradient, a dipping interface and, where asked for, a fluid.
+//! Shots with every option, in a medium with a gradient, a dipping interface and, if requested, a fluid.
 
 use crate::desk::{frame, isotropic, layer, shot};
 use crate::shots::{kept, magnitude, medium};
@@ -16,11 +16,11 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Case {
     pub ndim: usize,
-    /// Cells that the grid has more along each axis, a third as many along the second in a volume.
+    /// Additional cells of the grid along each axis; along the second axis of a volume a third as many.
     pub more: usize,
     pub order: usize,
     pub sponge: bool,
-    /// Cells of frame.
+    /// Thickness of the frame in cells.
     pub frame: usize,
     pub surface: bool,
     pub mechanisms: Option<Mechanisms>,
@@ -30,13 +30,13 @@ pub struct Case {
     pub parameters: Parameters,
     pub jdata: usize,
     pub nt: usize,
-    /// Where sources and receivers lie between the nodes.
+    /// Offset of the sources and receivers from the nodes, in cells.
     pub off: f32,
     /// Depth of the sources in cells below the first row of the model.
     pub depth: f32,
 }
 
-/// Everything plain.
+/// A case with no options.
 pub fn plain(ndim: usize) -> Case {
     Case {
         ndim,
@@ -69,7 +69,7 @@ impl Case {
         }
     }
 
-    /// A point so many cells from the first corner of the model.
+    /// A point so many cells from the first node of the model.
     fn point(&self, cells: [f32; 3]) -> [f32; 3] {
         let grid = self.grid();
         [0, 1, 2].map(|a| grid.o[a] + cells[a] * grid.d[a])
@@ -148,7 +148,7 @@ impl Case {
         s
     }
 
-    /// The medium at a place.
+    /// The medium at a point.
     pub fn cell(&self, at: [f64; 3]) -> (Stiffness, f64) {
         let below = at[0] + 0.15 * at[1] + 0.1 * at[2] > 9.0;
         let (vp, vs, rho) = match below {
@@ -167,7 +167,7 @@ impl Case {
         (tilted, rho)
     }
 
-    /// On one thread: tests run beside each other.
+    /// Runs on one thread, because tests run in parallel.
     pub fn born<T: Number>(&self, shot: &Shot, raw: Medium<T>) -> Born<T> {
         self.born_with(shot, raw, 1)
     }
@@ -182,7 +182,8 @@ impl Case {
         medium(&padded, |at| self.cell(at))
     }
 
-    /// The operator of a rank that knows the medium on the planes of the grid that are `prepared`; elsewhere it is no number.
+    /// The operator of a rank that knows the medium only on the planes that are needed for the `prepared` ones;
+    /// elsewhere the medium is NaN.
     pub fn born_on(&self, shot: &Shot, prepared: &Range<usize>) -> Born<f32> {
         let padded = self.shot().frame.around(&self.grid());
         let (grid, known) = (&padded.model, needed(&padded, prepared));
@@ -203,7 +204,7 @@ impl Case {
         Born::on_planes(shot, raw, of, (cpu, prepared)).expect("a sound shot")
     }
 
-    /// The medium with a share of a perturbation, by the formulas of its parameters.
+    /// The medium plus `share` times a perturbation of its parameters.
     pub fn perturbed(&self, perturbation: &[f64], share: f64) -> Medium<f64> {
         let grid = self.grid();
         let padded = self.shot().frame.around(&grid);
@@ -256,7 +257,7 @@ impl Case {
         isotropic(vp, vs, density)
     }
 
-    /// Numbers of a perturbation that are of the size of its parameters.
+    /// A random perturbation of the size of the parameters.
     pub fn perturbation<T: Number>(&self, born: &Born<T>, random: &mut Random) -> Vec<T> {
         let cells = self.grid().cells();
         let count = born.perturbation_len() / cells;
@@ -269,7 +270,7 @@ impl Case {
     }
 }
 
-/// Numbers from 0 to 1, the same everywhere.
+/// Random numbers from 0 to 1, the same on every machine.
 pub struct Random(pub u64);
 
 impl Random {
@@ -282,7 +283,7 @@ impl Random {
     }
 }
 
-/// So many segments of boundaries and checkpoints.
+/// A schedule of boundary saving with so many segments and checkpoints.
 pub fn with_segments(
     all: CheckpointSchedule,
     nt: usize,
@@ -298,7 +299,7 @@ pub fn with_segments(
     .with_boundary_saving()
 }
 
-/// Records of a run: of the background, and of what a perturbation changes.
+/// The records of the background, and the changes due to a perturbation.
 pub fn records<T: Number>(born: &Born<T>, perturbation: Option<&[T]>) -> [Vec<T>; 2] {
     let (mut background, mut change) = (Vec::new(), Vec::new());
     let mut take = |_: usize, one: &[T], other: &[T]| {

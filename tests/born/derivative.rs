@@ -1,5 +1,5 @@
-//! The operator is the derivative of the records by the medium: what is left beyond it is of second order, and gradients
-//! are those of finite differences.
+//! The operator is the derivative of the records with respect to the medium: the remainder is of second order, and
+//! gradients agree with finite differences.
 
 use crate::bench::{Case, Random, dot, plain, records};
 use crate::shots::{largest, magnitude};
@@ -43,7 +43,7 @@ fn cases() -> Vec<Case> {
     all
 }
 
-/// Records over the medium with a share of a perturbation.
+/// Records of the medium plus `share` times a perturbation.
 fn data(case: &Case, perturbation: &[f64], share: f64) -> Vec<f64> {
     let shot = case.shot();
     let born = case.born(&shot, case.perturbed(perturbation, share));
@@ -51,7 +51,7 @@ fn data(case: &Case, perturbation: &[f64], share: f64) -> Vec<f64> {
     records
 }
 
-/// `|d(m + h p) - d(m) - h L p| <= C h^2`, over three decades of h.
+/// `|d(m + h p) - d(m) - h L p| <= C h^2`, for h over three decades.
 #[test]
 fn what_is_left_is_of_second_order() {
     for case in cases() {
@@ -80,8 +80,7 @@ fn what_is_left_is_of_second_order() {
     }
 }
 
-/// The gradient of half the squares of what records differ from others, at ten cells for every parameter, in the volume at
-/// four.
+/// The gradient of half the sum of squares of the residuals, for every parameter at ten cells, in a volume at four.
 #[test]
 fn gradients_are_finite_differences() {
     for case in cases() {
@@ -102,7 +101,7 @@ fn gradients_are_finite_differences() {
         for parameter in 0..born.perturbation_len() / cells {
             let own = &gradient[parameter * cells..][..cells];
             let most = magnitude(own);
-            // Cells that count: a difference of nothing says nothing.
+            // Only cells with large derivatives are compared.
             let loud = (0..cells)
                 .filter(|&cell| own[cell].abs() > 0.02 * most)
                 .collect::<Vec<_>>();

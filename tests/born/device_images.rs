@@ -1,5 +1,5 @@
-//! Images of all kinds on accelerators: those of processors, the same bits in any memory and any order of blocks, and as much memory as
-//! is told.
+//! Images of all kinds on accelerators: they agree with those on processors, have the same bits for every amount of
+//! memory and any order of blocks, and take as much memory as predicted.
 
 use crate::bench::{Case, Random, plain, records};
 use crate::devices::{Open, any, both};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const KINDS: [Kind; 5] = [Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy];
 
-/// Lags along every axis, both ways, one of them so large that little of the grid is left.
+/// Lags along every axis in both directions, one of them so large that only a small part of the grid is left.
 fn lags(ndim: usize) -> Vec<[isize; 3]> {
     match ndim {
         3 => vec![[0; 3], [2, 0, 0], [-1, 1, 0], [0, -2, 1], [0, 0, -2], [4, 4, -4]],
@@ -28,21 +28,21 @@ fn wanted(kinds: &[Kind], ndim: usize) -> Wanted {
     }
 }
 
-/// Segments of so many steps, a few of which are at the beginning of others.
+/// A schedule with segments of so many steps and with few checkpoints.
 fn schedule(born: &Born<f32>, nt: usize, segment: usize, wanted: &Wanted) -> CheckpointSchedule {
     let [state, tape] = born.sizes_of_images(wanted);
     let memory = if segment < nt { 4 } else { 2 } * state + segment * tape;
     CheckpointSchedule::choose(nt, [state, tape], memory).expect("it fits")
 }
 
-/// Data that are as large as those of a perturbation, with every receiver of its own strength.
+/// Data of the size of those of a perturbation, with a random factor for every sample.
 fn data(born: &Born<f32>, case: &Case, random: &mut Random) -> Vec<f32> {
     let model = case.perturbation(born, random);
     let [_, change] = records(born, Some(&model));
     change.iter().map(|x| x * (0.5 + random.next() as f32)).collect()
 }
 
-/// Compares pictures: the largest difference is a small share of the largest number.
+/// Compares images: the largest difference is small compared with the largest value.
 fn compare(case: &Case, kinds: &[Kind], [a, b]: [&[Picture<f32>]; 2]) {
     assert_eq!((a.len(), b.len()), (kinds.len(), kinds.len()));
     for ((kind, a), b) in kinds.iter().zip(a).zip(b) {
@@ -54,7 +54,8 @@ fn compare(case: &Case, kinds: &[Kind], [a, b]: [&[Picture<f32>]; 2]) {
             println!("{}-D {kind:?} {name}: {apart:.1e}", case.ndim);
             assert!(apart <= 1e-5, "{kind:?} {name}: {apart:e} {case:?}");
         }
-        // A lag that is compared is not nothing, so that a lag along a wrong axis is found; only a fluid has no S waves.
+        // The image at every lag must be nonzero, so that lags along a wrong axis are found; only fluids have no S
+        // waves.
         let cells = case.grid().cells();
         assert_eq!(a.image.len(), lags(case.ndim).len() * cells);
         let mut all = a.image.chunks(cells);
@@ -75,7 +76,7 @@ fn agree<A: Accelerator>(open: Open<A>, case: &Case, kinds: &[Kind], random: &mu
     compare(case, kinds, [&whole, &pieces]);
 }
 
-/// Every kind with every option of the program; those that take P and S waves apart in isotropic media.
+/// Every kind of image with every option of the program; those that separate P and S waves only in isotropic media.
 fn images_agree_with_the_processor<A: Accelerator>(open: Open<A>) {
     let mut random = Random(2114);
     for _ in 0..12 {
@@ -89,7 +90,7 @@ fn images_agree_with_the_processor<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// One kind has the bits that it has beside others: none needs what another one keeps.
+/// The image of a kind has the same bits alone and together with others, so no kind needs what another one keeps.
 fn kinds_do_not_touch_each_other<A: Accelerator>(open: Open<A>) {
     for ndim in [2, 3] {
         let case = plain(ndim);
@@ -113,7 +114,8 @@ fn kinds_do_not_touch_each_other<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// Any memory gives the same bits, illumination included, and so does a second run behind a gradient and another shot.
+/// Every amount of memory gives the same bits, including the illumination, and so does a second run after a gradient
+/// and another shot.
 fn images_take_any_memory<A: Accelerator>(open: Open<A>) {
     let case = Case {
         surface: true,
@@ -141,10 +143,10 @@ fn images_take_any_memory<A: Accelerator>(open: Open<A>) {
     device.next_shot(&second).expect("points in the grid");
     assert!(all != images(&device, case.nt), "another shot has other images");
     device.next_shot(&case.shot()).expect("points in the grid");
-    assert!(all == images(&device, case.nt / 3), "behind another shot");
+    assert!(all == images(&device, case.nt / 3), "after another shot");
 }
 
-/// Few steps that use every kernel of images, for tools that watch each access.
+/// A few steps that use every kernel of images, for tools that watch each access.
 fn every_kernel_of_images<A: Accelerator>(open: Open<A>) {
     for (ndim, surface) in [(2, true), (3, false), (3, true)] {
         let case = Case {
@@ -158,7 +160,7 @@ fn every_kernel_of_images<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// A step keeps as few fields as its kinds need, and every lag takes a number for each cell of the model.
+/// A step keeps only the fields that its kinds need, and every lag takes one number per cell of the model.
 #[test]
 fn memory_is_told_in_advance() {
     for ndim in [2, 3] {
@@ -196,7 +198,7 @@ fn memory_is_told_in_advance() {
     }
 }
 
-/// A device that has no more than what is told makes images whose lags take nearly all of it.
+/// A device that has exactly the predicted memory can make images whose lags take more than half of it.
 #[test]
 fn told_memory_is_enough() {
     if !Emulator::ready() {
@@ -212,7 +214,7 @@ fn told_memory_is_enough() {
     let schedule = schedule(&born, case.nt, case.nt, &wanted);
     let told = born.device_bytes_of_images(&wanted, 1) + schedule.bytes(born.sizes_of_images(&wanted));
     let lags = 4 * wanted.lags.len() * case.grid().cells();
-    assert!(lags > told / 2, "{lags} of {told} bytes");
+    assert!(lags > told / 2, "{lags} of the predicted {told} bytes");
     born.run_on(vec![Arc::new(Emulator::new().with_memory(told))])
         .expect("a device with memory");
     let data = vec![1.0; born.records() * born.values()];

@@ -1,4 +1,4 @@
-//! Records that are longer than the buffer through which they leave a device, which has the size of the grid.
+//! Records that are longer than the buffer that carries them off a device, which has the size of the grid.
 
 use crate::bench::{Random, plain, records};
 use crate::devices::{Open, both};
@@ -6,11 +6,12 @@ use kernels::device::accelerator::Accelerator;
 use kernels::methods::velocity_stress::Quantity;
 use kernels::methods::velocity_stress::born::Born;
 
-/// Receivers whose records are several times longer than the grid; those of a few of them at a time are shorter.
+/// Number of receivers; their records are several times longer than the grid, but those of a few receivers are shorter.
 const RECEIVERS: usize = 80;
 const AT_A_TIME: usize = 4;
 
-/// A receiver has the same bits among many, whose records come in several pieces, as among few, whose records come in one.
+/// The records of a receiver have the same bits among many receivers, whose records are sent in several pieces, as
+/// among a few, whose records are sent in one.
 fn records_of_many_receivers_come_in_pieces<A: Accelerator>(open: Open<A>) {
     let mut case = plain(2);
     case.quantity = Quantity::Pressure;
@@ -30,7 +31,7 @@ fn records_of_many_receivers_come_in_pieces<A: Accelerator>(open: Open<A>) {
     };
     let all = of_receivers(&mut born, 0..RECEIVERS);
     let with_frame = case.shot().frame.around(&grid).cells();
-    assert!(all[0].len() > 3 * with_frame, "one piece would do");
+    assert!(all[0].len() > 3 * with_frame, "one piece would be enough");
     for first in (0..RECEIVERS).step_by(AT_A_TIME) {
         let few = of_receivers(&mut born, first..first + AT_A_TIME);
         assert!(few[0].len() < grid.cells());

@@ -1,5 +1,6 @@
-//! Linearised velocity-stress modelling on accelerators: the same data, gradients and images as on processors; the adjoint is the
-//! transpose of what runs there; and the reverse sweep takes any memory.
+//! Linearised velocity-stress modelling on accelerators: the data, gradients and images agree with those on processors;
+//! the adjoint is the transpose of the operator there; and the reverse sweep gives the same bits for every amount of
+//! memory.
 
 use crate::bench::{Case, Random, dot, plain, records, with_segments};
 use crate::emulator::Emulator;
@@ -13,10 +14,10 @@ use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Paramete
 use std::io::Write;
 use std::sync::Arc;
 
-/// What opens a device.
+/// A function that opens a device.
 pub type Open<A> = fn() -> Arc<A>;
 
-/// A set-up by chance.
+/// A random set-up.
 pub fn any(random: &mut Random) -> Case {
     let mut pick = |n: usize| (random.next() * n as f64) as usize;
     let parameters = [
@@ -54,7 +55,7 @@ pub fn any(random: &mut Random) -> Case {
     }
 }
 
-/// The same set-up on processors and on a device.
+/// The operators of a set-up on processors and on a device.
 pub fn both<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
     let shot = case.shot();
     let [cpu, mut device] = [(); 2].map(|()| case.born::<f32>(&shot, case.medium()));
@@ -62,19 +63,19 @@ pub fn both<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
     [cpu, device]
 }
 
-/// The largest difference, as a share of the largest number.
+/// The largest difference, relative to the largest value.
 pub fn apart(a: &[f32], b: &[f32]) -> f64 {
     relative_difference(b, a)
 }
 
-/// All steps kept, and a few of them.
+/// Schedules that keep all steps, and a few of them.
 fn schedules(born: &Born<f32>, nt: usize) -> [CheckpointSchedule; 2] {
     let [state, tape] = born.sizes();
     [2 * state + nt * tape, 4 * state + (nt / 6) * tape]
         .map(|memory| CheckpointSchedule::choose(nt, [state, tape], memory).expect("it fits"))
 }
 
-/// Data, what comes back of data, a gradient and an image.
+/// Compares data, the adjoint applied to data, a gradient and an image.
 fn agree<A: Accelerator>(open: Open<A>, case: &Case, random: &mut Random) {
     let [cpu, device] = both(open, case);
     let model = case.perturbation(&cpu, random);
@@ -128,7 +129,7 @@ fn runs_agree_with_the_processor<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// `<L m, d> = <m, L' d>` within the rounding of single precision.
+/// `<L m, d> = <m, L' d>` to the rounding of single precision.
 fn products_are_equal<A: Accelerator>(open: Open<A>) {
     let mut random = Random(2113);
     for _ in 0..60 {
@@ -150,7 +151,7 @@ fn products_are_equal<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// Any memory gives the same bits, and so do other orders of blocks and threads and a second run.
+/// Every amount of memory gives the same bits, and so do checkpoints on the host and a run after another shot.
 fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
     let case = Case {
         surface: true,
@@ -194,11 +195,11 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
     born.next_shot(&second).expect("points in the grid");
     assert_eq!(records(&born, None)[0].len(), born.records() * born.values());
     born.next_shot(&case.shot()).expect("points in the grid");
-    assert!(all == back(&born, 3 * state + 9 * tape), "behind another shot");
+    assert!(all == back(&born, 3 * state + 9 * tape), "after another shot");
 }
 
-/// How far what comes back by boundary saving, in so many segments each, is from what comes back by whole steps on the same device, and how
-/// far the waves are from rest.
+/// The differences of adjoint and gradient between boundary saving, with each of these numbers of segments, and whole
+/// steps on the same device, and how far the waves are from rest at the end.
 fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: &[usize]) -> Vec<[f64; 3]> {
     let mut random = Random(2114);
     let [_, born] = both(open, case);
@@ -231,7 +232,8 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: &[usize]) -> 
     segments.iter().map(&mut in_segments).collect()
 }
 
-/// What comes back by boundary saving is within rounding what comes back by whole steps, inside with kernels of its own and without.
+/// Boundary saving gives the same results as whole steps to rounding, with special kernels for the interior and
+/// without.
 fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
     for ndim in [2, 3] {
         let base = Case {
@@ -297,7 +299,8 @@ fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
             },
         ];
         for (number, case) in inside.into_iter().chain(elsewhere).enumerate() {
-            // Schedules know no dimensions: in the volume, which takes longer, each case has one of both.
+            // Schedules do not depend on the number of dimensions: in a volume, which takes longer, each case has one
+            // of the two.
             let segments = match ndim {
                 2 => &[1, 4][..],
                 _ => &[[1], [4]][number % 2][..],
@@ -311,7 +314,8 @@ fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// Checkpoints on the host, and another shot with other receivers in between, change no bit where waves run backwards.
+/// With boundary saving, checkpoints on the host and another shot with other receivers in between do not change any
+/// bit.
 fn boundaries_take_any_place<A: Accelerator>(open: Open<A>) {
     let case = plain(2);
     let [_, mut born] = both(open, &case);
@@ -334,7 +338,7 @@ fn boundaries_take_any_place<A: Accelerator>(open: Open<A>) {
     assert!(born.adjoint(&data, &few).expect("the reverse sweep") == wanted);
 }
 
-/// Two devices come to the same bits.
+/// Two devices give the same bits.
 fn bits_are_those_of<A: Accelerator>(one: Open<A>, other: Open<A>, ndim: usize) {
     let case = Case {
         order: 8,
@@ -353,7 +357,7 @@ fn bits_are_those_of<A: Accelerator>(one: Open<A>, other: Open<A>, ndim: usize) 
     assert!(a == b, "{ndim}-D");
 }
 
-/// Waves that grow are noticed.
+/// A run whose waves become infinite ends with an error.
 fn a_run_that_grows_is_noticed<A: Accelerator>(open: Open<A>) {
     let case = Case { nt: 400, ..plain(2) };
     let mut shot = case.shot();
@@ -365,9 +369,9 @@ fn a_run_that_grows_is_noticed<A: Accelerator>(open: Open<A>) {
     assert!(why.to_string().contains("not finite at step"), "{why}");
 }
 
-/// Few steps of set-ups that use every kernel, for tools that watch each access. Rows are whole vectors: elsewhere the last thread of a row
-/// reads a number beside the layers that nobody wrote and drops what it makes of it, which `initcheck` cannot know (the emulator fills
-/// such memory with what is not a number, so that a result would show it).
+/// A few steps of set-ups that use every kernel, for tools that watch each access. Rows are whole vectors here:
+/// otherwise the last thread of a row reads an uninitialised number next to the layers and discards the result, which
+/// `initcheck` cannot know (the emulator fills such memory with NaN, so that it would show in the results).
 fn every_kernel<A: Accelerator>(open: Open<A>) {
     for (ndim, surface, fluid) in [(2, true, false), (3, false, false), (2, false, true)] {
         let case = Case {
@@ -395,7 +399,8 @@ fn every_kernel<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// A test for each body; `$open` takes the test's name and gives what opens a device, or says why there is none.
+/// Defines a test for each body. `$open` is called with the test's name and returns the function that opens a device,
+/// or reports why there is none.
 macro_rules! on {
     ($open:expr; $($body:ident)*) => {
         $(#[test]
@@ -434,7 +439,7 @@ pub mod emulated {
 
     on!(open);
 
-    /// Where waves run backwards, an inside and the cells around it in streams of their own.
+    /// With boundary saving, the interior and the cells around it run in separate streams.
     #[test]
     fn streams_in_any_order_give_the_same_bits() {
         let Some(plainly) = open("streams_in_any_order_give_the_same_bits") else {

@@ -1,5 +1,5 @@
-//! What is left of waves that have run backwards to rest, as a share of the largest velocity: rounding, of one size on processors and on
-//! devices.
+//! The drift is what is left of waves that have run backwards to rest, relative to the largest velocity. It is due to
+//! rounding and of the same size on processors and on devices.
 
 use crate::bench::{Case, plain};
 use crate::devices::{Open, both, emulated, gpus};
@@ -17,18 +17,18 @@ fn drifts<A: Accelerator>(open: Open<A>, case: &Case) -> [f64; 2] {
         let schedule = all.with_boundary_saving();
         born.adjoint(&data, &schedule).expect("the reverse sweep");
         let first = born.drift().expect("waves have run backwards");
-        // What is told is that of the worst shot.
+        // The reported drift is that of the worst shot.
         let mut silent = case.shot();
         silent.series.iter_mut().flatten().for_each(|x| *x = 0.0);
         born.next_shot(&silent).expect("points in the grid");
         born.adjoint(&data, &schedule).expect("the reverse sweep");
-        assert_eq!(born.drift(), Some(first), "behind a silent shot");
+        assert_eq!(born.drift(), Some(first), "after a silent shot");
         first
     })
 }
 
 fn agree<A: Accelerator>(open: Open<A>) {
-    // Where the inside has kernels of its own, and where it has none.
+    // Cases whose interior has special kernels, and one without.
     let deep = Case {
         more: 12,
         depth: 9.0,
@@ -54,7 +54,7 @@ fn agree<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// A medium whose components of velocity know nothing of each other: each has waves along its own axis alone.
+/// A medium in which the components of velocity are not coupled: each has waves only along its own axis.
 fn apart(case: &Case) -> Medium<f32> {
     let padded = case.shot().frame.around(&case.grid());
     medium(&padded, |at| {
@@ -72,7 +72,7 @@ fn apart(case: &Case) -> Medium<f32> {
     })
 }
 
-/// What is left of waves of one component of velocity is seen, whichever it is.
+/// The drift includes waves of every component of velocity.
 fn sees_every_component<A: Accelerator>(open: Open<A>, ndim: usize) {
     let case = Case {
         anisotropic: true,

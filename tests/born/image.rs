@@ -1,4 +1,5 @@
-//! Images lie where reflectors are: a flat one and a dipping one, within half a cell; they are positive where impedance grows.
+//! Images show reflectors where they are: a flat one and a dipping one, to half a cell; they are positive if the
+//! impedance increases with depth.
 
 use crate::desk::{frame, isotropic, layer, shot};
 use crate::shots::{magnitude, medium, records};
@@ -13,10 +14,10 @@ use std::ops::Range;
 /// Nodes along z and x.
 const N: [usize; 2] = [90, 140];
 
-/// Speed above the reflector, of P waves.
+/// P-wave speed above the reflector.
 const SPEED: f64 = 2.0;
 
-/// A shot at this x, with a wavelet that is the same forward and backward in time.
+/// A shot at this x, with a wavelet that is symmetric in time.
 fn shot_at(x: f32, quantity: Quantity) -> Shot {
     let (dt, nt) = (0.2, 560);
     let mut s = shot(dt, nt, frame(12, layer(SPEED * 1.15, 0.1)));
@@ -45,7 +46,7 @@ fn cell(at: [f64; 3], depth: Option<Depth>) -> (Stiffness, f64) {
     }
 }
 
-/// The operators over a reflector and over the medium without it.
+/// The operators of the medium with a reflector and without it.
 fn media(depth: Depth, quantity: Quantity, slower: f64) -> [Born<f32>; 2] {
     let grid = Grid::new_2d(N, [0.0; 2], [1.0; 2]);
     let first = shot_at(0.0, quantity);
@@ -60,7 +61,7 @@ fn media(depth: Depth, quantity: Quantity, slower: f64) -> [Born<f32>; 2] {
     })
 }
 
-/// What a reflector sends back of a shot.
+/// The waves of a shot that a reflector reflects.
 fn reflections([rock, smooth]: &mut [Born<f32>; 2], shot: &Shot) -> Vec<f32> {
     let records = |born: &mut Born<f32>| {
         born.next_shot(shot).expect("points in the grid");
@@ -120,7 +121,7 @@ fn pictures(both: &mut [Born<f32>; 2], shot: &Shot, wanted: &Wanted) -> Vec<Vec<
         .collect()
 }
 
-/// Where the largest value of a trace lies between the nodes, by a parabola, with its sign.
+/// The position between the nodes of the largest absolute value of a trace, by a parabola, and the value.
 fn peak(trace: &[f64]) -> (f64, f64) {
     peak_in(trace, 20..trace.len() - 4)
 }
@@ -137,7 +138,7 @@ fn peak_in(trace: &[f64], cells: Range<usize>) -> (f64, f64) {
 
 #[test]
 fn reflectors_are_where_they_are() {
-    // A number fills the cell around its node: the flat interface lies between nodes 50 and 51.
+    // The value at a node fills the cell around it: the flat interface lies between nodes 50 and 51.
     let flat: Depth = |_| 50.5;
     let dipping: Depth = |x| 40.0 + 0.2 * x;
     for (name, depth, quantity) in [
@@ -159,8 +160,8 @@ fn reflectors_are_where_they_are() {
     }
 }
 
-/// Images of PS and of the energy lie on the reflector, and those of PS have one sign on both sides of the source, where the
-/// rotation of S waves changes its own.
+/// Images of PS waves and of the energy lie on the reflector; those of PS have the same sign on both sides of the
+/// source, although the rotation of S waves changes its sign there.
 #[test]
 fn converted_waves_have_one_polarity() {
     for (name, depth) in [("flat", (|_| 50.5) as Depth), ("dipping", |x| 38.0 + 0.18 * x)] {
@@ -171,14 +172,15 @@ fn converted_waves_have_one_polarity() {
         };
         let found = pictures(&mut both, &shot_at(70.0, Quantity::Velocity), &wanted);
         for (kind, image) in wanted.kinds.iter().zip(&found) {
-            // Around the place under the source nothing is converted.
+            // Near vertical incidence below the source no waves are converted.
             let at: &[usize] = match kind {
                 Kind::Ps => &[45, 50, 55, 85, 90],
                 _ => &[60, 65, 70, 75, 80],
             };
             for &x in at {
                 let wanted = depth(x as f64);
-                // Motion that is given back makes waves of both kinds, and those of the wrong one meet elsewhere.
+                // Back-propagated velocities make waves of both kinds, and those of the wrong kind give an image
+                // elsewhere.
                 let near = wanted as usize - 6..wanted as usize + 8;
                 let (place, sign) = peak_in(&image[x * N[0]..][..N[0]], near);
                 println!("{name} {kind:?} x={x}: {place:.2} for {wanted:.2}, {sign:.2e}");
@@ -192,7 +194,7 @@ fn converted_waves_have_one_polarity() {
     }
 }
 
-/// A source that turns the rock around its place: four forces whose divergence is nothing, so that it makes S waves alone.
+/// A source that rotates the rock around it: four forces without divergence, which make only S waves.
 fn torque_at(x: f32) -> Shot {
     let mut shot = shot_at(x, Quantity::Velocity);
     let force = |dz: f32, dx: f32| Source {
@@ -209,8 +211,8 @@ fn torque_at(x: f32) -> Shot {
     shot
 }
 
-/// The largest positive value near a depth, between the nodes. Half a wavelength of the image, three cells, away from a reflector it has
-/// the other sign.
+/// The position between the nodes of the largest positive value near a depth. Half a wavelength of the image, three
+/// cells, away from the reflector the image has the opposite sign.
 fn crest(trace: &[f64], depth: f64) -> f64 {
     let trace = records(trace);
     let at = (depth as usize - 3..=depth as usize + 4)
@@ -224,10 +226,11 @@ fn crest(trace: &[f64], depth: f64) -> f64 {
     at as f64 + 0.5 * (before - behind) / (before - 2.0 * here + behind)
 }
 
-/// Images of SS and, of several shots, those of SP lie on a reflector; and both have one sign on both sides of a source. S waves keep
-/// their kind with one sign as long as they come in steeply: `(dvs/vs + drho/rho) / 2` is outweighed by `sin^2` of 24 degrees times
-/// `7/2 dvs/vs + 2 drho/rho` here (Aki and Richards 2002, eq. 5.40). At a normal nothing is converted, so that what few cells around have
-/// is what the wavelength leaves of others.
+/// Images of SS and, stacked over several shots, of SP lie on a reflector; both have the same sign on both sides of a
+/// source. The SS reflection coefficient keeps its sign only near normal incidence: here, `(dvs/vs + drho/rho) / 2` is
+/// outweighed beyond 24 degrees by `sin^2` of the angle times `7/2 dvs/vs + 2 drho/rho` (Aki and Richards 2002, eq.
+/// 5.40). At normal incidence nothing is converted, and the SP image of the few cells around consists of what is
+/// smeared over a wavelength from others.
 fn s_waves_lie_on(name: &str, depth: Depth, steep: &[usize]) {
     let mut both = media(depth, Quantity::Velocity, 1.0);
     let wanted = Wanted {
@@ -268,13 +271,13 @@ fn s_waves_of_the_source_lie_on_a_flat_reflector() {
     s_waves_lie_on("flat", |_| 50.5, &[62, 66, 70, 74, 78]);
 }
 
-/// Waves of the source meet it normally at x = 65.
+/// Waves of the source meet the reflector at normal incidence at x = 65.
 #[test]
 fn s_waves_of_the_source_lie_on_a_dipping_reflector() {
     s_waves_lie_on("dipping", |x| 40.0 + 0.12 * x, &[57, 61, 65, 69, 73]);
 }
 
-/// Gathers of lags are focused where the model is right, and less where it is slow.
+/// Lag gathers are focused if the model is right, and less so if it is too slow.
 #[test]
 fn lags_tell_a_wrong_model() {
     let lags: Vec<[isize; 3]> = (-4..=4).map(|k| [0, 3 * k, 0]).collect();
@@ -287,7 +290,7 @@ fn lags_tell_a_wrong_model() {
         let mut both = media(|_| 50.5, Quantity::Velocity, slower);
         let mut sum = vec![0.0; wanted.lags.len() * N[0] * N[1]];
         for x in [30.0, 60.0, 90.0] {
-            // Reflections of the rock over the right medium, in a medium that may be wrong.
+            // The data are reflections of the true rock, and the images are made in a medium that may be wrong.
             let data = reflections(
                 &mut media(|_| 50.5, Quantity::Velocity, 1.0),
                 &shot_at(x, Quantity::Velocity),

@@ -1,9 +1,9 @@
-//! Images of plane waves against their closed forms: illumination, P and S waves apart, the amplitude and the place of a
-//! reflector at normal incidence, and the lag at which a model that is too slow has its focus.
+//! Images of plane waves compared with their closed forms: illumination, separation of P and S waves, the amplitude and
+//! the place of a reflector at normal incidence, and the lag at which images are focused if the model is too slow.
 //!
-//! A sheet of forces `F(t)` for each area `A` of its nodes sends away the stress `F / 2A` (Aki and Richards 2002, problem
-//! 4.2), and the particle velocity `F / (2 A rho c)`. Models are so wide that nothing from their sides is in the column
-//! that is looked at before the run ends: it has the plane wave of an infinite sheet.
+//! A sheet of forces `F(t)` for each area `A` of its nodes emits the stress `F / 2A` (Aki and Richards 2002, problem
+//! 4.2), and the particle velocity `F / (2 A rho c)`. Models are so wide that no wave from their sides reaches the
+//! middle column before the run ends: it has the plane wave of an infinite sheet.
 
 use crate::desk::{layer, shot};
 use crate::shots::{Ricker, kept, largest, magnitude, medium, relative_difference};
@@ -20,15 +20,16 @@ const D: f64 = 2.0;
 const DT: f64 = 0.2;
 /// Depth of sources and receivers in cells.
 const TOP: f64 = 4.0;
-/// Depth of the reflector in cells: a number fills the cell around its node, so that it lies between two nodes.
+/// Depth of the reflector in cells: the value at a node fills the cell around it, so that the reflector lies between
+/// two nodes.
 const DEPTH: f64 = 30.5;
-/// Rock above the reflector; its lambda is not its shear modulus.
+/// Rock above the reflector, with a lambda different from its shear modulus.
 const ROCK: Speeds = Speeds {
     vp: 4.0,
     vs: 2.4,
     rho: 2.0,
 };
-/// Rock below it.
+/// Rock below the reflector.
 const BELOW: Speeds = Speeds {
     vp: 4.4,
     vs: 2.6,
@@ -38,19 +39,19 @@ const ALONG_Z: Action = Action::Force([0.0, 0.0, 1.0]);
 const ALONG_X: Action = Action::Force([1.0, 0.0, 0.0]);
 const ALL: [Kind; 5] = [Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy];
 
-/// A model over which a sheet sends waves.
+/// A model in which a sheet of sources emits plane waves.
 struct Model {
     /// Cells along z, x, y.
     n: Vec<usize>,
     nt: usize,
-    /// Cells of the layers on the sides.
+    /// Thickness in cells of the absorbing layers on the sides.
     sides: usize,
-    /// The history of the sources.
+    /// The time function of the sources.
     wavelet: Ricker,
 }
 
 impl Model {
-    /// A plane that is so wide that the middle does not know its ends.
+    /// A plane so wide that the middle is not affected by its ends.
     fn wide(nx: usize, nt: usize) -> Self {
         Self {
             n: vec![60, nx],
@@ -69,7 +70,7 @@ impl Model {
         }
     }
 
-    /// A sheet of sources and receivers at all nodes of its depth, of which each source begins `delay(x)` later.
+    /// A sheet of sources and receivers at all nodes of its depth; each source begins `delay(x)` later.
     fn sheet(&self, action: Action, delay: impl Fn(f64) -> f64) -> Shot {
         let sides = [self.sides; 2];
         let frame = Frame {
@@ -95,7 +96,7 @@ impl Model {
         shot
     }
 
-    /// The operator over rock, with the reflector or without it.
+    /// The operator of the rock, with the reflector or without it.
     fn born(&self, shot: &Shot, above: Speeds, reflector: bool) -> Born<f64> {
         let raw = medium::<f64>(&shot.frame.around(&self.grid()), |at| {
             let below = reflector && at[0] > DEPTH * D;
@@ -106,7 +107,7 @@ impl Model {
         Born::new(shot, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu).expect("a sound shot")
     }
 
-    /// What the reflector sends back.
+    /// The waves that the reflector reflects.
     fn reflections(&self, shot: &Shot) -> Vec<f64> {
         let [with, without] = [true, false].map(|reflector| {
             let mut all = Vec::new();
@@ -136,7 +137,7 @@ impl Model {
         &field[(y * self.n[1] + self.n[1] / 2) * self.n[0]..][..self.n[0]]
     }
 
-    /// The sum over the steps of a wave times what it is `later`.
+    /// The sum over the steps of a wave multiplied by the same wave delayed by `later`.
     fn correlation(&self, wave: fn(&Ricker, f64) -> f64, later: f64) -> f64 {
         let times = (0..self.nt).map(|it| it as f64 * DT);
         times
@@ -144,7 +145,7 @@ impl Model {
             .sum()
     }
 
-    /// Twice the area of a node of the sheet: the share of a force that waves to one side have.
+    /// Twice the area of a node of the sheet, because half of a force goes to each side.
     fn area(&self) -> f64 {
         2.0 * D.powi(self.n.len() as i32 - 1)
     }
@@ -163,8 +164,8 @@ fn moduli(rock: Speeds) -> [f64; 2] {
     [m, m - 2.0 * mu]
 }
 
-/// The illumination of every kind is the sum of the squares that its help names, and all of a P wave is in the share of P, all of an S
-/// wave in that of S.
+/// The illumination of every kind is the sum of squares that its help text gives; a P wave contributes only to that of
+/// P, and an S wave only to that of S.
 fn illumination(model: &Model, action: Action, depths: &[usize]) {
     let shot = model.sheet(action, |_| 0.0);
     let born = model.born(&shot, ROCK, false);
@@ -186,11 +187,12 @@ fn illumination(model: &Model, action: Action, depths: &[usize]) {
     for (k, kind) in ALL.iter().enumerate() {
         let light = model.middle(&found[k].light);
         let found = depths.iter().map(|&z| light[z]);
-        // What is nothing is compared with what the other wave has of its kind.
+        // If the expected value is zero, the scale is the illumination that the other wave type would have.
         let scale = [mean.powi(2) * stress, force, force, rotation, velocity][k];
         let apart = largest(found.map(|x| x / scale - wanted[k] / scale));
         println!("{ndim}-D {action:?} {kind:?}: {apart:.1e}");
-        // Measured are 0.6 % in the volume, which has the shortest waves, 0.2 % elsewhere, and 1e-17 of what is nothing.
+        // The measured error is 0.6 % in the volume, which has the shortest waves, 0.2 % elsewhere, and 1e-17 where the
+        // value is zero.
         let tolerance = if wanted[k] > 0.0 { 0.02 } else { 1e-16 };
         assert!(apart <= tolerance, "{ndim}-D {action:?} {kind:?}: {apart:e}");
     }
@@ -203,7 +205,7 @@ fn illumination_of_plane_waves_is_that_of_their_formulas() {
     }
 }
 
-/// Waves that end before those of the edges come.
+/// The run ends before the waves from the edges arrive.
 #[test]
 #[ignore = "long: ./sconsw test full=y"]
 fn illumination_in_a_volume_is_that_of_its_formula() {
@@ -216,9 +218,10 @@ fn illumination_in_a_volume_is_that_of_its_formula() {
     illumination(&model, ALONG_Z, &[10, 12]);
 }
 
-/// A plane wave meets a reflector at its normal, and what comes back is recorded. A record `d` of velocity acts in the reverse sweep as a
-/// force on its cell and sends away the stress `d dz / 2 dt`, so that an image has the reflection coefficient and the correlation `C`
-/// of the wavelet with itself: `I(z) = R c dz / (2 dt) s C(2 (z_r - z) / c)`, where `s` is what a kind makes of strains.
+/// A plane wave is reflected at normal incidence and recorded. A record `d` of velocity acts in the reverse sweep as a
+/// force on its cell and emits the stress `d dz / 2 dt`, so that the image is the reflection coefficient times the
+/// correlation `C` of the wavelet with itself: `I(z) = R c dz / (2 dt) s C(2 (z_r - z) / c)`, where `s` is the factor
+/// that a kind of image makes of strains.
 fn reflector(action: Action, kinds: &[Kind], model: &Model, tolerance: f64) {
     let shot = model.sheet(action, |_| 0.0);
     let data = model.reflections(&shot);
@@ -234,7 +237,7 @@ fn reflector(action: Action, kinds: &[Kind], model: &Model, tolerance: f64) {
     let delay = |cells: f64| 2.0 * (DEPTH - cells) * D / c;
     let waves = |cells: f64| model.correlation(Ricker::value, delay(cells));
     let turns = |cells: f64| DT * model.correlation(Ricker::slope, delay(cells));
-    // Fields between the nodes are multiplied there and averaged.
+    // Products of fields between the nodes are formed there and averaged.
     let around = |wave: &dyn Fn(f64) -> f64, cells: f64| 0.5 * (wave(cells - 0.5) + wave(cells + 0.5));
     let formula = |kind: Kind, cells: f64| match (kind, is_p) {
         (Kind::Pp, _) => size * (1.0 + lambda / m) * waves(cells),
@@ -253,8 +256,9 @@ fn reflector(action: Action, kinds: &[Kind], model: &Model, tolerance: f64) {
     }
 }
 
-/// The waves of the shot are taken at the times of those of the data, so that images change with the square of the step, as the waves
-/// do. Images grow with the number of steps, in the sums over the steps and in the waves that a record sends back, so that they are scaled.
+/// The waves of the shot and of the data are taken at the same times, so that images converge with the square of the
+/// step, as the waves do. Images grow with the number of steps, through the sums over the steps and through the waves
+/// that a record emits, so they are scaled.
 #[test]
 fn images_change_with_the_square_of_the_step() {
     let images = [1, 2, 4].map(|finer: usize| {
@@ -273,13 +277,14 @@ fn images_change_with_the_square_of_the_step() {
         let born = model.born(&shot, ROCK, false);
         let found = model.images(&born, &data, &without_lags(&ALL));
         ALL.into_iter().zip(found).map(move |(kind, picture)| {
-            // What meets the waves of the shot is multiplied by the step where it is a force, and where it is the rotation of one.
+            // The image is multiplied by the step for each factor that is a force: once if a rotation is correlated,
+            // otherwise twice.
             let scale = match kind {
                 Kind::Ps | Kind::Sp | Kind::Ss => dt,
                 Kind::Pp | Kind::Energy => dt * dt,
             };
             let scaled = picture.image.into_iter().map(|x| scale * x);
-            // Below the sources and receivers, where fields are those of points.
+            // The depths are below the sources and receivers, where fields are those of point sources.
             let below = scaled.enumerate().filter(|(at, _)| at % nz >= 12);
             below.map(|(_, x)| x).collect::<Vec<f64>>()
         })
@@ -293,8 +298,9 @@ fn images_change_with_the_square_of_the_step() {
     }
 }
 
-/// P and S waves have 10 cells in a wavelength of the image: measured are 0.7 % for PP, 1.2 % and 0.4 % in the norm of the energy, and
-/// 3.8 % for SS, since rotations weigh the short waves, which a reflector between two nodes smears.
+/// P and S waves have 10 cells per wavelength of the image. The measured errors are 0.7 % for PP, 1.2 % and 0.4 % for
+/// the energy norm, and 3.8 % for SS, because rotations emphasise short waves, which a reflector between two nodes
+/// smears.
 #[test]
 fn a_reflector_has_the_image_of_its_coefficient_at_normal_incidence() {
     reflector(ALONG_Z, &[Kind::Pp, Kind::Energy], &Model::wide(240, 310), 0.03);
@@ -305,9 +311,10 @@ fn a_reflector_has_the_image_of_its_coefficient_at_normal_incidence() {
     reflector(ALONG_X, &[Kind::Ss, Kind::Energy], &longer, 0.08);
 }
 
-/// Plane waves go down in the direction of x. Over a model that is too slow waves of the shot are late at a depth and those of the data
-/// early: they meet where the first are taken behind and the second ahead, at a positive lag. With the slowness `p` along x and `q`,
-/// `q'` along z in the rock and in the model `h = (q' z - q z_r) / p`.
+/// Plane waves go down in the direction of x. In a model that is too slow, the waves of the shot are late at a depth
+/// and those of the data early: they match if the former are taken behind the point and the latter ahead of it, at a
+/// positive lag. With the slowness `p` along x and `q`, `q'` along z in the rock and in the model, `h = (q' z - q z_r)
+/// / p`.
 #[test]
 fn the_focus_of_a_model_that_is_too_slow_lies_at_a_lag_of_its_sign() {
     let model = Model {
@@ -354,7 +361,7 @@ fn the_focus_of_a_model_that_is_too_slow_lies_at_a_lag_of_its_sign() {
             println!(
                 "{slower} of the speed, x ahead is {forwards}: a lag of {found:.2} cells for {place:.2}"
             );
-            // Measured is 0.25 of a cell.
+            // The measured error is 0.25 of a cell.
             assert!(
                 (found - place).abs() <= 0.8,
                 "{slower} {forwards}: {found} for {place}"

@@ -1,5 +1,5 @@
-//! Linearised velocity-stress modelling: the same program as that of the waves, its derivative, and the exact transpose of
-//! that.
+//! Linearised velocity-stress modelling: the steps of the waves, their derivative, and the exact transpose of the
+//! derivative.
 
 #[path = "../velocity_stress/desk.rs"]
 mod desk;

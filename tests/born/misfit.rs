@@ -1,12 +1,13 @@
-//! Misfits and their gradients by the medium: what is left beyond the gradient is of second order, and derivatives by single
-//! cells are finite differences, for every kind of misfit, with the given source and with an estimated one.
+//! Misfits and their gradients with respect to the medium: the remainder beyond the gradient is of second order, and
+//! derivatives with respect to single cells agree with finite differences, for every kind of misfit, with the given
+//! source and with an estimated one.
 
 use crate::bench::{Case, Random, dot, plain, records};
 use crate::shots::{largest, magnitude};
 use kernels::methods::velocity_stress::born::CheckpointSchedule;
 use kernels::misfit::{Misfit, Observed};
 
-/// Longer than the others, so that there is more than one wave in a trace.
+/// A run longer than the others, so that traces contain more than one wave.
 fn case() -> Case {
     Case {
         nt: 110,
@@ -32,7 +33,7 @@ fn compared(kind: Misfit, estimate: bool, made: &[f64], observed: &Observed<f64>
     }
 }
 
-/// Records over the medium with a share of a perturbation.
+/// Records of the medium plus `share` times a perturbation.
 fn data(case: &Case, perturbation: &[f64], share: f64) -> Vec<f64> {
     let shot = case.shot();
     let born = case.born(&shot, case.perturbed(perturbation, share));
@@ -40,7 +41,7 @@ fn data(case: &Case, perturbation: &[f64], share: f64) -> Vec<f64> {
     records
 }
 
-/// Observed records over another medium, late and with a mute.
+/// Observed records of another medium, delayed and with a mute.
 fn observed(case: &Case, values: usize) -> Observed<f64> {
     let born = case.born::<f64>(&case.shot(), case.medium());
     let far: Vec<f64> = case.perturbation(&born, &mut Random(11));
@@ -104,7 +105,7 @@ fn gradients_are_finite_differences() {
         })
         .collect();
     for parameter in 0..3 {
-        // Ten cells where all of the gradients are large: a difference of nothing says nothing.
+        // The ten cells where all of the gradients are largest.
         let loud = |cell: usize| {
             let share = gradients.iter().map(|gradient| {
                 let own = &gradient[parameter * cells..][..cells];

@@ -1,4 +1,4 @@
-//! The program that is linearised is the one that runs: the same records as a simulation, within rounding.
+//! The linearised engine runs the same background: its records agree with those of a simulation to rounding.
 
 use crate::bench::{Case, plain, records};
 use crate::shots::{Tape, relative_difference};
@@ -7,7 +7,7 @@ use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::born::Parameters;
 use kernels::methods::velocity_stress::{Quantity, SLABS, Simulation};
 
-/// The largest difference between the records of both, as a share of the largest record.
+/// The largest difference between the two records, relative to the largest value.
 fn apart(case: &Case) -> f64 {
     let shot = case.shot();
     let born = case.born::<f32>(&shot, case.medium());

@@ -1,10 +1,12 @@
-//! What is reported of a reverse sweep: the memory that it takes, and how far from rest waves ended that ran backwards.
+//! What is reported of a reverse sweep: the memory that it takes, and how far from rest waves are that have run
+//! backwards.
 
 use crate::bench::plain;
 use crate::shots::magnitude;
 use kernels::methods::velocity_stress::born::CheckpointSchedule;
 
-/// Besides its checkpoints and recorded steps a reverse sweep holds the fields that run and the beginning of the run.
+/// In addition to its checkpoints and recorded steps, a reverse sweep holds the current fields and the beginning of the
+/// run.
 #[test]
 fn memory_that_is_just_enough_is_taken_as_a_whole() {
     let (steps, sizes) = (60, [700, 90]);
@@ -24,7 +26,7 @@ fn memory_that_is_just_enough_is_taken_as_a_whole() {
     assert_eq!(checkpoint.bytes(sizes), least + 3 * state);
 }
 
-/// Of several shots the largest drift stays.
+/// The largest drift of several shots is reported.
 #[test]
 fn the_largest_drift_of_several_shots_is_reported() {
     let case = plain(2);
@@ -39,7 +41,7 @@ fn the_largest_drift_of_several_shots_is_reported() {
     for shift in 0..6 {
         let mut shot = first.clone();
         shot.sources[0].point[1] += 0.3 * shift as f32;
-        // Alone: what this shot itself comes to.
+        // The drift of this shot by itself.
         let lone = case.born::<f32>(&shot, case.medium());
         lone.adjoint(&data, &schedule).expect("the reverse sweep");
         born.next_shot(&shot).expect("points in the grid");
@@ -54,6 +56,6 @@ fn the_largest_drift_of_several_shots_is_reported() {
             "{reported:?}"
         );
     }
-    // Not only the last one.
+    // The largest drift is not simply that of the last shot.
     assert!(reported[5][0] < reported[5][1], "{reported:?}");
 }

@@ -1,5 +1,5 @@
-//! Reversals in little memory: checkpoints in a store give the same bits, and waves that run backwards the same numbers
-//! within rounding.
+//! Reverse sweeps in little memory: checkpoints in a store give the same bits, and waves that run backwards the same
+//! numbers to rounding.
 
 use crate::bench::{Case, Random, plain, records, with_segments};
 use crate::shots::{largest_difference, magnitude};
@@ -11,7 +11,7 @@ use kernels::methods::velocity_stress::born::{
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// A store in memory, which counts what is put there, and may break.
+/// A store in memory that counts what is put there, and may fail.
 #[derive(Default)]
 struct Boxes {
     places: Mutex<Vec<Vec<u8>>>,
@@ -66,7 +66,7 @@ fn checkpoints_in_a_store_change_no_bit() {
         let [state, tape] = sizes;
         let all = CheckpointSchedule::choose(case.nt, sizes, 2 * state + case.nt * tape).expect("it fits");
         let wanted = born.adjoint(&data, &all).expect("the reverse sweep");
-        // Short segments want many checkpoints.
+        // Short segments need many checkpoints.
         let least = CheckpointSchedule {
             segment: 2,
             segments: case.nt / 2,
@@ -115,7 +115,8 @@ fn checkpoints_in_a_store_change_no_bit() {
     }
 }
 
-/// How far what comes back by boundary saving is from what comes back by whole steps, and how far the waves are from rest.
+/// The differences of adjoint and gradient between boundary saving and whole steps, and how far the waves are from rest
+/// at the end.
 fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     let shot = case.shot();
     let born = case.born::<T>(&shot, case.medium());
@@ -124,7 +125,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
     let wanted = born.adjoint(&data, &all).expect("the reverse sweep");
     let ([of_state, boundary], once) = born.boundary_sizes().expect("waves that can run backwards");
-    // Once it takes the stresses of the waves and their velocities of two steps.
+    // In addition, boundary saving once takes the stresses of the waves and their velocities at two steps.
     assert!(
         of_state == state && once > tape && boundary < tape,
         "{boundary} of {tape}"
@@ -147,8 +148,8 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     [off(&found), off(&gradient), drift]
 }
 
-/// In single precision the bound is that of devices and processors (1e-5), in double some hundred times the rounding of a number, for as
-/// many steps: found are 3e-6 and 6e-15 at most.
+/// In single precision the bound is that between devices and processors (1e-5), in double precision some hundred times
+/// the rounding of a number, because of the number of steps; the largest measured values are 3e-6 and 6e-15.
 #[test]
 fn waves_that_run_backwards_give_the_same_within_rounding() {
     for ndim in [2, 3] {

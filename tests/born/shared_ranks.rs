@@ -1,4 +1,5 @@
-//! A shot that the devices of several ranks share: on rank 0 everything has the bits of a run on one device, whatever the way of messages.
+//! A shot that the devices of several ranks share: the results on rank 0 have the same bits as a run on one device,
+//! with every transport of messages.
 
 use crate::bench::{Case, Random, plain};
 use crate::devices::any;
@@ -12,16 +13,16 @@ use kernels::methods::velocity_stress::{Quantity, Shot};
 use kernels::parallel::options::Transport;
 use std::sync::Arc;
 
-/// How messages travel.
+/// How messages are sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     transport: Transport,
     talents: Capabilities,
-    /// A rank whose devices open no memory of others.
+    /// The rank whose devices cannot open the memory of others.
     closed: Option<usize>,
 }
 
-/// The devices of a rank among so many of each rank; their streams lag behind each other.
+/// The devices of a rank if each rank has so many; their streams run late.
 fn devices(rank: &ThreadRank, counts: &[usize], closed: Option<usize>) -> Vec<Arc<Emulator>> {
     let before: usize = counts[..rank.rank()].iter().sum();
     let device = |k: usize| {
@@ -34,24 +35,24 @@ fn devices(rank: &ThreadRank, counts: &[usize], closed: Option<usize>) -> Vec<Ar
     (before..before + counts[rank.rank()]).map(device).collect()
 }
 
-/// The operator of a rank: rank 0 knows the whole medium, the others what is needed where their devices are.
+/// The operator of a rank: rank 0 knows the whole medium, the others only what their devices need.
 fn of_rank(case: &Case, shot: &Shot, rank: usize, counts: &[usize]) -> Born<f32> {
     let padded = shot.frame.around(&case.grid());
     let parts = RankPlanes::of(shot, &padded, counts).expect("a grid that can be cut");
     let mut first = 0;
     for part in &parts {
-        assert_eq!(part.own.start, first, "the planes of ranks follow each other");
+        assert_eq!(part.own.start, first, "the planes of ranks are contiguous");
         assert!(part.prepared.start <= part.own.start && part.own.end <= part.prepared.end);
         first = part.own.end;
     }
-    assert_eq!(first, padded.planes(), "every plane is one of a rank");
+    assert_eq!(first, padded.planes(), "every plane belongs to a rank");
     match rank {
         0 => case.born(shot, case.medium()),
         _ => case.born_on(shot, &parts[rank].prepared),
     }
 }
 
-/// Compares ranks with one device, by each of some ways.
+/// Compares ranks with one device, with each of these transports.
 fn compare(case: &Case, counts: &[usize], ways: &[Way], seed: u64) {
     let shot = shot(case);
     let mut random = Random(seed);
@@ -73,7 +74,7 @@ fn compare(case: &Case, counts: &[usize], ways: &[Way], seed: u64) {
         assert_same_bits(&wanted, &of_ranks[0].0, &what);
         for (_, drift, channels) in &of_ranks {
             assert_eq!(*drift, one.drift(), "{what}");
-            // Devices of one host reach each other, unless the user wants messages.
+            // Devices of one host can reach each other, unless the user requests messages.
             let by_messages = way.talents.apart || way.transport == Transport::HostStaged;
             assert!(way.closed.is_some() || (*channels > 0) == by_messages, "{what}");
         }
@@ -108,7 +109,7 @@ fn ranks_share_shots_with_the_bits_of_one_device() {
         let counts: &[usize] = [&[1, 1][..], &[1, 2], &[1, 1, 1]][round % 3];
         compare(&case, counts, &ways[round..=round], 2131);
     }
-    // An inside with kernels of its own, and records that are read from stresses.
+    // An interior with special kernels, and records that are taken from stresses.
     for (ndim, quantity, counts) in [
         (2, Quantity::Velocity, &[2, 1][..]),
         (3, Quantity::Pressure, &[1, 1]),
@@ -122,7 +123,7 @@ fn ranks_share_shots_with_the_bits_of_one_device() {
         };
         compare(&case, counts, &ways, 2132);
     }
-    // One end of a link opens the other's memory and the other end does not: both go through the hosts.
+    // If only one end of a link can open the other's memory, both ends send through the hosts.
     let case = Case {
         more: 14,
         nt: 10,
@@ -135,7 +136,7 @@ fn ranks_share_shots_with_the_bits_of_one_device() {
     compare(&case, &[1, 1, 1], &closed, 2133);
 }
 
-/// More devices than the grid has planes for, and a transport that there is not, are refused on all ranks.
+/// More devices than the grid has planes for, and a transport that is not available, are refused on all ranks.
 #[test]
 fn what_ranks_cannot_share_is_refused_on_all_of_them() {
     let name = "what_ranks_cannot_share_is_refused_on_all_of_them";
@@ -161,7 +162,7 @@ fn what_ranks_cannot_share_is_refused_on_all_of_them() {
     }
 }
 
-/// A rank whose medium ends before the planes of its device is told, and all others with it.
+/// If the medium of a rank does not reach the planes of its device, all ranks report it.
 #[test]
 fn a_medium_on_other_planes_is_refused_on_all_ranks() {
     if crate::devices::emulated::open("a_medium_on_other_planes_is_refused_on_all_ranks").is_none() {
@@ -181,7 +182,7 @@ fn a_medium_on_other_planes_is_refused_on_all_ranks() {
     }
 }
 
-/// What a residual refuses is the error of its rank, and the next run gives the bits of one device.
+/// An error of the residual ends the run of every rank.
 #[test]
 fn a_residual_that_is_refused_ends_the_run_of_every_rank() {
     let name = "a_residual_that_is_refused_ends_the_run_of_every_rank";

@@ -1,5 +1,5 @@
-//! A shot that several devices share: records, changes, adjoints, gradients and images have the bits of a run on one device, wherever the grid is
-//! cut, whatever is kept of the steps and in whatever order the devices get on.
+//! A shot that several devices share: records, changes, adjoints, gradients and images have the same bits as on one
+//! device, wherever the grid is cut, whatever is kept of the steps, and in whatever order the devices run.
 
 use crate::bench::{Case, Random, plain};
 use crate::devices::any;
@@ -10,7 +10,7 @@ use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Pa
 use kernels::methods::velocity_stress::{Quantity, Shot};
 use std::sync::Arc;
 
-/// What opens so many devices.
+/// A function that opens so many devices.
 type OpenAll<A> = fn(usize) -> Vec<Arc<A>>;
 
 /// The shot of a case, with sources and receivers on both sides of any cut.
@@ -33,7 +33,7 @@ pub fn shot(case: &Case) -> Shot {
     shot
 }
 
-/// The images of a case: those of converted waves need an isotropic medium.
+/// The images of a case; those of converted waves need an isotropic medium.
 fn images(case: &Case) -> Wanted {
     Wanted {
         kinds: match case.anisotropic {
@@ -47,7 +47,7 @@ fn images(case: &Case) -> Wanted {
     }
 }
 
-/// Everything that an operator gives, with the devices of these ranks.
+/// All results of an operator with the devices of these ranks.
 pub fn all(
     born: &Born<f32>,
     (ranks, case): (&dyn Communicator, &Case),
@@ -81,8 +81,8 @@ pub fn all(
     found
 }
 
-/// The same of one device without a run by the second schedule, which would give the bits of the first: what is kept of whole steps
-/// changes none.
+/// All results of one device. The second schedule is left out and the results of the first are repeated, because it
+/// gives the same bits: how many whole steps are kept does not change the results.
 pub fn all_of_one(
     born: &Born<f32>,
     case: &Case,
@@ -93,13 +93,13 @@ pub fn all_of_one(
         panic!("two schedules at least")
     };
     let mut found = all(born, (&Alone, case), given, &[&[*first], others].concat());
-    // Behind the records of the background and of the change come an adjoint and a gradient.
+    // The adjoint and the gradient follow the records of the background and of the change.
     let again = found[2..4].to_vec();
     found.splice(4..4, again);
     found
 }
 
-/// Data by chance, and schedules that keep all steps, some of them, and where waves can run backwards their boundaries.
+/// Random data, and schedules that keep all steps, some of them, and, if waves can run backwards, their boundaries.
 pub fn data_and_schedules(
     one: &Born<f32>,
     case: &Case,
@@ -119,21 +119,24 @@ pub fn data_and_schedules(
     (data, schedules)
 }
 
-/// Results of several devices that are those of one, bit by bit, and not nothing.
+/// Asserts that results of several devices have the same bits as those of one, and are not zero.
 pub fn assert_same_bits(wanted: &[Vec<f32>], found: &[Vec<f32>], what: &str) {
     assert_eq!(wanted.len(), found.len());
     for (k, (wanted, found)) in wanted.iter().zip(found).enumerate() {
-        assert!(wanted.iter().any(|&x| x != 0.0), "result {k} is nothing: {what}");
+        assert!(
+            wanted.iter().any(|&x| x != 0.0),
+            "result {k} is zero everywhere: {what}"
+        );
         let bits = |numbers: &[f32]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         let apart = crate::shots::relative_difference(wanted, found);
         assert!(
             bits(wanted) == bits(found),
-            "result {k} is {apart:e} apart: {what}"
+            "result {k} differs by {apart:e}: {what}"
         );
     }
 }
 
-/// Compares some devices with one.
+/// Compares several devices with one.
 fn compare<A: Accelerator>(open: OpenAll<A>, case: &Case, devices: usize, random: &mut Random) {
     let shot = shot(case);
     let [mut one, mut several] = [(); 2].map(|()| case.born::<f32>(&shot, case.medium()));
@@ -159,8 +162,8 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
         case.nt = if case.ndim == 3 { 10 } else { 24 };
         compare(open, &case, 2 + round % 2, &mut random);
     }
-    // Every kind of run that chance may leave out: an inside with kernels of its own, a surface over layers, a surface with a sponge and
-    // attenuation, stresses that are read.
+    // Every kind of run that the random cases may leave out: an interior with special kernels, a surface above layers,
+    // a surface with a sponge and attenuation, records of stresses.
     let quantities = [Quantity::Velocity, Quantity::Pressure, Quantity::Displacement];
     for ndim in [2, 3] {
         let plain = Case {
@@ -179,7 +182,7 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
             compare(open, &case, 2, &mut random);
         }
     }
-    // Mechanisms that alternate from plane to plane, with a middle that is even and one that is odd.
+    // Mechanisms that alternate from plane to plane, with an even and an odd number of planes in the middle.
     for more in [14, 16] {
         let case = Case {
             more,
@@ -189,7 +192,7 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
         };
         compare(open, &case, 2, &mut random);
     }
-    // The first and the last device have planes of the frame alone, where no waves run backwards.
+    // The first and the last device have only planes of the frame, where no waves run backwards.
     for surface in [false, true] {
         let case = Case {
             surface,
@@ -202,7 +205,7 @@ fn shared_shots_have_the_bits_of_one_device<A: Accelerator>(open: OpenAll<A>) {
     }
 }
 
-/// A device whose waves are not finite stops the others with its error, and nothing stays behind for the next shot.
+/// A device whose waves are not finite stops the others with its error, and the next shot is not affected.
 fn a_device_that_fails_stops_the_others<A: Accelerator>(open: OpenAll<A>) {
     let case = Case { more: 14, ..plain(2) };
     let plainly = shot(&case);
@@ -264,7 +267,7 @@ fn shared_shots_run_side_by_side<A: Accelerator>(open: OpenAll<A>) {
     }
 }
 
-/// More devices than there are planes for, and lags that reach beyond what devices have of each other.
+/// More devices than there are planes for, and lags that reach beyond the planes that devices exchange, are refused.
 #[test]
 fn what_devices_cannot_share_is_refused() {
     let case = plain(2);
@@ -306,7 +309,7 @@ macro_rules! shared_on {
     };
 }
 
-/// On processors that play accelerators.
+/// Tests on processors that play accelerators.
 pub mod emulated {
     use super::{Arc, OpenAll, Random, plain};
     use crate::emulator::Emulator;
@@ -323,7 +326,7 @@ pub mod emulated {
 
     shared_on!(open);
 
-    /// Devices whose streams lag behind each other.
+    /// Devices whose streams run late.
     #[test]
     fn devices_in_any_order_give_the_same_bits() {
         if open("devices_in_any_order_give_the_same_bits").is_none() {
@@ -354,7 +357,7 @@ pub mod emulated {
     }
 }
 
-/// On the GPUs of this machine; one plays several where it is alone.
+/// Tests on the GPUs of this machine; a single GPU plays several devices.
 mod gpus {
     use super::{Arc, OpenAll};
     use crate::real;

@@ -1,5 +1,5 @@
-//! Linearised shots that run side by side on an accelerator: adjoints, gradients and images of each shot have the bits of a run of its
-//! own, whatever is kept of the steps and however many shots there are.
+//! Linearised shots that run side by side on an accelerator: adjoints, gradients and images of each shot have the same
+//! bits as in a run of its own, whatever is kept of the steps and however many shots there are.
 
 use crate::bench::{Case, Random, plain};
 use crate::devices::{Open, any};
@@ -7,7 +7,7 @@ use kernels::device::accelerator::Accelerator;
 use kernels::methods::velocity_stress::Shot;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Wanted};
 
-/// So many shots of a case, each with sources and receivers at places of its own.
+/// So many shots of a case, each with other positions of sources and receivers.
 fn shots(case: &Case, count: usize) -> Vec<Shot> {
     let moved = |number: usize| {
         let mut shot = case.shot();
@@ -17,7 +17,7 @@ fn shots(case: &Case, count: usize) -> Vec<Shot> {
         for point in &mut shot.receivers {
             point[1] += 0.4 * number as f32;
         }
-        // Series of other lengths, too.
+        // The time series have different lengths, too.
         let length = shot.nt - 3 * number;
         shot.series.iter_mut().for_each(|series| series.truncate(length));
         shot
@@ -25,7 +25,7 @@ fn shots(case: &Case, count: usize) -> Vec<Shot> {
     (0..count).map(moved).collect()
 }
 
-/// All that shots bring back by a schedule: adjoints, gradients and, where they have one of their own, images, one behind the other.
+/// The results of the shots by a schedule: adjoints, gradients and, if these have a schedule, images, in this order.
 fn all(
     born: &Born<f32>,
     (schedule, of_images): (&CheckpointSchedule, Option<&CheckpointSchedule>),
@@ -62,7 +62,7 @@ fn images() -> Wanted {
     }
 }
 
-/// The same operator twice on a device.
+/// Two operators of a case on devices.
 fn pair<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
     [(); 2].map(|()| {
         let mut born = case.born::<f32>(&case.shot(), case.medium());
@@ -100,7 +100,8 @@ fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random:
     let first = one_by_one(&schedules[0], Some(&images));
     let by_boundaries = schedules.get(2).map(|schedule| one_by_one(schedule, None));
     for (number, schedule) in schedules.iter().enumerate() {
-        // What is kept of whole steps changes no bit, so that a shot alone needs the first schedule only; images have one of their own.
+        // The number of whole steps that are kept does not change any bit, so that the single shots need only the first
+        // schedule; images have a schedule of their own.
         let wanted = by_boundaries.as_ref().filter(|_| number == 2).unwrap_or(&first);
         let of_images = (number == 0).then_some(&images);
         company.next_shots(&shots).expect("points in the grid");
@@ -109,7 +110,7 @@ fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random:
         assert_eq!(found.len(), kinds * count);
         for (shot, wanted) in wanted.iter().enumerate() {
             for (kind, wanted) in wanted[..kinds].iter().enumerate() {
-                assert!(wanted.iter().any(|&x| x != 0.0), "nothing came back: {case:?}");
+                assert!(wanted.iter().any(|&x| x != 0.0), "the result is zero: {case:?}");
                 let found = &found[kind * count + shot];
                 println!(
                     "shot {shot} result {kind}: {:e}",
@@ -122,13 +123,13 @@ fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random:
             }
         }
     }
-    // Fewer of them behind the others, in the same memory and in another.
+    // Fewer shots after the first ones, in the same memory and at other places in it.
     company.next_shots(&shots[1..]).expect("points in the grid");
     let found = all(&company, (&schedules[0], Some(&images)), &data[1..]);
     for (kind, wanted) in first[1].iter().enumerate() {
         assert!(
             &found[kind * (count - 1)] == wanted,
-            "behind others, result {kind}: {case:?}"
+            "after others, result {kind}: {case:?}"
         );
     }
 }
@@ -142,7 +143,7 @@ fn shots_side_by_side_have_the_bits_of_one<A: Accelerator>(open: Open<A>) {
         case.nt = if case.ndim == 3 { 10 } else { 20 };
         compare(open, (&case, 2 + round % 3), &mut random);
     }
-    // Large enough for kernels of the inside.
+    // The grid is large enough for the kernels of the interior.
     for ndim in [2, 3] {
         let case = Case {
             more: 9,
@@ -153,14 +154,14 @@ fn shots_side_by_side_have_the_bits_of_one<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// A shot whose waves are not finite fails all of its company, and leaves nothing behind for the next shots.
+/// A shot whose waves are not finite makes all shots that run with it fail, and does not affect the next shots.
 fn a_shot_that_fails_leaves_nothing_behind<A: Accelerator>(open: Open<A>) {
     let case = plain(2);
     let [mut alone, mut company] = pair(open, &case);
     let mut shots = shots(&case, 3);
     let data = vec![vec![1.0; alone.records() * alone.values()]; 3];
     let schedule = CheckpointSchedule::choose(case.nt, alone.sizes(), usize::MAX / 4).expect("it fits");
-    // It overflows where it enters.
+    // The force overflows the cells where it acts.
     shots[1].series.iter_mut().flatten().for_each(|x| *x = f32::MAX);
     company.next_shots(&shots).expect("points in the grid");
     let why = company
@@ -177,7 +178,7 @@ fn a_shot_that_fails_leaves_nothing_behind<A: Accelerator>(open: Open<A>) {
     }
 }
 
-/// Shots with other numbers of receivers cannot share their launches, and processors run one shot at a time.
+/// Shots with different numbers of receivers cannot share launches, and processors run one shot at a time.
 #[test]
 fn company_that_cannot_be_is_refused() {
     let case = plain(2);
@@ -200,7 +201,7 @@ fn company_that_cannot_be_is_refused() {
     assert!(why.contains("different lengths"), "{why}");
 }
 
-/// A device may have room for a reverse sweep and not for a run with what a perturbation changes beside it, which a sentence says.
+/// If a device has room for a reverse sweep but not for a run with a perturbation in addition, a message says so.
 #[test]
 fn a_perturbation_wants_room_for_two_runs() {
     let case = plain(3);

@@ -1,4 +1,4 @@
-//! Compiled kernels that are kept: whole or not at all, the user's own or not at all.
+//! The cache of compiled kernels: a file is complete or absent, and files of other users are not used.
 
 use crate::fake::{Driver, on_machine};
 use kernels::device::cuda::{Cache, Key};
@@ -95,7 +95,7 @@ fn what_others_may_write_is_refused() {
     cache.put(&key("a"), b"machine code");
     let file = only_file(top.path());
     allow(&file, 0o622);
-    assert_eq!(cache.get(&key("a")), None, "a file that others may write");
+    assert_eq!(cache.get(&key("a")), None, "a file that others may write to");
     cache.put(&key("a"), b"machine code");
     assert_eq!(mode(&file), 0o600, "it is replaced");
     allow(top.path(), 0o777);
@@ -106,7 +106,8 @@ fn what_others_may_write_is_refused() {
 
 #[test]
 fn what_belongs_to_others_is_refused() {
-    // The system's folder is the superuser's; for the superuser it is made another's.
+    // The folder of the system belongs to the superuser; if the test runs as superuser, the folder is given to another
+    // user.
     let top = folder();
     let mut foreign = PathBuf::from("/usr");
     if std::os::unix::fs::chown(top.path(), Some(65_534), None).is_ok() {
@@ -190,5 +191,5 @@ fn two_processes_at_once_leave_whole_files() {
         }
     });
     let left = fs::read_dir(shared.path()).expect("it can be listed").count();
-    assert!(left <= 1, "drafts are left behind: {left} files");
+    assert!(left <= 1, "temporary files are left over: {left} files");
 }

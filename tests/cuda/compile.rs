@@ -1,4 +1,4 @@
-//! The real compiler, without a GPU: one kernel for each architecture that CI stands for.
+//! Tests with the real compiler, without a GPU: one kernel for each architecture that CI covers.
 
 use crate::fake::skip;
 use kernels::device::accelerator::Source;
@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(1024) crowded(float *out, const flo
 }
 "#;
 
-/// Without the compiler a test is skipped aloud, and fails where `REQUIRE_NVRTC=1` says that it must be there.
+/// Without the compiler a test is skipped with a message, and fails if `REQUIRE_NVRTC=1` says that there must be one.
 pub fn compiler_is_here(test: &str) -> bool {
     match nvrtc::find() {
         Ok(_) => true,
@@ -69,7 +69,7 @@ fn every_architecture_gets_machine_code_and_a_report() {
             (small.shared, small.spill_stores, small.spill_loads),
             (1024, 0, 0)
         );
-        // 90 numbers do not fit into the 64 registers that 1024 threads leave each other.
+        // 90 numbers per thread do not fit into the 64 registers that are available to each of 1024 threads.
         assert!(crowded.registers <= 64 && crowded.spill_stores > 0, "{crowded:?}");
         assert!(crowded.spill_loads > 0 && crowded.stack > 0, "{crowded:?}");
     }
@@ -90,7 +90,7 @@ fn what_does_not_compile_is_shown_with_its_line() {
         "\"absent\" is undefined",
         "SIFAKA_NVRTC",
     ] {
-        assert!(sentence.contains(word), "{word:?} is not in: {sentence}");
+        assert!(sentence.contains(word), "{word:?} is missing in: {sentence}");
     }
     let ancient = nvrtc::compile(&source(TEXT), 10, false)
         .expect_err("no such device")

@@ -1,4 +1,4 @@
-//! The driver is called as it wants to be: the right device, the right order, everything given back.
+//! The calls of the driver: with the right device, in the right order, and everything is freed.
 
 use crate::fake::{Driver, on_machine};
 use kernels::Error;
@@ -34,7 +34,7 @@ fn kernels(cuda: &Cuda) -> [Kernel; 2] {
     loaded.try_into().expect("two were asked for")
 }
 
-/// `add(memory, count, value)` of the fake adds to each number.
+/// The fake's kernel `add(memory, count, value)` adds `value` to each number.
 fn add(cuda: &Cuda, kernel: &Kernel, to: &DeviceMemory, value: f32) -> Result<(), Error> {
     let (address, count) = (to.address(), (to.bytes() / 4) as u32);
     let args = [
@@ -42,13 +42,13 @@ fn add(cuda: &Cuda, kernel: &Kernel, to: &DeviceMemory, value: f32) -> Result<()
         (&raw const count).cast(),
         (&raw const value).cast(),
     ];
-    // SAFETY: the arguments are the fake's, the memory outlives the launch.
+    // SAFETY: these are the arguments of the fake's kernel, and the memory outlives the launch.
     unsafe { cuda.launch(Stream::Main, kernel, FIVE, &args) }
 }
 
 fn read(cuda: &Cuda, from: &DeviceMemory) -> Vec<f32> {
     let mut host = cuda.pin(from.bytes() + 8).expect("host memory");
-    // SAFETY: both live; the copy is awaited.
+    // SAFETY: both outlive the copy, which is awaited.
     unsafe { cuda.download(Stream::Out, from.address(), &mut host, 8, from.bytes()) }.expect("a copy");
     cuda.finish().expect("nothing failed");
     let numbers = host.bytes()[8..].chunks_exact(4);
@@ -57,7 +57,7 @@ fn read(cuda: &Cuda, from: &DeviceMemory) -> Vec<f32> {
         .collect()
 }
 
-/// Calls of the fake so far.
+/// The calls that the fake has received so far.
 fn journal() -> String {
     // SAFETY: the fake's own functions.
     let text = unsafe {
@@ -67,7 +67,7 @@ fn journal() -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// Objects of the driver not given back.
+/// The number of objects of the driver that have not been freed.
 fn live() -> c_int {
     // SAFETY: the fake's own function.
     unsafe { cudarc::driver::sys::culib().get::<extern "C" fn() -> c_int>("fake_live") }
@@ -80,7 +80,7 @@ fn message<T>(result: Result<T, Error>) -> String {
 
 fn assert_says(sentence: &str, words: &[&str]) {
     for word in words {
-        assert!(sentence.contains(word), "{word:?} is not in: {sentence}");
+        assert!(sentence.contains(word), "{word:?} is missing in: {sentence}");
     }
 }
 
@@ -105,11 +105,11 @@ fn memory_is_zeroed_copied_and_given_back() {
         }
         assert_eq!(cuda.allocate(0).expect("nothing is something").bytes(), 0);
         drop(cuda);
-        assert!(live() > 0, "memory and the device it lies on outlive the handle");
+        assert!(live() > 0, "memory keeps its device alive");
         drop((memory, host));
-        assert_eq!(live(), 0, "everything is given back");
+        assert_eq!(live(), 0, "everything is freed");
         let journal = journal();
-        // Not write-combined; non-blocking streams, one of them first; events none.
+        // Host memory is not write-combined; streams are non-blocking, and one is made first; there are no events.
         assert_says(
             &journal,
             &[
@@ -144,7 +144,7 @@ fn kernels_get_their_arguments_and_all_shared_memory() {
         let memory = cuda.allocate(20).expect("there is room");
         add(&cuda, &kernel, &memory, 1.5).expect("it runs");
         assert_eq!(read(&cuda, &memory), [1.5; 5]);
-        // The fake's kernels declare 1000 bytes of the 100 000 that a block can have.
+        // The kernels of the fake use 1000 of the 100 000 bytes that a block can have.
         assert_eq!(
             cuda.resident_blocks(&kernel, 1024, 99_000).expect("it answers"),
             2
@@ -155,7 +155,7 @@ fn kernels_get_their_arguments_and_all_shared_memory() {
         );
         let drops = (cuda, kernel);
         drop(drops.0);
-        assert!(live() > 0, "a kernel holds its device");
+        assert!(live() > 0, "a kernel keeps its device alive");
     });
 }
 
@@ -175,7 +175,7 @@ fn failures_name_the_kernel() {
             threads: 2000,
             ..FIVE
         };
-        // SAFETY: refused before it could read anything.
+        // SAFETY: the copy is refused before it reads anything.
         let refused = message(unsafe { cuda.launch(Stream::Main, &kernel, dims, &[]) });
         assert_says(
             &refused,
@@ -198,7 +198,7 @@ fn blocks_are_counted_along_their_axes() {
         let cuda = open(0);
         let wide = cuda.load(&source("__global__ void wide();"), &["wide"]);
         let grid = [5, 3, 2];
-        // SAFETY: it takes no arguments and does nothing.
+        // SAFETY: the kernel takes no arguments and does nothing.
         unsafe {
             cuda.launch(
                 Stream::Main,
@@ -218,7 +218,7 @@ fn a_fault_surfaces_late_and_says_how_to_find_it() {
         let cuda = open(0);
         let [kernel, fault] = kernels(&cuda);
         let memory = cuda.allocate(4).expect("there is room");
-        // SAFETY: it takes no arguments.
+        // SAFETY: the kernel takes no arguments.
         unsafe { cuda.launch(Stream::Main, &fault, FIVE, &[]) }.expect("only started");
         let first = message(cuda.finish());
         let words = [
@@ -240,16 +240,16 @@ fn cuda_sync_finds_the_kernel() {
         let [kernel, fault] = kernels(&cuda);
         let memory = cuda.allocate(4).expect("there is room");
         add(&cuda, &kernel, &memory, 1.0).expect("it runs");
-        // SAFETY: it takes no arguments.
+        // SAFETY: the kernel takes no arguments.
         let found = message(unsafe { cuda.launch(Stream::Edges, &fault, FIVE, &[]) });
         assert_says(&found, &["running kernel fault of test.cu X=1", "(700)"]);
-        assert!(!found.contains("CUDA_SYNC"), "it is set already: {found}");
+        assert!(!found.contains("CUDA_SYNC"), "the event is set already: {found}");
     });
 }
 
 #[test]
 fn recorded_work_runs_when_it_is_replayed() {
-    // The fake refuses to wait for a stream that records, as the driver does.
+    // Like the driver, the fake refuses to wait for a stream that is being captured.
     for sync in ["0", "1"] {
         on_fake(
             "recorded_work_runs_when_it_is_replayed",
@@ -273,7 +273,7 @@ fn recorded_work_runs_when_it_is_replayed() {
                 assert_eq!(message(broken), "in the middle");
                 add(&cuda, &kernels(&cuda)[0], &memory, 1.0).expect("the stream records no longer");
                 assert_eq!(read(&cuda, &memory), [7.0; 2]);
-                // Unwinds without the message that the other process looks for.
+                // The unwinding has no panic message, because the other process looks for one.
                 let panicked = catch_unwind(AssertUnwindSafe(|| {
                     cuda.capture(&mut || resume_unwind(Box::new("in the middle of recorded work")))
                 }));
@@ -287,7 +287,7 @@ fn recorded_work_runs_when_it_is_replayed() {
     }
 }
 
-/// What went wrong inside a recording is told, not that the recording is broken, which follows from it.
+/// The reported error is the one that occurred during the recording, not the broken recording that follows from it.
 #[test]
 fn the_reason_of_a_broken_recording_is_told() {
     let broken = [("FAKE_CAPTURE", "901")];
@@ -331,7 +331,7 @@ fn neighbours_copy_and_wait_for_each_other() {
         one.synchronize(&event).expect("reached");
         assert_eq!(read(&two, &to), [2.5]);
         let journal = journal();
-        // An event without a clock; peers both ways; each call with its own device bound.
+        // Events have no timing; peer access is enabled in both directions; each call has its own device bound.
         assert_says(
             &journal,
             &[
@@ -346,7 +346,7 @@ fn neighbours_copy_and_wait_for_each_other() {
     });
 }
 
-/// What CUDA refuses the fake refuses, too.
+/// The fake refuses what CUDA refuses.
 #[test]
 fn an_event_of_another_device_and_a_thread_without_a_context_are_refused() {
     let name = "an_event_of_another_device_and_a_thread_without_a_context_are_refused";
@@ -363,8 +363,8 @@ fn an_event_of_another_device_and_a_thread_without_a_context_are_refused() {
     });
 }
 
-/// The fake counts right whatever many threads do at once: with one writer of the journal too many, lines would be missing
-/// or torn, and objects would be left over.
+/// The fake counts correctly if many threads call it at once: if its journal had more than one writer, lines would be
+/// missing or torn, and objects would seem to be left over.
 #[test]
 fn many_threads_use_many_devices() {
     const THREADS: usize = 16;
@@ -397,7 +397,7 @@ fn many_threads_use_many_devices() {
         }
         assert!(journal.lines().all(|line| line.split(' ').count() == 3));
         drop(devices);
-        assert_eq!(live(), 0, "everything is given back");
+        assert_eq!(live(), 0, "everything is freed");
     });
 }
 
@@ -441,7 +441,7 @@ fn a_thread_binds_its_device_once() {
         std::thread::scope(|scope| {
             scope.spawn(|| cuda.record(Stream::Out, &event).expect("set from elsewhere"));
         });
-        assert_eq!(binds(), before + 1, "another thread binds for itself");
+        assert_eq!(binds(), before + 1, "another thread binds the device for itself");
         std::thread::scope(|scope| {
             scope.spawn(|| cuda.capture(&mut || Ok(())).expect("work is recorded elsewhere"));
         });
@@ -449,7 +449,7 @@ fn a_thread_binds_its_device_once() {
         std::thread::scope(|scope| {
             scope.spawn(move || drop(cuda));
         });
-        assert_eq!(live(), 0, "everything is given back elsewhere");
+        assert_eq!(live(), 0, "everything is freed by the other thread");
     });
 }
 

@@ -1,15 +1,16 @@
-//! Runs a test in a process of its own that sees a machine as the test wants it.
+//! Runs a test in a process of its own, on a machine that the test defines.
 
 use crate::fakes;
 use std::process::Command;
 
 pub use fakes::{Driver, skip};
 
-/// Set in the process that runs the body.
+/// This variable is set in the process that runs the body.
 const INSIDE: &str = "SIFAKA_TEST_INSIDE";
 
 /// Runs `body` on a machine with this driver and these variables; `name` is the calling test's, as `module::function`.
-/// `FAKE_...` variables set what the fake pretends; it comes with a fake compiler unless `SIFAKA_NVRTC` is given.
+/// Variables `FAKE_...` set what the fake driver pretends; there is a fake compiler, too, unless `SIFAKA_NVRTC` is
+/// given.
 pub fn on_machine(name: &str, driver: Driver, variables: &[(&str, &str)], body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some_and(|inside| inside == name) {
         return body();
@@ -34,10 +35,13 @@ pub fn on_machine(name: &str, driver: Driver, variables: &[(&str, &str)], body: 
     let _ = std::fs::remove_dir_all(&store);
     let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "in its own process:\n{said}");
-    assert!(said.contains("1 passed"), "{name} names no test:\n{said}");
-    // The probe must not lean on panics that somebody catches.
+    assert!(
+        said.contains("1 passed"),
+        "there is no test named {name}:\n{said}"
+    );
+    // The probe must not rely on panics that are caught.
     assert!(
         !said.contains("panicked"),
-        "something panicked on the way:\n{said}"
+        "there was a panic on the way:\n{said}"
     );
 }

@@ -1,4 +1,4 @@
-//! The CUDA device without a GPU: what is missing is said, the driver is called as it wants to be, kernels compile.
+//! The CUDA device without a GPU: messages say what is missing, the driver is called correctly, and kernels compile.
 
 #[path = "../support/built.rs"]
 mod built;

@@ -1,11 +1,11 @@
-//! Each way in which a GPU can be missing has its sentence.
+//! Each reason for which a GPU can be missing has its own message.
 
 use crate::fake::{Driver, on_machine};
 use kernels::Error;
 use kernels::device::cuda::{Cuda, probe};
 use kernels::error::Absent;
 
-/// The sentence, after checking that it names a way out.
+/// Returns the message, after checking that it names a remedy.
 fn absent() -> (Absent, String) {
     let absent = probe().expect_err("nothing usable is here");
     let sentence = Error::from(absent.clone()).to_string();
@@ -18,7 +18,7 @@ fn absent() -> (Absent, String) {
 
 fn assert_says(sentence: &str, words: &[&str]) {
     for word in words {
-        assert!(sentence.contains(word), "{word:?} is not in: {sentence}");
+        assert!(sentence.contains(word), "{word:?} is missing in: {sentence}");
     }
 }
 

@@ -1,5 +1,6 @@
-//! Every kernel text that a run can need compiles for the tuned generation of GPUs, a quarter of the hot ones for one of the others, too (with
-//! `EVERY_GENERATION=1` all for all), and those do not spill.
+//! Every kernel text that a run can need compiles for the GPU generation for which the tiles were tuned, a quarter of
+//! the performance-critical ones also for one of the other generations (with `EVERY_GENERATION=1` all for all), and the
+//! critical kernels do not spill registers.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +13,7 @@ use kernels::methods::spectral_elements::gpu::variant as elements;
 use kernels::methods::velocity_stress::born::variant as linearised;
 use kernels::methods::velocity_stress::gpu::variant as staggered;
 
-/// Generation and shared memory of a block there.
+/// Compute capability of a generation, and the shared memory that a block can have on it.
 const GENERATIONS: [(u32, usize); 3] = [(80, 163 << 10), (90, 227 << 10), (120, 99 << 10)];
 
 /// Kernels in which spilled registers cost speed.
@@ -58,8 +59,8 @@ fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
                 "sm_{generation} {} registers, {spills} bytes spilled: {}",
                 r.registers, source.name
             );
-            // An array that is addressed lies on the stack, in memory like a spilled register. The kernel of small grids
-            // has its arguments there, once a launch; tiles for the little shared memory of sm_120 were never tuned.
+            // An array that is indexed is on the stack, in memory like a spilled register. The kernel of small grids
+            // has its arguments there, once per launch; tiles for the small shared memory of sm_120 were not tuned.
             let tuned = generation == 90 && !source.name.starts_with("fused_2d.cu");
             let stack = if tuned { r.stack } else { 0 };
             if !double && spills + stack > 0 {
@@ -73,44 +74,46 @@ fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
     found
 }
 
-/// A text of elements of degree 4, or one that knows no degree.
+/// A kernel text of elements of degree 4, or one that does not depend on the degree.
 fn is_usual(source: &Source) -> bool {
     !source.name.starts_with("elements.cu") || source.name.contains(" N=5 ")
 }
 
-/// Geometry, losses and constants in the plainest form or in the fullest.
+/// Whether geometry, attenuation and constants all have their simplest form or all their most general one.
 fn is_extreme(source: &Source) -> bool {
     let has = |word: &str| source.name.contains(&format!(" {word}=1"));
     let [stored, loss, varies] = ["STORED", "LOSS", "VARIES"].map(has);
     stored == varies && (loss == stored || source.name.contains(" LAW=2"))
 }
 
-/// A text with a kernel in which spilled registers cost speed: the others compile for one generation as for another.
+/// Whether a text has a kernel in which spilled registers cost speed: it is enough to compile the others for one
+/// generation.
 fn is_hot(source: &Source) -> bool {
     HOT.iter()
         .any(|kernel| source.text.contains(&format!("KERNEL({kernel})")))
 }
 
-/// A number of a text, always the same for the same name.
+/// A hash of a text, always the same for the same name.
 fn number_of(source: &Source) -> u64 {
     let mut hasher = DefaultHasher::new();
     source.name.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Whether a text is compiled for this generation beside the tuned one: an eighth of the texts is for the one before, another eighth for
-/// the one behind it.
+/// Whether a text is compiled for this generation in addition to the tuned one: an eighth of the texts is for the
+/// generation before it, another eighth for the one after it.
 fn is_for(source: &Source, generation: u32) -> bool {
     number_of(source) % 8 == u64::from(generation > 90)
 }
 
-/// One of forty texts.
+/// Whether a text is among one in forty.
 fn is_in_sample(source: &Source) -> bool {
     number_of(source) % 40 == 1
 }
 
-/// A text of a linearised run of the highest order with attenuation; on the generation that is tuned also without, and those of
-/// other orders without.
+/// Whether a text of a linearised run is compiled: all of the highest order for the tuned generation, and those with
+/// attenuation, surface or images for the others; of the other orders those without attenuation for the tuned one;
+/// and those of points.
 fn is_longest(source: &Source, tuned: bool) -> bool {
     let has = |word: &str| source.name.contains(word);
     match has(" HALF=4") {
@@ -119,9 +122,10 @@ fn is_longest(source: &Source, tuned: bool) -> bool {
     }
 }
 
-/// Texts with the generation and the precision that each is compiled for. The generations differ in registers and shared memory,
-/// orders and degrees in the length of sums: every order on the generation that is tuned, order 4 on one of the others and in
-/// double precision. EVERY_GENERATION=1 takes all of them everywhere.
+/// Texts with the generation and the precision that each is compiled for. The generations differ in registers and
+/// shared memory, the orders and degrees only in the length of sums; therefore every order is compiled for the tuned
+/// generation, and order 4 for one of the others and in double precision. EVERY_GENERATION=1 takes all of them
+/// everywhere.
 fn texts() -> Vec<(u32, Source, bool)> {
     let all = std::env::var_os("EVERY_GENERATION").is_some();
     let mut jobs = Vec::new();
@@ -132,8 +136,8 @@ fn texts() -> Vec<(u32, Source, bool)> {
         let tuned = generation == 90 && !double;
         sources.extend(orders.filter(|source| all || tuned || source.name.contains("HALF=2")));
         if !double {
-            // Degrees differ in the bounds of loops alone: the least, the usual and the largest, of which the usual one in every
-            // variant and the others in the plainest and in the fullest.
+            // Degrees differ only in the bounds of loops: the smallest, the usual and the largest degree are compiled,
+            // the usual one in every variant and the others in the simplest and the most general one.
             let degrees = match (all, generation) {
                 (true, _) => vec![2, 3, 4, 5, 6, 7, 8],
                 (_, 90) => vec![2, 4, 8],
@@ -154,7 +158,7 @@ fn texts() -> Vec<(u32, Source, bool)> {
     jobs
 }
 
-/// Compiles the texts by as many threads as there are cores, each of which takes the next one.
+/// Compiles the texts with one thread per core; each thread takes the next text that is left.
 fn assert_no_complaints(texts: &[(u32, Source, bool)]) {
     println!("{} texts", texts.len());
     let next = AtomicUsize::new(0);
@@ -176,12 +180,12 @@ fn assert_no_complaints(texts: &[(u32, Source, bool)]) {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The file that a text is made of.
+/// The file from which a text is made.
 fn file(source: &Source) -> &str {
     source.name.split(' ').next().unwrap_or_default()
 }
 
-/// The first text of each file and a share of the others, for the generation that is tuned.
+/// The first text of each file and a fraction of the others, for the tuned generation.
 #[test]
 fn texts_of_every_file_compile_without_spills() {
     if !super::compile::compiler_is_here("texts_of_every_file_compile_without_spills") {

@@ -1,4 +1,4 @@
-//! The processor that plays accelerator does what a GPU does, and finds what a GPU would let pass.
+//! The processor that plays accelerator does what a GPU does, and finds mistakes that a GPU would not report.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ struct Extremes {
     count: u64,
 }
 
-/// False, with the reason printed, on a machine without a C compiler.
+/// Returns false, and prints the reason, on a machine without a C compiler.
 fn can_run() -> bool {
     Emulator::ready()
 }
@@ -190,7 +190,7 @@ fn values(count: usize) -> Vec<f32> {
     (0..count).map(|i| (i as f32 * 0.37).sin()).collect()
 }
 
-/// What `turn_and_blur` computes.
+/// The result of `turn_and_blur`.
 fn turned_and_blurred(from: &[f32], threads: usize, weight: f32) -> Vec<f32> {
     let blocks = from.len().div_ceil(threads);
     let mut to = Vec::new();
@@ -268,7 +268,7 @@ fn divergent_barriers_are_refused_and_the_next_launch_works() {
         &format!("line {first},"),
         &format!("line {} ", first + 2),
     ] {
-        assert!(error.contains(part), "{part} is not in: {error}");
+        assert!(error.contains(part), "{part} is missing in: {error}");
     }
     run(&emulator, "leave_early", dims(2, 10, 0), &args).unwrap();
     let expected = (0..20).map(|i| if i % 10 % 3 == 1 { 0.0 } else { 1.0 });
@@ -305,7 +305,7 @@ fn shared_memory_is_guarded_and_starts_poisoned() {
         let error = run(&emulator, "behind_shared", dims(2, 32, 128), &args)
             .unwrap_err()
             .to_string();
-        assert!(error.contains(part), "{part} is not in: {error}");
+        assert!(error.contains(part), "{part} is missing in: {error}");
     }
     run(&emulator, "never_written", dims(2, 32, 128), &inside).unwrap();
     assert!(get(&emulator, &memory).iter().all(|v| v.is_nan()));
@@ -326,11 +326,11 @@ fn device_memory_is_guarded() {
         };
         run(&emulator, "behind_device", dims(1, 1, 0), &args).unwrap();
         let error = emulator.finish().unwrap_err().to_string();
-        assert!(error.contains(part), "{part} is not in: {error}");
+        assert!(error.contains(part), "{part} is missing in: {error}");
         drop(memory);
         assert!(
             emulator.finish().is_err(),
-            "damage is remembered after memory is given back"
+            "damage is remembered after memory is freed"
         );
     }
 }
@@ -341,7 +341,7 @@ fn copies_outside_of_memory_are_refused() {
     let (memory, there) = (put(&emulator, &[1.0, 2.0]), put(&other, &[0.0, 0.0]));
     assert_eq!(emulator.free_bytes().unwrap(), 56);
     assert!(emulator.allocate(57).is_err());
-    // SAFETY: refused copies touch nothing, the others are inside.
+    // SAFETY: copies that are refused do not touch anything, and the others are in bounds.
     unsafe {
         let copy = |to, bytes| emulator.copy_to(Stream::Edges, memory.address(), &other, to, bytes);
         copy(there.address(), 8).unwrap();
@@ -390,7 +390,7 @@ fn recorded_work_runs_at_each_replay() {
     let emulator = Emulator::new();
     let memory = put(&emulator, &[0.0; 2]);
     let mut work = || {
-        // The structure is gone when the work runs: it must have been copied.
+        // The structure no longer exists when the work runs, so it must have been copied.
         let args = line(memory.address(), 2);
         run(&emulator, "leave_early", dims(2, 1, 0), &args)?;
         run(&emulator, "leave_early", dims(1, 1, 0), &args)
