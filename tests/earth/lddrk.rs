@@ -1,10 +1,11 @@
-//! An example of SPECFEM3D Cartesian 4.1.1 as its users have it (`tests/data/specfem/lddrk`): the mesh, CMTSOLUTION and STATIONS, and
-//! seismograms of its scheme LDDRK with steps of 0.007 s, of which every eighth sample is kept; all faces free, attenuation with
-//! f0 = 0.33333 Hz and the band that it chooses.
+//! An example of SPECFEM3D Cartesian 4.1.1 as distributed (`tests/data/specfem/lddrk`): the mesh, CMTSOLUTION and
+//! STATIONS, and seismograms of its scheme LDDRK with steps of 0.007 s, of which every eighth sample is kept; all faces
+//! free, attenuation with f0 = 0.33333 Hz and the band that it chooses.
 //!
-//! Two errors are the reference's. Its memory variables lie a step ahead of the strain, which `qfit=lddrk` repeats. The station X2 lies
-//! 1.6 m from a corner of four elements, where the strain jumps, and is interpolated there in an element that does not hold it: the
-//! continuation of that element to the station agrees as well as other stations do.
+//! The reference has two errors. Its memory variables are a step ahead of the strain, which `qfit=lddrk` repeats. The
+//! station X2 lies 1.6 m from a corner of four elements, where the strain jumps, and is interpolated there in an
+//! element that does not contain it: extrapolating from that element to the station agrees as well as at other
+//! stations.
 
 use crate::desk::Desk;
 use crate::desk::built::checkout;
@@ -16,8 +17,8 @@ const RUN: &str = "sfsem3d-gpu specfem=MESH cmt=CMTSOLUTION stations=STATIONS ab
 const SAMPLES: usize = 500;
 const FIRST: f64 = -1.0;
 const STEP: f64 = 0.056;
-/// The station in another element, and places inside of that element from which its waves continue to the station: their first one,
-/// and 2 m from there along x and against y.
+/// The station in another element, and points inside that element from which its waves are extrapolated to the station:
+/// the first point, and 2 m from there along x and against y.
 const MISPLACED: usize = 1;
 const BESIDE: [[f64; 2]; 3] = [
     [2000.441092, 3996.441092],
@@ -46,8 +47,8 @@ fn example() -> Desk {
     desk
 }
 
-/// Largest differences of the stations over the largest value of all; that of the misplaced one from its own place, and behind all from
-/// the continuation.
+/// The largest differences of all stations relative to the largest value of all, first for each station; for the
+/// misplaced station from its true position, and finally from the extrapolation.
 fn misfits(desk: &Desk, words: &str) -> Vec<f64> {
     desk.ran(&format!("{RUN} {words} > out.rsf"));
     let (axes, data) = (desk.axes("out.rsf", 3), desk.read("out.rsf"));
@@ -56,7 +57,7 @@ fn misfits(desk: &Desk, words: &str) -> Vec<f64> {
     let reference: Vec<f64> = desk.read("reference.rsf").into_iter().map(f64::from).collect();
     let top = magnitude(&reference);
     let reference = &reference;
-    // X, Y, Z of the reference are E, N, Z here; between samples by the cubic through four.
+    // X, Y, Z of the reference are E, N, Z here; values between samples are interpolated by cubic polynomials.
     let own = |station: usize, c: usize, t: f64| {
         let at = (t - first) / step;
         let k = (at as usize).max(1);
@@ -97,8 +98,8 @@ fn misfits(desk: &Desk, words: &str) -> Vec<f64> {
 #[test]
 fn an_example_of_specfem3d_runs_as_its_folder_is() {
     let desk = example();
-    // Largest of all stations, of those but X2, of X2 from the other element. Without tdc=y the error of order two of the step is
-    // 1.3e-3 s at the end, which is most of the first two rows.
+    // Limits for all stations, for those except X2, and for X2 extrapolated from the other element. Without tdc=y the
+    // second-order error of the step is 1.3e-3 s at the end, which is most of the misfit in the first two rows.
     for (words, limits) in [
         ("", [2.1e-3, 2.1e-3, 2.1e-3]),
         ("qfit=lddrk", [2e-3, 1.6e-3, 1.6e-3]),

@@ -1,4 +1,4 @@
-//! The Earth: earthquakes, stations and PREM in whole runs, against rays and a static solution of their own.
+//! The Earth: earthquakes, stations and PREM in whole runs, compared with rays and with a separate static solution.
 
 mod lddrk;
 mod maps;

@@ -1,4 +1,4 @@
-//! Meshes in coordinates of a map: points beside them, latitudes and longitudes, nodes far from zero.
+//! Meshes in map coordinates: points next to them, latitudes and longitudes, nodes far from zero.
 
 use crate::desk::Desk;
 use crate::largest::{magnitude, relative_difference};
@@ -8,7 +8,7 @@ use crate::specfem::{RUN, cmt, slanted};
 fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     let desk = slanted();
     desk.put("CMT", cmt(3500.0, 6500.0, 1.2));
-    // On the ground, 40 m above it, and 700 m beside the mesh, whose elements are 2 km wide.
+    // A point on the ground, one 40 m above it, and one 700 m outside the mesh, whose elements are 2 km wide.
     desk.put(
         "STATIONS",
         "A DB 5000 2000 0 0\nB DB 5000 4700 0 -40\nC DB 5000 300 0 0\n",
@@ -26,7 +26,7 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     assert!(!told.contains("outside"), "{told}");
     let b = desk.read("b.rsf");
     assert!(magnitude(&b) > 0.0);
-    // B moves at a right angle to the ground, which has a slope of 5 %: 40/(1 + 0.05^2) 0.05 m along it.
+    // B is moved at right angles to the ground, which has a slope of 5 %: by 40/(1 + 0.05^2) 0.05 m along x.
     let apart = relative_difference(desk.read("a.rsf"), &b);
     println!("{apart:.1e}");
     assert!(apart < 1e-4, "{apart}");
@@ -47,7 +47,7 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     let first: Vec<f32> = b.iter().step_by(3).copied().collect();
     assert_eq!(desk.read("c.rsf"), first);
 
-    // Points of RSF files move, too, and are not left out.
+    // Points of RSF files are moved, too, but not left out.
     desk.dataset(
         "rec.rsf",
         "n1=3 n2=2",
@@ -83,8 +83,8 @@ fn points_that_a_mesh_misses_by_a_little_move_to_it() {
     }
 }
 
-/// A source beside the mesh is left out with all that is its own; the other one keeps its moment and its later time, as it does beside a
-/// source that is too weak to be seen.
+/// A source outside the mesh is left out with its tensor and time; the other source keeps its moment and its later
+/// time, as if the first one were too weak to matter.
 #[test]
 fn sources_that_are_left_out_leave_the_others_as_they_are() {
     let desk = slanted();
@@ -100,7 +100,7 @@ fn sources_that_are_left_out_leave_the_others_as_they_are() {
         "{told:?}"
     );
     desk.ran(&format!("{RUN} cmt=WEAK stations=STATIONS > b.rsf"));
-    // The run without the early source begins as much later: 40 steps.
+    // The run without the early source begins later, by 40 steps.
     let late = desk.axes("a.rsf", 3)[2].o - desk.axes("b.rsf", 3)[2].o;
     assert!((late - 0.8).abs() < 1e-5, "{late}");
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
@@ -109,7 +109,7 @@ fn sources_that_are_left_out_leave_the_others_as_they_are() {
     assert!(apart < 1e-5, "{apart:e}");
 }
 
-/// A box of 6 by 6 by 3 km at these lowest x and y.
+/// A box of 6 by 6 by 3 km that begins at these x and y.
 fn box_at(desk: &Desk, name: &str, [x, y]: [f64; 2]) {
     desk.ran(&format!(
         "sfhexmesh surfaces=3000,0 layers=4 nx=6 ny=6 xmin={x} xmax={} ymin={y} ymax={} rho=2300 vp=2800 vs=1500 judge=n base={name} > {name}.rsf",
@@ -123,7 +123,8 @@ const FAR_RUN: &str = "sfsem3d-gpu nt=300 dt=0.01 device=cpu data=displacement";
 #[test]
 fn waves_are_the_same_far_from_zero() {
     let desk = Desk::new();
-    // 45 degrees north on the central meridian of zone 11 is at y = 0.9996 times the arc of the meridian, 4984944.378 m.
+    // On the central meridian of zone 11, the latitude of 45 degrees is at y = 0.9996 times the arc of the meridian,
+    // 4984944.378 m.
     let north = 0.9996 * 4_984_944.378;
     let corner = [497_000.0, 4_980_000.0];
     box_at(&desk, "near", [0.0, 0.0]);
@@ -148,14 +149,15 @@ fn waves_are_the_same_far_from_zero() {
     assert!(magnitude(&b) > 0.0);
     let apart = relative_difference(&a, &b);
     println!("far from zero: {apart:.1e}");
-    // Rounding of waves. Nodes in single precision there are off by up to a quarter of a metre.
+    // The difference is due to the rounding of waves. Nodes in single precision would be off by up to a quarter of a
+    // metre there.
     assert!(apart < 5e-6, "{apart}");
     let origin = desk.open("far-nodes.rsf").header().text("nodes_origin");
     assert_eq!(origin.as_deref(), Some("500000,4983000,0"));
     assert_eq!(desk.open("near-nodes.rsf").header().text("nodes_origin"), None);
     assert!(magnitude(desk.read("far-nodes.rsf")) <= 3000.0);
 
-    // The same by degrees.
+    // The same points given in degrees.
     places([0.0; 2]);
     desk.put("DEGREES", "S XX 45 -117 0 0\n");
     desk.ran(&format!(
@@ -173,7 +175,7 @@ fn waves_are_the_same_far_from_zero() {
         ));
         let apart = relative_difference(desk.read("d.rsf"), desk.read("e.rsf"));
         println!("{words}: {apart:.1e}");
-        // The arc is known to a millimetre, 1e-6 of a wavelength.
+        // The arc is known to a millimetre, which is 1e-6 of a wavelength.
         assert!(apart < 2e-5, "{words}: {apart}");
     }
     for (words, sentence) in [
@@ -218,7 +220,7 @@ fn moments_in_fluids_are_those_of_specfem3d_on_request() {
     assert!(!told.contains("fluid"), "{told}");
     desk.ran(&format!("{run} fluid=moment > c.rsf"));
     assert_eq!(desk.read("a.rsf"), desk.read("c.rsf"));
-    // Other sources and receivers have no such words.
+    // Sources and receivers from other files do not have these parameters.
     desk.dataset("sou.rsf", "n1=3 n2=1", &[2600.0, 2500.0, 1300.0]);
     let other = run.replace(
         "cmt=CMT stations=STATIONS",
@@ -231,16 +233,16 @@ fn moments_in_fluids_are_those_of_specfem3d_on_request() {
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
-    // The one is the derivative of the other.
+    // Velocity is the derivative of displacement.
     let (plain, bell) = (desk.read("a.rsf"), desk.read("b.rsf"));
     let slope = plain.windows(3).map(|p| (p[2] - p[0]) / 0.02);
     let apart = relative_difference(slope, &bell[1..bell.len() - 1]);
     println!("{apart:.1e}");
-    // Differences over two steps: (w dt)^2/6 with w to 8/s.
+    // Differences over two steps have an error of (w dt)^2/6, with w up to 8/s.
     assert!(apart < 2e-3, "{apart}");
 }
 
-/// Places in metres have centimetres, and not the fifteen digits of a projection.
+/// Positions in metres are printed to centimetres, not with the fifteen digits of a projection.
 fn short_places(said: &str) {
     if let Some((_, place)) = said.split_once("is at x=") {
         let numbers = place.split_once(": the mesh").unwrap().0.split(", y=");

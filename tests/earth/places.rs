@@ -6,7 +6,7 @@ use kernels::earth::globe::{geocentric, position};
 use crate::desk::Desk;
 use crate::largest::{largest_difference, magnitude, relative_difference};
 
-/// A file of the Bolivian earthquake of 9 June 1994 (060994A) at a place.
+/// A CMTSOLUTION file of the Bolivian earthquake of 9 June 1994 (060994A), moved to another position.
 pub fn bolivia(latitude: f64, longitude: f64, depth: f64, half: f64) -> String {
     format!(
         " PDE  1994  6  9  0 33 16.40 -13.8300  -67.5600 637.0 6.9 6.8 NORTHERN BOLIVIA
@@ -26,7 +26,8 @@ Mtp:      -2.480000e+27
     )
 }
 
-/// Latitude and longitude of the place so many degrees from another one in a direction (degrees east of north).
+/// Latitude and longitude of the point at this distance (degrees) and in this direction (degrees east of north) from
+/// another point.
 pub fn beside(latitude: f64, longitude: f64, distance: f64, azimuth: f64) -> [f64; 2] {
     let frame = Frame::at(latitude, longitude);
     let (s, c) = distance.to_radians().sin_cos();
@@ -50,7 +51,7 @@ fn an_earthquake_in_a_box_is_its_tensor_along_the_axes() {
     );
     let half = 4.0;
     desk.put("CMT", bolivia(21e3, 18.5e3, 11.3, half));
-    // Name, network, y, x, elevation, burial.
+    // The columns are name, network, y, x, elevation, burial.
     desk.put("STATIONS", "A XX 30000 9000 0 100\nB XX 12000 33000 -50 200\n");
     let steps = "nt=120 dt=0.08 device=cpu data=displacement";
     run(
@@ -60,7 +61,7 @@ fn an_earthquake_in_a_box_is_its_tensor_along_the_axes() {
     desk.dataset("sou.rsf", "n1=3 n2=1", &[18.5e3, 21e3, 11.3e3]);
     desk.dataset("rec.rsf", "n1=3 n2=2", &[9e3, 30e3, 100.0, 33e3, 12e3, 250.0]);
     let tau = half / 1.628 / 2.0_f64.sqrt();
-    // x east, y north, z down: xx = pp, yy = tt, zz = rr, xy = -tp, xz = -rp, yz = rt.
+    // With x east, y north and z down: xx = pp, yy = tt, zz = rr, xy = -tp, xz = -rp, yz = rt.
     let tensor = "mxx=-1.6e19 myy=7.75e20 mzz=-7.59e20 mxy=2.48e20 mxz=-4.2e19 myz=-2.503e21";
     run(
         &desk,
@@ -76,13 +77,13 @@ fn an_earthquake_in_a_box_is_its_tensor_along_the_axes() {
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
     let top = magnitude(&b);
     let expected = b.chunks(6).flat_map(|plain| {
-        // Z, N, E of both receivers.
+        // Z, N, E at both receivers.
         [-plain[0], -plain[1], plain[4], plain[5], plain[2], plain[3]]
     });
     let apart = largest_difference(&a, expected) / f64::from(top);
     println!("{apart:.1e}");
     assert!(apart < 1e-5, "{apart}");
-    // Time zero is when half of the moment is there.
+    // Time zero is when half of the moment is released.
     let axes = desk.axes("a.rsf", 3);
     assert!((f64::from(axes[2].o) + 4.0 * tau).abs() < 1e-4, "{}", axes[2].o);
     assert_eq!(axes[1].label.as_deref(), Some("Z N E"));
@@ -111,20 +112,21 @@ fn records_do_not_depend_on_where_on_the_globe_it_happens() {
             &desk,
             "sfsem3d-gpu mesh=earth.rsf cmt=CMT stations=STATIONS latitude=geocentric nt=200 dt=0.8 device=cpu data=displacement > d.rsf",
         );
-        // The north of a station turns with the latitude; how far it moves across does not.
+        // The direction of north at a station changes with the latitude, but the size of the horizontal motion does
+        // not.
         let across = |step: &[f32]| (0..3).map(|r| step[3 + r].hypot(step[6 + r])).collect::<Vec<_>>();
         let data = desk.read("d.rsf");
         data.chunks(9)
             .flat_map(|step| [step[..3].to_vec(), across(step)].concat())
             .collect()
     };
-    // The chunk goes with the earthquake: up, south and east are all that is left.
+    // The chunk moves with the earthquake, so only the directions up, south and east matter.
     let (home, away) = (seen(-13.82, -67.25), seen(38.0, 142.0));
     let top = magnitude(&home);
     assert!(top > 1e-4, "{top}");
     let apart = relative_difference(&away, &home);
     println!("{apart:.1e}");
-    // Coordinates are float32: half a metre of hundreds of kilometres.
+    // Coordinates are float32, with errors of up to half a metre in thousands of kilometres.
     assert!(apart < 2e-4, "{apart}");
 }
 
@@ -136,7 +138,7 @@ fn latitudes_are_geographic_unless_said_otherwise() {
         "sfhexmesh sphere=y nx=2 width=10 lat=45 lon=10 bottom=5.8e6 skip=15000,24400,80000,220000,400000 judge=n > e.rsf",
     );
     desk.put("CMT", bolivia(45.0, 10.0, 100.0, 20.0));
-    // A globe has no mountains, but boreholes.
+    // A globe has no topography, so the elevation is ignored, but the burial is used.
     desk.put("STATIONS", "S XX 46.0 11.0 700 30000\n");
     let steps = "nt=60 dt=1 device=cpu data=displacement";
     run(
@@ -151,7 +153,7 @@ fn latitudes_are_geographic_unless_said_otherwise() {
         &format!("sfsem3d-gpu mesh=e.rsf cmt=CMT2 stations=STATIONS2 latitude=geocentric {steps} > b.rsf"),
     );
     assert_eq!(desk.read("a.rsf"), desk.read("b.rsf"));
-    // The same by hand: points in the axes of the globe.
+    // The same points by hand, in Cartesian coordinates of the globe.
     let at = |lat: f64, lon: f64, r: f64| position(lat, lon, r).map(|c| c as f32);
     desk.dataset("sou.rsf", "n1=3 n2=1", &at(source, 10.0, 6.271e6));
     desk.dataset("rec.rsf", "n1=3 n2=1", &at(station, 11.0, 6.341e6));
@@ -213,7 +215,7 @@ fn what_cannot_be_placed_gets_a_sentence() {
     }
 }
 
-/// Degrees in a box without a projection, and a name of two stations, are told.
+/// Degrees in a box without a projection, and a name that two stations have, get messages.
 #[test]
 fn degrees_in_a_box_and_names_that_stand_twice_are_told() {
     let desk = Desk::new();

@@ -1,9 +1,9 @@
-//! Travel times of rays through a radial model, from its layers alone: T(p) and D(p) by sums over thin shells in which the speed is
-//! a power of the radius (Bullen), so that both have closed forms there.
+//! Travel times of rays through a radial model, computed only from its layers: T(p) and D(p) are sums over thin shells
+//! in which the speed is a power of the radius (Bullen), so that both have closed forms there.
 
 use kernels::earth::Radial;
 
-/// Which speed a leg has.
+/// The wave type of a leg, which determines its speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wave {
     P,
@@ -17,7 +17,7 @@ pub struct Shells {
 }
 
 impl Shells {
-    /// Above the radius `floor`, at most `step` (m) thick.
+    /// Shells above the radius `floor`, at most `step` (m) thick.
     pub fn new(model: &Radial, wave: Wave, floor: f64, step: f64) -> Self {
         let mut shells = Vec::new();
         for layer in model.layers().iter().rev().filter(|layer| layer.top > floor) {
@@ -34,8 +34,8 @@ impl Shells {
         Self { shells, floor }
     }
 
-    /// Time (s) and angle (rad) of a leg between two radii, or from the higher one down to where the ray turns; with the ray
-    /// parameter r sin i / v (s). None where it does not reach.
+    /// Time (s) and angle (rad) of a leg between two radii, or from the higher one down to the turning point, for the
+    /// ray parameter r sin i / v (s). `None` if the ray does not get there.
     fn leg(&self, p: f64, from: f64, down_to: Option<f64>) -> Option<[f64; 2]> {
         let (mut time, mut angle) = (0.0, 0.0);
         let foot = down_to.unwrap_or(self.floor);
@@ -54,7 +54,8 @@ impl Shells {
             if p >= e1 {
                 return down_to.is_none().then_some([time, angle]);
             }
-            // eta = r / v is a power 1 - b of r: with cos i = sqrt(1 - p2 / eta2), T and D are differences over 1 - b.
+            // eta = r / v is proportional to r to the power 1 - b: with cos i = sqrt(1 - p2 / eta2), T and D are
+            // differences divided by 1 - b.
             let b = 1.0 - power;
             let ends = |e: f64| {
                 let root = (1.0 - (p / e).powi(2)).max(0.0).sqrt();
@@ -71,16 +72,16 @@ impl Shells {
         down_to.is_some().then_some([time, angle])
     }
 
-    /// Time and angle of a ray that goes down from a source at radius `from`, turns (or is reflected at `floor`), and comes up to
-    /// the surface.
+    /// Time and angle of a ray that goes down from a source at radius `from`, turns (or is reflected at `floor`), and
+    /// comes up to the surface.
     fn down_and_up(&self, p: f64, from: f64, reflected: bool) -> Option<[f64; 2]> {
         let foot = reflected.then_some(self.floor);
         let (own, whole) = (self.leg(p, from, foot)?, self.leg(p, self.shells[0][0], foot)?);
         Some([own[0] + whole[0], own[1] + whole[1]])
     }
 
-    /// The first arrival (s) at a distance (degrees) from a source at a radius (m): rays up, down and turned, or reflected at the
-    /// foot of the shells.
+    /// The first arrival (s) at a distance (degrees) from a source at a radius (m): direct upgoing rays, and downgoing
+    /// ones that turn, or are reflected at the bottom of the shells.
     pub fn first(&self, from: f64, distance: f64, reflected: bool) -> Option<f64> {
         let top = self.shells[0][0];
         let wanted = distance.to_radians();
@@ -128,12 +129,13 @@ mod tests {
             Shells::new(&model, Wave::P, 3.48e6, 5e3),
             Shells::new(&model, Wave::S, 3.48e6, 5e3),
         );
-        // Straight down and back: twice the sums of thickness over speed, PREM's ScS of 936 and PcP of 511 seconds.
+        // Vertically down and back: twice the sum of thickness over speed, in PREM 936 seconds for ScS and 511 seconds
+        // for PcP.
         let vertical = |shells: &Shells| shells.first(6.371e6, 0.01, true).unwrap();
         println!("PcP {:.2} s, ScS {:.2} s", vertical(&p), vertical(&s));
         assert!((vertical(&p) - 511.3).abs() < 1.5, "{}", vertical(&p));
         assert!((vertical(&s) - 935.5).abs() < 3.0, "{}", vertical(&s));
-        // In a homogeneous ball rays are straight.
+        // In a homogeneous ball, rays are straight.
         let ball = Radial::new(vec![kernels::earth::Layer {
             bottom: 0.0,
             top: 6e6,

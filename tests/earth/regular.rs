@@ -1,12 +1,14 @@
-//! An example of SPECFEM3D Cartesian 4.1.1 in matched layers: water over rock with attenuation, CPML of two elements on all six sides with
-//! f0_FOR_PML = 12.7 Hz, and a source with a time function of its own. Of its seismograms (`tests/data/specfem/regular`) every fourth
-//! sample is kept; its mesh folder is that of a box of cubes of 100 m, which is written here.
+//! An example of SPECFEM3D Cartesian 4.1.1 in matched layers: water over rock with attenuation, CPML of two elements on
+//! all six sides with f0_FOR_PML = 12.7 Hz, and a source with an external time function. Of its seismograms
+//! (`tests/data/specfem/regular`) every fourth sample is kept; its mesh folder is that of a box of cubes of 100 m,
+//! which is written here.
 //!
-//! Behind the direct waves the layers reflect another packet, of 0.7 % of the largest motion (2.4 % of that in the
-//! water), which comes neither from the time step of this program (half of it changes 2e-4) nor from its modal filter. The
-//! convolutions of SPECFEM3D take the displacement 3/8 of a step ahead, so that its layers are matched to first order of
-//! the step only. Both schemes in one dimension, with layers, step and profile of this example, differ by 2e-3 to 5e-3 of
-//! the incident wave at normal incidence, and by 1e-4 to 6e-4 if the displacement is taken at the time of the step.
+//! After the direct waves, the layers reflect another packet, of 0.7 % of the largest motion (2.4 % of that in the
+//! water), which is due neither to the time step of this program (halving it changes 2e-4) nor to its modal filter. The
+//! convolutions of SPECFEM3D take the displacement 3/8 of a step ahead, so that its layers are matched only to first
+//! order in the step. Both schemes in one dimension, with layers, step and profile of this example, differ by 2e-3 to
+//! 5e-3 of the incident wave at normal incidence, and by 1e-4 to 6e-4 if the displacement is taken at the time of the
+//! step.
 
 use crate::desk::Desk;
 use crate::desk::built::checkout;
@@ -17,15 +19,15 @@ use std::ops::Range;
 
 /// Elements along x, y and z.
 const COUNTS: [usize; 3] = [10, 10, 20];
-/// Elements of a layer.
+/// Thickness of a layer in elements.
 const LAYER: usize = 2;
 /// Length of an element, m.
 const LENGTH: usize = 100;
-/// Samples of the reference, and steps of the run from one to the next.
+/// Samples of the reference, and steps of the run per sample.
 const SAMPLES: usize = 250;
 const EVERY: usize = 4;
 
-/// The mesh folder, from the bottom upwards: rock below, water above.
+/// Writes the mesh folder, from the bottom upwards: rock below, water above.
 fn folder(desk: &Desk) {
     let [nx, ny, nz] = COUNTS;
     let node = |x: usize, y: usize, z: usize| (x * (ny + 1) + y) * (nz + 1) + z + 1;
@@ -49,7 +51,7 @@ fn folder(desk: &Desk) {
         writeln!(materials, "{} {}", element + 1, 1 + usize::from(2 * z >= nz)).unwrap();
         let inside = |axis: usize| at[axis] >= LAYER && at[axis] < COUNTS[axis] - LAYER;
         let axes = (0..3).filter(|axis| !inside(*axis)).map(|axis| 1 << axis);
-        // SPECFEM3D counts x, y, z, xy, xz, yz, xyz.
+        // SPECFEM3D numbers the kinds of layers in the order x, y, z, xy, xz, yz, xyz.
         let kind = [0, 1, 2, 4, 3, 5, 6, 7][axes.sum::<usize>()];
         if kind > 0 {
             layers.push(format!("{} {kind}", element + 1));

@@ -1,5 +1,5 @@
-//! Seismograms of a chunk of PREM against the direct solution method (tests/data/dsm), which expands waves in harmonics of the sphere
-//! and has neither elements nor sides.
+//! Seismograms of a chunk of PREM, compared with the direct solution method (tests/data/dsm), which expands waves in
+//! spherical harmonics and has neither elements nor artificial sides.
 
 use fourier::FftDirection::{Forward, Inverse};
 use fourier::{double, num_complex::Complex};
@@ -12,7 +12,7 @@ use crate::real;
 
 const FILE: &str = include_str!("../data/dsm/velocity.txt");
 const EPICENTRE: [f64; 2] = [-13.82, -67.25];
-/// Degrees from the epicentre, and degrees east of north.
+/// Distance from the epicentre (degrees), and azimuth in degrees east of north.
 const STATIONS: [[f64; 2]; 5] = [
     [3.0, 60.0],
     [5.0, 180.0],
@@ -20,23 +20,24 @@ const STATIONS: [[f64; 2]; 5] = [
     [10.0, 20.0],
     [12.0, 130.0],
 ];
-/// Half duration of the source behind the file, s.
+/// Half duration of the source in the file, s.
 const HALF: f64 = 12.0;
-/// Of rows of the file, s.
+/// Time between rows of the file, s.
 const DT: f64 = 2.0;
 
-/// A run and what of it is compared.
+/// A run and the part of it that is compared.
 struct Case {
-    /// Of the mesh and of the run, words of the programs.
+    /// Parameters of the program that makes the mesh, and of the run.
     mesh: &'static str,
     run: &'static str,
-    /// Half duration of its source, and the shortest period and the last time that are compared, s.
+    /// Half duration of the source of the run, and the shortest period and the last time that are compared, s.
     half: f64,
     period: f64,
     end: f64,
 }
 
-/// Traces `[3 * station + component]` up, north, east of the file, 1e-7 m/s, every `DT` from zero on.
+/// Traces `[3 * station + component]` of the file, with components up, north, east, in 1e-7 m/s, every `DT` from zero
+/// on.
 fn reference() -> Vec<Vec<f64>> {
     let row = |line: &str| -> Vec<f64> { line.split(' ').map(|x| x.parse().unwrap()).collect() };
     let rows: Vec<Vec<f64>> = FILE.lines().map(row).collect();
@@ -46,7 +47,7 @@ fn reference() -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The same of a run.
+/// The traces of a run, in the same order.
 fn traces(case: &Case) -> Vec<Vec<f64>> {
     let desk = Desk::new();
     let [latitude, longitude] = EPICENTRE;
@@ -80,7 +81,7 @@ fn traces(case: &Case) -> Vec<Vec<f64>> {
     (0..3 * n).map(trace).collect()
 }
 
-/// A trace between its samples, by the polynomial through the four around a place; the place comes back.
+/// A trace at a time between samples, by the polynomial through the four nearest ones; returns the time, too.
 fn cubic(trace: &[f64], at: f64) -> (f64, f64) {
     let k = (at as usize).clamp(1, trace.len() - 3);
     let weight = |own: usize| {
@@ -91,8 +92,8 @@ fn cubic(trace: &[f64], at: f64) -> (f64, f64) {
     ((0..4).map(|j| weight(j) * trace[k + j - 1]).sum(), at)
 }
 
-/// A trace without periods below `period`, by the response of a Butterworth filter of four poles forwards and backwards, and
-/// behind a source of the half duration `half` in place of the file's.
+/// A trace without periods below `period`, by the response of a four-pole Butterworth filter applied forwards and
+/// backwards, and for a source with the half duration `half` in place of the file's.
 fn filtered(trace: &[f64], period: f64, half: f64) -> Vec<f64> {
     let n = 2048;
     let mut numbers: Vec<Complex<f64>> = trace.iter().map(|x| Complex::new(*x, 0.0)).collect();
@@ -108,7 +109,7 @@ fn filtered(trace: &[f64], period: f64, half: f64) -> Vec<f64> {
     numbers[..trace.len()].iter().map(|x| x.re).collect()
 }
 
-/// Every component at every station correlates by 0.99 and has its size within so much.
+/// Every component at every station must have a correlation of 0.99 and an amplitude ratio within these limits.
 fn check(case: &Case, size: f64) {
     let rows = (case.end / DT) as usize;
     let own = traces(case);
@@ -127,8 +128,8 @@ fn check(case: &Case, size: f64) {
     }
 }
 
-/// Elements of 2.5 degrees without faces on the crust's discontinuities: minutes of period. The crust that they blur makes waves
-/// up to a tenth too small.
+/// Elements of 2.5 degrees without faces on the discontinuities of the crust, for periods of minutes. The smeared crust
+/// reduces amplitudes by up to a tenth.
 #[test]
 fn an_earthquake_in_a_coarse_chunk_is_that_of_the_direct_solution_method() {
     check(

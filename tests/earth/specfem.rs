@@ -1,9 +1,9 @@
-//! CMTSOLUTION and STATIONS files of SPECFEM3D Cartesian: places in metres, depths below the ground.
+//! CMTSOLUTION and STATIONS files of SPECFEM3D Cartesian: positions in metres, depths below the ground.
 
 use crate::desk::Desk;
 use crate::largest::{magnitude, relative_difference};
 
-/// A source as that program's examples have it.
+/// A source as in the examples of SPECFEM3D.
 pub fn cmt(x: f64, y: f64, depth: f64) -> String {
     format!(
         "PDE  1999 01 01 00 00 00.00  5000 2000 -1000 1.4 1.4 test
@@ -23,7 +23,8 @@ Mtp:       1.000000e+19
     )
 }
 
-/// A box from 1 to 11 km along x and to 9 km along y, whose top slants from 95 m above z = 0 by 5 % along x.
+/// A box from 1 to 11 km along x and to 9 km along y, whose top is 95 m above z = 0 at one end and has a slope of 5 %
+/// along x.
 pub fn slanted() -> Desk {
     let desk = Desk::new();
     let row = [-95.0, -345.0, -595.0];
@@ -40,7 +41,7 @@ fn depths_count_from_the_ground_above() {
     let desk = slanted();
     let top = |x: f64| -95.0 - 0.05 * (x - 1000.0);
     desk.put("CMTSOLUTION", cmt(3500.0, 6500.0, 1.2));
-    // Name, network, y, x, elevation, burial.
+    // The columns are name, network, y, x, elevation, burial.
     desk.put(
         "STATIONS",
         "X1 DB 5000.00 2000.0 700.0 0.0\nX2 DB 5000.00 4700.0 0.0 30.0\n",
@@ -58,9 +59,9 @@ fn depths_count_from_the_ground_above() {
     assert!(magnitude(&b) > 0.0);
     let apart = relative_difference(&a, &b);
     println!("{apart:.1e}");
-    // Places in the file of the top are single precision.
+    // Coordinates in the file of the surface are in single precision.
     assert!(apart < 1e-5, "{apart}");
-    // Half a kilometre between the two makes other waves.
+    // A shift of the source by half a kilometre changes the waves.
     desk.ran(&format!(
         "{RUN} cmt=CMTSOLUTION stations=STATIONS0 depth=z > c.rsf"
     ));
@@ -144,7 +145,7 @@ fn places_beside_above_and_below_the_mesh_are_named() {
 fn time_functions_in_files_are_the_moments_of_all_steps() {
     let desk = slanted();
     desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
-    // The time shift has no effect on such samples.
+    // The time shift has no effect if there is a file of samples.
     let shifted = cmt(3500.0, 6500.0, 1.2).replace("shift:       0.0", "shift:       3.5");
     desk.put("CMT", format!("{shifted}DATA/stf.dat\n"));
     let samples: Vec<f32> = (0..150)
@@ -163,13 +164,13 @@ fn time_functions_in_files_are_the_moments_of_all_steps() {
     ));
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
     assert!(magnitude(&b) > 0.0);
-    // The step in a header is single precision.
+    // The step in a header is in single precision.
     let apart = relative_difference(&a, &b);
     println!("{apart:.1e}");
     assert!(apart < 1e-5, "{apart}");
     assert_eq!(desk.axes("a.rsf", 3)[2].o, 0.0);
-    // The same samples on the command line are rates, unless it says otherwise: what they make is the integral over
-    // time of what the moments make.
+    // The same samples on the command line are rates by default: the waves of moments are the derivatives of the waves
+    // of rates.
     desk.ran(&format!(
         "{RUN} cmt=PLAIN stations=STATIONS series=series.rsf > c.rsf"
     ));
@@ -177,11 +178,12 @@ fn time_functions_in_files_are_the_moments_of_all_steps() {
     let slope = c[6..].iter().zip(&c).map(|(next, last)| (next - last) / 0.04);
     let apart = relative_difference(slope, &b[3..b.len() - 3]);
     println!("{apart:.1e}");
-    // Differences over two steps: (w dt)^2/6 with w dt to about 2/9, and samples of histories between those of steps.
+    // The differences over two steps have an error of (w dt)^2/6 with w dt up to about 2/9, and the samples of the time
+    // function are interpolated to the steps.
     assert!(apart < 1e-2, "{apart}");
 }
 
-/// A force of 1e12 to the east and downwards.
+/// A force of 1e12 N directed to the east and downwards.
 fn push(kind: u8, span: f64) -> String {
     format!(
         "FORCE  001
@@ -199,7 +201,8 @@ component dir vect source Z_UP:  -4.d0
     )
 }
 
-/// The step is the integral of the Gaussian, so that the waves of the Gaussian are the derivatives of its own; the sine grows for 200 s.
+/// The step function is the integral of the Gaussian, so that the waves of the Gaussian are the derivatives of those of
+/// the step; the sine function grows for 200 s.
 #[test]
 fn further_time_functions_of_forces_are_those_of_specfem3d() {
     let desk = slanted();
@@ -216,13 +219,14 @@ fn further_time_functions_of_forces_are_those_of_specfem3d() {
             .collect()
     });
     for (pulse, step) in pulses.iter().zip(&steps) {
-        // (w dt)^2/6 with w to 6/s.
+        // The differences have an error of (w dt)^2/6, with w up to 6/s.
         let slope = step.windows(3).map(|u| (u[2] - u[0]) / 0.04);
         let apart = relative_difference(slope, &pulse[1..pulse.len() - 1]);
         println!("step: {apart:.1e}");
         assert!(apart < 5e-3, "{apart}");
     }
-    // Of Meschede, Myhrvold & Tromp (2011): sqrt(pi)/T exp(-(pi t/T)^2) is the Gaussian with T/pi in place of half duration/1.628.
+    // The function of Meschede, Myhrvold & Tromp (2011), sqrt(pi)/T exp(-(pi t/T)^2), is the Gaussian with T/pi in
+    // place of half duration/1.628.
     let span: f64 = 2.4;
     let apart = relative_difference(run(4, span), run(0, span / std::f64::consts::PI * 1.628));
     assert!(apart < 1e-6, "{apart}");
@@ -266,7 +270,7 @@ fn forces_are_those_of_their_directions_and_time_functions() {
         let apart = relative_difference(desk.read("a.rsf"), desk.read("b.rsf"));
         println!("{kind}: {apart:.1e}");
         assert!(apart < 1e-5, "{kind}: {apart}");
-        // The middle of the time function is the time zero.
+        // The middle of the time function is at time zero.
         let begin = desk.axes("a.rsf", 3)[2].o;
         let middle = if kind == 0 {
             4.0 * h / 2.0_f64.sqrt()

@@ -13,18 +13,18 @@ use kernels::earth::Radial;
 use kernels::mesh::Basis;
 
 const DEGREE: usize = 6;
-/// Numbers of a row of the stiffness below and on the diagonal.
+/// Number of entries in a row of the stiffness matrix to the left of the diagonal.
 const BAND: usize = 2 * (DEGREE + 1);
 
-/// A sphere or shell cut into shells.
+/// A sphere or thick shell that is divided into shells.
 pub struct Ball<'a> {
     model: &'a Radial,
-    /// Ends of the shells, m.
+    /// Radii of the boundaries of the shells, m.
     ends: Vec<f64>,
     basis: Basis,
 }
 
-/// M : strain of a moment tensor about its source as numbers of the radial functions there.
+/// The terms of M : strain, for a moment tensor at its source, as functionals of the radial functions there.
 #[derive(Clone, Copy)]
 enum Load {
     Stretch,
@@ -42,7 +42,8 @@ struct Answer {
 }
 
 impl<'a> Ball<'a> {
-    /// Shells of at most `step` (m) from `bottom` to the surface, none across a discontinuity.
+    /// Divides the model into shells of at most `step` (m) from `bottom` to the surface, none of which contains a
+    /// discontinuity.
     pub fn new(model: &'a Radial, bottom: f64, step: f64) -> Self {
         let mut ends = vec![bottom];
         let tops = model
@@ -66,7 +67,7 @@ impl<'a> Ball<'a> {
         (self.ends.len() - 1) * DEGREE + 1
     }
 
-    /// Radius, weight (m) of every point of a shell; the derivative (1/m) of function `p` at point `q` is the last.
+    /// Radius and weight (m) of every point of a shell; last, the derivative (1/m) of function `p` at point `q`.
     fn shell(&self, k: usize) -> (Vec<f64>, Vec<f64>, impl Fn(usize, usize) -> f64 + '_) {
         let (low, high) = (self.ends[k], self.ends[k + 1]);
         let half = (high - low) / 2.0;
@@ -80,7 +81,7 @@ impl<'a> Ball<'a> {
         (radii, weights, move |q, p| self.basis.derivative(q, p) / half)
     }
 
-    /// The stiffness of a degree: `fields` 2 (U, V), or 1 (W).
+    /// The stiffness of a degree, for `fields` 2 (U, V) or 1 (W).
     fn stiffness(&self, l: f64, fields: usize) -> Banded {
         let (big, n) = (l * (l + 1.0), self.points() * fields);
         let mut matrix = Banded::new(n);
@@ -92,7 +93,7 @@ impl<'a> Ball<'a> {
                 let m = self.model.seen_from(middle, r);
                 let mu = m.density * m.vsv * m.vsv;
                 let lambda = m.density * m.vpv * m.vpv - 2.0 * mu;
-                // Each strain as a row over the unknowns of the shell, and what it costs.
+                // Each strain as a row over the unknowns of the shell, with its coefficient in the energy.
                 let unknown = |p: usize, f: usize| (k * DEGREE + p) * fields + f;
                 let rows: Vec<(f64, Vec<(usize, f64)>)> = if fields == 2 {
                     let stretch: Vec<_> = (0..=DEGREE).map(|p| (unknown(p, 0), slope(q, p))).collect();
@@ -123,7 +124,7 @@ impl<'a> Ball<'a> {
         matrix
     }
 
-    /// A load at a radius as numbers over the unknowns.
+    /// The load vector of a source at radius `at`, one entry per unknown.
     fn load(&self, load: Load, l: f64, at: f64) -> Vec<f64> {
         let big = l * (l + 1.0);
         let fields = match load {
@@ -159,8 +160,8 @@ impl<'a> Ball<'a> {
         numbers
     }
 
-    /// How far functions of degree 1 move the centre of mass (U, V), or by which angle they turn the whole (W): what a source
-    /// inside cannot do.
+    /// The motion of the centre of mass (U, V), or the rotation of the whole sphere (W), by functions of degree 1; a
+    /// source inside can cause neither.
     fn mean(&self, found: &[f64], fields: usize) -> f64 {
         let (mut moved, mut all) = (0.0, 0.0);
         for k in 0..self.ends.len() - 1 {
@@ -181,7 +182,7 @@ impl<'a> Ball<'a> {
         moved / all
     }
 
-    /// What all loads at a radius do at the surface.
+    /// The response at the surface to all loads at a radius.
     fn answer(&self, degree: usize, at: f64) -> Answer {
         let l = degree as f64;
         let mut answer = Answer {
@@ -191,7 +192,8 @@ impl<'a> Ball<'a> {
         let mut matrix = self.stiffness(l, 2);
         let n = matrix.rows();
         match degree {
-            // There is no V of degree 0, and the whole cannot move along U = V = 1: one number is held.
+            // For degree 0 there is no V. For degree 1 the whole sphere can move with U = V = 1 without energy, so one
+            // unknown is held.
             0 => (0..n).skip(1).step_by(2).for_each(|k| matrix.hold(k)),
             1 => matrix.hold(n - 1),
             _ => {}
@@ -220,8 +222,9 @@ impl<'a> Ball<'a> {
         answer
     }
 
-    /// Displacement (m; up, south, east about the source) at the surface, `distance` degrees away and `azimuth` degrees
-    /// counter-clockwise from the south, by a moment tensor rr tt pp rt rp tp (N m) at a radius; degrees up to `most`.
+    /// Displacement (m; up, south, east about the source) at the surface, at `distance` degrees and `azimuth` degrees
+    /// counter-clockwise from the south, for a moment tensor rr tt pp rt rp tp (N m) at a radius. The sum includes
+    /// degrees up to `most`.
     pub fn displacement(
         &self,
         tensor: [f64; 6],
@@ -239,7 +242,7 @@ impl<'a> Ball<'a> {
             let four = (l - 1.0) * big * (l + 2.0);
             let answer = self.answer(degree, at);
             for m in 0..=2.min(degree) {
-                // Y = P cos m phi or P sin m phi; the mean square of either over the sphere.
+                // Y = P cos m phi or P sin m phi; this is the integral of the square of either over the sphere.
                 let norm = match m {
                     0 => 4.0 * std::f64::consts::PI,
                     1 => 2.0 * std::f64::consts::PI * big,
@@ -294,7 +297,7 @@ fn lagrange(points: &[f64], own: usize, x: f64) -> (f64, f64) {
     (value, slope)
 }
 
-/// The associated Legendre function without the sign of Condon and Shortley.
+/// The associated Legendre function without the Condon-Shortley phase.
 fn legendre(l: usize, m: usize, x: f64) -> f64 {
     if l < m {
         return 0.0;
@@ -309,7 +312,7 @@ fn legendre(l: usize, m: usize, x: f64) -> f64 {
     now
 }
 
-/// Its derivative along theta.
+/// The derivative of the Legendre function with respect to theta.
 fn legendre_slope(l: usize, m: usize, theta: f64) -> f64 {
     let (s, x) = theta.sin_cos();
     let (own, below) = (
@@ -319,9 +322,9 @@ fn legendre_slope(l: usize, m: usize, theta: f64) -> f64 {
     (l as f64 * x * own - (l + m) as f64 * below) / s
 }
 
-/// A symmetric matrix of a few diagonals.
+/// A symmetric band matrix.
 struct Banded {
-    /// Row k: columns k - BAND to k.
+    /// Row k holds columns k - BAND to k.
     rows: Vec<[f64; BAND + 1]>,
 }
 
@@ -336,7 +339,7 @@ impl Banded {
         self.rows.len()
     }
 
-    /// Adds a cost times the square of a sum of unknowns.
+    /// Adds a coefficient times the square of a sum of unknowns.
     fn add(&mut self, cost: f64, row: &[(usize, f64)]) {
         for (i, a) in row {
             for (k, b) in row.iter().filter(|(k, _)| k <= i) {
@@ -345,14 +348,14 @@ impl Banded {
         }
     }
 
-    /// Makes an unknown zero.
+    /// Forces an unknown to zero.
     fn hold(&mut self, k: usize) {
         let largest = self.rows.iter().map(|row| row[BAND]).max_by(f64::total_cmp);
         let size = largest.expect("there are unknowns");
         self.rows[k][BAND] += 1e12 * size;
     }
 
-    /// Cholesky's factor.
+    /// Replaces the matrix by its Cholesky factor.
     fn factor(&mut self) {
         for i in 0..self.rows.len() {
             for k in i.saturating_sub(BAND)..=i {
@@ -415,15 +418,17 @@ mod tests {
         let ball = Ball::new(&model, 1e3, 3e5);
         let [lambda, mu] = moduli();
         let at = 5.7e6;
-        // Degree 0: U = A r below, B r + C / r^2 above the source, no traction at the surface. An explosion of moment 1 gives
-        // U(a) by reciprocity with a pressed ball: u = p r / (3 kappa), M : strain = p / kappa, over the surface 4 pi a^2.
+        // Degree 0: U = A r below the source, B r + C / r^2 above, and no traction at the surface. For an explosion of
+        // moment 1, U(a) follows by reciprocity from a ball under pressure: u = p r / (3 kappa), M : strain = p /
+        // kappa, and the surface is 4 pi a^2.
         let kappa = lambda + 2.0 / 3.0 * mu;
         let answer = ball.answer(0, at);
         let found = answer.spheroidal[0][0] + answer.spheroidal[1][0];
         let expected = 1.0 / (kappa * RADIUS.powi(2));
         assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
-        // Degree 2, toroidal: a traction S on the surface makes W = c r^2 with mu (W' - W / r) = S, c = S / (mu a). By reciprocity
-        // W(a) of a unit of W' - W / r at the source is (W' - W / r) there over a^2 S L: c r / ... of a unit.
+        // Degree 2, toroidal: a traction S on the surface gives W = c r^2 with mu (W' - W / r) = S, so c = S / (mu a).
+        // By reciprocity, W(a) for a unit of W' - W / r at the source is the value of W' - W / r there, c r, divided by
+        // a^2 S L.
         let found = ball.answer(2, at).toroidal;
         let per = 1.0 / (mu * RADIUS) / (RADIUS.powi(2) * 6.0);
         assert!((found[0] / (per * at) - 1.0).abs() < 1e-6, "{found:?}");
@@ -432,8 +437,8 @@ mod tests {
 
     #[test]
     fn a_shallow_source_in_a_large_sphere_is_one_below_a_plane() {
-        // Mogi (1958): an explosion of moment m below a plane lifts it by m (1 - nu) / (pi * 3 kappa ...): in Lame's
-        // constants m / (2 pi (lambda + mu)) d / R^3, and moves it outwards by the same with the distance in place of the depth.
+        // Mogi (1958): an explosion of moment m at depth d below a plane lifts the plane by m / (2 pi (lambda + mu)) d
+        // / R^3, and moves it outwards by the same expression with the horizontal distance in place of the depth.
         let model = homogeneous();
         let (depth, degrees) = (60e3, 1200);
         let ball = Ball::new(&model, 3e6, 6e4);
@@ -464,7 +469,7 @@ mod tests {
     fn a_turned_tensor_turns_its_displacement() {
         let model = homogeneous();
         let ball = Ball::new(&model, 3e6, 2e5);
-        // South and east change places: t -> p, p -> -t.
+        // South and east are exchanged: t -> p, p -> -t.
         let [rr, tt, pp, rt, rp, tp] = [1.0, -0.4, 0.2, 0.7, -0.9, 0.5].map(|m| m * 1e20);
         let one = ball.displacement([rr, tt, pp, rt, rp, tp], 5.8e6, (7.0, 20.0), 60);
         let other = ball.displacement([rr, pp, tt, -rp, rt, -tp], 5.8e6, (7.0, 110.0), 60);

@@ -22,10 +22,11 @@ use crate::rays::{Shells, Wave};
 
 const SURFACE: f64 = 6.371e6;
 const CORE: f64 = 3.48e6;
-/// Degrees that the section goes on behind its source and beyond its stations.
+/// Degrees by which the section extends beyond its source and its stations.
 const MARGIN: f64 = 12.0;
 
-/// A section: degrees from the source, elements along the surface, height of a row over the shear wave's speed (s).
+/// A section: its end in degrees from the source, the number of elements along the surface, and the height of a row
+/// divided by the speed of shear waves (s).
 struct Section {
     end: f64,
     columns: usize,
@@ -33,7 +34,7 @@ struct Section {
 }
 
 impl Section {
-    /// Quadrilaterals of nine nodes between the discontinuities of a model, whose ends absorb.
+    /// A mesh of nine-node quadrilaterals between the discontinuities of a model, with absorbing ends.
     fn mesh(&self, model: &Radial) -> Mesh<2> {
         let radii = self.radii(model);
         let rows = radii.len() - 1;
@@ -91,7 +92,7 @@ impl Section {
     }
 }
 
-/// A place of the section; z points downwards where the angle is zero.
+/// A point of the section; z points downwards at angle zero.
 fn place(radius: f64, angle: f64) -> [f64; 2] {
     [radius * angle.sin(), -radius * angle.cos()]
 }
@@ -100,17 +101,17 @@ fn length(x: [f64; 2]) -> f64 {
     x[0].hypot(x[1])
 }
 
-/// What waves are followed.
+/// The waves that are followed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Compression,
     Horizontal,
-    /// Compression in a fluid with the speeds of P.
+    /// Compressional waves in a fluid with the speeds of P.
     Pressure,
 }
 
 impl Kind {
-    /// What a station at an angle records of what its quantities are: the pressure, or the displacement upwards.
+    /// The value that a station at an angle records: the pressure, or the upward displacement.
     fn recorded(self, of: impl Fn(Quantity) -> [f32; 2], angle: f64) -> f64 {
         match self {
             Self::Horizontal | Self::Pressure => f64::from(of(Quantity::Pressure)[0]),
@@ -121,7 +122,7 @@ impl Kind {
         }
     }
 
-    /// The medium at a place as an element sees it.
+    /// The medium at a point as seen from inside an element.
     fn medium(self, model: &Radial, inside: f64, radius: f64) -> PointMedium {
         let m = model.seen_from(inside, radius);
         let (medium, speeds) = match self {
@@ -150,7 +151,7 @@ impl Kind {
     }
 }
 
-/// A shot along a section: the radius of its source, the frequency of its wavelet (Hz), seconds.
+/// A shot along a section: the radius of its source, the peak frequency of its wavelet (Hz), and its duration (s).
 struct Shot {
     kind: Kind,
     from: f64,
@@ -158,7 +159,7 @@ struct Shot {
     seconds: f64,
 }
 
-/// Envelopes at stations, whose largest value is that of a wavelet of time zero.
+/// Envelopes at stations, whose maxima are at the arrival times of a wavelet centred at time zero.
 struct Records {
     dt: f64,
     distances: Vec<f64>,
@@ -210,7 +211,7 @@ fn records(section: &Section, shot: &Shot, distances: &[f64]) -> Records {
     };
     let dt = 0.95 * setup(&sources, 0.0).0;
     let nt = (shot.seconds / dt) as usize;
-    // The bell, or its slope: what is recorded has about the spectrum of a Ricker wavelet.
+    // A Gaussian or its derivative, so that the records have about the spectrum of a Ricker wavelet.
     let middle = 1.5 / shot.frequency;
     let history = |n: usize| {
         let t = PI * shot.frequency * (n as f64 * dt - middle);
@@ -246,8 +247,8 @@ fn records(section: &Section, shot: &Shot, distances: &[f64]) -> Records {
     }
 }
 
-/// The envelope of a trace: the length of the signal without negative frequencies. Constant turns of the phase, which line
-/// sources and caustics bring, leave it as it is.
+/// The envelope of a trace: the absolute value of the signal without negative frequencies. Constant phase shifts, due
+/// to line sources and caustics, do not change it.
 fn envelope(trace: &[f64]) -> Vec<f64> {
     let n = (2 * trace.len()).next_power_of_two();
     let mut numbers: Vec<Complex<f64>> = trace.iter().map(|x| Complex::new(*x, 0.0)).collect();
@@ -259,7 +260,7 @@ fn envelope(trace: &[f64]) -> Vec<f64> {
 }
 
 impl Records {
-    /// The time (s) of the largest value within `reach` (s) of another time, and what it is over the larger value at the
+    /// The time (s) of the largest value within `reach` (s) of another time, and its ratio to the larger value at the
     /// ends of that window.
     fn pick(&self, distance: f64, expected: f64, reach: f64) -> [f64; 2] {
         let station = self.distances.iter().position(|d| *d == distance).unwrap();
@@ -269,22 +270,23 @@ impl Records {
         let top = (first..=last)
             .max_by(|a, b| trace[*a].total_cmp(&trace[*b]))
             .unwrap();
-        // The top of the parabola through three samples.
+        // The maximum of the parabola through three samples.
         let [a, b, c] = [trace[top - 1], trace[top], trace[top + 1]];
         let shift = 0.5 * (a - c) / (a - 2.0 * b + c);
         [(top as f64 + shift) * self.dt, b / trace[first].max(trace[last])]
     }
 }
 
-/// A phase, and where it stands clear of others.
+/// A phase, and distances at which it is well separated from others.
 struct Phase {
     name: &'static str,
     distances: [f64; 10],
-    /// The arrival (s) of rays at a distance (degrees).
+    /// The arrival time (s) of rays at a distance (degrees).
     arrival: fn(&Shells, f64) -> Option<f64>,
 }
 
-/// The envelopes of a shot at the surface are where rays say, within half a per cent. They are looked for within `reach` seconds.
+/// The envelopes of a shot at the surface have maxima at the arrival times of rays, to half a per cent. They are sought
+/// within `reach` seconds.
 fn check(shot: &Shot, section: &Section, reach: f64, phases: &[Phase]) {
     let mut distances: Vec<f64> = phases.iter().flat_map(|phase| phase.distances).collect();
     distances.sort_by(f64::total_cmp);
@@ -317,11 +319,11 @@ fn check(shot: &Shot, section: &Section, reach: f64, phases: &[Phase]) {
     }
     assert!(
         wrong.is_empty(),
-        "not within half a per cent, or not standing out: {wrong:#?}"
+        "not within half a per cent, or not well separated: {wrong:#?}"
     );
 }
 
-/// A section of 100 degrees and a shot in periods of 50 s.
+/// A section of 100 degrees and a shot with periods of 50 s.
 fn check_long(kind: Kind, seconds: f64, phases: &[Phase]) {
     let section = Section {
         end: 100.0,

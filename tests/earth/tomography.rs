@@ -1,4 +1,4 @@
-//! Files of tomography in a folder of SPECFEM3D.
+//! Tomography files in a mesh folder of SPECFEM3D.
 
 use crate::desk::Desk;
 use crate::desk::built::checkout;
@@ -7,7 +7,7 @@ use std::fs;
 
 const RUN: &str = "sfsem3d-gpu cmt=CMTSOLUTION stations=STATIONS absorbing=none attenuation=n nt=300 dt=0.007 device=cpu data=displacement";
 
-/// The mesh of `tests/data/specfem/lddrk` in two folders: with its material, and with a file of tomography instead.
+/// The mesh of `tests/data/specfem/lddrk` in two folders: with its material, and with a tomography file instead.
 fn folders() -> Desk {
     let (desk, folder) = (Desk::new(), checkout("tests/data/specfem/lddrk"));
     for name in ["plain", "model"] {
@@ -36,8 +36,8 @@ fn folders() -> Desk {
     desk
 }
 
-/// A file of nodes at x = 1000, 5000, 9000, which do not reach the sides of the mesh, y = 3000, 5000, z = -2000, -1000, with speeds that
-/// change along x.
+/// A tomography file with nodes at x = 1000, 5000, 9000, which do not reach the sides of the mesh, y = 3000, 5000 and z
+/// = -2000, -1000, and with speeds that change along x.
 fn model(speed: impl Fn(f64) -> [f64; 3]) -> String {
     let mut text = String::from("1000 3000 -2000 9000 5000 -1000\n4000 2000 1000\n3 2 2\n1 9 1 9 1 9\n");
     for (z, y) in [(-2000, 3000), (-2000, 5000), (-1000, 3000), (-1000, 5000)] {
@@ -58,10 +58,10 @@ fn regions_of_tomography_have_its_speeds() {
     let a = desk.read("a.rsf");
     assert!(magnitude(&a) > 0.0);
     let apart = relative_difference(desk.read("b.rsf"), &a);
-    println!("the same everywhere: {apart:.1e}");
+    println!("homogeneous: {apart:.1e}");
     assert!(apart < 1e-6, "{apart}");
 
-    // Along x, with the values of the sides beyond them: as grids of the command line have it.
+    // Speeds that change along x, with the values of the outermost nodes beyond them, as for grids on the command line.
     let speed = |x: f64| [2500.0 + 0.05 * x, 1400.0 + 0.02 * x, 2200.0 + 0.01 * x];
     fs::create_dir(desk.path("tomo_files")).unwrap();
     fs::remove_file(desk.path("model/tomography_model.xyz")).unwrap();
@@ -80,7 +80,8 @@ fn regions_of_tomography_have_its_speeds() {
     assert!(relative_difference(&c, &a) > 1e-2);
     let apart = relative_difference(&c, &d);
     println!("along x: {apart:.1e}");
-    // The grids begin at other nodes, so that moduli differ by the rounding of single precision, 6e-8, and waves by some of it a step.
+    // The grids begin at other nodes, so that moduli differ by the rounding of single precision, 6e-8, which adds up
+    // over the steps.
     assert!(apart < 5e-6, "{apart}");
 }
 

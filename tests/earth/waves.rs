@@ -1,4 +1,4 @@
-//! A whole run of PREM in a coarse chunk: what stays of an earthquake.
+//! A whole run of PREM in a coarse chunk: the permanent displacement of an earthquake.
 
 use kernels::earth::Radial;
 use kernels::earth::globe::geocentric;
@@ -21,8 +21,8 @@ fn run(desk: &Desk, line: &str) {
 #[test]
 fn what_stays_of_an_earthquake_is_a_static_solution() {
     let (desk, latitude) = (Desk::new(), geocentric(-13.82));
-    // Elements of four degrees: they resolve two minutes, and half a duration of 100 s makes little that is shorter. What stays
-    // does not depend on it.
+    // Elements of four degrees resolve periods of two minutes, and a source with a half duration of 100 s emits little
+    // at shorter ones. The permanent displacement does not depend on it.
     run(
         &desk,
         &format!(
@@ -44,7 +44,7 @@ fn what_stays_of_an_earthquake_is_a_static_solution() {
     );
     let (axes, data) = (desk.axes("d.rsf", 3), desk.read("d.rsf"));
     let (n, begin, dt) = (axes[0].n, f64::from(axes[2].o), f64::from(axes[2].d));
-    // Waves have passed, and what the sides send back swings about what stays.
+    // The direct waves have passed, and reflections from the sides oscillate about the permanent displacement.
     let [first, last] = [450.0, 800.0].map(|t: f64| ((t - begin) / dt) as usize);
     let model = Radial::prem(true);
     let ball = Ball::new(&model, CORE, 8e4);
@@ -70,7 +70,7 @@ fn what_stays_of_an_earthquake_is_a_static_solution() {
             -south
         );
         if *distance == 5.0 {
-            // The paper's modes: 6.6 mm down, 7.3 mm to the north, in an Earth with a core and gravity.
+            // The paper's modes give 6.6 mm down and 7.3 mm to the north, in an Earth with a core and gravity.
             assert!(
                 (up / -6.6e-3 - 1.0).abs() < 0.05 && (south / -7.3e-3 - 1.0).abs() < 0.05,
                 "{up} {south}"

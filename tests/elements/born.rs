@@ -1,14 +1,14 @@
-//! Linearised modelling on meshes by the programs: dot products, the change of data, and what is refused.
+//! Linearised modelling on meshes by the programs: dot products, changes of data, and what is refused.
 
 use crate::desk::Desk;
 use crate::gradients::{ROCKS, RUN, desk};
 use crate::largest::{largest, magnitude};
 
-/// Nodes that cover the box and lie closely enough for its elements.
+/// A grid that covers the box with enough nodes for its elements.
 const GRID: &str = "n1=7 d1=100 o1=-40 n2=9 d2=100 o2=-40";
 const NODES: usize = 63;
 
-/// Runs `sfdottest`, which fails where the dot products are further apart than rounding.
+/// Runs `sfdottest`, which fails if the dot products differ by more than rounding.
 fn dottest(desk: &Desk, words: &str) {
     let ended = desk.ran(&format!(
         "sfbasics dottest sfsemborn2d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-5 {words}"
@@ -16,8 +16,9 @@ fn dottest(desk: &Desk, words: &str) {
     println!("{words}: {}", ended.err);
 }
 
-/// The same where random vectors nearly cancel each other: products of the other cases are 3e-3 to 3e-2, and rounding is measured against
-/// such a one. 2e-9 was measured on a processor and 5.5e-8 on a GPU, with a product of 5e-4.
+/// As [`dottest`], for random vectors whose product is small because they nearly cancel. The products of the other
+/// cases are 3e-3 to 3e-2, and rounding is measured relative to 1e-2. With a product of 5e-4, the difference was 2e-9
+/// on a processor and 5.5e-8 on a GPU.
 fn dottest_of_a_small_product(desk: &Desk, words: &str) {
     let ended = desk.ran(&format!(
         "sfbasics dottest sfsemborn2d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-3 {words}"
@@ -64,7 +65,7 @@ fn the_transpose_of_linearised_modelling_is_exact() {
         "sfsem2d-gpu {RUN} device=cpu materials=rocks.rsf > data.rsf"
     ));
     dottest(&desk, &format!("{RUN} materials=rocks.rsf wrt=ccc,rho"));
-    // Nodes of a model, of constants and of a grid of its own.
+    // The nodes of a model, of stiffnesses, and of a separate grid.
     let nodes = |count: usize| {
         desk.dataset("dm.rsf", &format!("{GRID} n3={count}"), &vec![1.0; NODES * count]);
     };
@@ -76,7 +77,7 @@ fn the_transpose_of_linearised_modelling_is_exact() {
         &desk,
         &format!("{RUN} materials=rocks.rsf on=grid oqz=-40 dqz=100 nqz=7 oqx=-40 dqx=100 nqx=9"),
     );
-    // Quality factors as numbers, and as grids.
+    // Quality factors given as numbers, and as grids.
     nodes(5);
     dottest(&desk, &format!("{RUN} vp=vp.rsf qp=60 qs=40 wrt=vp,vs,rho,qp,qs"));
     for (name, first) in [("qp.rsf", 70.0f32), ("qs.rsf", 45.0)] {
@@ -87,7 +88,7 @@ fn the_transpose_of_linearised_modelling_is_exact() {
         &desk,
         &format!("{RUN} vp=vp.rsf qp=qp.rsf qs=qs.rsf qmech=coarse wrt=vp,vs,rho,qp,qs tdc=y"),
     );
-    // A grid for each region, of the speeds and of what is lost.
+    // A grid for each region, of speeds and quality factors.
     for (name, first) in [("vp.rsf", 2700.0f32), ("qp.rsf", 70.0), ("qs.rsf", 45.0)] {
         let values: Vec<f32> = (0..2 * NODES)
             .map(|k| first * (1.0 + 0.01 * (k % 8) as f32))
@@ -111,7 +112,8 @@ fn the_transpose_of_linearised_modelling_is_exact() {
     dottest_of_a_small_product(&desk, &format!("{RUN} ccc=ccc.rsf qp=60 qs=40 wrt=ccc,rho"));
 }
 
-/// The largest difference of a change of data from half the difference of data on both sides, as a share of the largest change.
+/// The largest difference between Born data and half the difference of the data of two perturbed models, relative to
+/// the largest Born value.
 fn from_half_the_difference(born: &[f32], [ahead, behind]: [&[f32]; 2]) -> f32 {
     assert!(ahead.len() == born.len() && behind.len() == born.len());
     let most = magnitude(born);
@@ -119,7 +121,7 @@ fn from_half_the_difference(born: &[f32], [ahead, behind]: [&[f32]; 2]) -> f32 {
     largest(both.map(|((a, b), born)| (0.5 * (a - b) - born) / most))
 }
 
-/// The change of data is their derivative: half the difference of data of two models.
+/// Born data are the derivative of the data: they agree with the central difference of two perturbed models.
 #[test]
 fn the_change_of_data_is_their_derivative() {
     let desk = desk();
@@ -144,7 +146,7 @@ fn the_change_of_data_is_their_derivative() {
             [2.0, -1.5, 2.0, 0.0, 2.0, 1.0],
         ),
     ] {
-        // Parameters vp, vs, rho, each of both regions.
+        // Parameters vp, vs, rho, each for both regions.
         desk.dataset("dm.rsf", "n1=2 n2=3", &change);
         let of = |sign: f32| {
             let mut rocks = rocks;
@@ -172,7 +174,7 @@ fn the_change_of_data_is_their_derivative() {
     }
 }
 
-/// With qp= and qs= the losses of the moduli follow the speeds, too.
+/// With qp= and qs=, the attenuation of the moduli depends on the speeds, too.
 #[test]
 fn quality_factors_and_the_speeds_that_they_follow_have_derivatives() {
     let desk = desk();
@@ -189,13 +191,14 @@ fn quality_factors_and_the_speeds_that_they_follow_have_derivatives() {
             shape(node, 1)
         }
     };
-    // One after the other, by a share of each that is not the same everywhere.
+    // The parameters are perturbed one after the other, by a relative change that varies in space.
     for (k, size) in [(0, 2e-3f32), (1, 2e-3), (2, 0.02), (3, 0.02)] {
         let put = |sign: f32| {
             for (j, name) in names.iter().enumerate() {
                 let value = |node: usize| {
                     let change = if j == k { sign * size * changed(node) } else { 0.0 };
-                    // The lowest quality factors, to which the mechanisms are fitted, stay in a corner.
+                    // The lowest quality factors, to which the mechanisms are fitted, do not change: they are in a
+                    // corner.
                     let low = if j > 1 && changed(node) == 0.0 { 0.6 } else { 1.0 };
                     low * start[j] * shape(node, 0) * (1.0 + change)
                 };
@@ -221,7 +224,7 @@ fn quality_factors_and_the_speeds_that_they_follow_have_derivatives() {
         let born = desk.read("born.rsf");
         let error = from_half_the_difference(&born, [&ahead, &behind]);
         println!("{}: within {error:.1e} of half the difference", names[k]);
-        // Quality factors change a thousandth of the data or less, which are in single precision.
+        // Quality factors change the data by a thousandth or less, and the data are in single precision.
         assert!(error < if k < 2 { 2e-3 } else { 6e-3 }, "{}: {error:e}", names[k]);
     }
 }

@@ -13,7 +13,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// Makes a mesh of this name.
+/// Makes a mesh with this name.
 fn made(desk: &Desk, words: &str, mesh: &str) -> Outcome {
     desk.ran(&format!(
         "sfhexmesh rho=2300 vp=3000 vs=1700 judge=n {words} > {mesh}.rsf"
@@ -64,7 +64,7 @@ fn layers_around_a_box_are_those_of_a_larger_one() {
         ) && run.err.contains("give cpml=300 (three elements) or more");
         assert_eq!(found, told, "{run:?}");
     }
-    // Layers below and above, and one that is thicker than the box.
+    // Layers on three sides, one of them thicker than the box.
     for (box_words, larger) in [
         (
             "surfaces=800,0 layers=8 absorb=bottom,top cpml=100",
@@ -155,11 +155,12 @@ fn receivers_in_layers_are_told() {
     );
 }
 
-/// A grid of the box serves a mesh with layers around it: they have the values of its edges.
+/// A grid that covers the box is enough for a mesh with layers around it: the layers have the values at its edges.
 #[test]
 fn values_at_the_edge_of_a_grid_go_on_in_layers() {
     let desk = added();
-    // By 50 m from (0, 0) to (1200, 800), and from (-200, 0) to (1400, 1000) with the values of that box.
+    // Nodes every 50 m from (0, 0) to (1200, 800), and from (-200, 0) to (1400, 1000) with the values at the edges of
+    // the first box.
     let speed = |x: f32, z: f32| 2500.0 + x.clamp(0.0, 1200.0) / 3.0 + z.clamp(0.0, 800.0) / 2.0;
     for (name, n1, n2, first) in [("box.rsf", 17, 25, 0.0), ("whole.rsf", 21, 33, -200.0)] {
         let values: Vec<f32> = (0..n1 * n2)
@@ -188,7 +189,8 @@ fn numbers(bits: &[u32]) -> Vec<f32> {
     bits.iter().map(|x| f32::from_bits(*x)).collect()
 }
 
-/// Two layers of rock below a hill, in 3-D: regions and the hill go on outside, and elements below are of the lowest layer.
+/// Two layers of rock below a hill, in 3-D: the regions and the surface continue outside, and the elements below are of
+/// the lowest region.
 #[test]
 fn regions_and_hills_go_on_in_layers() {
     let desk = Desk::new();
@@ -203,7 +205,7 @@ fn regions_and_hills_go_on_in_layers() {
     assert_eq!(regions.iter().filter(|region| **region == 0).count(), 4 * 30);
     let corners = layers.chunks(2).filter(|pair| pair[1] == 7).count();
     assert_eq!((layers.len(), corners), (2 * 114, 2));
-    // Behind the corner of the hill the ground lies where the hill ends.
+    // Beyond the corner of the model the surface has the height of the hill's end.
     let nodes = desk.read("hill-mesh-nodes.rsf");
     let farthest = nodes.chunks(3).filter(|x| x[0] == 500.0 && x[1] == 500.0);
     let highest = farthest.map(|x| x[2]).fold(f32::INFINITY, f32::min);

@@ -1,4 +1,4 @@
-//! Runs of SPECFEM3D (`tests/data/sem`) by the program, in the words of a user, cut into subdomains or not.
+//! Runs of SPECFEM3D (`tests/data/sem`), repeated with the program as a user would, with and without subdomains.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub struct Case {
     folder: PathBuf,
 }
 
-/// A number or a word of case.json.
+/// A value of case.json.
 fn parameter(folder: &Path, key: &str) -> String {
     let text = fs::read_to_string(folder.join("case.json")).unwrap();
     let rest = text.split(&format!("\"{key}\":")).nth(1).unwrap();
@@ -23,7 +23,7 @@ fn parameter(folder: &Path, key: &str) -> String {
     rest[..end].trim().trim_matches('"').to_string()
 }
 
-/// Lays the files of a case out, with the strengths in the order of `mech=`.
+/// Writes the files of a case, with the strengths in the order of `mech=`.
 pub fn case(name: &str) -> Case {
     let (desk, folder) = (Desk::new(), checkout("tests/data/sem").join(name));
     for entry in fs::read_dir(&folder).unwrap() {
@@ -36,7 +36,7 @@ pub fn case(name: &str) -> Case {
     let strengths = desk.read(if moments { "mt.rsf" } else { "force.rsf" });
     let columns = if moments { 6 } else { 3 };
     let mech: Vec<f32> = match moments {
-        // xx yy zz yz xz xy there, xx yy zz xy xz yz on the command line.
+        // The order is xx yy zz yz xz xy in SPECFEM3D, and xx yy zz xy xz yz on the command line.
         true => strengths
             .chunks(6)
             .flat_map(|m| [0, 1, 2, 5, 4, 3].map(|k| m[k]))
@@ -77,7 +77,7 @@ pub fn case(name: &str) -> Case {
 }
 
 impl Case {
-    /// Runs all steps and returns the largest difference over the largest value, and the tolerance.
+    /// Runs all steps and returns the largest difference relative to the largest value, and the tolerance.
     fn misfit(&self, words: &str) -> [f64; 2] {
         let nt: usize = parameter(&self.folder, "nt").parse().unwrap();
         let run = self.desk.sh(&format!("{} nt={nt} {words} > out.rsf", self.line));
@@ -88,7 +88,7 @@ impl Case {
         let (receivers, components) = (axes[0].n, axes[1].n);
         let ordered = (0..expected.len()).map(|k| {
             let (step, receiver, c) = (k % nt, k / nt % receivers, k / nt / receivers);
-            // x, y, z there; z, x, y in files.
+            // The order is x, y, z in SPECFEM3D, and z, x, y in files.
             let place = if components == 1 { 0 } else { (c + 1) % 3 };
             got[(step * components + place) * receivers + receiver]
         });
@@ -99,7 +99,7 @@ impl Case {
 
 #[test]
 fn runs_agree_with_specfem3d() {
-    // A history that begins before zero; a fluid over a solid; everything at once in three subdomains.
+    // A time function that begins before zero; a fluid above a solid; and all options at once in three subdomains.
     for (name, words) in [
         ("brick-free", ""),
         ("water-pressure", "ngpu=5"),
@@ -158,7 +158,7 @@ fn any_number_of_subdomains_and_threads_gives_the_same_bits() {
 
 #[test]
 fn a_run_goes_on_behind_a_state_in_any_cut() {
-    // Fluid, solid and memory variables.
+    // The cases have a fluid, a solid and memory variables.
     let case = case("combined");
     let run = |words: &str, name: &str| {
         let line = format!(

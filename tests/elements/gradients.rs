@@ -1,16 +1,17 @@
-//! Gradients on meshes by the programs: finite differences of the misfit that they print, and what they refuse.
+//! Gradients on meshes by the programs, compared with finite differences of the misfit that they print, and what they
+//! refuse.
 
 use crate::desk::Desk;
 use crate::largest::{largest, magnitude};
 
-/// The two regions: rho, vp, vs.
+/// The two regions: rho, vp, vs and three further constants each.
 pub const ROCKS: [f32; 12] = [
     2300.0, 2900.0, 1700.0, 9999.0, 9999.0, 0.0, 2100.0, 2600.0, 1500.0, 9999.0, 9999.0, 0.0,
 ];
 
 pub const RUN: &str = "mesh=box.rsf sou=sou.rsf rec=rec.rsf nt=420 dt=0.0015 src=force fz=1e9 fx=4e8 stf=ricker freq=7 sponge=150";
 
-/// Two layers under a free top with two shots, and data of other rocks.
+/// Two layers with a free surface and two shots, and data of other rocks.
 pub fn desk() -> Desk {
     let desk = Desk::new();
     desk.ran("sfhexmesh surfaces=500,220,0 layers=3,2 nx=7 xmin=0 xmax=700 rho=2300,2100 vp=2900,2600 vs=1700,1500 judge=n > box.rsf");
@@ -39,7 +40,7 @@ pub fn misfit(desk: &Desk, words: &str) -> f64 {
     line.unwrap().parse().unwrap()
 }
 
-/// Compares a derivative with differences of fourth order of a misfit that depends on a share.
+/// Compares a derivative with fourth-order differences of a misfit, which is a function of a relative change.
 fn differences(found: f64, at: impl Fn(f64) -> f64) -> [f64; 2] {
     let step = 4e-3;
     let central = |step: f64| (at(step) - at(-step)) / (2.0 * step);
@@ -62,7 +63,7 @@ fn gradients_of_regions_are_differences_of_the_misfit() {
         let all = run(0.0, 0);
         let parts = desk.read("m.rsf");
         assert!(parts.len() == 2 && (f64::from(parts[0] + parts[1]) - all).abs() < 1e-5 * all);
-        // Parameters vp, vs, rho, each of both regions.
+        // Parameters vp, vs, rho, each for both regions.
         let gradient = desk.read("gradient.rsf");
         let mut apart = Vec::new();
         for (region, column, parameter) in [(0, 2, 1), (1, 1, 0), (1, 0, 2)] {
@@ -79,7 +80,7 @@ fn gradients_of_regions_are_differences_of_the_misfit() {
 #[test]
 fn gradients_of_nodes_are_differences_of_the_misfit() {
     let desk = desk();
-    // Every second record from the third on: the records are resampled to the times of the data.
+    // Every second record from the third on is used: the records are resampled to the times of the data.
     desk.ran("sfbasics window < data.rsf f3=2 j3=2 n4=1 > few.rsf");
     let grid = "n1=6 d1=100 o1=0 n2=8 d2=100 o2=0";
     let speeds: Vec<f32> = (0..48).map(|k| 2700.0 + 40.0 * (k % 6) as f32).collect();
@@ -104,13 +105,13 @@ fn gradients_of_nodes_are_differences_of_the_misfit() {
     let mut apart = Vec::new();
     for node in [7, 14, 27] {
         let by = f64::from(gradient[node]) * f64::from(speeds[node]);
-        // A node moves the misfit less than a region.
+        // A node changes the misfit less than a region does, so the step is larger.
         let [found, truth] = differences(by, |share| run(node, 4.0 * share, "") / 4.0);
         println!("node {node}: {found:e}, by differences {truth:e}");
         apart.push((found - truth) / scale);
     }
     assert!(largest(apart) < 2e-3);
-    // The sum over the nodes of a grid is that of the regions.
+    // The sum over the nodes of a grid is the derivative with respect to the region.
     let line = format!("sfsemgrad2d-gpu < data.rsf {RUN} materials=rocks.rsf");
     desk.ran(&format!(
         "{line} on=grid nqz=23 nqx=15 wrt=lambda,mu,rho > grid.rsf"
@@ -124,7 +125,7 @@ fn gradients_of_nodes_are_differences_of_the_misfit() {
     }
 }
 
-/// Water over rock that attenuates, with explosions and receivers of pressure in the water.
+/// Water above attenuating rock, with explosions and pressure receivers in the water.
 #[test]
 fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
     let desk = desk();
@@ -152,7 +153,7 @@ fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
         misfit(&desk, &format!("data.rsf {run} materials=changed.rsf"))
     };
     at(0.0, 0);
-    // Parameters vp, vs, rho, each of both regions.
+    // Parameters vp, vs, rho, each for both regions.
     let gradient = desk.read("gradient.rsf");
     let mut apart = Vec::new();
     for (region, column, parameter) in [(0, 2, 1), (0, 1, 0), (1, 1, 0), (1, 0, 2)] {
@@ -162,16 +163,21 @@ fn gradients_in_water_over_lossy_rock_are_differences_of_the_misfit() {
         println!("region {region} parameter {parameter}: {found:e}, by differences {truth:e}");
         apart.push([found - truth, truth]);
     }
-    // The misfit is printed with nine digits of records in single precision: of derivatives far below the largest it tells less.
+    // The misfit is printed with nine digits, from records in single precision, so its differences are too inaccurate
+    // for derivatives far below the largest one.
     let most = largest(apart.iter().map(|[_, truth]| *truth));
     let shares = apart
         .iter()
         .map(|[apart, truth]| apart / truth.abs().max(0.01 * most));
     assert!(largest(shares) < 2e-3);
-    assert_eq!(gradient[3], 0.0, "of the S speed of water");
+    assert_eq!(
+        gradient[3], 0.0,
+        "the derivative with respect to the S speed of water"
+    );
 }
 
-/// The gradient of squares is quadratic in the strength of the sources, also where that is the default, one newton-metre.
+/// The gradient of a least-squares misfit is quadratic in the strength of the sources, also for the default strength of
+/// one newton-metre.
 #[test]
 fn weak_sources_have_the_gradient_of_strong_ones() {
     let desk = desk();
@@ -193,7 +199,8 @@ fn weak_sources_have_the_gradient_of_strong_ones() {
     }
 }
 
-/// Data with the steps of the run may end before it: after them nothing is compared, and nothing goes backward.
+/// Data with the time step of the run may end before it: after their end nothing is compared, and the adjoint run does
+/// not begin there.
 #[test]
 fn data_may_end_before_the_run() {
     let desk = desk();
@@ -264,7 +271,7 @@ fn what_has_no_gradient_is_refused() {
         desk.ran(&format!("{first} | {same} > same.rsf"));
         assert!(desk.read("same.rsf") == desk.read("data.rsf"), "{turn}");
     }
-    // Data of three of the four receivers are not those of the survey in any order.
+    // The data of three of the four receivers do not fit the survey, in any order of the axes.
     let few = "sfbasics window n1=3 < data.rsf | sfbasics transp plane=12";
     let ended = desk.sh(&format!("{few} | sfsemgrad2d-gpu {RUN} > x.rsf"));
     let said = ended.err.contains("takes data of this survey") && !ended.err.contains("turns them");

@@ -1,9 +1,9 @@
-//! `cpml=` and the layers of SPECFEM3D's folders, by the programs.
+//! `cpml=` and the layers of SPECFEM3D's mesh folders, by the programs.
 
 use crate::desk::Desk;
 use crate::largest::{largest_difference, magnitude};
 
-/// A plane of water on rock, 1200 m wide and 900 m deep, all of whose sides but the top absorb.
+/// A plane of water above rock, 1200 m wide and 900 m deep, all of whose sides but the top absorb.
 fn sea() -> Desk {
     let desk = Desk::new();
     let made = desk.sh(
@@ -32,16 +32,16 @@ fn parts_and_resumed_runs_have_the_same_bits() {
     assert_eq!(bits(&whole), bits(&run("nt=240 ngpu=3 threads=2")));
     run("nt=150 checkpoint=state every=100 ngpu=2");
     assert_eq!(bits(&whole), bits(&run("nt=240 resume=state")));
-    // Where no layer is, sides send back what the layers take.
+    // Without layers, the sides reflect what the layers absorb.
     let bare = run("nt=240 cpml=0");
     assert!(largest_difference(&whole, &bare) > 1e-3 * f64::from(magnitude(&whole)));
 }
 
-/// On a contact pressure is that of the fluid and strain that of the solid, whichever element is found first.
+/// On a contact, the pressure is that of the fluid and the strain that of the solid, whichever element is found first.
 #[test]
 fn receivers_on_the_sea_floor_are_in_the_water_or_in_the_rock() {
     let desk = sea();
-    // On the contact within a side and at a corner of elements, one metre above it and one below.
+    // On the contact, within a side and at a corner of elements; one metre above the contact, and one below.
     let places = [450.0, 400.0, 500.0, 400.0, 450.0, 399.0, 450.0, 401.0];
     desk.dataset("rec.rsf", "n1=2 n2=4", &places);
     let run = |words: &str| desk.sh(&format!("{SEA} nt=200 {words} > d.rsf"));
@@ -74,7 +74,7 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     let folder = desk.path("MESH");
     std::fs::create_dir(&folder).unwrap();
     let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    // Four cubes of 100 m, one on the other, z upwards.
+    // Four cubes of 100 m on top of each other, z upwards.
     let corners = [[0, 0], [100, 0], [100, 100], [0, 100]];
     let mut nodes = String::from("20\n");
     for level in 0..5 {
@@ -106,14 +106,14 @@ fn layers_of_a_folder_are_those_of_their_thickness() {
     let folder_alone = bits("");
     assert!(folder_alone == bits("cpml=100") && folder_alone != bits("cpml=0"));
     assert!(folder_alone != bits("fcpml=8"));
-    // A layer of two cubes, in any order.
+    // A layer of two cubes, listed in any order.
     let mut thick = Vec::new();
     for list in ["2\n1 3\n2 3\n", "2\n2 3\n1 3\n"] {
         put("absorbing_cpml_file", list);
         thick.push(bits(""));
     }
     assert!(thick[0] == thick[1] && thick[0] == bits("cpml=200") && thick[0] != folder_alone);
-    // The second cube absorbs, and that below does not.
+    // The second cube is absorbing, but the one below it is not.
     put("absorbing_cpml_file", "1\n2 3\n");
     let run = desk.sh(&format!("{line} > d.rsf"));
     assert!(
@@ -133,7 +133,7 @@ fn layers_that_cannot_be_are_sentences() {
             "cpml=700",
             "fill the mesh along x, where it is 1200 m long",
         ),
-        // Layers from both sides that just meet.
+        // Layers from both sides that just touch.
         ("cpml=200", "cpml=600", "fill the mesh along x"),
         ("cpml=200", "cpml=200 sponge=300", "cannot be combined"),
         (

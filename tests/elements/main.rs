@@ -1,4 +1,4 @@
-//! `sfsem2d-gpu` and `sfsem3d-gpu` as their users meet them. The physics is in `tests/spectral_elements`.
+//! `sfsem2d-gpu` and `sfsem3d-gpu` as users run them. The physics is tested in `tests/spectral_elements`.
 
 mod born;
 mod frames;

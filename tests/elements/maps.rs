@@ -1,4 +1,4 @@
-//! Snapshots of the ground, maps of the largest values on it, and faults of many patches.
+//! Snapshots of the ground surface, maps of the largest motion on it, and faults of many patches.
 
 use crate::desk::Desk;
 use crate::largest::{largest, largest_difference, magnitude};
@@ -7,7 +7,7 @@ use crate::runs::{HILL, hill};
 #[test]
 fn the_ground_of_a_hill_is_what_receivers_on_it_record() {
     let desk = hill();
-    // The corners of the elements lie on the map of the topography; the last place is beside the mesh.
+    // The corners of the elements are points of the topography; the last point is outside the mesh.
     let x: Vec<f32> = (0..10).map(|k| 100.0 * k as f32).collect();
     let z = |x: f32| 100.0 - 60.0 * (-((x / 20.0 - 20.0) / 6.0).powi(2)).exp();
     let places: Vec<f32> = x[..9].iter().flat_map(|x| [*x, z(*x)]).collect();
@@ -127,8 +127,8 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
     );
 }
 
-/// A run that ends after 90 steps stands for one that was killed there: its last state is that after 75, behind which another number of
-/// subdomains goes on.
+/// A run that ends after 90 steps stands for one that was killed there: its last state is that after 75 steps, from
+/// which a run with another number of subdomains continues.
 #[test]
 fn maps_of_the_ground_go_on_behind_a_state_with_the_same_bits() {
     let desk = rock();
@@ -150,7 +150,11 @@ fn maps_of_the_ground_go_on_behind_a_state_with_the_same_bits() {
             &format!("pgv=first.rsf wfl=film.rsf nt=90 ngpu={before} checkpoint=s every=25"),
             "d.rsf",
         );
-        assert_ne!(bits("first.rsf"), bits("whole-map.rsf"), "later steps matter");
+        assert_ne!(
+            bits("first.rsf"),
+            bits("whole-map.rsf"),
+            "later steps change the map"
+        );
         ran(
             &format!("pgv=map.rsf wfl=film.rsf ngpu={behind} resume=s"),
             "d.rsf",
@@ -190,7 +194,7 @@ fn a_fault_is_the_sum_of_its_patches_and_a_late_patch_a_late_record() {
         [30.0, 70.0, 40.0, 3e15],
         [40.0, 80.0, -20.0, 2e15],
     ];
-    // Whole steps, so that a late patch is the same numbers later.
+    // Onsets are whole numbers of steps, so that a late patch gives the same values later.
     let onsets = [0.0, 0.024, 0.05];
     let fault = |name: &str, patches: &[usize], onsets: &[f32]| {
         let n = patches.len();

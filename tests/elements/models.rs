@@ -1,4 +1,4 @@
-//! Models on grids beside a mesh, the sponge, and fibres, as users give them.
+//! Models on grids that are separate from the mesh, the sponge, and fibres, as users specify them.
 
 use crate::desk::Desk;
 use crate::largest::{largest, magnitude, relative_difference};
@@ -10,7 +10,7 @@ fn run(desk: &Desk, words: &str, out: &str) -> Vec<f32> {
     desk.read(out)
 }
 
-/// The largest difference from the first, of its largest number.
+/// The largest difference from `wanted`, relative to its largest value.
 fn apart(wanted: &[f32], found: &[f32]) -> f64 {
     relative_difference(found, wanted)
 }
@@ -19,7 +19,7 @@ fn apart(wanted: &[f32], found: &[f32]) -> f64 {
 fn a_model_on_a_grid_is_what_the_mesh_is_filled_with() {
     let desk = hill();
     let plain = run(&desk, "", "plain.rsf");
-    // The numbers of the mesh's own row, with air above the ground and rubbish below the mesh.
+    // The material of the mesh's own region, with air above the ground and meaningless values below the mesh.
     let cells = 36 * 43;
     let of = |rock: f32, air: f32| -> Vec<f32> {
         let value = |k: usize| {
@@ -35,12 +35,12 @@ fn a_model_on_a_grid_is_what_the_mesh_is_filled_with() {
     desk.dataset("den.rsf", axes, &of(2300.0, 1.2));
     let grids = "vp=vp.rsf vs=vs.rsf den=den.rsf";
     assert!(apart(&plain, &run(&desk, grids, "grid.rsf")) < 1e-5);
-    // The same in three subdomains, to the bit.
+    // Three subdomains give the same bits.
     assert_eq!(
         run(&desk, &format!("{grids} ngpu=3"), "cut.rsf"),
         desk.read("grid.rsf")
     );
-    // Twice as fast below: another record, and plan=y knows the smaller step.
+    // A faster lower half changes the record, and plan=y gives the smaller step.
     let mut fast = of(3000.0, 340.0);
     (0..cells).filter(|k| k % 36 > 18).for_each(|k| fast[k] = 4200.0);
     desk.dataset("fast.rsf", axes, &fast);
@@ -78,7 +78,7 @@ fn quality_factors_of_waves_damp() {
     let lossy = run(&desk, "qp=40 qs=20 qband=1,12 qref=5", "lossy.rsf");
     let none = run(&desk, "qp=0 qs=0", "none.rsf");
     assert!(apart(&plain, &none) < 1e-5);
-    // The same rock by quality factors of its moduli: 1/Qp = L/Qmu + (1-L)/Qkappa with L = 4/3 (vs/vp)^2.
+    // The same rock with quality factors of its moduli: 1/Qp = L/Qmu + (1-L)/Qkappa with L = 4/3 (vs/vp)^2.
     let shear = 4.0 / 3.0 * (1700.0_f64 / 3000.0).powi(2);
     let kappa = (1.0 - shear) / (1.0 / 40.0 - shear / 20.0);
     desk.dataset(
@@ -99,7 +99,11 @@ fn models_that_do_not_fit_the_mesh_are_sentences() {
         let sentences = run.err.lines().filter(|line| !line.contains(": warning: "));
         assert!(run.code == 1 && sentences.count() == 1, "{words}: {run:?}");
         for word in wanted {
-            assert!(run.err.contains(word), "{words}: {word} is not in {}", run.err);
+            assert!(
+                run.err.contains(word),
+                "{words}: {word} is missing in {}",
+                run.err
+            );
         }
     };
     let axes = "n1=36 o1=-40 d1=20 n2=43 o2=-20 d2=20";
@@ -148,13 +152,14 @@ fn a_fibre_measures_the_strain_along_it() {
     let top = magnitude(&das);
     for (record, das) in strain.chunks(6).zip(das.chunks(2)) {
         for k in 0..2 {
-            // zz, xx, zx of the tensor.
+            // The components zz, xx, zx of the strain tensor.
             let [x, z] = along[k];
             let exact = z * z * record[k] + x * x * record[2 + k] + 2.0 * x * z * record[4 + k];
             assert!((exact - das[k]).abs() < 1e-5 * top);
         }
     }
-    // A gauge takes the mean: a short one is nearly the strain, a long one less than its peak, in parts as in one.
+    // A gauge measures the mean strain along its length: for a short gauge nearly the strain itself, for a long one a
+    // different value. Several subdomains give the same bits as one.
     let short = run(&desk, "data=das along=one.rsf gauge=4", "short.rsf");
     let long = run(&desk, "data=das along=one.rsf gauge=60", "long.rsf");
     let first = |data: &[f32]| data.iter().step_by(2).copied().collect::<Vec<_>>();
@@ -162,7 +167,7 @@ fn a_fibre_measures_the_strain_along_it() {
     assert!(apart(&first(&das), &first(&long)) > 0.02);
     let cut = run(&desk, "data=das along=one.rsf gauge=60 ngpu=5", "cut.rsf");
     assert_eq!(cut, long);
-    // The mean of the strain at places along it, by the rule of trapezoids.
+    // The mean of the strain at points along the gauge, by the trapezoidal rule.
     let places: Vec<f32> = (0..=60)
         .flat_map(|k| {
             let t = k as f32 - 30.0;
@@ -207,7 +212,7 @@ fn a_sponge_takes_what_sides_send_back() {
         desk.read(&format!("{name}-d.rsf"))
     };
     let (bare, soaked) = (line("small", ""), line("small", "sponge=1000"));
-    // Waves that no side has sent back are those before 1.2 s; later all is reflection.
+    // Waves before 1.2 s are not reflected by any side; later ones are all reflections.
     let late = |data: &[f32]| largest(&data[2 * 640..]) / magnitude(data);
     println!("{} {}", late(&bare), late(&soaked));
     assert!(late(&soaked) < 0.5 * late(&bare));

@@ -1,10 +1,10 @@
-//! Whole runs of small meshes, as flows have them.
+//! Whole runs on small meshes, as flows make them.
 
 use crate::desk::{Desk, Outcome};
 use crate::golden::case;
 use crate::largest::{magnitude, relative_difference};
 
-/// A block of rock in 2-D under a hill, with a source and two receivers at one distance on either side.
+/// A block of rock in 2-D below a hill, with a source and two receivers at equal distances on either side.
 pub fn hill() -> Desk {
     let desk = Desk::new();
     let map: Vec<f32> = (0..41)
@@ -40,15 +40,15 @@ fn a_hill_is_symmetric_and_air_is_silent() {
     assert_eq!((axes[0].n, axes[1].n, axes[2].n), (2, 2, 400));
     let top = magnitude(&data);
     for step in data.chunks(4) {
-        // z of both receivers alike, x opposite.
+        // z is the same at both receivers, and x has opposite signs.
         assert!((step[0] - step[1]).abs() < 1e-4 * top && (step[2] + step[3]).abs() < 1e-4 * top);
     }
     let axes = desk.axes("w.rsf", 4);
     assert_eq!(axes.iter().map(|a| a.n).collect::<Vec<_>>(), [31, 41, 2, 2]);
     let last = &film[film.len() - 2 * 31 * 41..];
-    // At x = 0 the ground begins at z = 100 m: five samples lie in the air.
+    // At x = 0 the ground is at z = 100 m, so five samples are in the air.
     assert!(last[..5].iter().all(|x| *x == 0.0) && last[6..31].iter().any(|x| *x != 0.0));
-    // Near the top of the hill, 40 m, there is rock, and it moves.
+    // Near the top of the hill, at z = 40 m, there is rock, which moves.
     assert!(last[20 * 31 + 4].abs() > 1e-3 * top);
 }
 
@@ -71,11 +71,11 @@ fn a_moment_by_its_rate_is_the_moment() {
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
     let apart = relative_difference(&b, &a);
     println!("{apart:.1e}");
-    // The sum of rates in the middles of steps is of order two: (2 pi dt/T)^2 / 24 is 2.6e-4.
+    // Summing rates at the middles of steps has an error of second order: (2 pi dt/T)^2 / 24 is 2.6e-4.
     assert!(apart < 5e-4, "{apart}");
 }
 
-/// A force that follows a Ricker wavelet of 5 Hz has its largest frequency there: P of 3000 m/s is 600 m long.
+/// A force with a Ricker wavelet of 5 Hz emits P waves of 3000 m/s with a length of 600 m at the peak frequency.
 #[test]
 fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     let desk = hill();
@@ -91,7 +91,7 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
         warning.contains("so thin a layer itself sends waves back"),
         "{warning}"
     );
-    // The documentation says the same of the same waves.
+    // The documentation gives the same numbers.
     assert!(
         warning.contains("9 % of the largest wave at half a wavelength and 3 % at one"),
         "{warning}"
@@ -114,7 +114,7 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     assert!(!said(&format!("sponge={}", enough + 1.0)).contains("sponge="));
     assert!(!said("").contains("sponge"));
     assert!(said("left=0.1").contains("left= has no effect without sponge="));
-    // Edges of 100 m and S of 1700 m/s: five points for waves of 13.6 Hz.
+    // With edges of 100 m and S waves of 1700 m/s there are five points per wavelength up to 13.6 Hz.
     assert!(!said("freq=2").contains("warning: only"));
     let short = said("freq=15");
     for words in [
@@ -124,7 +124,7 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     ] {
         assert!(short.contains(words), "{words}: {short}");
     }
-    // The degree that is advised does, and one less does not.
+    // The suggested degree is enough, and one less is not.
     let advice = said("freq=8");
     let (_, rest) = advice
         .split_once("with five points; take degree=")
@@ -172,8 +172,8 @@ fn plans_and_examples_of_the_help() {
         .unwrap();
 }
 
-/// Every point of the mesh has three vectors and two numbers, every one of an element a force and three numbers, and every element 27
-/// nodes.
+/// Every point of the mesh has three vectors and two numbers, every point of an element a force and three numbers, and
+/// every element 27 nodes.
 #[test]
 fn plans_tell_the_memory_of_points_and_elements() {
     let desk = Desk::new();
@@ -187,7 +187,7 @@ fn plans_tell_the_memory_of_points_and_elements() {
     let wanted = 4e-9 * (of_points + of_elements);
     assert!(
         (told / wanted - 1.0).abs() < 0.01,
-        "{told} GB, {wanted} GB are held"
+        "{told} GB are predicted, {wanted} GB are held"
     );
 }
 
@@ -197,7 +197,7 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     let folder = desk.path("MESH");
     std::fs::create_dir(&folder).unwrap();
     let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    // Two cubes of 100 m, one on the other, z upwards.
+    // Two cubes of 100 m on top of each other, z upwards.
     let corners = [[0, 0], [100, 0], [100, 100], [0, 100]];
     let mut nodes = String::from("12\n");
     for level in 0..3 {
@@ -226,13 +226,13 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     assert!(folder.iter().any(|x| *x != 0) && folder == bits("mesh=mesh.rsf"));
     let closed = bits("specfem=MESH absorbing=none");
     assert!(closed != folder && closed == bits("mesh=mesh.rsf absorbing=none"));
-    // Without the faces and with Q, which a word switches off.
+    // Without absorbing faces, and with Q, which attenuation=n switches off.
     std::fs::remove_file(desk.path("MESH/absorbing_surface_file_bottom")).unwrap();
     assert!(closed == bits("specfem=MESH"));
     let lossy = rock.replace("9999. 9999.", "90. 40.");
     std::fs::write(desk.path("MESH/nummaterial_velocity_file"), lossy).unwrap();
     assert!(closed != bits("specfem=MESH") && closed == bits("specfem=MESH attenuation=n"));
-    // Layers of CPML stay with the mesh.
+    // CPML layers are part of the mesh.
     std::fs::write(desk.path("MESH/absorbing_cpml_file"), "1\n1 3\n").unwrap();
     desk.ran("sfhexmesh specfem=MESH judge=n > mesh.rsf");
     let layers = bits("specfem=MESH attenuation=n");
@@ -254,12 +254,12 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     }
 }
 
-/// Around a receiver lie six others: strain and rotation are the differences of their displacements.
+/// Strain and rotation at a receiver agree with differences of the displacements at six receivers around it.
 #[test]
 fn strain_and_rotation_are_differences_of_displacements() {
     let case = case("brick-free");
     let mut middle: Vec<f32> = case.desk.read("rec.rsf")[..3].to_vec();
-    // Below the surface, on which the receivers of the case lie.
+    // A point below the surface, on which the receivers of the case are.
     middle[2] += 40.0;
     let step = 2.0_f32;
     let mut points = middle.clone();
@@ -281,7 +281,7 @@ fn strain_and_rotation_are_differences_of_displacements() {
     };
     let (moved, strain, turned) = (run("displacement"), run("strain"), run("rotation"));
     assert_eq!((strain.len(), turned.len()), (nt * 6 * 7, nt * 3 * 7));
-    // Components of files are z, x, y.
+    // The order of components in files is z, x, y.
     let slope = |it: usize, of: usize, along: usize| {
         let at = |receiver: usize| moved[(it * 3 + (of + 1) % 3) * 7 + receiver];
         (at(2 * along + 1) - at(2 * along + 2)) / (2.0 * step)
@@ -300,7 +300,7 @@ fn strain_and_rotation_are_differences_of_displacements() {
     assert!(apart < 0.01, "{apart}");
 }
 
-/// A column in which a plane P wave runs along z: the solid has no lambda, its sides are free.
+/// A column in which a plane P wave propagates along z: the lambda of the solid is zero, and its sides are free.
 struct Column(Desk);
 
 impl Column {
@@ -313,7 +313,7 @@ impl Column {
             "sfhexmesh surfaces=4000,0 layers=40 nx=1 xmin=0 xmax=100 rho=2000 vp={} vs={vs} absorb=none judge=n base=column > column.rsf",
             Self::SPEED
         ));
-        // Forces on all points of a side with the weights of the rule are an even traction.
+        // Forces at all points of a side, weighted by the quadrature rule, are a uniform traction.
         let side = [
             (0.0, 0.1),
             (17.267_316, 0.544_444_4),
@@ -341,7 +341,7 @@ impl Column {
         ))
     }
 
-    /// Amplitudes at a frequency at both receivers.
+    /// The amplitudes at both receivers as a function of frequency.
     fn amplitudes(&self, quality: f64, mechanisms: &str) -> impl Fn(f64) -> [f64; 2] + use<> {
         let run = self.run(quality, mechanisms);
         assert_eq!(run.code, 0, "{run:?}");
@@ -360,7 +360,7 @@ impl Column {
     }
 }
 
-/// Behind the same path the wave is as much weaker as its quality factor says, also with one mechanism a point.
+/// The amplitude decreases along the path as the quality factor predicts, also with one mechanism per point.
 #[test]
 fn quality_factors_of_materials_attenuate() {
     let column = Column::new();
@@ -368,10 +368,10 @@ fn quality_factors_of_materials_attenuate() {
     let q = 40.0;
     for mechanisms in ["3", "coarse"] {
         let lossy = column.amplitudes(q, mechanisms);
-        // Between them lies the frequency that the surface over the forces takes away.
+        // Between 4 and 6.5 Hz there is a frequency at which the surface above the forces cancels the waves.
         for f in [3.0, 4.0, 6.5, 8.0] {
             let ([a, b], [c, d]) = (plain(f), lossy(f));
-            // The time between the receivers is 0.8 s.
+            // The travel time between the receivers is 0.8 s.
             let wanted = (-std::f64::consts::PI * f * 0.8 / q).exp();
             let off = d / b / (c / a) / wanted - 1.0;
             println!("qmech={mechanisms}, {f} Hz: {off:+.4}");
@@ -388,7 +388,7 @@ fn quality_factors_of_materials_attenuate() {
     );
 }
 
-/// A quantity has the numbers that it has alone, within the rounding of the sums that it is made by.
+/// A further quantity has the values of a run of its own, to the rounding of the sums from which it is computed.
 #[test]
 fn further_quantities_are_those_of_runs_of_their_own() {
     let case = case("layers");

@@ -1,9 +1,9 @@
-//! What a user hears of a run that cannot be.
+//! The messages of runs that cannot be made.
 
 use crate::golden::case;
 use crate::runs::{HILL, hill};
 
-/// The sentence of a command that fails.
+/// Checks the error message of a command that fails.
 #[track_caller]
 fn refused(desk: &crate::desk::Desk, line: &str, words: &[&str]) {
     let run = desk.sh(&format!("{line} > out.rsf"));
@@ -105,7 +105,8 @@ fn media_and_sources_that_do_not_fit_are_sentences() {
     refused(&water.desk, &line, &["a fluid, where no force can act"]);
 }
 
-/// A jump over the whole run leaves the record and the snapshot of the first step, before any wave: both are told.
+/// If jdata= or jsnap= is larger than the run, only the record or snapshot of the first step is left; there is a
+/// warning for both.
 #[test]
 fn jumps_over_the_whole_run_are_told() {
     let desk = hill();
@@ -122,7 +123,8 @@ fn jumps_over_the_whole_run_are_told() {
     }
 }
 
-/// A Ricker wavelet that is cut at its start is told as such, and the mesh is not asked to be finer for it.
+/// If a Ricker wavelet is cut off at its start, the warning says so, and does not ask for a finer mesh because of the
+/// cut.
 #[test]
 fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_mesh() {
     let desk = hill();
@@ -151,7 +153,7 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_mesh() {
     );
 }
 
-/// What a run on the hill says, planned with these words.
+/// The messages of a run on the hill that is planned with these parameters.
 fn said(words: &str) -> String {
     let desk = hill();
     desk.dataset("slow.rsf", "n1=2 n2=2 d1=600 d2=800", &[3.0; 4]);
@@ -209,7 +211,7 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
             "all 3 receivers lie within the distance of two points of the mesh: are the units of rec= those",
         ),
     ] {
-        // Speeds that are no medium end the run behind the sentence.
+        // Speeds that do not form a medium end the run after the message.
         let text = match words.starts_with("vp=") {
             true => {
                 let desk = hill();
@@ -234,8 +236,8 @@ fn words_without_effect_and_units_that_are_not_si_are_told() {
     refused(&desk, &run, &["dt=1 s is above", "speeds in m/s: are they?"]);
 }
 
-/// What a state keeps of records is told for all quantities together: 4 bytes a number, of each quantity those of
-/// 200000 steps, two receivers and two components.
+/// The memory for records that a state holds is reported for all quantities together: 4 bytes per number, for each
+/// quantity 200000 steps, two receivers and two components.
 #[test]
 fn states_hold_the_records_of_all_quantities() {
     let desk = hill();
@@ -266,7 +268,7 @@ fn words_of_derivatives_without_effect_are_told() {
     }
 }
 
-/// The step that sfhexmesh prints is one that the programs on its mesh take, and receivers beside the source are told.
+/// The programs accept the step that sfhexmesh prints, and warn of receivers next to a source.
 #[test]
 fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
     let desk = hill();
@@ -285,7 +287,7 @@ fn the_printed_step_is_taken_and_receivers_beside_a_source_are_told() {
         &format!("{HILL} nt=5 dt={more}"),
         &["is above", "surely stable"],
     );
-    // A plan gives memory and time before the refusal.
+    // A plan gives memory and time before the step is refused.
     let run = desk.sh(&format!("{HILL} nt=5 dt={more} plan=y"));
     let last = run.err.lines().last().unwrap_or_default();
     let told = [

@@ -1,4 +1,5 @@
-//! sougrad= and stfgrad=: derivatives by sources against finite differences of the misfit that is printed.
+//! sougrad= and stfgrad=: derivatives with respect to sources, compared with finite differences of the misfit that is
+//! printed.
 
 use crate::desk::Desk;
 use crate::gradients::{RUN, desk, misfit};
@@ -10,13 +11,13 @@ fn put(desk: &Desk, places: [f32; 4], delays: [f32; 2]) {
     desk.dataset("late.rsf", "n1=2", &delays);
 }
 
-/// A derivative at zero by central differences of fourth order.
+/// The derivative at zero by central differences of fourth order.
 fn difference(step: f64, at: &dyn Fn(f64) -> f64) -> f64 {
     let [near, far] = [step, 2.0 * step].map(|step| (at(step) - at(-step)) / (2.0 * step));
     (4.0 * near - far) / 3.0
 }
 
-/// Looks at the axes of the files.
+/// Checks the axes of the files.
 fn check_axes(desk: &Desk) {
     let axes = desk.axes("sg.rsf", 3);
     assert_eq!(axes[0].label.as_deref(), Some("fz fx z x t"));
@@ -48,7 +49,7 @@ fn derivatives_by_sources_are_differences_of_the_misfit() {
             )
         };
         of(places, delays, forces);
-        // fz fx z x t, for each source.
+        // fz fx z x t for each source.
         let found = desk.read("sg.rsf");
         check_axes(&desk);
         let mut apart = Vec::new();
@@ -111,7 +112,7 @@ fn the_samples_of_a_history_have_their_derivatives() {
     let of = |change: Option<(usize, f32)>| {
         let mut changed = series.clone();
         if let Some((at, by)) = change {
-            // A smooth change, as steps take a history.
+            // The change is smooth, because the steps interpolate the time function.
             for (k, x) in changed.iter_mut().enumerate() {
                 *x += by * (-((k as f32 - at as f32) / 15.0).powi(2)).exp();
             }

@@ -1,4 +1,5 @@
-//! Surveys of derivatives on meshes: their sums are those of their shots, and they go on behind saved states with the bits of one run.
+//! Surveys of gradients and linearised runs on meshes: their results are the sums over the shots, and they continue
+//! from saved states with the same bits as in one run.
 
 use crate::desk::Desk;
 use crate::largest::{magnitude, relative_difference};
@@ -29,7 +30,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// The programs, their inputs, and what they write beside their output.
+/// The programs, their inputs, and what they write in addition to their output.
 const WAYS: [(&str, &str, &[&str]); 3] = [
     (
         "sfsemgrad2d-gpu misfit=m.rsf sougrad=sg.rsf stfgrad=tg.rsf",
@@ -107,7 +108,7 @@ fn states_of_other_surveys_are_refused() {
     }
 }
 
-/// A shot without data is told of, also behind a state that has it.
+/// There is a warning for a shot whose data are zero, also in a run that continues from a state that includes it.
 #[test]
 fn silent_shots_of_a_state_are_told() {
     let desk = desk();
@@ -127,7 +128,7 @@ fn silent_shots_of_a_state_are_told() {
     }
 }
 
-/// The gradient of all shots against the gradients of each of them, which are runs of their own.
+/// The gradient of all shots is compared with the sum of the gradients of single shots, which are separate runs.
 #[test]
 fn the_sum_is_that_of_its_shots() {
     let desk = desk();
@@ -145,7 +146,7 @@ fn the_sum_is_that_of_its_shots() {
             let own = of(&format!("shots={shot}"));
             sum.iter_mut().zip(own).for_each(|(sum, x)| *sum += f64::from(x));
         }
-        // Planes of vp, vs and rho have units of their own.
+        // The planes of vp, vs and rho have different units.
         for (whole, sum) in whole.chunks(2).zip(sum.chunks(2)) {
             let apart = relative_difference(whole, sum);
             println!("{program}: {apart:e} of the sum of five runs");
