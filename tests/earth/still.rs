@@ -1,13 +1,14 @@
-//! The static displacement of a layered sphere by a moment tensor: degree by degree, independent of meshes.
+//! The static displacement of a layered sphere due to a moment tensor, degree by degree and independent of meshes.
 //!
-//! Spheroidal u = U Y r + V grad1 Y and toroidal u = -W r x grad1 Y with real harmonics Y about the source (Takeuchi & Saito
-//! 1972; Dahlen & Tromp 1998, 8.6). For every degree the radial functions are those of least energy
+//! Spheroidal u = U Y r + V grad1 Y and toroidal u = -W r x grad1 Y with real harmonics Y about the source (Takeuchi &
+//! Saito 1972; Dahlen & Tromp 1998, 8.6). For every degree the radial functions minimise the energy
 //!
-//!   spheroidal  lambda (U' + F)^2 + mu (2 U'^2 + F^2 + L X^2 + L (L - 2) V^2 / r^2), F = (2 U - L V) / r, X = V' + (U - V) / r
-//!   toroidal    mu L ((W' - W / r)^2 + (L - 2) W^2 / r^2),                              L = l (l + 1)
+//!   spheroidal  lambda (U' + F)^2 + mu (2 U'^2 + F^2 + L X^2 + L (L - 2) V^2 / r^2),
+//!               F = (2 U - L V) / r, X = V' + (U - V) / r
+//!   toroidal    mu L ((W' - W / r)^2 + (L - 2) W^2 / r^2),  L = l (l + 1)
 //!
-//! times r^2 / 2, less the work M : strain at the source. They are polynomials of degree 6 in shells; both ends are free. No gravity. The
-//! centre of mass stays where it is, and nothing turns the whole.
+//! times r^2 / 2, minus the work M : strain at the source. They are polynomials of degree 6 in shells, and free at both
+//! ends. There is no gravity. The centre of mass does not move, and the sphere as a whole does not rotate.
 
 use kernels::earth::Radial;
 use kernels::mesh::Basis;

@@ -1,12 +1,13 @@
-//! Travel times of waves through PREM against rays: a section of the mantle along a great circle, in which rays are those of
-//! the sphere, with spectral elements of the plane.
+//! Travel times of waves through PREM, compared with rays: spectral elements in a plane section of the mantle along a
+//! great circle, in which rays are those of the sphere.
 //!
-//! P runs through a solid after an explosion. Horizontally polarised S waves obey the equation of a potential in a fluid,
-//! density for one over the bulk modulus and shear modulus for one over the density; sides without flux are free of
-//! tractions. So the fluids of the method give S, its reflection at the core and at the surface. The reflection of P at the core
-//! runs through a fluid with the speeds of P, above a rigid core: in a solid, what an explosion at the surface sends along the
-//! surface is stronger. It is followed to distances at which waves along the surface have passed when it arrives, in short periods,
-//! for what goes back and forth within the crust is as late as half a per cent of its time.
+//! P waves of an explosion propagate in a solid. Horizontally polarised S waves obey the equation of a potential in a
+//! fluid, with the density in place of the reciprocal bulk modulus and the shear modulus in place of the reciprocal
+//! density; sides without flux are free of tractions. The fluid elements therefore give S and its reflections at the core
+//! and at the surface. The reflection of P at the core is computed in a fluid with the speeds of P, above a rigid core,
+//! because in a solid the waves that an explosion at the surface sends along the surface are stronger. It is followed to
+//! distances at which the waves along the surface have passed when it arrives, and at short periods, because reverberations
+//! in the crust delay the maximum by up to half a per cent of its time.
 
 use std::f64::consts::PI;
 

@@ -64,7 +64,7 @@ fn layers_around_a_box_are_those_of_a_larger_one() {
         ) && run.err.contains("give cpml=300 (three elements) or more");
         assert_eq!(found, told, "{run:?}");
     }
-    // Layers on three sides, one of them thicker than the box.
+    // Layers below and above, and a layer that is thicker than the box.
     for (box_words, larger) in [
         (
             "surfaces=800,0 layers=8 absorb=bottom,top cpml=100",
