@@ -1,4 +1,4 @@
-"""The assessment: a rock that depends on the word and the number, and marks of answers."""
+"""The assessment: a rock that depends on the student's word and number, and marks for answers."""
 import os
 import subprocess
 import sys
@@ -22,7 +22,7 @@ class Assessment(unittest.TestCase):
             values = {key: int(value) for key, value in (line.split("=") for line in rock.split())}
             self.assertEqual(list(values), ["v1", "h1", "v2", "h2"])
             self.assertTrue(1900 <= values["v1"] <= 2300 and 2600 <= values["v2"] <= 3200, rock)
-            # Half way between the nodes of the grid.
+            # The interfaces are half way between the nodes of the grid.
             self.assertEqual((values["h1"] % 10, values["h2"] % 10), (5, 0))
 
     def test_marks(self):

@@ -1,4 +1,4 @@
-"""The benchmark of the book: its answers against closed forms and each other, what the suite's errors are in small runs, its tables."""
+"""The benchmark of the book: its reference solutions compared with closed forms and with each other, the errors of the suite in small runs, its tables."""
 import math
 import os
 import subprocess
@@ -54,7 +54,7 @@ class Answers(unittest.TestCase):
         case = replace(CASES["lamb"], source=(0.0, depth), receivers=((x, 0.0),), explosion=True)
         times = 0.004 * np.arange(int(case.duration / 0.004))
         found = exact.answer(case).at(times)[0]
-        # Garvin (1956) by the method of Cagniard: t = (r/a) cosh(theta) on the path p of slownesses
+        # Garvin (1956) by Cagniard's method: t = (r/a) cosh(theta) on the path of slownesses p
         r, a, b = math.hypot(x, depth), rock.vp, rock.vs
         theta = (np.arange(6000) + 0.5) * math.acosh(times[-1] * a / r + 1) / 6000
         p = (x * np.cosh(theta) + 1j * depth * np.sinh(theta)) / (r * a)
@@ -78,7 +78,8 @@ class Answers(unittest.TestCase):
             self.assertLess(misfit(spectra.at(np.arange(0, 0.9, 0.004))[j, 1], right * x / r), 1e-5)
 
     def test_source_and_receiver_change_places(self):
-        # The vertical displacement that a vertical force makes is the same the other way round, through layers of any kind
+        # By reciprocity, source and receiver can be exchanged for vertical force and vertical displacement, in layers
+        # of any kind
         for name in ("loh1", "loh3", "vti"):
             case = replace(CASES[name], source=(0.0, 1500.0), receivers=((2000.0, 400.0),), frequency=1.5, duration=4.0)
             back = replace(case, source=(0.0, 400.0), receivers=((2000.0, 1500.0),))
@@ -88,7 +89,7 @@ class Answers(unittest.TestCase):
         self.assertLess(misfit(self.seismograms(back)[:, 0], self.seismograms(case)[:, 0]), 1e-7)
 
     def test_turned_frames_agree(self):
-        # A slightly other dip gives slightly other records
+        # A slightly different dip gives slightly different records
         case = replace(CASES["dip"], margin=4.0)
         turned = self.seismograms(case)
         steep = self.seismograms(replace(case, dip=24.999))
@@ -120,7 +121,7 @@ class Runs(Scratch):
 
     def test_errors_in_homogeneous_rock_and_their_order(self):
         found = self.rows("case=homogeneous10", "method=vs4,vs8,vs8-half,displacement,elements4,elements8", "points=4,6")
-        # Measured 0.1, 0.01; 0.26, 0.026; 0.3, 0.02; 0.02, 0.002; 2.9 and 0.6 %
+        # The measured errors are 0.1, 0.01; 0.26, 0.026; 0.3, 0.02; 0.02, 0.002; 2.9 and 0.6 %
         limits = {"vs8": (1e-3, 1e-4), "displacement": (5e-3, 5e-4), "elements4": (5e-3, 4e-4), "elements8": (5e-4, 5e-5), "vs4": (0.05, 0.01)}
         for method, (coarse, fine) in limits.items():
             rows = found["homogeneous10", method]
@@ -130,7 +131,7 @@ class Runs(Scratch):
         self.assertGreater(order("vs4"), 3.5)
         self.assertGreater(order("vs8"), 5)
         self.assertGreater(order("elements8"), 5)
-        # What exact time removes: order 2, and waves that come early
+        # Without tdc=y the time step has an error of order 2, and waves arrive early
         rows = found["homogeneous10", "vs8-half"]
         self.assertTrue(1.6 < order("vs8-half") < 2.4 and rows[0][1] > 5e-3 and rows[0][2] < 0, rows)
 

@@ -1,4 +1,4 @@
-"""`scons book`: chapters are found, run apart from their sources, and shown on one page."""
+"""`scons book`: chapters are found, run outside the source tree, and shown on one page."""
 import contextlib
 import functools
 import io
@@ -44,7 +44,7 @@ x < y
 
 
 def quietly(function, *words, **more):
-    """Calls a function of the book; returns what it gives and what it says. What SCons says is dropped."""
+    """Calls a function of the book; returns its result and its messages. The output of SCons is dropped."""
     out, err = io.StringIO(), io.StringIO()
     silent = functools.partial(subprocess.run, capture_output=True)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(subprocess, "run", silent):
@@ -186,13 +186,13 @@ class Markdown(unittest.TestCase):
         for chapter in chapters.find(os.path.join(TOP, "book")):
             parts = dict(re.findall(r"^## (Exercises|Answers)\n(.*?)(?=^## |\Z)", chapter.text(), re.MULTILINE | re.DOTALL))
             count = {name: re.findall(r"^(\d+)\. ", part, re.MULTILINE) for name, part in parts.items()}
-            # The answers of an assessment belong to no exercise.
+            # The answers of an assessment do not belong to exercises.
             self.assertEqual(count.get("Exercises"), count.get("Answers") or None, chapter.name)
             asked += len(count.get("Exercises", []))
         self.assertGreater(asked, 40)
 
     def test_captions_name_the_colours(self):
-        """So that a reader knows what red is without a colour bar; where many curves have a legend, the caption says so."""
+        """Captions say what the colours mean, because not all pictures have a colour bar or a legend."""
         named = re.compile(r"\bred\b|blue|orange|green|pink|yellow|white|black|grey|colours as in")
         captions = 0
         for chapter in chapters.find(os.path.join(TOP, "book")):
@@ -202,7 +202,7 @@ class Markdown(unittest.TestCase):
         self.assertGreater(captions, 70)
 
     def test_the_commands_of_the_pages_run(self):
-        """All of a page, one after the other, as a reader types them; without the longest, whose flows are run by the book."""
+        """Runs all commands of a page in order, as a reader types them, except on the longest pages, whose flows the book runs."""
         for name in ("01-first-shot", "02-models", "03-sources-and-receivers", "04-accuracy", "05-boundaries", "06-anisotropy",
                      "08-gathers-and-moveout"):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
@@ -214,7 +214,7 @@ class Markdown(unittest.TestCase):
                 run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 if name.startswith("08"):
-                    # The bell of 1 is flat in every gather of midpoints, and so is what they add up to.
+                    # The bell of amplitude 1 is flat in every midpoint gather, and so is the stack.
                     words = ["bash", "-c", "sfmax < stack.rsf axis=1 | sfdisfil col=1 number=n"]
                     peaks = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout.split()
                     self.assertEqual(len(peaks), 62)
@@ -222,12 +222,12 @@ class Markdown(unittest.TestCase):
                     self.assertNotIn("CDPtype", run.stderr)
 
     def test_commands_that_need_the_flow_of_a_chapter_say_so(self):
-        """A reader who pastes commands into an empty folder must know where the files come from that no command before has made."""
+        """If commands read files that no earlier command of the page makes, the page must say which flow makes them."""
         needing = set()
         for chapter in chapters.find(os.path.join(TOP, "book")):
             commands = "\n".join(re.findall(r"^```\n(sf.*?|G=.*?|for .*?)^```", chapter.text(), re.MULTILINE | re.DOTALL))
             made = set(re.findall(r"(?:> |=)(\w[\w-]*)\.rsf", commands))
-            # In a loop the name is that of a word.
+            # In a loop, the name of the file is made of the loop's word.
             for name, words in re.findall(r"^for (\w+) in (.*?); ?do", commands, re.MULTILINE):
                 ends = re.findall(rf"> \$\{{{name}(?:%=\*)?\}}(\w*)\.rsf", commands)
                 made.update(word.partition("=")[0] + end for word in words.split() for end in ends)

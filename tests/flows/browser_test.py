@@ -18,7 +18,7 @@ from suite import chapters, page
 BROWSER = page.browser()
 PHONE = 360
 
-# What the browser itself says of the page, after a click on every folded part that `OPEN` allows.
+# What the browser reports about the page after a click on every folded part that `OPEN` selects.
 MEASURE = """
 const all = (what) => [...document.querySelectorAll(what)];
 const shown = (element) => element.checkVisibility() && element.getBoundingClientRect().height > 0;
@@ -58,7 +58,7 @@ def png(path, width, height):
 @unittest.skipUnless(BROWSER or os.environ.get("REQUIRE_BROWSER"), "skipped: no Chromium here (Debian: chromium-headless-shell)")
 class Browser(Scratch):
     def page(self, most=None):
-        """The page of all chapters (or of the first), with a grey picture for each of theirs: no flow is run."""
+        """Writes the page of all chapters (or of the first), with a grey picture in place of each of theirs, so that no flow runs."""
         entries = []
         for chapter in chapters.find(os.path.join(TOP, "book"))[:most]:
             results = re.findall(r"^!\[.*\]\((Fig/[^)\s]+)\)", chapter.text(), re.MULTILINE)
@@ -89,10 +89,10 @@ class Browser(Scratch):
             self.assertGreaterEqual(found["links"], count)
             self.assertEqual((found["phone"], found["dead"], found["broken"]), (True, [], []))
             self.assertGreater(found["pictures"], 40)
-            # Answers are closed until a reader opens them.
+            # Answers are folded until a reader opens them.
             self.assertGreater(found["folded"], 10)
             self.assertEqual((found["open"], found["opened"]), (0, found["folded"]))
-            # MathML is drawn: fractions are higher than a line.
+            # MathML is rendered: fractions are higher than a line.
             self.assertGreater(found["formulas"], 15)
             self.assertEqual(found["flat"], 0)
             self.assertGreater(found["high"], 0)
@@ -106,7 +106,7 @@ class Browser(Scratch):
         with open(self.path("book.pdf"), "rb") as file:
             data = file.read()
         self.assertEqual(data[:5], b"%PDF-")
-        # Every chapter begins a new page.
+        # Every chapter begins on a new page.
         self.assertGreater(len(re.findall(rb"/Type\s*/Page\b", data)), count)
 
     def test_without_a_browser_a_sentence_says_what_to_do(self):

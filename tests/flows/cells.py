@@ -1,4 +1,4 @@
-"""usage: cells.py NOTEBOOK: runs the cells of code of a notebook as Jupyter does, without Jupyter, and prints the seconds at which each picture is shown."""
+"""usage: cells.py NOTEBOOK: runs the code cells of a notebook as Jupyter does, but without Jupyter, and prints the time in seconds at which each picture is shown."""
 import json
 import os
 import subprocess

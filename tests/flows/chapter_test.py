@@ -9,7 +9,7 @@ from support import FLOWS, NAMES, TOP, Scratch, clean
 
 USER = os.path.join(TOP, "book", "user")
 TABLES = ("04-accuracy", "05-boundaries", "08-gathers-and-moveout", "17-two-methods")
-# A table of one measured number, in place of the minutes that a chapter takes.
+# A table with one measured number, in place of one that takes minutes.
 TABLE = '''
     import os
     import sys
@@ -21,7 +21,7 @@ TABLE = '''
 
 class Chapters(Scratch):
     def chapter(self, value):
-        """A chapter whose page says 5. The value stands in the header as well: a flow follows headers, and two of them
+        """A chapter whose page says 5. The value is in the header as well: a flow looks at headers, and two of them
         that were written in the same second would otherwise be equal."""
         self.write("README.md", "# A chapter\n\n| n | x |\n| --- | --- |\n| 1 | 5 |\n")
         self.write("table.py", TABLE)
@@ -110,7 +110,7 @@ class Chapters(Scratch):
             self.assertIn(f"there is no SConstruct in this folder, {folder}:", run.stderr)
             self.assertIn(f"build the suite in {TOP}: cd to one of them", run.stderr)
             self.assertEqual(run.stdout, "")
-        # The help of the suite and a folder named by -C are there for everybody.
+        # The help of the suite, and -C with a folder, work everywhere.
         self.assertIn("scons notebooks", self.run_flows("--help").stdout)
         self.assertIn("/flow", self.run_flows("-C", os.path.dirname(self.write("flow/SConstruct", "print(Dir('.').abspath)"))).stdout)
 

@@ -1,4 +1,4 @@
-"""The text of flows: where it is cut, what is looked up, what the shell gets."""
+"""The text of flows: where it is split, which words are looked up, and what the shell receives."""
 import importlib.util
 import os
 import unittest

@@ -1,4 +1,4 @@
-"""The module rsfdata: what Madagascar's library reads from its own files, and what comes back after writing."""
+"""The module rsfdata: reads Madagascar's files as Madagascar does, and reads back what it wrote."""
 import io
 import json
 import os
@@ -12,7 +12,7 @@ from support import FLOWS, NAMES, PACKAGES, TOP, Scratch
 
 DATA = os.path.join(TOP, "tests", "data", "rsf")
 sys.path.append(os.path.join(FLOWS, "python"))
-# ./sconsw test puts numpy there.
+# ./sconsw test installs numpy there.
 sys.path.insert(1, PACKAGES)
 try:
     import numpy as np
@@ -35,7 +35,7 @@ class Reading(Scratch):
             self.expected = json.load(text)["files"]
 
     def test_headers_of_another_folder_have_their_own_numbers(self):
-        """Also where the current folder has a file of the same name: as the programs read them."""
+        """The data file next to the header is read even if the current folder has a file of the same name, as by the programs."""
         os.chdir(self.folder)
         os.mkdir("one")
         for folder, n, mag in (("one", 3, 1), (".", 3, 7)):
@@ -45,7 +45,7 @@ class Reading(Scratch):
             warnings.simplefilter("error")
             self.assertEqual(rsfdata.read("one/a.rsf").array.tolist(), [1, 1, 1])
             self.assertEqual(rsfdata.read("a.rsf").array.tolist(), [7, 7, 7])
-            # Where nothing says whose they are, the length decides.
+            # If nothing says which header a file belongs to, its length decides.
             for folder, n in (("one", 2), (".", 4)):
                 with open(os.path.join(folder, "b.rsf"), "w", encoding="utf-8") as out:
                     out.write(f'n1={n} esize=4 data_format="native_float" in="./b.rsf@"\n')
@@ -62,7 +62,8 @@ class Reading(Scratch):
                 found = rsfdata.read(name + ".rsf")
                 self.assertEqual(found.header.format(), (wanted["form"], wanted["type"]))
                 self.assertEqual(found.array.size, wanted["size"])
-                # That list ends at the last axis longer than 1, and goes on behind a gap, where data do not.
+                # The expected lengths end at the last axis longer than 1, and the expected axes continue after a gap,
+                # where those of data do not.
                 lengths = wanted["filedims"] + [1] * (len(found.axes) - len(wanted["filedims"]))
                 self.assertEqual([axis.n for axis in found.axes], lengths[: len(found.axes)])
                 for axis, told in zip(found.axes, wanted["axes"]):
@@ -74,7 +75,7 @@ class Reading(Scratch):
                 values = found.array.ravel()
                 if wanted["type"] == "complex":
                     values = np.stack([values.real, values.imag], axis=1)
-                # Nine digits tell every float32.
+                # Nine digits represent every float32 exactly.
                 np.testing.assert_array_equal(np.array(wanted["values"], values.dtype).reshape(values.shape), values)
                 if wanted["form"] != "ascii" and found.array.size:
                     np.testing.assert_array_equal(rsfdata.read(name + ".rsf", mmap=True).array, found.array)
@@ -176,7 +177,7 @@ class Writing(Scratch):
         found = rsfdata.read(io.BytesIO(done.stdout))
         np.testing.assert_array_equal(found.array, [[4, 5], [8, 9]])
         self.assertEqual((found.axes[1].label, found.axes[1].o), ("Offset", np.float32(0.504)))
-        # Python in the middle of a pipe, with the folder of the module alone on its path.
+        # Python in the middle of a pipe, with only the folder of the module and the packages on its path.
         script = "import sys, rsfdata; a = rsfdata.read(sys.stdin.buffer); rsfdata.write(sys.stdout.buffer, a.like(2 * a.array))"
         paths = [os.path.join(FLOWS, "python"), PACKAGES]
         line = f"{program} n2=1 < a.rsf | {sys.executable} -c '{script}' | {os.path.join(NAMES, 'sfdisfil')} number=n"
@@ -188,7 +189,7 @@ class Writing(Scratch):
         try:
             import xarray
         except ImportError:
-            # What the module hands over, without what xarray makes of it.
+            # Only what the module passes to xarray is tested, not the result.
             print("skipped: rsfdata with the real xarray, which is not here; with a stand-in instead", file=sys.stderr)
             made = types.ModuleType("xarray")
             made.DataArray = lambda array, coords, dims, attrs: (array, coords, dims, attrs)
@@ -215,13 +216,13 @@ class Writing(Scratch):
         for label, dims in (("Pressure", ("component", "r")), ("Velocity", ("pressure", "r"))):
             one = rsfdata.Dataset(np.arange(3.0).reshape(1, 3), [Axis(3, label="r"), Axis(1, label="pressure")], rsfdata.Header(f"label={label}\n".encode()))
             self.assertEqual(one.to_xarray().dims, dims)
-        # What a section has behind its two axes, and a component that was taken out of two.
+        # The axis after the two axes of a section, and a component that was selected from two.
         for label, dims in (("", ("t", "r")), ("z x", ("t", "r")), ("shot", ("shot", "t", "r"))):
             section = rsfdata.Dataset(np.zeros((1, 2, 3)), [Axis(3, label="r"), Axis(2, label="t"), Axis(1, label=label)])
             self.assertEqual(section.to_xarray().dims, dims)
         with self.assertRaisesRegex(RsfError, "not regular"):
             rsfdata.from_xarray(found.assign_coords(Time=[0, 1, 2, 7]))
-        # Durations and dates become seconds.
+        # Durations and dates are converted to seconds.
         steps = np.arange(4) * np.timedelta64(4, "ms")
         day = np.datetime64("2026-03-04T07:50:42.5")
         for times, attrs, wanted in (

@@ -1,4 +1,4 @@
-"""scons dist: what is handed out is whole, names its system, and works in an empty prefix."""
+"""scons dist: the distributed files are complete, name their system, and work in an empty prefix."""
 import base64
 import contextlib
 import csv
@@ -24,7 +24,7 @@ FLOW = f"from rsf.proj import *\nFlow('a', None, '{MODEL}')\nResult('a', 'grey f
 
 
 def pip():
-    """A Python that has pip: this one, or the one outside of a venv without it."""
+    """A Python that has pip: this one, or, in a venv without pip, the one outside."""
     for python in dict.fromkeys([sys.executable, shutil.which("python3") or sys.executable]):
         if subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0:
             return python
@@ -44,7 +44,7 @@ class Handed(Scratch):
         cls.told = told.getvalue()
 
     def alone(self):
-        """An environment with nothing of this checkout in sight but the SCons that runs the tests."""
+        """An environment in which nothing of this checkout is visible except the SCons that runs the tests."""
         scons = self.write("tools/scons", f'#!/bin/sh\nexec {sys.executable} -m SCons "$@"\n', 0o755)
         environment = {"PATH": f"{os.path.dirname(scons)}:/usr/bin:/bin", "HOME": self.folder}
         if paths := [path for path in sys.path if os.path.isdir(os.path.join(path, "SCons"))]:
@@ -52,7 +52,7 @@ class Handed(Scratch):
         return environment
 
     def first_notebook(self, prefix):
-        """The first chapter as a notebook, out of the installed book; returns what it shows."""
+        """Runs the first chapter as a notebook from the installed book; returns the pictures that it shows."""
         shutil.copytree(os.path.join(prefix, "share/sifaka/book/user/01-first-shot"), self.path("first"))
         environment = self.alone()
         environment["PATH"] = os.path.join(prefix, "bin") + ":" + environment["PATH"]
@@ -62,7 +62,7 @@ class Handed(Scratch):
         return re.findall(r"^([0-9.]+) s: (\d+) bytes of (Fig/\S+)", run.stdout, re.MULTILINE)
 
     def first_flow(self, prefix):
-        """A flow and a chapter of the book."""
+        """Runs a flow and a chapter of the book."""
         environment = self.alone()
         self.write("flow/SConstruct", FLOW)
         runner = os.path.join(prefix, "bin", "sifaka-scons")
@@ -70,7 +70,7 @@ class Handed(Scratch):
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertIn(os.path.join(os.path.realpath(prefix), "bin", "sfstiffness"), run.stdout)
         self.assertEqual(os.listdir(self.path("flow/Fig")), ["a.png"])
-        # the book came along
+        # the book is included
         self.assertTrue(os.path.exists(os.path.join(prefix, "share/sifaka/book/user/01-first-shot/SConstruct")))
         self.assertTrue(os.path.exists(os.path.join(prefix, "share/sifaka/book/user/01-first-shot/01-first-shot.ipynb")))
         for name in names.OMP:
@@ -87,7 +87,7 @@ class Handed(Scratch):
             tar.extractall(self.path("unpacked"))
         (top,) = os.listdir(self.path("unpacked"))
         self.assertEqual(top + ".tar.gz", os.path.basename(self.archive))
-        # it needs no fixed place
+        # it does not depend on the place of installation
         os.rename(self.path("unpacked", top), self.path("a folder"))
         self.first_flow(self.path("a folder"))
         told = subprocess.run([self.path("a folder/bin/sifaka-scons"), "-h"], cwd=self.folder, env=self.alone(), capture_output=True, text=True).stdout
@@ -105,14 +105,14 @@ class Handed(Scratch):
         run = subprocess.run([*words, "--prefix", self.path("root"), self.wheel], capture_output=True, text=True, env=dict(os.environ, PIP_ROOT_USER_ACTION="ignore"))
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         prefix = self.path("root")
-        # Debian's Python puts a folder in between.
+        # Debian's Python inserts a folder into the path.
         if os.path.exists(os.path.join(prefix, "local", "bin")):
             prefix = os.path.join(prefix, "local")
         installed = time.time() - began
         pictures = self.first_notebook(prefix)
         self.assertEqual([name for _, _, name in pictures], ["Fig/snapshots.png", "Fig/gather.png"])
         self.assertGreater(min(int(size) for _, size, _ in pictures), 10000)
-        # From pip install to the first picture in a notebook.
+        # The time from pip install to the first picture in a notebook.
         self.assertLess(installed + float(pictures[0][0]), 60)
         print(f"the first picture {installed + float(pictures[0][0]):.1f} s after pip install began", file=sys.stderr)
         self.first_flow(prefix)
@@ -133,7 +133,7 @@ class Handed(Scratch):
             self.assertIn("Requires-Dist: SCons", file.read(record.replace("RECORD", "METADATA")).decode())
 
     def test_the_readme_is_for_those_who_install(self):
-        """Not that of a checkout: its links lead to files that are there, its first command and its first call of Python run."""
+        """The page differs from that of a checkout: its links lead to files that exist, and its first command and first Python call run."""
         with tarfile.open(self.archive) as tar:
             tar.extractall(self.path("unpacked"))
         (top,) = os.listdir(self.path("unpacked"))
@@ -169,7 +169,7 @@ class Handed(Scratch):
         for words in ("sifaka-scons runs the flow of a folder", "of Sifaka's sources\n", "CHECKPAR=y", "usage: scons [OPTIONS]"):
             self.assertIn(words, told.stdout)
         self.assertLess(told.stdout.index("CHECKPAR=y"), told.stdout.index("usage: scons"))
-        # The flow that it shows is one.
+        # The flow that the help shows works.
         flow = re.search(r"^  from rsf.proj.*?End\(\)$", told.stdout, re.MULTILINE | re.DOTALL).group()
         self.write("flow/SConstruct", textwrap.dedent(flow) + "\n")
         run = subprocess.run([os.path.join(TOP, "sconsw"), "-Q"], cwd=self.path("flow"), env=self.alone(), capture_output=True, text=True)

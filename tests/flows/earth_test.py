@@ -1,4 +1,4 @@
-"""What the chapter of Komatitsch et al. (2010) draws and counts on a mesh, and the mesh whose sums run backwards."""
+"""What the chapter on Komatitsch et al. (2010) draws and counts on a mesh, and the renumbered mesh on which sums are formed in reverse order."""
 import importlib.util
 import os
 import subprocess
@@ -12,7 +12,7 @@ CHAPTER = os.path.join(TOP, "book", "paper", "komatitsch2010")
 
 
 def script(*parts):
-    """A Python file of the chapter as a module."""
+    """A Python file of the chapter, imported as a module."""
     spec = importlib.util.spec_from_file_location(parts[-1][:-3], os.path.join(CHAPTER, *parts))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -21,7 +21,7 @@ def script(*parts):
 
 class Earth(Scratch):
     def run_program(self, name, *words, to):
-        """Runs a program, or with a path of the chapter its script; returns what it says."""
+        """Runs a program or, for a path in the chapter, a script; returns its messages."""
         start = [sys.executable, os.path.join(CHAPTER, name)] if name.endswith(".py") else [os.path.join(NAMES, name)]
         with open(self.path(to), "wb") as out:
             environment = dict(clean(os.environ), DATAPATH=self.folder + os.sep)
@@ -36,7 +36,7 @@ class Earth(Scratch):
         _, nodes = section.numbers(self.path("earth-nodes.rsf"), "f")
         mesh = section.Slices(elements, nodes, 11.25, 2)
         terms = mesh.terms()
-        # one slice of the paper's mesh, and every point of every element once
+        # one slice of the paper's mesh; every point of every element is counted once
         self.assertEqual(sum(terms.values()), 682293)
         self.assertEqual(sum(count * points for count, points in terms.items()), 10240 * 125)
         colour, most = mesh.colours()

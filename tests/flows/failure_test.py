@@ -1,4 +1,4 @@
-"""Flows that fail, are interrupted or killed leave nothing half-written."""
+"""Flows that fail, are interrupted or killed do not leave half-written files."""
 import os
 import signal
 import subprocess
@@ -7,9 +7,10 @@ import unittest
 
 from support import MODEL, NAMES, Scratch, TOP
 
-# Time enough to be interrupted. The process that says so is the one that sleeps: a shell that forks just then may lose the signal.
+# A command that takes long enough to be interrupted. The process that writes `reached` is the one that sleeps, because
+# a shell that is just forking may lose the signal.
 SLEEP = f"""{sys.executable} -c "import time; open('reached', 'w').close(); time.sleep(60)\""""
-# Two RSF files, then that: only while the file `slow` is there.
+# Writes two RSF files, and then runs the command above, but only while the file `slow` exists.
 JOB = f"{NAMES}/sf{MODEL} > $TARGET && {NAMES}/sf{MODEL} > ${{TARGETS[1]}} && if test -e slow; then {SLEEP}; fi"
 
 
@@ -54,12 +55,12 @@ class Failures(Scratch):
         self.assertNotEqual(status, 0)
         self.assertIn("rsf.proj: ful=y: neither the flow of this folder nor rsf.proj reads this word; is full= meant? Known are CHECKPAR=, full=, name=, size=, TIMER=.", said)
         self.assertEqual(self.names(), ["sizes.py"])
-        # A parameter of a program is none of the flow.
+        # A parameter of a program is not one of the flow.
         self.assertIn("rsf.proj: n1=9: neither the flow", self.scons("n1=9")[1])
-        # Words of the flow, of its module and of the package.
+        # Parameters of the flow, of its module and of the package.
         for word in ("full=y", "size=4", "name=b", "TIMER=y"):
             self.made(word)
-        # A flow that looks at all words takes any, and so does one that leaves words to SCons.
+        # A flow that looks at all parameters accepts any, and so does one that leaves parameters to SCons.
         for line in ("for key in ARGUMENTS: pass", "variables = Variables()", "print(ARGLIST)"):
             self.flows(text + line + "\n")
             self.made("ful=y")
@@ -75,7 +76,7 @@ class Failures(Scratch):
         os.utime(header, ns=(state.st_atime_ns, state.st_mtime_ns + 400_000_000))
         self.made()
         self.assertNotEqual(before, os.stat(self.path("b.rsf")).st_mtime_ns)
-        # A copy of the folder, whose files are younger by more than that, is up to date.
+        # A copy of the folder is up to date, although its files are newer by more than that.
         before = os.stat(self.path("b.rsf")).st_mtime_ns
         os.utime(header, ns=(state.st_atime_ns, state.st_mtime_ns + 5_000_000_000))
         self.made()
@@ -120,13 +121,13 @@ class Failures(Scratch):
             status, text = self.scons(*words)
             self.assertNotEqual(status, 0, words)
             self.assertRegex(text, r"rsf\.proj: another run of this flow is at work in this folder \(process \d+\): wait for it, or copy the folder")
-        # Who only looks may do so.
+        # Commands that change nothing are allowed.
         self.made("-n")
         self.assertEqual(self.scons("-q")[0], 1)
         self.assertIn("two.rsf@", self.names())
         self.interrupt(process, signal.SIGKILL)
         os.remove(self.path("slow"))
-        # The file is still there, and stops nobody.
+        # The lock file still exists, but does not block anything.
         self.assertTrue(os.path.exists(self.path(".flows", "lock")))
         self.assertIn("> one.rsf", self.made())
         self.assert_up_to_date()
@@ -152,7 +153,7 @@ class Failures(Scratch):
     def test_after_a_kill_the_next_run_clears_up_and_makes_it(self):
         self.flows(f"Flow('one two', None, '''{JOB}''', stdout=-1)\n")
         self.made()
-        # The same command on the same sources: SCons would take a half-written target for the one it made before.
+        # The command and its sources are unchanged, so SCons would take the half-written target for the earlier one.
         os.remove(self.path("one.rsf"))
         self.interrupted(signal.SIGKILL)
         self.assertIn("two.rsf@", self.names(), "nobody could clear up")

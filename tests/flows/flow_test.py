@@ -1,4 +1,4 @@
-"""Flow, Plot and Result: commands, targets, options, what is made again and what is not."""
+"""Flow, Plot and Result: commands, targets, options, and what is made again and what is not."""
 import os
 import shutil
 import unittest
@@ -197,7 +197,7 @@ class Pictures(Scratch):
         status, text = self.scons("-n")
         self.assertNotEqual(status, 0)
         self.assertIn("both is made of a, which is a Result here: the parts of a picture are made by Plot('a', ...)", text)
-        # Another flow may make the part, or it lies there.
+        # The part may be made by another flow, or exist as a file.
         self.flows("Result('a', None, 'grey')\nFlow('a.svg', None, 'grey')\nPlot('b', None, 'grey')\n" + both)
         self.assertIn("columns=2 a.svg b.svg > Fig/both.png", self.made("-n"))
 

@@ -1,4 +1,4 @@
-"""Formulas of pages: MathML that is whole, of the text that the pages have."""
+"""Formulas of pages: well-formed MathML, and the expected text on the pages."""
 import os
 import re
 import unittest
@@ -10,7 +10,7 @@ from suite import chapters, formula, handouts, markdown
 
 
 def shape(text):
-    """Elements of the MathML of a formula, one in the other, with their letters."""
+    """The nested elements of the MathML of a formula, with their text."""
 
     def told(element):
         inner = (element.text or "") + "".join(map(told, element))

@@ -1,4 +1,4 @@
-"""`tests/gpu/run all` on a machine that only plays GPU: every part is run, and one file tells commit, machine and results."""
+"""`tests/gpu/run all` on a machine that only pretends to have a GPU: every part runs, and one file contains commit, machine and results."""
 import glob
 import os
 import shutil
@@ -23,7 +23,7 @@ BENCH = '#!/bin/sh\necho "$@: 8700 us a step"\n'
 class Everything(Scratch):
     def setUp(self):
         super().setUp()
-        # The script writes beside the benchmarks of its own checkout: a copy of it has its own.
+        # The script writes next to the benchmarks of its own checkout, so a copy of the checkout is made.
         os.makedirs(self.path("checkout/tests/gpu"))
         os.makedirs(self.path("checkout/kernels/benches"))
         os.makedirs(self.path("checkout/kernels/fourier"))
@@ -33,7 +33,7 @@ class Everything(Scratch):
         self.script("bundle/bin/sfewefd3d-gpu", "#!/bin/sh\n")
         for name in ("gpus", "born"):
             self.script(f"bundle/tests/checks.{name}", TEST)
-        # Tests run in the folder of their crate, and this one lies beside kernels.
+        # Tests run in the folder of their crate, and this crate is next to kernels.
         self.script("bundle/tests/fourier.unit", '#!/bin/sh\n[ "${PWD##*/kernels/}" = fourier ] || exit 1\n' + TEST)
         for name in ("accelerator", "staggered", "elements", "linearised"):
             self.script(f"bundle/benches/kernels.{name}", BENCH)

@@ -1,4 +1,4 @@
-"""Maps of other programs: ESRI's ASCII grids, GeoTIFF, NetCDF of CF and GMT, as those who write them mean them."""
+"""Maps written by other programs are read as those programs mean them: ESRI ASCII grids, GeoTIFF, and NetCDF of CF and GMT."""
 import os
 import struct
 import subprocess
@@ -27,7 +27,7 @@ except ImportError:
 
 
 def heights():
-    """Rows from south to north, of another value each."""
+    """Rows from south to north, each with other values."""
     return np.arange(12, dtype="f4").reshape(3, 4)
 
 
@@ -45,7 +45,7 @@ class Grids(Scratch):
         return self.write("dem.asc", head + "\n".join(" ".join(f"{x:g}" for x in row) for row in rows) + "\n")
 
     def test_esri_grids_do_not_say_their_units(self):
-        """y beyond the poles and large cells are metres; where both are likely the file is asked about."""
+        """Values of y beyond the poles and large cells mean metres; where degrees and metres are possible, there is a warning."""
         size = "ncols 4\nnrows 3\n"
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -71,7 +71,7 @@ class Grids(Scratch):
         holes[0, 1] = -9999
         found = grids.read(self.esri(size + "xllcorner 0\nyllcorner 0\ncellsize 400\nnodata_value -9999\n", holes))
         self.assertTrue(np.isnan(found.values[2, 1]) and np.isfinite(found.values[0]).all())
-        # The number that the format has for them where no line says it.
+        # Without a NODATA_value line, the default value of the format marks gaps.
         found = grids.read(self.esri(size + "xllcorner 0\nyllcorner 0\ncellsize 400\n", holes))
         self.assertTrue(np.isnan(found.values[2, 1]))
         for head, words in (
@@ -94,7 +94,7 @@ class Grids(Scratch):
         return path
 
     def test_geotiff(self):
-        # Doubles, shorts and texts by the numbers of TIFF.
+        # The tags with their TIFF types: 12 is double, 3 short, 2 text.
         place = {33550: (12, (20.0, 10.0, 0.0)), 33922: (12, (0.0, 0.0, 0.0, 3e5, 5e6, 0.0))}
         keys = lambda model, raster: {34735: (3, (1, 1, 0, 2, 1024, 0, 1, model, 1025, 0, 1, raster))}
         self.same(grids.read(self.tiff({**place, **keys(1, 1)})), 3e5 + 10 + 20 * np.arange(4), 5e6 - 5 + 10 * np.arange(-2, 1))
@@ -106,7 +106,7 @@ class Grids(Scratch):
         self.assertEqual(int(np.isnan(found.values).sum()), 1)
         with self.assertRaisesRegex(ValueError, "does not say where its pixels lie"):
             grids.read(self.tiff({}))
-        # Axes and heights in feet, by the keys of the file and by the unit that GDAL writes.
+        # Axes and heights in feet, given by the keys of the file and by the unit that GDAL writes.
         feet = {34735: (3, (1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, 1, 3076, 0, 1, 9002, 4099, 0, 1, 9002))}
         with self.assertWarnsRegex(UserWarning, "heights are in feet and are converted to metres"):
             found = grids.read(self.tiff({**place, **feet}))
@@ -120,7 +120,7 @@ class Grids(Scratch):
         whole = self.tiff({})
         with open(whole, "rb") as file:
             bytes_ = file.read()
-        # The same file, with reals of 64 bits by its header; and cut short.
+        # A file whose header claims 64-bit reals, and one that is truncated.
         entry = bytes_.find(struct.pack("<HHI", 258, 3, 1))
         doubles = bytes_[: entry + 8] + struct.pack("<H", 64) + bytes_[entry + 10 :]
         for name, content, words in (
@@ -147,7 +147,7 @@ class Grids(Scratch):
         return netCDF4.Dataset(self.path("map.nc"), "w", format=kind)
 
     def test_netcdf_of_gmt(self):
-        # As `gmt grdcut` writes grids since version 4, and as it did before.
+        # Grids as `gmt grdcut` writes them since version 4, and as it did before.
         for kind in ("NETCDF4", "NETCDF3_CLASSIC"):
             with self.netcdf(kind) as file:
                 file.Conventions, file.node_offset = "CF-1.7", np.int32(0)
@@ -171,7 +171,7 @@ class Grids(Scratch):
                 z.node_offset = np.int32(pixels)
                 z[:] = heights()[::-1].ravel()
             found = grids.read(self.path("map.nc"))
-            # Nothing in so old a file says it, and no latitude is 100 degrees.
+            # Such an old file does not give units, and 100 degrees is not a latitude.
             self.same(found, x, y)
 
     def test_models_and_what_is_refused(self):
@@ -205,10 +205,10 @@ class Grids(Scratch):
             grids.read(self.path("time.nc"))
 
     def test_degrees_become_metres_of_utm(self):
-        """Places of the zone: the arc of the meridian, a landmark, and what the programs make of the same degrees by utm=."""
+        """Points of the zone: the arc of the meridian, a landmark, and the result of the programs for the same degrees by utm=."""
         place = lambda latitude, longitude, middle, foot=0: [float(x) for x in grids._to_utm(np.array(latitude), np.array(longitude), middle, foot)]
         np.testing.assert_allclose(place(45.0, 9.0, 9), [500000, 0.9996 * 4984944.378], rtol=0, atol=2e-3)
-        # The CN Tower in zone 17, as maps have it.
+        # The CN Tower in zone 17, as on maps.
         np.testing.assert_allclose(place(43.642566, -79.387139, -81), [630084, 4833438], rtol=0, atol=1.0)
         for latitude, longitude, middle, foot in ((43.6, -79.4, -81, 0), (-33.9, 151.2, 153, 1e7), (0.0, 6.0, 3, 0), (79.0, 18.0, 15, 0)):
             back = grids._from_utm(*map(np.array, place(latitude, longitude, middle, foot)), middle, foot)
@@ -219,11 +219,12 @@ class Grids(Scratch):
             degrees = xarray.DataArray(plane.astype("f4"), {"y": ("y", lat, {"units": "degrees_north"}), "x": ("x", lon, {"units": "degrees_east"})}, ("y", "x"))
             found = grids.utm(degrees, 33)
             self.assertEqual((found.dims, found.x.attrs["units"], float(found.x[1] - found.x[0]), float(found.y[1] - found.y[0])), (("y", "x"), "m", 50, 100))
-            # The grid covers the map except for a rim, which is no wider than the turn of the meridians and a step.
+            # The grid covers the map except for the outermost part, which is no wider than the turn of the meridians
+            # and a step.
             self.assertGreater(found.size * 5000, 0.95 * 0.1 * 111.1e3 * 0.2 * 82.6e3)
             for j, i in ((0, 0), (-1, -1), (20, 100)):
                 latitude, longitude = grids._from_utm(found.y.values[[j]] * 0 + found.x.values[[i]], found.y.values[[j]], 15, 0)
-                # Single precision holds latitudes to 2e-6, before and behind the interpolation.
+                # Latitudes in single precision have errors of 2e-6, before and after the interpolation.
                 self.assertLess(abs(float(found[j, i]) - float((longitude if key == "lon" else latitude)[0])), 4e-6)
         whole = xarray.DataArray(degrees.values, {"y": degrees.y, "x": ("x", lon + 360, {"units": "degrees_east"})}, ("y", "x"))
         np.testing.assert_array_equal(grids.utm(whole, "33N").values, found.values)
@@ -238,11 +239,11 @@ class Grids(Scratch):
         ):
             with self.assertRaisesRegex(ValueError, words):
                 call()
-        # The programs find a station of those degrees in a mesh that is cut in those metres.
+        # With utm= the programs find a station given in degrees in a mesh in these metres.
         self.write("STATIONS", "A XX 42.05 13.1 0 0\n")
         self.write("CMTSOLUTION", "PDE 2026 3 4 5 6 7.5 42.05 13.1 1 4 4 A\nevent name: A\ntime shift: 0\nhalf duration: 1\nlatitude: 42.05\nlongitude: 13.1\ndepth: 1\nMrr: 1e21\nMtt: 0\nMpp: 0\nMrt: 0\nMrp: 0\nMtp: 0\n")
         east, north = place(42.05, 13.1, 15)
-        # A mesh that holds the place by two metres on two sides, and one that misses it by as much.
+        # A mesh that includes the point by two metres on two sides, and one that misses it by as much.
         for shift, status in ((-2, 0), (2, 1)):
             box = f"xmin={east + shift} xmax={east + 4000} ymin={north + shift} ymax={north + 4000}"
             subprocess.run(["bash", "-c", f"PATH={NAMES}:$PATH DATAPATH=./; sfhexmesh surfaces=4000,0 layers=2 nx=2 ny=2 {box} rho=2300 vp=3000 vs=1700 > m.rsf"], cwd=self.folder, check=True, capture_output=True)
@@ -250,7 +251,7 @@ class Grids(Scratch):
             self.assertEqual(run.returncode, status, run.stderr)
 
     def test_degrees_become_metres(self):
-        # A plane over longitude and latitude, whose value at a place says where the place is.
+        # A plane over longitude and latitude, whose value gives the coordinate of a point.
         lon, lat = np.linspace(12, 15, 301), np.linspace(41, 44, 301)
         axes = {"lat": ("lat", lat, {"units": "degrees_north"}), "lon": ("lon", lon, {"units": "degrees_east"})}
         for key, wanted in (("lon", 1), ("lat", 0)):
@@ -261,18 +262,18 @@ class Grids(Scratch):
             for i, j in ((0, 0), (10, 4), (7, 1)):
                 place = [float(found[j, i])]
                 place = [42.7, 13.2][:wanted] + place + [42.7, 13.2][wanted + 1 :]
-                # The other coordinate from the same geodesic.
+                # The other coordinate is that of the same geodesic.
                 both = grids._places((42.7, 13.2), np.array([found.x.values[i]]), np.array([found.y.values[j]]))
                 place[1 - wanted] = float(both[1 - wanted][0])
                 distance, azimuth, _ = gps2dist_azimuth(42.7, 13.2, *place)
-                # Single precision holds degrees to 1e-6, a tenth of a metre.
+                # Degrees in single precision have errors of 1e-6, a tenth of a metre.
                 self.assertLess(abs(distance * np.sin(np.radians(azimuth)) - float(found.x[i])), 0.5)
                 self.assertLess(abs(distance * np.cos(np.radians(azimuth)) - float(found.y[j])), 0.5)
         with self.assertRaisesRegex(ValueError, r"x of the grid goes from .* and the map from 12 to 15.*origin is \(latitude, longitude\)"):
             grids.local(grids.read(self.path("plane.nc")), (42.7, 12.1), x=(-5e4, 1e4, 11), y=(0, 1, 1))
         with self.assertRaisesRegex(ValueError, r"x=\(0, 10\): it is an origin, a spacing and a number of samples .* as in x=\(-1000, 10, 201\)"):
             grids.local(grids.read(self.path("plane.nc")), (42.7, 13.2), x=(0, 10), y=(0, 1, 1))
-        # A map of its own that does not say what its axes are.
+        # A map made by a user that does not give the units of its axes.
         named = grids.read(self.path("plane.nc"))
         bare = xarray.DataArray(named.values, {name: named[name].values for name in named.dims}, named.dims)
         with self.assertRaisesRegex(ValueError, r"x of the map has no units and is taken for metres: .* set map.x.attrs\['units'\] = 'degrees_east'"):

@@ -1,4 +1,4 @@
-"""What a class is handed: notebooks that run, and pages without answers."""
+"""The handouts of a class: notebooks that run, and pages without answers."""
 import contextlib
 import io
 import json
@@ -24,7 +24,7 @@ class Handouts(Scratch):
         return next(chapter for chapter in chapters.find(os.path.join(TOP, "book")) if chapter.name == name)
 
     def run_cells(self, made):
-        """Runs the cells of code of a notebook as Jupyter does, without Jupyter; returns the pictures that it shows."""
+        """Runs the code cells of a notebook as Jupyter does, but without Jupyter; returns the pictures that it shows."""
         shown, before = [], os.getcwd()
         display = types.ModuleType("IPython.display")
         display.Image = lambda name: shown.append(os.path.abspath(name))
@@ -36,7 +36,7 @@ class Handouts(Scratch):
         scons = self.write("tools/sifaka-scons", f'#!/bin/sh\nexec {TOP}/sconsw "$@"\n', 0o755)
         environment = dict(clean(os.environ), PATH=os.pathsep.join([NAMES, os.path.dirname(scons), os.environ["PATH"]]))
         ipython = types.ModuleType("IPython")
-        # matplotlib asks whether a notebook runs it.
+        # matplotlib checks whether it runs in a notebook.
         ipython.get_ipython, ipython.version_info = lambda: None, (9, 0)
         modules = {"IPython": ipython, "IPython.display": display}
         with mock.patch.dict(sys.modules, modules), mock.patch.dict(os.environ, environment, clear=True), contextlib.redirect_stdout(io.StringIO()):
@@ -73,7 +73,7 @@ class Handouts(Scratch):
         self.assertEqual([minutes[1] + minutes[2], minutes[3]], [120, 60], "the page says what labs of two and three hours take")
 
     def test_commands_of_every_chapter_are_cells(self):
-        """All blocks of a page that are commands run in its notebook, but for those that need what a reader brings."""
+        """All blocks of a page that are commands run in its notebook, except those that need files of the reader."""
         left_out = {"12-a-mesh": 1, "18-python": 4, "25-six-jobs-on-land": 1}
         total = 0
         for chapter in chapters.find(os.path.join(TOP, "book")):
@@ -82,12 +82,12 @@ class Handouts(Scratch):
                 continue
             fences = re.findall(r"^```(\w*)\n(.*?)\n```$", chapter.text(), re.MULTILINE | re.DOTALL)
             blocks = [block for language, block in fences if not language]
-            # What a program prints begins with its name and a colon, or with words that are no command.
+            # Output of a program begins with its name and a colon, or with words that are not a command.
             commands = [block for block in blocks if not re.match(r"sf\S+:|tracl |station 1:|misfit: ", block)]
             cells = ["".join(cell["source"]) for cell in handouts.notebook(chapter)["cells"] if cell["cell_type"] == "code"]
             run = [block for block in commands if any(block.strip() in cell for cell in cells)]
             self.assertEqual(len(commands) - len(run), left_out.get(name, 0), name)
-            # What reads files of the flow runs beside them, all else where it overwrites none.
+            # Commands that read files of the flow run in its folder; all others run where they do not overwrite any.
             apart = any("cd typed" in cell for cell in cells)
             beside = handouts.FLOW_FIRST in chapter.text() or not chapter.runs()
             self.assertEqual(apart, not beside, name)
@@ -95,7 +95,7 @@ class Handouts(Scratch):
         self.assertGreaterEqual(total, 55)
 
     def test_folders_of_notebooks_can_be_given_away(self):
-        """Files are copies, tables find their module, and cells in a folder without SConstruct end with a sentence."""
+        """Files are copies, tables find their module, and cells in a folder without SConstruct end with a message."""
         made = [os.path.dirname(path) for path in handouts.make(TOP, self.folder)]
         links = [name for folder in made for name in os.listdir(folder) if os.path.islink(os.path.join(folder, name))]
         self.assertEqual(links, [])
@@ -144,12 +144,12 @@ class Handouts(Scratch):
             self.assertNotIn("## Answers", self.read(name))
             self.assertNotIn("2.013 km/s", self.read(name))
         self.assertIn("2.013 km/s", self.read("answers/01-first-shot.md"))
-        # Where they stay, their cells have a tag, by which nbconvert leaves them out.
+        # If answers stay, their cells have a tag, by which nbconvert can leave them out.
         cells = handouts.notebook(self.chapter("user/01-first-shot"))["cells"]
         tagged = {bool(cell["metadata"].get("tags")) for cell in cells if "2.013 km/s" in "".join(cell["source"])}
         self.assertEqual(tagged, {True})
         self.assertIn("## Exercises", "".join("".join(cell["source"]) for cell in cells if not cell["metadata"].get("tags")))
-        # The book's own page is as it was.
+        # The book's own page has not changed.
         self.assertIn("2.013 km/s", self.chapter("user/01-first-shot").text())
 
     def test_the_page_of_the_book_without_answers(self):

@@ -1,4 +1,4 @@
-"""scons install and uninstall: into a stand-in of Madagascar, and where there is none; a real rsf is never hidden."""
+"""scons install and uninstall: into a stand-in for Madagascar, and without Madagascar; a real package rsf is never hidden."""
 import contextlib
 import io
 import os
@@ -52,7 +52,7 @@ class Prefix(Scratch):
 
 
 class Mpi(unittest.TestCase):
-    """Which programs are installed: with MPI or without."""
+    """The names of the installed programs, with or without MPI."""
 
     def test_what_was_built_is_installed(self):
         for before in (True, False):
@@ -193,7 +193,7 @@ class BesideMadagascar(Prefix):
         with open(self.path("d-registered.rsf@"), "rb") as one, open(self.path("d-path.rsf@"), "rb") as other:
             self.assertEqual(one.read(), other.read())
         self.assert_up_to_date(PYTHONPATH=self.packages, RSFROOT=self.root)
-        # the same text on our own package
+        # the same flow with our own package
         shutil.rmtree(self.path("own"), ignore_errors=True)
         self.made("-c", PYTHONPATH=self.packages, RSFROOT=self.root)
         text = self.made(PYTHONPATH=self.packages, SIFAKA_RSF="own")
@@ -202,7 +202,7 @@ class BesideMadagascar(Prefix):
 
 
 class WhereMadagascarIs(Scratch):
-    """Which package `from rsf.proj import *` finds."""
+    """The package that `from rsf.proj import *` finds."""
 
     def found(self, **environment):
         self.write("SConstruct", "from rsf.proj import *\nimport rsf.proj\nprint('found', rsf.proj.__file__)\n")
@@ -275,9 +275,9 @@ class Alone(Prefix):
         self.assertEqual(self.read("prog.py").count("\n"), 6)
 
 
-# What the flows of Weiss and Shragge say to these programs.
+# The parameters that the flows of Weiss and Shragge pass to these programs.
 PUBLISHED = "jdata dabc free opot verb snap jsnap ssou nb nbell ngpu ccc den sou rec wfl in1 nt".split()
-# A small shot, written without any program; and flows in the manner of the published ones.
+# The files of a small shot, written without any program; and flows in the style of the published ones.
 SHOT = """
 from array import array
 import math

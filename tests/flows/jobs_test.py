@@ -1,4 +1,4 @@
-"""Twelve jobs (chapters 24 and 25) and a run of chapter 23: the cells of their notebooks, which are the commands of the pages, and what they must give."""
+"""Twelve jobs (chapters 24 and 25) and a run of chapter 23: the cells of their notebooks, which are the commands of the pages, and the results that they must give."""
 import glob
 import os
 import re
@@ -51,14 +51,15 @@ class Jobs(Scratch):
             if picture := re.search(r'^Image\("(.*)"\)$', text, re.MULTILINE):
                 self.begins(picture.group(1), b"GIF8" if picture.group(1).endswith(".gif") else b"\x89PNG")
                 continue
-            # Each cell is a process of its own, so that none needs what another has imported.
+            # Each cell is a process of its own, so that none depends on the imports of another.
             shell = text.startswith("%%bash\n")
             words = ["bash"] if shell else [sys.executable, "-W", "ignore", "-"]
             text = text.split("\n", 1)[1] if shell else text
             run = subprocess.run(words, input=text, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300)
             title = list(said)[-1]
             self.assertEqual(run.returncode, 0, f"{title}: {run.stderr}")
-            # A reader wonders about a warning that the page does not explain, as it does that of waves along the sea floor.
+            # There must be no warnings that the page does not explain, as it does the one about waves along the sea
+            # floor.
             warnings = [line for line in run.stderr.splitlines() if "warning: " in line and "waves along the interface" not in line]
             self.assertEqual(warnings, [], title)
             said[title] += run.stdout + run.stderr
@@ -73,16 +74,16 @@ class Jobs(Scratch):
 
     def test_six_jobs_of_exploration(self):
         line, image, inversion, tilted, change, movie = self.done("24-six-jobs-of-exploration")
-        # The file of the line holds the shots, at their places.
+        # The file of the line contains the shots at their positions.
         with segyio.open(self.path("line.sgy"), ignore_geometry=True) as file:
             np.testing.assert_array_equal(file.trace.raw[:].reshape(4, 33, -1), self.array("traces").reshape(4, 33, -1))
             self.assertEqual([file.header[40][key] for key in (segyio.su.fldr, segyio.su.sx, segyio.su.gx)], [2, 200, 475])
         self.assertIn("132 Trace(s)", line)
-        # The reflector is imaged where it is, 495 m and a tenth of x deep, within half a wavelength of 440 m.
+        # The image of the reflector is at the right depth, 495 m plus a tenth of x, to half a wavelength of 440 m.
         for x in (30, 45):
             below = np.abs(self.array("image").reshape(-1, 151, 81)[0, x, 30:])
             self.assertLess(abs(10 * (30 + below.argmax()) - (495 + x)), 220)
-        # The mute has taken what comes before the offset over 1500 m/s and 0.3 s, and left what comes later.
+        # The mute has removed all samples before offset/(1500 m/s) + 0.3 s, and kept the later ones.
         back, muted = self.array("back"), self.array("muted")[:, :, 0].transpose(0, 2, 1)
         for trace in (0, 16, 32):
             edge = int(((100 + 25 * trace) / 1500 + 0.3) / 0.004)
@@ -92,14 +93,14 @@ class Jobs(Scratch):
         self.assertLess(share, 0.3)
         self.assertEqual((self.array("tti").shape[0], self.array("tti-data").shape[0]), (6, 175))
         self.assertGreater(np.abs(self.array("tti-data")).max(), 0)
-        # Faster rock changes what is reflected, and that is less than all of the record.
+        # Faster rock changes the reflections, which are only a part of the record.
         largest = np.abs(self.array("change")).max() / np.abs(self.array("shots")).max()
         self.assertTrue(1e-3 < largest < 0.2, largest)
         for name, mark in (("image.png", b"\x89PNG"), ("pair.png", b"\x89PNG"), ("figure.png", b"\x89PNG"), ("figure.pdf", b"%PDF"), ("movie.gif", b"GIF8")):
             self.begins(name, mark)
 
     def test_a_small_run_of_specfem3d(self):
-        """The commands of chapter 23 on the files that its program writes."""
+        """The commands of chapter 23, on the files that its program writes."""
         (said,) = self.done("23-from-specfem3d", "One run, step by step")
         self.assertIn("384 elements of 8 nodes, 567 nodes", said)
         self.assertIn("256 absorbing and 64 free faces of 320 outer ones", said)
@@ -108,7 +109,7 @@ class Jobs(Scratch):
         data, moved = rsfdata.read(self.path("data.rsf")), rsfdata.read(self.path("like-specfem.rsf"))
         self.assertEqual(data.array.shape, (700, 3, 4))
         self.assertEqual((moved.axes[2].n, moved.axes[2].o), (700, -1))
-        # The waves come later to the station that is farther, and the mesh is at rest before them.
+        # The waves arrive later at the more distant station, and the mesh is at rest before them.
         first = [np.abs(data.array[:, 0, k]).cumsum().searchsorted(1e-3 * np.abs(data.array[:, 0, k]).sum()) for k in (0, 3)]
         self.assertLess(first[0] + 20, first[1])
         self.begins("station.png", b"\x89PNG")
@@ -120,12 +121,12 @@ class Jobs(Scratch):
         traces = [obspy.read(self.path("sac", name))[0] for name in names]
         self.assertEqual({trace.stats.station for trace in traces}, {"TOP", "EDGE"})
         self.assertEqual(len(obspy.read(self.path("hill.mseed"))), 6)
-        # Above 4 Hz little is left, and most of the record lies below.
+        # Above 4 Hz there is little energy; most of it is below.
         whole, low = (np.abs(np.fft.rfft(self.array(name), axis=0)) for name in ("quake", "filtered"))
         frequency = np.fft.rfftfreq(500, 0.003)
         self.assertLess(low[frequency > 6].max(), 0.05 * whole.max())
         self.assertGreater(np.corrcoef(self.array("quake").ravel(), self.array("filtered").ravel())[0, 1], 0.9)
-        # The run that was killed is the run that was not.
+        # The run that was killed and continued gives the same result as the one that was not.
         self.assertIn("continues after step", killed)
         self.assertRegex(killed, r"max = +0 at")
         np.testing.assert_array_equal(self.array("killed"), self.array("quake"))

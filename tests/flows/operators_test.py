@@ -1,4 +1,4 @@
-"""The module sifaka: names and order of axes, what programs say, and other libraries: operators of SciPy and PyLops, and the page of the book from top to bottom."""
+"""The module sifaka: names and order of axes, messages of programs, and other libraries: operators for SciPy and PyLops, and the page of the book from top to bottom."""
 import contextlib
 import io
 import os
@@ -52,7 +52,7 @@ class Models(Scratch):
         self.assertEqual([found.sifaka.header.text(key) for key in ("n4", "label4", "unit4", "label3")], ["1", "", "", ""])
 
     def test_models_may_have_z_anywhere_and_other_names(self):
-        # An interface, so that a model on its side gives other records.
+        # The model has an interface, so that a transposed model would give other records.
         vp = sifaka.grid(3000, z=(0, 10, 61), x=(0, 10, 61))
         vp = vp.where(vp.z < 250, 4000)
         words = lambda vp: dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200)
@@ -69,7 +69,7 @@ class Operators(Scratch):
         self.assertIsInstance(sums, scipy.sparse.linalg.LinearOperator)
         np.testing.assert_array_equal(sums @ values, np.cumsum(values))
         np.testing.assert_array_equal(sums.H @ values, np.cumsum(values[::-1])[::-1])
-        # Products are of single precision: 2e-5 was measured.
+        # Products are in single precision; the measured error is 2e-5.
         solved = scipy.sparse.linalg.lsqr(sums, sums @ values, iter_lim=30)[0]
         np.testing.assert_allclose(solved, values, rtol=1e-4)
         self.assertEqual(sums.to_model(values).dims, line.dims)
@@ -88,11 +88,11 @@ class Operators(Scratch):
             warnings.simplefilter("ignore", sifaka.ProgramWarning)
             born = sifaka.linop("sfvsborn2d-gpu", change, **words)
             operator = pylops.aslinearoperator(born)
-            # Products are rounded to single precision: 6e-7 was measured at most, with three seeds.
+            # Products are rounded to single precision; the largest measured error is 6e-7, with three seeds.
             np.random.seed(0)
             self.assertTrue(pylops.utils.dottest(operator, *operator.shape, rtol=5e-6))
             data = operator @ np.ones(operator.shape[1])
-            # An axis without a name gets that of the program.
+            # An axis without a name gets the name that the program uses.
             bare = sifaka.linop("sfvsborn2d-gpu", change.rename(component="axis3"), **words)
             gradient = bare.to_model(bare.H @ data)
         self.assertEqual((gradient.dims, list(gradient["component"].values)), (("component", "x", "z"), ["vp", "vs", "rho"]))
@@ -107,7 +107,7 @@ class Page(Scratch):
 
         matplotlib.use("Agg")
         with open(os.path.join(TOP, "book", "user", "18-python", "README.md"), encoding="utf-8") as text:
-            # What follows needs files of seismology: tests/flows/seismology_test.py.
+            # The rest of the page needs files of seismology: tests/flows/seismology_test.py.
             page = text.read().split("## Earthquakes")[0]
         blocks = re.findall(r"^```\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
         self.assertEqual(len(blocks), 5)
@@ -121,11 +121,11 @@ class Page(Scratch):
             for block in blocks:
                 exec(compile(block, "18-python", "exec"), names)
         self.assertIn("sfvsfd2d-gpu: time step 1 s is unstable", told.getvalue())
-        # Least squares has made the misfit smaller: solution[3] is its norm.
+        # Least squares has reduced the misfit: solution[3] is its norm.
         self.assertLess(names["solution"][3], float(np.linalg.norm(0.01 * names["data"])))
         self.assertEqual(names["found"]["wfl"].dims, ("t", "component", "x", "z"))
         back = xarray.load_dataarray("data.nc")
-        # RSF files do not hold the places of receivers: rec= has given them back.
+        # RSF files do not contain the positions of receivers; rec= has restored them.
         xarray.testing.assert_allclose(back, names["data"], rtol=1e-8)
         self.assertEqual((back.t.attrs["units"], back.attrs["units"], back.attrs["title"]), ("s", "m/s", "A shot"))
 

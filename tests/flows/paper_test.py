@@ -1,4 +1,4 @@
-"""The tables behind the papers' run times: how they are measured, and that pages show what the tables hold."""
+"""The tables of the papers' run times: how they are measured, and whether the pages show the contents of the tables."""
 import importlib.util
 import os
 import shutil
@@ -14,7 +14,7 @@ CHAPTERS = ("michea2010", "zhou2012")
 
 
 def measuring():
-    """book/paper/measure.py as a module."""
+    """book/paper/measure.py, imported as a module."""
     about = importlib.util.spec_from_file_location("measure", os.path.join(PAPER, "measure.py"))
     module = importlib.util.module_from_spec(about)
     about.loader.exec_module(module)

@@ -23,13 +23,13 @@ except ImportError:
 
 
 def shot(**more):
-    """A small run in 2-D."""
+    """Runs a small shot in 2-D."""
     vp = sifaka.grid(3000, x=(0, 10, 61), z=(0, 10, 41))
     words = dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200, sou=sifaka.points(x=300, z=100), nt=120, dt=0.001)
     words.update(rec=sifaka.points(x=range(100, 500, 100), z=20), stf="ricker", freq=20, m0=1e12, device="cpu")
     words.update(more)
     with warnings.catch_warnings():
-        # The wavelet is short for so coarse a grid.
+        # The wavelet is too short for so coarse a grid.
         warnings.simplefilter("ignore", sifaka.ProgramWarning)
         return sifaka.run("sfvsfd2d-gpu", **words)
 
@@ -108,7 +108,7 @@ class Runs(Scratch):
             shot(snap=True, wfl=kept, pressure=True)
 
     def in_folder(self):
-        """Files go into the folder of the test, numbers beside their headers."""
+        """Files are written to the folder of the test, with data next to headers."""
         before, old = os.getcwd(), os.environ.get("DATAPATH")
         os.chdir(self.folder)
         os.environ["DATAPATH"] = self.folder + os.sep
@@ -214,7 +214,7 @@ class Runs(Scratch):
         for array in line.values():
             self.assertEqual(array.x.dims, (array.dims[0], "r"))
             np.testing.assert_array_equal(array.x, [[100, 200], [130, 230]])
-        # They are no axes of files, and of other data nothing is known.
+        # Files have no such coordinates, and without rec= they are unknown.
         sifaka.write(self.path("data.rsf"), data)
         self.assertEqual(set(sifaka.read(self.path("data.rsf")).coords), {"t", "component", "r"})
         again = sifaka.read(self.path("data.rsf"), rec=sifaka.points(x=range(100, 500, 100), z=20))
@@ -293,7 +293,7 @@ class Runs(Scratch):
             sifaka.points(x=[1, 2], z=[1, 2, 3])
         with self.assertRaisesRegex(FileNotFoundError, "did you mean sfvsgrad2d-gpu or sfvsgrad3d-gpu"):
             sifaka.run("sfvsgrad")
-        # Programs that are on PATH alone are known, too.
+        # Programs that are only on PATH are known, too.
         with open(self.path("sfonpath2d-gpu"), "w", encoding="ascii"):
             pass
         with mock.patch.dict(os.environ, PATH=self.folder + os.pathsep + os.environ["PATH"]):
@@ -314,7 +314,7 @@ class Runs(Scratch):
         wanted = program("wanted", "sfscale", "sfscale sifaka-8.8")
         paths = lambda *names: mock.patch.dict(os.environ, PATH=os.pathsep.join([*map(os.path.dirname, names), os.environ["PATH"]]))
         with paths(foreign):
-            # Madagascar has programs of these names.
+            # Madagascar has programs with these names.
             self.assertEqual(sifaka._programs.find("scale"), built)
         with paths(newer), self.assertWarnsRegex(sifaka.ProgramWarning, "newer/sfscale is sifaka-9.9 and runs; .* is sifaka-0"):
             self.assertEqual(sifaka._programs.find("sfscale"), newer)
@@ -338,7 +338,7 @@ class Runs(Scratch):
             np.testing.assert_array_equal(data, wanted)
         with self.assertRaisesRegex(ValueError, "vp: 16777217 cannot be represented in single precision, which holds all whole numbers up to 16777216"):
             sifaka.run("sfvsfd2d-gpu", vp=(0 * real["vp"]).astype("i8") + 2**24 + 1, vs=real["vs"], den=real["den"], **points, **words)
-        # Everyday programs take them as they are, and masks stay whole.
+        # Everyday programs take integers as they are, and masks stay integers.
         self.assertEqual(sifaka.run("window", np.arange(5), f1=2).dtype, np.int32)
         kept = sifaka.run("headerwindow", np.ones((3, 4), "f4"), mask=np.array([1, 0, 1]))
         self.assertEqual(kept.shape, (2, 4))
@@ -348,7 +348,7 @@ class Runs(Scratch):
         sou = np.stack([sifaka.points(x=x, z=50) for x in (100, 150, 200)])
         data = sifaka.run("sfvsfd2d-gpu", sou=sou, rec=sifaka.points(x=range(50, 250, 50), z=20), **earth, nt=20, dt=0.001, tau=0.01)
         self.assertEqual(sorted(data.shape), [2, 3, 4, 20])
-        # Points of Python have axes without labels: that of shots gets its name all the same.
+        # Points made in Python have axes without labels; the axis of shots is named all the same.
         self.assertEqual(data.isel(shot=0).dims, ("t", "component", "r"))
 
     def test_progress(self):
@@ -381,7 +381,7 @@ class Runs(Scratch):
         data = shot()
         data.sifaka.write(self.path("a.rsf"), title="A shot")
         back = sifaka.read(self.path("a.rsf"))
-        # Headers hold nine digits, and not the places of receivers.
+        # Headers have nine digits, and no receiver positions.
         xarray.testing.assert_allclose(back, data.drop_vars(["x", "z"]), rtol=1e-8)
         self.assertEqual((back.attrs["title"], back.attrs["units"]), ("A shot", "m/s"))
         self.assertIn("sfvsfd2d-gpu", back.attrs["history"])

@@ -1,4 +1,4 @@
-"""The recipes fdmod and stiffness: the same files as Madagascar's recipes make, by other flows."""
+"""The recipes fdmod and stiffness: they make the same files as Madagascar's recipes, by other flows."""
 import math
 import os
 import shutil
@@ -37,7 +37,7 @@ class Stiffness(Scratch):
         """)
         text = self.made()
         self.assertIn("drop=y left out", text)
-        # float32 formulas in another order; tti2d: Madagascar's pi is 3.1415
+        # The float32 formulas are evaluated in another order; for tti2d, Madagascar's pi is 3.1415
         limits = dict.fromkeys(["iso2d", "vti2d", "ort2d", "iso3d", "vti3d", "ort3d"], 5e-7)
         limits["tti2d"] = 1e-4
         for name, limit in limits.items():

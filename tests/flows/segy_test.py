@@ -23,7 +23,7 @@ try:
 except ImportError:
     obspy = None
 else:
-    # Samples that every format holds, traces of other values each.
+    # Samples that every format can represent, different for each trace.
     VALUES = np.arange(21, dtype="f4").reshape(3, 7) % 17 + np.arange(3, dtype="f4")[:, None]
 
 
@@ -111,7 +111,7 @@ class Segy(Scratch):
         paths = glob.glob(os.path.join(os.path.dirname(obspy.__file__), "io", "segy", "tests", "data", "*"))
         count = 0
         for path in paths:
-            # SU that is called .sgy or has no ending is not known by either.
+            # ObsPy does not recognise SU files that are called .sgy or have no extension, and neither do we.
             su = path.endswith(".su") or ".su_" in path
             try:
                 stream = obspy.read(path, format="SU" if su else "SEGY")
@@ -132,10 +132,10 @@ class Segy(Scratch):
         return self.path(name)
 
     def two(self, data, at, value):
-        """Two bytes of the binary header (byte 3201 is the first) or of the file."""
+        """Sets two bytes of the binary header (byte 3201 is the first) or of the file."""
         data[at : at + 2] = struct.pack(">h", value)
 
-    # Features of the files that segyio brings, which tests/data/segy/README.md lists by name.
+    # Features of the files in segyio, which tests/data/segy/README.md lists by name.
 
     def test_intervals_and_delays_with_a_sign(self):
         for binary, trace, step, word in ((-2, 4000, 0.004, "is -2, that of the first trace 4000: 4000 micro"), (2000, -25000, 0.002, ""), (-2000, -25000, 0.063536, "63536 micro")):
@@ -147,7 +147,7 @@ class Segy(Scratch):
             self.assertAlmostEqual(found.axes[0].d, step, 8)
             self.assertIn(word, said)
             self.assertEqual(bool(word), bool(said))
-        # A delay of 10000 with the factor -10 is one second, there and back.
+        # A delay of 10000 with the factor -10 is one second, when read and when written.
         path = self.by_segyio("d.sgy", 5)
         with segyio.open(path, "r+", ignore_geometry=True) as file:
             for k in range(3):
@@ -175,7 +175,7 @@ class Segy(Scratch):
             data[3500:3502] = b"\2\1"
             self.two(data, 3504, count)
             self.same(self.store("t.sgy", data), VALUES, 0.004)
-        # A zero in the text, a name of other letters, no trace at all.
+        # A zero byte in the text, a file name in other letters, and no trace at all.
         data = bytearray(plain)
         data[100] = 0
         self.same(self.store("\u5c0f\u6587\u4ef6.sgy", data), VALUES, 0.004)
@@ -184,7 +184,7 @@ class Segy(Scratch):
         self.assertIn("no whole trace", done.stderr.decode())
 
     def mapped(self, entries, where=0, root="segy-layout", letters="ascii"):
-        """A file whose header says by a map (revision 2.1, appendix D-8) where keys lie; `where`: the byte of the first trace is told."""
+        """A file with a map of its trace header (revision 2.1, appendix D-8); if `where` is not 0, the binary header also gives the byte of the first trace."""
         plain = self.bytes_of(os.path.basename(self.by_segyio("p.sgy", 5)))
         xml = f"<{root}>" + "".join('<entry name="%s" byte="%s" type="%s"/>' % entry for entry in entries) + f"</{root}>"
         text = ("((SEG: Layout:text/xml)) " + xml).ljust(6400).encode(letters) + "((SEG: EndText))".ljust(3200).encode(letters)
@@ -219,13 +219,13 @@ class Segy(Scratch):
             for key, values in wanted.items():
                 self.assertEqual(list(headers.array[:, keys[key]]), values, key)
             self.assertEqual([x % 65536 for x in headers.array[:, 5]], [65000, 65001, 65002])
-            # What the map does not list is 0, and a word of the user goes before the map.
+            # A key that the map does not list is 0, and a parameter of the user takes precedence over the map.
             self.assertEqual([list(headers.array[:, k]) for k in (0, 23)], [[0] * 3] * 2)
             _, headers, _ = self.read(self.path("m.sgy"), "tracl=0 key1=tide tide=60")
             self.assertEqual(list(headers.array[:, 0]), [1, 2, 3])
             _, headers, said = self.read(self.path("m.sgy"), "layout=n")
             self.assertEqual((list(headers.array[:, 0]), list(headers.array[:, 5]), said), ([1, 2, 3], [100, 101, 102], ""))
-            # Points of sources come from there, too.
+            # Positions of sources are read by the map, too.
             self.read(self.path("m.sgy"), "sou=s.rsf rec=r.rsf")
             np.testing.assert_allclose(rsfdata.read(self.path("s.rsf")).array[:, 0, 0], [7000.0, 7000.1, 7000.2], rtol=1e-6)
         data[first + 12 : first + 20] = struct.pack(">d", 0.25)
@@ -262,14 +262,14 @@ class Segy(Scratch):
             data[3500:3502] = b"\2\1"
             data[3506:3510] = struct.pack(">i", further)
             self.same(self.store("f.sgy", data), VALUES, 0.004)
-        # 60000 samples in two bytes without a sign; a file that ends before they do.
+        # 60000 samples as an unsigned number of two bytes; and a file that ends before them.
         data = plain[:3600] + plain[3600:3840] + np.arange(60000, dtype=">f4").tobytes()
         for at in (3220, 3600 + 114):
             data[at : at + 2] = struct.pack(">H", 60000)
         self.same(self.store("long.sgy", data), np.arange(60000, dtype="f4")[None], 0.004)
         done = self.program(f"sfsegyread tape={self.store('long.sgy', data[:4000])} tfile=h.rsf")
         self.assertEqual(done.returncode, 1, done.stderr)
-        # The largest and the smallest of every key.
+        # The largest and the smallest values of keys.
         for low, high in ((-(2**31), -(2**15)), (2**31 - 1, 2**15 - 1)):
             path = self.by_segyio("k.sgy", 5)
             with segyio.open(path, "r+", ignore_geometry=True) as file:
@@ -294,7 +294,7 @@ class Segy(Scratch):
             done = self.program(f"sfsegyread tape={self.store('no.sgy', data)} tfile=h.rsf")
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"format {code}", done.stderr.decode())
-        # Bytes too many inside, as a damaged tape has them: the traces behind them would be wrong.
+        # Additional bytes in the middle, as on a damaged tape: the traces after them would be wrong.
         data = plain[: 3600 + 2 * 268] + b"\0\0" + plain[3600 + 2 * 268 :]
         _, _, said = self.read(self.store("damaged.sgy", data))
         self.assertIn("2 bytes", said)
@@ -312,7 +312,7 @@ class Segy(Scratch):
                 if code in (1, 2, 3, 5):
                     for trace, values in zip(obspy.read(self.path("w.sgy"), format="SEGY"), VALUES):
                         np.testing.assert_array_equal(trace.data, values)
-        # More samples than two bytes count: revision 2.1.
+        # More samples than two bytes can count require revision 2.1.
         long = np.arange(2 * 70000, dtype="f4").reshape(2, 70000)
         rsfdata.write(self.path("long.rsf"), rsfdata.Dataset(long, [rsfdata.Axis(70000, 0.0, 0.001), rsfdata.Axis(2)]))
         with open(self.path("long.rsf"), "rb") as source:

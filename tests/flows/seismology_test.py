@@ -13,7 +13,7 @@ sys.path.insert(1, PACKAGES)
 sys.path.append(os.path.join(FLOWS, "python"))
 try:
     with warnings.catch_warnings():
-        # ObsPy uses what newer versions of its own packages will drop.
+        # ObsPy uses features that newer versions of its dependencies will drop.
         warnings.simplefilter("ignore")
         import numpy as np
         import obspy
@@ -31,7 +31,7 @@ ORIGIN = (42.7, 13.2)
 
 
 def inventory():
-    """Two stations, one with a sensor in a hole, by way of StationXML."""
+    """Two stations, one with a buried sensor, through StationXML."""
 
     def station(code, latitude, longitude, height, depth, location):
         channel = Channel("HHZ", location, latitude, longitude, height, depth)
@@ -45,7 +45,7 @@ def inventory():
 
 
 def event():
-    """A thrust, by way of QuakeML."""
+    """A thrust earthquake, through QuakeML."""
     tensor = Tensor(m_rr=3e15, m_tt=-1e15, m_pp=-2e15, m_rt=4e14, m_rp=5e14, m_tp=6e14)
     origin = Origin(time=obspy.UTCDateTime("2026-03-04T05:06:07.5"), latitude=42.7, longitude=13.22, depth=8000.0)
     mechanism = FocalMechanism(moment_tensor=MomentTensor(tensor=tensor, derived_origin_id=origin.resource_id))
@@ -85,7 +85,7 @@ class Seismology(Scratch):
         # A hundredth of a degree: 1110.8 m to the north on the ellipsoid there, 819.6 m to the west.
         np.testing.assert_allclose(points, [[0, 1110.8, 100], [-819.6, 0, 650]], atol=0.5)
         quake = seismology.source(event(), ORIGIN)
-        # A catalogue of one event is that event.
+        # A catalogue with one event is treated as the event.
         np.testing.assert_array_equal(seismology.source(obspy.Catalog([event()]), ORIGIN)["sou"], quake["sou"])
         with self.assertRaisesRegex(ValueError, "the catalogue has 2 events"):
             seismology.source(obspy.Catalog([event(), event()]), ORIGIN)
@@ -100,7 +100,8 @@ class Seismology(Scratch):
     def test_files_that_meshes_read(self):
         seismology.stations_file(inventory(), self.path("STATIONS"))
         self.assertEqual(self.read("STATIONS").split()[:6], ["AAA", "IV", "42.710000", "13.200000", "900.00", "0.00"])
-        # Without a half duration it is that of the catalogue: 1.05e-8 times the cube root of 2.787e22 dyne cm; or half of the event's own.
+        # The default half duration is that of the catalogue: 1.05e-8 times the cube root of 2.787e22 dyne cm; if the
+        # event has a duration, it is half of that.
         own = event()
         seismology.cmt_file(own, self.path("CMT"))
         self.assertAlmostEqual(float(self.read("CMT").split("half duration:")[1].split()[0]), 0.3184, 3)
@@ -115,7 +116,7 @@ class Seismology(Scratch):
         with self.assertWarnsRegex(UserWarning, "has no locations, so these are left out: IV.BBB.10"):
             seismology.stations_file(second, self.path("STATIONS"))
         seismology.cmt_file(event(), self.path("CMT"), 1.5)
-        # sfsem3d-gpu reads both, and hands names and time on.
+        # sfsem3d-gpu reads both, and passes names and time on.
         self.write("STATIONS", "AAA IV 900 500 0 10\nBBB IV 1500 1200 0 20\n")
         text = self.read("CMT").replace("latitude: 42.7", "latitude: 1000").replace("longitude: 13.22", "longitude: 1000").replace("depth: 8.0", "depth: 1")
         self.write("CMT", text)
@@ -133,7 +134,7 @@ class Seismology(Scratch):
         self.assertEqual(stream[0].id, "IV.AAA..HXZ")
 
     def test_the_origin_of_the_tensor_is_the_source(self):
-        """A hypocentre that the event prefers, and a centroid 4 s later and 2 km deeper, from which the tensor was derived."""
+        """An event whose preferred origin is a hypocentre, and a centroid 4 s later and 2 km deeper, from which the tensor was derived."""
         quake = event()
         centroid = quake.origins[0]
         hypocentre = Origin(time=centroid.time - 4, latitude=42.69, longitude=13.2, depth=6000.0)
@@ -151,13 +152,13 @@ class Seismology(Scratch):
         self.check(seismology.to_stream(named, inventory(), quake), True)
 
     def test_time_zero_is_behind_the_origin_time(self):
-        """As programs write it: a number, or in quotes, and seconds that a catalogue has rounded to 60."""
+        """As programs write it: as a number or in quotes, and with seconds that a catalogue has rounded to 60."""
         for origin, shift, zero in (("05:06:07.500000", "12", "05:06:19.5"), ("05:06:07.500000", '"12.5"', "05:06:20"), ("05:06:60.000000", "0", "05:07:00")):
             found = data()
             found.attrs["history"] = f'origin_time="2026-03-04T{origin}" time_shift={shift}\n'
             stream = seismology.to_stream(found)
             self.assertLess(abs(stream[0].stats.starttime - 0.005 - obspy.UTCDateTime(f"2026-03-04T{zero}")), 1e-6)
-            # An array that says when its time 0 is, says so in a file, too.
+            # An array with the time of its time zero writes it to a file, too.
             found.attrs["origin_time"] = "2026-03-04T05:06:30"
             rsfdata.write(self.path("a.rsf"), sifaka._arrays.dataset(found))
             back = seismology.begin(rsfdata.read(self.path("a.rsf")).to_xarray())
@@ -174,7 +175,7 @@ class Seismology(Scratch):
             back = rsfdata.read(io.BytesIO(done.stdout)).to_xarray()
             self.assertEqual(list(back.station.values), ["IV.AAA", "IV.BBB.00"], line)
             self.assertEqual(str(seismology.begin(back)), "2026-03-04T05:06:07.500000Z")
-        # One receiver of two has lost its name in the program, but not in Python.
+        # The program drops the name if it keeps one receiver of two, but Python does not.
         self.assertNotIn("station", sifaka.run("window", found, n1=1, squeeze=False).coords)
         rsfdata.write(self.path("b.rsf"), sifaka._arrays.dataset(found.isel(r=[1])))
         self.assertEqual(list(sifaka.read(self.path("b.rsf")).station.values), ["IV.BBB.00"])
@@ -193,7 +194,7 @@ class Seismology(Scratch):
         self.assertAlmostEqual(first.stats.sac["b"], -0.795, 6)
 
     def check(self, stream, up):
-        """The traces that `named` must give; `up`: whether coordinates are in the headers."""
+        """Checks the traces that `named` must give; `up` is whether coordinates are in the headers."""
         self.assertEqual([trace.id for trace in stream][:3], ["IV.AAA..HXZ", "IV.AAA..HX1", "IV.AAA..HX2"])
         self.assertEqual(stream[5].id, "IV.BBB.00.HX2")
         # 5 ms after the origin time; formats keep microseconds or milliseconds.
@@ -220,7 +221,7 @@ class Seismology(Scratch):
         self.assertEqual(list(again.station.values), ["IV.AAA", "IV.BBB.00"])
         np.testing.assert_allclose(again.t, data().t, atol=1e-6)
         np.testing.assert_array_equal(again.values[:, 1:], data().values[:, 1:])
-        # On into a program, as RSF.
+        # The data can be passed on to a program.
         self.assertEqual(sifaka.run("scale", again, dscale=2).shape, (50, 3, 2))
         with self.assertWarnsRegex(UserWarning, "6 of 6 traces have no coordinates"):
             seismology.write_sac(self.path("bare"), seismology.to_stream(self.named()))
@@ -228,7 +229,7 @@ class Seismology(Scratch):
             seismology.to_stream(data(), inventory())
         east = seismology.to_stream(data(), orient=seismology.EAST_NORTH)
         self.assertEqual([trace.id for trace in east][:3], ["XX.R0001..HXZ", "XX.R0001..HXE", "XX.R0001..HXN"])
-        # Those of a selection keep their names, and one receiver needs no dimension.
+        # The receivers of a selection keep their names, and a single receiver needs no dimension.
         for one in (data().isel(r=[1]), data().isel(r=1)):
             self.assertEqual([trace.id for trace in seismology.to_stream(one)], ["XX.R0002..HXZ", "XX.R0002..HX1", "XX.R0002..HX2"])
         self.assertEqual(seismology.to_stream(self.named().isel(r=1))[0].id, "IV.BBB.00.HXZ")
@@ -249,11 +250,11 @@ class Seismology(Scratch):
             self.assertEqual(list(again.component.values), ["z", "x", "y"])
             np.testing.assert_array_equal(again.values, data().values)
             self.assertIn("origin_time", again.attrs)
-            # As they were recorded they go out again under the same channels.
+            # As recorded, they are written again under the same channels.
             back = seismology.to_stream(seismology.from_stream(stream), orient=orient)
             for trace in stream:
                 np.testing.assert_array_equal(back.select(id=trace.id)[0].data, trace.data)
-        # Times that begin half a step late come back where no origin time is known.
+        # Times that begin half a step late are restored if no origin time is known.
         late = self.named().assign_coords(t=data().t.values + 0.0015)
         late.attrs.clear()
         np.testing.assert_allclose(seismology.from_stream(seismology.to_stream(late)).t, late.t, atol=1e-6)
@@ -267,14 +268,15 @@ class Seismology(Scratch):
 
     def test_streams_turn_to_radial_and_transverse(self):
         stream = seismology.to_stream(self.named(), inventory(), event(), orient=seismology.EAST_NORTH)
-        # The second station lies 0.03 degrees west of the source: a parallel of 42.7 degrees has 82.0 km a degree on the ellipsoid.
+        # The second station is 0.03 degrees west of the source; at 42.7 degrees, the parallel has 82.0 km per degree on
+        # the ellipsoid.
         west = stream.select(station="BBB")
         for trace in west:
             self.assertAlmostEqual(trace.stats.distance, 2459, delta=2)
             self.assertAlmostEqual(trace.stats.back_azimuth, 90, delta=0.02)
         before = {trace.stats.channel[-1]: trace.data.copy() for trace in west}
         turned = {trace.stats.channel[-1]: trace.data for trace in west.copy().rotate("NE->RT")}
-        # Away from the source is west there, and right of that is north.
+        # Radial is away from the source, here west, and transverse is to the right of that, here north.
         np.testing.assert_allclose(turned["R"], -before["E"], atol=0.1)
         np.testing.assert_allclose(turned["T"], before["N"], atol=0.1)
         heads = {}
@@ -285,7 +287,7 @@ class Seismology(Scratch):
         self.assertEqual(angles, {"Z": (0, 0), "N": (0, 90), "E": (90, 90)})
         head = heads["IV.BBB.00.HXE"]
         np.testing.assert_allclose([head.dist, head.az, head.baz], [2.459, 270, 90], atol=0.02)
-        # Along the axes of a model x and y have no azimuth, so none is written.
+        # Along the axes of a model, x and y have no azimuth, so none is written.
         self.assertNotIn("cmpaz", seismology.to_stream(self.named(), inventory(), event())[1].stats.sac)
 
     def test_what_does_not_fit_gets_a_sentence(self):
@@ -298,7 +300,7 @@ class Seismology(Scratch):
             seismology.from_stream(obspy.Stream())
         with self.assertRaisesRegex(ValueError, "has no component"):
             seismology.from_stream(stream[:-1])
-        # Recorded data are whole numbers, and their gaps are masked.
+        # Recorded data are integers, and their gaps are masked.
         gaps = stream.copy()
         for trace in gaps:
             trace.data = np.ma.masked_array(np.arange(trace.stats.npts, dtype="i4"), mask=np.arange(trace.stats.npts) == 3)
@@ -358,7 +360,7 @@ class Grids(Scratch):
 
 @needs_packages(sifaka)
 class Segy(Scratch):
-    """Geometry by points, as segyio and ObsPy read it, and theirs as we do."""
+    """Points made from geometry, as segyio and ObsPy read it, and their geometry as we read it."""
 
     def run_line(self, line):
         done = subprocess.run(line, shell=True, cwd=self.folder, capture_output=True, text=True, env=dict(os.environ, PATH=f"{NAMES}:{os.environ['PATH']}", DATAPATH=self.folder + os.sep))

@@ -1,6 +1,6 @@
 """A stand-in for an installed Madagascar, for the tests of `scons install`: RSFROOT with a package `rsf`.
 
-It has what a third-party program meets there: `rsf.doc` with its registry, the generated `rsf.prog` with one line a module,
+It has what a third-party program finds there: `rsf.doc` with its registry, the generated `rsf.prog` with one line per module,
 and an `rsf.proj` whose Flow knows only registered programs, runs them from $RSFROOT/bin and has an environment of its own.
 """
 import os

@@ -1,4 +1,4 @@
-"""RSF_STRICT=1 refuses unknown words, and Madagascar's drivers of linear operators hand theirs on to every operator."""
+"""RSF_STRICT=1 refuses unknown parameters, and Madagascar's drivers of linear operators pass theirs on to every operator."""
 import json
 import os
 import subprocess
@@ -6,19 +6,20 @@ import unittest
 
 from support import NAMES, Scratch, clean
 
-# What sfdottest and sfconjgrad of Madagascar leave on the command line of the operator that they start.
+# The parameters of Madagascar's sfdottest and sfconjgrad that remain on the command line of the operator that they
+# start.
 WORDS = ["mod=m.rsf", "dat=d.rsf", "mwt=w.rsf", "known=k.rsf", "x0=x.rsf", "mod0=x.rsf", "niter=3"]
 
 
 class Strict(Scratch):
     def run_program(self, name, *words, strict="1", stdin=subprocess.DEVNULL):
         environment = dict(clean(os.environ), RSF_STRICT=strict, DATAPATH=self.folder + os.sep)
-        # A driver that waits for an operator which has refused its words would wait for ever.
+        # The timeout is for a driver that would wait for ever for an operator that has refused its parameters.
         return subprocess.run([os.path.join(NAMES, name), *words], cwd=self.folder, env=environment, stdin=stdin, capture_output=True, timeout=120)
 
     def test_every_operator_takes_the_words_of_drivers(self):
         operators = []
-        # sfbasics itself is no program: the everyday programs are names of it.
+        # sfbasics itself is not a program: the everyday programs are names for it.
         for name in sorted(set(os.listdir(NAMES)) - {"sfbasics"}):
             told = self.run_program(name, "--sfdoc")
             self.assertEqual(told.returncode, 0, name)
@@ -43,7 +44,8 @@ class Strict(Scratch):
         make("sou.rsf", "sfpoints", "x=200", "z=20")
         make("rec.rsf", "sfpoints", "x=50:350:50", "z=20")
         operator = ["vp=vp.rsf", "vs=vs.rsf", "den=den.rsf", "sou=sou.rsf", "rec=rec.rsf", "nt=80", "dt=0.001", "tau=0.008", "nb=8", "device=cpu"]
-        # As Madagascar's driver starts it: with all of its own words, the model through a pipe, the data read to the end.
+        # As Madagascar's driver starts it: with all of the driver's parameters, the model through a pipe, and the data
+        # read to the end.
         with open(self.path("m.rsf"), "rb") as model:
             done = self.run_program("sfvsborn2d-gpu", *operator, *WORDS, "adj=n", "out=stdout", stdin=model)
         self.assertEqual(done.returncode, 0, done.stderr)

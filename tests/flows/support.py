@@ -1,4 +1,4 @@
-"""What the tests of flows share: a scratch folder with an SConstruct, run by the checkout's own sconsw."""
+"""Shared by the tests of flows: a scratch folder with an SConstruct, run by the checkout's own sconsw."""
 import os
 import re
 import shutil
@@ -15,26 +15,26 @@ FLOWS = os.path.join(TOP, "book", "flows")
 BIN = os.path.join(TOP, "build", "bin")
 NAMES = os.path.join(TOP, "build", "rsf", "bin")
 STIFF = os.path.join(TOP, "tests", "data", "stiff")
-# A small dataset, by a program that needs no input.
+# Makes a small dataset with a program that needs no input.
 MODEL = "stiffness vp=2.5 vs=1.5 ro=2.2 epsilon=0.2 delta=0.1 sym=vti dim=2 n1=31 n2=41 d1=0.01 d2=0.01"
 
 sys.path.append(FLOWS)
 
 from suite import packages
 
-# Where ./sconsw test puts what Python itself has not: numpy, xarray, ObsPy and others.
+# The folder where ./sconsw test installs what is not part of Python: numpy, xarray, ObsPy and others.
 PACKAGES = packages.folder(TOP)
 
 
 def needs_packages(module):
-    """A class of tests that is skipped, aloud, where `module` is None because packages are missing; CI wants them."""
+    """Decorates a class of tests that is skipped with a message if `module` is None because packages are missing; CI requires them."""
     if module is None and os.environ.get("REQUIRE_PACKAGES"):
         raise ImportError(f"the packages of tests/flows/packages.txt are missing in {PACKAGES}")
     return unittest.skipIf(module is None, "packages of tests/flows/packages.txt are missing here")
 
 
 def clean(environment):
-    """The environment without what a machine may say about Madagascar."""
+    """The environment without the variables about Madagascar that a machine may have."""
     names = ("DATAPATH", "TMPDATAPATH", "PYTHONPATH", "RSFROOT", "SCONSFLAGS")
     return {k: v for k, v in environment.items() if k not in names and not k.startswith("SIFAKA_")}
 
@@ -62,7 +62,7 @@ class Scratch(unittest.TestCase):
             return file.read().decode("utf-8", "replace")
 
     def flows(self, text, end=True):
-        """The SConstruct: `text` between the import and End()."""
+        """Writes the SConstruct, with `text` between the import and End()."""
         self.write("SConstruct", "from rsf.proj import *\n" + textwrap.dedent(text) + ("End()\n" if end else ""))
 
     def start(self, *words, **environment):
@@ -93,7 +93,7 @@ class Scratch(unittest.TestCase):
         self.assertEqual(self.scons("-q", *words, **environment)[0], 0)
 
     def names(self, folder="."):
-        """What lies in the folder, notes and signatures of SCons left out."""
+        """The names of the files in the folder, without SConstruct and files of SCons."""
         found = os.listdir(self.path(folder))
         return sorted(name for name in found if not name.startswith((".sconsign", ".flows")) and name != "SConstruct")
 
@@ -101,19 +101,19 @@ class Scratch(unittest.TestCase):
         """Waits until `what()` is true, while the process runs."""
         end = time.time() + seconds
         while not what():
-            self.assertIsNone(process.poll(), "it ended too soon")
-            self.assertLess(time.time(), end, "it did not happen in time")
+            self.assertIsNone(process.poll(), "the process ended too soon")
+            self.assertLess(time.time(), end, "the condition was not met in time")
             time.sleep(0.02)
 
     def interrupt(self, process, number=signal.SIGINT):
-        """A signal to all of the process's group, as Ctrl-C sends it; returns what it printed."""
+        """Sends a signal to the process's whole group, as Ctrl-C does; returns what it printed."""
         os.killpg(process.pid, number)
         out, err = process.communicate(timeout=600)
         return out + err
 
 
 def header(path):
-    """Keys of an RSF header."""
+    """The keys of an RSF header."""
     with open(path, "rb") as file:
         text = file.read().split(b"\x0c\x0c\x04")[0].decode("utf-8", "replace")
     return {key: value.strip('"') for key, value in re.findall(r'(\w+)=("[^"\n]*"|\S*)', text)}

@@ -1,4 +1,4 @@
-"""The last line of `./sconsw test`: a test that did not run is not passed."""
+"""The last line of `./sconsw test`: a test that did not run does not count as passed."""
 import sys
 import os
 import unittest

@@ -1,4 +1,4 @@
-"""Python that is handed out runs on the oldest one that the pages name: its syntax, and what its standard library lacked."""
+"""The distributed Python runs on the oldest version that the pages name: its syntax and its standard library are sufficient."""
 import ast
 import os
 import re
@@ -9,7 +9,7 @@ from support import TOP
 from suite import dist
 
 OLDEST = tuple(map(int, re.fullmatch(r">=(\d+)\.(\d+)", dist.PYTHON).groups()))
-# Methods, functions and modules that came with 3.9 to 3.14; numpy has some of the mathematical ones, too.
+# Methods, functions and modules that were added in 3.9 to 3.14; numpy has some of the mathematical ones, too.
 LATER = set(
     "removeprefix removesuffix bit_count pairwise batched is_relative_to with_stem hardlink_to randbytes binomialvariate to_thread TaskGroup "
     "file_digest unparse get_annotations linear_regression StrEnum ExceptionGroup add_note anext aiter".split()
@@ -20,7 +20,7 @@ GENERIC = {"list", "dict", "tuple", "set", "frozenset", "type"}
 
 
 def sources():
-    """Every file of Python below book/, with SConstructs, and the one at the top."""
+    """Every Python file below book/, including SConstructs, and the SConstruct at the top."""
     found = [os.path.join(TOP, "SConstruct")]
     for folder, folders, names in os.walk(os.path.join(TOP, "book")):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
@@ -29,7 +29,7 @@ def sources():
 
 
 def later(text):
-    """Lines of a text and what they need that is newer."""
+    """The lines of a text that need a newer version, and what they need."""
     try:
         tree = ast.parse(text, feature_version=OLDEST)
     except SyntaxError as fault:
@@ -54,7 +54,7 @@ def later(text):
         elif isinstance(node, ast.Subscript) and getattr(node.value, "id", "") in GENERIC and id(node) not in noted:
             found.append((node.lineno, f"{node.value.id}[...]"))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            # Of dictionaries, and of types.
+            # The operator | joins dictionaries, or types.
             sides = (node.left, node.right)
             kinds = any(isinstance(side, ast.Dict) or getattr(side, "id", "") in GENERIC | {"int", "str", "float"} for side in sides)
             none = any(isinstance(side, ast.Constant) and side.value is None for side in sides)
