@@ -1,7 +1,7 @@
 //! A graph of nodes and edges, cut into subdomains by its edges: scalar waves `u'' = sum over edges of k (u_j - u_i)`.
 //!
-//! An edge gives a contribution to either of its nodes. Nodes whose edges belong to several subdomains are shared: their
-//! contributions travel, and every subdomain that has the node adds all of them in the order of the edges.
+//! Every edge contributes to each of its two nodes. Nodes whose edges belong to several subdomains are shared: their
+//! contributions are exchanged, and every subdomain that has the node adds all of them in the order of the edges.
 
 use kernels::parallel::halo::{Link, OrderedSum, Traffic};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// An edge: its nodes and its stiffness.
 pub type Edge = (usize, usize, f32);
 
-/// What an edge gives to one of its nodes: where in the exchanged memory, which nodes of the subdomain, its stiffness.
+/// The contribution of an edge to one of its nodes: its place in the exchanged memory, the two nodes in the subdomain,
+/// and the stiffness.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Contribution {
@@ -19,15 +20,15 @@ pub struct Contribution {
     pub stiffness: f32,
 }
 
-/// A subdomain, without its fields. The exchanged memory holds the sums of its nodes, then all contributions to them, its
-/// own and those that arrive, in the order of nodes and edges.
+/// A subdomain, without its fields. The exchanged memory contains the sums of its nodes, then all contributions to
+/// them, its own and those that it receives, in the order of nodes and edges.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub number: usize,
-    /// Global numbers of its nodes, rising, and of those that no lower subdomain has.
+    /// Global numbers of its nodes, in ascending order, and of those nodes that no lower subdomain has.
     pub nodes: Vec<usize>,
     pub owned: Vec<usize>,
-    /// Its own contributions; the first `shared` go to shared nodes.
+    /// Its own contributions; the first `shared` ones are to shared nodes.
     pub contributions: Vec<Contribution>,
     pub shared: usize,
     pub links: Vec<Link>,
@@ -117,12 +118,12 @@ fn part(
 }
 
 impl Part {
-    /// The place of a global node here, if it is one of the subdomain's.
+    /// The local number of a global node, if it is one of the subdomain's.
     pub fn local(&self, node: usize) -> Option<usize> {
         self.nodes.binary_search(&node).ok()
     }
 
-    /// Numbers of the exchanged memory.
+    /// The number of values in the exchanged memory.
     pub fn numbers(&self) -> usize {
         self.nodes.len() + self.sums.terms.len()
     }

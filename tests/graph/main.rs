@@ -1,5 +1,5 @@
-//! A third method, on an irregular graph: the time loop, halos with ordered sums, groups, ranks, records and states carry
-//! it as they carry the methods of the engine, with the same bits for every cut.
+//! A third method, on an irregular graph: the time loop, halos with ordered sums, groups, ranks, records and states
+//! work for it as for the methods of the engine, and give the same bits for every cut.
 
 #[path = "../support/emulator.rs"]
 mod emulator;
@@ -31,7 +31,7 @@ use thread_ranks::{Capabilities, thread_ranks};
 use waves::{Fields, OnHost, Waves};
 use wheel::{assert_same, assert_whole, group, on_host, run, sectors};
 
-/// Every subdomain on a device of its own.
+/// Runs every subdomain on a device of its own.
 fn on_devices(parts: Vec<Part>, seed: Option<u64>) -> Group<Waves<OnDevice<Emulator>>> {
     group(parts, |part| {
         let device = Emulator::new().numbered(part.number);
@@ -43,7 +43,7 @@ fn on_devices(parts: Vec<Part>, seed: Option<u64>) -> Group<Waves<OnDevice<Emula
     })
 }
 
-/// The runs of `parts` as ranks: `shares` says how many subdomains each rank has.
+/// Runs `parts` on ranks; `shares` gives the number of subdomains of each rank.
 fn among<S: Subdomain<Number = f32>>(
     shares: &[usize],
     talents: Capabilities,
@@ -98,8 +98,8 @@ fn ranks_give_the_same_bits() {
     }
 }
 
-/// Pieces of all links between two ranks have tags of their own, also where another stage of these links has fewer pieces:
-/// otherwise a rank would take those of one neighbour for those of another.
+/// The pieces of all links between two ranks have different tags, even if a link has fewer pieces in another stage;
+/// otherwise a rank would mistake the pieces of one neighbour for those of another.
 #[test]
 fn links_with_a_quiet_stage_give_the_same_bits_on_ranks() {
     let whole = run(on_host(sectors(1, 0)));
@@ -143,7 +143,7 @@ fn devices_give_the_same_bits() {
             assert_same(&whole, &among(shares, talents, transport, make));
         }
     }
-    // Processors fuse no product with a sum here, devices do.
+    // Unlike devices, processors do not fuse multiplications with additions here.
     let host = run(on_host(sectors(1, 0)));
     let apart = relative_difference(whole.traces.iter().flatten(), host.traces.iter().flatten());
     assert!(apart <= 1e-5, "{apart:.1e}");
@@ -157,7 +157,7 @@ fn what_goes_wrong_behind_the_last_step_is_told() {
     assert!(told.contains("the device is gone"), "{told}");
 }
 
-/// Every third step is recorded, from step 0 on: behind 35 steps there are records of 12.
+/// Every third step is recorded from step 0 on, so after 35 steps there are 12 records.
 #[test]
 fn subdomains_are_told_how_many_records_there_are() {
     let memory_store = Arc::new(MemoryStore::default());
@@ -185,7 +185,7 @@ fn subdomains_are_told_how_many_records_there_are() {
     }
 }
 
-/// Of a hundred million, its negative and one, one is left from left to right, and nothing from right to left.
+/// The sum of 1e8, -1e8 and 1 is 1 from left to right, and 0 from right to left.
 #[test]
 fn devices_add_from_left_to_right() {
     if !Emulator::ready() {

@@ -1,4 +1,4 @@
-//! The same waves on devices: fields in their memory, kernels in their streams.
+//! The waves of `waves.rs` on devices: fields in their memory, kernels in their streams.
 
 use crate::graph::Part;
 use crate::waves::{DT2, Fields, SOURCE, Waves};
@@ -58,7 +58,7 @@ impl<A: Accelerator> OnDevice<A> {
             dt2: DT2,
         };
         let (kernel, threads) = (&self.kernels[kernel], walk(of.len().max(1)));
-        // SAFETY: the structure of the kernels, whose numbers lie in this subdomain's memory.
+        // SAFETY: this is the structure that the kernels take, and its numbers are in this subdomain's memory.
         unsafe { self.device.launch(stream, kernel, threads, &argument(&args)) }
     }
 }
@@ -71,8 +71,8 @@ struct Sums {
     count: i64,
 }
 
-/// What the kernel of ordered sums leaves of some numbers: `tables` are the places of the sums, where the terms of each begin, and the
-/// places of the terms.
+/// The numbers after the kernel of ordered sums; `tables` are the positions of the sums, the first term of each, and
+/// the positions of the terms.
 pub fn summed<A: Accelerator>(device: &A, numbers: &[f32], tables: [&[i32]; 3]) -> Result<Vec<f32>, Error> {
     let kernels = device.load(&kernels::parallel::ordered_sum::source(false), &["ordered_sum"])?;
     let (memory, kept) = (send(device, numbers)?, tables.map(|table| send(device, table)));
@@ -84,7 +84,8 @@ pub fn summed<A: Accelerator>(device: &A, numbers: &[f32], tables: [&[i32]; 3]) 
         count: tables[0].len() as i64,
     };
     let mut host = device.pin(memory.bytes())?;
-    // SAFETY: the structure of the kernel, whose places lie in the memory; the copy is waited for.
+    // SAFETY: this is the structure that the kernel takes, its positions are inside the memory, and the copy is
+    // awaited.
     unsafe {
         device.launch(Stream::Main, &kernels[0], walk(tables[0].len()), &argument(&args))?;
         device.download(Stream::Main, memory.address(), &mut host, 0, memory.bytes())?;
@@ -101,7 +102,7 @@ impl<A: Accelerator> Fields for OnDevice<A> {
             return self.launch(Stream::Edges, 0, part, of);
         }
         self.launch(Stream::Main, 0, part, of)?;
-        // The sums stand in the boundary stream.
+        // The sums are in the boundary stream.
         self.device.record(Stream::Main, &self.computed)?;
         self.device.wait(Stream::Edges, &self.computed)
     }
@@ -113,7 +114,7 @@ impl<A: Accelerator> Fields for OnDevice<A> {
     fn level(&self, level: usize) -> Result<Vec<f32>, Error> {
         let memory = &self.levels[level];
         let mut host = self.device.pin(memory.bytes())?;
-        // SAFETY: the whole level; the copy is waited for.
+        // SAFETY: the whole level is read, and the copy is awaited.
         unsafe {
             self.device
                 .download(Stream::Main, memory.address(), &mut host, 0, memory.bytes())?

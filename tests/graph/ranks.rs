@@ -18,7 +18,7 @@ use std::process::Command;
 use wheel::{assert_same, on_host, run, sectors};
 
 const NAME: &str = "ranks_of_mpi_give_the_same_bits";
-/// Set for the ranks that the test starts.
+/// This variable is set for the ranks that the test starts.
 const IS_RANK: &str = "SIFAKA_TEST_RANK";
 
 #[test]
@@ -50,7 +50,7 @@ fn ranks_of_mpi_give_the_same_bits() {
     }
 }
 
-/// Five sectors, shared out among the ranks; rank 0 compares with the run of one process.
+/// Distributes five sectors over the ranks; rank 0 compares the result with that of one process.
 fn rank() {
     let world = World::start().expect("MPI starts");
     let (rank, ranks) = (world.rank(), world.size());

@@ -1,4 +1,4 @@
-//! Waves on a subdomain of a graph, on processors: two time levels of its nodes.
+//! Waves on a subdomain of a graph, on processors, with two time levels of its nodes.
 
 use crate::graph::Part;
 use kernels::Error;
@@ -11,16 +11,16 @@ use std::ops::Range;
 
 /// Square of the time step.
 pub const DT2: f32 = 0.04;
-/// The node that a force pulls, and the force.
+/// The node on which a force acts, and the force.
 pub const SOURCE: (usize, f32) = (45, 0.25);
 
-/// Where the fields of a subdomain lie, and how they are computed.
+/// Where the fields of a subdomain are stored, and how they are computed.
 pub trait Fields: Sized {
-    /// How halos of such fields travel.
+    /// How the halos of such fields are exchanged.
     type Network;
     fn contribute(&mut self, part: &Part, of: Range<usize>, is_boundary: bool) -> Result<(), Error>;
     fn advance(&mut self, part: &Part) -> Result<(), Error>;
-    /// A time level, 0 the current one, on the host.
+    /// A time level, 0 for the current one, in host memory.
     fn level(&self, level: usize) -> Result<Vec<f32>, Error>;
     fn set_level(&mut self, level: usize, numbers: &[f32]) -> Result<(), Error>;
 }
@@ -29,15 +29,15 @@ pub trait Fields: Sized {
 pub struct Waves<F> {
     pub part: Part,
     pub fields: F,
-    /// Nodes of the graph, and those that are recorded.
+    /// Number of nodes of the graph, and the nodes that are recorded.
     pub nodes: usize,
     pub receivers: Vec<usize>,
     pub direction: Direction,
     /// Snapshots that were requested.
     pub pieces: VecDeque<Vec<f32>>,
-    /// Records that were made before the run goes on.
+    /// Number of records that were made before the run continues.
     pub before: usize,
-    /// What has gone wrong by the end of the run.
+    /// An error that is reported at the end of the run.
     pub fault: Option<&'static str>,
 }
 

@@ -8,7 +8,7 @@ use kernels::parallel::halo::Network;
 use kernels::time_loop::{Direction, Schedule};
 
 const STEPS: usize = 120;
-/// Rings of nodes around the middle, and nodes of a ring.
+/// Number of rings of nodes around the middle, and number of nodes per ring.
 const RINGS: usize = 7;
 const SPOKES: usize = 20;
 /// Nodes that are recorded.
@@ -38,7 +38,8 @@ fn nodes() -> usize {
     1 + RINGS * SPOKES
 }
 
-/// Cuts by sectors, which all have the middle: with five of them each has four neighbours. `turn` moves the cuts.
+/// Cuts the wheel into sectors, which all contain the middle: with five sectors each has four neighbours. `turn`
+/// rotates the cuts.
 pub fn sectors(count: usize, turn: usize) -> Vec<Part> {
     let edges = edges();
     let spoke = |&(_, b, _): &Edge| ((b - 1) % SPOKES + turn) % SPOKES;
@@ -89,7 +90,7 @@ pub fn run<S: Subdomain<Number = f32>>(mut group: Group<S>) -> Tape<f32> {
     tape
 }
 
-/// A tape has a number of every receiver in its records and of every node in its snapshots.
+/// Asserts that a tape has one value per receiver in its records, and one per node in its snapshots.
 pub fn assert_whole(tape: &Tape<f32>) {
     assert!(tape.peak() > 0.0, "nothing was recorded");
     assert!(tape.traces.iter().all(|record| record.len() == RECEIVERS.len()));
@@ -100,7 +101,7 @@ pub fn assert_whole(tape: &Tape<f32>) {
     );
 }
 
-/// Both tapes hold the same bits.
+/// Asserts that both tapes have the same bits.
 pub fn assert_same(one: &Tape<f32>, other: &Tape<f32>) {
     assert_whole(one);
     assert_whole(other);
@@ -111,12 +112,12 @@ pub fn assert_same(one: &Tape<f32>, other: &Tape<f32>) {
             .map(|list| list.iter().map(|x| x.to_bits()).collect())
             .collect()
     };
-    assert!(bits(&one.traces) == bits(&other.traces), "other records");
+    assert!(bits(&one.traces) == bits(&other.traces), "the records differ");
     let snapshots = |tape: &Tape<f32>| -> Vec<(usize, Vec<u32>)> {
         tape.snapshots
             .iter()
             .map(|(step, s)| (*step, s.iter().map(|x| x.to_bits()).collect()))
             .collect()
     };
-    assert!(snapshots(one) == snapshots(other), "other snapshots");
+    assert!(snapshots(one) == snapshots(other), "the snapshots differ");
 }

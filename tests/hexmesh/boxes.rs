@@ -1,4 +1,4 @@
-//! Boxes of all kinds are sound meshes of the right size.
+//! Boxes of all kinds are valid meshes of the right size.
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -18,7 +18,7 @@ proptest! {
         let doubled: Vec<usize> = (0..layers.len()).filter(|k| chosen[*k]).collect();
         let factor = 1 << doubled.len();
         let (nx, ny) = (2 * factor * half_x, 2 * factor * half_y);
-        // Each row of the layers, by the counts below it.
+        // The rows of each layer, with the counts below it.
         let (mut x, mut y, mut expected) = (nx / factor, ny / factor, 0);
         for (k, rows) in layers.iter().enumerate() {
             for row in 0..*rows {
@@ -49,7 +49,7 @@ proptest! {
         let report = made.err.lines().next().unwrap_or_default().to_string();
         prop_assert!(report.contains(&format!(" {expected} elements")), "{}: {}", words, report);
         prop_assert!(report.contains(&format!("and {} free faces", nx * ny.max(1))), "{}: {}", words, report);
-        // All outer faces but the top absorb, and nothing inside is open.
+        // All outer faces but the top absorb, and there are no open faces inside.
         let number = |after: &str| -> usize {
             let rest = report.split(after).nth(1).unwrap_or_default();
             rest.trim().split(' ').next().and_then(|w| w.parse().ok()).unwrap_or(0)
@@ -74,7 +74,7 @@ fn cells_of_a_map_without_data_have_a_place() {
     }
 }
 
-/// Heights in feet or kilometres are told.
+/// Heights in feet or kilometres are reported.
 #[test]
 fn maps_in_other_units_are_told() {
     let desk = Desk::new();

@@ -1,9 +1,9 @@
-//! What a user hears of a bad mesh: one sentence with the element and its place, from the program itself.
+//! The messages about faulty meshes: one line that names the element and its position, from the program itself.
 
 use crate::desk::Desk;
 use crate::fixture;
 
-/// A box of 2 x 2 x 2 elements of 50 m in files that can be spoiled.
+/// A box of 2 x 2 x 2 elements of 50 m in files that can be damaged.
 struct Spoilt {
     desk: Desk,
     nodes: Vec<f32>,
@@ -31,7 +31,7 @@ impl Spoilt {
         }
     }
 
-    /// What the program says of the files as they are now, which must be one sentence.
+    /// The message about the files in their current state, which must be the only one.
     #[track_caller]
     fn sentence(&self) -> String {
         let desk = &self.desk;
@@ -52,10 +52,10 @@ impl Spoilt {
     }
 }
 
-/// What spoils a box, and words of its sentence.
+/// A way to damage a box, and a text in the message.
 type Case = (fn(&mut Spoilt), &'static str);
 
-/// A dataset of whole numbers.
+/// Writes a dataset of integers.
 fn ints(desk: &Desk, name: &str, n1: usize, values: &[i32]) {
     let header = format!(
         "n1={n1} n2={} data_format=native_int esize=4 in=stdin\n",
@@ -67,7 +67,7 @@ fn ints(desk: &Desk, name: &str, n1: usize, values: &[i32]) {
     desk.put(name, bytes);
 }
 
-/// The one sentence of a command that ends with code 1.
+/// The only message of a command that ends with code 1.
 #[track_caller]
 fn refused(desk: &Desk, words: &str) -> String {
     let got = desk.sh(&format!("sfhexmesh {words} > x.rsf"));
@@ -84,7 +84,7 @@ fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
             "the Jacobian of element 3 is -",
         ),
         (|m| m.elements[24..32].rotate_left(4), "at (x, y, z) = ("),
-        // The corner of the box on the next node: two edges of nothing.
+        // The corner of the box is moved to the next node, so that two edges have no length.
         (
             |m| m.nodes.copy_within(3..6, 0),
             "the Jacobian of element 0 is 0.000e0 at (x, y, z) = (50, 0, ",
@@ -144,7 +144,7 @@ fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
 #[test]
 fn an_absorbing_face_inside_is_told_with_both_elements() {
     let mut mesh = Spoilt::new();
-    // The faces of an element that have another behind them are those that no list names.
+    // The inner faces of an element are those that are in neither list.
     let own: Vec<i32> = [&mesh.absorbing, &mesh.free]
         .into_iter()
         .flat_map(|list| list.chunks(2).filter(|pair| pair[0] == 0).map(|pair| pair[1]))
@@ -160,7 +160,7 @@ fn an_absorbing_face_inside_is_told_with_both_elements() {
     );
 }
 
-/// Nodes and elements of quadrilaterals with a region each, of rock and of water.
+/// Nodes and elements of quadrilaterals, each with a region, of rock and of water.
 #[track_caller]
 fn plates(nodes: &[f32], elements: &[i32], regions: &[i32]) -> String {
     let desk = Desk::new();
@@ -177,7 +177,7 @@ fn plates(nodes: &[f32], elements: &[i32], regions: &[i32]) -> String {
 
 #[test]
 fn hanging_nodes_and_stranded_fluids_are_told_with_their_elements() {
-    // Two small elements beside a large one.
+    // Two small elements next to a large one.
     let nodes = [0., 0., 2., 0., 2., 2., 0., 2., 3., 0., 3., 1., 2., 1., 3., 2.];
     let text = plates(&nodes, &[0, 1, 2, 3, 1, 4, 5, 6, 6, 5, 7, 2], &[0, 0, 1]);
     assert!(
@@ -186,7 +186,7 @@ fn hanging_nodes_and_stranded_fluids_are_told_with_their_elements() {
         ),
         "{text}"
     );
-    // Water that meets rock at a corner alone.
+    // Water that touches rock only at a corner.
     let nodes = [0., 0., 1., 0., 1., 1., 0., 1., 2., 1., 2., 2., 1., 2.];
     let text = plates(&nodes, &[0, 1, 2, 3, 2, 4, 5, 6], &[0, 1]);
     assert!(
@@ -195,7 +195,7 @@ fn hanging_nodes_and_stranded_fluids_are_told_with_their_elements() {
     );
 }
 
-/// A file of Gmsh of two quadrilaterals, whose second block of elements a test says.
+/// A Gmsh file with two quadrilaterals, whose second block of elements is given by a test.
 fn two_plates(second: &str) -> String {
     format!(
         "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 9 1 9\n2 1 0 9\n1\n2\n3\n4\n5\n6\n7\n8\n9\n0 0 0\n2 0 0\n2 2 0\n0 2 0\n1 0 0\n2 1 0\n1 2 0\n0 1 0\n1 1 0\n$EndNodes\n\
@@ -231,7 +231,7 @@ fn elements_of_foreign_files_are_named_as_the_files_name_them() {
         let text = refused(&desk, "gmsh=two.msh");
         assert!(words.iter().all(|word| text.contains(word)), "{second}: {text}");
     }
-    // A surface that is made of points: fuzzing found it.
+    // A surface made of points, which fuzzing found.
     let groups = "$EndMeshFormat\n$PhysicalNames\n1\n1 1 \"top\"\n$EndPhysicalNames\n\
                   $Entities\n0 1 1 0\n1 0 0 0 2 0 0 1 1 0\n1 0 0 0 2 2 0 0 0\n$EndEntities\n";
     let points = two_plates("1 1 15 1\n9 1\n").replace("$EndMeshFormat\n", groups);
@@ -272,7 +272,7 @@ fn cubes() -> [(&'static str, String); 5] {
     ]
 }
 
-/// A file of the folder, words in it, what takes their place, and words of the sentence about that.
+/// A file of the folder, a text in it, its replacement, and a text in the message.
 const CHANGES: [[&str; 4]; 11] = [
     [
         "mesh_file",
@@ -322,7 +322,7 @@ const CHANGES: [[&str; 4]; 11] = [
         "\n\n# again\n1 1 1000 1500 0 9999 9999 0\n",
         "line 4: material 1 is given twice",
     ],
-    // Speeds that have changed their places.
+    // P and S speeds are exchanged.
     [
         "nummaterial_velocity_file",
         "3000 1700",

@@ -1,4 +1,4 @@
-//! Meshes that Gmsh wrote, and what becomes of them when they are damaged.
+//! Meshes that Gmsh wrote, and the messages if they are damaged.
 
 use kernels::mesh::{Mesh, Side};
 use programs::meshing::gmsh::read;
@@ -23,14 +23,14 @@ fn a_box_of_hexahedra_as_text_and_as_binary_of_either_order() {
             (raw.ndim, raw.len(), raw.per_element, raw.nodes.len() / 3),
             (3, 48, per_element, nodes)
         );
-        // Regions are numbered by the tags of the groups: soil has 3, rock 7.
+        // Regions are numbered in the order of the tags of the groups: soil has tag 3, rock 7.
         assert_eq!(raw.names, ["soil", "rock"]);
         assert_eq!(strange, ["a side"]);
         let volumes = volumes::<3>(&raw);
         assert!(close(volumes[0], 2000.0 * 1500.0 * 400.0) && close(volumes[1], 2000.0 * 1500.0 * 600.0));
         let mesh = Mesh::<3>::new(raw.parts()).unwrap();
         assert_eq!(mesh.outer().count(), 80);
-        // The top was at z = 0 and the bottom at -1000; z points downwards now.
+        // In Gmsh's file the top is at z = 0 and the bottom at -1000; now z points downwards.
         assert_eq!(
             (mesh.free().len(), faces_at(&mesh, mesh.free(), 2, 0.0)),
             (12, 12)
@@ -86,7 +86,7 @@ fn version_2_is_the_same_mesh() {
     }
 }
 
-/// Elements of version 2 may be in no group, and the entity is their region.
+/// Elements of version 2 may be in no group; then the entity is their region.
 #[test]
 fn elements_of_version_2_without_groups() {
     let text = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n5 2 0 0\n6 2 1 0\n$EndNodes\n$Elements\n2\n1 3 2 0 9 1 2 3 4\n2 3 3 0 4 1 2 5 6 3\n$EndElements\n";
@@ -116,7 +116,7 @@ fn the_example_of_the_manual() {
     assert!(close(volumes::<2>(&raw)[0], 2.0));
 }
 
-/// The sentence about a file that was changed.
+/// The message about a file that was changed.
 fn sentence(name: &str, from: &str, to: &str) -> String {
     let text = String::from_utf8(fixture_bytes(name)).unwrap();
     assert!(text.contains(from), "{from}");
@@ -167,7 +167,7 @@ proptest! {
             file.truncate(cut.index(file.len()));
         }
         if let Ok((raw, _)) = read(name, &file, true) {
-            // What can be read is a mesh or has a fault; nothing else happens.
+            // Reading gives a mesh or an error, and nothing else happens.
             let _ = if raw.ndim == 2 { Mesh::<2>::new(raw.parts()).err() } else { Mesh::<3>::new(raw.parts()).err() };
         }
     }

@@ -1,4 +1,4 @@
-//! Meshes from outside: the readers of foreign files, hostile files among them, and `sfhexmesh` as its users meet it.
+//! Meshes from files: the readers of other programs' files, including hostile files, and `sfhexmesh` as users run it.
 
 mod boxes;
 mod faults;
@@ -18,7 +18,7 @@ use kernels::mesh::geometry::Tabulated;
 use kernels::mesh::{Basis, Mesh};
 use programs::meshing::RawMesh;
 
-/// A mesh of `tests/data/meshes`, whose `make.py` tells how it was made.
+/// A mesh of `tests/data/meshes`; see `make.py` there for how it was made.
 fn fixture(name: &str) -> PathBuf {
     checkout("tests/data/meshes").join(name)
 }

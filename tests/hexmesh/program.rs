@@ -1,4 +1,4 @@
-//! `sfhexmesh` as its users call it.
+//! `sfhexmesh` as users call it.
 
 use crate::desk::Desk;
 use crate::fixture;
@@ -28,7 +28,7 @@ fn a_box_is_written_judged_and_read_again() {
         "{}",
         made.err
     );
-    // 200 m cubes: 5 points on a wavelength of 250 m; the bound of the step for Poisson's ratio near 1/4.
+    // Cubes of 200 m have 5 points per wavelength for 250 m; the bound of the step is for Poisson's ratio near 1/4.
     assert!(made.err.contains("resolved up to 6.8000e0 Hz"), "{}", made.err);
     let mut nodes = desk.open("mesh-nodes.rsf");
     assert_eq!((nodes.axis(1).n, nodes.axis(2).n), (3, 378));
@@ -255,7 +255,7 @@ fn degrees_speeds_and_quality_that_cannot_be_meant_are_refused() {
 fn memory_is_counted_before_a_mesh_is_made() {
     let desk = Desk::new();
     let words = format!("surfaces=2000,0 layers=100 nx=300 ny=300 xmin=0 xmax=9000 ymin=0 ymax=9000 {ROCK}");
-    // Nine million elements of 920 bytes as they were measured.
+    // Nine million elements of 920 bytes each, as measured.
     let run = desk.sh(&format!("ulimit -v 4000000; sfhexmesh {words} > mesh.rsf"));
     assert_eq!((run.code, run.err.lines().count()), (1, 1), "{}", run.err);
     assert!(
@@ -269,7 +269,7 @@ fn memory_is_counted_before_a_mesh_is_made() {
         "{}",
         run.err
     );
-    // A dry run of what fits makes nothing but the header.
+    // A dry run of a mesh that fits writes only the header.
     let small = words.replace("nx=300 ny=300", "nx=30 ny=30");
     let run = desk.sh(&format!("sfhexmesh {small} --dryrun=y > dry.rsf"));
     assert_eq!(run.code, 0, "{}", run.err);
@@ -301,10 +301,10 @@ fn files_of_a_mesh_are_named_after_it() {
         assert!(desk.path(&format!("{nodes}-nodes.rsf")).exists(), "{nodes}");
         desk.ran(&format!("sfhexmesh mesh={mesh}.rsf > report.rsf"));
     }
-    // The files move with the mesh, and those beside it come before those of the current folder.
+    // The files can be moved with the mesh, and those next to it take precedence over those of the current folder.
     desk.ran("cp box-nodes.rsf deep-nodes.rsf && cp box-regions.rsf deep-regions.rsf && sfhexmesh mesh=sub/deep.rsf > report.rsf");
     desk.ran("mv sub moved && sfhexmesh mesh=moved/deep.rsf > report.rsf");
-    // The same mesh may be made again; base= stays as given, and a pipe has no name.
+    // The mesh may be made again under its name; base= is used as given, and output to a pipe has no name.
     desk.ran(&format!(
         "{plane} > plane.rsf && {plane} base=other > plane.rsf && {plane} | sfbasics cp > piped.rsf"
     ));
@@ -332,7 +332,7 @@ fn files_of_another_mesh_are_not_overwritten() {
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
     assert_eq!(desk.read("mesh-nodes.rsf"), before);
     desk.ran(&format!("rm first.rsf && {coarse} base=mesh > second.rsf"));
-    // A pipe may go to that mesh.
+    // Output to a pipe may overwrite the files of that mesh.
     let run = desk.ran(&format!("{coarse} | sfbasics cp > second.rsf"));
     assert!(
         run.err.contains("mesh-nodes.rsf is there and is overwritten"),
@@ -376,7 +376,7 @@ fn words_of_another_way_are_told() {
             "the fastest wave of the model runs at 3.0000 m/s: units are SI",
         ),
         (
-            // The fastest region counts, not the slowest and not the first.
+            // The fastest region determines the step, not the slowest and not the first.
             plane
                 .replace("surfaces=1000,0 layers=5", "surfaces=1000,500,0 layers=3,2")
                 .replace(ROCK, "rho=2500,2400 vp=1.5,3 vs=0.8,1.7"),
@@ -412,6 +412,6 @@ fn the_step_is_set_by_the_stiffest_element_in_a_mesh_with_a_doubling_too() {
     let (_, told) = told.split_once("(x, y, z) = (").expect("a place");
     let (place, _) = told.split_once(')').expect("a place");
     let depth = place.rsplit(", ").next().and_then(|z| z.parse::<f64>().ok());
-    // Thin elements of the soft rock, not the ones of the hard rock that lend them mass.
+    // The step is limited by thin elements of the soft rock, not by those of the hard rock, whose nodes they share.
     assert!(depth.is_some_and(|z| z < 60.0), "{place}");
 }

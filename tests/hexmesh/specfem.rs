@@ -1,4 +1,4 @@
-//! Folders of SPECFEM3D's mesh files, written here from its own description, and damaged.
+//! Folders of SPECFEM3D's mesh files, written here according to its documentation, and damaged.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use proptest::test_runner::FileFailurePersistence;
 use crate::desk::Desk;
 use crate::{close, fixture_bytes, volumes};
 
-/// Places of SPECFEM's nodes with z up: corners, edges below, upright and above, faces, centre.
+/// Positions of SPECFEM's nodes with z up: corners, edges (below, vertical, above), faces, centre.
 const ORDER: [[u8; 3]; 27] = [
     [0, 0, 0],
     [2, 0, 0],
@@ -44,7 +44,7 @@ const ORDER: [[u8; 3]; 27] = [
 
 /// Writes a mesh with elements and nodes numbered and listed in a shuffled order.
 fn write(folder: &Path, mesh: &RawMesh, shuffle: usize) {
-    // Steps that have no divisor in common with the count visit everything once.
+    // Steps that have no common divisor with the count visit every item once.
     let shuffled = |count: usize| -> Vec<usize> {
         let step = (shuffle..)
             .find(|s| {
@@ -116,7 +116,7 @@ fn a_folder_gives_the_mesh_that_was_written() {
     }
 }
 
-/// The sentence about a folder in which a file was changed.
+/// The message about a folder in which a file was changed.
 fn sentence(file: &str, change: impl Fn(String) -> String) -> String {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &original("hex8.msh"), 5);
@@ -167,7 +167,7 @@ fn what_does_not_fit_together_is_a_sentence() {
     );
 }
 
-/// The table as SPECFEM3D's examples have it: remarks, empty lines, materials that no element has, files of tomography.
+/// The table as in SPECFEM3D's examples: comments, empty lines, materials that no element has, tomography files.
 #[test]
 fn tables_of_materials_are_read_as_they_are() {
     let (mesh, folder) = (original("hex8.msh"), tempfile::tempdir().unwrap());
@@ -246,7 +246,7 @@ fn a_folder_of_a_run_is_told_from_that_of_its_mesh() {
     specfem::read(&below).unwrap();
 }
 
-/// Faces that no file lists send waves back, which only absorbing=none asks for.
+/// Faces that are in no file reflect waves, which only absorbing=none allows.
 #[test]
 fn missing_files_of_absorbing_faces_are_told() {
     let (mesh, desk) = (original("hex8.msh"), Desk::new());

@@ -1,4 +1,4 @@
-//! Chunks of the Earth: their counts, their faces on discontinuities, their volume, their steps.
+//! Chunks of the Earth: number of elements, faces on discontinuities, volumes, and time steps.
 
 use kernels::earth::globe::{distance, position};
 use kernels::earth::{Chunk, Radial};
@@ -9,10 +9,10 @@ use crate::volumes;
 
 const SURFACE: f64 = 6.371e6;
 const CORE: f64 = 3.48e6;
-/// Degrees of an element of the mesh of Komatitsch et al. (2010).
+/// Degrees per element of the mesh of Komatitsch et al. (2010).
 const WIDTH: f64 = 90.0 / 256.0;
 
-/// Makes a mesh; what it said and what it is.
+/// Makes a mesh; returns the messages and the mesh.
 fn chunk(desk: &Desk, words: &str) -> (String, RawMesh) {
     let made = desk.sh(&format!("sfhexmesh sphere=y {words} > mesh.rsf"));
     assert_eq!(made.code, 0, "{words}: {}", made.err);
@@ -46,14 +46,16 @@ fn number(text: &str, before: &str) -> f64 {
         .split_once(before)
         .unwrap_or_else(|| panic!("no `{before}` in {text}"));
     let word = head.rsplit([' ', '\n']).next().unwrap_or_default();
-    word.parse().unwrap_or_else(|_| panic!("`{word}` is no number"))
+    word.parse()
+        .unwrap_or_else(|_| panic!("`{word}` is not a number"))
 }
 
 fn radius(x: &[f64]) -> f64 {
     x.iter().map(|c| c * c).sum::<f64>().sqrt()
 }
 
-/// Every element lies between the radii of its region but for rounding in float32, and each end is reached.
+/// Checks that every element lies between the radii of its region, except for rounding in float32, and that each end is
+/// reached.
 fn check_regions(raw: &RawMesh, radii: &[f64]) {
     let mut reached = vec![[f64::INFINITY, 0.0_f64]; radii.len() - 1];
     for (nodes, region) in raw.elements.chunks(raw.per_element).zip(&raw.regions) {
@@ -83,7 +85,7 @@ fn a_slice_of_the_paper_has_its_counts_and_the_whole_mesh_follows() {
         let desk = Desk::new();
         let (said, raw) = chunk(&desk, &format!("nx={n} width={} degree=4 q=y", n as f64 * WIDTH));
         check_regions(&raw, &mantle());
-        // The rows say themselves, and the bottom on the fluid core is free.
+        // The program chooses the number of rows, and the bottom at the fluid core is free.
         assert!(
             said.contains("region 1: radius 3630 to 5600 km, 22 rows"),
             "{said}"
@@ -96,7 +98,7 @@ fn a_slice_of_the_paper_has_its_counts_and_the_whole_mesh_follows() {
             number(&said, " points at degree 4"),
         ]
     };
-    // Topology repeats itself every four elements: counts are quadratic in their number.
+    // The topology repeats every four elements, so the counts are quadratic in the number of elements.
     let small = [8, 16, 24].map(|n| (n as f64, counts(n)));
     let at = |n: f64, k: usize| -> f64 {
         let term = |(p, c): &(f64, [f64; 2])| {
@@ -131,19 +133,19 @@ fn the_whole_mesh_of_the_paper() {
 #[test]
 fn volumes_of_all_layers_are_those_of_shells() {
     let desk = Desk::new();
-    // Elements of one degree: those of the paper are three times finer.
+    // Elements of one degree; those of the paper are three times finer.
     let (_, raw) = chunk(&desk, "nx=16 width=16,24 ny=24 lat=-50 lon=170 turn=33 judge=n");
     let angle = Chunk::new(-50.0, 170.0, 33.0, [16.0, 24.0]).solid_angle();
     let radii = mantle();
     for (found, ends) in volumes::<3>(&raw).iter().zip(radii.windows(2)) {
         let exact = angle / 3.0 * (ends[1].powi(3) - ends[0].powi(3));
-        // Nodes of files are float32: half a metre of a crust of ten kilometres, by chance up or down.
+        // Nodes in files are float32: half a metre in a crust of ten kilometres, up or down at random.
         assert!((found / exact - 1.0).abs() < 2e-6, "{ends:?}: {found} {exact}");
     }
     let all: f64 = volumes::<3>(&raw).iter().sum();
     let exact = angle / 3.0 * (SURFACE.powi(3) - CORE.powi(3));
     assert!((all / exact - 1.0).abs() < 1e-6, "{all} {exact}");
-    // The centre is where it was asked for, and the sides are as far from it as asked for.
+    // The centre and the distances of the sides from it are as requested.
     let top = |k: usize| -> [f64; 3] { std::array::from_fn(|c| raw.nodes[3 * k + c]) };
     let centre = position(-50.0, 170.0, 1.0);
     let mut far: Vec<f64> = (0..raw.nodes.len() / 3)
@@ -180,7 +182,7 @@ fn the_core_is_fluid_and_its_middle_solid() {
         "{speeds:?}"
     );
     assert!(said.contains("doubled upwards"), "{said}");
-    // The inner core has something below it: its bottom absorbs.
+    // The inner core has material below it, so its bottom absorbs.
     let sides = raw.absorbing.len();
     let (_, open) = chunk(
         &Desk::new(),
@@ -222,7 +224,7 @@ fn other_models_have_their_own_layers() {
     check_regions(&raw, &[1e6, 3e6, 6e6]);
     assert_eq!(raw.regions.len(), 36 * 8);
     assert_eq!(number(&said, " elements of 27 nodes"), 288.0);
-    // A brick where it is asked for.
+    // A doubling brick at the requested layer.
     let (said, _) = chunk(
         &desk,
         "model=ball.txt bottom=1e6 nx=8 width=30 layers=3,5 doubling=2",

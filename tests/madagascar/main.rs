@@ -1,7 +1,7 @@
-//! The modelling programs against runs of the programs of Madagascar that they replace (tests/data/model/README.md).
+//! The modelling programs compared with runs of the Madagascar programs that they replace (tests/data/model/README.md).
 //!
 //! Agreed differences: the header counts the records that are written (the originals' n3 forgets the last one when nt
-//! is no multiple of jdata), and with opot=y the axis of components is labelled.
+//! is not a multiple of jdata), and with opot=y the axis of components is labelled.
 
 mod media;
 
@@ -19,10 +19,10 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 
-/// Largest difference, in units of the largest amplitude of the reference: a few float32 roundings per step.
+/// Largest difference relative to the largest amplitude of the reference: a few float32 roundings per step.
 const TOLERANCE: f64 = 1e-5;
 
-/// What the runs say on stderr: the device, and that their wavelets have a coarse grid and their records are far apart.
+/// Expected lines on standard error: the device, and warnings about the coarse grid and the large jdata=.
 const EXPECTED: [&str; 4] = [": CPU, ", ": GPU", ": warning: only ", ": warning: jdata="];
 
 fn stored(name: &str) -> PathBuf {
@@ -109,7 +109,7 @@ fn prepare(ndim: usize) -> (Desk, Vec<Value>) {
     (desk, cases)
 }
 
-/// Every `step[a]`-th value along axis `a` (first axis fastest) of values with axes `n`, from `first` on.
+/// Every `step[a]`-th value along axis `a` (first axis fastest), from `first` on, of values with axes `n`.
 fn thinned(values: &[f32], n: &[usize], step: &[usize]) -> Vec<f32> {
     assert_eq!(values.len(), n.iter().product::<usize>());
     let keep = |i: usize| {
@@ -128,12 +128,12 @@ fn misfit(reference: &[f32], got: &[f32], top: f32) -> f64 {
     largest_difference(got, reference) / f64::from(top)
 }
 
-/// What differs between the axes of a file and the expected ones.
+/// The differences between the axes of a file and the expected ones.
 fn compare_axes(what: &str, got: &[Axis], expected: &[Axis], complaints: &mut Vec<String>) {
     for (i, (a, b)) in got.iter().zip(expected).enumerate() {
         let near = |x: f32, y: f32| (x - y).abs() <= 1e-5 * y.abs().max(b.d.abs());
         let word = |w: &Option<String>| w.clone().unwrap_or_default();
-        // Madagascar's snapshots lose the words that the model has, ours keep them.
+        // Madagascar's snapshots lose the parameters of the model's header; ours keep them.
         let same = |a, b| word(b).is_empty() || word(a) == word(b);
         let same_words = same(&a.label, &b.label) && same(&a.unit, &b.unit);
         if a.n != b.n || !near(a.o, b.o) || !near(a.d, b.d) || !same_words {
@@ -142,14 +142,14 @@ fn compare_axes(what: &str, got: &[Axis], expected: &[Axis], complaints: &mut Ve
     }
 }
 
-/// Runs of one machine that must give the same bits, the first of which is compared with the reference; what each must
-/// say about its device.
+/// Runs on one machine that must give the same bits, the first of which is compared with the reference, and the text
+/// about its device that each must print.
 type Runs<'a> = (&'a [&'a str], &'a str);
 
-/// One thread, and three slabs on all.
+/// One run with one thread, and one with three slabs and all threads.
 const ON_CPU: Runs = (&["device=cpu threads=1", "device=cpu ngpu=3"], ": CPU, ");
 
-/// Runs one case in each way; complaints about what came out.
+/// Runs one case in each way; returns complaints about the results.
 fn examine(desk: &Desk, case: &Value, (extras, device): Runs) -> Vec<String> {
     let (name, mut complaints) = (text(&case["name"]), Vec::new());
     let ndim = if name.starts_with("omp3d") { 3 } else { 2 };
@@ -225,7 +225,7 @@ fn examine(desk: &Desk, case: &Value, (extras, device): Runs) -> Vec<String> {
     }
     assert!(
         reference.is_empty(),
-        "{name}: the reference has more than was compared"
+        "{name}: the reference has more values than were compared"
     );
     complaints
 }
@@ -246,7 +246,8 @@ fn every_run_in_3d_is_reproduced() {
     every_run(3, ON_CPU);
 }
 
-/// On one GPU, and on as many as there are, up to four; kernels of the model's class and of the widest.
+/// Runs on one GPU, and on as many as there are up to four, with the kernels of the model's class and those of the most
+/// general one.
 #[test]
 fn every_run_is_reproduced_on_gpus() {
     let count = real::gpus("runs of Madagascar's programs");

@@ -1,4 +1,4 @@
-//! The media of the stored runs: fields unpacked, stiffness planes built from them in double precision.
+//! The media of the stored runs: fields are unpacked, and stiffness planes computed from them in double precision.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl Bits<'_> {
     }
 }
 
-/// Undoes one difference along the axis with `n` values `stride` apart.
+/// Inverts one differencing along the axis with `n` values `stride` apart.
 fn cumulate(values: &mut [i64], n: usize, stride: usize) {
     for i in 0..values.len() {
         if !(i / stride).is_multiple_of(n) {
@@ -41,7 +41,7 @@ fn cumulate(values: &mut [i64], n: usize, stride: usize) {
     }
 }
 
-/// Unpacks fields of `n` cells, z fastest; `names` in the order of the file.
+/// Unpacks fields of `n` cells, z fastest; `names` are in the order of the file.
 fn unpack<'a>(mut bytes: &[u8], names: &[&'a str], n: &[usize]) -> BTreeMap<&'a str, Vec<f64>> {
     let cells = n.iter().product();
     let orders: &[usize] = if n.len() == 2 { &[1, 2] } else { &[1, 2, 1] };
@@ -62,7 +62,7 @@ fn unpack<'a>(mut bytes: &[u8], names: &[&'a str], n: &[usize]) -> BTreeMap<&'a 
         fields.insert(*name, values.iter().map(|q| low + step * *q as f64).collect());
         bytes = &bytes[24 + size..];
     }
-    assert!(bytes.is_empty(), "{} bytes behind the last field", bytes.len());
+    assert!(bytes.is_empty(), "{} bytes after the last field", bytes.len());
     fields
 }
 
@@ -79,9 +79,10 @@ fn coupling(c33: f64, c55: f64, delta: f64) -> f64 {
     (2.0 * c33 * (c33 - c55) * delta + (c33 - c55).powi(2)).sqrt() - c55
 }
 
-/// Rotation of c11 c33 c55 c13 by `nu` degrees about y as Madagascar's recipe does it: its pi, and no c15, c35.
+/// Rotates c11 c33 c55 c13 by `nu` degrees about y as Madagascar's recipe does: with its value of pi, and without c15
+/// and c35.
 fn tilted([c11, c33, c55, c13]: [f64; 4], nu: f64) -> [f64; 4] {
-    #[allow(clippy::approx_constant)] // the recipe's own
+    #[allow(clippy::approx_constant)] // the recipe's value
     let angle = nu * 3.1415 / 180.0;
     let (c, s) = (angle.cos(), angle.sin());
     let mixed = 2.0 * (c13 + 2.0 * c55) * c * c * s * s;
@@ -104,7 +105,7 @@ fn orthorhombic(f: &dyn Fn(&str) -> f64) -> [f64; 9] {
     [c11, c22, c33, c44, c55, c66, c12, c13, c23]
 }
 
-/// Density and the stiffness files of one dimension: name, planes one after the other.
+/// Density and the stiffness files of one dimension: a name, and planes one after the other.
 pub fn files(bytes: &[u8], n: &[usize]) -> Vec<(&'static str, Vec<f32>)> {
     let cells: usize = n.iter().product();
     let names: &[&str] = if n.len() == 2 { &FIELDS_2D } else { &FIELDS_3D };
@@ -143,7 +144,7 @@ pub fn files(bytes: &[u8], n: &[usize]) -> Vec<(&'static str, Vec<f32>)> {
                 name => at(i, name),
             })
         };
-        // The axes x and z exchanged: a symmetry axis along x.
+        // With the axes x and z exchanged, the symmetry axis is along x.
         let hti = |i: usize| {
             let c = vti(i);
             [2, 1, 0, 5, 4, 3, 8, 7, 6].map(|k| c[k])
@@ -158,7 +159,7 @@ pub fn files(bytes: &[u8], n: &[usize]) -> Vec<(&'static str, Vec<f32>)> {
     }
 }
 
-/// Cells turned into planes.
+/// Rearranges cells into planes.
 fn planes<const P: usize>(cells: usize, cell: impl Fn(usize) -> [f64; P]) -> Vec<f32> {
     let mut out = vec![0.0; P * cells];
     for i in 0..cells {

@@ -1,11 +1,11 @@
-//! Whatever happens to a rank ends all of them, soon, with one sentence.
+//! Whatever happens to one rank, all ranks end soon, with a single message.
 
 use crate::desk::outcome;
 use crate::shot::{desk, middle, wavelet_header};
 use crate::{command, launch, launcher, said, started, words};
 use std::time::{Duration, Instant};
 
-/// The longest that any end may take.
+/// The longest time that any end may take.
 const SOON: Duration = Duration::from_secs(100);
 
 #[test]
@@ -42,7 +42,7 @@ fn a_cell_that_no_run_can_use_is_told_by_its_rank() {
     let desk = desk(3);
     let mut density = desk.read("den.rsf");
     let last = density.len() - 1;
-    // Of several cells the first one is told.
+    // Of several faulty cells, the first one is reported.
     for (cell, rank) in [(last, "rank 2 on "), (0, "rank 0 on ")] {
         density[cell] = -1.0;
         desk.dataset("den.rsf", &crate::shot::grid(3), &density);
@@ -83,7 +83,7 @@ fn an_unstable_run_is_told_once_and_its_data_stay() {
     assert_eq!(told.len(), 1, "{}", done.err);
     assert!(
         std::fs::metadata(desk.path("d.rsf")).unwrap().len() > 200,
-        "records up to there"
+        "records up to the failure"
     );
 }
 
@@ -114,10 +114,10 @@ fn a_rank_that_is_killed_ends_the_others() {
             .unwrap_or_else(|_| panic!("{name}: {text} {}", done.err))
     };
     assert!(when("ended") - when("killed") <= SOON.as_secs(), "{}", done.err);
-    assert!(!done.err.trim().is_empty(), "the launcher says what happened");
+    assert!(!done.err.trim().is_empty(), "the launcher reports what happened");
 }
 
-/// Ranks that a signal ends have a header that says how many snapshots they hold, as many as were due by then.
+/// If a signal ends the ranks, the header says how many snapshots there are: as many as were due by then.
 #[test]
 fn ranks_that_a_signal_ends_tell_their_snapshots() {
     let Some(mpirun) = launcher("ranks_that_a_signal_ends_tell_their_snapshots") else {
@@ -156,7 +156,7 @@ fn a_full_disk_on_one_rank_is_told_by_it() {
     };
     let desk = desk(3);
     let words = format!("{} threads=1 wav=wav.rsf wfl=w.rsf snap=y jsnap=2", words(3));
-    // A limit to any file plays the full disk: MPI's own files fit, the snapshots (34 MB) do not.
+    // A limit on the size of files stands for a full disk: MPI's own files fit, but the snapshots (34 MB) do not.
     let limited = format!("sh -c 'trap \"\" XFSZ; ulimit -f 40000; exec {words}'");
     let begun = Instant::now();
     let done = launch(&desk, mpirun, &format!("-n 1 {words} : -n 1 {limited} >d.rsf"));
@@ -177,7 +177,7 @@ fn a_reader_that_leaves_ends_all_ranks_as_it_ends_one() {
         return;
     };
     let desk = desk(2);
-    // More than buffers hold, so that the run is in its middle: 16 kB a step.
+    // The data are more than buffers hold, 16 kB per step, so that the run is stopped in its middle.
     desk.dataset("rec.rsf", "n1=2 n2=2000", &middle(2).repeat(2000));
     let steps = 20_000;
     desk.dataset(
@@ -200,7 +200,7 @@ fn a_reader_that_leaves_ends_all_ranks_as_it_ends_one() {
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 }
 
-/// Each rank alone would fit; the sum over the host is what is told.
+/// Each rank alone would fit; the warning is about the sum of the ranks on the host.
 #[test]
 fn the_memory_of_a_host_is_that_of_all_its_ranks() {
     let Some(mpirun) = launcher("the_memory_of_a_host_is_that_of_all_its_ranks") else {
@@ -213,7 +213,8 @@ fn the_memory_of_a_host_is_that_of_all_its_ranks() {
         number.unwrap_or(0.0)
     };
     let free = 1024.0 * (kilobytes("MemAvailable:") + kilobytes("SwapFree:"));
-    // Two levels of two components on the padded grid, four bytes a number: once and a half what is free.
+    // Two levels of two components on the padded grid, four bytes per number, take one and a half times the free
+    // memory.
     let nb = (1.5 * free / 16.0).sqrt() / 2.0;
     let desk = desk(2);
     let words = words(2).replace("nb=20", &format!("nb={nb:.0}"));
@@ -222,7 +223,7 @@ fn the_memory_of_a_host_is_that_of_all_its_ranks() {
     assert_eq!(done.code, 0, "{}", done.err);
     let warned = |line: &&str| line.contains("warning: 2 ranks on ") && line.contains("together need");
     assert_eq!(done.err.lines().filter(warned).count(), 1, "{}", done.err);
-    // One of them has nothing to warn of.
+    // With half the cells there is no warning.
     let half = line.replace(&format!("nb={nb:.0}"), &format!("nb={:.0}", nb / 2f64.sqrt()));
     let done = launch(&desk, mpirun, &half);
     assert_eq!(done.code, 0, "{}", done.err);
@@ -271,7 +272,7 @@ fn ranks_of_different_shots_refuse_to_run() {
             done.err
         );
     }
-    // What only says more on one rank does no harm.
+    // Parameters that only change the messages may differ between ranks.
     let done = launch(
         &desk,
         mpirun,

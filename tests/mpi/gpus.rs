@@ -1,4 +1,4 @@
-//! Ranks with GPUs and without, on a driver that needs none: one message, soon.
+//! Ranks with GPUs and without, on a driver that needs no GPU: a single message, soon.
 
 use crate::fakes::{self, Driver};
 use crate::shot::desk;
@@ -6,16 +6,16 @@ use crate::velocity_stress;
 use crate::{Desk, Outcome, launch, launcher, said, words};
 use std::time::{Duration, Instant};
 
-/// The longest that an end may take.
+/// The longest time that an end may take.
 const SOON: Duration = Duration::from_secs(100);
 
-/// Words of a rank that finds this driver; `None` where no fake can be built.
+/// The command line of a rank that finds this driver; `None` if no fake driver can be built.
 fn rank(desk: &Desk, driver: Driver, more: &str) -> Option<String> {
     let words = words(2).replace("device=cpu", "");
     rank_of(desk, driver, &format!("{words} threads=1 wav=wav.rsf {more}"))
 }
 
-/// The same for any words of a program.
+/// The command line of a rank for any program and its parameters.
 fn rank_of(desk: &Desk, driver: Driver, words: &str) -> Option<String> {
     let machine = fakes::variables("mpi::gpus", driver, &desk.path(".store"))?;
     let hidden = fakes::HIDDEN.map(|name| format!("-u {name}")).join(" ");
@@ -29,19 +29,20 @@ fn rank_of(desk: &Desk, driver: Driver, words: &str) -> Option<String> {
     ))
 }
 
-/// Two ranks, each with its driver and its words.
+/// Two ranks, each with its driver and its parameters.
 fn two(desk: &Desk, mpirun: &str, drivers: [Driver; 2], more: [&str; 2]) -> Option<Outcome> {
     let first = rank(desk, drivers[0], more[0])?;
     let second = rank(desk, drivers[1], more[1])?;
     let begun = Instant::now();
     let done = launch(desk, mpirun, &format!("{first} : {second} >d.rsf"));
-    // A run that comes to its end may take its time, a refusal may not.
+    // A run that succeeds may take its time, but a refusal may not.
     let late = done.code != 0 && begun.elapsed() > SOON;
     assert!(!late, "{:?}: {}", begun.elapsed(), done.err);
     Some(done)
 }
 
-/// A run that failed with one sentence of these words, beside what tells of ranks and devices.
+/// Asserts that a run failed with a single message that contains these texts, in addition to lines about ranks and
+/// devices.
 fn assert_told_once(done: &Outcome, wanted: [&str; 2]) {
     assert_ne!(done.code, 0);
     let told: Vec<&str> = said(&done.err)
@@ -83,7 +84,7 @@ fn a_rank_without_a_gpu_beside_one_with_is_told_once() {
         };
         assert_told_once(&done, wanted);
     }
-    // device=cpu on all of them is the way out.
+    // With device=cpu on all ranks the run succeeds.
     let done = two(&desk, mpirun, [Driver::Fake, Driver::None], ["device=cpu"; 2]);
     assert_eq!(done.expect("fakes were there").code, 0);
 }
@@ -100,7 +101,7 @@ fn what_one_gpu_cannot_do_is_told_once() {
     };
     assert_eq!(done.code, 0, "{}", done.err);
     assert!(done.err.contains("2 ranks on 1 host"), "{}", done.err);
-    // Refused by all of them together, or by the one that has not the room.
+    // The run is refused by all ranks together if one of them has too little memory.
     let small = "FAKE_MEMORY=20000000";
     let second = rank(&desk, Driver::Fake, "").expect("fakes were there");
     let second = second.replace("FAKE_MEMORY=1000000000", small);
@@ -149,14 +150,14 @@ fn velocity_and_stress_share_gpus_among_ranks() {
     ] {
         assert!(planned.err.contains(word), "{word}: {}", planned.err);
     }
-    // Refused by all of them together, or by the one that has not the room.
+    // The run is refused by all ranks together if one of them has too little memory.
     let asked = run(["exchange=device"; 2], "=1000000000").expect("fakes were there");
     let short = run([""; 2], "=20000000").expect("fakes were there");
     assert_told_once(&short, ["rank 1 on ", "memory for this run"]);
     assert_told_once(&asked, ["exchange=device", "exchange=auto"]);
 }
 
-/// A linearised shot that is alone is shared by the GPUs of all ranks and runs to its end.
+/// A single linearised shot is shared by the GPUs of all ranks, and runs to its end.
 #[test]
 fn ranks_share_a_linearised_shot() {
     let Some(mpirun) = launcher("ranks_share_a_linearised_shot") else {

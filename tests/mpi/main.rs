@@ -1,5 +1,5 @@
-//! The modelling programs as several ranks of MPI: the same bits as one process, and an end with one sentence whatever
-//! happens to a rank.
+//! The modelling programs on several ranks of MPI: the same bits as one process, and an end with a single message
+//! whatever happens to a rank.
 
 mod ends;
 mod gpus;
@@ -21,7 +21,7 @@ mod shot;
 use desk::{Desk, Outcome, built};
 use std::process::Command;
 
-/// The launcher; `None`, aloud, where there is none.
+/// The launcher; if there is none, `None`, and a message is printed.
 fn launcher(test: &str) -> Option<&'static str> {
     launcher::found(&format!("mpi::{test}"))
 }
@@ -29,7 +29,7 @@ fn launcher(test: &str) -> Option<&'static str> {
 /// Seconds after which a run that hangs is ended.
 const PATIENCE: u32 = 300;
 
-/// Starts a line under the launcher: what stands between its words and the redirections of a shell.
+/// Runs the launcher with a line of arguments and shell redirections.
 fn launch(desk: &Desk, launcher: &str, line: &str) -> Outcome {
     desk::outcome(
         started(desk, &command(launcher, line))
@@ -38,12 +38,12 @@ fn launch(desk: &Desk, launcher: &str, line: &str) -> Outcome {
     )
 }
 
-/// What the launcher is called with.
+/// The command line of the launcher.
 fn command(launcher: &str, line: &str) -> String {
     format!("timeout -k 2 {PATIENCE} {launcher} {line}")
 }
 
-/// A line of shell in which the launcher may be called.
+/// A shell line in which the launcher may be called.
 fn started(desk: &Desk, line: &str) -> Command {
     let mut command = desk.command(line);
     command
@@ -53,14 +53,14 @@ fn started(desk: &Desk, line: &str) -> Command {
     command
 }
 
-/// Words of a shot on the CPU: one thread a rank, a frame that leaves planes for seven ranks.
+/// The command line of a shot on the CPU, with a frame so large that there are enough planes for seven ranks.
 fn words(ndim: usize) -> String {
     format!(
         "sfewefd{ndim}d-gpu device=cpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=20 jdata=2"
     )
 }
 
-/// What the programs say in a text, without the launcher's own words.
+/// The messages of the programs in a text, without warnings and without those of the launcher.
 fn said(text: &str) -> Vec<&str> {
     let ours = |line: &&str| {
         ["sfewefd", "sfvs", "sfsem"]
@@ -68,6 +68,6 @@ fn said(text: &str) -> Vec<&str> {
             .any(|name| line.starts_with(name))
             && !line.contains("warning:")
     };
-    // Launchers put blanks and lines of their own between.
+    // Launchers insert blanks and lines of their own.
     text.lines().map(str::trim).filter(ours).collect()
 }

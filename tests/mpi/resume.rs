@@ -1,4 +1,4 @@
-//! Ranks that are killed go on behind their last state as another number of ranks, or as one process, with the same bits.
+//! If ranks are killed, another number of ranks or a single process continues from their last state with the same bits.
 
 use crate::shot::desk;
 use crate::{Desk, launch, launcher, started, velocity_stress, words};
@@ -6,14 +6,14 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The longest that a state may be waited for.
+/// The longest time to wait for a state.
 const PATIENCE: Duration = Duration::from_secs(400);
 
 fn bits(desk: &Desk, name: &str) -> Vec<u32> {
     desk.read(name).into_iter().map(f32::to_bits).collect()
 }
 
-/// Starts three ranks, kills the second one as soon as a state is there, and goes on as `heirs` say.
+/// Starts three ranks, kills the second one as soon as there is a state, and continues with the commands `heirs`.
 fn killed_and_resumed(desk: &Desk, mpirun: &str, words: &str, heirs: &[&str]) {
     let outputs = "snap=y wfl=w.rsf datapath=./";
     let done = desk.sh(&format!(
@@ -27,7 +27,7 @@ fn killed_and_resumed(desk: &Desk, mpirun: &str, words: &str, heirs: &[&str]) {
             let _ = std::fs::remove_file(desk.path(name));
         }
         let run = format!("{words} {outputs} out=d.bin checkpoint=state every=5");
-        // The second rank kills itself when it is told to: nobody else knows which process it is.
+        // The second rank kills itself when it is told to, because only it knows its process number.
         let second = format!(
             "sh -c 'trap \"\" TERM; {run} & (until [ -e kill-it ]; do sleep 0.01; done; kill -9 $!) & wait $!'"
         );

@@ -1,9 +1,9 @@
-//! One answer, to the last bit, on any number of ranks.
+//! The result is bit-identical for any number of ranks.
 
 use crate::shot::desk;
 use crate::{Desk, launch, launcher, words};
 
-/// The numbers of a dataset, bit by bit.
+/// The values of a dataset as bits.
 fn bits(desk: &Desk, name: &str) -> Vec<u32> {
     desk.read(name).into_iter().map(f32::to_bits).collect()
 }
@@ -34,7 +34,7 @@ fn any_number_of_ranks_gives_the_same_bits() {
     for ndim in [2, 3] {
         for more in ["ssou=y", "free=y opot=y nqz=30 nqx=25 oqx=-0.05"] {
             let (desk, words) = (alone(ndim, more), words(ndim));
-            // The source stands in the middle of the planes: even numbers of ranks cut its bell.
+            // The source is in the middle of the planes, so that even numbers of ranks cut its bell.
             for (ranks, slabs) in [(1, 1), (2, 1), (3, 1), (4, 1), (7, 1), (2, 3)] {
                 let line = format!(
                     "-n {ranks} {words} {more} threads=1 ngpu={slabs} wav=wav.rsf snap=y jsnap=5 wfl=w.rsf >d.rsf"
@@ -58,7 +58,7 @@ fn rank_0_reads_standard_input_for_all() {
         return;
     };
     let (desk, words) = (alone(2, ""), words(2));
-    // In one stream, and as a header whose numbers lie in a file of their own.
+    // The output is one stream, or a header whose data are in a separate file.
     desk.sh("sfbasics cp wav.rsf two.rsf out=two.bin 2>/dev/null || sfbasics window <wav.rsf >two.rsf out=two.bin");
     for wavelet in ["wav.rsf", "two.rsf"] {
         let line = format!("-n 3 {words} threads=1 snap=y jsnap=5 wfl=w.rsf <{wavelet} >d.rsf");
@@ -119,7 +119,7 @@ fn a_plan_names_ranks_slabs_and_exchange() {
     assert_eq!(
         done.err.matches("slab 1:").count(),
         1,
-        "one rank speaks: {}",
+        "only one rank prints: {}",
         done.err
     );
 }

@@ -1,4 +1,4 @@
-//! Several shots as several ranks: each rank models whole shots, and the data are those of one process.
+//! Several shots on several ranks: each rank models whole shots, and the data are those of one process.
 
 use crate::desk::outcome;
 use crate::{Desk, command, launch, launcher, said, shot, started, velocity_stress};
@@ -6,10 +6,10 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Shots of a survey.
+/// The number of shots of the survey.
 const SHOTS: usize = 5;
 
-/// The longest that something may be waited for.
+/// The longest time to wait for anything.
 const PATIENCE: Duration = Duration::from_secs(400);
 
 /// A desk with a survey whose receivers move with its shots.
@@ -72,7 +72,7 @@ fn any_number_of_ranks_gives_the_same_bits() {
     }
 }
 
-/// The other methods, too.
+/// The survey with the other methods.
 #[test]
 fn displacements_and_elements_do() {
     let Some(mpirun) = launcher("survey::displacements_and_elements_do") else {
@@ -111,7 +111,8 @@ fn displacements_and_elements_do() {
     }
 }
 
-/// Beyond some place waves are too fast for the time step: of shots beside it alone they come there in time.
+/// In a part of the model waves are too fast for the time step; only the waves of shots near it reach it before the run
+/// ends.
 #[test]
 fn a_shot_that_fails_is_contained() {
     let Some(mpirun) = launcher("survey::a_shot_that_fails_is_contained") else {
@@ -160,8 +161,8 @@ fn a_shot_that_fails_is_contained() {
         assert_eq!(last.len(), 1, "{ranks} ranks: {}", done.err);
         assert!(bits(&desk, "data.rsf") == bits(&desk, "one.rsf"), "{ranks} ranks");
     }
-    // In a medium without the fault only the shot that failed is made. The data are of another model: the mark that says so is
-    // taken out first.
+    // In a model without the fault, only the shot that failed is computed. The other data are of another model, so the
+    // mark that says so is removed first.
     let sound = line("slow.rsf", "slow-vs.rsf");
     desk.ran("sfbasics put made_of= <one.rsf >marked.rsf");
     let one = desk.sh(&format!("{sound} finished=marked.rsf >whole.rsf"));
@@ -181,7 +182,7 @@ fn a_shot_that_fails_is_contained() {
     assert!(bits(&desk, "again.rsf") == bits(&desk, "whole.rsf"));
 }
 
-/// What is wrong with every shot, or with the survey, is told once and nothing is modelled.
+/// An error in every shot or in the survey is reported once, and nothing is modelled.
 #[test]
 fn what_is_wrong_is_told_once() {
     let Some(mpirun) = launcher("survey::what_is_wrong_is_told_once") else {
@@ -215,7 +216,7 @@ fn a_survey_that_is_ended_goes_on() {
         return;
     };
     let desk = desk(2);
-    // More than buffers hold, and than one message between ranks (8 MiB): 10 MB a shot.
+    // A shot has 10 MB, which is more than buffers hold and more than one message between ranks (8 MiB).
     let many: Vec<f32> = (0..320).flat_map(|k| [(k % 200) as f32, 80.0]).collect();
     desk.dataset("many.rsf", "n1=2 n2=320", &many);
     let words = words(2)
@@ -267,7 +268,7 @@ fn stacked() -> Desk {
     desk
 }
 
-/// Operators, gradients and images, their inputs, and what they write beside their output.
+/// Operators, gradients and images, their inputs, and what they write in addition to their output.
 const OPERATORS: [(&str, &str, &[&str]); 4] = [
     (
         "sfvsgrad2d-gpu wavelet=estimate misfit=misfit.rsf source=source.rsf",
@@ -283,14 +284,15 @@ const OPERATORS: [(&str, &str, &[&str]); 4] = [
     ("sfvsborn2d-gpu adj=n", "dm.rsf", &[]),
 ];
 
-/// The words of an operator.
+/// The command line of an operator.
 fn operator(program: &str) -> String {
     let words = words(2);
     let (_, words) = words.split_once(' ').expect("a program and its words");
     format!("{program} {words}")
 }
 
-/// Runs an operator alone and as ranks, which write the same bits; states of one number of ranks serve another.
+/// Runs an operator in one process and on ranks, which must write the same bits; a state of one number of ranks can be
+/// continued by another.
 fn same_sums((desk, mpirun): (&Desk, &str), line: &str, (input, beside): (&str, &[&str]), groups: &str) {
     let all = |desk: &Desk| -> Vec<Vec<u32>> {
         let files = ["out.rsf"].iter().chain(beside);
@@ -329,7 +331,7 @@ fn ranks_and_groups_make_the_same_sums() {
     }
 }
 
-/// The same on a mesh, whose shots run one after the other on each rank.
+/// A survey on a mesh, whose shots run one after the other on each rank.
 #[test]
 fn ranks_make_the_same_sums_on_meshes() {
     let Some(mpirun) = launcher("survey::ranks_make_the_same_sums_on_meshes") else {
@@ -392,7 +394,7 @@ fn ranks_make_the_same_sums_on_meshes() {
     );
 }
 
-/// Sums that nobody reads end all ranks without a word, as they end one process.
+/// If nobody reads the sums, all ranks end without a message, as one process does.
 #[test]
 fn operators_that_nobody_reads_say_nothing() {
     let Some(mpirun) = launcher("survey::operators_that_nobody_reads_say_nothing") else {
@@ -411,7 +413,7 @@ fn operators_that_nobody_reads_say_nothing() {
     assert_eq!((done.code, errors), (141, 0), "{}", done.err);
 }
 
-/// What is wrong with a shot of another rank, or with all of them, is told once.
+/// An error in a shot of another rank, or in all shots, is reported once.
 #[test]
 fn operators_tell_what_is_wrong_once() {
     let Some(mpirun) = launcher("survey::operators_tell_what_is_wrong_once") else {
@@ -420,7 +422,7 @@ fn operators_tell_what_is_wrong_once() {
     let desk = stacked();
     let mut bad = desk.read("data.rsf");
     let shot = bad.len() / SHOTS;
-    // Of five shots rank 0 adds up the first two, and rank 1 the next.
+    // Of five shots, rank 0 adds up the first two, and rank 1 the next ones.
     bad[2 * shot + 1] = f32::NAN;
     desk.dataset(
         "bad.rsf",

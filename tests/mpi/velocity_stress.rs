@@ -1,4 +1,4 @@
-//! The velocity-stress programs as several ranks: one answer, and one sentence where there is none.
+//! The velocity-stress programs on several ranks: the same result, and a single message if there is an error.
 
 use crate::{Desk, launch, launcher, said};
 
@@ -29,7 +29,7 @@ pub fn desk(ndim: usize) -> Desk {
         let values: Vec<f32> = (0..cells).map(|k| value(k, low, high)).collect();
         desk.dataset(&format!("{name}.rsf"), &grid(ndim), &values);
     }
-    // The middle of the planes and a place between nodes: even numbers of ranks cut both.
+    // The sources are in the middle of the planes and between nodes, so that even numbers of ranks cut both.
     let (sources, receivers): (&[f32], &[f32]) = match ndim {
         3 => (
             &[120.0, 110.0, 80.0, 64.0, 133.0, 55.0],
@@ -45,7 +45,7 @@ pub fn desk(ndim: usize) -> Desk {
     desk
 }
 
-/// A frame that leaves planes for seven ranks.
+/// A frame so large that there are enough planes for seven ranks.
 pub fn words(ndim: usize) -> String {
     format!(
         "sfvsfd{ndim}d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=41 dt=0.001 tau=0.008 m0=1e12 nb=15 device=cpu threads=1 jdata=2 snap=y jsnap=20"
@@ -79,7 +79,7 @@ fn any_number_of_ranks_gives_the_same_bits() {
             let one = desk.sh(&line);
             assert_eq!(one.code, 0, "{}", one.err);
             assert!(desk.read("data.rsf").iter().any(|&x| x != 0.0));
-            // All splits where the largest speeds are mapped, too; elsewhere three of them.
+            // If the largest speeds are mapped, all six splits are tested, otherwise three of them.
             let all = [(2, 1), (3, 1), (2, 3), (1, 1), (4, 1), (7, 1)];
             for (ranks, slabs) in all.into_iter().take(if map { 6 } else { 3 }) {
                 let line = format!("-n {ranks} {words} ngpu={slabs} {} wfl=w.rsf >d.rsf", pgv("m"));
@@ -131,7 +131,7 @@ fn what_is_wrong_is_told_once() {
     }
 }
 
-/// What is wrong with the layers lies in the part of the last rank; all of them take the sponge.
+/// Layers would be unstable in the part of the last rank, so all ranks use the sponge.
 #[test]
 fn all_ranks_leave_layers_that_would_grow() {
     let Some(mpirun) = launcher("velocity_stress::all_ranks_leave_layers_that_would_grow") else {
@@ -172,7 +172,7 @@ fn a_plan_names_ranks_slabs_and_exchange() {
     let line = format!("-n 3 {} ngpu=2 plan=y", words(3));
     let done = launch(&desk, mpirun, &line);
     assert_eq!(done.code, 0, "{}", done.err);
-    // Three velocities, then three stresses, four planes of 64 rows of 64 numbers each.
+    // Three velocities and three stresses are exchanged, four planes of 64 rows of 64 numbers each.
     let bytes = 2 * 3 * 4 * (N[1] + 2 * 19) * 64 * 4;
     let exchange = format!("exchange {:.2} MB a step", bytes as f64 / 1e6);
     for wanted in [
@@ -187,7 +187,7 @@ fn a_plan_names_ranks_slabs_and_exchange() {
     assert_eq!(
         done.err.matches("slab 1:").count(),
         1,
-        "one rank speaks: {}",
+        "only one rank prints: {}",
         done.err
     );
 }

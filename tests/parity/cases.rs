@@ -1,5 +1,5 @@
-//! Small heterogeneous grids and shots that touch every boundary: what all parity tests run.
-#![allow(dead_code)] // each test target that mounts this file uses a part of it
+//! Small heterogeneous grids, and shots that touch every boundary; all parity tests use them.
+#![allow(dead_code)] // each test target that includes this file uses a part of it
 
 use crate::shots::{Ricker, Tape, magnitude, medium, oblique_medium, run_on, shot};
 use kernels::boundary::free_surface::Surface;
@@ -44,7 +44,7 @@ fn rough(at: [f64; 3]) -> (Stiffness, f64) {
     (Stiffness::orthorhombic(speeds, t).expect("a real medium"), rho)
 }
 
-/// A grid, two sources (one off the cells), and receivers all along the slowest axis, some in the frame.
+/// A grid, two sources (one between cells), and receivers all along the slowest axis, some of them in the frame.
 pub struct World {
     pub padded: Padded,
     pub sources: Vec<Point>,
@@ -53,7 +53,7 @@ pub struct World {
 }
 
 impl World {
-    /// 60 planes, 12 of frame on each side.
+    /// A plane of 60 lines, 12 of which are frame on each side.
     pub fn plane() -> Self {
         let padded = Padded::new(&Grid::new_2d([23, 36], [0.0; 2], [1.0, 0.9]), 12);
         let receivers = along(&padded, |at| [9.3, at, 0.0]);
@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    /// 52 planes, 10 of frame on each side.
+    /// A volume of 52 planes, 10 of which are frame on each side.
     pub fn volume() -> Self {
         let padded = Padded::new(&Grid::new_3d([13, 11, 32], [0.0; 3], [1.0, 1.1, 0.9]), 10);
         let receivers = along(&padded, |at| [5.3, 4.4, at]);
@@ -77,8 +77,8 @@ impl World {
         }
     }
 
-    /// Few cells, for machines that are slow: three tiles of a sweep along z, and frames of the least thickness that
-    /// keeps faces apart.
+    /// A grid of few cells for slow machines: three tiles of a sweep along z, and frames of the smallest thickness that
+    /// keeps the faces apart.
     pub fn small(ndim: usize) -> Self {
         let mut world = if ndim == 2 { Self::plane() } else { Self::volume() };
         let grid = match ndim {
@@ -97,7 +97,8 @@ impl World {
         world
     }
 
-    /// Few cells in five slabs: 46 planes, or 40, and frames of 7 planes on each side.
+    /// A grid of few cells that can be cut into five slabs: 46 planes in 2-D and 40 in 3-D, with frames of 7 planes on
+    /// each side.
     pub fn slender(ndim: usize) -> Self {
         let mut world = Self::small(ndim);
         let grid = match ndim {
@@ -108,7 +109,7 @@ impl World {
         world.receivers = along(&world.padded, |at| {
             if ndim == 2 { [9.3, at, 0.0] } else { [5.3, 2.4, at] }
         });
-        // The bells reach over planes 8 to 19 and 17 to 28, or 8 to 19 and 16 to 27.
+        // The bells cover planes 8 to 19 and 17 to 28 in 2-D, and 8 to 19 and 16 to 27 in 3-D.
         world.sources = match ndim {
             2 => vec![[8.0, 5.5, 0.0], [11.4, 14.0, 0.0]],
             _ => vec![[4.0, 2.5, 5.6], [5.4, 2.0, 12.7]],
@@ -116,8 +117,8 @@ impl World {
         world
     }
 
-    /// A model of few cells in a frame of four: faces lie close to each other or overlap. Two bare sources, one of them
-    /// in the frame, and receivers from corner to corner.
+    /// A model of few cells in a frame of four: faces are close to each other or overlap. There are two point sources,
+    /// one of them in the frame, and receivers from corner to corner.
     pub fn tiny(n: &[usize]) -> Self {
         let grid = match *n {
             [z, x] => Grid::new_2d([z, x], [0.0; 2], [1.0, 0.9]),
@@ -140,7 +141,7 @@ impl World {
         }
     }
 
-    /// Wide enough in all directions for several tiles and many threads.
+    /// A grid wide enough in all directions for several tiles and many threads.
     pub fn wide(ndim: usize, steps: usize) -> Self {
         let mut world = if ndim == 2 { Self::plane() } else { Self::volume() };
         let grid = match ndim {
@@ -159,7 +160,7 @@ impl World {
         self.medium_of()
     }
 
-    /// [`World::medium`] in any precision.
+    /// As [`World::medium`], in any precision.
     pub fn medium_of<T: Real>(&self) -> Medium<T> {
         medium(&self.padded, rough)
     }
@@ -173,11 +174,11 @@ impl World {
         })
     }
 
-    /// A shot with traces of every step and whole snapshots of every 19th.
+    /// A shot with traces of every step and whole snapshots of every 19th step.
     pub fn shot(&self, (absorbing, surface, kind): (bool, Surface, SourceKind)) -> Shot {
         let (ndim, dt) = (self.padded.ndim(), 0.06);
         let one = Ricker::starting_at_zero(0.5).samples(self.steps, dt, &[1.0, -0.6, 0.4][..ndim]);
-        // The second source speaks half as loud, the third a third.
+        // The second source has half the strength of the first, the third a third.
         let loud = (1..=self.sources.len()).map(|k| k as f32);
         let wavelet = one.iter().flat_map(|&w| loud.clone().map(move |k| w / k));
         let wavelet = wavelet.collect();
@@ -195,7 +196,7 @@ impl World {
         }
     }
 
-    /// Everything recorded, on these threads and slabs.
+    /// Everything that is recorded with these threads and slabs.
     pub fn run(&self, shot: &Shot, threads: usize, slabs: &[usize]) -> Tape<f32> {
         let tape = run_on(shot, self.medium(), threads, slabs).expect("the shot runs");
         assert!(tape.peak() > 0.0 && tape.snapshots.len() > 1);
@@ -203,7 +204,7 @@ impl World {
     }
 }
 
-/// Receivers on every plane but the last and between every two planes, from one end of the grid to the other.
+/// Receivers on every plane but the last, and between all neighbouring planes, from one end of the grid to the other.
 fn along(padded: &Padded, point: impl Fn(f32) -> Point) -> Vec<Point> {
     let axis = padded.ndim() - 1;
     let step = 0.5 * padded.d()[axis];
@@ -212,7 +213,7 @@ fn along(padded: &Padded, point: impl Fn(f32) -> Point) -> Vec<Point> {
         .collect()
 }
 
-/// The first place where two tapes, of which the first has more than zeros, differ in their bits.
+/// The first position at which two tapes differ in their bits; the first tape must not be all zeros.
 pub fn difference<T: Real>(a: &Tape<T>, b: &Tape<T>) -> Option<String> {
     let snapshots = a.snapshots.iter().flat_map(|(_, snapshot)| snapshot);
     magnitude(a.traces.iter().flatten().chain(snapshots).map(|x| x.f64()));

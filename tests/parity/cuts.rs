@@ -1,4 +1,4 @@
-//! Slabs: any number, any thickness, cut anywhere.
+//! Slabs: any number, any thickness, any cuts.
 
 use crate::cases::{World, difference, settings};
 use crate::shots::run_on;
@@ -6,8 +6,8 @@ use kernels::boundary::one_way::Form;
 use kernels::methods::displacement::Shot;
 use kernels::receiver::Quantity;
 
-/// 2, 3 and 5 slabs of 60 planes. Planes 0 to 11 and 48 to 59 are frame; the bells reach over planes 22 to 33 and 31
-/// to 42: every list cuts one of them, the frame, or both.
+/// 2, 3 and 5 slabs of 60 planes. Planes 0 to 11 and 48 to 59 are frame, and the bells cover planes 22 to 33 and 31 to
+/// 42; every list cuts one of the bells, the frame, or both.
 const CUTS_2D: [&[usize]; 5] = [
     &[27, 33],
     &[9, 51],
@@ -15,7 +15,7 @@ const CUTS_2D: [&[usize]; 5] = [
     &[29, 22, 9],
     &[8, 17, 12, 10, 13],
 ];
-/// The same for 52 planes: frame 0 to 9 and 42 to 51, bells over planes 19 to 30 and 27 to 38.
+/// Slabs of 52 planes; planes 0 to 9 and 42 to 51 are frame, and the bells cover planes 19 to 30 and 27 to 38.
 const CUTS_3D: [&[usize]; 5] = [
     &[24, 28],
     &[44, 8],

@@ -1,4 +1,5 @@
-//! A field that leaves the range of numbers is noticed, and the message says when and where, the same on any slabs.
+//! A field that leaves the range of numbers ends the run, and the message says when and where, independent of the
+//! slabs.
 
 use crate::shots::{medium, run_on, shot};
 use kernels::Error;
@@ -67,11 +68,11 @@ fn the_message_names_step_cell_and_medium() {
             .and_then(|v| v.parse().ok())
             .expect("a coordinate")
     };
-    // Stress of the lens acts up to four cells beyond it.
+    // The stress of the lens acts up to four cells beyond it.
     let (z, x) = (number("z"), number("x"));
     assert!(
         (z - 20.0).hypot(x - 30.0) < 18.0,
-        "the first cell lies at the lens: {cell}"
+        "the first cell is at the lens: {cell}"
     );
     assert!(medium.contains("density=") && medium.contains("c55="), "{medium}");
     let said = Error::NotFinite { step, cell, medium }.to_string();

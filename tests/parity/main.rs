@@ -1,4 +1,4 @@
-//! One answer, to the last bit, whatever the machine is cut into.
+//! The result is bit-identical however the work is divided.
 
 #[path = "../support/saved_states.rs"]
 mod saved_states;

@@ -1,4 +1,4 @@
-//! Communicator: the same bits as one process, each with its own part of the model alone.
+//! Ranks that each hold only their part of the model give the same bits as one process.
 
 use crate::cases::{World, difference, settings};
 use crate::shots::{Tape, part};
@@ -17,7 +17,8 @@ use kernels::time_loop::{Direction, Recorder, Schedule};
 /// Slabs of each rank.
 type Parts = &'static [&'static [usize]];
 
-/// 60 planes; cuts in the frame (0 to 11, 48 to 59), through both bells (22 to 33, 31 to 42), up to seven ranks.
+/// Slabs of 60 planes, with cuts in the frame (0 to 11, 48 to 59) and through both bells (22 to 33, 31 to 42), on up to
+/// seven ranks.
 const PLANE: [Parts; 5] = [
     &[&[27], &[33]],
     &[&[9], &[20, 8], &[23]],
@@ -25,7 +26,7 @@ const PLANE: [Parts; 5] = [
     &[&[8], &[8], &[8], &[9], &[10], &[9], &[8]],
     &[&[29, 22], &[9]],
 ];
-/// 52 planes; frame 0 to 9 and 42 to 51, bells over planes 19 to 30 and 27 to 38.
+/// Slabs of 52 planes; planes 0 to 9 and 42 to 51 are frame, and the bells cover planes 19 to 30 and 27 to 38.
 const VOLUME: [Parts; 3] = [&[&[24], &[28]], &[&[8], &[9, 10], &[8], &[17]], &[&[44], &[8]]];
 
 fn among(
@@ -94,7 +95,7 @@ fn ranks_of_a_volume_give_the_same_bits() {
 fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     let world = World::plane();
     let mut shot = world.shot(settings()[0]);
-    // A window that the first and the last rank do not have.
+    // A window that includes no planes of the first and the last rank.
     let window = [3..30, 10..45, 0..1];
     shot.snapshots.as_mut().expect("a world takes snapshots").window = window;
     let whole = world.run(&shot, 1, &[]);
@@ -137,15 +138,16 @@ fn a_fault_ends_all_ranks_and_one_tells_it() {
         .filter(|r| matches!(r.1, Err(Error::Elsewhere)))
         .count();
     assert_eq!((told.len(), elsewhere), (1, results.len() - 1));
-    // It is told where one process finds it: ranks agree on the first place.
+    // The cell that is reported is that of one process: the ranks agree on the first one.
     let alone = &among(&world, &shot, &[&[60]], ParallelOptions::default())[0].1;
     assert_eq!(format!("{:?}", results[told[0]].1), format!("{alone:?}"));
-    // What came before is whole.
+    // The records before the failure are complete.
     assert_eq!(results[0].0.steps.len() * shot.jdata % 5, 0);
     assert!(!results[0].0.steps.is_empty());
 }
 
-/// Shares of a snapshot may lie between those of other ranks, as those of parts of a mesh do, and a rank may have no receiver.
+/// Parts of a snapshot may be interleaved with those of other ranks, as for parts of a mesh, and a rank may have no
+/// receiver.
 #[test]
 fn records_of_ranks_come_together_in_their_places() {
     let receivers: [&[usize]; 3] = [&[0, 3], &[], &[1, 2]];
@@ -169,7 +171,7 @@ fn records_of_ranks_come_together_in_their_places() {
         let mut gather =
             Gather::new(ranks, &mut tape, &schedule, SnapshotWriter::Root, places).expect("it gathers");
         for it in 0..schedule.nt {
-            // A rank knows the numbers of its own receivers alone.
+            // A rank knows only the values of its own receivers.
             let mut known = trace(it);
             for (k, x) in known.iter_mut().enumerate() {
                 if !receivers[own].contains(&(k % 4)) {
@@ -201,7 +203,8 @@ fn records_of_ranks_come_together_in_their_places() {
     );
 }
 
-/// A run that goes on behind a state has all records before it: those that wait for their batch are written with the state.
+/// A run that continues from a state has all earlier records: those that wait for their batch are written together with
+/// the state.
 #[test]
 fn records_that_wait_are_handed_on_before_a_state() {
     let schedule = Schedule {
@@ -231,7 +234,7 @@ fn records_that_wait_are_handed_on_before_a_state() {
     assert_eq!(tapes[0].traces, [[1.0, -1.0], [2.0, -2.0]]);
 }
 
-/// Small numbers before and behind large ones: what is left tells the order.
+/// Small numbers before and after large ones are added; the result depends on the order.
 #[test]
 fn contributions_are_added_from_left_to_right() {
     let sum = OrderedSum {

@@ -1,10 +1,11 @@
-//! Receivers against the snapshot of the same step: on cells, between cells, on slab cuts, nearest.
+//! Receivers compared with the snapshot of the same step: on cells, between cells, on cuts of slabs, at the nearest
+//! cell.
 
 use crate::cases::{World, settings};
 use crate::shots::{Tape, largest_difference};
 
-/// Component `c` of the field at padded plane `plane` of the line on which the receivers of a world lie, by a
-/// snapshot; the line is between cells along `z` (weight 0.3) and on cells along the rows.
+/// Component `c` of the field at padded plane `plane`, on the line of the receivers of a world, from a snapshot. The
+/// line is between cells along `z` (weight 0.3) and on cells along the rows.
 fn on_line(world: &World, snapshot: &[f32], c: usize, plane: usize) -> f64 {
     let p = &world.padded;
     let (z, row, rows) = match p.ndim() {
@@ -15,7 +16,8 @@ fn on_line(world: &World, snapshot: &[f32], c: usize, plane: usize) -> f64 {
     0.7 * f64::from(snapshot[start + z]) + 0.3 * f64::from(snapshot[start + z + 1])
 }
 
-/// Worst difference between receivers and what `expect(plane value of, receiver number)` says.
+/// The largest difference between receivers and `expect(field at a plane, number of the receiver)`, relative to the
+/// peak.
 fn worst(world: &World, tape: &Tape<f32>, expect: impl Fn(&dyn Fn(usize) -> f64, usize) -> f64) -> f64 {
     let count = world.receivers.len();
     let (mut found, mut wanted) = (Vec::new(), Vec::new());
@@ -29,7 +31,8 @@ fn worst(world: &World, tape: &Tape<f32>, expect: impl Fn(&dyn Fn(usize) -> f64,
     largest_difference(found, wanted) / tape.peak()
 }
 
-/// Slabs whose cuts fall on receivers (even numbers) and between two of them (odd numbers), frame and source included.
+/// Slabs whose cuts are at receivers (even numbers) and between two of them (odd numbers), also in the frame and at the
+/// source.
 fn cases() -> [(World, Vec<usize>); 2] {
     [
         (World::plane(), vec![8, 17, 12, 10, 13]),
@@ -54,7 +57,7 @@ fn receivers_at_cuts_read_both_slabs() {
 #[test]
 fn the_nearest_cell_is_read_without_interpolation() {
     for (mut world, slabs) in cases() {
-        // A tenth of a cell beyond the middle, so that the nearest plane is the upper one.
+        // A tenth of a cell beyond the middle, so that the upper plane is the nearest one.
         let axis = world.padded.ndim() - 1;
         let d = world.padded.d()[axis];
         world.receivers.iter_mut().for_each(|r| r[axis] += 0.1 * d);

@@ -1,5 +1,5 @@
-//! A run that was saved and goes on on other slabs, threads and ranks gives the same bits as one that was never
-//! interrupted; so do the bytes of the states.
+//! A run that was saved and is continued on other slabs, threads and ranks gives the same bits as an uninterrupted run;
+//! the bytes of the states are the same, too.
 
 use crate::cases::{World, difference, settings};
 use crate::saved_states::{Draw, MemorySource, MemoryStore, from_step};
@@ -17,7 +17,7 @@ use kernels::receiver::Quantity;
 use kernels::time_loop::state::{Checkpoints, Every, read_header};
 use std::sync::Arc;
 
-/// Where a run saves its states, and when.
+/// Where a run saves its states, and how often.
 type Saving<'a> = Option<(&'a Arc<MemoryStore>, Every)>;
 
 fn simulation(world: &World, shot: &Shot, threads: usize, slabs: &[usize]) -> Simulation<f32> {
@@ -50,7 +50,7 @@ fn saved(
     (tape, memory_store.states())
 }
 
-/// What a resumed run records.
+/// The records of a resumed run.
 fn resumed(world: &World, shot: &Shot, state: &[u8], (threads, slabs): (usize, &[usize])) -> Tape<f32> {
     let mut simulation = simulation(world, shot, threads, slabs);
     simulation
@@ -104,7 +104,7 @@ fn a_volume_goes_on_anywhere() {
     });
 }
 
-/// A run of ranks: of rank 0 what it records, and how every rank ended.
+/// A run of ranks: the records of rank 0, and the result of every rank.
 fn among(
     world: &World,
     shot: &Shot,
@@ -238,7 +238,7 @@ fn a_disk_that_is_full_is_no_end_of_the_run() {
     }
 }
 
-/// How a state is refused.
+/// The error for a state that is refused.
 fn refusal(world: &World, shot: &Shot, state: &[u8]) -> StateError {
     let mut simulation = simulation(world, shot, 1, &[20, world.padded.planes() - 20]);
     match simulation.resume(&Alone, &mut MemorySource(state)) {
@@ -257,13 +257,13 @@ fn bad_states_are_refused_in_a_sentence() {
     assert_eq!((header.step, header.label("records")), (50, Some("50")));
     assert_eq!(header.label("two\nlines\\"), Some("a=b\nc\\n\r"));
     let mut draw = Draw(4);
-    // Short by any number of bytes.
+    // A state that is short by any number of bytes.
     for _ in 0..50 {
         let cut = draw.of(0..state.len());
         let e = refusal(&world, &shot, &state[..cut]);
         assert!(matches!(e, StateError::Short { .. }), "{cut} bytes: {e}");
     }
-    // A wrong bit in the header, the first array, the last array, the end.
+    // A wrong bit in the header, the first array, the last array, or the end.
     let first = 4096..4096 + header.arrays[0].bytes();
     let last = state.len() - 32 - header.arrays[1].bytes()..state.len() - 32;
     let text: usize = std::str::from_utf8(&state[15..27]).unwrap().parse().unwrap();
@@ -283,14 +283,14 @@ fn bad_states_are_refused_in_a_sentence() {
             assert!(known, "bit {bit} of byte {at}: {e}");
         }
     }
-    // Two blocks change places.
+    // Two exchanged blocks.
     let block = header.arrays[0].block;
     let mut bad = state.clone();
     let (low, high) = bad.split_at_mut(4096 + 30 * block);
     low[4096 + 29 * block..].swap_with_slice(&mut high[..block]);
     let e = refusal(&world, &shot, &bad).to_string();
     assert!(e.contains("damaged"), "{e}");
-    // Other files.
+    // Files of other kinds.
     for bytes in [&b"n1=3 in=stdin\n"[..], b"SIFAKA", b""] {
         let e = refusal(&world, &shot, bytes);
         assert!(
@@ -302,14 +302,14 @@ fn bad_states_are_refused_in_a_sentence() {
     newer[13] = b'2';
     let e = refusal(&world, &shot, &newer).to_string();
     assert!(e.contains("version 2") && e.contains("version 1"), "{e}");
-    // Other grids and runs.
+    // States of other grids and runs.
     let e = refusal(&World::slender(2), &World::slender(2).shot(settings()[0]), state);
     assert!(matches!(e, StateError::Size { .. }), "{e}");
     let mut short = world.shot(settings()[0]);
     short.wavelet.truncate(short.wavelet.len() / world.steps * 50);
     let e = refusal(&world, &short, state).to_string();
     assert!(e.contains("after step 50") && e.contains("50 steps"), "{e}");
-    // On several ranks all have the same sentence.
+    // All of several ranks give the same message.
     let mut bad = state.clone();
     bad[5000] ^= 1;
     for bytes in [&bad, &state[..state.len() - 1].to_vec()] {

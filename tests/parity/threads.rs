@@ -1,4 +1,4 @@
-//! Threads: the work is handed out differently every time, the numbers stay.
+//! Threads: the work is distributed differently every time, but the results are the same.
 
 use crate::cases::{World, difference, settings};
 

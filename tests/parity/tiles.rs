@@ -1,4 +1,4 @@
-//! Tiles, caches and registers: whatever a sweep is cut into, the bits are the same.
+//! Tiles, caches and registers: the bits do not depend on how a sweep is divided.
 
 use crate::cases::{World, difference, settings};
 use crate::shots::{Tape, run_with};
@@ -51,7 +51,7 @@ fn any_second_level_gives_the_same_displacement() {
     }
 }
 
-/// A register of 8 numbers does for each what one of 16 does.
+/// A register of 8 numbers gives the same result for each number as one of 16.
 #[test]
 fn narrower_registers_give_the_same_displacement() {
     for world in [World::plane(), World::volume()] {

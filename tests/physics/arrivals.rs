@@ -1,11 +1,12 @@
-//! Arrival times in anisotropic volumes against the group velocities of the Christoffel equation
-//! (`c_ijkl n_j n_l g_k = rho v^2 g_i`, Cerveny 2001, eqs 2.2.21 and 2.4.47; solved in tests/support/christoffel.rs).
+//! Arrival times in anisotropic volumes, compared with the group velocities of the Christoffel equation (`c_ijkl n_j
+//! n_l g_k = rho v^2 g_i`, Cerveny 2001, eqs 2.2.21 and 2.4.47; solved in tests/support/christoffel.rs).
 //!
-//! A point force radiates every wave with the form of its wavelet (Ben-Menahem & Sena 1990: the far-field Green's
+//! A point force radiates every wave with the shape of its wavelet (Ben-Menahem & Sena 1990: the far-field Green's
 //! function of a convex sheet is a delta function at `r / V_group`). The displacement of a receiver is resolved along
-//! the polarisations of the three waves that arrive there; the time of a wave is where its part correlates best with
-//! the wavelet (both differentiated twice), a parabola through three lags giving fractions of a sample. The near field
-//! that is left, `1 / (k r)^2` of the time, bounds the accuracy: 1 % of the time or half a sample, whichever is more.
+//! the polarisations of the three waves that arrive there; the time of a wave is the lag at which its part correlates
+//! best with the wavelet (both differentiated twice), a parabola through three lags giving fractions of a sample. The
+//! remaining near field, `1 / (k r)^2` of the time, limits the accuracy: 1 % of the time or half a sample, whichever is
+//! larger.
 
 use crate::christoffel::{Mode, Vector, cross, dot, ray, unit};
 use crate::shots::{Ricker, oblique_medium, pick, run_on, shot};
@@ -16,32 +17,34 @@ use kernels::methods::displacement::Shot;
 use std::ops::RangeInclusive;
 
 const RHO: f64 = 2.2;
-/// Of receivers, in cells of one length unit.
+/// Distance of receivers, in cells of one length unit.
 const DISTANCE: f64 = 44.0;
-/// Cells of the model beyond receivers, and about the source: with 12 about it the frame is seen, by a quarter of a percent.
+/// Cells of the model beyond receivers, and around the source: with 12 around it, the frame changes the times by a
+/// quarter of a per cent.
 const BEYOND: [f64; 2] = [6.0, 20.0];
 const NB: usize = 20;
 const DT: f32 = 0.12;
-/// One force (x, y, z) for all waves. Wavelets start at the source cell; the bell around it only shapes the spectrum.
+/// One force (x, y, z) for all waves. Wavelets start at the source cell; the bell around it only changes the spectrum.
 const ONE: [Vector; 1] = [[0.8, -0.6, 1.0]];
-/// A force along each axis: shots are summed to a force along the polarisation of each wave, so that none hides another.
+/// A force along each axis: shots are combined to a force along the polarisation of each wave, so that none is hidden
+/// by another.
 const EACH: [Vector; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-/// What a medium is shot with and measured against.
+/// The waves of a medium that are compared, the forces, and the tolerance.
 struct Terms<'a> {
     modes: [Mode; 3],
     forces: &'a [Vector],
-    /// Share of the time.
+    /// Tolerance as a fraction of the time.
     limit: f64,
 }
 
-/// The part of each of three waves in a displacement: the dual basis of their polarisations.
+/// The dual basis of the polarisations, which gives the part of each of three waves in a displacement.
 fn duals(g: [Vector; 3]) -> [Vector; 3] {
     let volume = dot(g[0], cross(g[1], g[2]));
     [cross(g[1], g[2]), cross(g[2], g[0]), cross(g[0], g[1])].map(|d| d.map(|v| v / volume))
 }
 
-/// Second differences: the near field, which lags by `2 / (k r)` radians, weighs less at the higher frequencies.
+/// Second differences: the near field, which is late by `2 / (k r)` radians, is weaker at higher frequencies.
 fn acceleration(u: &[f64]) -> Vec<f64> {
     (0..u.len())
         .map(|i| {
@@ -59,7 +62,7 @@ fn near(expected: f64, reach: f64) -> RangeInclusive<usize> {
     (expected - reach) as usize..=(expected + reach) as usize
 }
 
-/// The grid of a model that holds these points beside the origin.
+/// The grid of a model that contains these points and the origin.
 fn model_around(offsets: &[Vector]) -> Padded {
     let reach = |a: usize, sign: f64| {
         let far = offsets.iter().map(|o| sign * o[a] + BEYOND[0]);
@@ -73,12 +76,12 @@ fn model_around(offsets: &[Vector]) -> Padded {
     Padded::new(&Grid::new_3d(n, low.map(|o| o as f32), [1.0; 3]), NB)
 }
 
-/// Shoots a medium and compares the times of the given waves along the given directions (x, y, z). Of two opposite
-/// directions, in which the same waves run, a test takes that which makes the model smaller.
+/// Models a medium and compares the times of the given waves along the given directions (x, y, z). Of two opposite
+/// directions, which are equivalent, a test takes the one that makes the model smaller.
 fn check(name: &str, stiffness: Voigt, terms: &Terms<'_>, directions: &[Vector]) {
     let w = Ricker::starting_at_zero(0.15);
     let dt = f64::from(DT);
-    // Receivers on cells, as near to the direction as they come.
+    // Receivers are on cells, as near to the direction as possible.
     let offsets: Vec<Vector> = directions
         .iter()
         .map(|&d| unit(d).map(|v| (v * DISTANCE).round()))
@@ -131,7 +134,7 @@ fn check(name: &str, stiffness: Voigt, terms: &Terms<'_>, directions: &[Vector])
             let weight = |f: usize| if u.len() == 1 { 1.0 } else { wave.polarisation[f] };
             let at = |it: usize, f: usize| weight(f) * dot(basis[m], [0, 1, 2].map(|c| u[f][c][it]));
             let part: Vec<f64> = (0..nt).map(|it| (0..u.len()).map(|f| at(it, f)).sum()).collect();
-            // The sample after step it is that of the time (it + 1) dt.
+            // The sample after step `it` is at time (it + 1) dt.
             let around = near(time / dt - 1.0, 0.6 / w.f / dt);
             let got = (pick(&acceleration(&part), &template, around) + 1.0) * dt;
             line += &format!(
@@ -213,7 +216,8 @@ fn all_three_waves_arrive_with_the_group_velocities_of_an_orthorhombic_volume() 
     check("orthorhombic", s.voigt(), &terms, &directions);
 }
 
-/// An orthorhombic medium turned about two axes, with other couplings on top: no plane of it is a symmetry plane.
+/// An orthorhombic medium rotated about two axes, with further couplings added, so that no coordinate plane is a
+/// symmetry plane.
 fn triclinic_rock() -> Voigt {
     let t = Tsvankin {
         eps1: 0.1,

@@ -1,11 +1,11 @@
-//! Long runs: once the source is silent, the frame on, the wavefield only fades, through 20,000 steps.
+//! Long runs: after the end of the source, with an absorbing frame, the wavefield only decays during 20,000 steps.
 //!
-//! Displacement is seen on every cell of the padded grid, every hundredth step; the figure is the sum of its squares.
-//! Under a free surface the cells above it are left out: nothing holds them back, they coast.
+//! The displacement of every cell of the padded grid is recorded every hundredth step; the sum of its squares is
+//! compared. Under a free surface the cells above it are left out: no force acts on them, so they keep moving.
 //!
-//! The published one-way condition feeds on the shortest waves of the grid, and only the sponge before it keeps it in
-//! check: a frame is stable when it is thick enough for its time step and S speed. The runs here have frames of 40
-//! cells (20 in the volume) at two fifths of the largest time step of the interior.
+//! The published one-way condition amplifies the shortest waves of the grid, and only the sponge in front of it
+//! prevents growth: a frame is stable if it is thick enough for its time step and S speed. The runs here have frames of
+//! 40 cells (20 in the volume) at two fifths of the largest time step of the interior.
 
 use crate::shots::{Ricker, Tape, largest, medium, records_of, run, run_on, shot};
 use kernels::Error;
@@ -19,7 +19,7 @@ const STEPS: usize = 20_000;
 /// Two fifths of the limit in the plane, half of it in the volume.
 const DT: f32 = 0.09;
 
-/// VTI layers over a fault, contrasts up to a third.
+/// VTI layers over a fault, with contrasts of up to a third.
 fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     let [z, x, y] = at;
     let layer = ((z + if x > 30.0 { 6.0 } else { 0.0 } + 0.1 * y) / 9.0)
@@ -76,7 +76,7 @@ fn fades(padded: &Padded, surface: Surface, kind: SourceKind) {
     let grown = energy.windows(2).any(|w| w[1] > w[0]);
     assert!(
         !grown,
-        "{surface:?} {kind:?}: a window of four thousand steps exceeds the one before: {shares:?}"
+        "the energy grows from one window of four thousand steps to the next: {shares:?}"
     );
 }
 
@@ -108,7 +108,7 @@ fn a_volume_fades_for_twenty_thousand_steps() {
 }
 
 /// The largest displacement on the padded grid in each quarter of a run of `steps` steps near the stability limit, in a
-/// homogeneous plane of vp/vs 2.5 with a thin frame: where the published condition explodes.
+/// homogeneous plane with vp/vs 2.5 and a thin frame, for which the published condition is unstable.
 fn thin_frame(one_way: Form, steps: usize) -> Vec<f64> {
     let padded = Padded::new(&Grid::new_2d([50, 60], [0.0; 2], [1.0; 2]), 24);
     // The largest step: 2/(1.7306 vp sqrt(2)), vp = 2.5.
@@ -151,11 +151,11 @@ fn the_upwind_condition_is_stable_where_the_published_one_grows() {
     assert!(upwind.windows(2).all(|w| w[1] < w[0]), "it grows: {upwind:?}");
 }
 
-/// Steps of the README's sentence on long runs.
+/// The number of steps in the README's statement on long runs.
 const LONG: usize = 200_000;
 
-/// The largest displacement in the last tenth of a long run in a small homogeneous plane with a frame of `nb` nodes, or the error with
-/// which it ends.
+/// The largest displacement in the last tenth of a long run in a small homogeneous plane with a frame of `nb` nodes, or
+/// the error with which it ends.
 fn long(one_way: Form, nb: usize) -> Result<f32, Error> {
     let padded = Padded::new(&Grid::new_2d([20, 24], [0.0; 2], [1.0; 2]), nb);
     let speeds = Speeds {
@@ -186,7 +186,7 @@ fn long(one_way: Form, nb: usize) -> Result<f32, Error> {
     Ok(largest(tape.traces[180..].iter().flatten().copied()))
 }
 
-/// With the published condition 24 nodes are too few for so many steps, and 8 are for either.
+/// With the published condition, 24 nodes are too few for so many steps; 8 are too few for either condition.
 #[test]
 #[ignore = "long: ./sconsw test full=y"]
 fn the_upwind_condition_is_stable_for_two_hundred_thousand_steps() {
@@ -201,6 +201,6 @@ fn the_upwind_condition_is_stable_for_two_hundred_thousand_steps() {
         found[0] < 60_000 && found[1] < 7_000 && found[2] < 30_000,
         "{found:?}"
     );
-    // Displacement was about 1, and what is left is below the normal range of float32.
+    // The largest displacement was about 1, and what is left is below the normal range of float32.
     assert!(left < 1e-30, "{left:e}");
 }

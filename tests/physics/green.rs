@@ -26,13 +26,13 @@ use kernels::methods::displacement::SourceKind;
 const A: f64 = 3.2;
 const B: f64 = 2.0;
 const RHO: f64 = 2.3;
-/// Spacings differ, so that a swapped axis would be seen.
+/// The spacings differ, so that exchanged axes would be noticed.
 const D: [f32; 3] = [0.010, 0.0096, 0.0104];
 const N: usize = 104;
 const NB: usize = 25;
 const NBELL: usize = 6;
 const DT: f32 = 0.0011;
-/// Ten cells a shortest wavelength (S at the wavelet's highest frequency) on the coarsest axis.
+/// Ten cells per shortest wavelength (S at the wavelet's highest frequency) on the coarsest axis.
 const POINTS_PER_WAVELENGTH: f64 = 10.0;
 /// Receivers in cells from the source.
 const OFFSETS: [[i32; 3]; 6] = [
@@ -44,7 +44,7 @@ const OFFSETS: [[i32; 3]; 6] = [
     [3, 20, -21],
 ];
 
-/// What a point source radiates: displacement at an offset and a time.
+/// The radiation of a point source: displacement at an offset and a time.
 type Radiation<'a> = &'a dyn Fn([f64; 3], f64) -> [f64; 3];
 
 fn delta(i: usize, j: usize) -> f64 {
@@ -104,14 +104,14 @@ fn offset(cells: [i32; 3]) -> [f64; 3] {
     [0, 1, 2].map(|a| f64::from(cells[a]) * f64::from(D[a]))
 }
 
-/// Displacement of all cells of the bell together.
+/// The displacement due to all cells of the bell.
 fn of_the_bell(radiation: Radiation<'_>, x: [f64; 3], t: f64) -> [f64; 3] {
     let n = NBELL as i32;
     let volume: f64 = D.iter().map(|&d| f64::from(d)).product();
     let mut sum = [0.0; 3];
     for (i, k, l) in (-n..=n).flat_map(|i| (-n..=n).flat_map(move |k| (-n..=n).map(move |l| (i, k, l)))) {
         let bell = (-f64::from(i * i + k * k + l * l) / (0.5 * NBELL as f64)).exp();
-        // What lies beyond 1e-7 of the centre is far below the tolerance.
+        // Cells with less than 1e-7 of the centre are far below the tolerance.
         if bell > 1e-7 {
             let e = offset([i, k, l]);
             let u = radiation([0, 1, 2].map(|a| x[a] - e[a]), t);
@@ -121,14 +121,14 @@ fn of_the_bell(radiation: Radiation<'_>, x: [f64; 3], t: f64) -> [f64; 3] {
     sum
 }
 
-/// Samples until the S wave has passed. A rigid wall would have sent back P by then; what the absorbing frame sends
-/// back is part of the misfit.
+/// Number of samples until the S wave has passed. A rigid wall would have reflected P by then; what the absorbing frame
+/// reflects is part of the misfit.
 fn passed(w: &Ricker, x: [f64; 3]) -> usize {
     ((length(x) / B + w.t0 + 0.5 / w.f) / f64::from(DT)) as usize
 }
 
-/// Runs the engine and compares; returns the worst misfit and the worst error of a peak, as shares of a receiver's
-/// largest displacement.
+/// Runs the engine and compares; returns the largest misfit and the largest error of a peak, relative to the largest
+/// displacement of a receiver.
 fn compare(kind: SourceKind, strength: [f64; 3], radiation: Radiation<'_>) -> (f64, f64) {
     let w = wavelet();
     let padded = Padded::new(&Grid::new_3d([N; 3], [0.0; 3], D), NB);
@@ -146,7 +146,7 @@ fn compare(kind: SourceKind, strength: [f64; 3], radiation: Radiation<'_>) -> (f
     let (mut misfit, mut peak) = (0.0f64, 0.0f64);
     for (k, &cells) in OFFSETS.iter().enumerate() {
         let x = offset(cells);
-        // Every third sample tells as much.
+        // Every third sample is enough.
         let steps: Vec<usize> = (0..passed(&w, x)).step_by(3).collect();
         let exact: Vec<[f64; 3]> = steps
             .iter()
@@ -195,8 +195,7 @@ fn a_stress_source_has_the_amplitude_of_a_moment_tensor_within_one_percent() {
     assert!(misfit < 0.01 && peak < 0.01, "misfit {misfit}, peak {peak}");
 }
 
-/// The two formulas agree with each other: a moment is a pair of opposite forces, and an isotropic force field obeys
-/// the equation of motion through it.
+/// The two formulas agree with each other: a moment is a pair of opposite forces.
 #[test]
 fn the_moment_formula_is_the_derivative_of_the_force_formula() {
     let (w, h) = (wavelet(), 1e-5);

@@ -1,4 +1,4 @@
-//! Physics that needs no other program: the engine against formulas, symmetries and conservation laws.
+//! Physics that needs no other program: the engine compared with formulas, symmetries and conservation laws.
 
 #[path = "../support/christoffel.rs"]
 mod christoffel;

@@ -1,5 +1,5 @@
-//! The upwind form of the one-way condition sends back what the published form sends back, through every face: both are
-//! the same condition for waves that are long beside the grid, and files of the original programs hold the published one.
+//! The upwind form of the one-way condition has the same reflections as the published form, at every face: for waves
+//! that are long compared with the grid both are the same condition, and the original programs use the published one.
 
 use crate::shots::{Ricker, Tape, largest_difference, medium, run_on, shot};
 use kernels::boundary::one_way::Form;
@@ -8,7 +8,7 @@ use kernels::medium::{Speeds, Stiffness};
 use kernels::methods::displacement::Shot;
 
 const N: [usize; 3] = [34, 36, 38];
-/// So thin that it is the condition behind it that stops waves.
+/// The frame is so thin that the condition at its end, not the sponge, absorbs the waves.
 const NB: usize = 4;
 
 #[test]
@@ -18,7 +18,7 @@ fn the_upwind_condition_sends_back_what_the_published_one_does_on_every_face() {
     let dt = 0.2f32;
     let nt = ((40.0 + w.t0) / f64::from(dt)) as usize;
     let middle = [17.0, 18.0, 19.0];
-    // Two nodes before every face, beside its middle.
+    // Receivers two nodes in front of every face, near its middle.
     let receivers: Vec<[f32; 3]> = (0..3)
         .flat_map(|axis| [2.0, N[axis] as f32 - 3.0].map(|place| (axis, place)))
         .map(|(axis, place)| {

@@ -1,9 +1,9 @@
 //! Observed orders of convergence, in float64: eight in space (Weiss & Shragge 2013, eqs 4-5), two in time (eq. 6).
 //!
-//! The engine's own bell makes the source the same physical body on every grid: `exp(-r^2 / (0.5 nbell))` in cells has
+//! With the engine's bell, the source is the same physical body on every grid: `exp(-r^2 / (0.5 nbell))` in cells has
 //! the standard deviation `d sqrt(nbell) / 2`, so `nbell` grows with `1 / d^2`; it is cut at 8 standard deviations or
-//! more and the comparison ends before anything returns from the edges of the grid. In space all grids share one time
-//! step, so their difference is the spatial error alone. With errors `e = C h^p` on three grids, the finest as
+//! more, and the comparison ends before reflections from the edges of the grid arrive. In space all grids share one
+//! time step, so they differ only by the spatial error. With errors `e = C h^p` on three grids, the finest as
 //! reference, `(e_1 - e_3) / (e_2 - e_3)` gives p.
 
 use crate::shots::{Ricker, medium, rms_difference, run, shot};
@@ -11,14 +11,14 @@ use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Thomsen, Tsvankin};
 use kernels::methods::displacement::Shot;
 
-/// Half width of the bell, in cells of size `d`, whose standard deviation is `width`.
+/// Half width, in cells of size `d`, of the bell with the standard deviation `width`.
 fn bell(width: f64, d: f32) -> usize {
     let nbell = 4.0 * (width / f64::from(d)).powi(2);
     assert_eq!(nbell.fract(), 0.0, "the same body on every grid");
     nbell as usize
 }
 
-/// The p for which errors `C h^p` on grids of spacing `h` leave these differences to the finest.
+/// The p for which errors `C h^p` on grids of spacing `h` have these differences from the finest grid.
 fn order(h: [f64; 3], to_finest: [f64; 2]) -> f64 {
     let ratio = |p: f64| (h[0].powf(p) - h[2].powf(p)) / (h[1].powf(p) - h[2].powf(p));
     let (mut low, mut high) = (0.1, 30.0);
@@ -33,7 +33,7 @@ fn order(h: [f64; 3], to_finest: [f64; 2]) -> f64 {
     0.5 * (low + high)
 }
 
-/// A smooth VTI medium: all nine coefficients and density vary on a scale of some 200 length units.
+/// A smooth VTI medium: all nine coefficients and density vary over some 200 length units.
 fn smooth(at: [f64; 3]) -> (Stiffness, f64) {
     let wave = |k: [f64; 2], phase: f64| (k[0] * at[0] + k[1] * at[1] + phase).sin();
     let rho = 2.0 + 0.2 * wave([0.02, -0.03], 0.3);
@@ -78,7 +78,7 @@ fn orthorhombic() -> Stiffness {
     .expect("a real medium")
 }
 
-/// A physical shot whose scale is the standard deviation of its source.
+/// A physical shot whose length scale is the standard deviation of its source.
 struct Body {
     ndim: usize,
     width: f64,
@@ -86,7 +86,8 @@ struct Body {
     half: f32,
 }
 
-/// Enough for the waves to pass the receivers, not for an echo to reach them, in units of the body's width.
+/// The duration in units of the body's width: enough for the waves to pass the receivers, but too short for reflections
+/// to reach them.
 const TIME: f64 = 5.4;
 const PLANE: Body = Body {
     ndim: 2,
@@ -96,12 +97,12 @@ const PLANE: Body = Body {
 const VOLUME: Body = Body {
     ndim: 3,
     width: 15.0,
-    // The bell, which is cut at 16 standard deviations on the finest grid, fits.
+    // The bell, which is cut at 16 standard deviations on the finest grid, fits into the grid.
     half: 240.0,
 };
 
 impl Body {
-    /// Records on a grid of spacing `d`.
+    /// The records on a grid of spacing `d`.
     fn record(&self, d: f32, dt: f32, nt: usize) -> Vec<f64> {
         let (n, o) = ((2.0 * self.half / d) as usize + 1, -self.half);
         let grid = match self.ndim {
@@ -129,7 +130,7 @@ impl Body {
         tape.traces.concat()
     }
 
-    /// The records on grids of these spacings, the finest last, at one small time step.
+    /// The records on grids of these spacings, the finest last, with one small time step.
     fn records<const N: usize>(&self, d: [f32; N]) -> [Vec<f64>; N] {
         let dt = 0.15 * d[N - 1];
         let nt = (TIME * self.width / f64::from(dt)) as usize;
@@ -174,7 +175,7 @@ fn the_order_in_space_is_at_least_seven_and_a_half_in_an_orthorhombic_volume() {
 #[test]
 fn the_order_in_time_is_at_least_one_point_nine() {
     let (longest, steps) = (0.8, 80);
-    // The sample after step it is that of the time (it + 1) dt: every 2^k-th of the finer records.
+    // The sample after step `it` is at time (it + 1) dt, which is every 2^k-th of the finer records.
     let records = [0u32, 1, 2, 3].map(|k| {
         let all = PLANE.record(4.0, longest / 2f32.powi(k as i32), steps << k);
         let per_step = all.len() / (steps << k);

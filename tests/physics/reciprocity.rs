@@ -1,9 +1,9 @@
-//! Reciprocity (Aki & Richards 2002, eq. 2.39): in any elastic medium the component j of the displacement at B that a
-//! force along i at A raises is the component i at A that the same force along j at B raises.
+//! Reciprocity (Aki & Richards 2002, eq. 2.39): in any elastic medium the component j of the displacement at B due to a
+//! force along i at A equals the component i at A due to the same force along j at B.
 //!
-//! The scheme keeps it: its derivative is antisymmetric and the stiffness of a cell symmetric, so forces and receivers
-//! on cells (`nbell=0`) must agree to rounding, echoes from a rigid rim included. A bell is a weighted sum of points:
-//! the receiver must be the same sum.
+//! The scheme is reciprocal, too: its derivative is antisymmetric and the stiffness of a cell symmetric, so forces and
+//! receivers on cells (`nbell=0`) must agree to rounding, including reflections from rigid boundaries. A bell is a
+//! weighted sum of points: the receiver must be the same sum.
 
 use crate::shots::{Ricker, largest, largest_difference, magnitude, medium, run, shot};
 use kernels::boundary::free_surface::Surface;
@@ -13,7 +13,7 @@ use kernels::methods::displacement::Shot;
 
 const DT: f32 = 0.05;
 
-/// Orthorhombic, with layers, a lens and a lateral gradient.
+/// An orthorhombic medium with layers, a lens and a lateral gradient.
 fn earth(at: [f64; 3]) -> (Stiffness, f64) {
     let [z, x, y] = at;
     let layer = (z / 7.0).floor();
@@ -38,7 +38,7 @@ fn earth(at: [f64; 3]) -> (Stiffness, f64) {
     (Stiffness::orthorhombic(speeds, t).expect("a real medium"), rho)
 }
 
-/// The worst difference of all pairs of components, as a share of the largest displacement.
+/// The largest difference of all pairs of components, relative to the largest displacement.
 fn worst(padded: &Padded, points: [[f32; 3]; 2], change: impl Fn(&mut Shot)) -> f64 {
     let ndim = padded.ndim();
     let w = Ricker::starting_at_zero(0.12);
@@ -89,7 +89,7 @@ fn plane() -> (Padded, [[f32; 3]; 2]) {
 fn source_and_receiver_may_be_swapped_in_a_rigid_box() {
     for (name, (padded, points)) in [("3-D", volume()), ("2-D", plane())] {
         let apart = worst(&padded, points, |_| {});
-        println!("reciprocity {name}, rigid rim: {apart:.2e} of the maximum");
+        println!("reciprocity {name}, rigid boundaries: {apart:.2e} of the maximum");
         assert!(apart < 1e-4, "{name}: {apart}");
     }
 }

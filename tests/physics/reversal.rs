@@ -1,5 +1,5 @@
-//! Time runs back: a model without anything that takes energy, 500 steps forward and the same steps backward, comes back
-//! to every field that it went through. The source acts on the way: backward it takes away what it has given.
+//! Time can be reversed: in a model without absorption, 500 steps forward and the same steps backward return to every
+//! field on the way. The source acts in both directions: backward it removes what it has added.
 
 use crate::shots::{Ricker, Tape, largest, largest_difference, magnitude, medium, shot};
 use kernels::boundary::free_surface::Surface;
@@ -26,9 +26,9 @@ fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     )
 }
 
-/// The largest difference between a field on the way back and on the way there, as a share of the largest value: the field
-/// after step `it` has been undone is the one that was current after step `it - 2`, because the two time levels have changed
-/// places.
+/// The largest difference between a field on the way back and on the way there, relative to the largest value: when
+/// step `it` has been undone, the field is the one that was current after step `it - 2`, because the two time levels
+/// have been exchanged.
 fn returns(padded: &Padded, surface: Surface, kind: SourceKind, slabs: &[usize]) -> f64 {
     let wavelet = Ricker::starting_at_zero(0.12).samples(STEPS, 0.15, &[1.0, 0.5, -0.7][..padded.ndim()]);
     let middle = [0, 1, 2].map(|a| (padded.model.n[a] / 2) as f32);
@@ -99,6 +99,6 @@ fn a_run_that_loses_energy_is_not_turned() {
     simulation.schedule().direction = Direction::Backward;
     let refused = simulation
         .run(&mut Tape::<f32>::default())
-        .expect_err("it loses energy");
+        .expect_err("a run that loses energy");
     assert!(refused.to_string().contains("backward"), "{refused}");
 }

@@ -1,15 +1,17 @@
-//! What a sharp interface does to the displacement method: differences that reach over a node do not see a wave that alternates
-//! from node to node, and a jump of stiffness makes one. Chapters 2 and 4 of the book print these figures.
+//! The effect of a sharp interface on the displacement method: centred differences across a node do not see a wave that
+//! alternates from node to node, and a jump of stiffness makes such a wave. Chapters 2 and 4 of the book print these
+//! figures.
 
 use crate::shots::{Ricker, largest, medium, records_of, run_on, shot};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness};
 use kernels::methods::displacement::{Shot, Snapshots};
 
-/// Nodes over which the rock changes; 0 is at once.
+/// The largest alternating wave above and below an interface, relative to the direct wave, if the rock changes over
+/// `width` nodes; 0 is a jump.
 fn alternating(width: f64) -> [f64; 2] {
     let padded = Padded::new(&Grid::new_2d([321, 161], [0.0; 2], [1.0; 2]), 20);
-    // The rocks and the wavelet of the chapter, in nodes of 5 m and in ms: 27 nodes a wavelength at the peak.
+    // The rocks and the wavelet of the chapter, in nodes of 5 m and in ms: 27 nodes per wavelength at the peak.
     let w = Ricker::starting_at_zero(0.015);
     let dt = 0.5f32;
     let nt = 1000;
@@ -40,11 +42,11 @@ fn alternating(width: f64) -> [f64; 2] {
         ..shot(dt, samples, line, vec![[170.0, 80.0, 0.0]])
     };
     let tape = run_on::<f32>(&s, medium(&padded, cell), 2, &[]).expect("the shot runs");
-    // Of both components along the middle column the vertical one.
+    // The vertical one of the two components along the middle column.
     let all = records_of(2 * 321 * nt, tape.snapshots.iter().flat_map(|(_, u)| u));
     let field = |it: usize| &all[2 * 321 * it..][..321];
     let direct = largest((0..500).map(|it| field(it)[180]));
-    // Eighth differences over 256 leave of a wave its share (k/2)^8 and of an alternating one all.
+    // Eighth differences divided by 256 reduce a wave by the factor (k/2)^8, and leave an alternating wave unchanged.
     let binomials = [1.0, -8.0, 28.0, -56.0, 70.0, -56.0, 28.0, -8.0, 1.0];
     let mut found = [0.0f64; 2];
     for it in 400..nt {
@@ -59,11 +61,12 @@ fn alternating(width: f64) -> [f64; 2] {
     found.map(|f| f / direct)
 }
 
-/// What is left behind two nodes of means is not the interface's: four and eight nodes leave the same.
+/// Averaging over two nodes is enough: what is left does not come from the interface, since four and eight nodes leave
+/// the same.
 #[test]
 fn a_sharp_interface_makes_a_wave_that_alternates_and_two_nodes_of_means_make_none() {
     let (sharp, meant) = (alternating(0.0), alternating(2.0));
-    println!("at once {sharp:.5?}, over two nodes {meant:.5?}");
+    println!("jump {sharp:.5?}, over two nodes {meant:.5?}");
     assert!(sharp.iter().all(|s| (0.014..0.019).contains(s)), "{sharp:?}");
     assert!(meant.iter().all(|&s| s < 0.004), "{meant:?}");
 }

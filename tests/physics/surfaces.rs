@@ -1,8 +1,9 @@
-//! The two free surfaces of the displacement method against the closed form: chapter 5 of the book prints these figures, and
-//! this test holds what it says.
+//! The two free surfaces of the displacement method, compared with the closed form. Chapter 5 of the book prints these
+//! figures, and this test checks them.
 //!
-//! A vertical force a third of a Rayleigh wavelength under the surface of a half-space with Poisson's ratio 1/4, as the sum over
-//! wavenumbers of tests/support/layered.rs, whose cells of the bell are counted one by one along z and as a whole along x.
+//! The source is a vertical force a third of a Rayleigh wavelength below the surface of a half-space with Poisson's
+//! ratio 1/4. The closed form is the sum over wavenumbers of tests/support/layered.rs, with the cells of the bell taken
+//! one by one along z and together along x.
 
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
 use crate::shots::{Ricker, lag, largest, largest_difference, magnitude, medium, run_on, shot};
@@ -12,19 +13,19 @@ use kernels::medium::{Speeds, Stiffness};
 use kernels::methods::displacement::Shot;
 
 const VS: f64 = 1.0;
-/// Of the Rayleigh wave over that of S.
+/// Speed of the Rayleigh wave relative to that of S.
 const RAYLEIGH: f64 = 0.9194;
 const NBELL: i32 = 3;
-/// Receivers in Rayleigh wavelengths from above the source.
+/// Distances of the receivers from the epicentre, in Rayleigh wavelengths.
 const AWAY: [f64; 2] = [2.0, 6.0];
 
-/// What a surface does to the Rayleigh wave.
+/// The errors of the Rayleigh wave at a surface.
 struct Found {
-    /// By how much it is slow between the receivers, in percent of its speed.
+    /// By how much the wave is too slow between the receivers, in per cent of its speed.
     slow: f64,
-    /// Largest vertical displacement at the nearer receiver over the right one, in percent.
+    /// Largest vertical displacement at the nearer receiver relative to the exact one, in per cent.
     amplitude: f64,
-    /// Largest misfit there as a share of the largest displacement, in percent.
+    /// Largest misfit there relative to the largest displacement, in per cent.
     misfit: f64,
 }
 
@@ -32,7 +33,7 @@ fn wavelet(nodes: f64) -> Ricker {
     Ricker::starting_at_zero(RAYLEIGH * VS / nodes)
 }
 
-/// Vertical displacements at the receivers, with so many nodes a Rayleigh wavelength at the peak.
+/// Exact vertical displacements at the receivers, for so many nodes per Rayleigh wavelength at the peak.
 fn exact(nodes: f64, (dt, nt): (f64, usize)) -> [Vec<f64>; 2] {
     let w = wavelet(nodes);
     let stack = Stack {
@@ -66,13 +67,13 @@ fn exact(nodes: f64, (dt, nt): (f64, usize)) -> [Vec<f64>; 2] {
     out
 }
 
-/// Vertical displacements of the engine, with the sign of a force downwards.
+/// Vertical displacements of the engine, with the sign for a downward force.
 fn engine(surface: Surface, nodes: f64, (dt, nt): (f64, usize)) -> [Vec<f64>; 2] {
     let n = [(2.5 * nodes) as usize, (8.0 * nodes) as usize];
     let padded = Padded::new(&Grid::new_2d(n, [0.0; 2], [1.0; 2]), 50);
     let at = |x: f64| (nodes + (x * nodes).round()) as f32;
     let from = [(nodes / 3.0).round() as f32, at(0.0), 0.0];
-    // The wavelet is subtracted.
+    // The engine subtracts the wavelet.
     let samples = wavelet(nodes).samples(nt, dt as f32, &[-1.0, 0.0]);
     let s = Shot {
         surface,
@@ -109,7 +110,7 @@ fn found(surface: Surface, nodes: f64) -> Found {
     }
 }
 
-/// The row of the book for so many nodes: slow, amplitude and misfit in percent, of either surface.
+/// The row of the book for so many nodes: delay, amplitude and misfit in per cent, for both surfaces.
 fn printed(nodes: f64) -> Vec<f64> {
     let page = include_str!("../../book/user/05-boundaries/README.md");
     let row = page

@@ -1,5 +1,5 @@
-//! Mirror symmetry: what is the same on both sides of a plane gives the same wavefield on both sides, displacement
-//! across the plane reversed. Nothing but rounding may tell left from right, frame and source included.
+//! Mirror symmetry: a model that is symmetric about a plane has a symmetric wavefield, with the displacement across the
+//! plane reversed. Only rounding may differ between the two sides, including frame and source.
 
 use crate::shots::{Ricker, largest, largest_difference, medium, run, shot};
 use kernels::grid::{Grid, Padded};
@@ -9,7 +9,7 @@ use kernels::methods::displacement::{Shot, SourceKind};
 const FORCE: (SourceKind, bool) = (SourceKind::Force, true);
 const STRESS: (SourceKind, bool) = (SourceKind::Stress, true);
 
-/// A medium that is even in all coordinates, and under an exchange of x and y.
+/// A medium that is even in all coordinates, and symmetric under an exchange of x and y.
 fn even(at: [f64; 3]) -> (Stiffness, f64) {
     let [z, x, y] = at.map(f64::abs);
     let bump = (-(x * x + y * y) / 80.0).exp() * (1.0 + (0.4 * z).cos());
@@ -31,8 +31,8 @@ fn even(at: [f64; 3]) -> (Stiffness, f64) {
     (Stiffness::orthorhombic(speeds, t).expect("a real medium"), rho)
 }
 
-/// Runs a shot in the middle of a grid of half width `half` cells; receivers come in pairs `p` and `mirror(p)`.
-/// Returns the worst difference between them after `sign[component]` and `order` of the mirrored components.
+/// Runs a shot in the middle of a grid of half width `half` cells; receivers come in pairs `p` and `mirror(p)`. Returns
+/// the largest difference between them, with `sign[component]` and `order` applied to the mirrored components.
 fn unevenness(
     strength: &[f64],
     mirror: impl Fn([f32; 3]) -> [f32; 3],
@@ -100,7 +100,7 @@ fn all_three_mirrors_hold_in_three_dimensions() {
         let mut odd = [1.0; 3];
         odd[axis] = -1.0;
         let stress = unevenness(&[1.0, 0.4, -0.6], flip(axis), (same, odd), STRESS);
-        // A force across the mirror reverses everything once more.
+        // A force across the mirror plane reverses all components once more.
         let mut across = [0.0; 3];
         across[axis] = 1.0;
         let force = unevenness(&across, flip(axis), (same, odd.map(|s| -s)), FORCE);
@@ -108,8 +108,8 @@ fn all_three_mirrors_hold_in_three_dimensions() {
     }
 }
 
-/// Exchanging x and y changes the order in which the engine adds: rounding only. (The frame is off: its faces follow
-/// each other as z, x, y, which the edges between them show.)
+/// An exchange of x and y changes the order in which the engine adds, so only rounding may differ. (There is no frame,
+/// because its faces are applied in the order z, x, y, which is visible at the edges between them.)
 #[test]
 fn exchanging_x_and_y_exchanges_the_components() {
     let diagonal = |p: [f32; 3]| [p[0], p[2], p[1]];

@@ -1,8 +1,8 @@
-//! A tilted transversely isotropic medium carries the waves of the upright one, turned: seen in the turned frame, receivers
-//! and force turned with it, every trace is the same up to the dispersion of the grid, which depends on the direction.
+//! A tilted transversely isotropic medium has the rotated waves of the upright one: if receivers and force are rotated
+//! with it, every trace in the rotated frame is the same up to grid dispersion, which depends on the direction.
 //!
-//! Angles have rational sines and cosines, so that receivers lie on nodes in both frames and nothing is interpolated. The
-//! records end before anything comes back from the rim.
+//! Angles have rational sines and cosines, so that receivers are at nodes in both frames and nothing is interpolated.
+//! The records end before reflections from the boundaries arrive.
 
 use crate::shots::{Ricker, Tape, lag, largest, largest_difference, magnitude, oblique_medium, run_on, shot};
 use kernels::grid::{Grid, Padded};
@@ -12,7 +12,7 @@ use kernels::medium::{Speeds, Stiffness, Thomsen};
 const RHO: f64 = 2.2;
 const DT: f32 = 0.15;
 
-/// Upright, axis along z.
+/// The upright medium, with its axis along z.
 fn upright() -> Stiffness {
     let speeds = Speeds {
         vp: 3.0,
@@ -27,13 +27,13 @@ fn upright() -> Stiffness {
     Stiffness::vti(speeds, t).expect("a real medium")
 }
 
-/// (x, y, z) of a vector after the turn.
+/// The rotated vector (x, y, z).
 fn turned(r: &[[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {
     r.map(|row| row.iter().zip(v).map(|(a, b)| a * b).sum())
 }
 
-/// Traces (x, y, z) of every receiver around a force in the middle of a medium turned by `r`, all given in the frame of the
-/// medium.
+/// Traces (x, y, z) of every receiver around a force in the middle of a medium rotated by `r`; all are given in the
+/// frame of the medium.
 fn traces(ndim: usize, r: &[[f64; 3]; 3], receivers: &[[f64; 3]], nt: usize) -> Vec<[Vec<f64>; 3]> {
     let half = if ndim == 2 { 230 } else { 66 };
     let (n, o) = (2 * half + 1, -(half as f32));
@@ -56,7 +56,7 @@ fn traces(ndim: usize, r: &[[f64; 3]; 3], receivers: &[[f64; 3]], nt: usize) -> 
         let at = turned(r, v);
         assert!(
             at.iter().all(|c| (c - c.round()).abs() < 1e-9),
-            "{at:?} is no node"
+            "{at:?} is not a node"
         );
         [at[2], at[0], at[1]].map(|c| c.round() as f32)
     });
@@ -77,7 +77,7 @@ fn traces(ndim: usize, r: &[[f64; 3]; 3], receivers: &[[f64; 3]], nt: usize) -> 
         .collect()
 }
 
-/// Peak frequencies in 2-D and 3-D: at least ten nodes a wavelength.
+/// Peak frequencies in 2-D and 3-D: at least ten nodes per wavelength.
 const FREQUENCY: [f64; 2] = [0.1, 0.14];
 
 /// Traces at the receivers in the upright medium.
@@ -85,18 +85,18 @@ fn upright_traces(ndim: usize, receivers: &[[f64; 3]], nt: usize) -> Vec<[Vec<f6
     traces(ndim, &rotation(0.0, 0.0), receivers, nt)
 }
 
-/// Arrivals within 0.5 %, amplitudes within 2 % of those in the upright medium.
+/// Checks that arrival times agree to 0.5 % and amplitudes to 2 % with those in the upright medium.
 fn same_waves(ndim: usize, (nu, alpha): (f64, f64), receivers: &[[f64; 3]], still: &[[Vec<f64>; 3]]) {
     let nt = still[0][0].len();
     let moved = traces(ndim, &rotation(nu, alpha), receivers, nt);
     for ((place, one), other) in receivers.iter().zip(still).zip(&moved) {
         let top = magnitude(one.iter().flatten().copied());
         let distance = place.iter().map(|v| v * v).sum::<f64>().sqrt();
-        // The fastest wave is less than 4 nodes a unit of time: a lower bound of every travel time.
+        // The fastest wave travels less than 4 nodes per unit of time, which gives a lower bound of the travel times.
         let time = distance / 4.0;
         for (c, (a, b)) in one.iter().zip(other).enumerate() {
             let (peak, seen) = (largest(a.iter().copied()), largest(b.iter().copied()));
-            // A component that is nearly nothing has no time of its own.
+            // A component that is nearly zero has no arrival time of its own.
             if peak < 0.05 * top {
                 assert!(
                     (peak - seen).abs() < 0.02 * top,
@@ -125,11 +125,11 @@ fn same_waves(ndim: usize, (nu, alpha): (f64, f64), receivers: &[[f64; 3]], stil
 
 #[test]
 fn a_tilted_plane_carries_the_same_waves() {
-    // Sines and cosines of 3 : 4 : 5, 5 : 12 : 13 and 8 : 15 : 17.
+    // Sines and cosines of the triangles 3 : 4 : 5, 5 : 12 : 13 and 8 : 15 : 17.
     let turns = [(3.0f64, 4.0, 5.0), (5.0, 12.0, 13.0), (-8.0, 15.0, 17.0)];
     let receivers = turns.map(|(_, _, whole)| {
         let unit: f64 = whole * (70.0f64 / whole).round();
-        // Off the axes: whole multiples along the turned axes, which lie on nodes of both frames.
+        // Receivers off the axes, at whole multiples along the rotated axes, which are nodes of both frames.
         [
             [0.0, 0.0, unit],
             [unit, 0.0, 0.0],
@@ -137,7 +137,7 @@ fn a_tilted_plane_carries_the_same_waves() {
             [-unit, 0.0, unit],
         ]
     });
-    // One upright run records for all turns.
+    // One upright run records for all rotations.
     let still = upright_traces(2, receivers.as_flattened(), 560);
     for (((short, long, _), receivers), still) in turns.iter().zip(&receivers).zip(still.chunks(4)) {
         same_waves(2, (short.atan2(*long).to_degrees(), 0.0), receivers, still);
