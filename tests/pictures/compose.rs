@@ -1,4 +1,4 @@
-//! `sfbasics pictures`.
+//! Tests of `sfbasics pictures` and `sfbasics box`.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::desk::{Desk, Pixels, Rgb, Svg, quarters};
 
 const BLACK: Rgb = [0; 3];
 
-/// A section with a bar, and a point in its very middle without axes, as files.
+/// Writes a section with a colour bar, and a point in its exact centre without axes, as files.
 fn section_and_point(desk: &Desk, kind: &str) {
     quarters(desk);
     desk.complex("point", "n1=1", &[[3.0, 2.0]]);
@@ -41,7 +41,7 @@ fn overlays_put_box_on_box() {
             assert_eq!(
                 pixels.inside(at.0, at.1),
                 section.inside(at.0, at.1),
-                "{kind}: the section shows"
+                "{kind}: the section is visible"
             );
         }
     }
@@ -53,7 +53,8 @@ fn weak_values_let_the_picture_below_shine_through() {
     quarters(&desk);
     let model = "grey color=viridis scalebar=n wantaxis=n wanttitle=n width=500 screenratio=0.6";
     desk.made(&format!("{model} out=model.svg"), "quarters");
-    // Minus one in the upper left, one in the lower right, zero elsewhere; the colours of 0.5 are half-way to opaque.
+    // Minus one in the upper left, one in the lower right, zero elsewhere. With fade=0.5, the colours of 0.5 would be
+    // half opaque.
     let wave = |words: &str| format!("grey color=bluered clip=1 screenratio=0.6 width=500 {words}");
     desk.made(&wave("fade=0.5 out=wave.svg"), "quarters");
     let seen = Pixels::read(&desk.made("pictures mode=overlay model.svg wave.svg", "-").0);
@@ -67,7 +68,11 @@ fn weak_values_let_the_picture_below_shine_through() {
         );
     }
     for at in [(0.75, 0.25), (0.25, 0.75)] {
-        assert_eq!(seen.inside(at.0, at.1), below.inside(at.0, at.1), "zero shows it");
+        assert_eq!(
+            seen.inside(at.0, at.1),
+            below.inside(at.0, at.1),
+            "the model is visible where the values are zero"
+        );
     }
     let told = desk.complaint("grey fade=2", "quarters");
     assert!(
@@ -114,7 +119,7 @@ fn rows_columns_and_tables() {
     assert_eq!(side.0, a.0 + b.0);
     assert!(
         side.1 >= a.1.max(b.1) && side.1 < a.1.max(b.1) + 60.0,
-        "boxes are level: {side:?}"
+        "the boxes are at the same height: {side:?}"
     );
     assert_eq!(over.1, a.1 + b.1);
     assert_eq!(made("gap=30 a.svg b.png").0, side.0 + 30.0);
@@ -144,7 +149,7 @@ fn a_movie_of_files() {
         .read_info()
         .unwrap();
     assert_eq!(reader.info().animation_control().unwrap().num_frames, 2);
-    // Pictures of several sizes stand box on box on a page for all of them.
+    // Pictures of several sizes have their boxes on top of each other, on a page for all of them.
     desk.made("grey width=300 out=c.svg", "quarters");
     let size = |name: &str| Svg::read(&fs::read(desk.path(name)).unwrap()).size;
     let bytes = desk.made("pictures mode=movie a.svg c.svg", "-").0;
@@ -174,7 +179,7 @@ fn refusals_say_what_is_allowed() {
 #[test]
 fn a_label_points_at_a_place_of_the_standard_page() {
     let desk = Desk::new();
-    // The tip at 5, 5 inches, the text at 7, 6; an inch is 66 units, and 10.24 inches the height.
+    // The tip is at 5, 5 inches and the text at 7, 6; an inch is 66 units, and the height of the page 10.24 inches.
     let svg = desk.svg("box x0=5 y0=5 xt=2 yt=1 label=Salt lab_color=2", "-");
     assert_eq!(svg.size, (902.0, 676.0));
     let [left, top, right, bottom] = svg.place("Salt");
@@ -183,7 +188,7 @@ fn a_label_points_at_a_place_of_the_standard_page() {
         (middle.0 - 462.0).abs() < 1.0 && (middle.1 - 279.84).abs() < 1.5,
         "{middle:?}"
     );
-    // Letters of a quarter of an inch: their capitals are 0.73 of it.
+    // Letters have a quarter of an inch; their capitals are 0.73 of that.
     assert!((bottom - top - 0.73 * 16.5).abs() < 1.5, "{top} {bottom}");
     let frame = [150.2, 84.5, 675.8, 506.9];
     assert!(
@@ -191,7 +196,7 @@ fn a_label_points_at_a_place_of_the_standard_page() {
         "{:?}",
         svg.frame
     );
-    // Ink at the tip in the colour of the label; none without a pointer.
+    // There is ink at the tip in the colour of the label, but none without a pointer.
     let red = |x: Rgb| x[0] > 180 && x[1] < 160 && x[2] < 120;
     let around = |pixels: &Pixels, (x, y): (usize, usize)| {
         (x - 3..x + 4).any(|x| (y - 3..y + 4).any(|y| red(pixels.at(x, y))))
@@ -204,7 +209,7 @@ fn a_label_points_at_a_place_of_the_standard_page() {
         "-",
     );
     assert!(!around(&bare, tip));
-    // Half an inch beside the tip there is the rim of an oval; the same place in other words.
+    // Half an inch from the tip there is the outline of an oval; the position is given by other parameters.
     let oval = desk.pixels(
         "box x0=2.5 y0=2.5 scale0=2 xt=4 yt=2 scalet=0.5 x_oval=0.5 y_oval=1 pointer=n lab_color=2 lab_fat=10",
         "-",

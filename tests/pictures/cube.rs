@@ -1,10 +1,11 @@
-//! `sfbasics grey3` and `movie`.
+//! Tests of `sfbasics grey3` and `movie`.
 
 use std::io::Cursor;
 
 use crate::desk::{Desk, Rgb, waves};
 
-/// A cube of bytes whose value tells its axis: 10 + 20 i1 (+ 2 i2, + i3 on the other axes), of 6 x 5 x 4 samples.
+/// Writes a cube of bytes whose values identify the axes: 10 + 20 i1 (+ 2 i2, + i3 on the other axes), of 6 x 5 x 4
+/// samples.
 fn steps(desk: &Desk) {
     let at = |i1: u8, i2: u8, i3: u8| 10 + 20 * i1 + 2 * i2 + i3;
     let values: Vec<u8> = (0..4)
@@ -26,7 +27,7 @@ fn faces_show_their_planes() {
     let desk = Desk::new();
     steps(&desk);
     let pixels = desk.pixels("grey3 frame1=3 frame2=1 frame3=2 point1=0.5 point2=0.5", "steps");
-    // Middles of samples on each face; the box is cut at its middle both ways.
+    // Middles of samples on each face; the box is divided in the middle in both directions.
     let front = |i1: f64, i2: f64| pixels.inside(0.5 * (i2 + 0.3) / 5.0, 0.5 + 0.5 * (i1 + 0.3) / 6.0);
     let side = |i1: f64, i3: f64| pixels.inside(0.5 + 0.5 * (i3 + 0.3) / 4.0, 0.5 + 0.5 * (i1 + 0.3) / 6.0);
     let top = |i2: f64, i3: f64| pixels.inside(0.5 * (i2 + 0.3) / 5.0, 0.5 - 0.5 * (i3 + 0.3) / 4.0);
@@ -37,7 +38,7 @@ fn faces_show_their_planes() {
     assert!(near(top(4.0, 3.0), 10 + 60 + 8 + 3), "{:?}", top(4.0, 3.0));
     assert!(near(top(0.0, 0.0), 10 + 60), "{:?}", top(0.0, 0.0));
     assert_eq!(pixels.inside(0.75, 0.25), [255; 3], "the corner stays empty");
-    // Lines where the planes cut the front: frame1 across, frame2 down.
+    // Lines show where the planes cut the front: frame1 horizontally, frame2 vertically.
     let across = (-2..=2).any(|step| {
         let [red, _, blue] = pixels.inside(0.33, 0.5 + 0.5 * 3.5 / 6.0 + f64::from(step) / pixels.frame[3]);
         red > blue.saturating_add(60)
@@ -73,7 +74,7 @@ fn a_cube_from_its_upper_right() {
         "grey3 frame1=0 frame2=4 frame3=0 point1=0.5 point2=0.5 flat=n",
         "steps",
     );
-    // Behind the front lies the top, right of it the side; two corners stay empty.
+    // The top is above the front, and the side to its right; two corners stay empty.
     assert!(
         near(pixels.inside(0.05, 0.95), 10 + 100),
         "{:?}",
@@ -109,7 +110,7 @@ fn reals_are_coloured_by_the_drawn_planes() {
     assert!(ends("frame3=0 frame2=0 frame1=0") != ends("frame3=4 frame2=0 frame1=0"));
 }
 
-/// Frames of an animated PNG: size, delay in seconds, and the whole picture at each.
+/// The number of frames of an animated PNG and the delay in seconds; all frames are decoded.
 fn frames(bytes: &[u8]) -> (usize, f64) {
     let mut reader = png::Decoder::new(Cursor::new(bytes)).read_info().unwrap();
     let animation = *reader.info().animation_control().unwrap();
@@ -118,14 +119,15 @@ fn frames(bytes: &[u8]) -> (usize, f64) {
     for _ in 0..animation.num_frames {
         reader.next_frame(&mut buffer).unwrap();
     }
-    assert_eq!(animation.num_plays, 0, "it begins again");
+    assert_eq!(animation.num_plays, 0, "the animation repeats");
     (
         animation.num_frames as usize,
         f64::from(control.delay_num) / f64::from(control.delay_den),
     )
 }
 
-/// Planes of 1, 10 and 100: without a word the clip is one of theirs, and with `gainpanel=` that of the plane asked for.
+/// Planes with the values 1, 10 and 100: by default one clip is chosen from their three clips, and with `gainpanel=` it
+/// is that of the requested plane.
 #[test]
 fn movies_have_the_gain_of_their_planes_or_of_the_one_asked_for() {
     let desk = Desk::new();
@@ -137,7 +139,7 @@ fn movies_have_the_gain_of_their_planes_or_of_the_one_asked_for() {
     };
     assert!(
         movie("pclip=50") == movie("clip=100"),
-        "one clip of three, not one of all values"
+        "one of three clips, not a clip of all values"
     );
     assert!(movie("pclip=100 gainpanel=2") == movie("clip=10"));
     assert!(movie("clip=10") != movie("clip=100"));
@@ -158,7 +160,7 @@ fn movies_show_every_plane_with_one_clip() {
     assert_eq!(frames(&bytes), (2, 0.25));
     let (bytes, _) = desk.made("movie width=400 axis=1 vertical=2 horizontal=3", "waves");
     assert_eq!(frames(&bytes).0, 12);
-    // Snapshots of pressure have one component, and times behind it.
+    // Snapshots of pressure have one component, and time is the axis after it.
     let header = "n1=3 n2=4 n3=1 n4=6 label3=pressure label4=t";
     let values: Vec<f32> = (0..72).map(|i| i as f32).collect();
     desk.floats("pressure", header, &values);
@@ -189,7 +191,7 @@ fn gifs_have_the_same_frames() {
         shown.push(screen.clone());
     }
     assert_eq!(shown.len(), 5);
-    // What is shown at the last frame is what grey draws of that plane, up to the palette.
+    // The last frame is what grey draws of that plane, except for the palette.
     let still = desk.pixels("grey width=400 color=viridis frame=4 clip=5e-9", "waves");
     let pairs = still.bytes.chunks(3).zip(shown[4].chunks(4));
     let worst = pairs

@@ -1,4 +1,4 @@
-//! Datasets to draw, the programs, and pictures read back.
+//! Datasets to be drawn, the programs, and pictures that are read back.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ impl Desk {
         self.folder.path().join(name)
     }
 
-    /// `name.rsf` with `header` (without in= and data_format).
+    /// Writes `name.rsf` with `header` (without in= and data_format).
     fn dataset(&self, name: &str, header: &str, form: &str, bytes: &[u8]) {
         fs::write(self.path(&format!("{name}.rsf@")), bytes).unwrap();
         let keys = format!("data_format=\"native_{form}\" in=\"./{name}.rsf@\"");
@@ -51,12 +51,12 @@ impl Desk {
         self.dataset(name, header, "uchar", values);
     }
 
-    /// Runs `sfbasics` with the words of `line`; values in it hold no blanks but `_` for one.
+    /// Runs `sfbasics` with the arguments in `line`, in which `_` stands for a blank in a value.
     pub fn run(&self, line: &str, input: &str) -> Output {
         self.run_within("unlimited", line, input)
     }
 
-    /// The same with so many kilobytes of address space.
+    /// As [`Desk::run`], with so many kilobytes of address space.
     pub fn run_within(&self, kilobytes: &str, line: &str, input: &str) -> Output {
         let words = line.split_whitespace().map(|word| match word.split_once('=') {
             Some((key, value)) => format!("{key}={}", value.replace('_', " ")),
@@ -73,7 +73,7 @@ impl Desk {
             .unwrap()
     }
 
-    /// What a run that succeeds writes, and says.
+    /// The output of a run that succeeds, and its messages.
     pub fn made(&self, line: &str, input: &str) -> (Vec<u8>, String) {
         let output = self.run(line, input);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -81,7 +81,7 @@ impl Desk {
         (output.stdout, said)
     }
 
-    /// The PNG of a run that has nothing to say.
+    /// The PNG of a run that prints no messages.
     pub fn pixels(&self, line: &str, input: &str) -> Pixels {
         let (bytes, said) = self.made(line, input);
         assert_eq!(said, "", "{line}");
@@ -94,13 +94,13 @@ impl Desk {
         Svg::read(&bytes)
     }
 
-    /// What a run that fails says; it writes nothing.
+    /// The messages of a run that fails, which must not write any output.
     pub fn complaint(&self, line: &str, input: &str) -> String {
         let output = self.run(line, input);
         assert_eq!(output.status.code(), Some(1), "{line} must fail");
         assert!(
             output.stdout.is_empty(),
-            "{line}: a failure leaves no half picture"
+            "{line}: a run that fails does not write part of a picture"
         );
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!said.contains("internal error"), "{line}: {said}");
@@ -111,13 +111,13 @@ impl Desk {
 
 pub type Rgb = [u8; 3];
 
-/// A PNG.
+/// A picture as pixels.
 pub struct Pixels {
     pub width: usize,
     pub height: usize,
     /// Left, top, width and height of the box of the axes.
     pub frame: [f64; 4],
-    /// Bytes of a pixel: three, or four with opacity.
+    /// Bytes per pixel: three, or four with an alpha channel.
     pub depth: usize,
     pub bytes: Vec<u8>,
 }
@@ -145,7 +145,7 @@ impl Pixels {
         [self.bytes[place], self.bytes[place + 1], self.bytes[place + 2]]
     }
 
-    /// The pixel at parts (0 to 1) of width and height of the box of the axes.
+    /// The pixel at these fractions (0 to 1) of width and height of the box of the axes.
     pub fn inside(&self, across: f64, down: f64) -> Rgb {
         let [x, y, width, height] = self.frame;
         self.at((x + across * width) as usize, (y + down * height) as usize)
@@ -160,7 +160,8 @@ impl Pixels {
             .count()
     }
 
-    /// How much darker than white the inside of the box is, its rim left out, in whole black pixels of red.
+    /// The darkness of the inside of the box, without its outermost pixels, summed over the red channel in units of
+    /// black pixels.
     pub fn ink(&self) -> f64 {
         let [x, y, width, height] = self.frame.map(|part| part as usize);
         let rows = y + 4..y + height - 4;
@@ -178,16 +179,16 @@ impl Pixels {
     }
 }
 
-/// A box: left, top, right, bottom.
+/// A rectangle: left, top, right, bottom.
 type Place = [f64; 4];
 
 /// A text of an SVG.
 #[derive(Clone, Debug)]
 pub struct Words {
     pub text: String,
-    /// The box of its letters.
+    /// The rectangle around its letters.
     pub place: Place,
-    /// The same of every outline of a letter, which is closer where the text is slanted.
+    /// A rectangle around every outline of a letter, which is a closer fit if the text is slanted.
     pub outlines: Vec<Place>,
 }
 
@@ -233,7 +234,7 @@ impl Svg {
         self.words.iter().map(|words| words.text.as_str()).collect()
     }
 
-    /// Texts neither touch each other nor leave the picture.
+    /// Checks that texts neither touch each other nor leave the picture.
     pub fn check_texts(&self, what: &str) {
         for (number, one) in self.words.iter().enumerate() {
             let [left, top, right, bottom] = one.place;
@@ -281,7 +282,7 @@ fn gather(group: &usvg::Group, words: &mut Vec<Words>) {
     }
 }
 
-/// Boxes of all outlines of letters, where they lie in the picture.
+/// Rectangles around all outlines of letters, at their position in the picture.
 fn trace(group: &usvg::Group, outlines: &mut Vec<Place>) {
     for node in group.children() {
         let path = match node {
@@ -317,7 +318,7 @@ fn numbers(text: &str) -> [f64; 4] {
     numbers.try_into().unwrap()
 }
 
-/// n1=40 n2=60: -1 in the upper left quarter, +1 in the lower right one, 0 elsewhere.
+/// Writes n1=40 n2=60 values: -1 in the upper left quarter, +1 in the lower right one, 0 elsewhere.
 pub fn quarters(desk: &Desk) {
     let value = |z: usize, x: usize| match (z < 20, x < 30) {
         (true, true) => -1.0,
@@ -330,7 +331,7 @@ pub fn quarters(desk: &Desk) {
     desk.floats("quarters", header, &values);
 }
 
-/// A cube of 12 x 16 x 5 waves that are small in the first plane and grow, with all labels.
+/// Writes a cube of 12 x 16 x 5 values of waves, which are small in the first plane and grow, with all labels.
 pub fn waves(desk: &Desk) {
     let at = |t: usize, x: usize, z: usize| {
         let r = (z as f32 - 6.0).hypot(x as f32 - 8.0);

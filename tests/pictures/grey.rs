@@ -1,4 +1,4 @@
-//! `sfbasics grey`.
+//! Tests of `sfbasics grey`.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::built;
 use crate::desk::{Desk, Pixels, Rgb, quarters, waves};
 
-/// Middles of the quarters of the raster: upper left, upper right, lower left, lower right.
+/// The colours at the middles of the quarters: upper left, upper right, lower left, lower right.
 fn quarter_colours(pixels: &Pixels) -> [Rgb; 4] {
     [(0.25, 0.25), (0.75, 0.25), (0.25, 0.75), (0.75, 0.75)].map(|(x, y)| pixels.inside(x, y))
 }
@@ -36,10 +36,10 @@ fn axis_1_runs_down_and_axis_2_to_the_right() {
     let [a, b, c, d] = draw("xreverse=y");
     assert!(
         is_blue(b) && is_red(c) && a == d,
-        "xreverse=y swaps left and right"
+        "xreverse=y exchanges left and right"
     );
     let [a, .., d] = draw("polarity=y");
-    assert!(is_red(a) && is_blue(d), "polarity=y swaps the colours");
+    assert!(is_red(a) && is_blue(d), "polarity=y exchanges the colours");
     let [a, b, c, d] = draw("transp=n yreverse=n min1=1 min2=0");
     assert!(
         is_red(b),
@@ -53,7 +53,7 @@ fn min_and_max_are_the_ends_of_the_box() {
     let desk = Desk::new();
     quarters(&desk);
     let draw = |words: &str| desk.pixels(&format!("grey color=bluered {words}"), "quarters");
-    // Data from 0 to 4 and 0 to 6; the box from -4 to 4 and 0 to 12.
+    // The data are from 0 to 4 and 0 to 6, and the box from -4 to 4 and 0 to 12.
     let wide = draw("min1=-4 max1=4 min2=0 max2=12");
     assert!(is_blue(wide.inside(0.1, 0.6)) && is_red(wide.inside(0.4, 0.9)));
     for (x, y) in [(0.1, 0.2), (0.4, 0.4), (0.6, 0.9), (0.9, 0.6)] {
@@ -61,7 +61,10 @@ fn min_and_max_are_the_ends_of_the_box() {
     }
     let near = draw("min1=1.95 max1=2.15 min2=2.9 max2=3.1");
     assert!(is_blue(near.inside(0.2, 0.1)) && is_red(near.inside(0.8, 0.9)));
-    assert!(is_red(near.inside(0.6, 0.3)), "the edge at z=2 is a quarter down");
+    assert!(
+        is_red(near.inside(0.6, 0.3)),
+        "the edge at z=2 is at a quarter of the height"
+    );
 }
 
 #[test]
@@ -87,14 +90,14 @@ fn equal_units_give_equal_scales_and_sizes_are_kept() {
     );
     let bare = draw("scalebar=n unit2=s");
     assert!(bare.height != own.height, "km against s have no common scale");
-    // Madagascar's page: three quarters of 10 inches of 66 pixels and of 5.
+    // Madagascar's page: three quarters of 10 inches and of 5 inches, with 66 pixels each.
     let page = draw("screenratio=0.5 screenht=5");
     assert_eq!([page.frame[2], page.frame[3]], [495.0, 248.0]);
     let inches = draw("xinch=4 yinch=2");
     assert_eq!([inches.frame[2], inches.frame[3]], [264.0, 132.0]);
 }
 
-/// Three panels of 8 x 8, all 1, all 10, all 100.
+/// Writes three panels of 8 x 8 values: all 1, all 10, all 100.
 fn panels(desk: &Desk) {
     let values: Vec<f32> = [1.0, 10.0, 100.0].iter().flat_map(|&value| [value; 64]).collect();
     desk.floats("panels", "n1=8 n2=8 n3=3 d3=0.5 label3=time unit3=s", &values);
@@ -117,7 +120,7 @@ fn frames_and_their_gain() {
     let all = [0, 1, 2].map(|frame| brightness(draw(&format!("frame={frame} gainpanel=all"))));
     assert!(
         all[0] < all[1] && all[1] < all[2],
-        "one gain for all shows the planes apart: {all:?}"
+        "with one gain for all, the planes differ: {all:?}"
     );
     assert_eq!(draw("frame=1 clip=10"), draw("frame=2 clip=100"));
     assert_eq!(
@@ -128,9 +131,9 @@ fn frames_and_their_gain() {
     assert_eq!(
         draw("frame=2 gainpanel=2"),
         draw("frame=2"),
-        "beyond the gain the last colour stays"
+        "values beyond the gain have the last colour"
     );
-    // Axis 3 down, axis 1 across: three rows that darken upwards.
+    // Axis 3 points down and axis 1 to the right, so there are three rows that become darker upwards.
     let pixels = desk.pixels(
         "grey color=viridis allpos=y pclip=100 vertical=3 horizontal=1",
         "panels",
@@ -142,7 +145,7 @@ fn frames_and_their_gain() {
 #[test]
 fn pclip_bias_and_power() {
     let desk = Desk::new();
-    // 0 to 98, and one value of 1000.
+    // 0 to 98, and a value of 1000.
     let values: Vec<f32> = (0..99).map(|i| i as f32).chain([1000.0]).collect();
     desk.floats("ramp", "n1=10 n2=10", &values);
     let ends = |words: &str| desk.made(&format!("grey verb=y {words}"), "ramp").1;
@@ -153,20 +156,21 @@ fn pclip_bias_and_power() {
     assert_eq!(ends("clip=3 mean=y"), "sfgrey: colours from 55.51 to 61.51\n");
     let bright = |words: &str| {
         let pixels = desk.pixels(&format!("grey pclip=50 {words}"), "ramp");
-        // The fourth value of the first column: 3, the middle of which is grey 128 + 127 * 3/50.
+        // The pixel is in the fourth value of the first column, which is 3 and has the grey level 128 + 127 * 3/50.
         pixels.inside(0.05, 0.35)[0]
     };
     assert!((134..=137).contains(&bright("")), "{}", bright(""));
     assert!(bright("gpow=0.5") > 150 && bright("gpow=2") < 131);
     assert!(
         bright("gpow=0 phalf=5") > bright(""),
-        "phalf= raises what is small"
+        "phalf= raises small values"
     );
     assert!(
         bright("gpow=0 phalf=45") < 130,
-        "phalf= beyond half of the clip lowers it"
+        "phalf= above half of the clip lowers them"
     );
-    // Where nearly all values are near clip= the power stays at ten: a value of 49 of 50 keeps a colour of its own.
+    // If nearly all values are near clip=, the power is limited to ten, so a value of 49 of 50 still has a colour of
+    // its own.
     let mut high = vec![49.9; 100];
     high[3] = 49.0;
     desk.floats("high", "n1=10 n2=10", &high);
@@ -174,12 +178,12 @@ fn pclip_bias_and_power() {
     // 128 + 127 (49/50)^10 = 231.8.
     let kept = pixels.inside(0.05, 0.35)[0];
     assert!((229..=234).contains(&kept), "{kept}");
-    // Where half of the values are those of clip= no power serves: the others keep their colours.
+    // If half of the values equal clip=, no power is suitable, and the other values keep their colours.
     let equal: Vec<f32> = (0..100).map(|i| if i == 3 { 25.0 } else { 50.0 }).collect();
     desk.floats("equal", "n1=10 n2=10", &equal);
     let kept = desk.pixels("grey clip=50 gpow=0", "equal").inside(0.05, 0.35)[0];
     assert!((190..=193).contains(&kept), "{kept}");
-    // Values below bias= are bent as those above it are: 3 of 50 lies as far below 50 as 97 above it.
+    // The power acts on values below bias= as on those above it: 3 is as far below 50 as 97 above it.
     let below = |words: &str| {
         let pixels = desk.pixels(&format!("grey bias=50 clip=50 {words}"), "ramp");
         i32::from(pixels.inside(0.05, 0.35)[0])
@@ -189,7 +193,7 @@ fn pclip_bias_and_power() {
         "{}",
         below("")
     );
-    // No clip is narrower than float32 tells values from bias=.
+    // The clip is not smaller than the float32 resolution at bias=.
     assert_eq!(
         ends("clip=1e-9 bias=1000"),
         "sfgrey: colours from 999.999 to 1000.001\n"
@@ -219,13 +223,13 @@ fn bytes_are_colours() {
         said.contains("give bar= (a file of sfbyte) or minval= and maxval="),
         "{said}"
     );
-    // A file as sfbyte writes it: smallest and largest value, then the colours.
+    // A file as sfbyte writes it: the smallest and the largest value, then the colours.
     let ends = [(-3.0f32).to_ne_bytes(), 5.0f32.to_ne_bytes()].concat();
     let table: Vec<u8> = (0..=255).collect();
     desk.bytes("bar", "n1=264 n2=1", &[ends, table].concat());
     let bar = desk.svg("grey scalebar=y bar=bar.rsf", "bytes");
     assert!(bar.has("\u{2212}3") && bar.has("5"), "{:?}", bar.texts());
-    // A panel of one value: a bar of four hundredths of it to either side.
+    // For a panel of a single value, the bar extends by 4 % of it to either side.
     let ends = [50.0f32.to_ne_bytes(), 50.0f32.to_ne_bytes()].concat();
     let table: Vec<u8> = (0..=255).collect();
     desk.bytes("bar", "n1=264 n2=1", &[ends, table].concat());
@@ -312,7 +316,7 @@ fn the_bar_shows_the_colours_of_its_values() {
     assert_eq!(
         marked.inside(0.75, 0.75),
         [213, 94, 0],
-        "what is clipped stands out"
+        "clipped values stand out"
     );
 }
 
@@ -329,7 +333,7 @@ fn what_is_not_a_number_stands_out() {
 #[test]
 fn large_planes_fade_instead_of_turning_into_others() {
     let desk = Desk::new();
-    // Alternating signs over a slow trend along axis 1: no pixel may show the signs.
+    // Alternating signs on top of a slow trend along axis 1: the signs must not be visible in any pixel.
     let sign = |z: usize, x: usize| if (z + x).is_multiple_of(2) { 1.0 } else { -1.0 };
     let column = |x: usize| (0..9000).map(move |z| sign(z, x) + z as f32 / 4500.0);
     let values: Vec<f32> = (0..400).flat_map(column).collect();
@@ -338,8 +342,8 @@ fn large_planes_fade_instead_of_turning_into_others() {
     let column = [0.1, 0.5, 0.9].map(|y| pixels.inside(0.5, y)[0]);
     for (found, part) in column.into_iter().zip([0.1, 0.5, 0.9]) {
         let expected = 127.5 * (1.0 + 2.0 * part / 3.0);
-        // A pixel covers 15 samples or more. Of an odd number of signs one is left over: a fifteenth of a third of the
-        // half of the colours, and one for rounding.
+        // A pixel covers 15 samples or more. If their number is odd, one sign remains: a fifteenth of a third of half
+        // of the colours, plus one for rounding.
         let left_over = 127.5 / 3.0 / 15.0 + 1.0;
         assert!(
             (f64::from(found) - expected).abs() < left_over,
@@ -465,7 +469,8 @@ fn the_binary_lists_its_programs() {
     }
 }
 
-/// Half of the values of the second plane have the first colour and half the last one: so has its bar, the larger half at its top.
+/// Half of the values of the second plane have the first colour and half the last one, and so does its bar, with the
+/// larger values at its top.
 #[test]
 fn the_bar_of_bytes_shows_the_colours_of_their_file() {
     let desk = Desk::new();
@@ -486,7 +491,8 @@ fn the_bar_of_bytes_shows_the_colours_of_their_file() {
     assert_eq!((count(is_blue, upper), count(is_red, lower)), (0, 0));
 }
 
-/// Four million samples are enough for a percentile: of more, some are looked at, which must not be every second of each line.
+/// Percentiles use all of up to four million samples; of more samples a part is used, which must not be every second
+/// sample of each line.
 #[test]
 fn percentiles_of_large_planes_are_those_of_all_samples() {
     let desk = Desk::new();

@@ -1,9 +1,9 @@
-//! No input makes a picture program panic: curves and planes of any size, and parameters of any size, end in a picture or in
-//! one sentence.
+//! No input makes a picture program panic: for curves, planes and parameters of any size there is a picture or a single
+//! message.
 
 use crate::desk::{Desk, quarters};
 
-/// Numbers that pictures do not like.
+/// Values that are difficult to draw.
 const VALUES: [f32; 16] = [
     0.0,
     1.0,
@@ -27,7 +27,7 @@ const WISHES: [&str; 10] = [
     "0", "1", "-1", "0.5", "2500", "1e9", "-1e-9", "1e38", "1e300", "-1e300",
 ];
 
-/// Even numbers without end (xorshift of 64 bits).
+/// A stream of uniform random numbers (xorshift of 64 bits).
 struct Dice(u64);
 
 impl Dice {
@@ -42,7 +42,7 @@ impl Dice {
         choice[self.below(choice.len())]
     }
 
-    /// Values of one kind: hostile ones, one of them, a steep curve, noise with a few hostile ones.
+    /// Values of one kind: difficult ones, a single one of them, a steep curve, or noise with a few difficult ones.
     fn values(&mut self, count: usize) -> Vec<f32> {
         let kind = self.below(5);
         let one = VALUES[self.below(VALUES.len())];
@@ -73,7 +73,7 @@ impl Dice {
         header
     }
 
-    /// Some of the parameters that a program knows, with wishes of any size.
+    /// Some of the parameters that a program knows, with values of any size.
     fn words(&mut self, program: &str) -> String {
         const ALL: [&str; 8] = [
             "min1=",
@@ -118,7 +118,7 @@ impl Dice {
     }
 }
 
-/// A picture, or one sentence.
+/// Checks that a run gives a picture or a single message.
 #[track_caller]
 fn harmless(desk: &Desk, line: &str, input: &str) {
     let output = desk.run(line, input);
@@ -150,10 +150,10 @@ fn curves_that_leave_the_page_are_cut() {
         let svg = String::from_utf8(svg).unwrap();
         assert!(svg.len() < 100_000, "{line}: {svg}");
     }
-    // The seventh value is the first below the upper rim, so a line comes down from it.
+    // The seventh value is the first below the upper edge, so a line enters the box there.
     let pixels = desk.pixels("graph min1=1 max1=10 min2=0 max2=2500 plotfat=5 pad=n", "steep");
     assert!(pixels.ink() > 0.0);
-    // A window of a thousandth of a sample of a plane shows its colour.
+    // A window of a tiny part of a sample shows the sample's colour.
     desk.floats(
         "plane",
         "n1=3 n2=3 d1=1 d2=1",
@@ -236,7 +236,8 @@ fn noise_about_zero_draws_no_seam() {
     }
 }
 
-/// A box within one sample of one axis, which shows all of the other: the picture has no places that lie far outside it.
+/// The box covers a fraction of a sample along one axis and all of the other; nothing may be drawn at points far
+/// outside it.
 #[test]
 fn one_sample_alone_fills_the_box() {
     let desk = Desk::new();
@@ -258,11 +259,11 @@ fn one_sample_alone_fills_the_box() {
     }
 }
 
-/// A page may be wider than high: lines of a wide plane have all waves that its pixels can show.
+/// A page may be wider than high: contour lines of a wide plane show all waves that its pixels can resolve.
 #[test]
 fn contours_keep_the_waves_of_wide_planes() {
     let desk = Desk::new();
-    // Five samples a wave, between 0.2 and 0.8 of the height of the box.
+    // Waves of five samples each, between 0.2 and 0.8 of the height of the box.
     let wave = |x: u16| 0.3 * (std::f32::consts::TAU * f32::from(x) / 5.0).cos();
     let values: Vec<f32> = (0..1000).flat_map(|x| [wave(x) - 0.5, wave(x) + 0.5]).collect();
     desk.floats("wide", "n1=2 n2=1000", &values);

@@ -1,6 +1,6 @@
-//! Pictures as they were when somebody looked at them last: every number of the drawing, in `tests/data/pictures`. Whoever means
-//! to change pictures draws them anew with `KEEP_PICTURES=1 cargo test -p programs --test pictures kept`, looks at them in a
-//! browser, and commits them.
+//! Pictures as they were when they were last checked by eye: every number of the drawing is in `tests/data/pictures`.
+//! After an intended change, draw them again with `KEEP_PICTURES=1 cargo test -p programs --test pictures kept`, check
+//! them in a browser, and commit them.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::built::checkout;
 use crate::desk::Desk;
 use crate::pdf::Page;
 
-/// Name of the file, words, dataset.
+/// Name of the file, arguments, dataset.
 #[rustfmt::skip]
 const CASES: [(&str, &str, &str); 21] = [
     ("grey", "grey scalebar=y title=Section pclip=90", "panels"),
@@ -37,10 +37,10 @@ const CASES: [(&str, &str, &str); 21] = [
     ("grey-small", "grey width=300 height=260 title=A_title_that_is_too_long_for_its_picture label1=A_long_label_beside_it", "panels"),
 ];
 
-/// Panels, curves with a gap, a trace of zeros among others, and points.
+/// A desk with panels, curves with a gap, a trace of zeros among others, and points.
 fn desk() -> Desk {
     let desk = Desk::new();
-    // Eighths, which every machine computes alike.
+    // Multiples of an eighth, which are the same on every machine.
     let value = |i: usize| ((i * 7919) % 641) as f32 / 8.0 - 37.5;
     let panels: Vec<f32> = (0..9 * 7 * 2).map(value).collect();
     let header = "n1=9 o1=1 d1=0.75 label1=Time unit1=s n2=7 o2=-3 d2=2 label2=Distance unit2=km n3=2 o3=5 d3=5 label3=Shot label=Speed unit=m/s";
@@ -62,7 +62,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// What an image holds: its size and its bytes. How it is packed does not matter.
+/// The contents of an image: its size and its bytes, independent of how they are compressed.
 fn image(png: &[u8]) -> String {
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
@@ -76,7 +76,7 @@ fn image(png: &[u8]) -> String {
     )
 }
 
-/// Few bytes as digits, of more their mark (FNV-1a).
+/// The bytes as hexadecimal digits, or, if they are many, their hash (FNV-1a).
 fn digits(bytes: &[u8]) -> String {
     if bytes.len() > 1200 {
         let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -88,7 +88,7 @@ fn digits(bytes: &[u8]) -> String {
     })
 }
 
-/// An SVG with one element a line and its images unpacked.
+/// An SVG with one element per line, and its images decompressed.
 fn lines(svg: &str) -> String {
     let mut text = String::new();
     let mut parts = svg.split("data:image/png;base64,");
@@ -101,7 +101,7 @@ fn lines(svg: &str) -> String {
     text.replace("><", ">\n<") + "\n"
 }
 
-/// Compares with the file of this name; numbers may differ by the last digit of what is written.
+/// Compares with the file of this name; numbers may differ by the last digit that is written.
 #[track_caller]
 fn same(name: &str, found: &str) {
     let path = checkout("tests/data/pictures").join(name);
@@ -119,7 +119,7 @@ fn same(name: &str, found: &str) {
     assert_eq!(found.lines().count(), kept.lines().count(), "{name}");
 }
 
-/// Whether two lines have the same words, and numbers that are at most a hundredth apart.
+/// Whether two lines have the same words, and numbers that differ by at most a hundredth.
 fn alike(one: &str, other: &str) -> bool {
     let words = |line: &str| -> Vec<String> {
         let split = |c: char| !(c.is_alphanumeric() || c == '.' || c == '-');
@@ -158,7 +158,7 @@ fn pages_are_as_they_were() {
     let desk = desk();
     for (name, words, data) in CASES {
         if ["grey3-flat", "grey-true", "graph", "wiggle-turned"].contains(&name) {
-            // Letters are outlines in these files, and many.
+            // In these files letters are outlines, and there are many.
             let (bytes, _) = desk.made(
                 &format!("{words} wantaxis=n wanttitle=n legend= scalebar=n format=pdf"),
                 data,

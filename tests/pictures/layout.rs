@@ -1,4 +1,4 @@
-//! No text touches another one or leaves the picture, whatever the parameters.
+//! No text touches another one or leaves the picture, for any parameters.
 
 use crate::desk::{Desk, waves};
 
@@ -97,7 +97,7 @@ fn of_cubes() {
     }
 }
 
-/// The first number of such an axis is narrow and those behind it are wide: all must have room.
+/// The first number of such an axis is narrow and the following ones are wide; there must be room for all.
 #[test]
 fn wide_numbers_behind_narrow_ones_do_not_touch() {
     let desk = Desk::new();
@@ -109,7 +109,7 @@ fn wide_numbers_behind_narrow_ones_do_not_touch() {
     }
 }
 
-/// A colour bar may stand alone, without its numbers and its label.
+/// A colour bar may have neither numbers nor a label.
 #[test]
 fn of_bars_without_words() {
     let desk = Desk::new();
@@ -122,7 +122,8 @@ fn of_bars_without_words() {
     }
 }
 
-/// The box has the shape that is asked for, also with a width of the whole picture; with its height it cannot have it.
+/// The box has the requested shape, even if the width of the whole picture is given; if its height is given, the shape
+/// cannot be kept.
 #[test]
 fn boxes_have_the_shape_that_is_asked_for() {
     let desk = Desk::new();
@@ -139,7 +140,7 @@ fn boxes_have_the_shape_that_is_asked_for() {
             let line = format!("{program} {words}");
             let svg = desk.svg(&line, "waves");
             let [_, _, across, down] = svg.frame;
-            // Sides are whole pixels.
+            // Sides are whole numbers of pixels.
             assert!(
                 (down - ratio * across).abs() <= 0.5 + 0.5 * ratio,
                 "{line}: {:?}",

@@ -1,16 +1,16 @@
-//! `sfbasics graph`, `wiggle` and `contour`.
+//! Tests of `sfbasics graph`, `wiggle` and `contour`.
 
 use crate::desk::{Desk, Rgb};
 
 const WHITE: Rgb = [255; 3];
 const BLACK: Rgb = [0; 3];
-/// Pens 1 and 2: blue and red as the colour-blind see them apart.
+/// Pens 1 and 2: a blue and a red that colour-blind people can distinguish.
 const BLUE: Rgb = [0, 114, 178];
 const RED: Rgb = [213, 94, 0];
-/// A black line of one pixel between two of them darkens each by half.
+/// A black line of one pixel that falls between two pixels darkens each of them by half.
 const DARK: u8 = 140;
 
-/// Two curves over 0 to 1: constant 1, and constant 3 with a gap in its middle.
+/// Writes two curves over 0 to 1: constant 1, and constant 3 with a gap in its middle.
 fn curves(desk: &Desk) {
     let upper = |i: usize| if (45..56).contains(&i) { f32::NAN } else { 3.0 };
     let values: Vec<f32> = vec![1.0; 101].into_iter().chain((0..101).map(upper)).collect();
@@ -44,7 +44,7 @@ fn curves_run_over_axis_1_and_break_at_gaps() {
     assert_eq!(down.inside(0.1, 0.25), BLUE);
     let dashed = desk.pixels("graph min1=0 max1=1 min2=0 max2=4 plotfat=10 dash=3", "curves");
     let share = dashed.ink() / pixels.ink();
-    // Dashes of type 3 cover 4 of 6 parts.
+    // The dashes of type 3 cover 4 of 6 parts.
     assert!((share - 2.0 / 3.0).abs() < 0.05, "{share}");
 }
 
@@ -59,7 +59,7 @@ fn names_of_axes() {
     for text in ["Time (s)", "Amplitude (mm)", "Two curves", "one", "two"] {
         assert!(svg.has(text), "{text} in {:?}", svg.texts());
     }
-    // Values are named by the label of the data, and axis 2 numbers the curves.
+    // The vertical axis has the label of the data, and axis 2 numbers the curves.
     let header = "n1=101 d1=0.01 label1=Time unit1=s n2=2 label2=r label=Velocity unit=m/s";
     desk.floats("records", header, &[0.5; 202]);
     let svg = desk.svg("graph", "records");
@@ -75,13 +75,14 @@ fn names_of_axes() {
     desk.floats("gather", "n1=3 n2=2 label2=Offset unit2=m", &[0.5; 6]);
     assert!(
         !desk.svg("graph", "gather").has("Offset (m)"),
-        "traces are counted by it"
+        "traces are numbered by it"
     );
     let bare = desk.svg("graph wantaxis=n wanttitle=n title=no", "curves");
     assert!(bare.words.is_empty(), "{:?}", bare.texts());
 }
 
-/// Letters that the font has no small form for are set smaller, above or below the line, and the next ones stand on it again.
+/// Letters for which the font has no small form are drawn smaller, above or below the line, and the next ones are on
+/// the line again.
 #[test]
 fn letters_are_raised_and_lowered() {
     let desk = Desk::new();
@@ -112,7 +113,7 @@ fn letters_are_raised_and_lowered() {
         assert!((height(one) / capital - share).abs() < 0.02, "{title:?}");
         assert!(((line[3] - one[3]) / size - up).abs() < 0.02, "{title:?}");
     }
-    // Each begins where the one before it ends.
+    // Each letter begins after the end of the previous one.
     assert!(
         [line, lowered, again, raised, last]
             .windows(2)
@@ -145,7 +146,7 @@ fn complex_numbers_are_points() {
     assert_eq!(
         down.inside(0.5, 0.75),
         BLACK,
-        "depth grows downwards with yreverse=y"
+        "depth increases downwards with yreverse=y"
     );
 }
 
@@ -164,11 +165,11 @@ fn long_curves_make_small_files() {
         .count();
     assert!(
         spike > 1000 && column > 50,
-        "one sample out of 400000 is seen: {column}"
+        "one sample out of 400000 is visible: {column}"
     );
 }
 
-/// Samples that share a pixel are thinned, whether axis 1 runs to the right or down.
+/// Samples that fall on the same pixel are thinned out, whether axis 1 points to the right or down.
 #[test]
 fn long_strings_of_dots_make_small_files() {
     let desk = Desk::new();
@@ -180,7 +181,7 @@ fn long_strings_of_dots_make_small_files() {
     }
 }
 
-/// Three traces: zero, one positive bump, one negative bump.
+/// Writes three traces: zero, one positive bump, one negative bump.
 fn traces(desk: &Desk) {
     let bump = |i: usize| if (40..60).contains(&i) { 1.0 } else { 0.0 };
     let values: Vec<f32> = [0.0, 1.0, -1.0]
@@ -196,7 +197,8 @@ fn traces(desk: &Desk) {
 fn wiggles_stand_at_their_traces_and_fill_what_is_above_zero() {
     let desk = Desk::new();
     traces(&desk);
-    // Traces at 1, 2, 3 between 1 - zplot and 3 + zplot; clip=1 is drawn half a distance wide.
+    // The traces are at 1, 2, 3, and the axis is from 1 - zplot to 3 + zplot; a value of clip=1 is drawn with half the
+    // distance between traces.
     let page = "wiggle clip=1 zplot=0.5 transp=y yreverse=y grid=n";
     let at = |trace: f64| (trace - 0.5) / 3.0;
     let pixels = desk.pixels(&format!("{page} poly=y"), "traces");
@@ -210,7 +212,7 @@ fn wiggles_stand_at_their_traces_and_fill_what_is_above_zero() {
     assert!(row(&pixels, 1.3, 0.5) > 200);
     let empty = desk.pixels(page, "traces");
     assert_eq!(empty.inside(at(2.25), 0.5), WHITE, "poly=n fills nothing");
-    // Time to the right, traces upwards.
+    // Time points to the right, and traces are numbered upwards.
     let level = desk.pixels("wiggle clip=1 zplot=0.5 grid=n poly=y", "traces");
     assert_eq!(level.inside(0.5, 1.0 - at(2.25)), BLACK);
     let lines = desk.pixels("wiggle clip=1 zplot=0.5 transp=y yreverse=y", "traces");
@@ -227,13 +229,13 @@ fn wiggles_at_given_positions() {
         "wiggle clip=1 zplot=0.1 transp=y yreverse=y grid=n xpos=xpos.rsf",
         "traces",
     );
-    // From 1 - 0.2 to 5 + 0.2.
+    // The axis is from 1 - 0.2 to 5 + 0.2.
     let column = |at: f64| {
         (-3..=3)
             .any(|step| pixels.inside((at - 0.8) / 4.4 + f64::from(step) / pixels.frame[2], 0.1)[0] < DARK)
     };
     assert!(column(1.0) && column(1.5) && column(5.0) && !column(3.0));
-    // Traces of the second plane have positions of their own.
+    // The traces of the second plane have positions of their own.
     let lone = desk.svg("wiggle xpos=xpos.rsf", "traces").text;
     desk.floats("xpos", "n1=3 n2=2", &[7.0, 8.0, 9.0, 1.0, 1.5, 5.0]);
     assert_eq!(desk.svg("wiggle xpos=xpos.rsf frame=1", "planes").text, lone);
@@ -245,7 +247,7 @@ fn wiggles_at_given_positions() {
 #[test]
 fn contours_lie_at_their_values() {
     let desk = Desk::new();
-    // Value = 10 * axis 1, negative above 2.
+    // The value is 10 * axis 1, negative above 2.
     let values: Vec<f32> = (0..30).flat_map(|_| (0..41).map(|z| z as f32 - 20.0)).collect();
     desk.floats("slope", "n1=41 d1=0.1 n2=30 d2=0.1 label=v unit=km/s", &values);
     let rows = |words: &str| {
@@ -276,7 +278,7 @@ fn contours_lie_at_their_values() {
     let drawn = |words: &str| desk.made(&format!("contour {words}"), "step");
     assert_eq!(drawn("c=0.5").0, drawn("c=0.5 allpos=n").0);
     assert!(drawn("c=-0.5").1.contains("allpos=n draws them"));
-    // From c0= on in steps of a round number.
+    // From c0= on, in steps of a round number.
     close(rows("c0=-15 nc=4 allpos=n"), &[0.125, 0.375, 0.625, 0.875]);
     close(rows("c0=5 nc=4 allpos=n"), &[0.625, 0.875]);
     desk.floats("levels", "n1=2", &[-10.0, 10.0]);
@@ -287,7 +289,7 @@ fn contours_lie_at_their_values() {
         "{:?}",
         svg.texts()
     );
-    // One value everywhere lies in the middle of a bar.
+    // A single value is in the middle of the bar.
     desk.floats("flat", "n1=3 n2=3", &[50.0; 9]);
     let bar = desk.svg("contour c=50 scalebar=y", "flat");
     assert!(bar.has("48.0") && bar.has("52.0"), "{:?}", bar.texts());
@@ -312,7 +314,7 @@ fn bars_and_pages_that_are_none() {
         let said = desk.complaint(words, "traces");
         assert!(said.contains(sentence), "{words}: {said}");
     }
-    // A finer picture has its box at the same part of it.
+    // In a picture of higher resolution, the box is at the same relative position.
     let (one, two) = (
         desk.pixels("graph", "traces"),
         desk.pixels("graph res=2", "traces"),
@@ -370,12 +372,12 @@ fn values_that_are_no_numbers_are_told() {
     }
 }
 
-/// Percentages cut off what is far from most values, and nothing of values that lie evenly.
+/// pclip= cuts off outliers, and nothing of evenly distributed values.
 #[test]
 fn percentages_of_curves_cut_off_outliers_alone() {
     let desk = Desk::new();
     let mut values: Vec<f32> = (0..=100).map(|i| 100.0 + i as f32).collect();
-    // The share of the height of the box over which the curve rises from its left end to its right one.
+    // The fraction of the height of the box by which the curve rises from its left end to its right end.
     let rise = |name: &str, words: &str| {
         let pixels = desk.pixels(&format!("graph plotfat=10 {words}"), name);
         let height = |across: f64| {
@@ -390,7 +392,7 @@ fn percentages_of_curves_cut_off_outliers_alone() {
     desk.floats("even", "n1=101", &values);
     values[50] = 1e6;
     desk.floats("odd", "n1=101", &values);
-    // An eighth of the span of most values is left on each side.
+    // An eighth of the range of most values is left free on each side.
     assert!(rise("even", "") > 0.85 && rise("even", "pclip=90") > 0.65);
     assert!(rise("odd", "") < 0.01 && rise("odd", "pclip=90") > 0.3);
 }

@@ -1,10 +1,11 @@
-//! PDF: one page of the size of the picture with what its SVG holds; and names of files that promise what is not made.
+//! PDF: one page of the size of the picture, with the contents of its SVG; and file names whose extension promises
+//! another format.
 
 use std::io::Read;
 
 use crate::desk::{Desk, quarters};
 
-/// A file of one page: its objects, and their streams as they are without compression.
+/// A file of one page: its objects, and their uncompressed streams.
 pub struct Page {
     objects: Vec<(String, Vec<u8>)>,
 }
@@ -19,7 +20,7 @@ impl Page {
         };
         let (mut objects, mut at) = (Vec::new(), 0);
         while let Some(begin) = find(at, b" 0 obj") {
-            // Streams are passed over by their length, for their bytes can be anything.
+            // Streams are skipped by their length, because they may contain any bytes.
             let end = find(begin, b"endobj").unwrap();
             let stream = find(begin, b"stream\n").filter(|stream| *stream < end);
             let head = String::from_utf8_lossy(&bytes[begin..stream.unwrap_or(end)]).into_owned();
@@ -39,7 +40,7 @@ impl Page {
         Self { objects }
     }
 
-    /// The dictionaries that hold a word, with their streams.
+    /// The dictionaries that contain a word, with their streams.
     fn with(&self, word: &str) -> Vec<&(String, Vec<u8>)> {
         self.objects
             .iter()
@@ -47,7 +48,7 @@ impl Page {
             .collect()
     }
 
-    /// All of it as text, bytes of images by `digits`. How streams are packed does not matter.
+    /// The whole file as text, with the bytes of images as by `digits`, independent of how streams are compressed.
     pub fn text(&self, digits: impl Fn(&[u8]) -> String) -> String {
         let object = |(head, content): &(String, Vec<u8>)| {
             let words: Vec<&str> = head.split_whitespace().collect();
@@ -91,10 +92,10 @@ fn a_page_holds_what_the_svg_holds() {
     assert_eq!(said, "");
     let page = Page::read(&bytes);
     let (text, _) = page.with("/MediaBox")[0];
-    // 400 and 300 units of 1/96 inch in points of 1/72.
+    // 400 and 300 units of 1/96 inch in points of 1/72 inch.
     assert!(text.contains("/MediaBox [0 0 300 225]"), "{text}");
     let drawn = page.drawn();
-    // The section and its bar are images whose first row is at the top; states that are saved are restored.
+    // The section and its bar are images whose first row is at the top; every saved graphics state is restored.
     let images = page.with("/Subtype /Image");
     assert_eq!((images.len(), drawn.matches(" Do").count()), (2, 2), "{drawn}");
     let count = |word: &str| drawn.lines().filter(|line| line.ends_with(word)).count();
@@ -108,7 +109,7 @@ fn a_page_holds_what_the_svg_holds() {
         let (column, row) = ((across * width as f64) as usize, (down * height as f64) as usize);
         assert_eq!(at(column, row), pixels.inside(across, down), "{across} {down}");
     }
-    // The box of the axes is where the SVG has it, with y upwards.
+    // The box of the axes is where the SVG has it, but with y upwards.
     let [x, y, wide, high] = desk.svg(words, "quarters").frame.map(|unit| 0.75 * unit);
     let corner = |x: f64, y: f64| {
         drawn.lines().any(|line| {
@@ -135,7 +136,7 @@ fn opacity_and_pictures_in_pictures() {
     // A section and its bar, twice.
     assert_eq!(page.with("/Subtype /Image").len(), 4);
     desk.floats("curve", "n1=3 n2=1", &[0.0, 2.0, 1.0]);
-    // The ground of a legend lets 15 % shine through.
+    // The background of a legend has an opacity of 85 %.
     let page = Page::read(&desk.made("graph legend=one format=pdf", "curve").0);
     assert!(page.objects.iter().any(|(head, _)| head.contains("/ca 0.85")));
     assert!(page.drawn().contains("/O0 gs"));
@@ -157,7 +158,7 @@ fn names_that_promise_something_else_are_refused() {
     }
     let told = desk.complaint("movie out=fig.pdf axis=2 vertical=1 horizontal=3", "quarters");
     assert!(told.contains("pdf is not a format of"), "{told}");
-    // format= is an order.
+    // format= takes precedence over the extension.
     desk.made("grey format=png out=fig.jpg", "quarters");
 }
 
