@@ -61,10 +61,7 @@ fn min_and_max_are_the_ends_of_the_box() {
     }
     let near = draw("min1=1.95 max1=2.15 min2=2.9 max2=3.1");
     assert!(is_blue(near.inside(0.2, 0.1)) && is_red(near.inside(0.8, 0.9)));
-    assert!(
-        is_red(near.inside(0.6, 0.3)),
-        "the edge at z=2 is at a quarter of the height"
-    );
+    assert!(is_red(near.inside(0.6, 0.3)), "z=2 is at a quarter of the height");
 }
 
 #[test]
@@ -169,8 +166,7 @@ fn pclip_bias_and_power() {
         bright("gpow=0 phalf=45") < 130,
         "phalf= above half of the clip lowers them"
     );
-    // If nearly all values are near clip=, the power is limited to ten, so a value of 49 of 50 still has a colour of
-    // its own.
+    // If nearly all values are near clip=, the power is at most ten: a value of 49 of 50 has a colour of its own.
     let mut high = vec![49.9; 100];
     high[3] = 49.0;
     desk.floats("high", "n1=10 n2=10", &high);
@@ -469,8 +465,7 @@ fn the_binary_lists_its_programs() {
     }
 }
 
-/// Half of the values of the second plane have the first colour and half the last one, and so does its bar, with the
-/// larger values at its top.
+/// Half of the second plane has the first colour and half the last one; so has its bar, with larger values at its top.
 #[test]
 fn the_bar_of_bytes_shows_the_colours_of_their_file() {
     let desk = Desk::new();
@@ -491,8 +486,7 @@ fn the_bar_of_bytes_shows_the_colours_of_their_file() {
     assert_eq!((count(is_blue, upper), count(is_red, lower)), (0, 0));
 }
 
-/// Percentiles use all of up to four million samples; of more samples a part is used, which must not be every second
-/// sample of each line.
+/// A percentile of more than four million samples uses a part, which must not be every second sample of each line.
 #[test]
 fn percentiles_of_large_planes_are_those_of_all_samples() {
     let desk = Desk::new();
