@@ -1,4 +1,4 @@
-//! Accuracy as a parameter: what is measured keeps to `error=` and `path=`.
+//! Accuracy as a parameter: the measured errors are within `error=` for the length `path=`.
 
 use crate::desk::{Desk, Outcome};
 use crate::shots::{magnitude, rms_difference};
@@ -7,21 +7,21 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use std::f64::consts::{PI, TAU};
 
-/// The highest frequency of a Ricker wavelet over that of its peak, where 1 % of its largest amplitude is left.
+/// The highest frequency of a Ricker wavelet relative to its peak frequency, where the amplitude is 1 % of the largest.
 const HIGHEST: f64 = 2.762;
 
-/// A fluid, whose waves are the closed form of a pressure in a plane.
+/// A case in a fluid, whose waves are compared with the closed form of the pressure in a plane.
 #[derive(Clone, Debug)]
 struct Case {
     speed: f64,
-    /// Points of the shortest wavelength.
+    /// Points per shortest wavelength.
     points: f64,
-    /// Relative error of speeds that is asked for, and the shortest wavelengths of the way.
+    /// Relative error of speeds that is requested, and the length of the path in shortest wavelengths.
     allowed: f64,
     path: f64,
-    /// Share of the longest step of all orders.
+    /// Fraction of the longest step that all orders allow.
     step: f64,
-    /// The number of the way.
+    /// Index of the path in [`WAYS`].
     way: usize,
 }
 
@@ -37,7 +37,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// The phase of the Hankel function of order zero of waves that run away, for distances of a wavelength and more.
+/// The phase of the Hankel function of order zero of outgoing waves, for distances of a wavelength and more.
 fn hankel(x: f64) -> f64 {
     let (one, three) = (-1.0 / 8.0 / x, 225.0 / 3072.0 / x.powi(3));
     let (two, four) = (-9.0 / 128.0 / x.powi(2), 11025.0 / 98304.0 / x.powi(4));
@@ -55,11 +55,11 @@ fn order(run: &Outcome) -> usize {
     rest[..1].parse().expect("an order")
 }
 
-/// The share of a record that has no taper: the pulse is behind it.
+/// The fraction of a record that has no taper; the pulse ends before it.
 const SOUND: f64 = 0.85;
 
-/// Ways from the source: cells along z and x, and after how many of these steps both receivers are. They lie on the same place between
-/// nodes, so that what is interpolated there is no part of what is measured.
+/// Directions of paths as cells along z and x, and the numbers of such steps to both receivers. Both receivers have the
+/// same position relative to the nodes, so that interpolation does not affect the measurement.
 const WAYS: [([f64; 2], [f64; 2]); 7] = [
     ([1.0, 0.0], [26.0, 76.0]),
     ([5.0, 1.0], [5.0, 15.0]),
@@ -70,8 +70,8 @@ const WAYS: [([f64; 2], [f64; 2]); 7] = [
     ([1.0, 1.0], [18.0, 52.0]),
 ];
 
-/// What the curvature of the waves adds at the near receiver, some 25 cells from the source: 1.4e-5 where a quarter of the error is
-/// asked for, 2.6e-5 at 16 cells.
+/// The error due to the curvature of the waves at the near receiver, some 25 cells from the source: 1.4e-5 where a
+/// quarter of the error is requested, 2.6e-5 at 16 cells.
 const NEAR: f64 = 2e-5;
 
 /// Distances of both receivers from the source, cells.
@@ -80,7 +80,7 @@ fn distances(case: &Case) -> [f64; 2] {
     steps.map(|steps| steps * z.hypot(x))
 }
 
-/// The line of a case with cells of this size; the model is written.
+/// The command line of a case with cells of this size; writes the model.
 fn prepared(desk: &Desk, case: &Case, cell: f64) -> String {
     let n = [120usize, 150];
     let header = format!("n1={} n2={} d1={cell:e} d2={cell:e}", n[0], n[1]);
@@ -103,12 +103,12 @@ fn prepared(desk: &Desk, case: &Case, cell: f64) -> String {
     )
 }
 
-/// The highest frequency, Hz: one cell is about a metre.
+/// The highest frequency in Hz, for cells of about a metre.
 fn frequency(case: &Case) -> f64 {
     case.speed / case.points
 }
 
-/// The largest error of the speed of all waves that are measured between the receivers, relative.
+/// The largest relative error of the measured speeds of waves between the receivers.
 fn measured(desk: &Desk, case: &Case, cell: f64) -> f64 {
     let records = desk.read("d.rsf");
     let dt = f64::from(desk.axes("d.rsf", 3)[2].d);
@@ -131,7 +131,7 @@ fn measured(desk: &Desk, case: &Case, cell: f64) -> f64 {
         let exact = hankel(wave * far) - hankel(wave * near);
         let turn = phase(1, f) - phase(0, f) - exact;
         let turn = turn - TAU * (turn / TAU).round();
-        // Errors are told for the way of the shortest wave.
+        // Errors are given for the path length of the shortest wave.
         (turn / (wave * (far - near))).abs() * f / frequency(case)
     };
     magnitude((0..=10).map(off))
@@ -140,7 +140,8 @@ fn measured(desk: &Desk, case: &Case, cell: f64) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: Some(Box::new(FileFailurePersistence::Direct("../tests/regressions/accuracy.txt"))), ..ProptestConfig::default() })]
 
-    /// Waves are where `error=` says, no cheaper order does the same, and where no order does the spacing that is advised is right.
+    /// The errors are within `error=` and no lower order achieves that; if no order does, the suggested spacing is
+    /// right.
     #[test]
     fn waves_keep_to_the_error_that_is_allowed(case in cases()) {
         let desk = Desk::new();
@@ -173,7 +174,7 @@ fn refused(desk: &Desk, line: &str, wanted: &str) {
     assert!(run.code == 1 && said.contains(wanted), "{wanted}: {run:?}");
 }
 
-/// What is asked for too much, or without its companion, is a sentence.
+/// An impossible request, and one of two parameters without the other, gives an error message.
 #[test]
 fn what_cannot_be_had_is_refused() {
     let desk = model(2);
@@ -204,7 +205,7 @@ fn what_cannot_be_had_is_refused() {
         &format!("{line} error=0.01 path=20 tdc=n"),
         "steps of 0.001 s make waves early by ",
     );
-    // Steps that are too long for the highest frequency have no speed of it at all.
+    // If steps are too long for the highest frequency, waves of that frequency have no speed at all.
     let long = line.replace("dt=0.001", "dt=0.05");
     refused(
         &desk,
@@ -213,7 +214,8 @@ fn what_cannot_be_had_is_refused() {
     );
 }
 
-/// What is given is kept; what is not is chosen, with exact time; a plan tells it, and what would do.
+/// Parameters that are given are kept, and the others are chosen, with exact time; a plan reports the errors, and
+/// values that would be sufficient.
 #[test]
 fn what_is_given_is_kept_and_judged() {
     let desk = model(2);
@@ -246,7 +248,7 @@ fn what_is_given_is_kept_and_judged() {
     );
 }
 
-/// Slabs have the same bits, and linearised runs take the same differences, with an exact adjoint.
+/// Slabs give the same bits, and linearised runs use the same differences, with an exact adjoint.
 #[test]
 fn all_paths_take_the_same_differences() {
     let desk = model(2);
@@ -275,15 +277,15 @@ fn all_paths_take_the_same_differences() {
     let (_, misfit) = run.err.rsplit_once("misfit ").unwrap();
     let misfit: f64 = misfit.trim().parse().unwrap();
     let size: f64 = one.iter().map(|&x| 0.5 * f64::from(x).powi(2)).sum();
-    // The recorded steps are those of the modelling program: what is left is rounding.
+    // The recorded steps are those of the modelling program, so only rounding remains.
     assert!(
         misfit < 1e-9 * size && run.err.contains("accuracy: order 8"),
         "{misfit:e} {run:?}"
     );
 }
 
-/// At ten points of the slowest wave, in a streamer above a sea floor, order 4 is as right as chapter 13 says, and order 2, which is the right one
-/// for waves along the interface on finer grids, is several times worse.
+/// At ten points per wavelength of the slowest wave, for a streamer above a sea floor, order 4 is as accurate as
+/// chapter 13 says, and order 2, which is better for waves along the interface on finer grids, is several times worse.
 #[test]
 fn reflections_from_below_water_want_order_four() {
     let desk = Desk::new();

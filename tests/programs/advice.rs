@@ -1,4 +1,4 @@
-//! What the velocity-stress programs say where a user may have meant otherwise.
+//! Warnings of the velocity-stress programs where the user may have intended something else.
 
 use crate::desk::{Desk, Outcome};
 use crate::velocity_stress::{desk, line};
@@ -7,7 +7,7 @@ fn shoot(desk: &Desk, ndim: usize, extra: &str) -> Outcome {
     desk.sh(&format!("{} {extra} > data.rsf", line(ndim)))
 }
 
-/// The one warning of a run that goes on, or nothing.
+/// The only warning of a run that succeeds, or an empty string.
 fn warning(desk: &Desk, ndim: usize, extra: &str) -> String {
     let run = shoot(desk, ndim, extra);
     assert_eq!(run.code, 0, "{run:?}");
@@ -51,7 +51,7 @@ fn grid(desk: &Desk, name: &str) -> String {
         .collect()
 }
 
-/// A model file with all values multiplied.
+/// Multiplies all values of a model file.
 fn scaled(desk: &Desk, from: &str, to: &str, factor: f32) {
     let values: Vec<f32> = desk.read(from).iter().map(|x| x * factor).collect();
     desk.dataset(to, &grid(desk, from), &values);
@@ -162,7 +162,7 @@ fn parameters_without_effect_are_told() {
             "sponge=100",
             "unknown parameter sponge=: sfsem2d-gpu and sfsem3d-gpu take it. Here absorb=sponge",
         ),
-        // Words of other programs.
+        // Parameters of other programs.
         (
             "freesurface=n",
             "unknown parameter freesurface= (did you mean free= ?)",
@@ -344,7 +344,7 @@ fn files_of_sources_and_axes_that_do_not_fit_are_named_once() {
     );
 }
 
-/// In a plane four mechanisms share a block of cells, in a volume eight: it wants a higher Q.
+/// With qmech=coarse, four mechanisms share a block of cells in 2-D and eight in 3-D, so 2-D needs a higher Q.
 #[test]
 fn coarse_mechanisms_are_weak_in_a_plane() {
     let words = ["qmech=coarse wants Q of 50 or more in 2-D", "8 %", "qmech=3"];
@@ -352,7 +352,8 @@ fn coarse_mechanisms_are_weak_in_a_plane() {
     assert_eq!(warning(&desk(3), 3, "qp=60 qs=49 qmech=coarse"), "");
 }
 
-/// Where mechanisms keep other quality factors constant in this band, the loss is named, and not the band.
+/// If the mechanisms can keep other quality factors constant in this band, the warning is about the loss and not about
+/// the band.
 #[test]
 fn losses_too_large_for_a_constant_q_are_named_as_such() {
     let words = [
@@ -391,7 +392,7 @@ fn water_beside_rock_is_told() {
     assert_eq!(warning(&desk, 2, ""), "");
 }
 
-/// What a user of the other number of dimensions is told: the axes, and the program that takes them.
+/// The message for a model with another number of dimensions names the axes, and the program for them.
 #[test]
 fn models_and_points_of_other_dimensions_name_their_program() {
     let (flat, solid) = (desk(2), desk(3));
@@ -452,7 +453,7 @@ fn models_and_points_of_other_dimensions_name_their_program() {
     }
 }
 
-/// Words of earthquakes that only some programs have.
+/// Parameters of earthquakes that only some programs have.
 #[test]
 fn files_of_earthquakes_are_refused_in_a_plane_with_what_it_takes() {
     let say = |desk: &Desk, program: &str, word: &str| {
@@ -492,7 +493,7 @@ fn files_of_earthquakes_are_refused_in_a_plane_with_what_it_takes() {
     for program in ["sfewefd2d-gpu", "sfewefd3d-gpu"] {
         assert!(say(&desk, program, "cmt").contains("standard input has the wavelets"));
     }
-    // They are no parameters: neither help nor the list for sfdoc has them.
+    // They are not parameters of these programs: neither the help nor the list for sfdoc has them.
     let shown = desk.sh("sfvsfd2d-gpu --help; sfvsfd2d-gpu --sfdoc");
     assert!(!shown.out.contains("\n    string      cmt="), "{shown:?}");
     assert!(!shown.out.contains("\"cmt\""), "{shown:?}");

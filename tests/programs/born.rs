@@ -1,4 +1,4 @@
-//! The linearised velocity-stress programs from outside.
+//! The linearised velocity-stress programs, run as processes.
 
 use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude};
@@ -46,7 +46,7 @@ fn declarations_are_sound() {
     }
 }
 
-/// `sfdottest` over the real programs, with options of every kind.
+/// `sfdottest` with the real programs and options of every kind.
 #[test]
 fn products_are_equal() {
     let all = [
@@ -76,7 +76,7 @@ fn products_are_equal() {
     }
 }
 
-/// The data of a small perturbation are what the modelling program makes of it, to second order.
+/// The data of a small perturbation agree with the modelling program to second order.
 #[test]
 fn data_are_those_of_the_difference() {
     for (ndim, extra) in [(2, "free=y"), (3, "")] {
@@ -150,7 +150,7 @@ fn memory_and_threads_change_no_bit() {
     let (few, said) = back("memory=0.001 threads=1");
     assert!(said.contains("checkpoints"), "{said}");
     assert_eq!(all, few);
-    // On the processor, whose rounding is not that of a GPU, slabs change no bit either.
+    // On the processor, whose rounding differs from a GPU's, slabs do not change any bit either.
     let [one, two] = [1, 2].map(|slabs| back(&format!("memory=1 device=cpu ngpu={slabs}")).0);
     assert_eq!(one, two);
     let run = desk.ran(&format!("{} adj=y plan=y memory=0.001", linearised(2, "")));
@@ -170,7 +170,7 @@ fn bad_input_is_refused() {
     desk.dataset("turned.rsf", "n1=60 n2=2 n3=3 d1=0.001", &[1.0; 360]);
     desk.dataset("traces.rsf", "n1=60 n2=3 n3=2 d1=0.001", &[1.0; 360]);
     desk.dataset("plain.rsf", "n1=3 n2=2 n3=60", &[1.0; 360]);
-    // A third of a step late.
+    // The times are late by a third of a step.
     desk.dataset("between.rsf", "n1=3 n2=2 n3=15 o3=0.0008 d3=0.004", &[1.0; 90]);
     desk.dataset("vertical.rsf", "n1=3 n2=1 n3=60 o3=0.0005 d3=0.001", &[1.0; 180]);
     for (extra, input, wanted) in [
@@ -241,7 +241,8 @@ fn bad_input_is_refused() {
     );
 }
 
-/// Checkpoints on the disk change no bit; boundary saving changes as much as rounding does, and is told; both are planned.
+/// Checkpoints on the disk do not change any bit; boundary saving changes the result by rounding, and is reported; both
+/// appear in the plan.
 #[test]
 fn rungs_under_memory() {
     let desk = desk(2);
@@ -278,7 +279,7 @@ fn rungs_under_memory() {
     }
     let (auto, said) = back("keep=auto memory=1");
     assert!(auto == all && !said.contains("backwards"), "{said}");
-    // Without a frame more of the grid is inside.
+    // Without a frame, the interior is a larger part of the grid.
     let (_, said) = back("memory=0.001 absorb=none");
     assert!(said.contains("keep=boundary would be quicker: "), "{said}");
     let (_, said) = back("keep=auto memory=0.001 absorb=none");
@@ -318,7 +319,7 @@ fn rungs_under_memory() {
     );
 }
 
-/// What is taken once beside the boundaries is part of `memory=`.
+/// Memory that boundary saving takes once, in addition to the boundaries, is part of `memory=`.
 #[test]
 fn boundaries_stay_within_memory() {
     let desk = desk(2);

@@ -1,9 +1,9 @@
-//! `sym=`: the class whose kernels run must hold the model's.
+//! `sym=`: the class whose kernels run must include the symmetry of the model.
 
 use crate::desk::Desk;
 use crate::shot::{cells, desk, fed, grid, line, shoot, stiffness, stiffness_header};
 
-/// A desk with a VTI model: the coefficients along x (and y) raised, the rest isotropic.
+/// A desk with a VTI model: the coefficients along x (and y) are larger, the others isotropic.
 fn vti(ndim: usize) -> Desk {
     let desk = desk(ndim);
     let (mut planes, n) = (stiffness(ndim), cells(ndim));
@@ -17,7 +17,7 @@ fn vti(ndim: usize) -> Desk {
     desk
 }
 
-/// Data of a run that tells these words about its medium.
+/// The data of a run whose messages about its medium contain this text.
 fn data(desk: &Desk, ndim: usize, sym: &str, medium: &str) -> Vec<f32> {
     let run = shoot(desk, ndim, &format!("device=cpu verb=y {sym}"));
     assert_eq!(run.code, 0, "{run:?}");
@@ -72,11 +72,12 @@ fn narrower_classes_are_refused() {
     refused(&plane, 2, "sym=iso", &["sym=iso", "the model is VTI"]);
 }
 
-/// Places among all coefficients, in the order of a file, of those of four or nine planes in theirs.
+/// Positions of the four or nine coefficients in a file of all coefficients.
 const FEW_2D: [usize; 4] = [0, 3, 5, 1];
 const FEW_3D: [usize; 9] = [0, 6, 11, 15, 18, 20, 1, 2, 7];
 
-/// The isotropic block with all coefficients; `oblique`: one of those that few planes do not have is not zero.
+/// Writes the isotropic block with all coefficients; if `oblique`, one of those that files of few planes lack is not
+/// zero.
 fn all_planes(desk: &Desk, ndim: usize, oblique: bool) {
     let (few, n) = (stiffness(ndim), cells(ndim));
     let (count, places) = if ndim == 3 {
@@ -130,7 +131,7 @@ fn all_coefficients() {
                 &[sym, "the model is triclinic", "sym=tri takes every model"],
             );
         }
-        // As a stream, and what a plan says of its memory.
+        // The model as a stream, and the memory that a plan gives.
         let piped = fed(
             &[("cat ccc.rsf", "pipe")],
             &format!("{} < wav.rsf > data.rsf", line(ndim).replace("ccc.rsf", "pipe")),
@@ -148,7 +149,8 @@ fn all_coefficients() {
     }
 }
 
-/// A model of several blocks, and one whose lines are longer than a block, give the same from files and from pipes.
+/// A model of several blocks, and one whose lines are longer than a block, give the same results from files and from
+/// pipes.
 #[test]
 fn blocks_of_a_file_and_of_a_pipe() {
     for (n1, n2) in [(600, 4000), (2_000_000, 2)] {
@@ -163,7 +165,7 @@ fn blocks_of_a_file_and_of_a_pipe() {
         let density: Vec<f32> = (0..n).map(|i| slope(2.2, i / 7)).collect();
         desk.dataset("ccc.rsf", &format!("{grid} n3=4"), &planes);
         desk.dataset("den.rsf", &grid, &density);
-        // Inside the narrower of the two.
+        // The points are inside both models.
         desk.dataset("sou.rsf", "n1=2 n2=1", &[0.005, 0.09]);
         desk.dataset("rec.rsf", "n1=2 n2=1", &[0.01, 0.09]);
         let line = format!("{} plan=y < wav.rsf 2>&1", line(2));

@@ -6,7 +6,7 @@ use crate::finished::other_inputs;
 use crate::gpus::{assert_says, on};
 use crate::shot::{DT, NT, desk as model, line, line_on, wavelet, wavelet_header};
 
-/// The model, the wavelet of two sources, and points of three shots whose receivers move with them.
+/// A desk with the model, the wavelet of two sources, and the points of three shots whose receivers move with them.
 pub fn desk(ndim: usize) -> Desk {
     let desk = model(ndim);
     let at = |x: f32| match ndim {
@@ -34,7 +34,7 @@ pub fn desk(ndim: usize) -> Desk {
     desk
 }
 
-/// The line with other points.
+/// The command line with other points.
 fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     let line = line(ndim);
     let line = line
@@ -43,7 +43,7 @@ fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     format!("{line} {extra} < wav.rsf")
 }
 
-/// Every shot has the bits of a run of its own.
+/// Every shot has the same bits as in a run of its own.
 #[test]
 fn shots_are_runs_of_their_own() {
     for (ndim, extra) in [
@@ -83,7 +83,7 @@ fn shots_are_runs_of_their_own() {
     }
 }
 
-/// Groups, picked shots, and data of an earlier run change no bit.
+/// Groups, selected shots, and data of an earlier run do not change any bit.
 #[test]
 fn groups_and_earlier_runs_change_no_bit() {
     for ndim in [2, 3] {
@@ -94,7 +94,7 @@ fn groups_and_earlier_runs_change_no_bit() {
         for words in ["groups=2", "groups=3 threads=2", "groups=2 ngpu=2"] {
             let run = desk.ran(&format!("{} > other.rsf", line(words)));
             assert!(desk.read("other.rsf") == all, "{ndim}-D {words}");
-            assert!(run.err.contains("groups"), "the device is told: {run:?}");
+            assert!(run.err.contains("groups"), "the device is reported: {run:?}");
         }
         desk.ran(&format!("{} > other.rsf", line("shots=2-3")));
         assert!(desk.read("other.rsf") == all[all.len() / 3..]);
@@ -126,12 +126,12 @@ fn groups_and_earlier_runs_change_no_bit() {
     ] {
         let run = desk.ran(&with(2, "sous.rsf", "recs.rsf", &format!("{extra} plan=y")));
         assert!(run.out.is_empty() && run.err.contains(wanted), "{run:?}");
-        // What a plan has to complain of a run has, too.
+        // A run has the same number of warnings as its plan.
         let warnings = |text: &str| text.matches("warning").count();
         let whole = desk.ran(&format!("{} > all.rsf", with(2, "sous.rsf", "recs.rsf", extra)));
         assert_eq!(warnings(&run.err), warnings(&whole.err), "{run:?} {whole:?}");
     }
-    // A lone shot may be filmed.
+    // A single shot may have snapshots.
     let words = "shots=2 snap=y jsnap=10 wfl=w.rsf";
     desk.ran(&format!("{} > one.rsf", with(2, "sous.rsf", "recs.rsf", words)));
     let film = desk.read("w.rsf");
@@ -197,14 +197,14 @@ fn what_does_not_go_together_is_refused() {
     assert!(run.err.contains("groups= is not used"), "{run:?}");
 }
 
-/// A shot that fails in the middle is named and leaves zeros, the others are as they are alone; a run that goes on makes only what
-/// is missing.
+/// A shot that fails in the middle is named and its data are zero; the others are as in runs of their own. A run that
+/// continues makes only the missing shot.
 #[test]
 fn a_shot_that_fails_is_contained_and_made_up_for() {
     let desk = Desk::new();
     let (nz, nx) = (20, 320);
     let grid = format!("n1={nz} n2={nx} d1=0.01 d2=0.01");
-    // Beyond cell 300 the waves are too fast for the step: only a shot beside it has any there in time.
+    // Beyond cell 300 the waves are too fast for the step; only the waves of a shot near it get there in time.
     let planes = |fast: f32| -> Vec<f32> {
         let plane = |factor: f32| {
             let cell = move |k: usize| factor * 2.2 * if k / nz > 300 { fast * fast } else { 4.0 };
@@ -254,7 +254,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     let all = desk.read("all.rsf");
     assert!(all[..n] == data[..n] && all[2 * n..] == data[2 * n..]);
     assert!(all[n..2 * n].iter().any(|&x| x != 0.0));
-    // Data of another run are told.
+    // Data of a run with other parameters are reported.
     let other = sound.replace("finished=", "jdata=2 finished=");
     let run = desk.sh(&format!("{other} > again.rsf"));
     assert!(
@@ -310,7 +310,7 @@ fn groups_of_gpus_take_shots() {
     );
 }
 
-/// A plane of receivers with one source and snapshots, as Madagascar's book has it: the first line is recorded.
+/// A plane of receivers with one source and snapshots, as in Madagascar's book: only the first line is recorded.
 #[test]
 fn a_plane_of_receivers_with_snapshots_is_its_first_line() {
     let desk = desk(2);
@@ -328,7 +328,8 @@ fn a_plane_of_receivers_with_snapshots_is_its_first_line() {
     assert_eq!(desk.read("plane.rsf"), desk.read("line.rsf"));
 }
 
-/// All steps but the first may hold waves: silence is told of data that have one of them, and of a lone first record it is not.
+/// All records but the first may contain waves: there is a warning of zeros if the data have a later record, but not if
+/// there is only the first one.
 #[test]
 fn silence_is_told_of_records_that_could_hold_waves() {
     let desk = desk(2);

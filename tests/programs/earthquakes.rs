@@ -3,7 +3,7 @@
 use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude, relative_difference};
 
-/// A tensor of 6 numbers as CMTSOLUTION has it, r up, t south, p east, dyne cm.
+/// A CMTSOLUTION tensor of 6 numbers, r up, t south, p east, in dyne cm.
 pub fn cmt(latitude: f64, longitude: f64, shift: f64) -> String {
     format!(
         " PDE 2026  3  4  5  6  7.50 42.7 13.2 0.3 3.0 3.0 TEST
@@ -23,7 +23,7 @@ Mtp:       0.6e+20
     )
 }
 
-/// The same as QuakeML, in N m and m, with a name space.
+/// The same earthquake as QuakeML, in N m and m, with a name space.
 fn quakeml(latitude: f64, longitude: f64) -> String {
     let value = |name: &str, value: f64| format!("<{name}><value>{value}</value></{name}>");
     let tensor: String = [
@@ -55,7 +55,7 @@ const LAYERS: &str = "depth vp vs rho qp qs\n0 2500 1400 2200 60 30\n105 4000 23
 pub const GRID: &str = "n1=30 d1=10 n2=31 d2=10 o2=500000 n3=32 d3=10 o3=4727000";
 pub const RUN: &str = "sfvsfd3d-gpu nt=60 dt=0.001 nb=6 device=cpu free=y";
 
-/// Layers, stations in metres and two points as RSF at the same places.
+/// A desk with layers, stations in metres, and two points as RSF at the same positions.
 pub fn desk() -> Desk {
     let desk = Desk::new();
     desk.put("layers.txt", LAYERS);
@@ -84,7 +84,7 @@ fn depths_in_km_are_told() {
     );
 }
 
-/// A time function of the command line lies about the centroid time, as that of the file does.
+/// A time function of the command line is centred at the centroid time, like that of the file.
 #[test]
 fn time_functions_of_the_command_line_keep_the_centroid_time() {
     let desk = desk();
@@ -100,8 +100,8 @@ fn time_functions_of_the_command_line_keep_the_centroid_time() {
     let (same, also) = run(&format!("tau={tau}"));
     assert!(magnitude(&own) > 0.0 && relative_difference(&own, &same) < 1e-6);
     assert_eq!(begin, also);
-    // The peak of a Ricker wavelet comes 1.2 periods behind its beginning, half of a cosine's moment at half of its duration, and the
-    // mean time of Brune's rate is 2 tau.
+    // The peak of a Ricker wavelet is 1.2 periods after its beginning; half of a cosine's moment is released at half of
+    // its duration; the mean time of Brune's rate is 2 tau.
     for (words, early) in [
         ("stf=ricker freq=20", 0.06),
         ("stf=cosine tau=0.05", 0.025),
@@ -112,7 +112,7 @@ fn time_functions_of_the_command_line_keep_the_centroid_time() {
     }
 }
 
-/// A run is that of the same model, points and mechanism in RSF files: values agree but for the axes of its records.
+/// A run agrees with one whose model, points and mechanism are in RSF files, except for the axes of its records.
 #[test]
 fn files_of_seismology_are_points_and_moments() {
     let desk = desk();
@@ -130,11 +130,11 @@ fn files_of_seismology_are_points_and_moments() {
         ("qs", 30.0, 0.0),
     ];
     for (name, above, below) in model {
-        // The interface is half way between the nodes 10 and 11.
+        // The interface is half way between nodes 10 and 11.
         let line: Vec<f32> = (0..30).map(|k| if k <= 10 { above } else { below }).collect();
         desk.dataset(&format!("{name}.rsf"), GRID, &line.repeat(31 * 32));
     }
-    // The program's own Gaussian begins 4 tau before its middle; that of a half duration h has tau = h / (1.628 sqrt 2).
+    // The program's own Gaussian begins 4 tau before its middle; for a half duration h, tau = h / (1.628 sqrt 2).
     let tau = 0.04 / 1.628 / 2f64.sqrt();
     desk.ran(&format!(
         "{RUN} vp=vp.rsf vs=vs.rsf den=den.rsf qp=qp.rsf qs=qs.rsf sou=sou.rsf rec=rec.rsf src=moment {moments} tau={tau} \
@@ -170,7 +170,7 @@ fn files_of_seismology_are_points_and_moments() {
     assert!((later - 0.0005).abs() < 1e-6, "{later}");
 }
 
-/// A FORCESOLUTION is the force by numbers, and a file of the time function that it names is that of series=.
+/// A FORCESOLUTION is equivalent to the force given by numbers, and a file with its time function to series=.
 #[test]
 fn files_of_forces_and_of_time_functions() {
     let desk = desk();
@@ -180,14 +180,14 @@ component dir vect source N: 0.\ncomponent dir vect source Z_UP: -0.8\n";
     desk.put("FORCE", force);
     let run = format!("{RUN} layers=layers.txt {GRID} rec=rec.rsf");
     desk.ran(&format!("{run} force=FORCE > a.rsf"));
-    // An impulse of 1e6 N s: the Gaussian has the area one there and the height one here.
+    // An impulse of 1e6 N s: the Gaussian has unit area on the command line and unit height in the file.
     let tau = 0.04 / 1.628 / 2f64.sqrt();
     let height = 1e6 / ((2.0 * std::f64::consts::PI).sqrt() * tau);
     let numbers = format!("src=force fx={} fz={}", 0.6 * height, 0.8 * height);
     desk.ran(&format!("{run} sou=sou.rsf {numbers} tau={tau} > b.rsf"));
     assert!(magnitude(&desk.read("b.rsf")) > 0.0);
     assert!(relative_difference(desk.read("a.rsf"), desk.read("b.rsf")) < 1e-6);
-    // A moment that grows as sin^2 for 40 ms, for every step; its rate is half a step later.
+    // A moment that grows as sin^2 for 40 ms, sampled at every step; its rate is half a step later.
     let moment = |t: f64| (std::f64::consts::FRAC_PI_2 * (t / 0.04).min(1.0)).sin().powi(2);
     let lines: Vec<String> = (0..61)
         .map(|k| format!("{:.9}", moment(f64::from(k) * 1e-3)))
@@ -206,18 +206,18 @@ component dir vect source N: 0.\ncomponent dir vect source Z_UP: -0.8\n";
     assert_eq!(desk.axes("c.rsf", 3)[2].o, 0.0005);
 }
 
-/// QuakeML and StationXML have degrees: the same run by a projection.
+/// QuakeML and StationXML have degrees; with a projection the run is the same.
 #[test]
 fn xml_of_data_centres_is_the_same() {
     let desk = desk();
-    // The central meridian of zone 33, where x is 500 km; y is 0.9996 of the arc to the latitude.
+    // On the central meridian of zone 33, x is 500 km and y is 0.9996 times the arc to the latitude.
     let latitude = 42.696_4;
     let station = |code: &str, channel: &str| {
         format!(
             "<Station code=\"{code}\"><Latitude>{latitude}</Latitude><Longitude>15.001</Longitude><Elevation>900</Elevation>{channel}</Station>"
         )
     };
-    // Blanks are no location.
+    // Blanks are not a location code.
     let blank = format!(
         "<Channel code=\"HHZ\" locationCode=\"  \"><Latitude>{latitude}</Latitude><Longitude>15.001</Longitude><Elevation>900</Elevation><Depth>0</Depth></Channel>"
     );
@@ -255,7 +255,7 @@ fn xml_of_data_centres_is_the_same() {
     }
 }
 
-/// Records of several sources count from the earliest centroid time, which the header tells, as a number.
+/// Times of records of several sources are relative to the earliest centroid time, which the header gives as a number.
 #[test]
 fn headers_tell_when_time_is_zero() {
     let desk = desk();
@@ -273,14 +273,14 @@ fn headers_tell_when_time_is_zero() {
     let shift = |name: &str| desk.open(name).header().float("time_shift");
     assert_eq!(shift("one.rsf"), Some(12.0));
     assert_eq!(shift("two.rsf"), Some(0.0));
-    // Until the second source acts, 10 ms later, the records are those of the earliest one alone.
+    // Until the second source acts, 10 ms later, the records are those of the earliest source.
     let before = 8 * 3 * desk.axes("two.rsf", 3)[0].n;
     let (two, early) = (desk.read("two.rsf"), desk.read("early.rsf"));
     assert!(two[before..] != early[before..]);
     assert_eq!(desk.axes("two.rsf", 3)[2].o, desk.axes("early.rsf", 3)[2].o);
 }
 
-/// A catalogue is one run of all its events: those that begin after its end are told.
+/// A catalogue is one run of all its events; events that begin after the end of the run are reported.
 #[test]
 fn events_behind_the_end_of_a_run_are_told() {
     let desk = desk();
@@ -297,7 +297,7 @@ fn events_behind_the_end_of_a_run_are_told() {
     }
 }
 
-/// A plan of a model with losses that memory does not hold tells what would fit.
+/// The plan of an attenuating model that is too large for the memory says what would fit.
 #[test]
 fn a_plan_of_any_size_tells_what_fits() {
     let desk = desk();
@@ -357,7 +357,7 @@ fn tables_and_dates_that_may_be_meant_otherwise_are_told() {
     assert_eq!(desk.open("told.rsf").header().text("origin_time"), None);
 }
 
-/// Either list of earthquakes under the word of the other.
+/// Either list of earthquakes given by the parameter of the other.
 #[test]
 fn lists_of_earthquakes_are_told_by_their_words() {
     let desk = desk();
@@ -374,7 +374,7 @@ fn lists_of_earthquakes_are_told_by_their_words() {
     }
 }
 
-/// The ground ends with the last node: a station there is one, and a quarter of a cell beyond it is none.
+/// The ground ends at the last node: a station there is accepted, but not one a quarter of a cell beyond it.
 #[test]
 fn the_ground_ends_with_the_last_node() {
     let desk = desk();
@@ -474,12 +474,12 @@ fn what_cannot_be_gets_a_sentence() {
         run.code == 1 && run.err.contains("line 2 is `basement`"),
         "{run:?}"
     );
-    // Two dimensions have layers alone.
+    // Of these, programs in 2-D have only layers.
     let run = desk.sh("sfvsfd2d-gpu layers=layers.txt n1=20 n2=20 d1=10 d2=10 nt=5 dt=0.001 tau=0.01 cmt=CMT rec=rec.rsf > no.rsf");
     assert!(run.err.contains("cmt="), "{run:?}");
 }
 
-/// The model ends at its last nodes, not a cell behind them.
+/// The model ends at its last nodes, not a cell after them.
 #[test]
 fn stations_beyond_the_last_node_are_told_with_the_reach_of_the_model() {
     let desk = desk();

@@ -1,4 +1,4 @@
-//! The programs on meshes on fake GPUs, whose fields stay zero: what is taken, refused and told.
+//! The programs on meshes on fake GPUs, whose fields stay zero: what is accepted, refused and reported.
 
 use crate::desk::Desk;
 use crate::fakes::Driver;
@@ -50,7 +50,7 @@ fn meshes_run_on_gpus_that_hold_them() {
     assert_says(&run, &["memory of GPUs: about"]);
 }
 
-/// Data of two shots over the box, and the line of their gradient.
+/// Data of two shots in the box, and the command line of their gradient.
 fn survey(desk: &Desk) -> String {
     desk.dataset("sou.rsf", "n1=2 n2=1 n3=2", &[401.0, 303.0, 301.0, 403.0]);
     desk.dataset("data.rsf", "n1=2 n2=2 n3=20 d3=0.0001 n4=2", &[1e-6; 160]);
@@ -131,7 +131,7 @@ fn linearised_runs_on_meshes_take_gpus_that_hold_them() {
             "shot 2 of 2",
         ],
     );
-    // A tenth more than is told is enough, and an eighth less is not.
+    // A tenth more than the predicted memory is enough, and an eighth less is not.
     let told = run
         .err
         .split("memory of the GPU: ")

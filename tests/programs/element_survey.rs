@@ -4,10 +4,10 @@ use crate::desk::Desk;
 use crate::fakes::Driver;
 use crate::gpus::{assert_says, on};
 
-/// Steps of the runs.
+/// Number of steps of the runs.
 const NT: usize = 40;
 
-/// A mesh of two layers, the upper one a fluid where `sea`, and points of three shots whose receivers move with them.
+/// A mesh of two layers, the upper one a fluid if `sea`, and the points of three shots whose receivers move with them.
 fn desk(ndim: usize, sea: bool) -> Desk {
     let desk = Desk::new();
     let (across, vs) = (
@@ -25,7 +25,7 @@ fn desk(ndim: usize, sea: bool) -> Desk {
         3 => vec![x, 140.0, z],
         _ => vec![x, z],
     };
-    // One source in either layer.
+    // One source in each layer.
     let pair = |x: f32| [at(x, 290.0), at(x + 31.0, 110.0)].concat();
     let sources: Vec<f32> = [150.0, 200.0, 250.0].into_iter().flat_map(pair).collect();
     let spread = |shift: f32| {
@@ -50,14 +50,14 @@ fn desk(ndim: usize, sea: bool) -> Desk {
     desk
 }
 
-/// The line over these points.
+/// The command line with these points.
 fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     format!(
         "sfsem{ndim}d-gpu mesh=mesh.rsf sou={sou} rec={rec} nt={NT} dt=0.001 m0=1e12 tau=0.004 onset=onset.rsf device=cpu {extra}"
     )
 }
 
-/// Every shot has the bits of a run of its own.
+/// Every shot has the same bits as in a run of its own.
 #[test]
 fn shots_are_runs_of_their_own() {
     for (ndim, sea, extra) in [
@@ -99,7 +99,7 @@ fn shots_are_runs_of_their_own() {
     }
 }
 
-/// Groups, picked shots, and data of an earlier run change no bit.
+/// Groups, selected shots, and data of an earlier run do not change any bit.
 #[test]
 fn groups_and_earlier_runs_change_no_bit() {
     let desk = desk(2, true);
@@ -109,7 +109,7 @@ fn groups_and_earlier_runs_change_no_bit() {
     for words in ["groups=2", "groups=3 threads=2", "groups=2 ngpu=2"] {
         let run = desk.ran(&format!("{} > other.rsf", line(words)));
         assert!(desk.read("other.rsf") == all, "{words}");
-        assert!(run.err.contains("groups"), "the device is told: {run:?}");
+        assert!(run.err.contains("groups"), "the device is reported: {run:?}");
     }
     desk.ran(&format!("{} > other.rsf", line("shots=2-3")));
     assert!(desk.read("other.rsf") == all[all.len() / 3..]);
@@ -139,7 +139,7 @@ fn groups_and_earlier_runs_change_no_bit() {
             ("recs.rsf", 6, "the points of shot 2"),
         ],
     );
-    // A lone shot may be filmed.
+    // A single shot may have snapshots.
     let words = "shots=2 snap=y jsnap=20 wfl=w.rsf nqx=21 nqz=21";
     desk.ran(&format!("{} > one.rsf", line(words)));
     let film = desk.read("w.rsf");
@@ -148,7 +148,8 @@ fn groups_and_earlier_runs_change_no_bit() {
     assert!(desk.read("w.rsf") == film && film.iter().any(|&x| x != 0.0));
 }
 
-/// A run that ends before its sources have acted says so, and one in a plane names no file of three dimensions.
+/// There is a warning if a run ends before its sources have acted, and messages in 2-D do not mention files that only
+/// 3-D programs have.
 #[test]
 fn early_ends_and_far_points_are_told() {
     let desk = desk(2, false);
@@ -169,7 +170,7 @@ fn early_ends_and_far_points_are_told() {
     );
 }
 
-/// A plan tells the time of one shot and of all.
+/// A plan gives the time of one shot and of all shots.
 #[test]
 fn a_plan_tells_the_time() {
     for (ndim, sea, extra, wanted) in [
@@ -244,7 +245,7 @@ fn what_does_not_go_together_is_refused() {
     }
 }
 
-/// Files of earthquakes are one shot; stations may record several, along up, north and east.
+/// Files of earthquakes are one shot; stations may record several shots, with components up, north and east.
 #[test]
 fn earthquakes_and_stations() {
     let desk = desk(3, false);
@@ -270,15 +271,15 @@ fn earthquakes_and_stations() {
     );
 }
 
-/// A shot that fails in the middle is named and leaves zeros, the others are as they are alone; a run that goes on makes only what
-/// is missing.
+/// A shot that fails in the middle is named and its data are zero; the others are as in runs of their own. A run that
+/// continues makes only the missing shot.
 #[test]
 fn a_shot_that_fails_is_contained_and_made_up_for() {
     let desk = Desk::new();
     desk.ran(
         "sfhexmesh surfaces=60,0 layers=3 nx=80 xmin=0 xmax=1600 rho=2300 vp=3000 vs=1700 judge=n > mesh.rsf",
     );
-    // Beyond x = 1400 m the waves are too fast for the step: only a shot beside it has any there in time.
+    // Beyond x = 1400 m the waves are too fast for the step; only the waves of a shot near it get there in time.
     let grid = "n1=1 n2=161 d2=10";
     let fast: Vec<f32> = (0..161).map(|k| if k > 140 { 3e5 } else { 3000.0 }).collect();
     desk.dataset("fast.rsf", grid, &fast);

@@ -8,10 +8,10 @@ use crate::velocity_stress::{desk as model, line};
 
 /// The step of the runs, s: 0.95 of the limit of order 8.
 const DT: f64 = 1.275e-3;
-/// Their steps.
+/// The number of their steps.
 const STEPS: usize = 380;
 
-/// The words of a program over the rock with the steps so many times shorter.
+/// The command line of a program for the rock, with so many times shorter steps.
 fn of(program: &str, shorter: usize, extra: &str) -> String {
     let line = ROCK
         .replacen("sfvsfd2d-gpu", program, 1)
@@ -20,7 +20,7 @@ fn of(program: &str, shorter: usize, extra: &str) -> String {
     format!("{line} order=8 stf=ricker freq=14 fcpml=14 {extra}")
 }
 
-/// Rock, a model without its lumps, and data of the rock in exact time.
+/// A desk with the rock, a model without its lumps, and data of the rock in exact time.
 fn observed() -> Desk {
     let desk = Desk::new();
     rock(&desk);
@@ -31,14 +31,14 @@ fn observed() -> Desk {
     desk
 }
 
-/// The same numbers under the factor that brings them closest to others.
+/// The same values multiplied by the factor that minimises their difference from the others.
 fn scaled(numbers: &[f32], to: &[f32]) -> Vec<f32> {
     let dot = |a: &[f32], b: &[f32]| -> f64 { a.iter().zip(b).map(|(&a, &b)| f64::from(a * b)).sum() };
     let share = dot(numbers, to) / dot(numbers, numbers);
     numbers.iter().map(|&x| (f64::from(x) * share) as f32).collect()
 }
 
-/// `sfdottest` with exact time, beside options of every kind.
+/// `sfdottest` with exact time and options of every kind.
 #[test]
 fn operators_keep_their_adjoint() {
     for (ndim, extra) in [
@@ -56,7 +56,7 @@ fn operators_keep_their_adjoint() {
         let change: Vec<f32> = (0..3 * cells).map(|k| (k * 7919 % 100) as f32 - 20.0).collect();
         desk.dataset("dm.rsf", &format!("{header} n{}=3", ndim + 1), &change);
         let words = with(ndim, "sous.rsf", "recs.rsf", &format!("tdc=y {extra}"));
-        // Half the steps in a volume.
+        // Half as many steps in a volume.
         let words = words.replace("nt=60", if ndim == 3 { "nt=30" } else { "nt=60" });
         let (_, words) = words.split_once(' ').unwrap();
         let born = format!("sfvsborn{ndim}d-gpu {words}");
@@ -69,7 +69,7 @@ fn operators_keep_their_adjoint() {
             "sfbasics dottest sfvsborn{ndim}d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-5 {words}"
         ));
         println!("{ndim}-D {extra}: {}", run.err);
-        // Shots that run side by side, and those of one after the other.
+        // Shots that run side by side, and one after the other.
         let back = |extra: &str| {
             desk.ran(&format!("{born} adj=y {extra} < data.rsf > back.rsf"));
             desk.read("back.rsf")
@@ -78,7 +78,8 @@ fn operators_keep_their_adjoint() {
     }
 }
 
-/// What is linearised is the modelling program with exact time: data of half the difference of two models, to second order.
+/// The linearised program is the derivative of the modelling program with exact time: Born data agree with the central
+/// difference of two models to second order.
 #[test]
 fn data_are_those_of_the_difference() {
     let desk = observed();
@@ -101,11 +102,11 @@ fn data_are_those_of_the_difference() {
     desk.ran(&format!("{} < dm.rsf > d.rsf", of("sfvsborn2d-gpu", 1, extra)));
     let off = rms_difference(desk.read("d.rsf"), &wanted);
     println!("off by {off:.1e}");
-    // Of third order in changes of half a percent, and rounding of the difference.
+    // The error is of third order in changes of half a per cent, plus the rounding of the difference.
     assert!(off < 2e-3, "{off}");
 }
 
-/// A gradient near the stability limit is that of short steps, and the slope of its misfit.
+/// A gradient near the stability limit agrees with that of short steps, and with the slope of its misfit.
 #[test]
 fn gradients_of_long_steps_are_those_of_short_ones() {
     let desk = observed();
@@ -113,7 +114,7 @@ fn gradients_of_long_steps_are_those_of_short_ones() {
         let line = of("sfvsgrad2d-gpu", shorter, extra);
         let run = desk.ran(&format!("{line} < observed.rsf > g.rsf"));
         let (_, number) = run.err.rsplit_once("misfit ").unwrap();
-        // That of the true model is zero.
+        // The misfit of the true model is zero.
         (desk.read_as_it_is("g.rsf"), number.trim().parse().unwrap())
     };
     assert!(gradient(1, "tdc=y").1 < 1e-12 * gradient(1, "tdc=y vp=vp0.rsf vs=vs0.rsf").1);
@@ -125,10 +126,10 @@ fn gradients_of_long_steps_are_those_of_short_ones() {
         let (short, wanted) = at(4, "tdc=y");
         let (long, found) = at(1, "tdc=y");
         let (raw, early) = at(1, "");
-        // Without exact time, but with steps so short that it is not missed.
+        // Runs without exact time, but with so short steps that its effect is negligible.
         let (plain, _) = at(12, "");
         let offs = [&long, &raw, &plain].map(|gradient| rms_difference(gradient, &short));
-        // Measured 3e-4 and 1.5e-5; 4 % without exact time.
+        // The measured errors are 3e-4 and 1.5e-5; without exact time 4 %.
         println!("{kind}: {offs:?}, misfits {found} {early} for {wanted}");
         assert!(
             offs[0] < 1e-3 && offs[1] > 10.0 * offs[0] && offs[2] < 1e-3,
@@ -138,7 +139,7 @@ fn gradients_of_long_steps_are_those_of_short_ones() {
     }
 }
 
-/// An image near the stability limit is that of short steps.
+/// An image near the stability limit agrees with that of short steps.
 #[test]
 fn images_of_long_steps_are_those_of_short_ones() {
     let desk = observed();
@@ -153,12 +154,12 @@ fn images_of_long_steps_are_those_of_short_ones() {
         let off = |tdc: &str| rms_difference(scaled(&image(1, tdc), &short), &short);
         let [exact, raw] = ["tdc=y", "tdc=n"].map(off);
         println!("{images}: {raw:.1e} becomes {exact:.1e}");
-        // Measured are 1.3e-3 and 1.1e-3, and 2.1e-2 and 2.3e-2 without tdc=y.
+        // The measured errors are 1.3e-3 and 1.1e-3, and 2.1e-2 and 2.3e-2 without tdc=y.
         assert!(exact < 3e-3 && raw > 10.0 * exact, "{images}: {raw} {exact}");
     }
 }
 
-/// A time function that is estimated is the true one where the model is the true one, and in true time.
+/// The estimated time function is the true one, in true time, if the model is the true one.
 #[test]
 fn estimated_time_functions_are_in_true_time() {
     let desk = observed();
@@ -185,11 +186,11 @@ fn estimated_time_functions_are_in_true_time() {
     assert_eq!((axis.n, axis.o), (STEPS, 0.5 * DT as f32));
     let off = rms_difference(desk.read("source.rsf"), desk.read("true.rsf"));
     println!("off by {off:.1e}");
-    // Measured 2e-5.
+    // The measured error is 2e-5.
     assert!(off < 1e-4, "{off}");
 }
 
-/// Clocks that differ, and states of another clock, are told.
+/// Data whose times are corrected and others, and states of the other kind, are reported.
 #[test]
 fn clocks_are_told_apart() {
     let desk = model(2);
@@ -216,7 +217,7 @@ fn clocks_are_told_apart() {
     let line = with(2, "sous.rsf", "recs.rsf", "");
     desk.ran(&format!("{line} tdc=y > data.rsf"));
     let gradient = line.replacen("sfvsfd2d-gpu", "sfvsgrad2d-gpu", 1);
-    // Of half the data, so that there is a gradient.
+    // The data are halved, so that the gradient is not zero.
     let half: Vec<f32> = desk.read("data.rsf").iter().map(|x| 0.5 * x).collect();
     let axes = desk.axes("data.rsf", 4).into_iter().zip(1..);
     let axes = axes.map(|(axis, k)| format!("n{k}={} o{k}={} d{k}={} ", axis.n, axis.o, axis.d));

@@ -1,21 +1,23 @@
-//! Exact time: runs with long steps and `tdc=y` against runs with steps 25 times shorter.
+//! Exact time: runs with long steps and `tdc=y` compared with runs with steps 25 times shorter.
 
 use crate::desk::{Desk, Outcome};
 use crate::full_space::{Rock, of_moment};
 use crate::shots::{Ricker, rms_difference};
 use crate::{shot, survey, velocity_stress};
 
-/// How much shorter the steps of the other run are; odd, so that it has records in the middles of the long steps.
+/// The factor between the steps; it is odd, so that the other run has records in the middles of the long steps.
 const SHORTER: usize = 25;
 
-/// Every record of `fine` at the times of the long steps, which are taken so many halves of a step after their beginnings.
+/// The records of `fine` at the times of the records with long steps, which are `halves` half steps after the
+/// beginnings of the steps.
 fn at_long_steps(fine: &[f32], numbers: usize, halves: usize) -> Vec<f32> {
     let first = (SHORTER - 1) * halves / 2;
     let records = fine.chunks(numbers).skip(first).step_by(SHORTER);
     records.flatten().copied().collect()
 }
 
-/// The misfit of a run of so many steps as it is and with exact time; `line` has the steps as NT and DT, `per` numbers are in a record.
+/// The misfits of a run of so many steps, without and with exact time; in `line` NT and DT stand for the steps, and
+/// `per` is the number of values per record.
 fn misfits(desk: &Desk, line: &str, (steps, dt): (usize, f64), (per, halves): (usize, usize)) -> [f64; 2] {
     let of = |shorter: usize, words: &str| {
         let nt = (steps * shorter).to_string();
@@ -32,7 +34,7 @@ fn misfits(desk: &Desk, line: &str, (steps, dt): (usize, f64), (per, halves): (u
     ]
 }
 
-/// Rock with a fast layer and soft lumps, 60 by 80 cells of 10 m.
+/// A desk with a rock of 60 by 80 cells of 10 m, with a fast layer and soft lumps.
 pub fn rock(desk: &Desk) {
     let (nz, nx) = (60, 80);
     let cell = |i: usize| {
@@ -53,7 +55,7 @@ pub fn rock(desk: &Desk) {
 pub const ROCK: &str =
     "sfvsfd2d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=NT dt=DT device=cpu nb=10";
 
-/// At 0.95 of the limit velocity and stress have no error of the step that would be seen, whatever is recorded.
+/// At 0.95 of the limit velocity and stress have no noticeable error due to the step, whatever is recorded.
 #[test]
 fn staggered_runs_with_long_steps_are_those_with_short_ones() {
     let desk = Desk::new();
@@ -83,12 +85,12 @@ fn staggered_runs_with_long_steps_are_those_with_short_ones() {
     ] {
         let [raw, exact] = misfits(&desk, &format!("{ROCK} {words}"), (380, dt), (per, halves));
         println!("{words}: {:.3} % becomes {:.4} %", 100.0 * raw, 100.0 * exact);
-        // Measured 0.003 to 0.02 %, most of it that of the short steps.
+        // The measured error is 0.003 to 0.02 %, mostly that of the short steps.
         assert!(exact < 3e-4 && raw > 20.0 * exact, "{words}: {raw} {exact}");
     }
 }
 
-/// Memory variables relax by another law than waves go on; most of that is taken out.
+/// Memory variables are integrated by another scheme than the waves are; most of the resulting error is removed.
 #[test]
 fn exact_time_holds_with_attenuation() {
     let desk = Desk::new();
@@ -97,12 +99,12 @@ fn exact_time_holds_with_attenuation() {
         let line = format!("{ROCK} order=8 stf=ricker freq=16 {words}");
         let [raw, exact] = misfits(&desk, &line, (380, 1.25e-3), (4, 1));
         println!("{words}: {:.3} % becomes {:.4} %", 100.0 * raw, 100.0 * exact);
-        // Measured 0.02 to 0.05 %.
+        // The measured error is 0.02 to 0.05 %.
         assert!(exact < 1.5e-3 && raw > 10.0 * exact, "{words}: {raw} {exact}");
     }
 }
 
-/// Elements of rock under a hill, with these words of `sfhexmesh`, a source and receivers.
+/// Makes a mesh of rock below a hill, with these parameters of `sfhexmesh`, a source and receivers.
 fn hill(desk: &Desk, words: &str) {
     let height = |k: usize| 100.0 - 60.0 * (-((k as f32 - 20.0) / 6.0).powi(2)).exp();
     let heights: Vec<f32> = (0..41).map(height).collect();
@@ -114,7 +116,7 @@ fn hill(desk: &Desk, words: &str) {
     desk.dataset("rec.rsf", "n1=2 n2=2", &[250.0, 200.0, 620.0, 350.0]);
 }
 
-/// Spectral elements under a hill, whose sides take up waves by velocities that are means of two times.
+/// Spectral elements below a hill, whose sides absorb waves by means of velocities that are averages of two times.
 #[test]
 fn elements_with_long_steps_are_those_with_short_ones() {
     let desk = Desk::new();
@@ -132,12 +134,12 @@ fn elements_with_long_steps_are_those_with_short_ones() {
     ] {
         let [raw, exact] = misfits(&desk, &format!("{line} {words}"), (500, 1.466e-3), (per, 0));
         println!("{words}: {:.3} % becomes {:.4} %", 100.0 * raw, 100.0 * exact);
-        // Measured 0.04 to 0.12 %: what the absorbing sides send back of long steps.
+        // The measured error is 0.04 to 0.12 %, due to the reflections of the absorbing sides for long steps.
         assert!(exact < 1.5e-3 && raw > 4.0 * exact, "{words}: {raw} {exact}");
     }
 }
 
-/// Three mechanisms at every point follow the strain of the step with exact time, and one at each point always does.
+/// With exact time, three mechanisms at every point use the strain of the step; one mechanism per point always does.
 #[test]
 fn elements_that_lose_have_exact_time() {
     let desk = Desk::new();
@@ -150,8 +152,8 @@ fn elements_that_lose_have_exact_time() {
     }
 }
 
-/// With exact time records at 0.95 of the limit are about twice as close to the closed form of a full space as records at a fifth of the
-/// limit without it. What is left is the error in space, which is also what a tenth of the limit leaves.
+/// With exact time, records at 0.95 of the limit are about twice as close to the closed form of a full space as records
+/// at a fifth of the limit without it. What remains is the error in space, which a tenth of the limit has, too.
 #[test]
 fn long_steps_are_as_close_to_the_closed_form_as_short_ones() {
     let desk = Desk::new();
@@ -180,7 +182,7 @@ fn long_steps_are_as_close_to_the_closed_form_as_short_ones() {
             "sfvsfd3d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt={nt} dt={dt:e} order=8 src=moment mxx=1e10 myy=-4e9 mzz=3e9 mxy=6e9 mxz=2e9 myz=-5e9 stf=ricker freq=11 data=displacement device=cpu nb=8 {tdc} > d.rsf"
         ));
         let wanted = (1..=nt).flat_map(|it| {
-            // Components z, x, y, and of each both receivers.
+            // Components z, x, y, each for both receivers.
             let at = receivers.map(|receiver| {
                 let offset = [0, 1, 2].map(|a| f64::from(receiver[a]) - f64::from(source[a]));
                 of_moment(rock, &pulse, moment.map(|m| 1e10 * m), offset, it as f64 * dt)
@@ -191,11 +193,11 @@ fn long_steps_are_as_close_to_the_closed_form_as_short_ones() {
     };
     let (exact, raw, short) = (off(0.95, "tdc=y"), off(0.95, ""), off(0.2, ""));
     println!("0.95 of the limit: {raw:.2e}, with exact time {exact:.2e}; a fifth of it: {short:.2e}");
-    // Measured 2.5e-4 and 5.1e-4.
+    // The measured errors are 2.5e-4 and 5.1e-4.
     assert!(exact < 0.55 * short && raw > 2.0 * short, "{exact} {raw} {short}");
 }
 
-/// Displacements in a rigid box, and inside of a frame that acts once a step.
+/// Displacements in a rigid box, and in a frame that acts once per step.
 #[test]
 fn displacements_with_long_steps_are_those_with_short_ones() {
     let desk = Desk::new();
@@ -225,8 +227,8 @@ fn displacements_with_long_steps_are_those_with_short_ones() {
     };
     wavelet("long.rsf", 1);
     wavelet("short.rsf", SHORTER);
-    // A frame damps once a step, and sends more back where steps are short: 0.006 % in a box; 0.4 % after ten steps more than these
-    // and 1.9 % after thirty, when its echoes are there.
+    // The frame damps once per step, so its reflections depend on the step. The error is 0.006 % in a box; ten steps
+    // more than these make it 0.4 %, and thirty 1.9 %, when reflections of the frame have arrived.
     for (words, most) in [
         ("nb=4", 3e-4),
         ("nb=4 ssou=y opot=y", 5e-4),
@@ -248,7 +250,8 @@ fn displacements_with_long_steps_are_those_with_short_ones() {
     }
 }
 
-/// The bits do not depend on slabs, on further quantities, or on whether the run was saved; shots are runs of their own.
+/// The bits do not depend on slabs, on further quantities, or on whether the run was saved; shots are the same as in
+/// runs of their own.
 #[test]
 fn cuts_quantities_states_and_shots_change_no_bit() {
     let desk = velocity_stress::desk(2);
@@ -285,7 +288,7 @@ fn cuts_quantities_states_and_shots_change_no_bit() {
     assert_refused(&run, "is of a run with tdc=y and this one has tdc=n");
 }
 
-/// Coarser records and resampled ones are those of every step.
+/// Records of every sixth step and resampled ones agree with those of every step.
 #[test]
 fn records_of_few_steps_are_those_of_all() {
     let desk = velocity_stress::desk(2);
@@ -301,7 +304,7 @@ fn records_of_few_steps_are_those_of_all() {
     let thinned: Vec<f32> = all.chunks(3).step_by(6).flatten().copied().collect();
     let off = rms_difference(&few, &thinned);
     println!("jdata=6: {off:.1e}");
-    // Measured 1e-5: three steps are between the records that are kept.
+    // The measured error is 1e-5: there are several steps between the records.
     assert!(off < 1e-4, "{off}");
     let (other, axes) = of("dtout=0.002");
     assert_eq!((axes[2].n, axes[2].o, axes[2].d), (151, 0.0, 0.002));
@@ -315,16 +318,16 @@ fn records_of_few_steps_are_those_of_all() {
         .collect();
     let off = rms_difference(&other[3..3 + wanted.len()], &wanted);
     println!("dtout=0.002: {off:.1e}");
-    // Measured 3e-4, of the filter against aliasing.
+    // The measured error is 3e-4, due to the anti-aliasing filter.
     assert!(off < 2e-3, "{off}");
 }
 
-/// Two calls of `sftimedisp` around a run without it are a run with exact time.
+/// Two calls of `sftimedisp`, before and after a run without tdc=y, are equivalent to exact time.
 #[test]
 fn programs_without_it_get_exact_time_by_sftimedisp() {
     let desk = velocity_stress::desk(2);
     let line = velocity_stress::line(2).replace("nt=60 ", "");
-    // Twelve steps more, which the last records need.
+    // The last records need twelve more steps.
     let rate = |k: usize| (-0.5 * ((k as f32 + 0.5) / 6.0 - 4.5).powi(2)).exp();
     let series: Vec<f32> = (0..72).map(rate).collect();
     desk.dataset("series.rsf", "n1=72 o1=0.0005 d1=0.001", &series);
@@ -338,7 +341,7 @@ fn programs_without_it_get_exact_time_by_sftimedisp() {
     desk.ran("sfbasics timedisp inv=y first=0.5 < e.rsf | sfbasics transp plane=13 | sfbasics window n3=60 > f.rsf");
     let off = rms_difference(desk.read("f.rsf"), desk.read("d.rsf"));
     println!("by hand: {off:.1e}");
-    // Measured 1e-6: rounding of the files between the programs.
+    // The measured error is 1e-6, due to the rounding in the files between the programs.
     assert!(off < 1e-5, "{off}");
 }
 
@@ -348,7 +351,7 @@ fn assert_refused(run: &Outcome, words: &str) {
     assert!(run.code == 1 && said.contains(words), "{words}: {run:?}");
 }
 
-/// What exact time cannot do is said in a sentence.
+/// There is a message for everything that exact time cannot do.
 #[test]
 fn what_steps_do_not_have_is_refused() {
     let desk = velocity_stress::desk(2);
@@ -382,7 +385,7 @@ fn what_steps_do_not_have_is_refused() {
     );
 }
 
-/// Headers say on which clock data, snapshots and maps are; plan and summary say what the steps do.
+/// Headers say whether the times of data, snapshots and maps are corrected; plan and summary say what the steps do.
 #[test]
 fn clocks_and_errors_are_told() {
     let desk = velocity_stress::desk(2);

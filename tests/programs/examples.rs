@@ -1,13 +1,13 @@
-//! The examples of the help in 3-D: each line is planned as it stands, and runs with fewer steps.
+//! The examples of the help in 3-D: each line is planned as it is, and run with fewer steps.
 
 use crate::desk::Desk;
 use programs::modelling::{spectral_elements as elements, velocity_stress as staggered};
 use rsf_io::Program;
 
-/// What is said of time functions that go on behind the end of a run.
+/// The warning about time functions that continue after the end of a run.
 const CUT: &str = "raise nt=";
 
-/// Programs with files of their own beside `sfbasics`.
+/// Programs that are files of their own, separate from `sfbasics`.
 fn is_everyday(name: &str) -> bool {
     !name.ends_with("-gpu") && name != "sfhexmesh"
 }
@@ -37,7 +37,7 @@ fn runs(program: &Program) {
         assert_eq!(others, 0, "{line}: {run:?}");
         own += usize::from(name == program.name || line.contains(&format!(" {} ", program.name)));
     }
-    assert!(own > 0, "{} is not called in its example", program.name);
+    assert!(own > 0, "{} is not used in its example", program.name);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! A finite fault: two thousand small faults, each with its own place, mechanism, moment and history, against the sum of
-//! their fields in a full space.
+//! A finite fault: two thousand small faults, each with its own position, mechanism, moment and time function, compared
+//! with the sum of their fields in a full space.
 
 use crate::desk::Desk;
 use crate::full_space::{Rock, of_moment};
@@ -11,14 +11,14 @@ const ROCK: Rock = Rock {
     b: 3464.0,
     rho: 2700.0,
 };
-/// Nodes along z, x, y, and their distance.
+/// Nodes along z, x, y, and their spacing.
 const N: [usize; 3] = [40, 50, 36];
 const D: f64 = 100.0;
 const DT: f64 = 0.007;
 const STEPS: usize = 430;
 /// Steps between records: a quarter of the shortest period.
 const EVERY: usize = 10;
-/// Small faults along x and down, and their distances.
+/// Small faults along x and down, and their spacing.
 const FAULT: [usize; 2] = [50, 40];
 const PIECE: [f64; 2] = [40.3, 30.7];
 /// Receivers x, y, z in m.
@@ -28,15 +28,15 @@ const RECEIVERS: [[f32; 3]; 3] = [
     [730.0, 640.0, 860.0],
 ];
 
-/// A small fault: where (x, y, z), strike, dip, rake and moment, and its moment rate.
+/// A small fault: position (x, y, z), strike, dip, rake and moment, and its moment rate.
 struct Piece {
     at: [f64; 3],
     slip: [f64; 4],
     rate: Ricker,
 }
 
-/// A nearly vertical plane that bends, broken from a point at 80 % of the S speed. The moment rate has no net slip, so
-/// that what was left behind at rest does not hide the waves.
+/// A nearly vertical bent plane that ruptures from a point at 80 % of the S speed. The moment rate has no net slip, so
+/// that no permanent displacement hides the waves.
 fn fault() -> Vec<Piece> {
     let piece = |k: usize| {
         let (i, j) = ((k % FAULT[0]) as f64, (k / FAULT[0]) as f64);
@@ -79,7 +79,7 @@ fn write(desk: &Desk, fault: &[Piece]) {
     desk.dataset("sou.rsf", &format!("n1=3 n2={count}"), &points);
     let slips: Vec<f32> = fault.iter().flat_map(|p| p.slip).map(|x| x as f32).collect();
     desk.dataset("mech.rsf", &format!("n1=4 n2={count}"), &slips);
-    // Samples at half steps: moments act half way between the levels of velocity.
+    // Samples at half steps, because moments act half way between the time levels of velocity.
     let n = 2 * STEPS + 1;
     let sample = |p: &Piece, k: usize| p.rate.value(0.5 * DT * k as f64) as f32;
     let series: Vec<f32> = fault

@@ -1,9 +1,10 @@
-//! Surveys with several quantities that go on with the shots of an earlier run.
+//! Surveys with several quantities that continue from the shots of an earlier run.
 
 use crate::desk::Desk;
 use crate::survey::{desk, with};
 
-/// Files of an earlier run are known by what they say that they are; the bits are those of one run.
+/// Files of an earlier run are recognised by the quantity that their headers name; the result has the same bits as that
+/// of a single run.
 #[test]
 fn further_quantities_are_taken_over() {
     let desk = desk(2);
@@ -14,7 +15,7 @@ fn further_quantities_are_taken_over() {
     let files = ["data.rsf", "p.rsf", "d.rsf"];
     let whole = files.map(|file| desk.read(file));
     assert!(whole.iter().flatten().any(|&x| x != 0.0));
-    // What a run leaves whose second shot has failed, or that was stopped while it wrote the third.
+    // The files of a run whose second shot has failed, and of one that was stopped while it wrote the third.
     desk.ran("for f in data p d; do sfbasics window n4=2 squeeze=n < $f.rsf > $f-short.rsf || exit 1; done");
     desk.ran("for f in data p d; do sfbasics cut f4=1 n4=1 < $f.rsf > $f-hole.rsf || exit 1; done");
     let again = extra.replace("p.rsf", "p2.rsf").replace("d.rsf", "d2.rsf");
@@ -25,7 +26,7 @@ fn further_quantities_are_taken_over() {
         ("data-short.rsf,p.rsf,d.rsf", "2 shots of 3", 1),
         ("data.rsf,p.rsf,d-short.rsf", "2 shots of 3", 2),
         ("data-hole.rsf,d-hole.rsf,p-hole.rsf", "2 shots of 3", 1),
-        // Zeros in one of the files are no shot that has failed.
+        // A shot that is zero in only one of the files has not failed.
         ("data-hole.rsf,d.rsf,p.rsf", "3 shots of 3", 1),
     ] {
         let words = line(&format!("{again} finished={finished} groups={groups}"));
@@ -64,7 +65,8 @@ fn further_quantities_are_taken_over() {
     }
 }
 
-/// A run of some shots is taken over by one of all or of others, and the other way round; the bits are those of one run.
+/// A run of some shots is continued by one of all shots or of others, and the other way round; the bits are those of
+/// one run.
 #[test]
 fn some_shots_go_on_with_others() {
     let desk = desk(2);
@@ -91,7 +93,7 @@ fn some_shots_go_on_with_others() {
     }
 }
 
-/// Data that other parameters have made are those of another run; how it ran does not matter.
+/// Data made with other parameters are those of another run; parameters of the machine do not matter.
 #[test]
 fn data_of_other_parameters_are_not_taken_over() {
     let desk = desk(2);
@@ -124,7 +126,7 @@ fn data_of_other_parameters_are_not_taken_over() {
     }
 }
 
-/// Adds a thousandth of itself, or a millionth, to a number of a file in one piece; the bytes that it had.
+/// Adds a thousandth of itself and a millionth to a value of a file; returns the previous bytes of the file.
 fn change(desk: &Desk, file: &str, at: usize) -> Vec<u8> {
     let path = desk.path(file);
     let before = std::fs::read(&path).unwrap();
@@ -137,8 +139,8 @@ fn change(desk: &Desk, file: &str, at: usize) -> Vec<u8> {
     before
 }
 
-/// Shots of another model, of other time functions or of other points are not mixed with those of this run, whatever the files are called:
-/// `line` is the run, `changes` are a file, a number of it, and what is said.
+/// Shots with another model, other time functions or other points are not mixed with those of this run, whatever the
+/// files are called: `line` is the run; `changes` are a file, the index of a value in it, and a text in the message.
 pub fn other_inputs(desk: &Desk, line: &dyn Fn(&str) -> String, changes: &[(&str, usize, &str)]) {
     for (name, words) in [("data", ""), ("ends", "shots=1,3"), ("second", "shots=2")] {
         desk.ran(&format!("{} > {name}.rsf", line(words)));
@@ -173,13 +175,13 @@ pub fn other_inputs(desk: &Desk, line: &dyn Fn(&str) -> String, changes: &[(&str
             );
             assert!(run.code == 1 && run.err.contains(&said), "{file}: {run:?}");
         }
-        // Points of shots that the file has not may be others.
+        // Points of shots that the file does not contain may differ.
         if told.contains("shot 2") {
             taken("ends", "");
         }
         desk.put(file, before);
     }
-    // Files of earlier versions say nothing.
+    // Files of earlier versions do not have this information.
     desk.ran("sfbasics put made_of= < data.rsf > old.rsf");
     let run = again("old", "");
     let told = "does not say what its shots were made of: model, sources and receivers are not compared";
@@ -202,7 +204,7 @@ fn data_of_other_inputs_are_not_taken_over() {
     );
 }
 
-/// Moments in files are a part of what shots are made of.
+/// The moments in files are among the inputs that are compared.
 #[test]
 fn data_of_other_moments_are_not_taken_over() {
     let desk = desk(2);
@@ -218,7 +220,7 @@ fn data_of_other_moments_are_not_taken_over() {
     );
 }
 
-/// Data with other axes are those of another survey, down to what rounding makes of a header.
+/// Data with other axes are those of another survey, but the rounding of a header is allowed.
 #[test]
 fn data_on_other_axes_are_not_taken_over() {
     let desk = desk(2);
@@ -237,7 +239,7 @@ fn data_on_other_axes_are_not_taken_over() {
     }
 }
 
-/// What a run leaves that was killed before its first shot was whole: nothing is taken over, and the bits are the same.
+/// A run that was killed before its first shot was complete: nothing is taken over, and the bits are the same.
 #[test]
 fn a_run_that_was_killed_early_begins_again() {
     let desk = desk(2);
@@ -259,7 +261,7 @@ fn a_run_that_was_killed_early_begins_again() {
     }
 }
 
-/// Every shot that is made is in the file before the next one is, also one of few numbers.
+/// Every shot that is made is in the file before the next one, even if it has few values.
 #[test]
 fn finished_shots_survive_a_kill() {
     for (steps, every) in [(100_000, 1), (30_000, 1000)] {
@@ -271,22 +273,22 @@ fn finished_shots_survive_a_kill() {
         let begun = std::time::Instant::now();
         let size = |name: &str| std::fs::metadata(desk.path(name)).map_or(0, |meta| meta.len());
         let shot = 4 * 3 * 2 * steps / every;
-        // Of one pressure for two velocities, in a file of its own.
+        // The pressure has half as many values as the velocities, and a file of its own.
         let is_written = || size("data.rsf@") >= shot && size("p.rsf@") >= shot / 2;
         while !is_written() && child.try_wait().unwrap().is_none() {
             assert!(begun.elapsed().as_secs() < 600, "no shot is written");
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        // At its end a run writes what is left at once, and lives on for a moment.
+        // At its end a run writes the remaining data at once, and continues for a moment.
         let early = size("data.rsf@") < 3 * shot && child.try_wait().unwrap().is_none();
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(early, "the shots were written at the end of the run alone");
-        assert!(is_written(), "a shot is gone again");
+        assert!(early, "the shots were written only at the end of the run");
+        assert!(is_written(), "a shot has disappeared");
     }
 }
 
-/// A plan counts the shots that are there already, and how many run at the same time.
+/// A plan gives the number of shots that exist already, and how many run at the same time.
 #[test]
 fn a_plan_counts_what_is_left() {
     let desk = desk(2);
@@ -305,7 +307,7 @@ fn a_plan_counts_what_is_left() {
     }
 }
 
-/// A record is looked at up to its end: waves may come late, behind more zeros than are looked at together.
+/// A record is searched up to its end: waves may come late, after more zeros than are read at a time.
 #[test]
 fn shots_whose_records_begin_with_zeros_are_finished() {
     let desk = desk(2);
@@ -325,7 +327,7 @@ fn shots_whose_records_begin_with_zeros_are_finished() {
     assert!(desk.read("again.rsf") == late);
 }
 
-/// Three differences say enough, and a file with more shots than the survey is of another one.
+/// At most three differences are listed, and a file with more shots than the survey belongs to another survey.
 #[test]
 fn other_surveys_are_refused_in_short_sentences() {
     let desk = desk(2);

@@ -1,6 +1,6 @@
-//! Messages about the memory of GPUs are true: what they advise runs, the next larger size is refused, and a
-//! run that was not refused at its start never lacks memory later. The GPUs are fake ones, with as many bytes
-//! as a variable says.
+//! Messages about the memory of GPUs are true: what they suggest runs, the next larger size is refused, and a run that
+//! is not refused at its start never runs out of memory later. The GPUs are fake, with as many bytes as a variable
+//! gives.
 
 use crate::desk::{Desk, Outcome};
 use crate::fakes::Driver;
@@ -27,7 +27,7 @@ fn number(text: &str, before: &str) -> f64 {
         .unwrap_or_else(|_| panic!("no number follows `{before}` in {text}"))
 }
 
-/// A 3-D model for displacements with so many nodes on a side.
+/// A 3-D model for displacements with so many nodes on each side.
 fn cube(n: usize) -> Desk {
     let desk = crate::shot::desk(3);
     let header = format!("n1={n} n2={n} n3={n} d1=0.01 d2=0.01 d3=0.01");
@@ -41,7 +41,7 @@ fn cube(n: usize) -> Desk {
     desk
 }
 
-/// The advised number of GPUs holds a run and one fewer does not; the same is true of the largest grid.
+/// A run fits on the suggested number of GPUs, and not on one fewer; the same is true of the largest grid.
 #[test]
 fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     let (memory, nodes) = (76_000_000, 100);
@@ -69,17 +69,17 @@ fn advised_gpus_and_grids_hold_a_run_of_displacements() {
     );
     let held = of(&desk, &format!("ngpu={gpus}"));
     assert_eq!(held.code, 0, "{held:?}");
-    // Frames of 8 nodes at both ends; a grid is advised in hundredths of the nodes.
+    // There are frames of 8 nodes at both ends; the suggested grid is a whole percentage of the nodes.
     let side = number(&lone.err, "; a grid of z ") as usize;
     let percent = (1..100).rev().find(|percent| nodes * percent / 100 + 16 == side);
     let percent = percent.expect("a share of the nodes");
     for (n, code) in [(nodes * percent / 100, 0), (nodes * (percent + 1) / 100, 1)] {
         let found = of(&cube(n), "");
-        assert_eq!(found.code, code, "{n} nodes a side: {found:?}");
+        assert_eq!(found.code, code, "{n} nodes on each side: {found:?}");
     }
 }
 
-/// The same is true of velocities and stresses, where the advice is a number of GPUs only.
+/// The same for velocities and stresses, for which only a number of GPUs is suggested.
 #[test]
 fn advised_gpus_hold_a_run_of_velocities() {
     let desk = Desk::new();
@@ -112,7 +112,7 @@ fn advised_gpus_hold_a_run_of_velocities() {
     assert_eq!(held.code, 0, "{held:?}");
 }
 
-/// The largest number of shots that is said to fit needs no more than what is free; one more shot needs more.
+/// The largest number of shots that is said to fit needs no more than the free memory; one more shot needs more.
 #[test]
 fn shots_that_fit_a_gpu_are_counted() {
     let desk = crate::survey::desk(2);
@@ -147,7 +147,8 @@ fn shots_that_fit_a_gpu_are_counted() {
     }
 }
 
-/// Eight million cells of all shots fill a GPU, no more than 64 shots do, and two workers share them; of fewer shots each gets as many.
+/// A GPU runs as many shots at a time as have eight million cells together, but at most 64, and two workers share them;
+/// if there are fewer shots, each worker gets as many as the other.
 #[test]
 fn shots_fill_a_gpu() {
     let desk = crate::survey::desk(2);
@@ -159,14 +160,15 @@ fn shots_fill_a_gpu() {
         run(&desk, (1, 20_000_000_000), &line)
     };
     for (shots, nb, at_a_time) in [
-        // 40 x 42 cells a shot: two batches of 32 at most, and 200 shots are four rounds of two batches of 25.
+        // 40 x 42 cells per shot: two batches of at most 32, so 200 shots are four rounds of two batches of 25.
         (200, 8, 50),
         (64, 8, 64),
         (65, 8, 34),
         (5, 8, 5),
-        // 1032 x 1034 cells: seven of them are less than eight million, and two workers have four each; 20 shots are three rounds.
+        // 1032 x 1034 cells: seven shots have less than eight million, so two workers have four each; 20 shots are
+        // three rounds.
         (20, 500, 8),
-        // 2032 x 2034 cells: one is as many as fit.
+        // 2032 x 2034 cells: only one shot fits.
         (3, 1000, 1),
     ] {
         let Some(planned) = of(shots, nb) else {
@@ -181,8 +183,9 @@ fn shots_fill_a_gpu() {
     }
 }
 
-/// The fewest bytes with which a run has memory for all that it sets up. With fewer it is refused before it
-/// takes any, except for small memories, such as those of absorbing faces, which are not counted.
+/// The smallest number of bytes with which a run has enough memory for all that it sets up. With fewer bytes it is
+/// refused before it allocates memory, except for small arrays, such as those of absorbing faces, which are not
+/// counted.
 fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
     let (mut low, mut high) = (low, high);
     while high - low > 16 {
@@ -205,11 +208,11 @@ fn least(desk: &Desk, [low, high]: [usize; 2], line: &str) -> Option<usize> {
     Some(high)
 }
 
-/// A gradient on a mesh takes the memory of a run and that of its adjoint wavefield and sums, and is refused
-/// where there is less. Of 40 x 40
-/// elements of degree 4 that are 161 x 161 points, each with a displacement, a velocity and an acceleration of two components in single
-/// precision, one product of the fields at each point of the mesh and two of their slopes at each of the 25 points of an element, in single and
-/// in double precision, and the displacements of eight steps of the adjoint wavefield.
+/// A gradient on a mesh takes the memory of a run, and that of its adjoint wavefield and sums, and is refused if there
+/// is less. 40 x 40 elements of degree 4 have 161 x 161 points, each with a displacement, a velocity and an
+/// acceleration of two components in single precision; a product of the fields at each point of the mesh and two of
+/// their derivatives at each of the 25 points of an element, in single and in double precision; and the displacements
+/// of eight steps of the adjoint wavefield.
 #[test]
 fn gradients_on_meshes_take_what_is_told() {
     let desk = Desk::new();
@@ -227,13 +230,13 @@ fn gradients_on_meshes_take_what_is_told() {
     let least = least(&desk, [4_000_000, 6_000_000], &back).expect("the fake was there a moment ago");
     let (points, locals) = (161 * 161, 1600 * 25);
     let beside = 4 * 3 * 2 * points + (4 + 8) * (points + 2 * locals) + 4 * 8 * 2 * points;
-    // Bisections to 16 bytes; 120 absorbing faces of 5 points have up to 10 numbers a point.
+    // The bisections end at 16 bytes; 120 absorbing faces of 5 points have up to 10 numbers per point.
     let more = least - forward;
     assert!(
         (beside - 16..beside + 120 * 5 * 10 * 4 + 500).contains(&more),
         "{more} {beside}"
     );
-    // The refusal says what is left where more is asked for.
+    // The refusal says what is left if more is requested.
     let asked = back.replace("device=gpu", "device=gpu memory=0.002");
     let found = run(&desk, (1, least + 450_000), &asked).expect("the fake was there a moment ago");
     assert_eq!(found.code, 1, "{found:?}");
@@ -282,7 +285,7 @@ fn the_gpu_with_the_least_memory_is_named() {
             planned.code == 0 && said.ends_with(", 0.40 GB are free"),
             "{planned:?}"
         );
-        // A forward run is refused with the name of the GPU that lacks the memory.
+        // A forward run is refused, and the message names the GPU that has too little memory.
         let line = line.replace("sou=sous.rsf", "sou=sou.rsf");
         let refused = on("20000000", &format!("{line} {asked} device=gpu > data.rsf"));
         let refused = refused.expect("the fake was there a moment ago");

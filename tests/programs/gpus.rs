@@ -1,5 +1,5 @@
-//! `device=`, `gpu=`, `ngpu=`: what is taken, what is refused, what is told; on fake GPUs whose fields stay zero, and
-//! on real ones where there are any.
+//! `device=`, `gpu=`, `ngpu=`: what is accepted, refused and reported; on fake GPUs, whose fields stay zero, and on
+//! real ones if there are any.
 
 use crate::desk::{Desk, Outcome, outcome};
 use crate::fakes::{self, Driver};
@@ -8,10 +8,10 @@ use crate::shot::{cells, desk, grid, line_on, names, shoot};
 use crate::shots::relative_difference;
 use std::fs;
 
-/// What the small shot says on fake GPUs beside what a test looks for.
+/// A warning of the small shot on fake GPUs.
 const ZERO: &str = "warning: all data are zero";
 
-/// Runs a line of shell with this driver and `FAKE_...` variables; `None` where no fake can be built.
+/// Runs a shell line with this driver and `FAKE_...` variables; `None` if no fake can be built.
 pub fn on(desk: &Desk, driver: Driver, variables: &[(&str, &str)], line: &str) -> Option<Outcome> {
     let machine = fakes::variables("programs on fake GPUs", driver, &desk.path(".store"))?;
     let mut command = desk.command(line);
@@ -33,11 +33,11 @@ pub fn assert_says(run: &Outcome, words: &[&str]) {
     }
 }
 
-/// One sentence with these words, exit code 1, nothing left behind.
+/// Asserts that there is a single message with these texts, exit code 1, and no output.
 pub fn assert_refused(desk: &Desk, run: &Outcome, words: &[&str]) {
     assert_eq!((run.code, run.out.as_str()), (1, ""), "{run:?}");
     let told = run.err.lines().filter(|l| !l.contains(": warning: "));
-    assert_eq!(told.count(), 1, "one sentence: {run:?}");
+    assert_eq!(told.count(), 1, "a single message: {run:?}");
     println!("{}", run.err.trim_end());
     assert_says(run, words);
     let left = fs::metadata(desk.path("data.rsf")).map_or(0, |m| m.len());
@@ -59,7 +59,7 @@ fn without_a_gpu_the_processors_run_and_asking_for_one_is_an_error() {
         };
         assert_refused(&desk, &run, &[missing, "device=cpu"]);
     }
-    // On a machine without a driver the user expects the processors; a plan says why.
+    // On a machine without a driver the user expects the processors; a plan says why they are used.
     for asked in ["", "device=auto verb=y", "plan=y", "device=cpu verb=y"] {
         let run = on(&desk, Driver::None, &[], &small(2, asked)).unwrap();
         assert_eq!(run.code, 0, "{run:?}");
@@ -139,7 +139,7 @@ fn the_choice_is_told_and_kept_in_the_history() {
                 let header = fs::read_to_string(desk.path(file)).unwrap();
                 assert!(header.contains(told), "{header}");
             }
-            // The fake computes nothing.
+            // The fake does not compute anything.
             assert_eq!(desk.read_as_it_is("data.rsf").len(), 3 * ndim * 5);
             let padded: usize = [36, 40, 38][..ndim].iter().product();
             assert_eq!(desk.read_as_it_is("wfl.rsf").len(), padded * ndim * 3);
@@ -189,7 +189,7 @@ fn verb_and_plan_tell_of_the_gpu() {
     }
 }
 
-/// A 3-D model whose orthorhombic kernels need 150 MB with all that is counted, and whose isotropic ones 105 MB.
+/// A 3-D model whose orthorhombic kernels need 150 MB with everything that is counted, and its isotropic ones 105 MB.
 fn larger() -> Desk {
     let desk = desk(3);
     let n = 100;
@@ -224,7 +224,7 @@ fn memory_is_looked_at_before_it_is_taken() {
             "device=cpu",
         ],
     );
-    // Room for the isotropic kernels only.
+    // There is room only for the isotropic kernels.
     let run = with("130000000", "sym=ort").unwrap();
     assert_refused(
         &desk,
@@ -272,12 +272,12 @@ fn a_model_too_wide_for_the_memory_is_refused_with_its_class() {
     );
 }
 
-/// Records of a run that was stopped, after checking that the header promises all of them.
+/// The number of records of a run that was stopped, after checking that the header gives the number of all records.
 fn records(desk: &Desk, ndim: usize, nt: usize) -> usize {
     let header = fs::read_to_string(desk.path("data.rsf")).unwrap();
     assert!(header.contains(&format!("n3={nt}")), "{header}");
     let bytes = fs::read(desk.path("data.rsf@")).unwrap();
-    assert_eq!(bytes.len() % (3 * ndim * 4), 0, "whole records");
+    assert_eq!(bytes.len() % (3 * ndim * 4), 0, "complete records");
     bytes.len() / (3 * ndim * 4)
 }
 
@@ -315,7 +315,7 @@ fn a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays() {
                 "What was written so far stays readable",
             ],
         );
-        // Replayed steps are named by what was recorded, others by their kernel.
+        // Failures of replayed steps name the recorded work, others the kernel.
         assert_eq!(run.err.contains("recorded work"), launches == "8", "{run:?}");
         if launches != "8" {
             let written = records(&desk, ndim, nt);
@@ -339,7 +339,7 @@ fn an_output_that_takes_no_more_ends_the_run() {
     assert_says(&run, &["wfl=/dev/full", "No space left"]);
 }
 
-/// Largest difference in units of the largest amplitude.
+/// Largest difference relative to the largest amplitude.
 fn misfit(a: &[f32], b: &[f32]) -> f64 {
     relative_difference(b, a)
 }
@@ -375,7 +375,7 @@ fn real_gpus_agree_with_the_processors() {
                 }
                 assert!(
                     first.get_or_insert_with(|| gpu.clone()) == &gpu,
-                    "{gpus} GPUs: other bits"
+                    "{gpus} GPUs: the bits differ"
                 );
             }
         }

@@ -1,14 +1,14 @@
-//! Surveys on groups of fake GPUs, whose fields stay zero: which GPUs take shots, what is refused and told.
+//! Surveys on groups of fake GPUs, whose fields stay zero: which GPUs take shots, and what is refused and reported.
 
 use crate::desk::Desk;
 use crate::fakes::Driver;
 use crate::gpus::{assert_refused, assert_says, on};
 use crate::velocity_stress::line;
 
-/// Memory that every GPU has.
+/// Memory of every GPU.
 const MEMORY: (&str, &str) = ("FAKE_MEMORY", "1000000000");
 
-/// Words of a survey of three shots over a medium without waves of a source.
+/// The command line of a survey of three shots whose sources are silent.
 fn survey(asked: &str) -> (Desk, String) {
     let desk = crate::survey::desk(2);
     let line = line(2).replace("sou=sou.rsf", "sou=sous.rsf");
@@ -39,7 +39,7 @@ fn groups_of_gpus_take_shots() {
         };
         assert_eq!(run.code, 0, "{asked}: {run:?}");
         assert_says(&run, words);
-        // Every shot is made: fields of fakes stay zero.
+        // Every shot is computed, and the fields of fakes stay zero.
         assert_eq!(
             run.err.matches("all data are zero").count(),
             1,
@@ -80,7 +80,7 @@ fn groups_that_cannot_be_are_refused() {
     }
 }
 
-/// The memory of each GPU is looked at before a shot is made.
+/// The memory of each GPU is checked before any shot is made.
 #[test]
 fn a_group_without_memory_ends_the_survey() {
     let (desk, line) = survey("groups=2 device=gpu");
@@ -95,7 +95,8 @@ fn a_group_without_memory_ends_the_survey() {
     assert_says(&run, &["there are 3, 2 at a time, which takes about "]);
 }
 
-/// Linearised programs share shots out among GPUs, and let each GPU run as many of them side by side as it has room for or as is asked for.
+/// Linearised programs distribute shots over the GPUs, and each GPU runs as many of them side by side as it has room
+/// for or as are requested.
 #[test]
 fn linearised_programs_run_shots_on_every_gpu() {
     let (desk, line) = survey("plan=y");
@@ -174,7 +175,8 @@ fn linearised_programs_run_shots_on_every_gpu() {
     }
 }
 
-/// GPUs that share every shot run it to its end: the fake driver runs no kernel, and refuses what CUDA would refuse.
+/// GPUs that share every shot run it to its end: the fake driver does not run kernels, but refuses what CUDA would
+/// refuse.
 #[test]
 fn gpus_share_the_shots_of_linearised_programs() {
     let (desk, line) = survey("ngpu=2");
@@ -197,7 +199,8 @@ fn gpus_share_the_shots_of_linearised_programs() {
     }
 }
 
-/// GPUs that share a shot have a part of its cells each, so that no fewer shots run side by side than on one of them, which 8 million cells fill.
+/// Each of the GPUs that share a shot has a part of its cells, so no fewer shots run side by side than on a single GPU,
+/// which 8 million cells fill.
 #[test]
 fn gpus_that_share_a_shot_are_filled_together() {
     let (desk, line) = survey("plan=y");
@@ -222,7 +225,7 @@ fn gpus_that_share_a_shot_are_filled_together() {
     );
 }
 
-/// Half of a GPU's memory may be too little for a batch: then all shots run in one.
+/// Half of a GPU's memory may be too little for a batch; then all shots run in one.
 #[test]
 fn shots_run_in_one_batch_where_two_do_not_fit() {
     let (desk, line) = survey("plan=y gpu=0");
@@ -240,10 +243,11 @@ fn shots_run_in_one_batch_where_two_do_not_fit() {
     }
 }
 
-/// Shots that a GPU runs side by side have records of their own, and where they cannot run together each of them runs by itself.
+/// Shots that a GPU runs side by side have separate records, and if they cannot run together each of them runs by
+/// itself.
 #[test]
 fn shots_side_by_side_are_taken_apart_and_run_alone_where_they_fail() {
-    // Three shots do not come out even for two workers.
+    // Three shots cannot be divided evenly among two workers.
     let (desk, line) = survey("gpu=0 groups=3 verb=y");
     // A record has three receivers and two components.
     let own = |shot: usize| 6 * shot..6 * (shot + 1);
@@ -262,7 +266,7 @@ fn shots_side_by_side_are_taken_apart_and_run_alone_where_they_fail() {
         );
         assert!(places.into_iter().any(|place| place == 6 * shot), "shot {shot}");
     }
-    // A launch that is refused once ends a lone shot, and shots side by side run again.
+    // A launch that is refused once ends a single shot, but shots side by side run again.
     for (shots, code) in [("1", 1), ("1-3", 0)] {
         let variables = [MEMORY, ("FAKE_REFUSED", "20"), ("CUDA_SYNC", "1")];
         let line = format!("{line} shots={shots} > data.rsf");
@@ -272,8 +276,8 @@ fn shots_side_by_side_are_taken_apart_and_run_alone_where_they_fail() {
     }
 }
 
-/// Shots of a pipe that a GPU runs side by side are at hand once more where they cannot run together, and the history names the first of
-/// the GPUs that take shots.
+/// Shots from a pipe that a GPU runs side by side are available again if they cannot run together, and the history
+/// names the first of the GPUs that take shots.
 #[test]
 fn shots_of_a_pipe_run_alone_where_they_fail_together() {
     let (desk, line) = survey("");

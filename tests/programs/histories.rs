@@ -1,10 +1,10 @@
-//! Time functions of sources in files of numbers.
+//! Time functions of sources in files of samples.
 
 use crate::desk::Desk;
 use crate::earthquakes::{GRID, RUN, desk};
 use crate::shots::{magnitude, relative_difference};
 
-/// Runs a force with words of its own and returns the data.
+/// Runs a force with these parameters and returns the data.
 fn run(desk: &Desk, words: &str) -> Vec<f32> {
     desk.ran(&format!(
         "{RUN} layers=layers.txt {GRID} rec=rec.rsf {words} > data.rsf"
@@ -12,7 +12,7 @@ fn run(desk: &Desk, words: &str) -> Vec<f32> {
     desk.read("data.rsf")
 }
 
-/// The numbers of a file that a force names are what it has at each time, and not how fast it grows.
+/// The samples of a force are its values at each time, not their rates.
 #[test]
 fn a_force_acts_as_the_numbers_of_its_file_say() {
     let desk = desk();
@@ -28,7 +28,8 @@ component dir vect source N: 0.\ncomponent dir vect source Z_UP: -0.8\nstf.dat\n
     desk.dataset("series.rsf", "n1=61 d1=0.001", &numbers);
     let wanted = run(&desk, "sou=sou.rsf src=force fx=6e5 fz=8e5 series=series.rsf");
     assert!(magnitude(&wanted) > 0.0);
-    // The numbers are the same; products with the force are rounded in another order, a few of float32's 6e-8 at each step.
+    // The values are the same; the products with the force are rounded in another order, a few times float32's 6e-8 at
+    // each step.
     let difference = relative_difference(run(&desk, "force=FORCE"), wanted);
     assert!(difference < 1e-5, "{difference}");
 }

@@ -1,10 +1,10 @@
-//! Images that are divided by their illumination, which is what users get who ask for nothing.
+//! Images divided by their illumination, which is the default.
 
 use crate::shots::{largest, largest_difference, magnitude};
 use crate::survey::{desk, with};
 
-/// An image is the sum over the shots of what `norm=n` writes, divided by the illumination of all shots and `eps=` of its
-/// largest value; so is every lag and every kind.
+/// An image is the sum over the shots of what `norm=n` writes, divided by the illumination of all shots plus `eps=`
+/// times its largest value; this is true of every lag and every kind.
 #[test]
 fn images_are_divided_by_illumination_and_a_share_of_its_largest_value() {
     let desk = desk(2);
@@ -31,7 +31,7 @@ fn images_are_divided_by_illumination_and_a_share_of_its_largest_value() {
                 wanted.extend(divided.map(|(&image, &light)| f64::from(image) / (f64::from(light) + least)));
             }
         }
-        // Numbers in files have 24 bits: two roundings of each, and that of the illumination. Measured are 9e-8.
+        // Numbers in files have 24 bits: each is rounded twice, and the illumination once. The measured error is 9e-8.
         for (kind, (found, wanted)) in found.chunks(3 * cells).zip(wanted.chunks(3 * cells)).enumerate() {
             let apart = largest_difference(found, wanted) / magnitude(wanted);
             println!("{extra} kind {kind}: {apart:.1e}");

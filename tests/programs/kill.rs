@@ -1,10 +1,10 @@
-//! Runs that are killed at any moment, also while a state is being written and while the disk is full, and go on behind
-//! their last state on other slabs and threads, or on another number of GPUs: data, snapshots and maps have the same bits
-//! as those of one run.
+//! Runs that are killed at any moment, also while a state is being written and while the disk is full, and continue
+//! from their last state on other slabs and threads, or on another number of GPUs: data, snapshots and maps have the
+//! same bits as those of one run.
 //!
 //! `KILLS=30 cargo test --release -p programs --test programs kill:: -- --nocapture` kills every program 30 times and
-//! tells how; `KILL_SEED=n` repeats a sequence of moments. A seed that a test fails with is kept in `tests/regressions/kill.txt`, and every
-//! run of that test begins with it.
+//! prints how it ended; `KILL_SEED=n` repeats a sequence of moments. If a test fails, its seed is kept in
+//! `tests/regressions/kill.txt`, and every run of that test begins with it.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -22,16 +22,17 @@ const KILLS: usize = 4;
 /// Kills of one run before it may reach its end.
 const LIVES: usize = 3;
 
-/// A sequence of numbers that look random (xorshift). A test that fails keeps its seed among the regressions.
+/// A sequence of pseudorandom numbers (xorshift). A test that fails keeps its seed among the regressions.
 pub struct Dice {
     state: u64,
     salt: u64,
-    /// By which the sequence can be repeated.
+    /// The seed with which the sequence can be repeated.
     pub seed: u64,
 }
 
 impl Dice {
-    /// Those that a test with this salt throws: of the seeds that it has failed with, then of one by the clock; or of `KILL_SEED` alone.
+    /// The sequences of the test with this salt: those of the seeds with which it has failed, then one with a seed from
+    /// the clock; or only that of `KILL_SEED`.
     pub fn all(salt: u64) -> impl Iterator<Item = Self> {
         let now = std::time::SystemTime::now();
         let clock = now.duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos() as u64;
@@ -64,12 +65,12 @@ impl Drop for Dice {
     }
 }
 
-/// The salts and seeds that tests have failed with, a line each.
+/// The file with the salts and seeds with which tests have failed, one per line.
 fn failed() -> PathBuf {
     built::checkout("tests/regressions/kill.txt")
 }
 
-/// The seeds that the test with this salt has failed with.
+/// The seeds with which the test with this salt has failed.
 fn kept(salt: u64) -> Vec<u64> {
     seeds(&std::fs::read_to_string(failed()).unwrap_or_default(), salt)
 }
@@ -97,7 +98,7 @@ pub fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// What happened.
+/// Counts of what happened.
 #[derive(Debug, Default)]
 struct Count {
     kills: usize,
@@ -109,17 +110,17 @@ struct Count {
     runs: usize,
 }
 
-/// Where runs are killed and go on.
+/// Where runs are killed and continued.
 #[derive(Clone, Copy)]
 enum On {
     /// The processors.
     Cpu,
-    /// GPUs, up to so many.
+    /// GPUs, up to this number.
     Gpus(u64),
 }
 
 impl On {
-    /// Words for the machine of one leg of a run.
+    /// The parameters for the machine of one part of a run.
     fn words(self, dice: &mut Dice) -> String {
         match self {
             Self::Cpu => {
@@ -131,17 +132,18 @@ impl On {
     }
 }
 
-/// Steps between states, the time of a whole run, and where it runs.
+/// Steps between states, the duration of a whole run, and where it runs.
 struct Plan {
     every: u64,
     span: Duration,
     on: On,
 }
 
-/// A line of shell that becomes the program; without room for states where `full`.
+/// Starts a shell that is replaced by the program; if `full`, there is no room for states.
 pub fn start(desk: &Desk, line: &str, full: bool) -> std::process::Child {
     let mut command = Command::new("sh");
-    // In blocks of 512 or 1024 bytes, as the shell has it: more than outputs take, less than a state.
+    // The limit is in blocks of 512 or 1024 bytes, depending on the shell: more than the outputs need and less than a
+    // state.
     let blocks = if line.contains("3d-gpu") { 200 } else { 20 };
     let limit = if full {
         format!("ulimit -f {blocks}; ")
@@ -163,7 +165,7 @@ pub fn start(desk: &Desk, line: &str, full: bool) -> std::process::Child {
     command.spawn().unwrap()
 }
 
-/// The files of outputs, as bits.
+/// The output files, as bits.
 fn outputs(desk: &Desk, line: &str) -> Vec<Vec<u32>> {
     let mut files = vec!["data.rsf", "wfl.rsf"];
     let beside = ["pgv.rsf", "acceleration.rsf", "displacement.rsf", "strain.rsf"];
@@ -172,7 +174,7 @@ fn outputs(desk: &Desk, line: &str) -> Vec<Vec<u32>> {
     files.iter().map(bits).collect()
 }
 
-/// Kills runs of `line` and lets them go on until as many kills have happened as are wanted.
+/// Kills runs of `line` and lets them continue until the requested number of kills is reached.
 fn kill_and_go_on(salt: u64, (desk, line): (Desk, String), every: u64, on: On) {
     let desk = &desk.in_memory();
     let line = format!("{line} snap=y nqz=3 nqx=3 wfl=wfl.rsf > data.rsf");
@@ -181,7 +183,7 @@ fn kill_and_go_on(salt: u64, (desk, line): (Desk, String), every: u64, on: On) {
         On::Gpus(_) => "device=gpu ngpu=1",
     };
     if matches!(on, On::Gpus(_)) {
-        // Kernels are compiled before the clock starts.
+        // Kernels are compiled before the time is measured.
         desk.sh(&line.replacen(" >", &format!(" {first} >"), 1));
     }
     let begun = Instant::now();
@@ -211,15 +213,15 @@ fn kill_and_go_on(salt: u64, (desk, line): (Desk, String), every: u64, on: On) {
             count.runs += 1;
             assert!(
                 outputs(desk, &line) == wanted,
-                "KILL_SEED={seed} {line}: other bits, {count:?}"
+                "KILL_SEED={seed} {line}: the bits differ, {count:?}"
             );
         }
         println!("KILL_SEED={seed} {}: {count:?}", line.split(' ').next().unwrap());
     }
 }
 
-/// Starts the run, or goes on behind its state, on any slabs and threads; kills it unless it has no lives left. Whether it
-/// has reached its end.
+/// Starts the run, or continues from its state, on any slabs and threads; kills it unless it has no lives left. Returns
+/// whether it has reached its end.
 fn leg(
     desk: &Desk,
     line: &str,
@@ -266,8 +268,8 @@ fn leg(
             *lives -= 1;
             if polite {
                 assert_eq!(ended.status.signal(), Some(15), "{said}");
-                // Or the signal came before the first step, or before the program listened, which then says nothing;
-                // or there was no room.
+                // Otherwise the signal came before the first step, or before the program handled signals, so that it
+                // printed nothing; or there was no room.
                 let saved = said.contains("; resume=state goes on from there");
                 let early = said.is_empty() || said.contains("what it was writing is not complete");
                 assert!(saved || full || early, "{said}");
@@ -301,8 +303,8 @@ fn displacement(ndim: usize, steps: usize) -> (Desk, String) {
 
 fn staggered(ndim: usize, steps: usize) -> (Desk, String) {
     let line = velocity_stress::line(ndim).replace("nt=60", &format!("nt={steps}"));
-    // In 2-D several quantities, in 3-D resampled ones: as many samples however many steps there are, for the limit to
-    // files that plays a full disk is one of states, not of outputs.
+    // There are several quantities in 2-D, and resampled ones in 3-D. The number of samples does not depend on the
+    // number of steps, because the limit of file size that stands for a full disk must affect states but not outputs.
     let records = match ndim {
         2 => format!("jdata={}", steps / 100),
         _ => format!("dtout={}", 0.004 * steps as f64 / 300.0),
@@ -334,7 +336,7 @@ fn velocity_stress_3d() {
     kill_and_go_on(4, staggered(3, 300), 10, On::Cpu);
 }
 
-/// A box of 100 elements that nothing leaves, with the largest speeds on its top, in so many steps.
+/// A box of 100 elements that no wave leaves, with a map of the largest speeds on its top, in so many steps.
 fn elements(steps: usize) -> (Desk, String) {
     let desk = Desk::new();
     desk.ran("sfhexmesh surfaces=400,0 layers=4 nx=5 ny=5 xmin=0 xmax=500 ymin=0 ymax=500 rho=2500 vp=3500 vs=2000 judge=n > box.rsf");
@@ -353,7 +355,8 @@ fn elements_3d() {
     kill_and_go_on(9, elements(1500), 150, On::Cpu);
 }
 
-/// The same on real GPUs, one or two: runs of some seconds, for a GPU does thousands of small steps in one.
+/// Kills runs on real GPUs, one or two. They take some seconds, because a GPU makes thousands of small steps per
+/// second.
 fn on_gpus(salt: u64, run: (Desk, String), every: u64) {
     match real::gpus("runs that are killed and go on") {
         0 => (),
@@ -361,7 +364,7 @@ fn on_gpus(salt: u64, run: (Desk, String), every: u64) {
     }
 }
 
-/// A displacement shot of many steps, through which waves grow in a thin frame.
+/// A displacement shot of many steps, so many that waves grow in a thin frame.
 fn long_displacement(ndim: usize, steps: usize) -> (Desk, String) {
     let (desk, line) = displacement(ndim, steps);
     (desk, line.replace("nb=8", "nb=24"))

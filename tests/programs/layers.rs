@@ -6,7 +6,7 @@ use crate::shots::{lag, largest};
 /// Nodes along z and x, ten metres apart, and steps of a millisecond.
 const N: [usize; 2] = [181, 401];
 const STEPS: usize = 620;
-/// Points of the sheet of forces, one at each place but the outermost.
+/// Points of the sheet of forces, at each node along x except the outermost ones.
 const POINTS: usize = N[1] - 2;
 const UPPER: [f64; 3] = [2000.0, 1732.0, 1000.0];
 const LOWER: [f64; 3] = [2300.0, 3464.0, 2000.0];
@@ -14,7 +14,7 @@ const LOWER: [f64; 3] = [2300.0, 3464.0, 2000.0];
 const SHEET: f64 = 700.0;
 const ABOVE: f64 = 750.0;
 const BELOW: f64 = 1050.0;
-/// Where waves of the upper rock alone have come as far as those that reach an interface there.
+/// A depth at which waves in the upper rock have travelled as far as those that reach an interface there.
 const MIDDLE: f64 = 900.0;
 
 fn ran(desk: &Desk, line: &str) -> Outcome {
@@ -35,7 +35,7 @@ fn list(values: [f64; 2]) -> String {
     format!("{},{}", values[0], values[1])
 }
 
-/// Two rocks, the interface at `depth`.
+/// Makes two rocks with the interface at `depth`.
 fn layers(depth: f64, rocks: [[f64; 3]; 2], words: &str) -> String {
     let of = |k: usize| list([rocks[0][k], rocks[1][k]]);
     format!(
@@ -48,10 +48,10 @@ fn layers(depth: f64, rocks: [[f64; 3]; 2], words: &str) -> String {
     )
 }
 
-/// Points of the sheet and the receivers, a force along the wave's motion and its programs.
+/// Plane waves of a sheet of forces along the motion of the wave, with its receivers and programs.
 struct Waves {
     staggered: bool,
-    /// Of P waves, otherwise of S.
+    /// Whether they are P waves; otherwise they are S waves.
     press: bool,
 }
 
@@ -72,7 +72,7 @@ impl Waves {
             let s = (std::f64::consts::PI * 8.0 * (k as f64 * 1e-3 - 0.15)).powi(2);
             ((1.0 - 2.0 * s) * (-s).exp()) as f32
         };
-        // Component z for P waves, x for S waves, of every point.
+        // The component is z for P waves and x for S waves, for every point.
         let wavelet: Vec<f32> = (0..STEPS)
             .flat_map(|k| {
                 let (z, x) = if self.press {
@@ -122,8 +122,8 @@ impl Waves {
         })
     }
 
-    /// The largest error of both receivers as a share of the direct wave's norm: the closed form is the wave of the upper rock alone,
-    /// reflected and transmitted by the coefficients of normal incidence, and late by whole steps.
+    /// The largest error of both receivers relative to the norm of the direct wave. The closed form is the wave of the
+    /// upper rock, reflected and transmitted with the coefficients of normal incidence, and delayed by whole steps.
     fn misfit(&self, depth: f64, words: &str) -> f64 {
         let desk = self.desk();
         let words = format!("{} {words}", self.scheme());
@@ -145,7 +145,8 @@ impl Waves {
             };
             (0..record.len() as isize).map(|i| at(i).unwrap_or(0.0)).collect()
         };
-        // Both have the dispersion of about the same way in the upper rock, where waves are shortest.
+        // The waves in both models have the dispersion of about the same distance in the upper rock, where they are
+        // shortest.
         let echo = late(&far, 2.0 * (depth - MIDDLE) / c[0]);
         let above: Vec<f64> = direct.iter().zip(&echo).map(|(d, e)| d + reflected * e).collect();
         let below: Vec<f64> = late(&middle, (depth - MIDDLE) / c[0] + (BELOW - depth) / c[1])
@@ -161,22 +162,22 @@ impl Waves {
     }
 }
 
-/// Reflection and transmission at normal incidence where the interface cuts cells in any place, at 12.5 points for the S wave
-/// of the peak frequency and five for the highest; beside it what staircases do.
+/// Reflection and transmission at normal incidence if the interface cuts cells at any position, at 12.5 points per
+/// wavelength for S waves of the peak frequency and five for the highest; compared with staircases.
 fn normal_incidence(waves: &Waves, allowed: f64) {
-    // Even metres, so that all delays are whole steps.
+    // Depths in even metres, so that all delays are whole steps.
     let depths = [900.0, 904.0, 908.0];
     let worst = |words: &str| largest(depths.map(|depth| waves.misfit(depth, words)));
     let (effective, stairs) = (worst(""), worst("average=n"));
     eprintln!(
-        "staggered {}: {effective} of effective media, {stairs} of staircases",
+        "staggered {}: error {effective} with effective media, {stairs} with staircases",
         waves.staggered
     );
     assert!(effective < allowed, "{effective}");
     assert!(stairs > 0.08, "{stairs}");
 }
 
-/// Measured: 0.11 % (staircases 16 %). The aim, and the bound, is 1 %.
+/// The measured error is 0.11 % (staircases 16 %). The aim, and the bound, is 1 %.
 #[test]
 fn staggered_waves_meet_a_layer_where_it_lies() {
     normal_incidence(
@@ -188,8 +189,8 @@ fn staggered_waves_meet_a_layer_where_it_lies() {
     );
 }
 
-/// The bound of 4 % is set by the error that is measured today, 3.2 % (staircases 17 %), and has no derivation; the aim is 1 %. The
-/// window on the nodes keeps 0.13 of a reflection at five points, which is probably a part of the error.
+/// The bound of 4 % is set by the currently measured error, 3.2 % (staircases 17 %), and is not derived; the aim is 1
+/// %. The window on the nodes leaves 0.13 of a reflection at five points, which is probably a part of the error.
 #[test]
 fn displacements_meet_a_layer_where_it_lies() {
     normal_incidence(
@@ -201,7 +202,7 @@ fn displacements_meet_a_layer_where_it_lies() {
     );
 }
 
-/// The file of a grid of the other kind is refused by name.
+/// A file of the other kind of grid is refused, and the message names the kind.
 #[test]
 fn shear_stiffnesses_in_place_are_for_their_programs() {
     let waves = Waves {
@@ -217,7 +218,7 @@ fn shear_stiffnesses_in_place_are_for_their_programs() {
     );
 }
 
-/// Without effective media every node has the rock of its layer; far from interfaces every model has it.
+/// With average=n every node has the rock of its layer; far from interfaces every model does.
 #[test]
 fn uncut_nodes_have_their_rock() {
     let desk = Desk::new();
@@ -246,7 +247,7 @@ fn uncut_nodes_have_their_rock() {
     }
 }
 
-/// A model in 3-D that does not change along y has the 2-D one in its planes.
+/// A 3-D model that does not change along y is equal to the 2-D one in each of its planes.
 #[test]
 fn three_dimensions_hold_two() {
     let desk = Desk::new();
@@ -274,8 +275,8 @@ fn three_dimensions_hold_two() {
     }
 }
 
-/// Displacement of S waves of the sheet at the lower receiver, in one dimension with 40 nodes for each of the programs; `rock`
-/// gives density and S velocity at a depth.
+/// Displacement of S waves of the sheet at the lower receiver, computed in one dimension with 40 nodes per node of the
+/// programs; `rock` gives density and S velocity at a depth.
 fn column(rock: impl Fn(f64) -> [f64; 2]) -> Vec<f64> {
     let (h, dt, fine) = (0.25, 1e-4, 10);
     let n = (1800.0 / h) as usize;
@@ -283,7 +284,7 @@ fn column(rock: impl Fn(f64) -> [f64; 2]) -> Vec<f64> {
         .map(|i| rock((i as f64 + 0.5) * h))
         .map(|[rho, vs]| rho * vs * vs)
         .collect();
-    // A node between two halves of cells.
+    // The density of a node is the mean of the two half cells around it.
     let density: Vec<f64> = (0..n)
         .map(|i| 0.5 * (rock((i as f64 + 0.25) * h)[0] + rock((i as f64 - 0.25) * h)[0]))
         .collect();
@@ -309,11 +310,12 @@ fn column(rock: impl Fn(f64) -> [f64; 2]) -> Vec<f64> {
     record
 }
 
-/// Thin layers, down-sampled by four, keep arrivals within 0.3 % of a period of the peak on the staggered grid. The same is the aim for
-/// displacements, whose bound of 1 % is set by what is measured today, 0.9 %.
+/// Thin layers, down-sampled by four, preserve arrival times to 0.3 % of a period at the peak on the staggered grid.
+/// The aim is the same for displacements, whose bound of 1 % is set by the currently measured error, 0.9 %.
 #[test]
 fn down_sampled_layers_keep_arrivals() {
-    // Layers of 7 to 20 m between 800 and 1000 m, twice as fast in turns, which end half way between fine nodes.
+    // Layers of 7 to 20 m between 800 and 1000 m, alternately twice as fast, with boundaries half way between fine
+    // nodes.
     let mut depths = vec![801.25];
     while depths[depths.len() - 1] < 985.0 {
         let k = depths.len() - 1;
@@ -352,7 +354,7 @@ fn down_sampled_layers_keep_arrivals() {
             waves.scheme()
         );
         ran(&desk, &upscale);
-        // Its middle column as wide as the sheet.
+        // The middle column, repeated over the width of the sheet.
         let wide = |planes: Vec<f32>| -> Vec<f32> {
             let columns: Vec<&[f32]> = planes.chunks(N[0]).collect();
             let middle = columns.chunks(41).map(|plane| plane[20]);
@@ -365,10 +367,11 @@ fn down_sampled_layers_keep_arrivals() {
         desk.dataset("den.rsf", &header, &den);
         desk.dataset("ccc.rsf", &format!("{header} n3={planes} shears={shears}"), &ccc);
         let [_, found, _] = waves.records(&desk, "true");
-        // Of the time between the records of both, which has its own origin, that without layers is taken off.
+        // The delay between the two records, which have different origins, is reduced by that without layers.
         let late = lag(&found, &exact, 40) - lag(&alone, &plain, 40);
         eprintln!("staggered {staggered}: late by {late} of 125 steps");
-        // Measured: 0.15 % on the staggered grid, 0.9 % with all fields on the nodes, where the aim is 0.3 %, too.
+        // The measured error is 0.15 % on the staggered grid, and 0.9 % with all fields on the nodes, where the aim is
+        // also 0.3 %.
         let allowed = if staggered { 0.003 } else { 0.01 };
         assert!(late.abs() < allowed * 125.0, "{staggered}: {late}");
     }
@@ -439,7 +442,7 @@ fn faults_are_sentences() {
         "sflayers horizons=50 rho=2000 vp=2000 vs=1000 n1=21 n2=11 > ccc.rsf",
         &["missing: den="],
     );
-    // A turned layer is judged by its own values, not by those that its gradient gives far above it.
+    // A tilted layer is judged by its values inside, not by those of its gradient far above it.
     ran(
         &desk,
         &format!(
@@ -448,7 +451,7 @@ fn faults_are_sentences() {
     );
 }
 
-/// Fine models that are no media, or do not fit, are refused before anything is made of them.
+/// Fine models that are not valid media, or do not fit, are refused before anything is made of them.
 #[test]
 fn fine_models_that_are_no_media_are_refused() {
     let desk = Desk::new();

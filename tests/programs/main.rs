@@ -1,4 +1,4 @@
-//! The modelling programs from outside, as their users meet them.
+//! The modelling programs as users run them.
 
 mod accuracy;
 mod advice;

@@ -1,4 +1,4 @@
-//! What the programs tell: documentation, plan, progress, memory.
+//! What the programs print: documentation, plan, progress, memory.
 
 use crate::desk::{Desk, built};
 use crate::shot::{desk, line, names, shoot};
@@ -26,7 +26,7 @@ fn a_bare_call_documents_every_parameter() {
         let run = Desk::new().sh(program.name);
         assert_eq!(run.code, 0);
         let (_, parameters) = run.out.split_once("PARAMETERS").unwrap();
-        // The hints for words of other programs are no parameters.
+        // Entries for parameters of other programs are not parameters of this one.
         let own = program.params.iter().filter(|p| p.kind != ParamKind::Elsewhere);
         for p in own {
             let at = parameters.find(&format!("  {}=", p.name));
@@ -37,17 +37,17 @@ fn a_bare_call_documents_every_parameter() {
             let told = p.required || p.ignored || !default.is_empty() || p.name == "wav" || p.name == "wfl";
             assert!(
                 told,
-                "{}= tells neither a default nor that it must be given",
+                "{}= has neither a default nor a note that it is required",
                 p.name
             );
             let bounded = p.range.is_some() || (p.min.is_none() && p.max.is_none());
-            assert!(bounded, "{}= has a range without words", p.name);
+            assert!(bounded, "{}= has a limit but no text for its range", p.name);
         }
         assert!(run.out.contains(program.example.lines().next().unwrap()));
     }
 }
 
-/// Columns of numbers as a spike program of Madagascar writes them: `n1` values, the rest of the axes given.
+/// Columns of numbers as a spike program of Madagascar writes them: `n1` values, and the axes given.
 fn points(desk: &Desk, name: &str, values: &[f32]) {
     desk.dataset(name, &format!("n1={} o1=0 d1=0.004", values.len()), values);
 }
@@ -65,8 +65,8 @@ fn ricker(desk: &Desk, ndim: usize, nt: usize) {
     );
 }
 
-/// Runs our own lines of an example: the builder as it stands, the solvers as plans. The files that Madagascar's
-/// programs make in the example are there already.
+/// Runs our own lines of an example: the model builder as it is, and the solvers as plans. The files that Madagascar's
+/// programs make in the example exist already.
 fn follow(desk: &Desk, example: &str) {
     let joined = example.replace("\\\n", " ");
     let lines: Vec<&str> = joined
@@ -151,14 +151,14 @@ fn a_plan_tells_everything_and_writes_nothing() {
             gpu != auto.contains("no GPU is used: ") && gpu != auto.contains("device CPU"),
             "{auto}"
         );
-        // Two levels of displacement are in memory, and the density with at least two moduli.
+        // Memory holds two levels of displacement, and the density with at least two moduli.
         let line = run.err.lines().find(|line| line.contains("bytes a point"));
         let mut words = line.unwrap_or_default().split(' ').rev();
         let bytes: f64 = words.find_map(|word| word.parse().ok()).unwrap_or(0.0);
         let least = 4.0 * (2.0 * ndim as f64 + 3.0);
         assert!(
             bytes >= least,
-            "{bytes} bytes a point of {least} at least: {line:?}"
+            "{bytes} bytes per point, at least {least} expected: {line:?}"
         );
     }
 }
@@ -219,8 +219,8 @@ fn a_run_that_records_nothing_is_told() {
     assert!(run.err.contains("warning: all data are zero"), "{run:?}");
 }
 
-/// Peak memory of a 3-D run: 92 bytes a point of the padded grid hold two levels of displacement, ten planes and the
-/// ghosts, where the original takes 228.
+/// Peak memory of a 3-D run: 92 bytes per point of the padded grid are enough for two levels of displacement, ten
+/// planes and the ghosts; the original takes 228.
 #[test]
 fn memory_of_a_3d_run() {
     let desk = Desk::new();
@@ -247,12 +247,12 @@ fn memory_of_a_3d_run() {
     let peak = peak_bytes(&mut command);
     let points = (n + 48_usize).pow(3) as f64;
     let bytes = peak as f64 / points;
-    println!("{bytes:.1} bytes a padded point");
-    assert!(bytes > 40.0 && bytes <= 92.0, "{bytes:.1} bytes a padded point");
+    println!("{bytes:.1} bytes per padded point");
+    assert!(bytes > 40.0 && bytes <= 92.0, "{bytes:.1} bytes per padded point");
     assert!(fs::metadata(desk.path("data.rsf@")).unwrap().len() > 0);
 }
 
-/// Peak resident bytes of a command that must succeed, looked at every millisecond or so while it runs.
+/// Peak resident bytes of a command that must succeed, sampled about every millisecond while it runs.
 fn peak_bytes(command: &mut Command) -> u64 {
     let mut child = command.spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());

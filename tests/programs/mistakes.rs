@@ -1,9 +1,10 @@
-//! What is wrong in the input and shows elsewhere is told where it is: wavelets that begin with a jump, speeds that no solid has.
+//! Errors in the input whose effects appear elsewhere are reported at their origin: wavelets that begin with a jump,
+//! and speeds that no solid has.
 
 use crate::desk::Desk;
 use crate::{earthquakes, shot, velocity_stress};
 
-/// A Ricker wavelet of 10 Hz whose middle comes after so many seconds, 1 ms apart.
+/// Writes a Ricker wavelet of 10 Hz centred at this time (s), with samples 1 ms apart.
 fn ricker(desk: &Desk, middle: f32) {
     let value = |i: i32| {
         let a = (std::f32::consts::PI * 10.0 * (i as f32 * 1e-3 - middle)).powi(2);
@@ -31,7 +32,7 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
     let cut = said(0.055, "");
     assert!(cut.contains(jump) && cut.contains("delay it"), "{cut}");
     assert!(!cut.contains("refine the grid"), "{cut}");
-    // `error=` cannot be met for all frequencies: that, too, is said of the wavelet, not of the grid.
+    // `error=` cannot be met for all frequencies; that message is also about the wavelet, not about the grid.
     ricker(&desk, 0.055);
     let line = velocity_stress::line(2).replace("tau=0.008", "series=series.rsf");
     for (words, wanted) in [
@@ -53,7 +54,7 @@ fn a_wavelet_that_begins_with_a_jump_is_told_from_a_coarse_grid() {
         !whole.contains("begins with") && !whole.contains("points per"),
         "{whole}"
     );
-    // The small shot of the displacement programs begins so.
+    // The small shot of the displacement programs has such a wavelet.
     let desk = shot::desk(2);
     let run = shot::shoot(&desk, 2, "");
     assert!(
@@ -83,7 +84,7 @@ fn speeds_that_a_plane_has_and_no_solid_are_told() {
     assert!(!run.err.contains("bulk modulus"), "{run:?}");
 }
 
-/// Of a map that changes along y a model in 2-D would have the first row.
+/// A 2-D model would use only the first row of a map that changes along y.
 #[test]
 fn maps_with_rows_are_no_horizons_in_two_dimensions() {
     let desk = Desk::new();
@@ -103,7 +104,8 @@ fn maps_with_rows_are_no_horizons_in_two_dimensions() {
     assert_eq!(run.code, 0, "{run:?}");
 }
 
-/// Units that are not SI are told where a header names them, and where speeds, steps and depths are those of a model in km.
+/// Units other than SI are reported, both if a header names them and if speeds, steps and depths are those of a model
+/// in km.
 #[test]
 fn units_of_files_that_are_not_si_are_told() {
     let desk = velocity_stress::desk(2);
@@ -129,7 +131,7 @@ fn units_of_files_that_are_not_si_are_told() {
             && !plain.err.contains("are they?"),
         "{plain:?}"
     );
-    // Axes in km beside speeds in m/s.
+    // Axes in km together with speeds in m/s.
     let axes = "n1=24 d1=0.01 n2=26 d2=0.01";
     for (name, value) in [("vp", 3000.0f32), ("vs", 1700.0), ("den", 2200.0)] {
         desk.dataset(&format!("{name}-km.rsf"), axes, &[value; 24 * 26]);
@@ -165,7 +167,7 @@ fn units_of_files_that_are_not_si_are_told() {
     );
 }
 
-/// A band too wide for its mechanisms is told with what they leave of a constant Q.
+/// If a band is too wide for its mechanisms, the warning says how constant Q is.
 #[test]
 fn quality_factors_that_are_not_constant_are_told() {
     let desk = velocity_stress::desk(2);
@@ -192,7 +194,8 @@ fn quality_factors_that_are_not_constant_are_told() {
     }
 }
 
-/// Steps that are a thousandth too long: the records of both shots grow behind the waves, and are still numbers at the end.
+/// The steps are too long by a thousandth: the records of both shots grow after the waves, but are still finite at the
+/// end.
 #[test]
 fn shots_whose_records_grow_are_named() {
     let desk = Desk::new();
@@ -231,7 +234,8 @@ fn shots_whose_records_grow_are_named() {
     }
 }
 
-/// Models whose cut cells are for another grid run with a warning, and where they dip the refusal names the word that is missing.
+/// If the cut cells of a model are for another grid the run has a warning, and if they dip the message of the refusal
+/// names the missing parameter.
 #[test]
 fn models_for_nodes_are_told_on_a_staggered_grid() {
     let desk = Desk::new();
@@ -258,7 +262,7 @@ fn models_for_nodes_are_told_on_a_staggered_grid() {
     );
 }
 
-/// Programs take z first: a model whose labels say x first is told how it is turned.
+/// Programs take z as the first axis: a warning says how to transpose a model whose labels have x first.
 #[test]
 fn models_whose_labels_say_x_first_are_told() {
     let desk = velocity_stress::desk(2);
@@ -275,7 +279,7 @@ fn models_whose_labels_say_x_first_are_told() {
     }
 }
 
-/// An earthquake is one shot: receivers of several shots beside it are refused, with what to do.
+/// An earthquake is one shot: receivers of several shots are refused, and the message says what to do.
 #[test]
 fn receivers_of_several_shots_beside_one_earthquake_are_refused() {
     let desk = earthquakes::desk();
@@ -290,7 +294,7 @@ fn receivers_of_several_shots_beside_one_earthquake_are_refused() {
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
 }
 
-/// What a data centre answers that has no station there is told as it is.
+/// The answer of a data centre that has no such station is reported as such.
 #[test]
 fn station_xml_without_stations_is_told() {
     let desk = earthquakes::desk();

@@ -1,10 +1,10 @@
-//! Data of other components, or of another quantity, than a run models.
+//! Data of other components, or of another quantity, than the run models.
 
 use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude};
 use crate::survey::{desk as survey, with};
 
-/// The commands of a sentence, from the first program to the file that they make.
+/// The commands in a message, from the first program to the file that they make.
 fn commands(sentence: &str) -> String {
     let from = sentence.find("sfwindow <").expect("a command");
     let (line, _) = sentence[from..]
@@ -13,7 +13,7 @@ fn commands(sentence: &str) -> String {
     everyday(line)
 }
 
-/// Everyday programs as those of this build are called.
+/// Replaces the names of everyday programs by those of this build.
 fn everyday(line: &str) -> String {
     let names = ["window", "scale", "cat", "put"];
     names.iter().fold(line.to_string(), |line, name| {
@@ -21,7 +21,7 @@ fn everyday(line: &str) -> String {
     })
 }
 
-/// A hundred cells of 100 m with receivers at two stations, given by names and as points.
+/// A desk with a hundred cells of 100 m and receivers at two stations, given by names and as points.
 fn stations() -> Desk {
     let desk = Desk::new();
     for (name, value) in [("vp", 3000.0f32), ("vs", 1700.0), ("den", 2200.0)] {
@@ -39,7 +39,8 @@ fn stations() -> Desk {
 
 const SHOT: &str = "vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf nt=80 dt=0.01 src=force fz=1e9 fx=5e8 stf=ricker freq=2 nb=3 device=cpu";
 
-/// Records at stations are up, north and east; a run with points models down, east and north, and refuses them with commands that turn them.
+/// Records at stations are up, north and east; a run with points models down, east and north. It refuses the records
+/// with a message whose commands convert them.
 #[test]
 fn other_components_are_refused_with_the_commands_that_turn_them() {
     let desk = stations();
@@ -80,7 +81,7 @@ fn other_components_are_refused_with_the_commands_that_turn_them() {
     }
 }
 
-/// The same on a mesh, both ways.
+/// Both conversions for runs on a mesh.
 #[test]
 fn meshes_tell_components_too() {
     let desk = stations();
@@ -110,7 +111,8 @@ fn meshes_tell_components_too() {
     }
 }
 
-/// Data of another quantity are refused in one sentence by both families, whether their key or their label says so.
+/// Both families of programs refuse data of another quantity with a single message, whether their key or their label
+/// identifies it.
 #[test]
 fn other_quantities_are_refused() {
     let desk = survey(2);
@@ -159,7 +161,8 @@ Mrp:       0.5e+20
 Mtp:       0.6e+20
 ";
 
-/// Where data and run both say the names of stations, or when an earthquake was, they must be the same; data must not begin before the run.
+/// If data and run both give names of stations, or the time of an earthquake, these must be equal; data must not begin
+/// before the run.
 #[test]
 fn stations_and_clocks_are_compared() {
     let desk = stations();
@@ -196,12 +199,12 @@ fn stations_and_clocks_are_compared() {
         let run = desk.sh(&format!("sfsemgrad3d-gpu {shot} < changed.rsf > out.rsf"));
         assert!(run.code == 1 && run.err.contains(told), "{change}: {run:?}");
     }
-    // What says nothing is taken.
+    // Data without this information are accepted.
     desk.ran("sfbasics put stations= origin_time= < data.rsf > plain.rsf");
     desk.ran(&format!("sfsemgrad3d-gpu {shot} < plain.rsf > out.rsf"));
 }
 
-/// Constants at the points of staggered stresses are no model of a mesh.
+/// Constants at the points of staggered stresses cannot be used on a mesh.
 #[test]
 fn meshes_refuse_staggered_shears() {
     let desk = stations();

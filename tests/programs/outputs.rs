@@ -8,7 +8,7 @@ use crate::velocity_stress;
 use rsf_io::{Axis, Form};
 use std::fs;
 
-/// The data of the plain run.
+/// The data of the run without options.
 fn plain(desk: &crate::desk::Desk, ndim: usize) -> Vec<f32> {
     let run = shoot(desk, ndim, "");
     assert_eq!(run.code, 0, "{run:?}");
@@ -87,7 +87,7 @@ fn data_take_the_form_of_the_wavelet() {
             assert_eq!(desk.open(file).format().form, form, "{file} of {name}");
         }
         let got = desk.read("out.rsf");
-        // Ascii output carries six digits.
+        // Ascii output has six digits.
         let near = relative_difference(&got, &expected) <= 6e-6;
         assert!(near && (!exact || got == expected), "{name}");
     }
@@ -136,7 +136,7 @@ fn snapshots_and_their_windows() {
         assert_eq!(run.code, 0, "{run:?}");
         let cut = desk.axes("cut.rsf", ndim + 2);
         assert_eq!((cut[0].n, cut[1].n, cut[0].o), (4, 6, 0.05));
-        // The same numbers, cut out by hand: z index 13 and x index 16 of the padded grid.
+        // The same values, extracted by hand: z index 13 and x index 16 of the padded grid.
         let (all, got) = (desk.read("whole.rsf"), desk.read("cut.rsf"));
         let rest = all.len() / (padded[0] * padded[1]);
         let by_hand: Vec<f32> = (0..rest * 24)
@@ -217,7 +217,7 @@ fn data_do_not_depend_on_slabs_threads_or_tiles() {
                 let run = shoot(&desk, ndim, &format!("{boundary} {extra}"));
                 assert_eq!(run.code, 0, "{run:?}");
                 let got = fs::read(desk.path("data.rsf@")).unwrap();
-                assert!(got == expected, "{ndim}-D {boundary} {extra}: other bits");
+                assert!(got == expected, "{ndim}-D {boundary} {extra}: the bits differ");
             }
         }
     }
@@ -250,7 +250,7 @@ fn tiles_are_told_and_what_is_none_is_refused() {
 fn headers_may_lack_what_madagascar_lets_them_lack() {
     let desk = desk(2);
     let expected = plain(&desk, 2);
-    // One point: n2 is missing. One time series: trailing axes of length 1.
+    // For one point, n2 is missing; for one time series there are trailing axes of length 1.
     desk.dataset("sou.rsf", "n1=2", &crate::shot::middle(2));
     desk.dataset("den.rsf", &format!("{} n3=1 n4=1", grid(2)), &vec![2.2; cells(2)]);
     desk.dataset("ccc.rsf", &format!("{} n3=4 n4=1", grid(2)), &stiffness(2));
@@ -267,11 +267,11 @@ fn outputs_tell_what_made_them() {
         "{header}"
     );
     assert!(header.contains(env!("CARGO_PKG_VERSION")), "{header}");
-    // The wavelet's history stays.
+    // The wavelet's history is kept.
     assert!(header.contains("label3=Time"), "{header}");
 }
 
-/// Coordinates of UTM have more than six digits, and maps and snapshots of a model there lie where it does.
+/// UTM coordinates have more than six digits, and maps and snapshots of such a model have the right positions.
 #[test]
 fn maps_and_snapshots_keep_the_digits_of_their_places() {
     let (desk, far) = (velocity_stress::desk(2), 4_726_277.0f32);

@@ -1,9 +1,9 @@
-//! Some shots of a survey: `shots=`.
+//! Selected shots of a survey: `shots=`.
 
 use crate::shots::{largest_difference, magnitude};
 use crate::survey::{desk, with};
 
-/// Picked shots have the bits that they have among all, and their places.
+/// Selected shots have the same bits as among all shots, and the right positions.
 #[test]
 fn picked_shots_are_those_of_the_survey() {
     for ndim in [2, 3] {
@@ -31,7 +31,7 @@ fn picked_shots_are_those_of_the_survey() {
             }
         }
     }
-    // Shots at several distances have no places.
+    // Shots at different distances have no positions on the axis.
     let desk = desk(2);
     let points: Vec<f32> = (0..4).flat_map(|k| [100.0 + 10.0 * k as f32, 100.0]).collect();
     desk.dataset("four.rsf", "n1=2 n2=1 n3=4 o3=100 d3=10", &points);
@@ -41,7 +41,7 @@ fn picked_shots_are_those_of_the_survey() {
     ));
     let axis = &desk.axes("some.rsf", 4)[3];
     assert_eq!((axis.n, axis.o, axis.d), (3, 0.0, 1.0));
-    // They keep their numbers.
+    // Selected shots keep their numbers.
     let run = desk.ran(&format!(
         "{} > some.rsf",
         with(2, "four.rsf", "rec0.rsf", "shots=2,4 verb=y")
@@ -56,7 +56,7 @@ fn picked_shots_are_those_of_the_survey() {
     assert!(run.err.contains("there are 3, which takes about "), "{run:?}");
 }
 
-/// The axis of shots is called as the file of points calls it, and `shot` where that has no name for it.
+/// The label of the axis of shots is that in the file of points, or `shot` if there is none.
 #[test]
 fn the_axis_of_shots_has_a_name() {
     let desk = desk(2);
@@ -73,7 +73,7 @@ fn the_axis_of_shots_has_a_name() {
     }
 }
 
-/// What one shot alone may have a picked one has, too.
+/// Options that only single shots can have are accepted if one shot is selected.
 #[test]
 fn a_lone_shot_may_be_filmed_and_saved() {
     let desk = desk(2);
@@ -130,7 +130,7 @@ fn lists_that_cannot_be_are_told() {
     assert!(run.code == 1 && run.err.contains("there is 1 shot"), "{run:?}");
 }
 
-/// A run goes on with the shots that were picked, and with no others.
+/// A run continues only with the shots that were selected.
 #[test]
 fn picked_shots_are_taken_over() {
     let desk = desk(2);
@@ -144,7 +144,7 @@ fn picked_shots_are_taken_over() {
         "{run:?}"
     );
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
-    // What was windowed out of data is known by the axis of its shots alone, which must be that of the run.
+    // Shots that were windowed out of data are identified only by the axis of shots, which must be that of the run.
     desk.ran("sfbasics window f4=1 squeeze=n < data.rsf > last.rsf; sfbasics window f4=1 squeeze=n < whole.rsf > rest.rsf");
     for (extra, wanted) in [
         (
@@ -162,7 +162,7 @@ fn picked_shots_are_taken_over() {
     }
     desk.ran(&format!("{} > again.rsf", line("shots=2-3 finished=rest.rsf")));
     assert!(desk.read("again.rsf") == desk.read("data.rsf"));
-    // A lone shot has no distance to others; those of several must be those of the run.
+    // For a single shot the spacing is ignored; for several shots it must be that of the run.
     desk.ran("sfbasics window n4=1 squeeze=n < whole.rsf | sfbasics put d4=7 > lone.rsf; sfbasics put d4=7 < whole.rsf > wide.rsf");
     let run = desk.ran(&format!("{} > again.rsf", line("finished=lone.rsf")));
     assert!(run.err.contains("1 shot of 3 taken over"), "{run:?}");
@@ -170,7 +170,7 @@ fn picked_shots_are_taken_over() {
     let run = desk.sh(&format!("{} > again.rsf", line("finished=wide.rsf")));
     let told = "wide.rsf has o4=100 d4=7, and all shots have o4=100 d4=20";
     assert!(run.code == 1 && run.err.contains(told), "{run:?}");
-    // Pieces that were joined are the survey.
+    // Files that were concatenated are the survey.
     desk.ran(&format!("{} > first.rsf", line("shots=1")));
     desk.ran("sfbasics cat axis=4 first.rsf data.rsf > joined.rsf");
     let run = desk.ran(&format!("{} > again.rsf", line("finished=joined.rsf")));
@@ -178,7 +178,7 @@ fn picked_shots_are_taken_over() {
     assert!(desk.read("again.rsf") == desk.read("whole.rsf"));
 }
 
-/// Data of as many other shots than those that are picked.
+/// Data of as many shots as are selected, but of other ones.
 #[test]
 fn operators_refuse_data_of_other_shots() {
     let desk = desk(2);
@@ -206,7 +206,7 @@ fn operators_refuse_data_of_other_shots() {
                     .contains("is of shots=2-3 and this run of shots=1-2: take the data"),
             "{run:?}"
         );
-        // The same without the list: the axis says which they are.
+        // The same data without the list: the axis says which shots they are.
         let unlisted = "sed '/shots=/d' late.rsf > unlisted.rsf";
         let run = desk.sh(&format!(
             "{unlisted}; {} < unlisted.rsf > out.rsf",
@@ -217,7 +217,7 @@ fn operators_refuse_data_of_other_shots() {
     }
 }
 
-/// Gradients, images and operators of picked shots, from the data of these or of all.
+/// Gradients, images and operators of selected shots, from the data of these shots or of all.
 #[test]
 fn operators_take_picked_shots() {
     let desk = desk(2);
@@ -266,10 +266,10 @@ fn operators_take_picked_shots() {
             run.code == 1 && run.err.contains("takes data of this survey"),
             "{run:?}"
         );
-        // There are too many shots, and no component is missing.
+        // There are too many shots, but no component is missing.
         assert!(!run.err.contains("The components are"), "{run:?}");
     }
-    // Their axis tells which shots data hold, up to a thousandth of the distance of these.
+    // The axis of shots identifies the shots in data, to a thousandth of their spacing.
     for (o4, code) in [(100.03, 0), (100.06, 1)] {
         desk.ran(&format!("sfbasics put o4={o4} < some.rsf > near.rsf"));
         let run = desk.sh(&format!(
@@ -279,7 +279,7 @@ fn operators_take_picked_shots() {
         let refused = run.err.contains("take the data of a run with the same shots");
         assert_eq!((run.code, refused), (code, code == 1), "{o4}: {run:?}");
     }
-    // The data of a change of the model.
+    // The data of a perturbation of the model.
     let change: Vec<f32> = (0..3 * slow.len()).map(|k| (k * 7919 % 100) as f32).collect();
     desk.dataset("dm.rsf", "n1=24 n2=26 n3=3 d1=10 d2=10", &change);
     let of = |extra: &str| {

@@ -1,10 +1,9 @@
-//! The numbers of a plan agree with each other: cells, steps, speed and seconds, and memory and memory per
-//! point.
+//! The numbers of a plan are consistent: cells, steps, speed and seconds, and memory and memory per point.
 
 use crate::desk::Desk;
 use crate::survey::with;
 
-/// The number between these words, on the line that has both.
+/// The number between these texts, on the line that has both.
 fn number(text: &str, before: &str, behind: &str) -> f64 {
     let found = text.lines().find_map(|line| {
         let (_, rest) = line.split_once(before)?;
@@ -14,8 +13,8 @@ fn number(text: &str, before: &str, behind: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no number between `{before}` and `{behind}` in {text}"))
 }
 
-/// Asserts that the seconds of a plan are `work`, cells times steps, over the speed that it gives in
-/// millions, rounded to `unit`.
+/// Asserts that the seconds of a plan are `work`, cells times steps, divided by the speed, which is in millions and
+/// rounded to `unit`.
 fn assert_seconds(said: &str, work: f64, (speed, unit): (f64, f64)) -> f64 {
     let seconds = number(said, "time about ", " s");
     assert!(seconds > 10.0 && speed > 2.0 * unit, "{said}");
@@ -26,7 +25,7 @@ fn assert_seconds(said: &str, work: f64, (speed, unit): (f64, f64)) -> f64 {
 
 const POINTS: &str = " million points a second";
 
-/// Frames of 8 cells and a rim of 4 on all sides of 24 x 26 nodes, and of 60 around 20 x 24.
+/// There are frames of 8 cells and 4 outermost cells on all sides of 24 x 26 nodes, and frames of 60 around 20 x 24.
 #[test]
 fn seconds_are_cells_and_steps_over_speed() {
     let desk = crate::survey::desk(2);
@@ -45,7 +44,7 @@ fn seconds_are_cells_and_steps_over_speed() {
         let told = number(&said, " s (", &format!(" {unit})"));
         assert!((told * length - seconds).abs() <= 0.05 * length + 0.5, "{said}");
     }
-    // Each shot of a survey takes the same time, one after the other.
+    // The shots of a survey take the same time each, one after the other.
     let line = line
         .replace("sou=sou.rsf", "sou=sous.rsf")
         .replace("rec=rec.rsf", "rec=recs.rsf");
@@ -91,7 +90,7 @@ fn seconds_on_meshes_are_elements_and_steps_over_speed() {
     assert!((end - begin - 100.0).abs() < 1e-3, "{said}");
 }
 
-/// Bytes of a point of the padded grid are those of the whole over its points.
+/// The bytes per point of the padded grid are the total divided by the number of points.
 #[test]
 fn memory_is_told_of_all_and_of_a_point() {
     let desk = crate::velocity_stress::desk(2);
@@ -104,17 +103,16 @@ fn memory_is_told_of_all_and_of_a_point() {
         );
         let points = f64::from((24 + 2 * (nb + 4)) * (26 + 2 * (nb + 4)));
         let off = (all * 1e9 - each * points).abs();
-        // Both are rounded: to 0.1 byte, and to hundredths or ten-thousandths of a GB.
+        // Both numbers are rounded: to 0.1 byte, and to hundredths or ten-thousandths of a GB.
         let unit = if all < 0.1 { 1e5 } else { 1e7 };
         assert!(off <= 0.5 * unit + 0.05 * points, "{said}");
-        // There are at least two velocities, three stresses, density and two moduli; layers and threads add
-        // at most as much again and some rows.
+        // There are at least two velocities, three stresses, density and two moduli; layers and threads add at most as
+        // much again and some rows.
         assert!((4.0 * 8.0..120.0).contains(&each), "{said}");
     }
 }
 
-/// Warnings are given beyond these limits, and not within: 100 m/s for the fastest wave, 50 kg/m3 for
-/// densities, 20 m/s for S waves.
+/// Warnings begin at these limits: 100 m/s for the fastest wave, 50 kg/m3 for densities, 20 m/s for S waves.
 #[test]
 fn numbers_that_no_rock_has_are_told_from_their_limits_on() {
     let desk = crate::velocity_stress::desk(2);

@@ -1,4 +1,4 @@
-//! Bad input: one clear sentence, exit code 1, no output that looks whole.
+//! Bad input: a single clear message, exit code 1, and no output that looks complete.
 
 use crate::desk::{Desk, Outcome};
 use crate::shot::{
@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
-/// The sentence of a refused run, after checking its form and that no output looks whole.
+/// The message of a run that is refused, after checking its form and that no output looks complete.
 fn sentence(desk: &Desk, run: &Outcome) -> String {
     assert_eq!(run.code, 1, "{run:?}");
     let sentences: Vec<&str> = run
@@ -16,7 +16,7 @@ fn sentence(desk: &Desk, run: &Outcome) -> String {
         .lines()
         .filter(|l| !l.contains("-gpu: warning: ") && !l.contains("-gpu: CPU, "))
         .collect();
-    assert_eq!(sentences.len(), 1, "one sentence, got {run:?}");
+    assert_eq!(sentences.len(), 1, "a single message, got {run:?}");
     let (program, text) = sentences[0].split_once(": ").unwrap();
     assert!(
         program.starts_with("sfewefd") && program.ends_with("d-gpu"),
@@ -27,7 +27,7 @@ fn sentence(desk: &Desk, run: &Outcome) -> String {
     for name in ["data.rsf", "wfl.rsf"] {
         if fs::metadata(desk.path(name)).is_ok_and(|m| m.len() > 0) {
             let whole = rsf_io::Input::open(&desk.path(name));
-            assert!(whole.is_err(), "{name} looks whole after {run:?}");
+            assert!(whole.is_err(), "{name} looks complete after {run:?}");
         } else {
             let data = desk.path(&format!("{name}@"));
             assert!(!data.exists(), "{name}@ is left behind by {run:?}");
@@ -36,7 +36,7 @@ fn sentence(desk: &Desk, run: &Outcome) -> String {
     text.to_string()
 }
 
-/// The run must be refused with a sentence that has all these words.
+/// The run must be refused with a message that has all these texts.
 fn refused(desk: &Desk, run: &Outcome, words: &[&str]) {
     let text = sentence(desk, run);
     for word in words {
@@ -270,14 +270,14 @@ fn an_unstable_time_step() {
         &shoot(&desk, 2, ""),
         &["0.01", "unstable", "largest stable", "cfl=warn"],
     );
-    // A plan is complete before it ends with the same refusal.
+    // A plan is printed completely before it ends with the same refusal.
     let run = shoot(&desk, 2, "plan=y device=cpu");
     let last = run.err.lines().last().unwrap_or_default();
     assert!(
         run.code == 1 && last.contains("unstable") && run.err.contains("memory "),
         "{run:?}"
     );
-    // Overflow needs some steps; the search for it runs every tenth.
+    // Overflow needs some steps; it is checked at every tenth step.
     let longer: Vec<f32> = shot::wavelet(2).into_iter().chain([0.0; 600]).collect();
     let header = header.replace("n3=23", "n3=323");
     desk.dataset("wav.rsf", &header, &longer);
@@ -287,7 +287,7 @@ fn an_unstable_time_step() {
     let written = fs::metadata(desk.path("data.rsf@")).unwrap().len();
     assert!(
         written > 0 && written.is_multiple_of(3 * 2 * 4),
-        "{written} bytes: whole records"
+        "{written} bytes: complete records"
     );
     let values = fs::read(desk.path("data.rsf@")).unwrap();
     let first = f32::from_ne_bytes(values[..4].try_into().unwrap());
@@ -359,7 +359,7 @@ fn headers_that_claim_too_much() {
     desk.dataset("ccc.rsf", &format!("{huge} n4=9"), &[1.0; 100]);
     desk.dataset("den.rsf", huge, &[1.0; 100]);
     refused(&desk, &shoot(&desk, 3, ""), &["ccc=ccc.rsf", "1000000"]);
-    // Through pipes the size is only a claim.
+    // In a pipe, only the header gives the size.
     let run = desk.sh(&fed(
         &[("cat ccc.rsf", "c"), ("cat den.rsf", "d")],
         &format!("{} ccc=c den=d < wav.rsf > data.rsf", line(3)),
@@ -434,8 +434,8 @@ fn full_disks() {
 #[test]
 fn the_reader_of_a_pipe_leaves() {
     let desk = desk(2);
-    // More than a pipe and buffers hold: a process that another test starts meanwhile may keep the reading end for a
-    // moment.
+    // The data are more than a pipe and buffers hold: a process that another test starts meanwhile may keep the reading
+    // end for a moment.
     let nt = 4000;
     desk.dataset("rec.rsf", "n1=2 n2=2000", &middle(2).repeat(2000));
     desk.dataset(

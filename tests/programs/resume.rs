@@ -1,9 +1,10 @@
-//! Runs that go on behind a saved state: outputs as of one run, and sentences about states that do not fit.
+//! Runs that continue from a saved state: their outputs are those of one run, and there are messages about states that
+//! do not fit.
 
 use crate::desk::{Desk, Outcome};
 use crate::{shot, velocity_stress};
 
-/// What all four programs are asked for, and how many steps they make.
+/// A command line of each of the four programs, and the number of steps.
 pub fn lines() -> [(Desk, String, usize); 4] {
     let of = |staggered: bool, ndim: usize| {
         let small = "snap=y jsnap=6 nqz=9 nqx=7 jdata=2";
@@ -22,7 +23,7 @@ pub fn lines() -> [(Desk, String, usize); 4] {
     [of(false, 2), of(false, 3), of(true, 2), of(true, 3)]
 }
 
-/// Runs the line with the outputs `data NAME.rsf`, `wfl NAME`.
+/// Runs the line with the outputs `dNAME.rsf` and `wNAME.rsf`.
 #[track_caller]
 fn done(desk: &Desk, line: &str, name: &str) -> Outcome {
     let run = desk.sh(&format!("{line} wfl=w{name}.rsf > d{name}.rsf"));
@@ -30,7 +31,7 @@ fn done(desk: &Desk, line: &str, name: &str) -> Outcome {
     run
 }
 
-/// Data, snapshots and map.
+/// The bits of data, snapshots and map.
 fn outputs(desk: &Desk, name: &str) -> Vec<Vec<u32>> {
     let mut files = vec![format!("d{name}.rsf"), format!("w{name}.rsf")];
     files.extend(desk.path("pgv.rsf").exists().then(|| "pgv.rsf".into()));
@@ -38,7 +39,7 @@ fn outputs(desk: &Desk, name: &str) -> Vec<Vec<u32>> {
     files.iter().map(bits).collect()
 }
 
-/// The lines of a header but those of the banner and of the place of the numbers.
+/// The lines of a header except those of the banner and of the name of the data file.
 fn header(desk: &Desk, file: &str) -> Vec<String> {
     let text = std::fs::read(desk.path(file)).unwrap();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -53,14 +54,14 @@ fn outputs_are_those_of_one_run() {
         done(&desk, &line, "0");
         let whole = outputs(&desk, "0");
         assert!(whole.iter().flatten().any(|&x| x != 0), "{line}");
-        // Another run into the same files leaves the state of step 20 behind them, of 10 before.
+        // A run that writes states: the last one, and the one ten steps before it.
         done(&desk, &format!("{line} checkpoint=state every=10 ngpu=2"), "1");
         assert_eq!(outputs(&desk, "1"), whole, "{line}");
         for (state, step) in [
             ("state", (steps - 1) / 10 * 10),
             ("state.1", (steps - 1) / 10 * 10 - 10),
         ] {
-            // On other slabs into the same files, then into others.
+            // The run continues on other slabs, in the same files and then in other files.
             for (name, cut) in [("1", "ngpu=1 threads=2"), ("2", "ngpu=3 threads=1")] {
                 let run = done(&desk, &format!("{line} resume={state} {cut}"), name);
                 let told = format!("resume={state}: continues after step {step} of {steps}");
@@ -72,7 +73,7 @@ fn outputs_are_those_of_one_run() {
                 }
             }
         }
-        // Into a pipe, and a state that is saved by a run that goes on itself.
+        // Output goes to a pipe, and the run that continues saves a state itself.
         let run = desk.sh(&format!(
             "{line} resume=state.1 checkpoint=state every=5 wfl=w3.rsf | sfbasics window > d3.rsf"
         ));
@@ -107,7 +108,8 @@ fn text_and_streams_go_on_too() {
             }
         }
     }
-    // Header and numbers in one file, which is kept under another name: a shell empties what it writes to.
+    // Header and data are in one file, which is kept under another name because a shell empties the file to which it
+    // redirects.
     with("", "wav.rsf", "0");
     with("out=stdout checkpoint=state every=9", "wav.rsf", "1");
     with("out=stdout resume=state", "wav.rsf", "2");
@@ -125,7 +127,7 @@ fn text_and_streams_go_on_too() {
     );
 }
 
-/// One sentence with these words.
+/// Asserts that there is a single message with these texts.
 #[track_caller]
 fn refused(run: &Outcome, words: &[&str]) {
     assert_eq!(run.code, 1, "{run:?}");
@@ -147,7 +149,7 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
     let tried = |line: &str, words: &[&str]| {
         refused(&desk.sh(&format!("{line} > d.rsf")), words);
         let now = ["d.rsf@", "w.rsf", "w.rsf@"].map(|name| std::fs::read(desk.path(name)).unwrap());
-        assert!(now == kept, "{line} has touched the outputs");
+        assert!(now == kept, "{line} has changed the outputs");
     };
     let go = format!("{line} resume=state < wav.rsf");
     tried(
@@ -200,7 +202,7 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
         &go.replace("resume=state", "resume=ccc.rsf"),
         &["is not a saved state"],
     );
-    // Of another program, and of a run that is at its end.
+    // States of another program, and of a run that has reached its end.
     let other = velocity_stress::desk(2);
     std::fs::copy(desk.path("kept"), other.path("state")).unwrap();
     let run = other.sh(&format!("{} resume=state > d.rsf", velocity_stress::line(2)));
@@ -268,7 +270,7 @@ fn words_about_states_are_checked() {
         idle.code == 0 && idle.err.contains("every= has no effect without checkpoint="),
         "{idle:?}"
     );
-    // Nothing is left behind by runs without states, and by those that never reach one.
+    // Runs without states, and those that never reach one, leave no files of states.
     assert_eq!(tried("checkpoint=s every=1h").code, 0);
     assert!(
         shot::names(&desk)

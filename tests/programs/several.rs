@@ -1,4 +1,4 @@
-//! Several quantities of one run, and records at other times than those of the steps.
+//! Several quantities of one run, and records at times other than those of the steps.
 
 use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude};
@@ -17,13 +17,13 @@ fn bits(desk: &Desk, file: &str) -> Vec<u32> {
     desk.read(file).iter().map(|x| x.to_bits()).collect()
 }
 
-/// Files for all quantities but that of the data.
+/// Files for all quantities except that of the data.
 fn others(data: &str) -> String {
     let all = ALL.iter().filter(|word| **word != data);
     all.map(|word| format!("{word}={word}.rsf ")).collect()
 }
 
-/// Every quantity has the numbers and the axes of a run of its own.
+/// Every quantity has the same values and axes as in a run of its own.
 #[test]
 fn each_has_the_bits_of_a_run_of_its_own() {
     for (ndim, data, extra) in [
@@ -57,7 +57,7 @@ fn each_has_the_bits_of_a_run_of_its_own() {
     }
 }
 
-/// Snapshots are those of the same data=.
+/// Snapshots are the same as with data= set to their quantity.
 #[test]
 fn snapshots_are_those_of_the_data() {
     let desk = model(2);
@@ -73,7 +73,7 @@ fn snapshots_are_those_of_the_data() {
     assert!(bits(&desk, "one.rsf") == bits(&desk, "two.rsf"));
 }
 
-/// Resampled records are those of the steps at the same times.
+/// Resampled records agree with those of the steps at the same times.
 #[test]
 fn resampled_records_have_the_same_times() {
     let desk = model(2);
@@ -89,12 +89,12 @@ fn resampled_records_have_the_same_times() {
     let samples = |n: usize| (1..130usize).flat_map(move |k| (0..n).map(move |r| (k, r)));
     let (fine, coarse) = (desk.read("p.rsf"), desk.read("p2.rsf"));
     let most = f64::from(magnitude(&fine));
-    // A pressure is known at the ends of the steps; the last samples know too little of what follows.
+    // Pressure is known at the ends of the steps; the last samples are inaccurate because what follows is unknown.
     let found = samples(3).map(|(k, r)| coarse[3 * k + r]);
     let off = largest_difference(found, samples(3).map(|(k, r)| fine[3 * (2 * k - 1) + r])) / most;
     println!("pressure: {off:.1e}");
     assert!(off < 1e-3, "{off}");
-    // A velocity is known half a step later: the mean of two records is right to second order.
+    // Velocity is known half a step later: the mean of two records is accurate to second order.
     let (fine, coarse) = (desk.read("v.rsf"), desk.read("v2.rsf"));
     let most = f64::from(magnitude(&fine));
     let mean = |(k, r)| 0.5 * (f64::from(fine[6 * (2 * k - 1) + r]) + f64::from(fine[12 * k + r]));
@@ -106,13 +106,13 @@ fn resampled_records_have_the_same_times() {
 
 /// Half the distance over which displacements are differentiated, m.
 const NEAR: f64 = 0.5;
-/// Steps of a run.
+/// Number of steps of a run.
 const STEPS: usize = 120;
 /// Length of the gauges, m.
 const GAUGE: f64 = 30.0;
 
-/// The receivers of the usual desk (x[, y], z), and behind each other for each of them: both ends of a gauge, and places on either side
-/// along z, x[, y].
+/// For each of the receivers of the usual desk (x[, y], z), one after the other: both ends of a gauge, and points on
+/// either side along z, x[, y].
 fn around(desk: &Desk, ndim: usize, unit: &[f64]) -> Vec<f32> {
     let moved = |p: &[f32], by: &dyn Fn(usize) -> f64| -> Vec<f32> {
         let places = p.iter().enumerate();
@@ -132,13 +132,14 @@ fn around(desk: &Desk, ndim: usize, unit: &[f64]) -> Vec<f32> {
     all
 }
 
-/// The largest difference of two records, of the largest number.
+/// The largest difference of two records relative to the largest value.
 fn apart(one: &[f32], other: impl Iterator<Item = f64>) -> f64 {
     largest_difference(one, other) / f64::from(magnitude(one))
 }
 
-/// The components of strains and rotations as pairs of a component of the displacement and an axis: a strain is half the sum of the slopes
-/// of both orders, a rotation half of their difference (about z that of d u_y / d x and d u_x / d y, and so on around).
+/// The components of strains and rotations as pairs of a component of displacement and an axis: a strain is half the
+/// sum of the derivatives with both exchanged, a rotation half of their difference (about z that of d u_y / d x and d
+/// u_x / d y, and cyclically).
 fn pairs(ndim: usize) -> [&'static [[usize; 2]]; 2] {
     match ndim {
         2 => [&[[0, 0], [1, 1], [0, 1]], &[[1, 0]]],
@@ -149,21 +150,21 @@ fn pairs(ndim: usize) -> [&'static [[usize; 2]]; 2] {
     }
 }
 
-/// The numbers of the first and the last receiver. The one between them is a cell and a half from the source, where the nodes on either side
-/// of a place tell different slopes.
+/// The values of the first and the last receiver. The second one is a cell and a half from the source, where
+/// derivatives differ between the two sides of a point.
 fn outer(data: &[f32]) -> Vec<f32> {
     data.chunks(3).flat_map(|part| [part[0], part[2]]).collect()
 }
 
-/// Strain along a fibre is that of the tensor, or the difference of the displacements at the ends of a gauge; strains and rotations are
-/// differences of displacements at places close by.
+/// Strain along a fibre is that of the tensor, or the difference of the displacements at the ends of a gauge; strains
+/// and rotations are differences of displacements at neighbouring points.
 #[test]
 fn fibres_and_rotations_are_differences_of_displacements() {
     for (ndim, along) in [(2, &[0.6, 0.8][..]), (3, &[2.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0])] {
         let desk = model(ndim);
         let direction: Vec<f32> = along.iter().map(|&x| 3.0 * x as f32).collect();
         desk.dataset("along.rsf", &format!("n1={ndim} n2=1"), &direction);
-        // S waves of a dozen cells; a force turns the rock about its sides.
+        // S waves have a dozen cells per wavelength; a force rotates the rock on its sides.
         let line = line(ndim)
             .replace("nt=60", &format!("nt={STEPS} device=cpu"))
             .replace("tau=0.008 m0=1e12", "tau=0.016 src=force fx=1e9 fz=-7e8");
@@ -173,7 +174,7 @@ fn fibres_and_rotations_are_differences_of_displacements() {
         ));
         assert!(
             !run.err.contains("first line"),
-            "one direction is all that there is: {run:?}"
+            "there is only one direction: {run:?}"
         );
         desk.ran(&format!("{line} data=velocity > v1.rsf"));
         assert!(bits(&desk, "v.rsf") == bits(&desk, "v1.rsf"), "{ndim}-D");
@@ -191,7 +192,7 @@ fn fibres_and_rotations_are_differences_of_displacements() {
         let u = desk.read("u.rsf");
         let u = |it: usize, c: usize, k: usize| f64::from(u[(it * ndim + c) * 3 * of + k]);
         let records = || (0..STEPS).flat_map(|it| (0..3).map(move |k| (it, k)));
-        // Axes of components are z, x, y, those of directions x[, y], z.
+        // The order of components is z, x, y, and that of directions x[, y], z.
         let unit: Vec<f64> = (0..ndim).map(|c| along[(c + ndim - 1) % ndim]).collect();
         let gauges = records().map(|(it, k)| {
             let ends = |c: usize| u(it, c, k * of + 1) - u(it, c, k * of);
@@ -226,7 +227,7 @@ fn fibres_and_rotations_are_differences_of_displacements() {
             apart(&outer(&desk.read("turn.rsf")), of_all(turns, -1.0).map(half)),
         ];
         println!("{ndim}-D: gauges, places, strains, rotations: {found:?}");
-        // Sums in single precision; then the kink of what is interpolated on a node.
+        // The errors are the rounding of sums in single precision, and the kink of interpolated fields at a node.
         assert!(found[0] < 1e-5 && found[1] < 1e-5, "{found:?}");
         assert!(found[2] < 2e-3 && found[3] < 2e-3, "{found:?}");
     }
@@ -260,7 +261,7 @@ fn what_does_not_go_together_is_refused() {
         assert!(run.code == 1 && sentences.len() == 1, "{extra}: {run:?}");
         assert!(sentences[0].contains(wanted), "{extra}: {run:?}");
     }
-    // What is filtered away is told, and how much would stay.
+    // The warning says that frequencies are filtered away, and how much would remain.
     let run = desk.sh(&format!("{} device=cpu dtout=0.03 > data.rsf", line(2)));
     let told =
         "dtout=0.03 keeps frequencies below 16.6667 Hz, 1/(2 dtout), and those of the sources reach to 60";

@@ -1,4 +1,4 @@
-//! A small 2-D and a small 3-D shot that any test can spoil.
+//! A small 2-D and a small 3-D shot that any test can damage.
 
 use crate::desk::{Desk, Outcome};
 
@@ -12,7 +12,7 @@ const VS: f32 = 1.1;
 const RO: f32 = 2.2;
 pub const DT: f32 = 0.001;
 
-/// Cells of the model.
+/// Number of cells of the model.
 pub fn cells(ndim: usize) -> usize {
     N[..ndim].iter().product()
 }
@@ -51,7 +51,7 @@ pub fn stiffness_header(ndim: usize) -> String {
     format!("{} n{}={}", grid(ndim), ndim + 1, if ndim == 3 { 9 } else { 4 })
 }
 
-/// A Ricker wavelet on component z, nothing on the others.
+/// A Ricker wavelet on component z, and zeros on the others.
 pub fn wavelet(ndim: usize) -> Vec<f32> {
     let mut values = vec![0.0; ndim * NT];
     for it in 0..NT {
@@ -98,7 +98,7 @@ pub fn line(ndim: usize) -> String {
     line_on(ndim, "device=cpu")
 }
 
-/// The same on a device.
+/// The command line of the small shot on a device.
 pub fn line_on(ndim: usize, device: &str) -> String {
     format!("sfewefd{ndim}d-gpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nb=8 nbell=3 dabc=y {device}")
 }
@@ -108,7 +108,7 @@ pub fn shoot(desk: &Desk, ndim: usize, extra: &str) -> Outcome {
     desk.sh(&format!("{} {extra} < wav.rsf > data.rsf", line(ndim)))
 }
 
-/// Names of what lies on the desk, sorted.
+/// Names of the files on the desk, sorted.
 pub fn names(desk: &Desk) -> Vec<String> {
     let entries = std::fs::read_dir(desk.path(".")).unwrap();
     let mut names: Vec<String> = entries
@@ -118,8 +118,8 @@ pub fn names(desk: &Desk) -> Vec<String> {
     names
 }
 
-/// A line of shell that runs `line` while each feeder, a `(command, name)`, writes into the named pipe of that name.
-/// Feeders that nobody listens to are stopped at the end.
+/// A shell line that runs `line` while each feeder, a `(command, name)`, writes to the named pipe `name`. Feeders that
+/// have no reader are stopped at the end.
 pub fn fed(feeders: &[(&str, &str)], line: &str) -> String {
     let pipes: Vec<&str> = feeders.iter().map(|f| f.1).collect();
     let mut script = format!("mkfifo {}; feeders=; ", pipes.join(" "));

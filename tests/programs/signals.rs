@@ -1,4 +1,5 @@
-//! A run that a signal ends: files whose headers say what they hold, a sentence, the usual exit code.
+//! A run that is ended by a signal: its files have headers that describe their contents, and there are a message and
+//! the usual exit code.
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::desk::Desk;
 use crate::{shot, velocity_stress};
 
-/// A line of shell that has become the program, once its outputs have begun.
+/// A shell that has been replaced by the program, after its outputs have begun.
 fn running(desk: &Desk, line: &str, waits_for: &str) -> Child {
     let mut command = Command::new("sh");
     let shell = desk.command("");
@@ -38,7 +39,7 @@ fn running(desk: &Desk, line: &str, waits_for: &str) -> Child {
     child
 }
 
-/// Sends the signal `name` and waits for the end: the signal that ended the program, and what it said.
+/// Sends the signal `name` and waits for the end: returns the signal that ended the program, and its messages.
 fn ended(mut child: Child, name: &str) -> (Option<i32>, String) {
     let sent = Command::new("kill")
         .args([&format!("-{name}"), &child.id().to_string()])
@@ -60,7 +61,7 @@ fn ended(mut child: Child, name: &str) -> (Option<i32>, String) {
     (status.signal(), said)
 }
 
-/// A sentence of the program with these words.
+/// Asserts that there is a message of the program with these texts.
 #[track_caller]
 fn holds(said: &str, words: &[&str]) {
     let last = said.lines().last().unwrap_or_default();
@@ -101,7 +102,7 @@ fn displacement_runs_end_in_order() {
                 &format!("wfl=wfl.rsf holds {films} of {} snapshots", steps / 500),
             ],
         );
-        // Not one number is lost or wrong: a run of so many steps gives the same.
+        // No value is lost or wrong: a run of so many steps gives the same ones.
         let (data, wfl) = (desk.read("data.rsf"), desk.read("wfl.rsf"));
         let again = 4 * records;
         desk.dataset("short.rsf", &header(again), &wavelet[..2 * again]);
@@ -141,7 +142,7 @@ fn velocity_stress_runs_end_in_order() {
             ],
         );
         assert_eq!(desk.read("data.rsf").len(), 3 * ndim * records);
-        // The map of a run that was not finished would be wrong.
+        // The map of an unfinished run would be wrong.
         assert!(!desk.path("pgv.rsf").exists());
     }
 }

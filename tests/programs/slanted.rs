@@ -1,5 +1,5 @@
-//! Media of cut cells by laws that they obey, whatever the formulas: layers are symmetric about their normal, a fluid's contact cuts the
-//! cells that it crosses and no others, and the edge of a staggered grid is never mixed.
+//! Media of cut cells, tested by laws that they obey for any formulas: layers are symmetric about their normal, a
+//! contact with a fluid changes only the cells that it crosses, and the edge of a staggered grid is never averaged.
 
 use crate::desk::Desk;
 use crate::shots::{largest, records_of, rms_difference};
@@ -7,7 +7,8 @@ use crate::shots::{largest, records_of, rms_difference};
 const N: [usize; 2] = [41, 41];
 const ROCKS: &str = "rho=2000,2300 vp=2000,3000 vs=1000,1700";
 
-/// Planes of a 2-D medium, c11 c13 c15 c33 c35 c55, in which a wave goes along a direction: the force along another one.
+/// The Christoffel matrix of a 2-D medium, c11 c13 c15 c33 c35 c55, for a direction of propagation, applied to a
+/// displacement.
 fn christoffel(c: [f64; 6], [x, z]: [f64; 2], moved: [f64; 2]) -> [f64; 2] {
     let [c11, c13, c15, c33, c35, c55] = c;
     let mixed = c15 * x * x + (c13 + c55) * x * z + c35 * z * z;
@@ -17,8 +18,8 @@ fn christoffel(c: [f64; 6], [x, z]: [f64; 2], moved: [f64; 2]) -> [f64; 2] {
     ]
 }
 
-/// How far waves across a layer and along it are from pure ones, over c33, in every cell of a model that is `margin` cells from its
-/// sides: zero where layers with that slope are symmetric about their normal.
+/// How far waves across a layer and along it are from pure ones, relative to c33, in every cell of a model that is
+/// `margin` cells from its sides: zero if layers with that slope are symmetric about their normal.
 fn askew(ccc: &[f64], slope: f64, margin: usize) -> Vec<f64> {
     let cells = ccc.len() / 6;
     let length = slope.hypot(1.0);
@@ -48,7 +49,7 @@ fn made(desk: &Desk, line: &str) -> [Vec<f64>; 2] {
     ]
 }
 
-/// Tilts of the planes c35, over c33.
+/// The coefficient c35 relative to c33 in a column.
 fn tilts(ccc: &[f64], column: usize, rows: std::ops::Range<usize>) -> Vec<f64> {
     let cells = N[0] * N[1];
     let at = |k: usize| column * N[0] + k;
@@ -65,9 +66,9 @@ fn layers_are_symmetric_about_their_normal() {
     let worst = largest(askew(&ccc, 0.5, 5));
     println!("across and along a slope of 0.5: {worst:.1e}");
     assert!(worst < 1e-6, "{worst:e}");
-    // The same about the axes is none.
+    // About the axes of the grid, the medium is not symmetric.
     assert!(largest(askew(&ccc, 0.0, 5)) > 0.01);
-    // A plane through a node leaves half of its cell to each rock: at x = 200 m the interface lies at 200 m.
+    // A plane through a node gives half of its cell to each rock: at x = 200 m the interface is at 200 m.
     let half = den[20 * N[0] + 20];
     assert!((half - 2150.0).abs() < 0.01, "{half}");
 
@@ -80,8 +81,8 @@ fn layers_are_symmetric_about_their_normal() {
     assert!(flat < 1e-6 && steep > 5e-3, "{flat:e} {steep:e}");
 }
 
-/// Down-sampled from a grid four times as fine, on which the slope is a staircase, an interface and a thin layer, whose two sides look
-/// alike to a gradient.
+/// A slope is down-sampled from a grid four times as fine, on which it is a staircase: an interface, and a thin layer,
+/// whose two sides look alike to a gradient.
 #[test]
 fn down_sampled_layers_are_nearly_symmetric_about_their_normal() {
     let desk = Desk::new();
@@ -102,7 +103,7 @@ fn down_sampled_layers_are_nearly_symmetric_about_their_normal() {
             "sfupscale < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.rsf",
         );
         let (worst, about_axes) = (largest(askew(&ccc, 0.5, 6)), largest(askew(&ccc, 0.0, 6)));
-        // Measured: 1.2e-4 and 7.7e-5, what the staircase leaves.
+        // The measured values are 1.2e-4 and 7.7e-5, due to the staircase.
         println!("{horizons}: {worst:.1e} of {about_axes:.1e}");
         assert!(
             worst < 0.1 * about_axes,
@@ -111,7 +112,8 @@ fn down_sampled_layers_are_nearly_symmetric_about_their_normal() {
     }
 }
 
-/// Where a fluid meets a solid, cells that the contact does not cross have their own rock; between solids the windows reach farther.
+/// Where a fluid meets a solid, cells that the contact does not cross have their own rock; between solids the averaging
+/// windows are wider.
 #[test]
 fn contacts_of_fluids_cut_the_cells_that_they_cross() {
     let desk = Desk::new();
@@ -135,7 +137,7 @@ fn contacts_of_fluids_cut_the_cells_that_they_cross() {
     }
 }
 
-/// Horizons in km lie in the first cell of a grid in m.
+/// Horizons in km would be in the first cell of a grid in m.
 #[test]
 fn horizons_in_the_first_cell_are_told() {
     let desk = Desk::new();
@@ -153,8 +155,8 @@ fn horizons_in_the_first_cell_are_told() {
     }
 }
 
-/// A point whose cell holds fluid has no shear stiffness, whatever the dip, so that no wave runs at a speed between none and that of
-/// the rock, which plans would take for the slowest.
+/// A point whose cell contains fluid has no shear stiffness for any dip, so that there are no waves with speeds between
+/// zero and that of the rock, which plans would take for the slowest waves.
 #[test]
 fn sea_floors_that_dip_have_no_slow_waves() {
     let desk = Desk::new();
@@ -194,7 +196,7 @@ sfupscale scheme=staggered < fineccc.rsf den=fine.rsf n=4 denout=den.rsf > ccc.r
     }
 }
 
-/// A staggered grid has the rock itself on its outermost nodes, where surfaces and sides are.
+/// On its outermost nodes, where surfaces and sides are, a staggered grid has the rock itself.
 #[test]
 fn outermost_nodes_of_staggered_grids_are_not_mixed() {
     let desk = Desk::new();
@@ -216,8 +218,8 @@ fn outermost_nodes_of_staggered_grids_are_not_mixed() {
     }
 }
 
-/// So do their shears, although the cell of a shear lies half a cell beyond its node: below a floor that dips it may hold water where
-/// the node has rock.
+/// This is also true of the shear stiffness, although its cell is half a cell beyond the node: below a dipping floor it
+/// may contain water where the node has rock.
 #[test]
 fn outermost_nodes_of_staggered_grids_have_the_shear_of_their_rock() {
     let desk = Desk::new();
@@ -237,14 +239,15 @@ fn outermost_nodes_of_staggered_grids_have_the_shear_of_their_rock() {
             assert!((shear - wanted).abs() < 1e-6 * mu, "node {z}, {x} has {shear:e}");
         }
     }
-    // Inside, the first node below the floor has none where its cell holds water.
+    // Inside, the first node below the floor has no shear stiffness if its cell contains water.
     let first = shears(5).position(|(_, shear)| *shear > 0.0).expect("rock");
     assert_eq!(first, 24);
 }
 
-/// A flat sea floor between two rows of nodes, against spectral elements, whose mesh follows it: pressure of a source in the water, which
-/// is full of waves that run along the floor. Measured: 0.04, 0.03 to 0.14 of the records, 0.21 to 0.46 with steps in place of cut
-/// cells, and up to 1.5 where the cut cells were plates that slide on both sides.
+/// A flat sea floor between two rows of nodes, compared with spectral elements, whose mesh follows it: pressure of a
+/// source in the water, which consists mostly of waves along the floor. The measured errors are 0.04 and 0.03 to 0.14
+/// of the records; they were 0.21 to 0.46 with steps in place of cut cells, and up to 1.5 when the cut cells were
+/// plates that slide on both sides.
 #[test]
 fn floors_between_nodes_guide_no_wave_of_their_own() {
     let desk = Desk::new();

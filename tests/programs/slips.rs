@@ -1,10 +1,10 @@
-//! Slips of the hand that modelling programs tell as what they are, and what headers of snapshots say.
+//! Mistakes of users that the modelling programs report as what they are, and the headers of snapshots.
 
 use crate::desk::{Desk, Outcome};
 use crate::shots::{largest_difference, magnitude};
 use crate::{shot, velocity_stress};
 
-/// The one sentence of a run that is refused.
+/// The only message of a run that is refused.
 #[track_caller]
 fn sentence(run: &Outcome) -> String {
     assert_eq!(run.code, 1, "{run:?}");
@@ -18,7 +18,7 @@ fn points_in_the_frame_are_refused() {
     for ndim in [2, 3] {
         let desk = shot::desk(ndim);
         let mut outside = shot::middle(ndim);
-        // Two cells beyond the last node along x, and in the frame of eight.
+        // Two cells beyond the last node along x, in the frame of eight cells.
         outside[0] = 0.25;
         let both: Vec<f32> = shot::middle(ndim).into_iter().chain(outside.clone()).collect();
         desk.dataset("rec2.rsf", &format!("n1={ndim} n2=2"), &both);
@@ -34,7 +34,7 @@ fn points_in_the_frame_are_refused() {
             assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {said}");
             assert!(!desk.path("data.rsf@").exists());
         }
-        // The last node itself is inside, rounding or not.
+        // The last node itself is inside, in spite of rounding.
         outside[0] = 0.230_000_1;
         desk.dataset("rec2.rsf", &format!("n1={ndim} n2=1"), &outside);
         let line = shot::line(ndim).replace("rec=rec.rsf", "rec=rec2.rsf");
@@ -59,7 +59,7 @@ fn messages_say_what_is_wrong() {
         let said = sentence(&shot::shoot(&desk, 2, words));
         assert!(said.contains(wanted), "{words}: {said}");
     }
-    // A bell wider than the frame around a source on the edge of the model.
+    // A bell wider than the frame, around a source on the edge of the model.
     desk.dataset("edge.rsf", "n1=2 n2=1", &[0.1, 0.0]);
     let line = shot::line(2)
         .replace("sou=sou.rsf", "sou=edge.rsf")
@@ -69,7 +69,7 @@ fn messages_say_what_is_wrong() {
         said.contains("the bell of source 1 (12 cells) leaves the grid: z=0"),
         "{said}"
     );
-    // A series with its times first, as everyday programs make them.
+    // A series with time as its first axis, as everyday programs make it.
     desk.dataset("series.rsf", "n1=50 d1=0.001", &[1.0; 50]);
     let said = sentence(&desk.sh(&format!("{} < series.rsf > data.rsf", shot::line(2))));
     assert!(
@@ -77,7 +77,7 @@ fn messages_say_what_is_wrong() {
             && said.contains("sftransp plane=12 | sftransp plane=23 turns a series"),
         "{said}"
     );
-    // A receiver where the first step has no wave yet.
+    // A receiver that no wave has reached in the first step.
     desk.dataset("rec.rsf", "n1=2 n2=1", &[0.01, 0.01]);
     let run = shot::shoot(&desk, 2, "dt=0.0001 jdata=100000");
     assert_eq!(run.code, 0, "{run:?}");
@@ -94,7 +94,8 @@ fn messages_say_what_is_wrong() {
     assert!(!run.err.contains("did you mean nt="), "{run:?}");
 }
 
-/// A jump over the whole run leaves one record or snapshot, or no state: each is told, once, and a smaller one is not.
+/// If jdata=, jsnap= or every= is larger than the run, there is one record or snapshot, or no state: each is reported
+/// once, and smaller values are not.
 #[test]
 fn jumps_over_the_whole_run_are_told() {
     let steps = shot::NT;
@@ -148,7 +149,7 @@ fn jumps_over_the_whole_run_are_told() {
     assert!(!said.contains("all data are zero"), "{said}");
 }
 
-/// Points in km on a grid in m lie in its first cell.
+/// Points in km on a grid in m are in its first cell.
 #[test]
 fn a_source_in_the_first_cell_is_told() {
     for ndim in [2, 3] {
@@ -206,7 +207,7 @@ fn snapshots_keep_labels_units_and_the_quantity() {
     }
 }
 
-/// A plan refuses what the run would: places that it cannot reach.
+/// A plan refuses what the run would refuse: points that are out of reach.
 #[test]
 fn plans_refuse_points_outside() {
     let desk = velocity_stress::desk(2);
@@ -225,7 +226,7 @@ fn plans_refuse_points_outside() {
     }
 }
 
-/// What a frame of no cells does, and what a receiver beside a source records.
+/// Messages about the effect of a frame without cells, and about the records of a receiver next to a source.
 #[test]
 fn walls_and_receivers_beside_sources_are_told() {
     let desk = velocity_stress::desk(2);
@@ -247,12 +248,12 @@ fn walls_and_receivers_beside_sources_are_told() {
     assert_eq!((said.code, told), (0, true), "{said:?}");
 }
 
-/// What is told of one shot is told of a survey in which only a later one has it.
+/// Warnings about a shot are also given for a survey in which only a later shot has the problem.
 #[test]
 fn points_of_later_shots_are_told() {
     let desk = velocity_stress::desk(2);
     let desk_line = velocity_stress::line(2);
-    // The second source lies in the frame.
+    // The second source is in the frame.
     desk.dataset("two.rsf", "n1=2 n2=1 n3=2", &[120.0, 113.0, 290.0, 113.0]);
     for words in ["", "plan=y"] {
         let said = desk.sh(&format!(
@@ -266,7 +267,7 @@ fn points_of_later_shots_are_told() {
     }
 }
 
-/// A model whose labels have z on its second axis lies on its side, whatever the other axis is called.
+/// A model whose labels have z on its second axis is transposed, whatever the label of the other axis is.
 #[test]
 fn models_on_their_sides_are_told() {
     let desk = velocity_stress::desk(2);
@@ -296,7 +297,7 @@ fn models_on_their_sides_are_told() {
     );
 }
 
-/// A wavelet of 25 Hz at 4 ms is the same as at the steps, and its band is its own.
+/// A wavelet of 25 Hz sampled at 4 ms gives the same result as one sampled at the steps, and its own band.
 #[test]
 fn wavelets_at_another_sampling_are_those_at_the_steps() {
     let desk = velocity_stress::desk(2);
@@ -321,14 +322,14 @@ fn wavelets_at_another_sampling_are_those_at_the_steps() {
         (desk.read("data.rsf"), highest.unwrap().parse::<f64>().unwrap())
     };
     let ((coarse, band), (fine, own)) = (run("coarse.rsf"), run("fine.rsf"));
-    // 1.7e-3 was measured; straight lines between the samples are 0.06 away.
+    // The measured difference is 1.7e-3; linear interpolation between the samples would give 0.06.
     let apart = largest_difference(&coarse, &fine) / f64::from(magnitude(&fine));
     println!("{apart:.1e}, {band} and {own} Hz");
     assert!(apart < 0.01, "{apart}");
     assert!((band / own - 1.0).abs() < 0.05, "{band} and {own} Hz");
 }
 
-/// The same on meshes: receivers in an element that holds the source of a later shot.
+/// On meshes: receivers in an element that contains the source of a later shot.
 #[test]
 fn receivers_beside_sources_of_later_shots_are_told() {
     let desk = Desk::new();
@@ -342,12 +343,13 @@ fn receivers_beside_sources_of_later_shots_are_told() {
     }
 }
 
-/// Records too far apart for the frequencies of the sources are told, with the largest jdata= that is not.
+/// If records are too far apart for the frequencies of the sources, there is a warning with the largest suitable
+/// jdata=.
 #[test]
 fn aliased_records_are_told() {
     let desk = velocity_stress::desk(2);
     let words = "nt=400 dt=0.0005 stf=ricker freq=25 m0=1e9 nb=8 vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf";
-    // The band of the wavelet ends at 2.9 times its peak, whose records may be 6.8 ms apart.
+    // The band of the wavelet ends at 2.9 times its peak frequency, for which records may be 6.8 ms apart.
     for (more, told) in [("jdata=16", true), ("jdata=13", false), ("dtout=0.008", false)] {
         let said = desk.sh(&format!("sfvsfd2d-gpu {words} {more} > data.rsf"));
         let words = said.err.contains("(aliasing); take at most jdata=13");
@@ -355,7 +357,8 @@ fn aliased_records_are_told() {
     }
 }
 
-/// Words of `sfewefd2d-gpu` that have no effect without others, and the smallest frame, in which a free surface is none.
+/// Parameters of `sfewefd2d-gpu` that have no effect without others, and the smallest frame, with which a free surface
+/// does not work.
 #[test]
 fn idle_words_of_displacement_are_told() {
     let desk = Desk::new();
@@ -385,7 +388,7 @@ fn idle_words_of_displacement_are_told() {
     }
 }
 
-/// Parameters of anisotropy in percent are told, as by `sfstiffness`.
+/// Anisotropy parameters in per cent are reported, as by `sfstiffness`.
 #[test]
 fn percents_are_told() {
     let desk = Desk::new();

@@ -1,7 +1,8 @@
-//! Surveys of the linearised programs that are killed at any moment and go on behind their last state: the bits of one run. States that
-//! do not fit are refused in a sentence.
+//! Surveys of the linearised programs that are killed at any moment and continue from their last state give the same
+//! bits as one run. States that do not fit are refused with a message.
 //!
-//! `KILLS=30 cargo test --release -p programs --test programs stacked::` kills every program 30 times; `KILL_SEED=n` repeats moments.
+//! `KILLS=30 cargo test --release -p programs --test programs stacked::` kills every program 30 times; `KILL_SEED=n`
+//! repeats moments.
 
 use std::os::unix::process::ExitStatusExt;
 use std::thread::sleep;
@@ -11,16 +12,16 @@ use crate::desk::Desk;
 use crate::kill::{Dice, number, start};
 use crate::velocity_stress::{desk as model, line};
 
-/// Shots of a survey.
+/// The number of shots of the survey.
 const SHOTS: usize = 6;
 /// Kills of each program in the usual tests, and in the long ones.
 const KILLS: [usize; 2] = [1, 3];
-/// Steps of a shot in 3-D: some more than the smaller of both memories holds.
+/// Steps of a shot in 3-D: a few more than the smaller of the two memories holds.
 const STEPS_3D: usize = 30;
 /// Kills of one run before it may reach its end.
 const LIVES: usize = 2;
 
-/// The words of a survey in so many steps.
+/// The parameters of a survey in so many steps.
 fn words(ndim: usize, steps: usize) -> String {
     let line = line(ndim)
         .replace("sou=sou.rsf", "sou=sous.rsf")
@@ -29,7 +30,7 @@ fn words(ndim: usize, steps: usize) -> String {
     format!("{words} device=cpu")
 }
 
-/// A desk with a survey, its data and a perturbation of a model that is too slow.
+/// A desk with a survey, its data, a perturbation, and a model that is too slow.
 fn desk(ndim: usize, steps: usize) -> Desk {
     let desk = model(ndim);
     let at = |shot: usize| {
@@ -56,7 +57,7 @@ fn desk(ndim: usize, steps: usize) -> Desk {
     desk
 }
 
-/// The four ways to go through a survey, and what they write beside their output.
+/// The four kinds of runs through a survey, and what they write in addition to their output.
 fn ways(ndim: usize) -> [(String, &'static str, Vec<&'static str>); 4] {
     [
         (
@@ -80,7 +81,7 @@ fn bits(desk: &Desk, beside: &[&str]) -> Vec<Vec<u32>> {
     files.map(bits).collect()
 }
 
-/// Kills a survey again and again, and lets it go on with other threads and another memory.
+/// Kills a survey again and again, and lets it continue with other numbers of threads and other amounts of memory.
 fn killed((salt, kills): (u64, usize), desk: &Desk, line: &str, (input, beside): (&str, &[&str])) {
     let begun = Instant::now();
     desk.ran(&format!("{line} < {input} > out.rsf"));
@@ -127,7 +128,7 @@ fn killed((salt, kills): (u64, usize), desk: &Desk, line: &str, (input, beside):
             }
             assert!(
                 bits(desk, beside) == wanted,
-                "KILL_SEED={seed} {line}: other bits"
+                "KILL_SEED={seed} {line}: the bits differ"
             );
         }
         println!("KILL_SEED={seed} {line}: {kills} kills, {resumed} resumed");
@@ -160,7 +161,7 @@ fn surveys_that_are_killed_often_go_on() {
     all_killed(3, STEPS_3D, KILLS[1]);
 }
 
-/// Groups change no bit, nor do a state between them and an input that has one order.
+/// Groups do not change any bit, nor does a state in between, nor an input that can only be read in order.
 #[test]
 fn groups_make_the_same_sums() {
     let desk = desk(2, 60);
@@ -189,7 +190,7 @@ fn groups_make_the_same_sums() {
             assert_eq!(warned, extra.contains("groups=9"), "{extra}: {run:?}");
         }
         if input == "data.rsf" {
-            // Shots one by one are read in their order, those of groups at their places.
+            // Single shots are read in their order, those of groups at their positions.
             for extra in ["groups=1", "groups=3"] {
                 desk.ran(&format!("cat inline.rsf | {line} {extra} > out.rsf"));
                 assert!(bits(&desk, &beside) == wanted, "{line} {extra}: from a pipe");
@@ -219,7 +220,7 @@ fn data_of_a_shot(axes: &[rsf_io::Axis; 4]) -> usize {
     axes[..3].iter().map(|axis| axis.n).product()
 }
 
-/// States that are no more what was saved, and another model, other data, other sources and receivers.
+/// Writes states that were damaged after they were saved, and another model, other data, other sources and receivers.
 fn misfits(desk: &Desk, state: &[u8]) {
     let write = |name: &str, bytes: &[u8]| std::fs::write(desk.path(name), bytes).unwrap();
     let mut damaged = state.to_vec();
@@ -242,7 +243,7 @@ fn misfits(desk: &Desk, state: &[u8]) {
     desk.dataset("rec2.rsf", "n1=2 n2=3 o2=5 d2=2", &receivers);
 }
 
-/// A state behind the last but one shot, and everything that it does not fit.
+/// A state after the last shot but one, and everything to which it does not fit.
 #[test]
 fn states_that_do_not_fit_are_refused() {
     let desk = desk(2, 60);
@@ -304,7 +305,7 @@ fn states_that_do_not_fit_are_refused() {
     ] {
         let run = desk.sh(&line(extra));
         let sentences: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
-        // The device is told before the data are compared.
+        // The device is reported before the data are compared.
         let last = sentences.last().copied().unwrap_or_default();
         assert!(run.code == 1 && last.contains(wanted), "{extra}: {run:?}");
     }

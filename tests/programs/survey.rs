@@ -4,7 +4,7 @@ use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude, relative_difference};
 use crate::velocity_stress::{desk as model, line};
 
-/// Points of three shots, sources and receivers that move with them.
+/// A desk with points of three shots, sources and receivers that move with them.
 pub fn desk(ndim: usize) -> Desk {
     let desk = model(ndim);
     let at = |x: f32| match ndim {
@@ -27,7 +27,7 @@ pub fn desk(ndim: usize) -> Desk {
     desk
 }
 
-/// The line with other points.
+/// The command line with other points.
 pub fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     let line = line(ndim);
     let line = line
@@ -36,7 +36,7 @@ pub fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     format!("{line} device=cpu {extra}")
 }
 
-/// Every shot has the bits of a run of its own.
+/// Every shot has the same bits as in a run of its own.
 #[test]
 fn shots_are_runs_of_their_own() {
     for (ndim, extra) in [
@@ -61,7 +61,7 @@ fn shots_are_runs_of_their_own() {
                 "{ndim}-D {extra}: shot {shot}"
             );
         }
-        // One spread for all of them.
+        // One spread for all shots.
         desk.ran(&format!(
             "{} > data.rsf",
             with(ndim, "sous.rsf", "rec0.rsf", extra)
@@ -147,14 +147,14 @@ fn what_does_not_go_together_is_refused() {
     );
 }
 
-/// The words of a program over other points.
+/// The command line of a program for other points.
 fn words(program: &str, sou: &str, rec: &str, extra: &str) -> String {
     let line = with(2, sou, rec, extra);
     let (_, words) = line.split_once(' ').unwrap();
     format!("{program} {words}")
 }
 
-/// A desk with data of three shots, and a model that is too slow; the data.
+/// A desk with data of three shots, and a model that is too slow; and the data.
 fn surveyed() -> (Desk, Vec<f32>) {
     let desk = desk(2);
     desk.ran(&format!("{} > data.rsf", with(2, "sous.rsf", "recs.rsf", "")));
@@ -164,7 +164,7 @@ fn surveyed() -> (Desk, Vec<f32>) {
     (desk, all)
 }
 
-/// Images, gradients and what comes back of a survey are the sums of its shots.
+/// Images, gradients and adjoints of a survey are the sums over its shots.
 #[test]
 fn operators_stack_shots() {
     let (desk, all) = surveyed();
@@ -199,7 +199,7 @@ fn operators_stack_shots() {
     }
 }
 
-/// The true model has no misfit, and weights of zero leave none.
+/// The misfit of the true model is zero, and so is any misfit with zero weights.
 #[test]
 fn misfits_and_illumination() {
     let (desk, all) = surveyed();
@@ -230,14 +230,14 @@ fn misfits_and_illumination() {
     assert!(run.code == 1 && run.err.contains("n4=3 shots"), "{run:?}");
 }
 
-/// What a survey takes is told without its data.
+/// The requirements of a survey are planned without its data.
 #[test]
 fn a_survey_is_planned() {
     let (desk, _) = surveyed();
     for (program, asked, told) in [
         ("sfvsgrad2d-gpu", "groups=1", "there are 3, which takes about "),
         ("sfvsgrad2d-gpu", "threads=1", "there are 3, which takes about "),
-        // Small grids share out the threads.
+        // Small grids share the threads.
         (
             "sfvsgrad2d-gpu",
             "threads=2",
@@ -261,12 +261,12 @@ fn a_survey_is_planned() {
     }
 }
 
-/// Each kind of misfit is told; a source that is not known is found, and a run with it makes the data.
+/// Each kind of misfit is reported; an unknown source is estimated, and a run with the estimate reproduces the data.
 #[test]
 fn sources_are_estimated() {
     let (desk, all) = surveyed();
     let of = |program: &str, extra: &str| words(program, "sous.rsf", "recs.rsf", extra);
-    // The data are those of another source: twice as strong and five steps later.
+    // The data are those of another source, twice as strong and five steps later.
     let line = with(2, "sous.rsf", "recs.rsf", "m0=2e12 onset=onset.rsf");
     desk.dataset("onset.rsf", "n1=1", &[0.005]);
     desk.ran(&format!("{line} > data.rsf"));
@@ -285,7 +285,7 @@ fn sources_are_estimated() {
         let found = misfit(&format!(
             "kind={kind} wavelet=estimate damp=1e-4 source=source.rsf"
         ));
-        println!("{kind}: {given:.2e} with the source, {found:.2e} with the one that is found");
+        println!("{kind}: {given:.2e} with the given source, {found:.2e} with the estimated one");
         assert!(found < 0.02 * given, "{kind}: {found} {given}");
     }
     let axes = desk.axes("source.rsf", 3);
@@ -315,12 +315,12 @@ fn sources_are_estimated() {
     );
 }
 
-/// Several images, with lags, each that of a run of its own; the same bits for any memory.
+/// Several images with lags, each the same as in a run of its own; the bits are the same for any memory.
 #[test]
 fn images_of_several_kinds() {
     for ndim in [2, 3] {
         let desk = model(ndim);
-        // A volume in half the steps, which are still more than its memory holds.
+        // In a volume there are half as many steps, still more than the memory holds.
         let line = line(ndim).replace("nt=60", if ndim == 3 { "nt=30" } else { "nt=60" });
         let words = |extra: &str| {
             let (_, words) = line.split_once(' ').unwrap();
@@ -352,7 +352,7 @@ fn images_of_several_kinds() {
         for k in 0..2 {
             let none = &lags[(k * 15 + 7) * cells..][..cells];
             let own = &all[k * cells..][..cells];
-            assert!(none == own, "{ndim}-D: no lag");
+            assert!(none == own, "{ndim}-D: the lag has no effect");
         }
         for (extra, wanted) in [
             ("image=pp,qq", "the images are pp, ps, sp, ss and energy"),
@@ -365,13 +365,13 @@ fn images_of_several_kinds() {
     }
 }
 
-/// A shot that fails in the middle is named and leaves zeros, the others are as they are alone; a run that goes on makes only what
-/// is missing, and the same bits.
+/// A shot that fails in the middle is named and its data are zero; the others are as in runs of their own. A run that
+/// continues makes only the missing shot, and the bits are the same.
 #[test]
 fn a_shot_that_fails_is_contained_and_made_up_for() {
     let desk = Desk::new();
     let grid = "n1=24 n2=60 d1=10 d2=10";
-    // Beyond x = 500 m the waves are too fast for the step: only a shot beside them has any in time.
+    // Beyond x = 500 m the waves are too fast for the step; only the waves of a shot near it get there in time.
     let fast = |cell: usize| if cell / 24 > 50 { 10500.0 } else { 1500.0 };
     let vp: Vec<f32> = (0..24 * 60).map(fast).collect();
     desk.dataset("vp.rsf", grid, &vp);
@@ -427,7 +427,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         desk.ran(&format!("{} > one.rsf", line("sou.rsf", "vp.rsf", "vs.rsf")));
         assert!(desk.read("one.rsf") == data[shot * n..][..n], "shot {shot}");
     }
-    // In a medium without the fault the survey goes on: only the shot that failed is made.
+    // In a model without the fault the survey continues: only the shot that failed is computed.
     let sound = line("sous.rsf", "slow.rsf", "slow-vs.rsf");
     let marked = "sfbasics put made_of= < data.rsf > marked.rsf";
     let run = desk.ran(&format!("{marked}; {sound} finished=marked.rsf > all.rsf"));
@@ -435,7 +435,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     let all = desk.read("all.rsf");
     assert!(all[..n] == data[..n] && all[2 * n..] == data[2 * n..]);
     assert!(all[n..2 * n].iter().any(|&x| x != 0.0));
-    // Of data that end in the middle the whole shots count.
+    // Of data that end early, the complete shots are taken over.
     desk.dataset(
         "cut.rsf",
         "n1=4 n2=2 n3=35 o3=0.00075 d3=0.0015 n4=2",
@@ -447,7 +447,7 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     assert!(again[..2 * n] == all[..2 * n] && again[2 * n..].iter().any(|&x| x != 0.0));
 }
 
-/// Shots of several groups, and what is asked for in vain.
+/// Shots in several groups, and requests that cannot be met.
 #[test]
 fn groups_model_shots_at_the_same_time() {
     let desk = desk(2);
@@ -467,7 +467,7 @@ fn groups_model_shots_at_the_same_time() {
         for words in ["groups=2", "groups=3 threads=2", "groups=5 ngpu=2"] {
             let run = desk.ran(&format!("{line} {words} > data.rsf"));
             assert!(all(&desk) == wanted, "{extra} {words}");
-            assert!(run.err.contains("groups"), "the device is told: {run:?}");
+            assert!(run.err.contains("groups"), "the device is reported: {run:?}");
         }
     }
     let line = with(2, "sous.rsf", "recs.rsf", "groups=2 verb=y");

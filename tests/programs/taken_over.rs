@@ -30,7 +30,7 @@ fn names_of_finished_data_may_hold_commas() {
     assert!(run.code == 1 && run.err.contains("finished=two:"), "{run:?}");
 }
 
-/// Data that another program has changed are not those of the run; `sfwindow` leaves the numbers of its shots.
+/// Data that another program has changed are not those of the run, but `sfwindow` keeps the values of its shots.
 #[test]
 fn data_that_were_changed_are_not_taken_over() {
     let desk = desk(2);
@@ -119,8 +119,7 @@ fn shots_are_named_by_their_numbers_in_the_survey() {
     }
 }
 
-/// With a step far above the limit every shot fails; the last message lists them by number, and the data are
-/// zero.
+/// With a step far above the limit every shot fails; the last message lists them by number, and the data are zero.
 #[test]
 fn several_shots_that_fail_are_listed() {
     let desk = desk(2);
@@ -147,7 +146,7 @@ fn several_shots_that_fail_are_listed() {
     }
 }
 
-/// There is a warning of data of zeros if all shots are zero, but not if an earlier run has finished some.
+/// There is a warning about zeros if all shots are zero, but not if some were finished in an earlier run.
 #[test]
 fn shots_of_zeros_beside_finished_ones_are_no_matter() {
     let desk = desk(2);
@@ -183,7 +182,7 @@ fn shots_that_are_taken_over_are_looked_at() {
     let mut numbers = desk.read("data.rsf");
     let largest = magnitude(&numbers);
     let record = 3 * 2;
-    // Behind the waves the first trace of the first two shots stays as it is, and then doubles all 20 steps, and all 15.
+    // After the waves, the first trace of the first two shots is unchanged, or doubles every 20 steps, or every 15.
     for (shot, steps_of_two) in [(0, 20.0), (1, 15.0)] {
         for it in 80usize..steps {
             let grown = (it.saturating_sub(110) as f32 / steps_of_two).exp2();

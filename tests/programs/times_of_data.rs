@@ -1,16 +1,16 @@
-//! Data at other times than those of the steps, in operators, gradients and images.
+//! Data at times other than those of the steps, in operators, gradients and images.
 
 use crate::desk::Desk;
 use crate::shots::{largest_difference, magnitude};
 use crate::survey::{desk as survey, with};
 
-/// The words of a program over the survey of three shots.
+/// The command line of a program for the survey of three shots.
 fn of(program: &str, extra: &str) -> String {
     let line = with(2, "sous.rsf", "recs.rsf", extra);
     line.replacen("sfvsfd2d-gpu", program, 1)
 }
 
-/// A survey, its data every 2.3 ms, a slower model and a change of that.
+/// A desk with a survey, its data every 2.3 ms, a slower model and a perturbation of that.
 fn observed() -> Desk {
     let desk = survey(2);
     let cells = desk.read("vp.rsf").len();
@@ -31,7 +31,7 @@ fn observed() -> Desk {
     desk
 }
 
-/// The operator of `dtout=` passes the dot-product test, and its adjoint takes the times from the header as well.
+/// The operator with `dtout=` passes the dot-product test, and its adjoint can take the times from the header, too.
 #[test]
 fn operators_resample() {
     let desk = observed();
@@ -58,7 +58,7 @@ fn operators_resample() {
     assert_eq!(told, back("adj=y dtout=0.0023"));
 }
 
-/// Data of `dtout=` have no misfit in the true model, and the gradient in another one is the slope of the misfit.
+/// Data with `dtout=` have no misfit for the true model, and the gradient for another model is the slope of the misfit.
 #[test]
 fn gradients_compare_at_the_times_of_the_data() {
     let desk = observed();
@@ -69,7 +69,7 @@ fn gradients_compare_at_the_times_of_the_data() {
         number.trim().parse().unwrap()
     };
     assert_eq!(misfit(""), 0.0);
-    // Of the same sampling as the steps, but from 0 on, where velocity is recorded at half steps.
+    // Data with the sampling of the steps, but from time 0 on, whereas velocity is recorded at half steps.
     desk.ran(&format!("{} > fine.rsf", of("sfvsfd2d-gpu", "dtout=0.001")));
     desk.ran(&format!(
         "{} < fine.rsf > fine-gradient.rsf",
@@ -83,7 +83,7 @@ fn gradients_compare_at_the_times_of_the_data() {
         let slope: f64 = products.map(|(g, x)| f64::from(g) * f64::from(x)).sum();
         let wanted = (more - less) / 0.04;
         println!("{kind}: {slope} {wanted}");
-        // Steps of 2 m/s at most: the difference is good to a few parts in a thousand.
+        // The changes are at most 2 m/s, so the difference is accurate to a few parts in a thousand.
         assert!(
             (slope - wanted).abs() < 0.01 * wanted.abs(),
             "{kind}: {slope} {wanted}"
@@ -91,7 +91,8 @@ fn gradients_compare_at_the_times_of_the_data() {
     }
 }
 
-/// An image takes data every four steps with a quarter of the weight of data of every step, for there is a quarter of them.
+/// An image from data every four steps has a quarter of the size of one from data of every step, because there are a
+/// quarter as many samples.
 #[test]
 fn images_take_data_of_any_sampling() {
     let desk = observed();
@@ -114,11 +115,13 @@ fn images_take_data_of_any_sampling() {
     let four: Vec<f32> = image("four.rsf", "nt=120").iter().map(|x| 4.0 * x).collect();
     let off = largest_difference(&four, &every) / magnitude(&every);
     println!("images differ by {off:.1e}");
-    // The filter of 4 ms cuts a little of the sources' band, and the first and last waves of a run are cut off.
+    // The filter for 4 ms removes a small part of the sources' band, and the first and last waves of a run are
+    // truncated.
     assert!(off < 0.05, "{off}");
 }
 
-/// Data with the steps of the run may end before it: after them nothing is compared, and nothing goes backward.
+/// Data with the time step of the run may end before it: after their end nothing is compared, and the adjoint run does
+/// not begin there.
 #[test]
 fn data_may_end_before_the_run() {
     let desk = observed();
@@ -155,7 +158,7 @@ fn data_may_end_before_the_run() {
     }
 }
 
-/// What does not fit is told with what would.
+/// Times that do not fit are refused with a message that says what would fit.
 #[test]
 fn times_that_do_not_fit_are_refused() {
     let desk = observed();
@@ -165,10 +168,10 @@ fn times_that_do_not_fit_are_refused() {
         |name: &str, times: &str| desk.dataset(name, &format!("n1=3 n2=2 n3={long} {times} n4=3"), &values);
     named("late.rsf", "o3=0.1 d3=0.001");
     named("none.rsf", "d3=0");
-    // Half a step behind the end of a run of 60 ms.
+    // Half a step after the end of a run of 60 ms.
     let first = 0.0605 - 0.0023 * (long - 1) as f64;
     named("behind.rsf", &format!("o3={first:.6} d3=0.0023"));
-    // Rounding is no time behind it.
+    // A difference due to rounding is not after the end.
     named("end.rsf", &format!("o3={:.7} d3=0.0023", first - 0.0005 + 1e-7));
     desk.ran(&format!("{} < end.rsf > out.rsf", of("sfvsgrad2d-gpu", "")));
     for (program, input, extra, wanted) in [

@@ -1,12 +1,11 @@
-//! Messages of refusals and warnings, with the numbers in them.
+//! Messages of refusals and warnings, and the numbers in them.
 
 use crate::desk::Desk;
 use crate::survey::with;
 use crate::velocity_stress::line;
 
-/// Runs the commands of a table: one line has a command, the next one its exit code and the words, separated
-/// by dots, that one line of its standard error must contain in this order. Words in braces are replaced as
-/// `lines` says.
+/// Runs the commands of a table. One line has a command, and the next one its exit code and the texts, separated by
+/// dots, that one line of its standard error must contain in this order. Words in braces are replaced as in `lines`.
 fn told(desk: &Desk, lines: &[(&str, &str)], table: &str) {
     let mut rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
     let mut cases = 0;
@@ -109,7 +108,8 @@ const SURVEYS: &str = "
 0 set-up ... s; 1 shot in ... s
 ";
 
-/// Data of another survey are refused with its axes, those of the run, and the commands that convert them.
+/// Data of another survey are refused; the message gives their axes, those of the run, and the commands that convert
+/// them.
 #[test]
 fn data_of_other_surveys_are_told_with_their_axes() {
     let desk = crate::survey::desk(2);
@@ -146,7 +146,7 @@ const SILENT: &str = "
 0 the data of shot 2 are zero everywhere
 ";
 
-/// Shots whose data are zero, or have the weight zero, are counted.
+/// Shots whose data are zero, or have zero weights, are counted.
 #[test]
 fn shots_without_data_are_counted() {
     let desk = crate::survey::desk(2);
@@ -310,7 +310,7 @@ fn tables_of_layers_and_of_stations_are_told_with_their_lines() {
     told(&desk, &[("{layers}", &layers), ("{stations}", &stations)], TABLES);
 }
 
-/// The number between these words.
+/// The number between these texts.
 fn between(text: &str, before: &str, behind: &str) -> f64 {
     let rest = text
         .split_once(before)

@@ -1,4 +1,4 @@
-//! `sfupscale`: directions in the fine medium.
+//! `sfupscale`: the directions of layers in the fine medium.
 
 use crate::desk::Desk;
 use crate::shots::relative_difference;
@@ -7,8 +7,8 @@ use crate::shots::relative_difference;
 const N: usize = 41;
 const FACTOR: usize = 4;
 
-/// A vertical sheet of soft rock is a horizontal one with the axes exchanged. Around the nodes at its middle the medium has no slope:
-/// its bends alone tell the direction.
+/// A vertical sheet of soft rock gives the result of a horizontal one with the axes exchanged. At the nodes in its
+/// middle the medium has no slope, so only its curvature shows the direction.
 #[test]
 fn sheets_have_one_medium_in_either_direction() {
     let desk = Desk::new();
@@ -41,14 +41,14 @@ fn sheets_have_one_medium_in_either_direction() {
     };
     let flat = coarse("flat", false);
     let [den, c11, c33, c55, c13] = coarse("upright", true).map(|plane| turned(&plane));
-    // The axes are exchanged, and with them c11 and c33.
+    // The axes are exchanged, and c11 and c33 with them.
     for (number, (flat, upright)) in flat.iter().zip([den, c33, c11, c55, c13]).enumerate() {
         let apart = relative_difference(&upright, flat);
         println!("plane {number}: {apart:.1e}");
-        // A few roundings to 24 bits; measured 0.
+        // The tolerance is a few roundings to 24 bits; the measured difference is 0.
         assert!(apart <= 3e-7, "plane {number}: {apart:e}");
     }
-    // Across a sheet a medium is softer than along it.
+    // Across a sheet the medium is softer than along it.
     let middle = flat[0].len() / 2;
     let share = flat[2][middle] / flat[1][middle];
     assert!(share < 0.95, "{share}");

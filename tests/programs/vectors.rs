@@ -1,12 +1,13 @@
-//! The programs as they were compiled.
+//! Checks of the compiled programs.
 
 use crate::built;
 use std::fs;
 use std::path::Path;
 
-/// Vector instructions are functions that must be inlined into the formulas that use them. A closure that was not inlined into code for
-/// the processor calls them instead, with all numbers through memory: spectral elements with attenuation took 2.3 times as long
-/// (`kernels/benches/RESULTS-ELEMENTS.md`). Then a program's symbols have the instruction.
+/// Vector instructions are functions that must be inlined into the formulas that use them. A closure that is not
+/// inlined into code for the processor calls them instead and passes all numbers through memory, so that spectral
+/// elements with attenuation took 2.3 times as long (`kernels/benches/RESULTS-ELEMENTS.md`). In that case the program
+/// has a symbol for the instruction.
 #[test]
 fn vector_instructions_stand_in_their_formulas() {
     for name in [

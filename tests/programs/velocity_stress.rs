@@ -1,4 +1,4 @@
-//! The velocity-stress programs from outside.
+//! The velocity-stress programs, run as processes.
 
 use crate::desk::{Desk, Outcome};
 use crate::real;
@@ -102,13 +102,13 @@ fn strains_have_six_components_or_three_and_snapshots_stay_velocities() {
     }
 }
 
-/// A window of one row is a map of the surface in time; its values are those of receivers on the fields' own nodes.
+/// A window of one row is a map of the surface in time; its values are those of receivers at the nodes of each field.
 #[test]
 fn snapshots_of_one_row_are_maps_of_the_surface_in_time() {
     for ndim in [2, 3] {
         let desk = desk(ndim);
         let nodes = [[9usize, 8], [15, 14]];
-        // Half a cell along x, where its velocity sits.
+        // The points are shifted by half a cell along x, to the nodes of the velocity along x.
         let points: Vec<f32> = nodes
             .iter()
             .flat_map(|n| [10.0 * n[0] as f32 + 5.0, 10.0 * n[1] as f32, 0.0])
@@ -147,7 +147,7 @@ fn snapshots_of_one_row_are_maps_of_the_surface_in_time() {
     }
 }
 
-/// The map against receivers on nodes of the surface.
+/// The map is compared with receivers on nodes of the surface.
 #[test]
 fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
     for ndim in [2, 3] {
@@ -230,7 +230,7 @@ fn layers_that_would_grow_become_a_sponge_and_the_user_knows() {
     let desk = desk(2);
     let cells = N[0] * N[1];
     for (c13, grows) in [(16.5e9f32, true), (8.4e9, false)] {
-        // Isotropic rock before x = 90 m.
+        // The rock is isotropic before x = 90 m.
         let planes = [(9e9, 8.8e9), (9e9, 44e9), (3e9, 4.4e9), (3e9, c13)];
         let values: Vec<f32> = planes
             .iter()
@@ -249,7 +249,7 @@ fn layers_that_would_grow_become_a_sponge_and_the_user_knows() {
         let place = "at z=0.000000 (index 0), x=90.000000 (index 9) a wave in the plane of z and x ";
         let there = told(&run).map(|line| line.contains(place));
         assert_eq!(there, grows.then_some(true), "{run:?}");
-        // A plan says the same, with the frame that it will be.
+        // A plan says the same, and gives the frame that will be used.
         let plan = desk.sh(&format!(
             "{} plan=y",
             line(2).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
@@ -284,7 +284,7 @@ fn quality_factors_are_numbers_or_files_and_take_energy() {
     }
 }
 
-/// Air over rock: the limit of single cells would let it grow.
+/// Air above rock: with the stability limit of single cells the wavefield would grow.
 #[test]
 fn contrasts_of_density_lower_the_limit() {
     let desk = desk(2);
@@ -392,7 +392,7 @@ fn devices_are_told() {
             && run.err.contains("nothing was run"),
         "{run:?}"
     );
-    // The moment of an explosion by a Gaussian rate is a step, which has no peak; a Ricker wavelet has one.
+    // The moment of an explosion with a Gaussian rate is a step, whose spectrum has no peak; a Ricker wavelet has one.
     let step = "sources without a peak (a step or a pulse of one sign, strongest towards 0 Hz), highest ";
     assert!(run.err.contains(step) && !run.err.contains("peak 0.0"), "{run:?}");
     let ricker = shoot(&desk, 2, "plan=y device=cpu stf=ricker freq=40");
@@ -402,8 +402,7 @@ fn devices_are_told() {
     );
 }
 
-/// The plan of a run that will be refused for its step still gives memory and time, and ends with the
-/// refusal.
+/// The plan of a run that will be refused for its step still gives memory and time, and ends with the refusal.
 #[test]
 fn the_plan_of_an_unstable_run_is_whole() {
     let desk = desk(2);
@@ -490,6 +489,6 @@ fn real_gpus_agree_with_the_processors() {
             let far = apart(cpu, gpu);
             assert!(far < 1e-5, "{ndim}-D: {far}");
         }
-        assert!(all[1] == all[2], "{ndim}-D: other bits on {count} GPUs");
+        assert!(all[1] == all[2], "{ndim}-D: the bits differ on {count} GPUs");
     }
 }

@@ -1,4 +1,4 @@
-//! The command line as users of Madagascar know it, and what is added to it.
+//! The command line as users of Madagascar know it, and additions to it.
 
 use std::fs;
 use std::io::Read;
@@ -33,25 +33,25 @@ fn a_bare_call_shows_the_documentation() {
             "EXAMPLE\n    rsf-probe mode=make n1=10 | rsf-probe > out.rsf\n",
             "VERSION\n    sifaka-",
         ] {
-            assert!(text.contains(part), "{line}: no {part:?} in\n{text}");
+            assert!(text.contains(part), "{line}: {part:?} is missing in\n{text}");
         }
     }
     assert_eq!(scratch.names(), [""; 0]);
 }
 
-/// A terminal: its two ends.
+/// Both ends of a terminal.
 fn terminal() -> (OwnedFd, OwnedFd) {
     let (mut near, mut far) = (-1, -1);
     let (name, modes, size) = (std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
-    // SAFETY: the first two pointers are to live locals, the others may be null.
+    // SAFETY: the first two pointers are to live local variables, and the others may be null.
     let failed = unsafe { libc::openpty(&mut near, &mut far, name, modes, size) };
     assert_eq!(
         failed,
         0,
-        "no terminal can be made: {}",
+        "no terminal can be opened: {}",
         std::io::Error::last_os_error()
     );
-    // SAFETY: both were just opened and nobody else owns them.
+    // SAFETY: both were just opened, and nobody else owns them.
     unsafe { (OwnedFd::from_raw_fd(near), OwnedFd::from_raw_fd(far)) }
 }
 
@@ -71,7 +71,7 @@ fn at_a_terminal() {
         .output()
         .unwrap();
     assert!(failed(&run).contains("standard input is a terminal: give an RSF file with < file.rsf"));
-    // A terminal takes a stream, as a pipe does.
+    // A terminal accepts a stream, as a pipe does.
     let (near, far) = terminal();
     let words = ["mode=make", "n1=3", "form=ascii", "out=x"];
     let run = probe(scratch.path()).args(words).stdout(far).output().unwrap();
@@ -133,7 +133,7 @@ fn version_list_and_completion() {
     assert!(text.contains("'cmd'"), "{text}");
 }
 
-/// What the probe shows of its parameters.
+/// The parameters as the probe prints them.
 fn shown(words: &[&str]) -> String {
     let run = Scratch::new().pipe(&[&["mode=show"], words].concat(), b"");
     succeeded(&run)
@@ -213,7 +213,7 @@ fn doubtful_words_are_warned_of() {
             "scael=2",
             "rsf-probe: warning: unknown parameter scael= (did you mean scale= ?); RSF_STRICT=1 makes this an error\n",
         ),
-        // By its beginning.
+        // The suggestion is the parameter whose name begins with the unknown word.
         (
             "scalefactor=2",
             "rsf-probe: warning: unknown parameter scalefactor= (did you mean scale= ?); RSF_STRICT=1 makes this an error\n",

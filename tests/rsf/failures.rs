@@ -1,4 +1,4 @@
-//! Bad input gets one clear sentence, exit code 1, and no file that looks whole.
+//! Bad input gives a single clear message, exit code 1, and no file that looks complete.
 
 use std::fs;
 
@@ -63,7 +63,7 @@ fn inputs_that_cannot_be_read() {
         assert!(!scratch.file("w.rsf").exists());
     }
     told(&scratch, "probe < dir", "standard input is a directory");
-    // The shell empties a file that is input and output.
+    // The shell empties a file that is both input and output.
     for own in ["ccc=own.rsf < a.rsf > own.rsf", "< own.rsf > own.rsf"] {
         told(
             &scratch,
@@ -108,7 +108,7 @@ fn sizes_that_cannot_be() {
             sentence,
         );
     }
-    // On a pipe the length shows at the end.
+    // In a pipe the length is known only at the end.
     let endless =
         "printf 'n1=1000000000 n2=1000000000 in=stdin data_format=native_float\\n\\014\\014\\004abcdefgh'";
     told(
@@ -157,7 +157,7 @@ fn data_that_end_or_are_no_numbers() {
     );
 }
 
-/// A file that another program cuts after it was opened.
+/// A file that another program truncates after it was opened.
 #[test]
 fn data_that_vanish_between_opening_and_reading() {
     let scratch = Scratch::new();
@@ -210,7 +210,7 @@ fn outputs_that_cannot_be_written() {
     for name in scratch.names() {
         assert!(
             ["dir", "x.rsf", "x.rsf@"].contains(&name.as_str()),
-            "{name} is left"
+            "{name} is left over"
         );
     }
 }
@@ -220,7 +220,7 @@ fn a_closed_pipe_ends_the_program_quietly() {
     let scratch = Scratch::new();
     let run = scratch.shell("(probe mode=make n1=5000000; echo $? > code) | head -c 100 > /dev/null");
     assert_eq!((err(&run).as_str(), scratch.text("code").as_str()), ("", "141\n"));
-    // So the error of the program that stopped reading is the only one.
+    // The only error is therefore that of the program that stopped reading.
     let run = scratch.shell("probe mode=make n1=5000000 | probe mode=nonsense > x.rsf");
     assert_eq!(err(&run).lines().count(), 1, "{}", err(&run));
 }
@@ -285,7 +285,7 @@ fn a_failure_in_the_middle_leaves_what_readers_refuse() {
         "probe < x.rsf",
         "data file ./x.rsf@ has 20 bytes of data, n1=10",
     );
-    // In a pipe the next program tells, too.
+    // In a pipe, the next program reports an error, too.
     let run = scratch.shell("probe mode=late n1=10 | probe > y.rsf; echo $?");
     assert_eq!(out(&run), "1\n");
     assert!(

@@ -1,4 +1,4 @@
-//! Every dataset written by Madagascar is read as its own library reads it.
+//! Every dataset written by Madagascar is read as Madagascar's own library reads it.
 
 use rsf_io::Input;
 use serde_json::Value;
@@ -14,7 +14,7 @@ fn float(value: &Value) -> Option<f32> {
     value.as_f64().map(|v| v as f32)
 }
 
-/// `None` for null.
+/// Returns `None` for null.
 fn word(value: &Value) -> Option<&str> {
     value.as_str()
 }

@@ -1,5 +1,5 @@
-//! Datasets that two runs write one after the other, or several at their own places, and standard input for all of several
-//! processes.
+//! Datasets that two runs write one after the other, or several processes at different positions, and standard input
+//! that one of several processes reads for all.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -9,12 +9,12 @@ use rsf_io::{Input, Written};
 
 use crate::support::{Scratch, err, failed, succeeded};
 
-/// 0, 1, 2, ...
+/// The values 0, 1, 2, ...
 fn counted(n: usize) -> Vec<f32> {
     (0..n).map(|i| i as f32).collect()
 }
 
-/// The mark of bytes: FNV-1a of 64 bits (Fowler, Noll and Vo), with its published constants.
+/// The hash of bytes: FNV-1a with 64 bits (Fowler, Noll and Vo), with its published constants.
 fn fnv(bytes: &[u8]) -> u64 {
     let mut hash = 14_695_981_039_346_656_037u64;
     for byte in bytes {
@@ -44,7 +44,7 @@ fn a_second_run_goes_on_in_the_same_file() {
         }
         let written = Written::from_text(&text).unwrap();
         assert_eq!((written.elements(), written.to_text()), (5, text));
-        // The numbers of the second run are ten times as large, so that one sees which run has written them.
+        // The values of the second run are ten times as large, which shows which run has written them.
         succeeded(&scratch.shell(&format!("probe mode=rest scale=10 {words} > a.rsf")));
         let wanted: Vec<f32> = (0..11)
             .map(|i| if i < 5 { i as f32 } else { 10.0 * i as f32 })
@@ -63,13 +63,13 @@ fn a_second_run_copies_what_lies_elsewhere() {
         succeeded(&scratch.shell(&format!("probe mode=rest {words} > b.rsf")));
         whole(&scratch, "b.rsf");
         assert_eq!(scratch.reals("a.rsf"), counted(1000), "the first file stays");
-        // A longer file of that name before.
+        // There is a longer file of that name before the run.
         succeeded(&scratch.shell(&format!(
             "probe mode=make n1=5000 > c.rsf; probe mode=rest {words} > c.rsf"
         )));
         whole(&scratch, "c.rsf");
     }
-    // Numbers behind the header in one file, to another one and to two.
+    // Values after the header in one file, written to another file and to two files.
     let scratch = Scratch::new();
     succeeded(&scratch.shell("probe mode=part n1=2001 label=note out=stdout > a.rsf"));
     let bytes = fs::read(scratch.file("a.rsf")).unwrap();
@@ -86,7 +86,7 @@ fn a_second_run_copies_what_lies_elsewhere() {
     whole(&scratch, "c.rsf");
     succeeded(&scratch.shell("probe mode=rest n1=2001 label=note | cat > d.rsf"));
     whole(&scratch, "d.rsf");
-    // Marks are those of the last 4096 bytes.
+    // The hash is that of the last 4096 bytes.
     succeeded(&scratch.shell("probe mode=part n1=5000 label=note > e.rsf"));
     let bytes = fs::read(scratch.file("e.rsf@")).unwrap();
     assert!(
@@ -115,7 +115,7 @@ fn what_is_not_there_any_more_is_told() {
         assert!(said.contains(words), "{line}: {said}");
     };
     succeeded(&scratch.shell(first));
-    // Another run has written the last number anew.
+    // Another run has overwritten the last value.
     let data = OpenOptions::new()
         .write(true)
         .open(scratch.file("a.rsf@"))
@@ -126,7 +126,7 @@ fn what_is_not_there_any_more_is_told() {
         "does not hold what the interrupted run had written when its state was saved",
     );
     let there = fs::metadata(scratch.file("a.rsf@")).unwrap().len();
-    assert_eq!(there, 20, "a failed run leaves the numbers as they were");
+    assert_eq!(there, 20, "a failed run leaves the values unchanged");
     data.write_all_at(&4f32.to_ne_bytes(), 16).unwrap();
     told(
         &format!("{rest} n1=4 > b.rsf"),
@@ -145,7 +145,7 @@ fn what_is_not_there_any_more_is_told() {
     );
     fs::remove_file(scratch.file("a.rsf@")).unwrap();
     told(&format!("{rest} n1=10 > b.rsf"), "cannot read data file");
-    // The place of the old file is taken by an empty one.
+    // The old file is replaced by an empty one.
     told(
         &format!("{rest} n1=10 > a.rsf"),
         "has 0 bytes, but the state counts on 20",
@@ -160,7 +160,7 @@ fn what_went_into_a_pipe_is_gone() {
         let said = failed(&scratch.shell(line));
         assert!(said.contains(words), "{line}: {said}");
     };
-    // What goes into a pipe or to nowhere cannot be had again.
+    // Output to a pipe or to /dev/null cannot be read again.
     let said = succeeded(
         &scratch
             .shell("{ probe mode=part n1=10 label=note 3>&1 1>&2 2>&3 | cat; } 2>&1 >/dev/null | cat > x"),
@@ -188,7 +188,7 @@ fn what_went_into_a_pipe_is_gone() {
         "has written its 5 elements to /dev/null: they are gone",
     );
     succeeded(&scratch.shell(&format!("{rest} n1=10 > /dev/null")));
-    // Nothing was written yet: nothing can be lost.
+    // Nothing was written yet, so nothing can be lost.
     succeeded(
         &scratch.shell(
             "probe mode=part n1=1 label=note 2> said | cat > x; probe mode=rest n1=1 label=note > b.rsf",
@@ -208,7 +208,7 @@ fn what_went_into_a_pipe_is_gone() {
 
 #[test]
 fn several_write_at_their_places() {
-    // More than a process turns at a time for xdr.
+    // The values are more than a process converts at a time for xdr.
     for n in [10, 700_000] {
         for form in ["native", "xdr"] {
             let scratch = Scratch::new();
@@ -229,12 +229,12 @@ fn several_write_at_their_places() {
     }
 }
 
-/// What one process reads of standard input for all of them ends with the dataset, though the stream stays open.
+/// When one process reads standard input for all, it stops at the end of the dataset, even if the stream stays open.
 #[test]
 fn standard_input_for_all_ends_with_the_dataset() {
     let scratch = Scratch::new();
     succeeded(&scratch.shell("probe mode=make n1=6 > two.rsf; probe mode=make n1=6 out=stdout > one.rsf; probe mode=make n1=6 form=ascii > text.rsf"));
-    // Other lines behind the one that names the data, as hands write them.
+    // There are other lines after the one that names the data, as in files edited by hand.
     let header = scratch.text("two.rsf");
     scratch.write("hand.rsf", format!("{header}\nlabel2=Later\n"));
     for (name, at_least, at_most) in [
@@ -255,7 +255,7 @@ fn standard_input_for_all_ends_with_the_dataset() {
             "{name}: {span:?}"
         );
     }
-    // The end of a stream, and a header that names no file that is there.
+    // The end of a stream, and a header that names a missing file.
     succeeded(&scratch.shell("cat two.rsf | probe mode=all > o.rsf"));
     assert_eq!(scratch.reals("o.rsf"), counted(6));
     let run = scratch.shell(

@@ -1,4 +1,4 @@
-//! What outsiders rely on in rsf-io: files of Madagascar, files for it, the behaviour of a program.
+//! The public behaviour of rsf-io: reading files of Madagascar, writing files for it, and the behaviour of a program.
 
 #[path = "../support/built.rs"]
 mod built;

@@ -1,4 +1,4 @@
-//! Slips of the hand that no program may take in silence, and files of others that none may overwrite.
+//! Mistakes of users that no program may ignore silently, and files of others that no program may overwrite.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -18,7 +18,7 @@ fn two_folders_with_one_data_path_keep_their_own_numbers() {
     let files = || fs::read_dir(scratch.file("s")).unwrap().count();
     let before = files();
     assert_eq!(before, 2);
-    // Again, also after the header was removed: each takes the file that it has had.
+    // If the programs run again, each takes the data file that it had, even if its header was removed.
     succeeded(&scratch.shell(
         "export DATAPATH=$PWD/s/; rm a/m.rsf b/m.rsf
         (cd b; probe mode=make n1=5 > m.rsf); (cd a; probe mode=make n1=3 > m.rsf)",
@@ -27,11 +27,12 @@ fn two_folders_with_one_data_path_keep_their_own_numbers() {
         (scratch.reals("a/m.rsf").len(), scratch.reals("b/m.rsf").len()),
         (3, 5)
     );
-    // Where the file system knows no attributes one more name may be taken, and no further ones later.
+    // On a file system without attributes one more name may be used, but no further ones later.
     assert!(files() <= before + 1, "{:?}", out(&scratch.shell("ls s")));
 }
 
-/// A header that comes through a pipe has no folder: numbers of the current one are read, with a word where it was made elsewhere.
+/// A header that comes through a pipe has no folder: the data in the current folder are read, with a warning if the
+/// header was made elsewhere.
 #[test]
 fn headers_of_another_folder_through_a_pipe_are_told() {
     let scratch = Scratch::new();
@@ -51,7 +52,7 @@ fn headers_of_another_folder_through_a_pipe_are_told() {
     assert!(!said.contains("pipe"), "{said}");
 }
 
-/// A header of another folder has the numbers of that folder, also where the current one has a file of the same name.
+/// A header in another folder has the data in that folder, even if the current folder has a file of the same name.
 #[test]
 fn headers_of_another_folder_have_their_own_numbers() {
     let scratch = Scratch::new();
@@ -67,24 +68,25 @@ fn headers_of_another_folder_have_their_own_numbers() {
             "{folder}"
         );
     }
-    // A header that is written into another folder is read there, too.
+    // A header that is written into another folder has its data read from there, too.
     succeeded(
         &scratch
             .shell("cd a; probe mode=make n1=3 > ../c/far.rsf; cd ../c; probe scale=2 < far.rsf > read.rsf"),
     );
     assert_eq!(scratch.reals("c/read.rsf"), [0.0, 2.0, 4.0]);
-    // A folder that was moved: its data belong to the header that was there before, those of the current folder to another one.
+    // In a folder that was moved, the data belong to the header next to them, and those in the current folder to
+    // another header.
     let run = scratch.shell("mv a e; cd b; probe scale=3 < ../e/m.rsf > read.rsf; mv ../e ../a");
     assert_eq!(scratch.reals("b/read.rsf"), [0.0, 3.0]);
     let said = crate::support::err(&run);
     assert!(said.contains("the second is read"), "{said}");
-    // Where nothing says whose they are, those are read that are as long as the header says.
+    // If it is unknown to which header data belong, those with the length that the header gives are read.
     let forget = "for f in a b; do cat $f/m.rsf@ > $f/n; mv $f/n $f/m.rsf@; cp $f/m.rsf $f/m2; mv $f/m2 $f/m.rsf; done";
     succeeded(&scratch.shell(forget));
     let run = scratch.shell("cd b; probe scale=3 < ../a/m.rsf > read.rsf");
     assert_eq!(crate::support::err(&run), "");
     assert_eq!(scratch.reals("b/read.rsf"), [0.0, 3.0]);
-    // Where both are, those of the current folder are read, with a word.
+    // If both exist, the data in the current folder are read, with a warning.
     succeeded(&scratch.shell(&format!("cd b; probe mode=make n1=2 > m.rsf; cd ..; {forget}")));
     let run = scratch.shell("cd b; probe < ../a/m.rsf > read.rsf");
     let said = crate::support::err(&run);
@@ -115,7 +117,7 @@ fn programs_that_start_at_once_do_not_race() {
 #[test]
 fn data_that_another_header_names_are_spared() {
     let scratch = Scratch::new();
-    // A header that was copied still names the data of the first.
+    // A header that was copied still names the data of the original.
     succeeded(&scratch.shell("probe mode=make n1=3 > x.rsf; cp x.rsf y.rsf; probe scale=5 < y.rsf > x.rsf"));
     assert_eq!(scratch.reals("y.rsf"), [0.0, 1.0, 2.0]);
     assert_eq!(scratch.reals("x.rsf"), [0.0, 5.0, 10.0]);
@@ -141,7 +143,7 @@ fn the_documentation_is_no_dataset() {
     succeeded(&scratch.shell("probe --help > help.txt"));
     assert!(scratch.text("help.txt").contains("rsf-probe"));
     assert!(out(&scratch.shell("probe < /dev/null | cat")).contains("rsf-probe"));
-    // Nor is it meant behind a program that brought nothing.
+    // The documentation is not printed after a program without output either.
     for nothing in ["false | probe", "true > none; probe < none"] {
         let done = scratch.shell(nothing);
         assert!(failed(&done).contains("standard input is empty (did the program before it fail?)"));
@@ -176,7 +178,7 @@ fn what_is_no_dataset_is_called_by_its_name() {
         "probe mode=make par=folder > y.rsf",
         "par=folder: it is a directory; a file of parameters (key=value) was expected",
     );
-    // What the sentence says is enough to read them.
+    // The instructions in the message are sufficient to read them.
     succeeded(
         &scratch.shell("echo 'n1=100 data_format=native_float in=x.rsf@' > raw.rsf; probe < raw.rsf > y.rsf"),
     );
@@ -191,7 +193,7 @@ fn two_names_of_one_parameter_are_a_mistake() {
         text.ends_with("n1= and count= are two names of one parameter: give one of them\n"),
         "{text}"
     );
-    // One name twice, and a par= file that the command line changes, are not.
+    // There is no warning if a name is given twice, or if the command line changes a value of a par= file.
     scratch.write("p", "count=9");
     succeeded(&scratch.shell("probe mode=make n1=3 n1=4 > x.rsf; probe mode=make par=p n1=5 > y.rsf"));
     assert_eq!(
@@ -232,7 +234,8 @@ fn a_data_path_without_a_slash_is_told() {
         said.contains("names of data files begin with it, as in here/badNAME.rsf@"),
         "{said}"
     );
-    // On the command line a prefix is meant, and what writes no data file has no data path.
+    // There is no warning for datapath= on the command line, which is meant as a prefix, nor for a run that writes no
+    // data file.
     assert_eq!(
         succeeded(&scratch.shell("probe mode=make n1=2 datapath=here/shot1_ > x.rsf")),
         ""
@@ -247,7 +250,8 @@ fn a_data_path_without_a_slash_is_told() {
 fn terminal() -> (File, File) {
     let (mut ours, mut theirs) = (0, 0);
     let none = std::ptr::null_mut();
-    // SAFETY: two live locals are filled; null pointers ask for a terminal without name and with usual settings.
+    // SAFETY: two live local variables are filled; null pointers request a terminal without a name and with default
+    // settings.
     let made = unsafe {
         libc::openpty(
             &mut ours,
@@ -258,7 +262,7 @@ fn terminal() -> (File, File) {
         )
     };
     assert_eq!(made, 0);
-    // SAFETY: both were opened just now and belong to nobody else.
+    // SAFETY: both were just opened, and nobody else owns them.
     unsafe { (File::from_raw_fd(ours), File::from_raw_fd(theirs)) }
 }
 

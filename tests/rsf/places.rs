@@ -1,4 +1,4 @@
-//! Where headers and numbers go, and what stands in headers.
+//! Where headers and data are written, and what headers contain.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use rsf_io::{Header, Input};
 
 use crate::support::{Scratch, data, err, out, succeeded};
 
-/// `in=` of a header file.
+/// The value of `in=` in a header file.
 fn data_file(scratch: &Scratch, name: &str) -> String {
     Header::parse(&fs::read(scratch.file(name)).unwrap())
         .unwrap()
@@ -62,7 +62,7 @@ fn streams() {
     succeeded(&scratch.shell("probe mode=make n1=2 out=stdout > x.rsf"));
     assert_eq!(scratch.names(), ["x.rsf"]);
     assert_eq!(scratch.reals("x.rsf"), [0.0, 1.0]);
-    // To /dev/null nothing is left anywhere; with out= the numbers are kept.
+    // With /dev/null nothing is left anywhere; with out= the data are kept.
     succeeded(&scratch.shell("probe mode=make n1=2 > /dev/null"));
     assert_eq!(scratch.names(), ["x.rsf"]);
     succeeded(&scratch.shell("probe mode=make n1=2 out=y > /dev/null"));
@@ -84,7 +84,7 @@ fn headers_of_one_name_in_two_folders_keep_their_own_data() {
         ("a/t.rsf", 2),
         ("t.rsf", 2),
     ] {
-        // From the current directory, as ever.
+        // The data are found from the current directory.
         let run = scratch.shell(&format!("probe < {name} | wc -c"));
         assert!(succeeded(&run).is_empty());
         let header = Header::parse(&fs::read(scratch.file(name)).unwrap()).unwrap();
@@ -95,7 +95,7 @@ fn headers_of_one_name_in_two_folders_keep_their_own_data() {
         (data_file(&scratch, "x.rsf"), data_file(&scratch, "t.rsf")),
         ("./x.rsf@".into(), "./t.rsf@".into())
     );
-    // Running again reuses the name.
+    // The name is used again by the next run.
     assert_eq!(
         scratch
             .names()
@@ -175,12 +175,12 @@ fn tagged_outputs_carry_the_history_of_standard_input_only() {
     assert_eq!(w.header().text("mystr").as_deref(), Some("two words"));
     assert_eq!((w.axis(1).label.as_deref(), w.axis(3).n), (Some("Depth"), 1));
     assert_eq!(s.header().int("from"), Some(105));
-    // A stale label is emptied, a stale length reset.
+    // A stale label is emptied, and a stale length reset.
     assert_eq!(
         (s.axis(1).label.as_deref(), s.axis(2).n, s.len()),
         (Some(""), 1, 1)
     );
-    // The form follows standard input, on tagged outputs too.
+    // The form of tagged outputs is that of standard input, too.
     succeeded(&scratch.shell("probe mode=tags ccc=f.rsf wfl=w.rsf < floatxdr.rsf > s.rsf"));
     assert_eq!(
         Input::open(&scratch.file("w.rsf")).unwrap().format().to_string(),

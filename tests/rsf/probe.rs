@@ -1,4 +1,4 @@
-//! A small program on top of rsf-io, started by the tests as a process of its own.
+//! A small program that uses rsf-io, which the tests start as a separate process.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -84,7 +84,7 @@ fn formed(job: &Job, mut output: Output) -> anyhow::Result<Output> {
     Ok(output)
 }
 
-/// Standard input to standard output, in pieces of an odd size.
+/// Copies standard input to standard output, in pieces of an odd size.
 fn copy(job: &mut Job) -> anyhow::Result<()> {
     let mut input = job.stdin()?;
     let output = job.output()?;
@@ -120,7 +120,7 @@ fn pass<T: rsf_io::Element>(
     Ok(())
 }
 
-/// Numbers 0, 1, 2 ... to standard output, with the failures that the tests want.
+/// Writes the values 0, 1, 2 ... to standard output, with the failures that the tests request.
 fn make(job: &mut Job, mode: &str) -> anyhow::Result<()> {
     let n = job.int("n1")? as usize;
     let output = job.output()?;
@@ -160,7 +160,7 @@ fn make(job: &mut Job, mode: &str) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// The first `count` numbers as lines of text, in two pieces, where the header says `n`.
+/// Writes the first `count` values as lines of text, in two pieces, with a header that says `n`.
 fn lines(mut output: Output, n: usize, count: usize) -> anyhow::Result<()> {
     for piece in [0..n / 2, n / 2..count] {
         let elements = piece.len() as u64;
@@ -170,7 +170,7 @@ fn lines(mut output: Output, n: usize, count: usize) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// Records of three numbers, one every ten milliseconds, until they are all there or a watched signal comes.
+/// Writes records of three values, one every ten milliseconds, until they are complete or a watched signal arrives.
 fn slow(job: &mut Job) -> anyhow::Result<()> {
     let watch = (job.choice("mode")? == "watch").then(Watch::begin);
     let output = job.output()?;
@@ -179,7 +179,7 @@ fn slow(job: &mut Job) -> anyhow::Result<()> {
     output.set_axis(2, &Axis::new(job.int("n1")? as usize, 0.0, 1.0));
     for record in 0..job.int("n1")? {
         if let Some(signal) = interrupted() {
-            // Half a record, which nobody can use.
+            // Half a record, which must not be used.
             output.write_f32(&[record as f32])?;
             let records = output.records(2)?.0;
             output.finish_at(2, records)?;
@@ -197,8 +197,8 @@ fn slow(job: &mut Job) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// Numbers 0, 1, 2 ... by two runs: the first one writes half of them, and where they lie into the file that `label=` names; the
-/// second one, whose numbers are `scale=` times as large, goes on behind them.
+/// Writes the values 0, 1, 2 ... in two runs. The first run writes half of them, and their position into the file
+/// `label=`; the second one, whose values are `scale=` times as large, continues after them.
 fn in_two_runs(job: &mut Job) -> anyhow::Result<()> {
     let n = job.int("n1")? as usize;
     let note = job.text("label")?.unwrap_or_default();
@@ -226,12 +226,12 @@ fn in_two_runs(job: &mut Job) -> anyhow::Result<()> {
         ));
         return Ok(output.finish_at(1, (n / 2) as u64)?);
     };
-    anyhow::ensure!(output.so_far()? == written, "what was there is forgotten");
+    anyhow::ensure!(output.so_far()? == written, "the previous contents are lost");
     output.write_f32(&values(written.elements() as usize, n))?;
     Ok(output.finish()?)
 }
 
-/// Numbers 0, 1, 2 ... at their places, the last ones first.
+/// Writes the values 0, 1, 2 ... at their positions, the last ones first.
 fn places(job: &mut Job) -> anyhow::Result<()> {
     let n = job.int("n1")? as usize;
     let output = job.output()?;
@@ -252,7 +252,7 @@ fn places(job: &mut Job) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-/// `ccc=` to `wfl=`, read by position from the end, and its sum to standard output.
+/// Copies `ccc=` to `wfl=`, reading by position from the end, and writes its sum to standard output.
 fn tags(job: &mut Job) -> anyhow::Result<()> {
     let wavelet = job.stdin()?;
     let ccc = job.input("ccc")?;
@@ -275,7 +275,7 @@ fn tags(job: &mut Job) -> anyhow::Result<()> {
     Ok(out.finish()?)
 }
 
-/// Every parameter on stderr.
+/// Prints every parameter on standard error.
 fn show(job: &mut Job) -> anyhow::Result<()> {
     let speed = match job.number_or_file("vp")? {
         None => "none".to_string(),

@@ -1,4 +1,4 @@
-//! What is written is read back the same, and is what Madagascar would have written.
+//! What is written is read back unchanged, and is what Madagascar would have written.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use rsf_io::{Form, Input};
 
 use crate::support::{Scratch, data, failed, numbers, succeeded};
 
-/// Copies a dataset of Madagascar through the probe.
+/// Copies a dataset of Madagascar with the probe.
 fn copied(scratch: &Scratch, name: &str, words: &[&str]) -> Input {
     let line = format!(
         "cd {:?} && probe out={:?} {} < {name}.rsf > {:?}",
@@ -105,8 +105,8 @@ fn text_values_survive_what_the_grammar_allows() {
     let input = copied(&scratch, "f", &["label='a=b  c n2=99'"]);
     assert_eq!(input.axis(1).label.as_deref(), Some("a=b  c n2=99"));
     assert_eq!(input.axis(2).n, 5);
-    // A text lies between the outer quotes. No escapes exist in headers: double quotes become single
-    // ones, a line break a blank.
+    // A string is the text between the outer quotes. Headers have no escapes: double quotes become single ones, a line
+    // break a blank.
     let input = copied(&scratch, "f", &["label='cut \"say \"hi\" n1=3 \" and\nmore\"'"]);
     assert_eq!(input.axis(1).label.as_deref(), Some("say 'hi' n1=3 ' and more"));
     assert_eq!(input.axis(1).n, 7);
@@ -122,7 +122,7 @@ fn data_larger_than_the_buffers_pass_through_pipes_and_files() {
         succeeded(&scratch.shell(&line));
         let values = scratch.reals("b.rsf");
         assert_eq!(values.len(), 1_000_003);
-        // Text keeps six digits.
+        // Ascii data have six digits.
         assert!(
             values
                 .iter()
@@ -159,7 +159,7 @@ fn reading_by_position_and_skipping_agree_with_the_stream() {
             input.read_f32_at(69_996, &mut four).unwrap();
             assert_eq!(four, [69996.0, 69997.0, 69998.0, 69999.0]);
             assert!(input.read_f32_at(69_997, &mut four).is_err());
-            // The stream has not moved.
+            // The position of the stream has not changed.
             input.read_f32(&mut four[..1]).unwrap();
             assert_eq!(four[0], 40004.0);
         } else {

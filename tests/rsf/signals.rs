@@ -1,4 +1,4 @@
-//! What an interrupted program says and leaves, and what the shell is told.
+//! The messages and files of an interrupted program, and the status that the shell sees.
 
 use std::fs;
 use std::io::Read;
@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use crate::support::{Scratch, place, probe};
 use rsf_io::Input;
 
-/// A slow probe whose header goes to `x.rsf` in the folder, and that has said that it runs.
+/// A slow probe whose header is `x.rsf` in the folder, and which has reported that it runs.
 fn running(scratch: &Scratch, words: &[&str]) -> Child {
     let mut command = probe(scratch.path());
     command
@@ -17,7 +17,7 @@ fn running(scratch: &Scratch, words: &[&str]) -> Child {
     begun(command.stderr(Stdio::piped()).spawn().unwrap())
 }
 
-/// Waits for the line that the probe says when it runs.
+/// Waits for the line that the probe prints when it runs.
 fn begun(mut child: Child) -> Child {
     let mut line = [0; "rsf-probe: it runs\n".len()];
     child.stderr.as_mut().unwrap().read_exact(&mut line).unwrap();
@@ -26,11 +26,11 @@ fn begun(mut child: Child) -> Child {
 }
 
 fn send(child: &Child, signal: i32) {
-    // SAFETY: a call without pointers, to a child that has not been waited for.
+    // SAFETY: the call takes no pointers, and the child has not been waited for.
     unsafe { libc::kill(child.id() as i32, signal) };
 }
 
-/// The signal that ended the child, and what it said meanwhile.
+/// The signal that ended the child, and its messages.
 fn end(child: Child) -> (Option<i32>, String) {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -68,7 +68,7 @@ fn a_program_that_watches_ends_in_order() {
 #[test]
 fn a_shell_is_told_the_usual_code() {
     let scratch = Scratch::new();
-    // Jobs in the background of a script ignore SIGINT, so TERM and HUP are sent.
+    // Background jobs of a script ignore SIGINT, so TERM and HUP are sent.
     let one = |mode: &str, signal: &str| {
         format!(
             "{:?} mode={mode} n1=1000 > x.rsf & sleep 0.3; kill -{signal} $!; wait $!; echo $?\n",
@@ -101,13 +101,13 @@ fn a_second_signal_ends_a_program_that_watches() {
     let scratch = Scratch::new();
     let mut command = probe(scratch.path());
     command.args(["mode=watch", "n1=1000"]).stderr(Stdio::piped());
-    // Its output is a pipe that nobody reads, so that it stands still; a big one would take too much.
+    // Nobody reads the pipe of its output, so it blocks; a large output would take too long.
     let child = command.args(["form=native"]).spawn().unwrap();
     let child = begun(child);
     send(&child, libc::SIGINT);
     send(&child, libc::SIGTERM);
     let (by, said) = end(child);
-    // The system may merge or reorder signals that are pending together, but one of them has ended it.
+    // The system may merge or reorder signals that are pending together, but one of them has ended the program.
     assert!(by == Some(libc::SIGTERM) || by == Some(libc::SIGINT), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }
@@ -120,7 +120,7 @@ fn a_signal_that_is_ignored_stays_ignored() {
         .args(["mode=watch", "n1=40"])
         .stdout(fs::File::create(scratch.file("x.rsf")).unwrap())
         .stderr(Stdio::piped());
-    // SAFETY: the call between fork and exec sets one signal's action, which such calls may.
+    // SAFETY: the closure between fork and exec only sets one signal's action, which is allowed there.
     unsafe {
         command.pre_exec(|| {
             libc::signal(libc::SIGHUP, libc::SIG_IGN);

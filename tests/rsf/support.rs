@@ -1,4 +1,4 @@
-//! Running the probe program in a scratch folder.
+//! Runs the probe program in a scratch folder.
 
 use std::fs;
 use std::io::Write;
@@ -14,12 +14,12 @@ pub fn data() -> PathBuf {
     checkout("tests/data/rsf")
 }
 
-/// Where the probe lies.
+/// The path of the probe.
 pub fn place() -> PathBuf {
     program(env!("CARGO_BIN_EXE_rsf-probe"))
 }
 
-/// The probe as a command, with nothing of the environment that matters to it.
+/// The probe as a command, without the environment variables that affect it.
 pub fn probe(dir: &Path) -> Command {
     let mut command = Command::new(place());
     command
@@ -34,7 +34,7 @@ pub fn probe(dir: &Path) -> Command {
     command
 }
 
-/// A scratch folder and runs in it.
+/// A scratch folder in which the probe runs.
 pub struct Scratch {
     dir: TempDir,
 }
@@ -64,7 +64,7 @@ impl Scratch {
         String::from_utf8_lossy(&fs::read(self.file(name)).unwrap()).into_owned()
     }
 
-    /// Names of what lies in the folder, sorted.
+    /// Names of the files in the folder, sorted.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.path())
             .unwrap()
@@ -74,7 +74,7 @@ impl Scratch {
         names
     }
 
-    /// Runs the probe with words and bytes on a standard input pipe; output on pipes.
+    /// Runs the probe with arguments, and bytes on standard input through a pipe; its outputs are pipes, too.
     pub fn pipe(&self, words: &[&str], input: &[u8]) -> Output {
         let mut child = probe(self.path())
             .args(words)
@@ -86,7 +86,7 @@ impl Scratch {
         child.wait_with_output().unwrap()
     }
 
-    /// Runs a line of the shell in which `probe` is the program.
+    /// Runs a shell line in which `probe` is the program.
     pub fn shell(&self, line: &str) -> Output {
         let script = format!("probe() {{ \"{}\" \"$@\"; }}\n{line}", place().display());
         Command::new("sh")
@@ -100,13 +100,13 @@ impl Scratch {
             .unwrap()
     }
 
-    /// A dataset in the folder.
+    /// Opens a dataset in the folder.
     #[track_caller]
     pub fn open(&self, name: &str) -> Input {
         Input::open(&self.file(name)).unwrap()
     }
 
-    /// Reals of a dataset in the folder.
+    /// The reals of a dataset in the folder.
     pub fn reals(&self, name: &str) -> Vec<f32> {
         Input::open(&self.file(name)).unwrap().read_all_f32().unwrap()
     }
@@ -146,14 +146,14 @@ pub fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Checks success, and returns what was said.
+/// Checks success, and returns the messages.
 #[track_caller]
 pub fn succeeded(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", err(output));
     err(output)
 }
 
-/// Checks the failure of a program: exit code 1, one line on stderr that starts with the name.
+/// Checks the failure of a program: exit code 1, one line on standard error that begins with its name.
 #[track_caller]
 pub fn failed(output: &Output) -> String {
     let text = err(output);
