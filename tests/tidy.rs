@@ -1,6 +1,6 @@
-//! The rules of ARCHITECTURE.md as a test: who may know whom, how long things may grow, what is never written.
+//! The rules of ARCHITECTURE.md as a test: dependencies, largest lengths, and words that must not be used.
 //!
-//! Each test gathers every offender and prints them all, so that one run shows the whole repair.
+//! Each test collects all violations and prints them, so that one run shows everything that must be changed.
 
 #[path = "tidy/claims.rs"]
 mod claims;
@@ -25,7 +25,7 @@ const FILE_LINES: usize = 500;
 const PROGRAM_LINES: usize = 120;
 const FUNCTION_LINES: usize = 80;
 const ARGUMENTS: usize = 6;
-/// Two printed pages, with tables.
+/// Two printed pages, including tables.
 const PAGE_LINES: usize = 150;
 const FOLDERS: [&str; 5] = ["book", "kernels", "programs", "rsf-io", "tests"];
 const PAGES: [&str; 5] = [
@@ -36,10 +36,10 @@ const PAGES: [&str; 5] = [
     "kernels/README.md",
 ];
 
-/// What stands on tests that only `./sconsw test full=y` runs, as `.ci/run` does.
+/// The attribute of tests that run only with `./sconsw test full=y`, as `.ci/run` does.
 const LONG: &str = concat!("#[ign", "ore = \"long: ./sconsw test full=y\"]");
 
-/// Words (parts of identifiers, outside test code) that a room never says, and the reason.
+/// Words (parts of identifiers, outside test code) that a room must not use, and the reason.
 const NEVER: [(&str, &[&str], &str); 7] = [
     (
         "rsf-io/src/",
@@ -78,7 +78,7 @@ const NEVER: [(&str, &[&str], &str); 7] = [
     ),
 ];
 
-/// (crate, crates it must not depend on): the arrows of ARCHITECTURE.md.
+/// (crate, crates on which it must not depend): the arrows of ARCHITECTURE.md.
 const ARROWS: [(&str, &[&str]); 6] = [
     ("rsf-io", &["kernels", "programs", "rayon", "cudarc", "mpi"]),
     (
@@ -121,7 +121,7 @@ fn files() -> Vec<String> {
     found
 }
 
-/// True for build folders, virtual environments, git's own data and what .gitignore names at the top.
+/// True for build folders, virtual environments, git's own data and names at the top of .gitignore.
 fn is_left_by_tools(path: &Path, relative: &str) -> bool {
     let ignored = read(".gitignore")
         .lines()
@@ -143,7 +143,7 @@ fn report(rule: &str, offenders: &[String]) {
     assert!(offenders.is_empty(), "{rule}\n  {}\n", offenders.join("\n  "));
 }
 
-/// (section, name) of every dependency a manifest declares.
+/// (section, name) of every dependency that a manifest declares.
 fn dependencies(manifest: &str) -> Vec<(String, String)> {
     let (mut section, mut found) = (String::new(), Vec::new());
     for line in manifest.lines().map(str::trim) {
@@ -196,7 +196,7 @@ fn rooms_keep_to_their_words() {
     report("these words belong to another room:", &offenders);
 }
 
-/// Every identifier with its line, macro bodies included, the item after `#[cfg(test)]` left out.
+/// Every identifier with its line, including macro bodies, without the item after `#[cfg(test)]`.
 fn identifiers_outside_tests(tokens: TokenStream) -> Vec<(usize, String)> {
     let (mut found, mut in_test_item) = (Vec::new(), false);
     for token in tokens {
@@ -248,7 +248,7 @@ fn files_stay_short() {
     );
 }
 
-/// The functions of one file that are over the ceilings.
+/// The functions of one file that exceed the limits.
 struct Functions<'a> {
     file: &'a str,
     offenders: Vec<String>,
@@ -258,7 +258,7 @@ impl Functions<'_> {
     fn check(&mut self, signature: &syn::Signature, whole: Span) {
         let first = signature.span().start().line;
         let lines = whole.end().line + 1 - first;
-        // Parts of a tuple count one by one: a bundle without a name is no argument of its own.
+        // Parts of a tuple count one by one, because a tuple would otherwise hide arguments.
         let arguments: usize = signature
             .inputs
             .iter()
@@ -279,7 +279,7 @@ impl Functions<'_> {
     }
 }
 
-/// The names that a pattern gives out through tuples.
+/// The names that a pattern binds through tuples.
 fn parts(pattern: &syn::Pat) -> usize {
     match pattern {
         syn::Pat::Tuple(tuple) => tuple.elems.iter().map(parts).sum(),
@@ -342,7 +342,7 @@ fn nothing_unfinished_and_no_machine_is_named() {
     ];
     let mut offenders = Vec::new();
     for name in files().iter().filter(|name| *name != "Cargo.lock") {
-        // What is not text (fonts, RSF data) holds no sentence to check.
+        // Files that are not text (fonts, RSF data) are skipped.
         let Ok(text) = fs::read_to_string(top().join(name)) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Blocks of elements that any function bends, and runs of them.
+//! Blocks of elements that are bent by any function, and runs on them.
 
 use crate::shots::spoil;
 use kernels::device::cpu::Cpu;
@@ -8,8 +8,9 @@ use kernels::methods::spectral_elements::{
     Attenuation, Engine, Grain, Lumping, Pml, Quantity, Relaxation, Setup, Source, Sponge,
 };
 
-/// A block of `counts` elements: node k (counted along each axis) lies where `place` says, an element whose first node is k
-/// is of the region that `region` says, and the outer faces absorb that `absorbs` names by axis and side.
+/// A block of `counts` elements: node k (counted along each axis) is at the position that `place` gives, an element
+/// whose first node is k has the region that `region` gives, and the outer faces for which `absorbs` is true, by axis
+/// and side, are absorbing.
 pub fn block<const D: usize>(
     counts: [usize; D],
     place: impl Fn([f64; D]) -> [f64; D],
@@ -53,7 +54,8 @@ pub fn block<const D: usize>(
     Mesh::new(parts).unwrap()
 }
 
-/// A mesh of degree 4 with what fills its regions, and a share of the largest step that is surely stable.
+/// A mesh of degree 4 with the media of its regions, and a step that is a fraction of the largest one that is surely
+/// stable.
 pub struct Body<const D: usize> {
     pub mesh: Mesh<D>,
     pub basis: Basis,
@@ -67,7 +69,7 @@ pub struct Body<const D: usize> {
 }
 
 impl<const D: usize> Body<D> {
-    /// P and S speeds of the regions are those of absorbing faces.
+    /// Absorbing faces use the P and S speeds of the regions.
     pub fn new(mesh: Mesh<D>, media: Vec<Medium>, speeds: Vec<[f64; 2]>, share: f64) -> Self {
         let basis = Basis::new(4).unwrap();
         let bound = steps(&mesh, &basis, &media)
@@ -109,7 +111,7 @@ impl<const D: usize> Body<D> {
         Engine::new(Cpu::new(1).unwrap(), &self.setup(sources)).unwrap()
     }
 
-    /// What is recorded at some places in each of `nt` steps: `[place][step]`, step n at the time n dt.
+    /// The records at some points in each of `nt` steps: `[point][step]`, with step n at time n dt.
     pub fn records(
         &self,
         source: Source<D>,
@@ -133,7 +135,7 @@ impl<const D: usize> Body<D> {
                 record.push(engine.record(receiver, quantity).map(f64::from));
             }
         }
-        // Or what `SPOIL` says.
+        // Or the replacement that `SPOIL` requests.
         let spoil = |record| spoil::spoiled(record, ([f64::NAN; D], [0.0; D]), &spoil::ALL);
         let records: Vec<_> = records.into_iter().map(spoil).collect();
         for record in &records {

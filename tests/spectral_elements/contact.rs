@@ -1,9 +1,9 @@
-//! A plane wave from a solid into the fluid on it, against the coefficients of the contact.
+//! A plane wave from a solid into the fluid above it, compared with the coefficients of the contact.
 //!
-//! A pulse of displacement f at rest in the solid parts into two halves. The upper one meets the contact: with the
-//! impedances Z = rho v the displacement that comes back is (Zs - Zf)/(Zs + Zf) of it, the one that goes on 2 Zs/(Zs + Zf).
-//! The solid has no lambda, so that free sides do not pull at a plane P wave, and the fluid's sides are rigid: the column is
-//! one of a whole space.
+//! A pulse of displacement f at rest in the solid splits into two halves. The upper one meets the contact: with the
+//! impedances Z = rho v, the reflected displacement is (Zs - Zf)/(Zs + Zf) of it, and the transmitted one 2 Zs/(Zs +
+//! Zf). The lambda of the solid is zero, so that free sides do not affect a plane P wave, and the fluid's sides are
+//! rigid: the column behaves as in an unbounded space.
 
 use kernels::mesh::Locator;
 use kernels::mesh::step::{Law, Medium};
@@ -16,7 +16,7 @@ use crate::shots::{largest, relative_difference};
 const FLUID: [f64; 2] = [1000.0, 1500.0];
 const SOLID: [f64; 2] = [2200.0, 3000.0];
 
-/// Where the pulse lies at first, below the contact, and its width, m.
+/// The initial position of the pulse below the contact, and its width, m.
 const BEGIN: f64 = 800.0;
 const WIDTH: f64 = 140.0;
 
@@ -24,7 +24,7 @@ fn pulse(z: f64) -> f64 {
     (-(z - BEGIN).powi(2) / (2.0 * WIDTH * WIDTH)).exp()
 }
 
-/// Displacement and pressure at a depth below the contact (above it where negative).
+/// Displacement and pressure at a depth below the contact (above it if negative).
 fn exact(z: f64, t: f64) -> [f64; 2] {
     let [zf, zs] = [FLUID, SOLID].map(|[density, speed]| density * speed);
     let (cf, cs) = (FLUID[1], SOLID[1]);
@@ -38,7 +38,7 @@ fn exact(z: f64, t: f64) -> [f64; 2] {
     [0.5 * (pulse(z + cs * t) + pulse(z - cs * t) + back), 0.0]
 }
 
-/// A column of bent elements, half of it a fluid; misfits of displacement and pressure.
+/// Runs a column of bent elements, half of it a fluid; returns the misfits of displacement and pressure.
 fn misfits<const D: usize>() -> [f64; 2] {
     let up = D - 1;
     let counts = std::array::from_fn(|c| if c == up { 40 } else { 2 });
@@ -80,7 +80,7 @@ fn misfits<const D: usize>() -> [f64; 2] {
         engine.receiver("it", at, &setup, &locator).unwrap()
     });
     let (mut found, mut expected) = ([(); 2].map(|()| Vec::new()), [(); 2].map(|()| Vec::new()));
-    // Then the lower half would come back from the bottom.
+    // Later the lower half would return from the bottom.
     let nt = (0.74 / body.dt) as usize;
     for n in 1..=nt {
         engine.step();
@@ -110,7 +110,8 @@ fn a_plane_wave_meets_a_fluid() {
     }
 }
 
-/// The largest motion of rock below water, in each of some spans of steps behind a push, at a share of the step that is surely stable.
+/// The largest motion of rock below water in several spans of steps after a push, with a step that is a fraction of the
+/// surely stable one.
 fn motion<const D: usize>(water: [f64; 2], rock: [f64; 3], share: f64) -> Vec<f64> {
     let counts = std::array::from_fn(|c| if c + 1 == D { 5 } else { 3 });
     let bent =
@@ -133,18 +134,19 @@ fn motion<const D: usize>(water: [f64; 2], rock: [f64; 3], share: f64) -> Vec<f6
     let spans = (0..4).map(|_| {
         (0..600).for_each(|_| engine.step());
         let all = engine.displacement().as_flattened().iter();
-        // What is not a number says that it grows.
+        // NaN means that the motion grows.
         let most = all.map(|x| f64::from(x.abs())).max_by(f64::total_cmp);
         most.unwrap_or(f64::NAN)
     });
     spans.collect()
 }
 
-/// A fluid and a solid that meet need a smaller step than either: the bound counts that, and is no more than a quarter below the truth.
+/// Where a fluid meets a solid, a smaller step is needed than for either: the bound takes that into account, and is at
+/// most a quarter below the true limit.
 #[test]
 fn the_stable_step_counts_what_meets() {
     for (water, rock) in [
-        // Soft sediment, softer sediment, and brine of another density below a stiff lid.
+        // Soft sediment, softer sediment, and brine of another density below a stiff layer.
         ([1000.0, 1500.0], [2000.0, 2200.0, 1000.0]),
         ([1000.0, 1500.0], [1800.0, 1800.0, 700.0]),
         ([1200.0, 2600.0], [2400.0, 3000.0, 1700.0]),

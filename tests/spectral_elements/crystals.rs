@@ -1,10 +1,11 @@
-//! Arrivals in a triclinic medium against the group velocities of the Christoffel equation (`tests/support/christoffel.rs`).
+//! Arrivals in a triclinic medium, compared with the group velocities of the Christoffel equation
+//! (`tests/support/christoffel.rs`).
 //!
-//! Two receivers lie on one ray from a force. Their displacements are resolved along the polarisations of the three waves that
-//! arrive along it. A part at the distance r is F/r + N/r^2, where the far field F has the form of the force (Ben-Menahem &
-//! Sena 1990) and N is the first term of the near field; both are delayed by the slowness times r. So r^2 times the parts, each
-//! advanced by its own delay, differ by F (r2 - r1). Were the waves slower by a share e, that difference would be late by
-//! e T (r1 + r2), with T the slowness.
+//! Two receivers lie on one ray from a force. Their displacements are resolved along the polarisations of the three
+//! waves that arrive along it. A part at the distance r is F/r + N/r^2, where the far field F has the time function of
+//! the force (Ben-Menahem & Sena 1990) and N is the first term of the near field; both are delayed by the slowness
+//! times r. So r^2 times the parts, each advanced by its own delay, differ by F (r2 - r1). If the waves were slower by
+//! a fraction e, that difference would be late by e T (r1 + r2), with T the slowness.
 
 use kernels::mesh::step::{Law, Medium};
 use kernels::methods::spectral_elements::{Quantity, Source, Strength};
@@ -25,7 +26,7 @@ const CONSTANTS: [[f64; 6]; 6] = [
 /// Distances of the receivers.
 const RADII: [f64; 2] = [6.0, 11.0];
 
-/// The part of each of three waves in a displacement: the dual basis of their polarisations.
+/// The dual basis of the polarisations, which gives the part of each of three waves in a displacement.
 fn duals(g: [Vector; 3]) -> [Vector; 3] {
     let volume = dot(g[0], cross(g[1], g[2]));
     [cross(g[1], g[2]), cross(g[2], g[0]), cross(g[0], g[1])].map(|d| d.map(|v| v / volume))
@@ -37,13 +38,13 @@ fn sharpened(u: &[f64]) -> Vec<f64> {
     second(&second(u))
 }
 
-/// Samples by which a trace is late behind a wavelet of the same length or shorter.
+/// The number of samples by which a trace is later than a wavelet of the same length or shorter.
 fn late(trace: &[f64], wavelet: &[f64]) -> f64 {
     const REACH: usize = 15;
     pick(trace, &wavelet[REACH..], 0..=2 * REACH) - REACH as f64
 }
 
-/// Shares by which some modes are slower than their group velocities say, with a wavelet of this frequency.
+/// The fractions by which some modes are slower than their group velocities, for a wavelet of this frequency.
 fn errors(frequency: f64, modes: &[Mode]) -> Vec<f64> {
     let medium = Medium {
         density: 1.0,
@@ -72,7 +73,7 @@ fn errors(frequency: f64, modes: &[Mode]) -> Vec<f64> {
     let error = |mode: &Mode| {
         let k = *mode as usize;
         let slowness = rays[k].0;
-        // r^2 times the part of a receiver, n steps behind its arrival.
+        // r^2 times the part of a receiver, n steps after its arrival.
         let part = |of: usize, n: usize| {
             let late = RADII[of] * slowness / body.dt + n as f64;
             let (first, share) = (late as usize, late.fract());
@@ -90,7 +91,8 @@ fn errors(frequency: f64, modes: &[Mode]) -> Vec<f64> {
 
 #[test]
 fn waves_in_a_triclinic_medium_arrive_within_half_a_percent() {
-    // Five points a wavelength of what is looked at: for the P wave that is less for the slower waves, which come later.
+    // There are five points per wavelength of the wave in question: for the P wave that is fewer for the slower waves,
+    // which arrive later.
     let shear = errors(0.48, &[Mode::S1, Mode::S2]);
     let fast = errors(0.9, &[Mode::P]);
     assert!(

@@ -1,5 +1,6 @@
-//! Subdomains and ranks: the same bits as the whole mesh in one piece. A fluid lies on a solid that attenuates, so that every
-//! stage of a step and every kind of exchange is met; cuts go through the contact and through absorbing sides.
+//! Subdomains and ranks give the same bits as the whole mesh in one piece. A fluid is above an attenuating solid, so
+//! that every stage of a step and every kind of exchange occurs; the cuts pass through the contact and through
+//! absorbing sides.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl World {
                 film: film.collect(),
                 jcheck: 40,
             },
-            // One in the water, one in the rock, and one on a corner that eight elements of the rock share.
+            // One receiver is in the water, one in the rock, and one at a corner that eight elements of the rock share.
             sources: vec![
                 source([310.0, 190.0, 120.0]),
                 source([420.0, 220.0, 290.0]),
@@ -96,7 +97,7 @@ impl World {
         }
     }
 
-    /// What rank 0 records, with the elements cut at these numbers and so many subdomains dealt to each rank.
+    /// The records of rank 0 if the elements are cut at these numbers and each rank has so many subdomains.
     fn run(&self, cuts: &[usize], dealt: &[usize]) -> Tape<f32> {
         let ends = cuts.iter().copied().chain([self.mesh.len()]);
         let starts = [0].into_iter().chain(cuts.iter().copied());
@@ -124,7 +125,7 @@ fn subdomains_and_ranks_give_the_same_bits() {
     let world = World::new();
     let whole = world.run(&[], &[1]);
     assert!(whole.peak() > 0.0 && whole.snapshots.len() == 3);
-    // Of 112 elements, 16 in every slice across the longest side.
+    // There are 112 elements, 16 in every slice across the longest side.
     let cases: [(&[usize], &[usize]); 5] = [
         (&[50], &[2]),
         (&[16, 40, 41], &[4]),

@@ -1,4 +1,4 @@
-//! Energy: constant where nothing takes it, falling where sides absorb.
+//! Energy is constant without absorption, and decreases if sides absorb.
 
 use std::f64::consts::PI;
 
@@ -7,7 +7,7 @@ use kernels::mesh::step::Medium;
 use crate::blocks::{Body, block};
 use crate::shots::relative_difference;
 
-/// A bent cube of 3 elements a side and two rocks, with a bump of displacement inside.
+/// A bent cube with 3 elements on each side and two rocks, with a bump of displacement inside.
 fn body(absorbs: bool) -> (Body<3>, impl Fn([f64; 3]) -> [f64; 3]) {
     let place = |u: [f64; 3]| {
         let bend = |c: usize| 11.0 * (1.1 * u[(c + 1) % 3] + 0.7 * u[c] + 0.5 * u[(c + 2) % 3]).sin();
@@ -52,7 +52,7 @@ fn absorbing_sides_only_take_energy() {
     for window in 0..120 {
         (0..25).for_each(|_| engine.step());
         let now = engine.energy();
-        // Single precision leaves a few units of its last digit of what was there at first.
+        // Single precision leaves a few units of the last digit of the initial energy.
         assert!(
             now < before + 1e-7 * first,
             "window {window}: {now} after {before} of {first}"
@@ -60,6 +60,6 @@ fn absorbing_sides_only_take_energy() {
         before = now;
     }
     println!("{:.1e} is left", before / first);
-    // 3.2e-15 are measured; what single precision cannot tell from rest is the square of its last digit, 4e-15.
+    // The measured value is 3.2e-15; the square of the last digit of single precision is 4e-15.
     assert!(before < 3e-14 * first, "{before} of {first}");
 }

@@ -1,4 +1,4 @@
-//! Every case of `tests/data/sem` within its tolerance.
+//! Every case of `tests/data/sem` agrees within its tolerance.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::built::checkout;
 use crate::emulator::Emulator;
 use crate::shots::{Tape, largest_difference, magnitude, relative_difference};
 
-/// Numbers of four bytes of a dataset, and its n1 and n2; none where there is no such file.
+/// Values of four bytes of a dataset, and its n1 and n2; `None` if there is no such file.
 fn numbers<T>(folder: &Path, name: &str, read: fn([u8; 4]) -> T) -> Option<(Vec<T>, usize)> {
     let header = fs::read_to_string(folder.join(format!("{name}.rsf"))).ok()?;
     let n1 = header
@@ -41,7 +41,7 @@ fn pairs(folder: &Path, name: &str) -> Vec<[i32; 2]> {
     all.as_chunks::<2>().0.to_vec()
 }
 
-/// A number of case.json.
+/// A value of case.json.
 fn parameter(folder: &Path, key: &str) -> f64 {
     let text = fs::read_to_string(folder.join("case.json")).unwrap();
     let rest = text.split(&format!("\"{key}\":")).nth(1).unwrap();
@@ -82,7 +82,7 @@ fn media(folder: &Path) -> (Vec<Medium>, Vec<[f64; 2]>) {
     rows.as_chunks::<6>().0.iter().enumerate().map(medium).unzip()
 }
 
-/// Attenuation of the regions, where the case has it.
+/// Attenuation of the regions, if the case has it.
 fn relaxations(folder: &Path) -> Option<Vec<Relaxation>> {
     let rows = floats(folder, "sls")?;
     let row = |r: &[f32; 11]| {
@@ -120,7 +120,7 @@ fn sources(folder: &Path) -> Vec<Source<3>> {
     points.iter().enumerate().map(source).collect()
 }
 
-/// Work with what a case is made of.
+/// Work that is done with the parts of a case.
 fn with<R>(folder: &Path, work: impl FnOnce(&Setup<3>) -> R) -> R {
     let (mesh, basis) = (mesh(folder), Basis::new(4).unwrap());
     let (media, speeds) = media(folder);
@@ -146,7 +146,7 @@ fn with<R>(folder: &Path, work: impl FnOnce(&Setup<3>) -> R) -> R {
     })
 }
 
-/// What a case records.
+/// The records of a case.
 fn quantity(folder: &Path) -> Quantity {
     let text = fs::read_to_string(folder.join("case.json")).unwrap();
     let is = |word: &str| text.contains(&format!("\"quantity\": \"{word}\""));
@@ -157,7 +157,8 @@ fn quantity(folder: &Path) -> Quantity {
     }
 }
 
-/// Largest difference over the largest value on an accelerator, cut into so many subdomains, over the first steps.
+/// The largest difference relative to the largest value on an accelerator, with so many subdomains, over the first
+/// steps.
 fn misfit_on_accelerators(folder: &Path, parts: usize, steps: usize) -> f64 {
     let (expected, nt) = numbers(folder, "data", f32::from_le_bytes).unwrap();
     let shot = Shot {
@@ -180,7 +181,7 @@ fn misfit_on_accelerators(folder: &Path, parts: usize, steps: usize) -> f64 {
     let wanted = (0..shot.nt).flat_map(|step| {
         let expected = &expected;
         (0..expected.len() / nt).map(move |k| {
-            // z, x, y in records; x, y, z there.
+            // The order is z, x, y in records, and x, y, z there.
             let (c, receiver) = (k / receivers, k % receivers);
             let c = if expected.len() > receivers * nt {
                 (c + 2) % 3
@@ -202,7 +203,7 @@ fn accelerators_agree_with_specfem3d() {
         );
         return;
     }
-    // Five times what the first steps show, which are nearer to SPECFEM3D than whole runs.
+    // Five times the error of the first steps, which are nearer to SPECFEM3D than whole runs.
     for (name, parts, measured) in [
         ("combined", 3, 5.5e-7),
         ("stacey-tilted", 1, 6.0e-7),
@@ -219,7 +220,7 @@ fn accelerators_agree_with_specfem3d() {
     }
 }
 
-/// Largest difference over the largest value.
+/// Largest difference relative to the largest value.
 fn misfit(folder: &Path, threads: usize) -> f64 {
     with(folder, |setup| misfit_of(folder, setup, threads))
 }

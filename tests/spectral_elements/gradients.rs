@@ -1,4 +1,5 @@
-//! Gradients on meshes against finite differences of the misfit, with parameters of regions and of nodes of grids.
+//! Gradients on meshes, compared with finite differences of the misfit, for parameters of regions and of nodes of
+//! grids.
 
 use kernels::Error;
 use kernels::device::cpu::Cpu;
@@ -14,7 +15,7 @@ use crate::blocks::{Body, block};
 use crate::laws::ricker;
 use crate::shots::{largest, magnitude};
 
-/// P speed, S speed, density of the two regions, the upper one first.
+/// P speed, S speed and density of the two regions, the upper one first.
 pub type Rocks = [[f64; 3]; 2];
 
 pub const ROCKS: Rocks = [[2600.0, 1500.0, 2100.0], [3100.0, 1750.0, 2300.0]];
@@ -26,10 +27,10 @@ pub const SEA: Rocks = [[1500.0, 0.0, 1000.0], [2600.0, 1200.0, 2100.0]];
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub rocks: Rocks,
-    /// What the data are of.
+    /// The quantity of the data.
     pub expected: Rocks,
     pub sponge: bool,
-    /// Whether there are perfectly matched layers behind the absorbing sides, of rock that stays what it is.
+    /// Whether there are perfectly matched layers outside the absorbing sides, of a rock that is not changed.
     pub layers: bool,
     /// Whether the regions attenuate, and how.
     pub loss: Option<Grain>,
@@ -49,23 +50,23 @@ pub const SOLID: Case = Case {
 
 pub const WATER: Case = Case {
     rocks: SEA,
-    // The same speed in the water: of the direct wave the density of the water changes nothing.
+    // The water has the same speed in both: its density does not affect the direct wave.
     expected: [[1500.0, 0.0, 1060.0], [2750.0, 1280.0, 2050.0]],
     quantity: Quantity::Pressure,
     ..SOLID
 };
 
-/// Where a node lies: elements of 100 m whose sides bend.
+/// The position of a node: elements of 100 m with bent sides.
 pub fn bent<const D: usize>(u: [f64; D]) -> [f64; D] {
     let wave: f64 = u.iter().map(|x| (1.3 * x).sin()).product();
     std::array::from_fn(|c| 100.0 * (u[c] + 0.12 * wave * (1.0 + c as f64)))
 }
 
-/// Elements of a layer.
+/// Thickness of a layer in elements.
 const THICK: usize = 2;
 
-/// A bent body of two regions with a free top, absorbing elsewhere; elements of 100 m. With layers it is straight, and they are regions 2 and
-/// 3 around it.
+/// A bent body of two regions with a free top, absorbing elsewhere, with elements of 100 m. With layers it is straight,
+/// and they are regions 2 and 3 around it.
 pub fn body<const D: usize>(case: &Case, rocks: Rocks) -> Body<D> {
     let inner: [usize; D] = std::array::from_fn(|c| if c + 1 == D { 4 } else { 5 });
     let absorbs = |axis: usize, high: bool| axis + 1 < D || high;
@@ -85,7 +86,7 @@ pub fn body<const D: usize>(case: &Case, rocks: Rocks) -> Body<D> {
             )
         }
     };
-    // Of the rocks as they are, whatever is changed.
+    // The values are those of the unchanged rocks.
     let (mut held, mut speeds_held) = of(case.rocks);
     let dt = 0.6
         * Body::new(
@@ -157,9 +158,9 @@ pub fn sources<const D: usize>(case: &Case, dt: f64, nt: usize) -> Vec<Source<D>
     ]
 }
 
-/// Receivers in the part of the body where the quantity is recorded.
+/// Receivers in the part of the body in which the quantity is recorded.
 pub fn shot<const D: usize>(nt: usize, case: &Case) -> Shot<D> {
-    // In water pressure is recorded, elsewhere in the rock below it.
+    // Pressure is recorded in water, other quantities in the rock below it.
     let top = match (case.rocks[0][1] == 0.0, case.quantity) {
         (true, Quantity::Pressure) | (false, _) => 40.0,
         (true, _) => 230.0,
@@ -183,7 +184,8 @@ pub fn shot<const D: usize>(nt: usize, case: &Case) -> Shot<D> {
     }
 }
 
-/// Half the sum of squares of records minus what one would expect of them, and its derivative by the records.
+/// Half the sum of squared differences between the records and the expected ones, and its derivative with respect to
+/// the records.
 fn misfit(records: &[f32], expected: &[f32]) -> (f64, Vec<f32>) {
     assert_eq!(records.len(), expected.len());
     let apart: Vec<f64> = records
@@ -195,7 +197,7 @@ fn misfit(records: &[f32], expected: &[f32]) -> (f64, Vec<f32>) {
     (sum, apart.into_iter().map(|x| x as f32).collect())
 }
 
-/// The records of a shot as tests keep them.
+/// The records of a shot, kept for tests.
 pub fn recorded<const D: usize>(records: &[f32], shot: &Shot<D>) -> Vec<f32> {
     let records = crate::shots::kept(records);
     let count = shot.receivers.len() * shot.quantity.components(D);
@@ -204,10 +206,10 @@ pub fn recorded<const D: usize>(records: &[f32], shot: &Shot<D>) -> Vec<f32> {
     records
 }
 
-/// What a shot gives: the misfit, its records, and the gradient if that is wanted.
+/// The results of a shot: the misfit, its records, and the gradient if requested.
 type Found<const D: usize> = (f64, Vec<f32>, Option<Gradient<D>>);
 
-/// The misfit of a shot whose expected records are these, or zeros.
+/// The misfit of a shot; the expected records are these, or zeros.
 fn run<const D: usize>(setup: &Setup<D>, shot: &Shot<D>, expected: Option<&[f32]>, wanted: bool) -> Found<D> {
     let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), setup, shot, Parameters::Speeds).unwrap();
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), PLENTY).unwrap();
@@ -265,7 +267,8 @@ fn regions_of<const D: usize>(nt: usize, case: &Case, looked_at: &[(usize, usize
 
 const ALL: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)];
 
-/// The misfits are of records in single precision: 1e-4 to 3e-3 of the smallest derivatives.
+/// The misfits are computed from records in single precision, which limits the accuracy to 1e-4 to 3e-3 of the smallest
+/// derivatives.
 const SINGLE: f64 = 5e-3;
 
 #[test]
@@ -358,7 +361,7 @@ fn gradients_between_matched_layers_are_those_of_finite_differences() {
     regions_of::<3>(120, &rock, &[(0, 0), (1, 1), (1, 2)], SINGLE);
 }
 
-/// The medium in layers is held, whatever the waves in them.
+/// The medium in layers is held fixed, and has no gradient whatever the waves in them are.
 #[test]
 fn matched_layers_have_no_derivatives() {
     let case = Case {
@@ -374,7 +377,7 @@ fn matched_layers_have_no_derivatives() {
     }
 }
 
-/// Whatever states are kept, steps are run again from the last one before them and give the same bits.
+/// Steps are run again from the last state before them, so the gradient does not depend on which states are kept.
 #[test]
 fn gradients_from_any_checkpoints_have_the_same_bits() {
     let losing = Case {
@@ -412,7 +415,7 @@ fn gradients_from_any_checkpoints_have_the_same_bits() {
     }
 }
 
-/// A wavefield that grows behind the last regular look is seen at the end of the run.
+/// A wavefield that grows after the last regular check is noticed at the end of the run.
 #[test]
 fn a_wavefield_that_grows_is_told_whenever_it_is_looked_at() {
     let mut body = body::<2>(&SOLID, ROCKS);
@@ -430,7 +433,7 @@ fn a_wavefield_that_grows_is_told_whenever_it_is_looked_at() {
     }
 }
 
-/// Without records there is no misfit: neither the first shot of an adjoint nor a later one goes without receivers.
+/// Without records there is no misfit: neither the first shot of an adjoint nor a later one may have no receivers.
 #[test]
 fn shots_without_receivers_are_refused() {
     let body = body::<2>(&SOLID, ROCKS);

@@ -1,4 +1,4 @@
-//! A full space against Aki & Richards (2002), equations 4.23 and 4.29, on distorted elements.
+//! A full space compared with Aki & Richards (2002), equations 4.23 and 4.29, on distorted elements.
 
 use kernels::device::cpu::Cpu;
 use kernels::mesh::step::Medium;
@@ -15,7 +15,7 @@ const ROCK: Rock = Rock {
     rho: 2300.0,
 };
 const SOURCE: [f64; 3] = [826.0, 765.0, 790.0];
-/// Receivers from the source.
+/// Positions of the receivers relative to the source.
 const OFFSETS: [[f64; 3]; 4] = [
     [200.0, 150.0, -120.0],
     [-270.0, 40.0, 30.0],
@@ -23,12 +23,13 @@ const OFFSETS: [[f64; 3]; 4] = [
     [-140.0, -130.0, -180.0],
 ];
 
-/// Largest error that is allowed, over the largest displacement.
+/// Largest error that is allowed, relative to the largest displacement.
 const BAR: f64 = 0.01;
 
-/// The highest frequency of a displacement, over the peak frequency of its Ricker wavelet: above it the spectrum,
-/// `x^n exp(-x^2)` with n = 2 far from a force and 3 far from a moment, whose waves follow the wavelet's slope, is below the bar
-/// of its largest value. What lies above is not resolved, and cannot spoil the answer by more than the bar.
+/// The highest frequency of a displacement relative to the peak frequency of its Ricker wavelet: above it the spectrum,
+/// `x^n exp(-x^2)` with n = 2 far from a force and 3 far from a moment, whose waves follow the wavelet's slope, is
+/// below the bound times its largest value. Higher frequencies are not resolved, and cannot contribute an error above
+/// the bound.
 fn highest_frequency(n: i32) -> f64 {
     let spectrum = |x: f64| x.powi(n) * (-x * x).exp();
     let peak = (f64::from(n) / 2.0).sqrt();
@@ -44,10 +45,10 @@ fn highest_frequency(n: i32) -> f64 {
     high
 }
 
-/// Largest difference from `exact` over its largest value until waves come back from the sides.
+/// Largest difference from `exact` relative to its largest value, until waves return from the sides.
 fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64; 3]) -> f64 {
     let (mesh, basis) = (bent([16, 16, 16], true), Basis::new(4).unwrap());
-    // Five points of the largest element on the S wave at the highest frequency.
+    // Five points per wavelength of S at the highest frequency in the largest element.
     let resolved = quality::all(&mesh, &basis)
         .iter()
         .map(|q| q.frequency(ROCK.b, 4))

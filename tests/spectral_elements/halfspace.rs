@@ -7,11 +7,11 @@ use crate::blocks::{Body, block};
 use crate::pekeris::exact;
 use crate::shots::{Ricker, largest, relative_difference};
 
-/// Receivers this far from the force, in elements.
+/// Distances of receivers from the force, in elements.
 const DISTANCES: [f64; 2] = [2.0, 4.0];
 
-/// The largest misfit of the velocity across the ground as a share of its largest value, with the whole half-space turned
-/// about y by an angle. Elements of one length unit are bent below the ground.
+/// The largest misfit of the velocity normal to the ground relative to its largest value, with the whole half-space
+/// rotated about y by an angle. Elements of unit length are bent below the ground.
 fn misfit(angle: f64) -> f64 {
     let (sine, cosine) = angle.to_radians().sin_cos();
     let turned = |x: [f64; 3]| [cosine * x[0] + sine * x[2], x[1], cosine * x[2] - sine * x[0]];
@@ -28,7 +28,7 @@ fn misfit(angle: f64) -> f64 {
     let mesh = block([20, 16, 10], place, |_| 0, |axis, high| axis < 2 || high);
     let medium = Medium::isotropic(1.0, 3f64.sqrt(), 1.0);
     let body = Body::new(mesh, vec![medium], vec![[3f64.sqrt(), 1.0]], 0.9);
-    // One and a half elements are the shortest wavelength of S: six points.
+    // One and a half elements per shortest wavelength of S, which are six points.
     let wavelet = Ricker::starting_at_zero(1.0 / 1.5 / 2.5);
     let down = turned([0.0, 0.0, 1.0]);
     let nt = ((DISTANCES[1] / 0.919 + wavelet.t0 + 0.8 / wavelet.f) / body.dt) as usize;

@@ -1,4 +1,4 @@
-//! Laws that hold whatever the mesh: the same bits for any number of threads, energy, reciprocity.
+//! Laws that hold on every mesh: the same bits for any number of threads, conservation of energy, reciprocity.
 
 use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Medium, steps};
@@ -7,7 +7,8 @@ use kernels::methods::spectral_elements::{Engine, Lumping, Quantity, Setup, Sour
 
 use crate::shots::{magnitude, relative_difference};
 
-/// A bent box of `counts` elements of about 100 m; the lower half is of region 1. All sides but the top absorb if asked.
+/// A bent box of `counts` elements of about 100 m; the lower half is region 1. If requested, all sides but the top
+/// absorb.
 pub fn bent(counts: [usize; 3], absorbs: bool) -> Mesh<3> {
     let sizes = counts.map(|n| n + 1);
     let number = |k: [usize; 3]| (k[0] + sizes[0] * (k[1] + sizes[1] * k[2])) as i32;
@@ -166,12 +167,12 @@ fn source_and_receiver_change_places() {
         let (there, back) = (record(a, b, along, across), record(b, a, across, along));
         let apart = relative_difference(&back, &there);
         println!("degree {degree}: {apart:.1e}");
-        // Rounding of single precision over the run: 5.0e-7, 1.0e-6 and 1.6e-6 are measured.
+        // The difference is the rounding of single precision over the run: 5.0e-7, 1.0e-6 and 1.6e-6 were measured.
         assert!(apart <= 8e-6, "degree {degree}: {apart}");
     }
 }
 
-/// An explosion in the middle of a cube of cubes, on the corner of eight of them: what it does in one octant it does in all.
+/// An explosion in the middle of a cube of cubes, at the corner of eight of them, has the same effect in all octants.
 #[test]
 fn a_moment_on_a_corner_leans_to_no_element() {
     let plain = bent([4, 4, 4], false);
@@ -221,11 +222,11 @@ fn a_moment_on_a_corner_leans_to_no_element() {
     }
     let apart = relative_difference(&all, &first);
     println!("{apart:.1e} of the largest displacement");
-    // Rounding of single precision: 1.2e-6 are measured.
+    // The difference is the rounding of single precision, 1.2e-6 as measured.
     assert!(apart < 1e-5, "{apart}");
 }
 
-/// Kinetic energy of a field, up to a factor that is the same everywhere in a region of the mesh.
+/// Kinetic energy of a field, up to a factor that is constant in a region of the mesh.
 fn loudness(engine: &Engine<3>) -> f64 {
     engine
         .velocity()
@@ -256,11 +257,11 @@ fn absorbing_sides_take_the_energy_and_the_largest_step_is_stable() {
         engine.step();
         loudness(&engine)
     }));
-    // A second later the waves have left several times over; what is left is what grazed the sides.
+    // A second is several times longer than waves need to leave; what remains grazed the sides.
     (0..(1.5 / dt) as usize).for_each(|_| engine.step());
     let left = loudness(&engine);
     println!("{:.1e} is left", left / most);
-    // 1.1e-4 are measured.
+    // The measured value is 1.1e-4.
     assert!(left < 1e-3 * most, "{left} of {most}");
 }
 
@@ -301,7 +302,7 @@ fn sources_outside_or_unfit_for_a_fluid_are_a_sentence() {
     assert!(text.contains("only explosions"), "{text}");
 }
 
-/// Numbers from -1 to 1 in an order that looks random and is the same everywhere.
+/// Pseudorandom numbers from -1 to 1, the same on every machine.
 struct Scatter(u64);
 
 impl Scatter {
@@ -336,7 +337,7 @@ fn the_bound_of_the_step_is_stable_and_not_far_from_the_limit() {
             ..Parts::default()
         };
         let mesh = Mesh::new(parts).unwrap();
-        // Poisson's ratios from near 0 to 0.45, contrasts up to 1.7.
+        // Poisson's ratios from near 0 to 0.45, contrasts of up to 1.7.
         let media: Vec<Medium> = (0..2)
             .map(|_| {
                 let vp = 3000.0 * (1.0 + 0.25 * scatter.next());
@@ -370,7 +371,7 @@ fn the_bound_of_the_step_is_stable_and_not_far_from_the_limit() {
             late < 100.0 * early,
             "mesh {seed}: {early} grows to {late} at the bound"
         );
-        // The bound is at most a quarter below the limit: a third above it nothing is stable.
+        // The bound is at most a quarter below the limit, so nothing is stable at a third above it.
         let beyond = after(bound / 0.75, 400);
         assert!(
             beyond.is_nan() || beyond >= 1e9 * early,

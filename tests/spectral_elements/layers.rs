@@ -1,10 +1,10 @@
-//! LOH.1 and LOH.3, a layer over a half-space (Day et al. 2001, 2003), against the sum over wavenumbers of
-//! tests/support/layered.rs: it agrees with an independent code within 1.7 % (that code's own error; tests/velocity_stress/layer.rs)
-//! and with Pekeris' closed form within 0.2 %.
+//! LOH.1 and LOH.3, a layer over a half-space (Day et al. 2001, 2003), compared with the sum over wavenumbers of
+//! tests/support/layered.rs: the sum agrees with an independent code within 1.7 % (that code's own error;
+//! tests/velocity_stress/layer.rs) and with Pekeris' closed form within 0.2 %.
 //!
-//! Sides are the whole difficulty. With absorbing sides 6 km beside the receiver 7 % of the largest velocity comes back after
-//! 3.5 s; before, the misfit is 0.7 %. Here elements grow by a fifth from one to the next beyond source and receiver: what
-//! such elements do not resolve is too slow to come back within the 3.5 s.
+//! The sides are the main difficulty. With absorbing sides 6 km from the receiver, reflections of 7 % of the largest
+//! velocity arrive after 3.5 s; before that, the misfit is 0.7 %. Here elements grow by a fifth from one to the next
+//! beyond source and receiver: waves that such elements do not resolve are too slow to return within 3.5 s.
 
 use kernels::mesh::Basis;
 use kernels::mesh::step::Medium;
@@ -14,21 +14,22 @@ use crate::blocks::{Body, block};
 use crate::layered::{self, C, Rock, Stack};
 use crate::shots::{largest, largest_difference, magnitude};
 
-/// Samples of the sum, 0.05 s apart, and steps from one to the next: nearly all has passed after 3.5 s.
+/// Samples of the sum, 0.05 s apart, and steps per sample; after 3.5 s nearly all waves have passed.
 const ROWS: usize = 71;
 const PER_ROW: usize = 6;
-/// 8 % below the bound of the mesh.
+/// A step 8 % below the bound of the mesh.
 const DT: f64 = 0.05 / PER_ROW as f64;
 /// Width of the moment rate, s.
 const TAU: f64 = 0.15;
 /// Density and speeds of the layer of 1 km and of the half-space.
 const LAYERS: [[f64; 3]; 2] = [[2600.0, 4000.0, 2000.0], [2700.0, 6000.0, 3464.0]];
-/// Q of P and S in LOH.3, whose speeds hold at 2.5 Hz.
+/// Q of P and S in LOH.3, whose speeds are given at 2.5 Hz.
 const Q: [[f64; 2]; 2] = [[120.0, 40.0], [155.9, 69.3]];
 const DEPTH: f64 = 2000.0;
 const RECEIVER: [f64; 3] = [1500.0, 2000.0, 0.0];
 
-/// Coordinates of nodes: elements of a length between two ends, and more on either side, each a fifth longer than the last.
+/// Coordinates of nodes: elements of a constant length between two ends, and further ones on either side, each a fifth
+/// longer than the last.
 fn graded([low, high]: [f64; 2], length: f64, [before, behind]: [usize; 2]) -> Vec<f64> {
     let lengths = |count: usize| (1..=count).map(move |k| length * 1.2_f64.powi(k as i32));
     let mut nodes = vec![low - lengths(before).sum::<f64>()];
@@ -45,8 +46,8 @@ fn graded([low, high]: [f64; 2], length: f64, [before, behind]: [usize; 2]) -> V
     nodes
 }
 
-/// A body of 3800 elements around source and receiver, both inside of elements: five points and more on the wavelength of
-/// 2.5 Hz.
+/// A body of 3800 elements around source and receiver, which are both inside elements: five points or more per
+/// wavelength at 2.5 Hz.
 fn body(relaxations: Option<Vec<Relaxation>>, grain: Grain) -> Body<3> {
     let x = graded([-1250.0, 2250.0], 500.0, [6, 6]);
     let y = graded([-1250.0, 2750.0], 500.0, [6, 6]);
@@ -71,7 +72,7 @@ fn body(relaxations: Option<Vec<Relaxation>>, grain: Grain) -> Body<3> {
     }
 }
 
-/// Velocities x, y, z (down) at the receiver, a sample a row.
+/// Velocities x, y, z (down) at the receiver, one sample per row.
 fn run(relaxations: Option<Vec<Relaxation>>, grain: Grain) -> Vec<[f64; 3]> {
     let nt = PER_ROW * (ROWS - 1) + 1;
     let rate = |t: f64| {
@@ -125,7 +126,7 @@ fn summed(q: [[f64; 2]; 2]) -> [Vec<f64>; 3] {
     layered::traces(&stack, &shot, &[[z, x, y]]).remove(0)
 }
 
-/// Largest misfits of the components x, y, z in units of the largest velocity.
+/// Largest misfits of the components x, y, z relative to the largest velocity.
 fn misfits(found: &[[f64; 3]], exact: &[Vec<f64>; 3]) -> [f64; 3] {
     let scale = magnitude(exact.iter().flatten().copied());
     [0, 1, 2].map(|c| largest_difference(found.iter().map(|v| v[c]), &exact[(c + 1) % 3]) / scale)
@@ -138,9 +139,9 @@ fn a_layer_over_a_half_space_within_two_percent() {
     assert!(largest(apart) < 0.02, "{apart:?}");
 }
 
-/// Misfits of a lossy layer and half-space; the loss shows.
+/// Misfits for an attenuating layer and half-space; without attenuation they must be larger.
 fn lossy(grain: Grain) -> f64 {
-    // Q of the bulk modulus from those of the waves; that of the layer is infinite but for rounding.
+    // Q of the bulk modulus from those of the waves; in the layer it is infinite except for rounding.
     let relaxation = |k: usize| {
         let ([_, vp, vs], [qp, qs]) = (LAYERS[k], Q[k]);
         let shear = 4.0 / 3.0 * (vs / vp).powi(2);
@@ -152,7 +153,7 @@ fn lossy(grain: Grain) -> f64 {
         misfits(&found, &summed(Q)),
         misfits(&found, &summed([[f64::INFINITY; 2]; 2])),
     );
-    println!("{grain:?}: {right:.4?}, without loss {wrong:.4?}");
+    println!("{grain:?}: {right:.4?}, without attenuation {wrong:.4?}");
     assert!(largest(wrong) > 0.1, "{wrong:?}");
     largest(right)
 }

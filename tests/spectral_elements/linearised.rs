@@ -12,13 +12,13 @@ use crate::blocks::Body;
 use crate::gradients::{Case, ROCKS, SOLID, WATER, body, recorded, shot, sources};
 use crate::shots::{largest, magnitude};
 
-/// A linear map and where its transpose is tried.
+/// A linear map, and the body on which its transpose is tested.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     case: Case,
     followed: Followed,
     parameters: Parameters,
-    /// Nodes of the change along each axis; 0: one set of parameters a region.
+    /// Nodes of the perturbation along each axis; 0: one set of parameters per region.
     nodes: usize,
     seed: u64,
 }
@@ -53,7 +53,7 @@ fn trials() -> impl Strategy<Value = (bool, Trial)> {
                 loss,
                 jdata,
                 quantity: match (water, quantity) {
-                    // In water pressure is what is mostly recorded.
+                    // In water, mostly pressure is recorded.
                     (true, Quantity::Velocity | Quantity::Acceleration) => Quantity::Pressure,
                     _ => quantity,
                 },
@@ -71,7 +71,7 @@ fn trials() -> impl Strategy<Value = (bool, Trial)> {
     )
 }
 
-/// Numbers between -1 and 1.
+/// Random numbers between -1 and 1.
 fn numbers(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed | 1;
     move || {
@@ -82,11 +82,11 @@ fn numbers(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// What moves parameters by some thousandths.
+/// Random perturbations of the parameters by some thousandths.
 fn units(parameters: Parameters, [vp, vs, density]: [f64; 3]) -> Vec<f64> {
     let units = match parameters {
         Parameters::Speeds => vec![vp, vs, density],
-        // Losses of regions do not follow parameters, and give nothing in either direction.
+        // The attenuation of regions does not depend on the parameters, and contributes nothing in either direction.
         Parameters::SpeedsAndLosses => vec![vp, vs, density, 0.02, 0.03],
         Parameters::Lame => vec![density * vp * vp, density * vs * vs, density],
         Parameters::Impedances => vec![density * vp, density * vs, density],
@@ -120,7 +120,8 @@ fn crystal<const D: usize>(body: &mut Body<D>) {
     body.media[1].law = Law::Anisotropic(Box::new(table));
 }
 
-/// How far the dot product of a change's records with other records is from that of the change with what the transpose makes of them.
+/// The relative difference between the dot product of perturbed records with other records, and that of the
+/// perturbation with the transpose of these.
 fn apart<const D: usize>(trial: &Trial) -> f64 {
     let (case, parameters) = (&trial.case, trial.parameters);
     let nt = if D == 2 { 150 } else { 70 };
@@ -139,7 +140,7 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
         o: [-220.0; D],
         d: [950.0 / (trial.nodes.max(2) - 1) as f64; D],
     };
-    // The change, and its numbers `[parameter][region or node]`.
+    // The perturbation, and its values `[parameter][region or node]`.
     let count = match trial.nodes {
         0 => body.media.len(),
         _ => lattice.nodes(),
@@ -150,7 +151,8 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
     };
     let own: Vec<Vec<f64>> = (0..parameters.count())
         .map(|k| {
-            // None is near zero: what the other parameters scatter cancels in water, and rounding of it would be all that is left.
+            // No value is near zero: the scattering of the other parameters cancels in water, and only rounding errors
+            // would be left.
             let mut change = || draw().signum() * (0.5 + 0.5 * draw().abs());
             (0..count).map(|at| unit(at)[k] * change()).collect()
         })
@@ -161,7 +163,7 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
     };
     let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), &setup, &shot, parameters).unwrap();
     let records = recorded(&adjoint.linearised((&setup, &shot), &change).unwrap(), &shot);
-    // Other records that are not at right angles to these.
+    // Other records, which are not orthogonal to these.
     let most = f64::from(magnitude(&records));
     let others: Vec<f32> = records
         .iter()
@@ -198,7 +200,7 @@ fn apart<const D: usize>(trial: &Trial) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: Some(Box::new(FileFailurePersistence::Direct("../tests/regressions/linearised_meshes.txt"))), ..ProptestConfig::default() })]
 
-    /// Rounding of single precision alone.
+    /// The difference must be only the rounding of single precision.
     #[test]
     fn the_gradient_is_the_transpose_of_the_linearised_run((plane, trial) in trials()) {
         let found = if plane { apart::<2>(&trial) } else { apart::<3>(&trial) };
@@ -207,7 +209,7 @@ proptest! {
     }
 }
 
-/// Records of a linearised run and a gradient by nodes and by regions, on so many threads.
+/// Records of a linearised run and a gradient for nodes and for regions, on so many threads.
 fn by_threads<const D: usize>(case: &Case, threads: usize) -> (Vec<f32>, Vec<Vec<f64>>) {
     let nt = if D == 2 { 30 } else { 8 };
     let body = body::<D>(case, case.rocks);
@@ -259,11 +261,11 @@ fn any_number_of_threads_gives_the_same_bits() {
     for case in [SOLID, WATER, losing(Grain::Fine), losing(Grain::Coarse)] {
         alike(&case, by_threads::<2>);
     }
-    // A volume shares its elements out as a plane does.
+    // In a volume, elements are distributed as in a plane.
     alike(&losing(Grain::Fine), by_threads::<3>);
 }
 
-/// The records of a body, or their change to first order.
+/// The records of a body, or their first-order change.
 fn records<const D: usize>(
     case: &Case,
     (body, parameters): (&Body<D>, Parameters),
@@ -282,7 +284,7 @@ fn records<const D: usize>(
     }
 }
 
-/// The records that a gradient begins with.
+/// The records with which a gradient begins.
 fn of_run<const D: usize>(adjoint: &mut Adjoint<D>, setup: &Setup<D>, shot: &Shot<D>) -> Vec<f32> {
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), 1 << 33).unwrap();
     let mut kept = Vec::new();
@@ -294,8 +296,8 @@ fn of_run<const D: usize>(adjoint: &mut Adjoint<D>, setup: &Setup<D>, shot: &Sho
     kept
 }
 
-/// Compares the change of records to first order with central differences of records for two sizes of the change, which are of second
-/// order down to the rounding of single precision.
+/// Compares the first-order change of records with central differences of records for two sizes of the perturbation,
+/// whose error is of second order down to the rounding of single precision.
 fn taylor<const D: usize>(
     case: &Case,
     (parameters, change): (Parameters, &[Vec<f64>]),
@@ -318,14 +320,14 @@ fn taylor<const D: usize>(
         "{D}-D {case:?} {parameters:?}: {far:.2e} and {near:.2e} from differences, order {:.2}",
         (far / near).log2()
     );
-    // A quarter, and 2e-5 of rounding.
+    // A quarter, plus 2e-5 for rounding.
     assert!(
         largest([near]) < 2e-3 && near < 0.27 * far + 2e-5,
         "{near:e} {far:e}"
     );
 }
 
-/// By the speeds and densities of the regions.
+/// With respect to the speeds and densities of the regions.
 fn by_speeds<const D: usize>(case: &Case) {
     let shares = [[0.6, -0.5, 0.8], [-0.7, 0.9, 0.4]];
     let change: Vec<Vec<f64>> = (0..3)
@@ -337,7 +339,8 @@ fn by_speeds<const D: usize>(case: &Case) {
     });
 }
 
-/// By the constants of a crystal below a rock or water, whose bulk modulus and density change, too. Absorbing faces keep their speeds.
+/// With respect to the constants of a crystal below rock or water, whose bulk modulus and density are perturbed, too.
+/// Absorbing faces keep their speeds.
 fn by_constants<const D: usize>(case: &Case, scale: f64) {
     let mut draw = numbers(7);
     let of = |r: usize, k: usize, draw: f64| match (k, case.rocks[r]) {

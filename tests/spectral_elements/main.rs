@@ -1,8 +1,8 @@
-//! Spectral elements against runs of SPECFEM3D and against laws of physics.
+//! Spectral elements compared with runs of SPECFEM3D and with laws of physics.
 //!
 //! `tests/data/sem` holds runs of SPECFEM3D Cartesian 4.1.1 (single precision, one process) on small meshes, z turned
-//! downwards; a folder's case.json has its parameters and the tolerance, which is the rounding of SPECFEM's own numbers
-//! (three processes instead of one differ by a fraction of it).
+//! downwards; a folder's case.json has its parameters and the tolerance, which is the rounding error of SPECFEM3D
+//! itself (its results on three processes differ from those on one by a fraction of it).
 
 mod blocks;
 mod contact;

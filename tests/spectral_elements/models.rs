@@ -1,4 +1,4 @@
-//! Models that change from point to point: a closed form, constants of regions at every point, cuts, grids.
+//! Models that vary from point to point: a closed form, constants of regions at every point, cuts, grids.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::element_worlds::{Recipe, Rock, World};
 use crate::laws::{bent, ricker};
 use crate::shots::{Tape, largest_difference, relative_difference};
 
-/// Growth of the speed along the rod: from 1 to 2.
+/// The speed increases along the rod from 1 to 2.
 const GROWTH: f64 = 1.0;
 
-/// Largest error of the second overtone of a free rod in which P grows linearly, after 1.3 of its periods. With lambda zero
-/// nothing pulls at its sides, and (rho c^2 u')' = -rho w^2 u with c = 1 + z has the solutions
-/// (1 + z)^(-1/2) cos(b ln(1 + z) + phase), w^2 = b^2 + 1/4, whose ends are free for b = n pi / ln 2.
+/// Largest error of the second overtone of a free rod in which the P speed increases linearly, after 1.3 of its
+/// periods. Since lambda is zero, the sides are free of traction, and (rho c^2 u')' = -rho w^2 u with c = 1 + z has the
+/// solutions (1 + z)^(-1/2) cos(b ln(1 + z) + phase), w^2 = b^2 + 1/4, whose ends are free for b = n pi / ln 2.
 fn rod(degree: usize, elements: usize, of_points: bool) -> f64 {
     let mesh = block::<2>(
         [1, elements],
@@ -89,11 +89,11 @@ fn a_rod_whose_speed_grows_swings_as_in_closed_form() {
     for pair in errors.windows(2) {
         assert!(pair[1] < 0.35 * pair[0] || pair[1] < 4e-5, "{errors:?}");
     }
-    // 6.1e-6 are measured, seven times that: steps in single precision.
+    // The bound is seven times the measured error of 6.1e-6, which is due to steps in single precision.
     assert!(errors[3] < 4e-5, "{errors:?}");
-    // With one constant an element the same mesh is off by far more.
+    // With one constant per element, the same mesh has a far larger error.
     let steps = rod(6, 3, false);
-    println!("a constant an element: {steps}");
+    println!("one constant per element: {steps}");
     assert!(steps > 30.0 * errors[3], "{steps}");
 }
 
@@ -143,7 +143,7 @@ fn constants_of_regions_at_every_point_are_the_same_run() {
         let points = tape(&world, &setup, &[]);
         let far = relative_difference(points.traces.iter().flatten(), plain.traces.iter().flatten());
         println!("{rocks:?}: {far:.1e}");
-        // 3.8e-7 are measured: constants of points are rounded one by one.
+        // The measured difference is 3.8e-7: the constants of points are rounded one by one.
         assert!(far < 2e-6, "{rocks:?}: {far}");
         let (one, other) = (world.setup().bound(), setup.bound());
         assert!((one.limit - other.limit).abs() < 1e-9 * one.limit);
@@ -167,7 +167,7 @@ fn a_model_of_points_gives_the_same_bits_in_parts() {
 
 #[test]
 fn the_step_of_a_model_of_points_is_stable_and_not_far_from_the_limit() {
-    // P from 2000 to 4000 m/s within each element: the stiffest points set the step.
+    // The P speed increases from 2000 to 4000 m/s within each element, so the stiffest points determine the step.
     let (mesh, basis) = (bent([3, 3, 2], false), Basis::new(4).unwrap());
     let model = |_: usize, _: usize, positions: &[[f64; 3]]| {
         let point = |x: &[f64; 3]| {
@@ -245,7 +245,7 @@ const ROCKS: [Material; 2] = [
     },
 ];
 
-/// Two rocks with a wavy interface at a depth of about 300 m under a hill.
+/// Two rocks with a wavy interface at a depth of about 300 m below a hill.
 fn hill() -> Mesh<2> {
     let place = |u: [f64; 2]| {
         let x = 100.0 * u[0];
@@ -259,7 +259,7 @@ fn hill() -> Mesh<2> {
     block([10, 6], place, |k| i32::from(k[1] >= 3), |_, _| false)
 }
 
-/// Nodes every 20 m that cover it.
+/// Nodes every 20 m that cover the model.
 const LATTICE: Lattice<2> = Lattice {
     n: [53, 41],
     o: [-20.0, -100.0],
@@ -278,8 +278,8 @@ fn a_point_takes_nothing_from_beyond_an_interface_or_from_the_air() {
     let (mesh, basis) = (hill(), Basis::new(4).unwrap());
     let top = |x: f64| 60.0 * (x / 170.0).sin() - 20.0;
     let interface = |x: f64| 300.0 + 40.0 * (x / 120.0).cos();
-    // Sides of elements are straight: the grid's idea of the interface is a few metres off the mesh's, so that the mesh
-    // decides; what the grid says within 8 m of it is nonsense.
+    // Elements have straight sides, so the interface of the grid is a few metres from that of the mesh, which decides;
+    // the values of the grid within 8 m of it are meaningless.
     let vp = plane(|[x, z]| match () {
         () if z < top(x) - 8.0 => 340.0,
         () if (z - interface(x)).abs() < 0.5 => 2600.0,
@@ -312,7 +312,7 @@ fn a_point_takes_nothing_from_beyond_an_interface_or_from_the_air() {
             .filter(|p| (p.speeds[0] - ROCKS[region].vp).abs() > 1.0)
             .count();
     }
-    // Where the polygon of the mesh lies beside the curve of the grid.
+    // At these corners the polygon of the mesh differs from the curve of the grid.
     assert!(odd <= 6, "{odd} of 240 corners have speeds of both sides");
 }
 
@@ -368,7 +368,7 @@ fn models_that_do_not_fit_are_sentences() {
         .expect_err("a fault")
         .to_string();
         for word in words {
-            assert!(text.contains(word), "{word} is not in {text}");
+            assert!(text.contains(word), "{word} is missing in {text}");
         }
     };
     let vp = |vp: f32| Planes {
@@ -483,11 +483,11 @@ fn quality_factors_of_a_grid_damp_as_those_of_regions() {
         largest_difference(a.traces.iter().flatten(), b.traces.iter().flatten()) / elastic.peak()
     };
     println!(
-        "{:.1e} apart, {:.1e} from no loss",
+        "{:.1e} apart, {:.1e} from no attenuation",
         far(&a, &b),
         far(&a, &elastic)
     );
-    // 3.0e-7 are measured: constants of points are rounded one by one.
+    // The measured difference is 3.0e-7: the constants of points are rounded one by one.
     assert!(far(&a, &elastic) > 0.05 && far(&a, &b) < 2e-6);
     assert!(points.bound().limit < world.setup().bound().limit);
 }

@@ -1,7 +1,7 @@
-//! A standing wave in a block whose sides are all free, known in closed form.
+//! A standing wave in a block with free sides, for which there is a closed form.
 //!
-//! Where lambda is zero a plane P wave pulls at no side, so that u_x = cos(pi x / L) cos(pi vp t / L) is a motion of a free
-//! block of any number of dimensions, and so are its overtones.
+//! If lambda is zero, a plane P wave has no traction on the sides, so u_x = cos(pi x / L) cos(pi vp t / L) is a motion
+//! of a free block in any number of dimensions, and so are its overtones.
 
 use std::f64::consts::PI;
 
@@ -12,7 +12,7 @@ use kernels::methods::spectral_elements::{Engine, Lumping, Setup};
 
 use crate::shots::largest_difference;
 
-/// A block of 1 m with so many elements a side, bent inside.
+/// A block of 1 m with so many elements on each side, bent inside.
 fn block<const D: usize>(side: usize) -> Mesh<D> {
     let split = |k: usize, n: usize| -> [usize; D] { std::array::from_fn(|c| k / n.pow(c as u32) % n) };
     let node = |k: usize| -> [f64; D] {
@@ -38,8 +38,8 @@ fn block<const D: usize>(side: usize) -> Mesh<D> {
     Mesh::new(parts).unwrap()
 }
 
-/// Largest error of the displacement of an overtone after two thirds of a period of the lowest mode, in `fraction` of the
-/// largest step.
+/// Largest error of the displacement of an overtone after two thirds of a period of the lowest mode, with a step of
+/// `fraction` of the largest one.
 fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone: f64) -> f64 {
     let (mesh, basis) = (block::<D>(side), Basis::new(degree).unwrap());
     let media = [Medium {
@@ -75,10 +75,10 @@ fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone
     largest_difference(engine.displacement().iter().flatten(), exact)
 }
 
-/// What single precision leaves: 2.1e-6 are measured in 2-D and 3.8e-6 in 3-D, five times that is allowed.
+/// The error of single precision: 2.1e-6 were measured in 2-D and 3.8e-6 in 3-D; five times that is allowed.
 const LEFT: f64 = 2e-5;
 
-/// Errors of all degrees fall to what single precision leaves.
+/// The errors of all degrees decrease to that of single precision.
 fn falls<const D: usize>(degrees: std::ops::RangeInclusive<usize>) {
     let errors: Vec<f64> = degrees.map(|degree| error::<D>((3, degree), 0.05, 1.0)).collect();
     println!("{D}-D: {errors:?}");
@@ -103,7 +103,7 @@ fn the_order_in_time_is_two() {
 
 #[test]
 fn the_order_in_space_is_above_the_degree() {
-    // The third overtone: what single precision leaves, 4e-6, is then far below.
+    // For the third overtone the error of single precision, 4e-6, is negligible.
     for (degree, sides) in [(2, [6, 12]), (3, [4, 8]), (4, [3, 6])] {
         let [coarse, fine] = sides.map(|side| error::<2>((side, degree), 0.02, 3.0));
         let order = (coarse / fine).log2();

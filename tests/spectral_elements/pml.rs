@@ -1,4 +1,4 @@
-//! Perfectly matched layers send back what their file says, and motion in them does not grow.
+//! Perfectly matched layers have the reflections that their documentation gives, and motion in them does not grow.
 
 use kernels::mesh::step::{Law, Medium};
 use kernels::methods::spectral_elements::{Engine, Pml, Profile, Quantity, Source, Strength, Zone};
@@ -16,11 +16,11 @@ fn rock() -> Filling {
     (vec![Medium::isotropic(density, vp, vs); 2], vec![[vp, vs]; 2])
 }
 
-/// What fills the two regions of a mesh, with P and S speeds.
+/// The media of the two regions of a mesh, with P and S speeds.
 type Filling = (Vec<Medium>, Vec<[f64; 2]>);
 
-/// Records at some places of a strip 900 m wide beside a layer of three elements, or beside so much of the medium that nothing comes
-/// back.
+/// Records at some points of a strip 900 m wide, next to a layer of three elements, or next to so much of the medium
+/// that no waves return.
 fn strip(
     layer: bool,
     (media, speeds): Filling,
@@ -57,7 +57,7 @@ fn strip(
     body.records(source, places, (Quantity::Displacement, steps))
 }
 
-/// What comes back of a wave that meets the layer at an angle, over what would come back of a mirror: the wave as it is at the
+/// The reflection of a wave that meets the layer at an angle, relative to that of a mirror, which is the wave at the
 /// mirror image of the receiver.
 fn reflected(filling: &dyn Fn() -> Filling, strength: &Strength<2>, degrees: &[f64]) -> Vec<f64> {
     let place = |angle: &f64, side: f64| [side * 2.1 * H, 3.1 * H + 4.2 * H * angle.to_radians().tan()];
@@ -105,14 +105,15 @@ fn three_elements_send_back_about_a_thousandth_or_less() {
         let shown: Vec<String> = found.iter().map(|x| format!("{x:.1e}")).collect();
         println!("{what}: {}", shown.join(" "));
         for (angle, found) in degrees.iter().zip(&found) {
-            // P waves of the crystal are a fifth faster along the strip, where the damping is therefore weaker for its S waves.
+            // P waves of the crystal are a fifth faster along the strip, so the damping is weaker for its S waves
+            // there.
             let most = if what.ends_with("crystal") { 1.5e-3 } else { 1e-3 };
             assert!(*found < most, "{what} at {angle} degrees: {found:e}");
         }
     }
 }
 
-/// The largest motion of a body while a push in its middle lasts, and behind each of so many spans of steps.
+/// The largest motion of a body during a push in its middle, and in each of several spans of steps after it.
 fn motion<const D: usize>(
     body: &Body<D>,
     middle: [f64; D],
@@ -140,7 +141,7 @@ fn motion<const D: usize>(
     (largest(early), all)
 }
 
-/// Layers of two elements on all sides but the top of a small mesh of rock, or all of them.
+/// Layers of two elements on all sides but the top of a small mesh of rock, or on all sides.
 fn layers<const D: usize>(length: [f64; D], top: bool) -> Pml<D> {
     let zone = |begin: f64, end: f64| Some(Zone { begin, end });
     let zones = std::array::from_fn(|axis| {
@@ -166,7 +167,7 @@ fn body<const D: usize>(counts: [usize; D], (media, speeds): Filling, top: bool)
     body
 }
 
-/// Crystal with a vertical axis (Thomsen's epsilon 0.2, delta 0.1, gamma 0.15).
+/// A crystal with a vertical axis (Thomsen's epsilon 0.2, delta 0.1, gamma 0.15).
 fn layered_rock() -> Filling {
     let [density, vp, vs] = ROCK;
     let (c33, c44) = (density * vp * vp, density * vs * vs);
@@ -210,7 +211,8 @@ fn sea() -> Filling {
     )
 }
 
-/// Behind the wave itself nothing grows, whatever fills the layers: largest motion in five spans of steps.
+/// After the wave has passed, the motion does not grow in any medium of the layers: the largest motion in five spans of
+/// steps.
 fn rests<const D: usize>(what: &str, body: &Body<D>, middle: [f64; D], steps: usize) {
     let (peak, found) = motion(body, middle, (5, steps / 5));
     let shown: Vec<String> = found.iter().map(|x| format!("{:.1e}", x / peak)).collect();
@@ -219,7 +221,7 @@ fn rests<const D: usize>(what: &str, body: &Body<D>, middle: [f64; D], steps: us
     assert!(found[4] < 1e-3 * peak, "{what}: {found:?} of {peak}");
 }
 
-/// At the outer end of a layer nothing moves, a little before it there is motion.
+/// There is no motion at the outer end of a layer, but a little inside of it.
 #[test]
 fn layers_end_at_rest() {
     let body = body([9, 8], rock(), false);
@@ -233,7 +235,7 @@ fn layers_end_at_rest() {
     let moves = |k: usize| largest(found[k].as_flattened());
     let ends = largest([moves(0), moves(1), moves(2)]);
     println!("{ends:e} at the ends, {:e} in a layer", moves(3));
-    // Places are found within rounding.
+    // Points are located to rounding.
     assert!(ends < 1e-9 * moves(3), "{ends:e}");
 }
 
@@ -277,7 +279,8 @@ fn motion_in_layers_does_not_grow() {
     every_kind([6000, 1500]);
 }
 
-/// In 3-D 100,000 steps have been run as well: at most 1e-9 of the largest motion is left behind 20,000 of them, and less later.
+/// In 3-D, 100,000 steps were run as well: after 20,000 of them at most 1e-9 of the largest motion is left, and later
+/// less.
 #[test]
 #[ignore = "long: ./sconsw test full=y"]
 fn motion_in_layers_does_not_grow_in_long_runs() {

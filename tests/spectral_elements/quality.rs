@@ -6,7 +6,7 @@ use crate::element_worlds::{Recipe, Rock, World};
 use crate::models::tape;
 use crate::shots::{largest, largest_difference, relative_difference};
 
-/// Real and imaginary part of the modulus over the unrelaxed one at a frequency in Hz.
+/// Real and imaginary part of the modulus relative to the unrelaxed one at a frequency in Hz.
 fn modulus(law: &Relaxation, long: &[f64; 3], frequency: f64) -> [f64; 2] {
     let w = std::f64::consts::TAU * frequency;
     let pairs = || law.tau_stress.iter().zip(long);
@@ -32,7 +32,7 @@ fn quality_is_constant_in_the_band_and_moduli_hold_at_the_reference() {
                 };
                 assert!((inverse - 1.0).abs() < 0.03, "{quality:?} {k} {inverse}");
             }
-            // The phase speed belongs to the inverse root of the modulus.
+            // The phase speed is the inverse of the real part of the inverse root of the modulus.
             let [re, im] = modulus(&law, long, 2.0);
             let slowness = (0.5 * im.atan2(re)).cos() / re.hypot(im).sqrt();
             assert!((law.factors[k] / slowness.powi(2) - 1.0).abs() < 1e-9);
@@ -40,7 +40,8 @@ fn quality_is_constant_in_the_band_and_moduli_hold_at_the_reference() {
     }
 }
 
-/// One mechanism at a point in place of all loses as much at every degree: records differ by little of what attenuation does.
+/// One mechanism per point in place of all has the same attenuation for every degree: the records differ by a small
+/// part of the effect of attenuation.
 fn coarse_is_fine<const D: usize>(counts: [usize; D], degree: usize) -> f64 {
     let recipe = Recipe::<D> {
         rocks: [Rock::Isotropic; 2],
@@ -62,7 +63,9 @@ fn coarse_is_fine<const D: usize>(counts: [usize; D], degree: usize) -> f64 {
         .map(|(grain, loses)| of(grain, loses));
     let loss = relative_difference(&fine, &elastic);
     let apart = largest_difference(&coarse, &fine) / largest_difference(&fine, &elastic);
-    println!("{D}-D, degree {degree}: attenuation changes {loss:.3}, the grain {apart:.3} of that");
+    println!(
+        "{D}-D, degree {degree}: attenuation changes {loss:.3}, one mechanism per point {apart:.3} of that"
+    );
     assert!(loss > 0.02, "{loss}");
     apart
 }
@@ -71,7 +74,8 @@ fn coarse_is_fine<const D: usize>(counts: [usize; D], degree: usize) -> f64 {
 fn mechanisms_of_single_points_lose_what_all_mechanisms_lose() {
     for degree in [2, 3, 4, 5] {
         let apart = [coarse_is_fine([8, 6], degree), coarse_is_fine([4, 4, 4], degree)];
-        // 0.07 to 0.16 are measured: elements of some points a wavelength have other mechanisms from point to point.
+        // 0.07 to 0.16 were measured: in elements with a few points per wavelength, neighbouring points have different
+        // mechanisms.
         assert!(largest(apart) < 0.25, "degree {degree}: {apart:?}");
     }
 }

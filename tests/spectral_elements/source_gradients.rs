@@ -1,4 +1,4 @@
-//! The derivatives of a misfit by the sources against its finite differences.
+//! The derivatives of a misfit with respect to the sources, compared with finite differences.
 
 use kernels::Error;
 use kernels::device::cpu::Cpu;
@@ -9,12 +9,12 @@ use kernels::time_loop::reversal::CheckpointSchedule;
 use crate::gradients::{Case, SOLID, WATER, bent, body, recorded, shot, sources};
 use crate::shots::largest;
 
-/// Steps of the runs; three dimensions cost more.
+/// Number of steps of the runs; in three dimensions they cost more.
 const fn steps<const D: usize>() -> usize {
     if D == 2 { 220 } else { 150 }
 }
 
-/// Half the sum of the squares of the records, and its derivatives by the sources where they are wanted.
+/// Half the sum of the squares of the records, and its derivatives with respect to the sources if requested.
 fn run<const D: usize>(
     case: &Case,
     changed: &[Source<D>],
@@ -24,7 +24,7 @@ fn run<const D: usize>(
     let setup = body.setup(changed);
     let shot = shot(steps::<D>(), case);
     let mut adjoint = Adjoint::new(Cpu::new(1).unwrap(), &setup, &shot, Parameters::Speeds).unwrap();
-    // Some steps are computed again.
+    // Some steps are computed twice.
     let most = adjoint.sizes()[1] * adjoint.steps() / 3;
     let schedule = CheckpointSchedule::choose(adjoint.steps(), adjoint.sizes(), most).unwrap();
     let mut misfit = 0.0;
@@ -41,13 +41,13 @@ fn run<const D: usize>(
     (misfit, found.ok().map(|(_, sources)| sources))
 }
 
-/// The number of the sample that is largest.
+/// The index of the largest sample.
 fn largest_sample(history: &[f32]) -> usize {
     let by_size = |a: &usize, b: &usize| history[*a].abs().total_cmp(&history[*b].abs());
     (0..history.len()).max_by(by_size).unwrap()
 }
 
-/// A central difference of the misfit where sources change by steps.
+/// A central difference of the misfit if the sources change by steps.
 fn central<const D: usize>(
     (case, sources): (&Case, &[Source<D>]),
     step: f64,
@@ -61,7 +61,8 @@ fn central<const D: usize>(
     (at(step) - at(-step)) / (2.0 * step)
 }
 
-/// Compares derivatives by everything that a source has with central differences, by its place with those of fourth order.
+/// Compares the derivatives with respect to all parameters of a source with central differences, those with respect to
+/// its position with fourth-order ones.
 fn compare<const D: usize>(case: &Case) {
     let dt = body::<D>(case, case.rocks).dt;
     let mut all = sources::<D>(case, dt, steps::<D>());
@@ -71,7 +72,8 @@ fn compare<const D: usize>(case: &Case) {
     }
     let found = run(case, &all, true).1.unwrap();
     assert_eq!(found.len(), 2);
-    // Records are linear in strengths and histories, so that the misfit is of second degree in them: these differences have no error.
+    // Records are linear in strengths and time functions, so that the misfit is quadratic in them and these differences
+    // are exact.
     let difference =
         |step: f64, change: &dyn Fn(&mut Vec<Source<D>>, f64)| central((case, &all), 2.0 * step, change);
     let mut apart = Vec::new();
@@ -82,7 +84,7 @@ fn compare<const D: usize>(case: &Case) {
     for (number, source) in found.iter().enumerate() {
         for c in 0..D {
             let moved = |step: f64| central((case, &all), step, &|all, by| all[number].at[c] += by);
-            // In the volume second order is enough.
+            // In the volume second order is sufficient.
             let truth = match D {
                 2 => (4.0 * moved(1.0) - moved(2.0)) / 3.0,
                 _ => moved(1.0),
@@ -136,7 +138,8 @@ fn compare<const D: usize>(case: &Case) {
     }
     let error = largest(apart);
     println!("{D}-D {case:?}: within {error:.1e} of finite differences");
-    // What is left are differences of misfits of records in single precision, of which fewer steps have less.
+    // The remaining error is that of differences of misfits of records in single precision, which is smaller for fewer
+    // steps.
     let most = if D == 2 { 1e-3 } else { 5e-3 };
     assert!(error < most, "{error:e}");
 }
@@ -157,8 +160,9 @@ fn gradients_by_sources_are_those_of_finite_differences() {
     });
 }
 
-/// The sum of derivatives by the strength of a source at a corner of elements, times the strength, and that by its history: records are
-/// linear in both, so that half the sum of their squares is of second degree, and either sum is twice the misfit (Euler).
+/// For a source at a corner of elements: the sum of the derivatives with respect to its strength, times the strength,
+/// and that with respect to its time function. Records are linear in both, so half the sum of their squares is
+/// quadratic, and each sum is twice the misfit (Euler).
 fn sums<const D: usize>(case: &Case, which: usize) -> f64 {
     let dt = body::<D>(case, case.rocks).dt;
     let mut source = sources::<D>(case, dt, steps::<D>()).swap_remove(which);
@@ -189,7 +193,7 @@ fn sums<const D: usize>(case: &Case, which: usize) -> f64 {
     error
 }
 
-/// All elements around a corner have a share of a source there.
+/// All elements around a corner have a part of a source there.
 #[test]
 fn derivatives_by_sources_at_corners_sum_up_to_twice_the_misfit() {
     let errors = [
@@ -200,6 +204,6 @@ fn derivatives_by_sources_at_corners_sum_up_to_twice_the_misfit() {
         sums::<2>(&WATER, 0),
         sums::<3>(&WATER, 0),
     ];
-    // Rounding of single precision.
+    // The tolerance is the rounding of single precision.
     assert!(largest(errors) < 1e-5);
 }

@@ -1,4 +1,5 @@
-//! A sponge along absorbing sides only loses energy, the stable step stays, and a thick one sends back little.
+//! A sponge along absorbing sides only removes energy and does not change the stable step, and a thick one reflects
+//! little.
 
 use kernels::mesh::step::Medium;
 use kernels::methods::spectral_elements::{Quantity, Source, Sponge, Strength};
@@ -33,7 +34,7 @@ fn a_sponge_only_loses_energy_at_the_largest_step() {
     for step in 0..1500 {
         engine.step();
         last = engine.energy();
-        // The scheme's own sum counts the work of the damping half a step late.
+        // The scheme's own sum includes the work of the damping half a step late.
         assert!(
             last < least + 1e-2 * first,
             "step {step}: {last} after {least} of {first}"
@@ -45,8 +46,8 @@ fn a_sponge_only_loses_energy_at_the_largest_step() {
 
 const PEAK: f64 = 4.0;
 
-/// Records in a block of 2400 x 1200 m of rock under a free surface, whose sides are so many elements of 100 m further away.
-/// Waves meet them at slants up to grazing.
+/// Records in a block of 2400 x 1200 m of rock with a free surface, whose sides are so many elements of 100 m further
+/// away. Waves meet the sides at angles up to grazing incidence.
 fn plane(beyond: usize, sponge: Option<Sponge>) -> Vec<Vec<[f64; 2]>> {
     let mesh = block::<2>(
         [24 + 2 * beyond, 12 + beyond],
@@ -67,9 +68,9 @@ fn plane(beyond: usize, sponge: Option<Sponge>) -> Vec<Vec<[f64; 2]>> {
     body.records(source, &receivers, (Quantity::Displacement, 700))
 }
 
-/// Sides alone send back 11 % of the largest wave. Layers of 0.5, 1, 1.5, 2 and 3 wavelengths of P at the peak of a Ricker
-/// wavelet leave 9, 3, 1.2, 0.8 and 0.3 % of it, nearly the same for what is `left` from 0.01 to 0.1. Lower frequencies, for which a
-/// layer is thinner, are what it sends back.
+/// The sides without a sponge reflect 11 % of the largest wave. Layers of 0.5, 1, 1.5, 2 and 3 wavelengths of P at the
+/// peak of a Ricker wavelet leave 9, 3, 1.2, 0.8 and 0.3 % of it, nearly the same for `left` from 0.01 to 0.1. The
+/// reflections consist of lower frequencies, for which a layer is thinner.
 #[test]
 fn a_sponge_of_two_wavelengths_sends_back_a_hundredth() {
     let truth = plane(36, None);
@@ -87,7 +88,7 @@ fn a_sponge_of_two_wavelengths_sends_back_a_hundredth() {
             }),
         ))
     });
-    println!("sides alone {bare:.4}, half a wavelength {half:.4}, one {one:.4}, two {two:.4}");
+    println!("sides only {bare:.4}, half a wavelength {half:.4}, one {one:.4}, two {two:.4}");
     assert!(bare > 0.1 && half > 0.08, "{bare} {half}");
     assert!(one < 0.035 && two < 0.01, "{one} {two}");
 }

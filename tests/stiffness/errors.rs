@@ -1,9 +1,9 @@
-//! Bad input gets one sentence that names the culprit, exit code 1 and no output.
+//! Bad input gives a single message that names the cause, exit code 1 and no output.
 
 use super::rsf::{dataset, planes, run};
 use std::io::Write;
 
-/// The words, what stands on stdin, and what the sentence must contain.
+/// The arguments, the contents of standard input, and texts that the message must contain.
 fn refused(words: &str, stdin: Option<Vec<u8>>, parts: &[&str]) {
     let outcome = run(words, stdin);
     assert_eq!(outcome.code, Some(1), "{words}: {}", outcome.stderr);
@@ -17,7 +17,7 @@ fn refused(words: &str, stdin: Option<Vec<u8>>, parts: &[&str]) {
     for part in parts {
         assert!(
             outcome.stderr.contains(part),
-            "{words}\nlacks '{part}': {}",
+            "{words}\n'{part}' is missing in: {}",
             outcome.stderr
         );
     }
@@ -25,7 +25,7 @@ fn refused(words: &str, stdin: Option<Vec<u8>>, parts: &[&str]) {
 
 const GRID: &str = "n1=3 n2=3";
 
-/// Between 0.866 vp and vp a plane has a positive stiffness and a solid a negative bulk modulus.
+/// Between 0.866 vp and vp a medium has a positive stiffness in 2-D, and a negative bulk modulus in 3-D.
 #[test]
 fn speeds_that_no_solid_has() {
     for (words, place) in [
@@ -55,7 +55,7 @@ fn speeds_that_no_solid_has() {
         None,
         &["not positive definite", "(2-D: vp)"],
     );
-    // Anisotropic media in 2-D are none of rock, either.
+    // Anisotropic media in 2-D are checked, too.
     for law in ["vti", "hti", "ort"] {
         refused(
             &format!("vp=2 vs=3 ro=2 sym={law} n1=3 n2=3"),
@@ -238,7 +238,7 @@ fn tilts_that_do_not_fit() {
     }
 }
 
-/// The first bad cell is named, however the cells are shared among threads and pieces.
+/// The first bad cell is named, however the cells are distributed over threads and pieces.
 #[test]
 fn the_first_bad_cell() {
     let mut vp = vec![2.0f32; 300 * 400];

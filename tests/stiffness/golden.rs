@@ -11,11 +11,11 @@ const TI_3D: &str = "epsilon=eps1-3d.rsf delta=del1-3d.rsf gamma=gam1-3d.rsf";
 const ORT_3D: &str = "eps1=eps1-3d.rsf eps2=eps2-3d.rsf del1=del1-3d.rsf del2=del2-3d.rsf del3=del3-3d.rsf \
                       gam1=gam1-3d.rsf gam2=gam2-3d.rsf";
 
-/// What tti2d takes for pi.
-#[allow(clippy::approx_constant)] // that it is approximate is the point
+/// The value of pi in tti2d.
+#[allow(clippy::approx_constant)] // the approximation is intended
 const RECIPE_PI: f64 = 3.1415;
 
-/// Every value within `tolerance` of its plane's maximum.
+/// Checks that every value agrees within `tolerance` of its plane's maximum.
 fn assert_planes(what: &str, got: &Dataset, want: &Dataset, count: usize, tolerance: f64) {
     assert_eq!(got.values.len(), want.values.len(), "{what}");
     for plane in 0..count {
@@ -66,7 +66,7 @@ fn recipes_in_3d() {
     }
 }
 
-/// The recipe drops c15 and c35 (we only on request, with a warning) and takes 3.1415 for pi.
+/// The recipe omits c15 and c35 (sfstiffness does so only on request, with a warning) and uses 3.1415 for pi.
 #[test]
 fn tilted_recipe() {
     let nu = stored("nu-2d").values;
@@ -99,7 +99,7 @@ fn on_grid_2d(values: &[f32]) -> Vec<u8> {
     out
 }
 
-/// The layered HTI maker: vertical vp and vs, epsilon(V), delta(V), and the splitting parameter 0.15.
+/// The layered HTI program: vertical vp and vs, epsilon(V), delta(V), and the splitting parameter 0.15.
 #[test]
 fn vertical_parameters_of_hti() {
     let want = stored("modelcreate-aniso");
@@ -122,13 +122,13 @@ fn vertical_parameters_of_hti() {
     assert_planes("modelcreate", &Dataset::parse(&outcome.stdout), &want, 9, 1e-6);
 }
 
-/// The full tensors of the tilted TI program, which our rotation must give before it decides what fits.
+/// The full tensors of the tilted TI program, which our rotation must give before the planes are chosen.
 #[test]
 fn full_rotated_tensors() {
     let in_2d = [(1, 1), (1, 3), (1, 5), (3, 3), (3, 5), (5, 5)];
     compare_tensors("stiff3d-dim2", "2d", &in_2d, |_| false);
     let in_3d: Vec<_> = (1..=6).flat_map(|i| (i..=6).map(move |j| (i, j))).collect();
-    // the original takes cos^4(alpha) for cos(4 alpha) in c12 and repeats the formula of c26 in c16
+    // the original has cos^4(alpha) in place of cos(4 alpha) in c12, and repeats the formula of c26 in c16
     compare_tensors("stiff3d-dim3", "3d", &in_3d, |place| {
         place == (1, 2) || place == (1, 6)
     });
@@ -156,13 +156,13 @@ fn compare_tensors(name: &str, dim: &str, places: &[(usize, usize)], wrong: impl
     let tensors: Vec<_> = (0..cells).map(tensor).collect();
     for (p, &(i, j)) in places.iter().enumerate() {
         let got: Vec<f32> = tensors.iter().map(|c| c[i - 1][j - 1] as f32).collect();
-        // relative to the largest coefficient: the original computes in float32 and many of these are differences
+        // relative to the largest coefficient: the original computes in float32, and many of these are differences
         let scale = f64::from(magnitude(want.plane(0, places.len())));
         let worst = largest_difference(&got, want.plane(p, places.len())) / scale;
         if wrong((i, j)) {
             assert!(
                 worst > 1e-4,
-                "{name} c{i}{j}: the original is known to be wrong, but is off by {worst:e} only"
+                "{name} c{i}{j}: the original is known to be wrong, but differs only by {worst:e}"
             );
         } else {
             assert!(worst <= 1e-6, "{name} c{i}{j}: off by {worst:e}");
@@ -170,7 +170,7 @@ fn compare_tensors(name: &str, dim: &str, places: &[(usize, usize)], wrong: impl
     }
 }
 
-/// The places of the nine planes of an orthorhombic medium, in the order of the file.
+/// The positions of the nine planes of an orthorhombic medium, in the order of the file.
 const NINE: [(usize, usize); 9] = [
     (1, 1),
     (2, 2),
@@ -183,7 +183,7 @@ const NINE: [(usize, usize); 9] = [
     (2, 3),
 ];
 
-/// Without tilt the 21 planes hold our nine and zeros.
+/// Without tilt the 21 planes consist of our nine and zeros.
 #[test]
 fn untilted_program() {
     let want = stored("stiff3d-dim3-nu0");
@@ -195,7 +195,7 @@ fn untilted_program() {
     }
 }
 
-/// The program writes the tensors of the tilted TI program, and chooses their planes by itself.
+/// The program writes the tensors of the tilted TI program, and chooses the planes by itself.
 #[test]
 fn tilted_media() {
     for (words, name, count, wrong) in [
@@ -226,7 +226,7 @@ fn tilted_media() {
     }
 }
 
-/// `planes=` says how many, whatever is needed: the same numbers in the other order, and zeros.
+/// `planes=` gives the number of planes, whatever is needed: the same values in the other order, and zeros.
 #[test]
 fn all_planes_of_a_medium_that_needs_few() {
     let (few, all) = (

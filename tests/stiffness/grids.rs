@@ -1,4 +1,4 @@
-//! Where the grid and the values come from, and in how many passes they are read.
+//! The origin of the grid and of the values, and the number of passes in which files are read.
 
 use super::rsf::{Dataset, dataset, planes, run};
 
@@ -37,7 +37,7 @@ fn grid_from_standard_input() {
     );
 }
 
-/// Held, read once for every plane or every two, or piped: the same bytes.
+/// The bytes are the same if the input is held in memory, read once for every plane or every two, or piped.
 #[test]
 fn passes_do_not_matter() {
     let n = [400, 300];
@@ -57,12 +57,13 @@ fn passes_do_not_matter() {
     };
     let held = values(run(&format!("vp={} {rest}", path("vp")), None));
     let streamed = values(run(&format!("vp={} {rest} memory=0", path("vp")), None));
-    // 120,000 cells: two planes a MiB
+    // 120,000 cells: two planes per MiB
     let grouped = values(run(&format!("vp={} {rest} memory=1", path("vp")), None));
     let piped = values(run(&format!("{rest} memory=0"), Some(large(n, 3.0))));
     assert_eq!(held.len(), 4 * 120_000);
     assert!(held == streamed && held == grouped && held == piped);
-    // the last cell has its own value, not that of another piece: c33 of a medium turned on its side is c11 upright
+    // the last cell has its own value, not that of another piece: c33 of a medium rotated by 90 degrees is c11 of the
+    // upright one
     let last = 119_999.0f32;
     let (vp, eps) = (3.0 + (last * 0.37).sin() * 0.3, 0.2 + (last * 0.37).sin() * 0.02);
     let c33 = 2.1 * vp * vp * (1.0 + 2.0 * eps);

@@ -1,5 +1,5 @@
-//! `sfstiffness` from outside: the real program against planes made by the recipes and programs it replaces, and
-//! against bad input.
+//! `sfstiffness` as a process: compared with planes made by the recipes and programs that it replaces, and run with bad
+//! input.
 
 #[path = "../support/built.rs"]
 mod built;

@@ -1,10 +1,10 @@
-//! The smallest reader, writer and runner these tests need, independent of the library under test.
+//! A minimal reader, writer and runner for these tests, independent of the library under test.
 
 use crate::built::{checkout, program};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Header text and values of a dataset with its data behind the header.
+/// Header text and values of a dataset with its data after the header.
 pub struct Dataset {
     pub header: String,
     pub values: Vec<f32>,
@@ -54,7 +54,7 @@ pub fn stored(name: &str) -> Dataset {
     Dataset::parse(&std::fs::read(data().join(format!("{name}.rsf"))).expect("a stored dataset"))
 }
 
-/// Bytes of a dataset on the grid of `n`, spacing 1, origin 0.
+/// The bytes of a dataset on the grid of `n`, with spacing 1 and origin 0.
 pub fn dataset(n: &[usize], values: &[f32]) -> Vec<u8> {
     assert_eq!(n.iter().product::<usize>(), values.len());
     let axes: String = n
@@ -75,7 +75,8 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-/// Runs the program in the folder of the stored planes with `words` (split at blanks) and what is on its stdin.
+/// Runs the program in the folder of the stored planes with `words` (split at blanks) and these bytes on standard
+/// input.
 pub fn run(words: &str, stdin: Option<Vec<u8>>) -> Outcome {
     let mut child = Command::new(program(env!("CARGO_BIN_EXE_sfstiffness")))
         .args(words.split_whitespace())
@@ -91,7 +92,7 @@ pub fn run(words: &str, stdin: Option<Vec<u8>>) -> Outcome {
         .expect("the program starts");
     let feeder = stdin.map(|bytes| {
         let mut pipe = child.stdin.take().expect("a pipe");
-        // a program that stops early closes the pipe; what it says is judged by the test
+        // a program that stops early closes the pipe; the test checks its message
         std::thread::spawn(move || drop(std::io::Write::write_all(&mut pipe, &bytes)))
     });
     let output = child.wait_with_output().expect("the program ends");
@@ -106,7 +107,7 @@ pub fn run(words: &str, stdin: Option<Vec<u8>>) -> Outcome {
     }
 }
 
-/// The planes of a run that must succeed without a word.
+/// The planes of a run that must succeed without any message.
 pub fn planes(words: &str) -> Dataset {
     let outcome = run(words, None);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{words}");

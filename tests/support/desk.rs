@@ -21,8 +21,8 @@ const CLEARED: [&str; 4] = [
     "PMI_SIZE",
     "MPI_LOCALNRANKS",
 ];
-/// Variables that make programs start one thread: tests run beside each other, and threads wait for others by spinning.
-/// Tests of threads give `threads=` or set the variables again.
+/// Variables that make programs start one thread, because tests run in parallel, and threads wait for others by
+/// spinning. Tests of threads give `threads=` or set the variables again.
 const ONE_THREAD: [&str; 2] = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS"];
 
 /// The result of a command.
@@ -86,7 +86,7 @@ impl Desk {
         values
     }
 
-    /// The same for files in which all numbers may be zero or some not finite.
+    /// As [`Desk::read`], for files in which all numbers may be zero or some not finite.
     #[track_caller]
     pub fn read_as_it_is(&self, name: &str) -> Vec<f32> {
         let mut input = self.open(name);

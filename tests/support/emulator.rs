@@ -89,7 +89,7 @@ impl Emulator {
         self
     }
 
-    /// Its streams, and those of all late devices of this thread, run beside each other: work is put off until the host
+    /// Its streams, and those of all late devices of this thread, run concurrently: work is put off until the host
     /// waits, and is then done in an order that events and the seed determine.
     pub fn late(mut self, seed: u64) -> Self {
         self.late = Some(Late::open(seed));

@@ -52,7 +52,7 @@ pub fn of_force(rock: Rock, w: &Ricker, force: [f64; 3], x: [f64; 3], t: f64) ->
     })
 }
 
-/// Eq. 4.29: the same for a moment tensor xx, yy, zz, xy, xz, yz.
+/// Eq. 4.29: the velocity for a moment tensor xx, yy, zz, xy, xz, yz.
 pub fn of_moment(rock: Rock, w: &Ricker, m: [f64; 6], x: [f64; 3], t: f64) -> [f64; 3] {
     let Rock { a, b, rho } = rock;
     let (r, g) = direction(x);

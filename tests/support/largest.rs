@@ -63,13 +63,13 @@ pub fn largest<V: Value>(values: impl IntoIterator<Item = V>) -> V::Number {
     let values = spoiled(values, &[Spoil::Nan, Spoil::Empty]);
     assert!(
         !values.is_empty(),
-        "the largest of no numbers is asked for: nothing was recorded"
+        "the largest of an empty list is requested: nothing was recorded"
     );
     let mut most = 0.0;
     for (k, value) in values.into_iter().enumerate() {
         assert!(
             value.is_finite(),
-            "value {k} of those whose largest is asked for is not finite: {value}"
+            "value {k} of a list whose largest is requested is not finite: {value}"
         );
         if value.abs() > most {
             most = value.abs();

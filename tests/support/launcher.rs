@@ -14,8 +14,7 @@ static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let answer = answer.map_err(|e| format!("{} does not start: {e}", mpirun.display()))?;
     let open = String::from_utf8_lossy(&answer.stdout).contains("Open MPI");
     // Ranks of one host communicate through its memory, and the search of libfabric for networks takes a second of each
-    // start.
-    // Several tests run beside each other, so a rank that waits must leave its processor to another.
+    // start. Several tests run in parallel, so a rank that waits must leave its processor to another.
     let words = if open {
         " --oversubscribe --mca btl ^ofi --mca mpi_yield_when_idle 1"
     } else {

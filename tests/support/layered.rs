@@ -1,11 +1,11 @@
-//! Point and line sources in plane layers of fluids and solids, by sums over horizontal wavenumbers and complex frequencies
-//! (Bouchon & Aki 1977): a reference without grids.
+//! Point and line sources in plane layers of fluids and solids, by sums over horizontal wavenumbers and complex
+//! frequencies (Bouchon & Aki 1977): a reference without grids.
 //!
 //! At a wavenumber `k` and a frequency `w` a layer carries waves `exp(s z)`, `s = -+sqrt(k^2 - w^2/c^2)`, of P with the
-//! displacement (along k, along z) `(i k, s)`, of SV with `(-s, i k)`, and of SH. Displacement and traction pass the
-//! interfaces; a force `f` at a depth makes traction jump by `-f` there, an explosion in a fluid the normal displacement by
-//! the moment over the bulk modulus. The moment `M_xy` is the force `-i k M (sin 2a, cos 2a)` along and across a `k` of the
-//! azimuth `a`. Integrals over the azimuth of `k` are Bessel functions.
+//! displacement (along k, along z) `(i k, s)`, of SV with `(-s, i k)`, and of SH. Displacement and traction are
+//! continuous across the interfaces; a force `f` at a depth makes traction jump by `-f` there, an explosion in a fluid
+//! the normal displacement by the moment over the bulk modulus. The moment `M_xy` is the force `-i k M (sin 2a, cos
+//! 2a)` along and across a `k` of the azimuth `a`. Integrals over the azimuth of `k` are Bessel functions.
 //!
 //! Kjartansson's (1979) modulus gives each rock a constant Q. Coordinates are (z, x, y), with z downwards.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
@@ -65,7 +65,7 @@ pub struct Stack<'a> {
 }
 
 impl Stack<'_> {
-    /// The number of the rock at a depth.
+    /// The index of the rock at a depth.
     fn rock_at(&self, z: f64) -> usize {
         self.interfaces.iter().filter(|&&d| z > d).count()
     }
@@ -352,7 +352,7 @@ fn weights(shot: &Shot<'_>, k: f64, [_, x, y]: [f64; 3]) -> [[C; 3]; 3] {
     let (i, none) = (C::new(0.0, 1.0), C::new(0.0, 0.0));
     let line = |v: f64| C::new(v / PI, 0.0);
     if shot.ndim == 2 {
-        assert!(shot.source != Source::Twist, "a line along y cannot be twisted");
+        assert!(shot.source != Source::Twist, "a line along y has no such moment");
         let (sin, cos) = (k * x).sin_cos();
         return [[line(cos), none, none], [none, i * line(sin), none], [none; 3]];
     }

@@ -76,7 +76,7 @@ impl Communicator for Member {
     }
 
     fn send_to_root(&self, topic: Topic, message: Vec<u8>) -> Result<(), Error> {
-        assert_eq!(topic, Topic::Traces, "shots travel as records do");
+        assert_eq!(topic, Topic::Traces, "shots are exchanged as records are");
         self.sent.lock().expect("it is mine").push(Some(message.len()));
         self.under_way.set(true);
         self.rank.send_to_root(topic, message)

@@ -90,7 +90,7 @@ pub fn medium<T: Real>(padded: &Padded, cell: impl Fn([f64; 3]) -> (Stiffness, f
     })
 }
 
-/// The same with all coefficients.
+/// As [`medium`], for media with all coefficients.
 pub fn oblique_medium<T: Real>(padded: &Padded, cell: impl Fn([f64; 3]) -> (Voigt, f64)) -> Medium<T> {
     let planes = 0..padded.model.n[padded.ndim() - 1];
     filled(
@@ -168,7 +168,7 @@ pub fn run_on<T: Real + Default>(
     run_with(shot, medium, Cpu::new(threads)?, slabs)
 }
 
-/// The same on processors with a tile, caches or registers of their own.
+/// As [`run_on`], on processors with other tiles, caches or registers.
 pub fn run_with<T: Real + Default>(
     shot: &Shot,
     medium: Medium<T>,
@@ -208,7 +208,7 @@ pub struct Ricker {
 }
 
 impl Ricker {
-    /// A wavelet that starts at time zero with 1e-5 of its peak.
+    /// A wavelet that starts at time zero with 2e-5 of its peak.
     pub fn starting_at_zero(f: f64) -> Self {
         Self { f, t0: 1.2 / f }
     }

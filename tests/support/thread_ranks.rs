@@ -126,7 +126,7 @@ fn on_post<R: Send>(
     })
 }
 
-/// The same for work that ends well, with a check that all messages were received.
+/// As [`thread_ranks`], for work that ends well, with a check that all messages were received.
 pub fn thread_ranks_that_listen<R: Send>(
     size: usize,
     talents: Capabilities,
@@ -135,7 +135,7 @@ pub fn thread_ranks_that_listen<R: Send>(
     listening(&hosts(size, talents), talents.reach_devices, |rank| work(&rank))
 }
 
-/// The same on hosts with these names, for work that keeps its rank.
+/// As [`thread_ranks`], on hosts with these names, for work that keeps its rank.
 pub fn thread_ranks_on<R: Send>(hosts: &[&str], work: impl Fn(ThreadRank) -> R + Sync) -> Vec<R> {
     let hosts: Vec<String> = hosts.iter().map(|host| host.to_string()).collect();
     listening(&hosts, false, work)
@@ -186,7 +186,7 @@ impl Communicator for ThreadRank {
         leaving: &[Span],
         arriving: &[Span],
     ) -> Result<Box<dyn Channel>, Error> {
-        assert!(peer != self.rank, "halos inside a rank need no message");
+        assert!(peer != self.rank, "halos inside a rank need no messages");
         self.channels.set(self.channels.get() + 1);
         Ok(Box::new(Wire {
             post: self.post.clone(),

@@ -1,5 +1,6 @@
-//! What the README and chapter 9 of the book claim, and the test that holds each claim: words of the page, the file, the test in it. Who changes a
-//! sentence changes its row; a claim without a test is none, and the numbers of the words must stand in the test.
+//! The claims of the README and of chapters 9 and 13 of the book, each with the test that checks it: words of the page,
+//! the file, and a test in it. If a statement changes, so must its row; every claim must have a test, and the numbers
+//! in its words must occur in the test.
 
 use super::{read, report};
 
@@ -177,7 +178,7 @@ const CLAIMS: [(&str, &str, &str); 34] = [
     ),
 ];
 
-/// The same of chapters 9 and 13 of the book.
+/// The claims of chapters 9 and 13 of the book.
 const CHAPTER: &str = "book/user/09-velocity-and-stress/README.md";
 const OF_CHAPTER: [(&str, &str, &str); 4] = [
     (
@@ -220,7 +221,7 @@ const OF_OTHER_CHAPTER: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The numbers of a text, as a page writes them (200,000 and 1e-5) or a program does (200_000).
+/// The numbers of a text, as written on a page (200,000 and 1e-5) or in a program (200_000).
 fn numbers(text: &str) -> Vec<f64> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".,_-".contains(c);
     let words = text
@@ -232,7 +233,7 @@ fn numbers(text: &str) -> Vec<f64> {
         .collect()
 }
 
-/// The numbers that a claim names; those before a percent sign as shares.
+/// The numbers that a claim names; those before a per cent sign as fractions.
 fn claimed(words: &str) -> Vec<f64> {
     let words: Vec<&str> = words.split_whitespace().collect();
     let is_percent = |k: usize| words.get(k + 1).is_some_and(|next| next.starts_with('%'));
@@ -243,7 +244,7 @@ fn claimed(words: &str) -> Vec<f64> {
     (0..words.len()).flat_map(of_word).collect()
 }
 
-/// A function of a file, and the file's constants, which may have the numbers that the function names.
+/// A function of a file, and the file's constants, which may contain the numbers that the claim names.
 fn test_with_constants(file: &str, test: &str) -> Option<String> {
     let begin = ["(", "<"]
         .iter()
@@ -253,7 +254,7 @@ fn test_with_constants(file: &str, test: &str) -> Option<String> {
     Some(file[begin..end].to_string() + "\n" + &constants.collect::<Vec<_>>().join("\n"))
 }
 
-/// What of the claims of a page no test holds.
+/// The claims of a page that no test checks.
 fn unheld(name: &str, claims: &[(&str, &str, &str)]) -> Vec<String> {
     let page = read(name).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut offenders = Vec::new();

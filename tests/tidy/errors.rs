@@ -1,5 +1,5 @@
-//! Errors that tests measure go through the functions of `tests/support/largest.rs`, which see numbers that are not finite,
-//! empty lists and lists of unequal lengths.
+//! Errors measured by tests must be computed with the functions of `tests/support/largest.rs`, which detect numbers
+//! that are not finite, empty lists and lists of unequal lengths.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use super::{files_ending, report};
 
 const MEASURES: &str = "tests/support/largest.rs";
 
-/// Largest values of floats that a test takes in another way, with their lines.
+/// Largest values of floats that a test computes in another way, with their lines.
 fn unchecked(tokens: TokenStream, found: &mut Vec<(usize, &'static str)>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let word = |k: usize, text: &str| all.get(k).is_some_and(|token| token.to_string() == text);
@@ -65,7 +65,7 @@ fn has_word(tokens: TokenStream, text: &str) -> bool {
     })
 }
 
-/// True where `.max(..)` is called with an argument, as that of floats is and that of iterators is not.
+/// True if `.max(..)` is called with an argument, as for floats but not for iterators.
 fn calls_max(tokens: TokenStream) -> bool {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     all.iter().enumerate().any(|(k, token)| match token {

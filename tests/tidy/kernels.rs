@@ -1,4 +1,4 @@
-//! Rules inside `kernels`: how long functions of kernel texts may grow, and what a method needs.
+//! Rules inside `kernels`: the largest length of functions of kernel texts, and the size of a minimal method.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use super::rooms::ends_item;
 use super::{files_ending, read, report};
 
-/// Longest function of a kernel text; half of it is the aim.
+/// Largest length of a function of a kernel text; the aim is half of it.
 const KERNEL_LINES: usize = 120;
 
 #[test]
@@ -36,7 +36,8 @@ fn functions_of_kernel_texts_stay_short() {
     report("these kernels do too much; give their parts names:", &offenders);
 }
 
-/// Words of the command line, `ngpu=` for one, in the texts of a file; comments and items for tests are left out.
+/// Parameters of the command line, for example `ngpu=`, in the strings of a file; comments and items for tests are left
+/// out.
 fn parameters_in(tokens: TokenStream, names: &BTreeSet<&str>, found: &mut Vec<String>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut k = 0;
@@ -67,7 +68,7 @@ fn parameters_in(tokens: TokenStream, names: &BTreeSet<&str>, found: &mut Vec<St
     }
 }
 
-/// Programs add the words of their users to the engine's advice (`programs/src/modelling/words.rs`).
+/// Programs add the names of their parameters to the engine's advice (`programs/src/modelling/words.rs`).
 #[test]
 fn messages_of_kernels_name_no_parameter() {
     use programs::modelling::{displacement, spectral_elements, velocity_stress};
@@ -93,7 +94,8 @@ fn messages_of_kernels_name_no_parameter() {
     );
 }
 
-/// A method on a graph is what "Add a method" shows: lines without comments and blanks, for processors and ranks.
+/// A method on a graph is what "Add a method" describes; counts its lines without comments and blanks, for processors
+/// and ranks.
 #[test]
 fn the_example_of_a_method_stays_short() {
     const MOST: usize = 300;

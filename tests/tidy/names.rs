@@ -1,15 +1,15 @@
-//! What comments and pages name exists: files by their names or paths, items by the words of their paths.
+//! What comments and pages name must exist: files by their names or paths, items by the words of their paths.
 
 use std::collections::BTreeSet;
 
 use super::{PAGES, files, files_ending, read, report};
 
-/// Endings of the files whose names are looked for.
+/// Extensions of the files whose names are checked.
 const ENDINGS: [&str; 5] = [".rs", ".cu", ".cuh", ".py", ".md"];
 /// Names that stand for any name, or for a file that a reader makes.
 const ANY: [&str; 3] = ["NAME.rs", "mine.rs", "README.md"];
 
-/// Lines that speak: comments of code, whole pages.
+/// Lines to check: comments of code, whole pages.
 fn speaking() -> Vec<(String, usize, String)> {
     let mut found = Vec::new();
     for end in [".rs", ".cu", ".cuh"] {
@@ -21,7 +21,7 @@ fn speaking() -> Vec<(String, usize, String)> {
             found.extend(comments.map(|(k, line)| (name.clone(), k + 1, line.to_string())));
         }
     }
-    // What has changed may name what is no longer there.
+    // The change log may name things that no longer exist.
     let pages = PAGES.iter().filter(|name| **name != "CHANGELOG.md");
     let developer = files()
         .into_iter()
@@ -105,7 +105,7 @@ fn items_that_are_named_exist() {
     report("these items are named but are not there:", &offenders);
 }
 
-/// Words of a vocabulary of its own that the project had, and the terms of the field that stand in their place.
+/// Private words that the project used to have, and the terms of the field that replace them.
 const PRIVATE: [(&str, &str); 7] = [
     ("foresee", "prefetch"),
     ("foretell", "predict, tell in advance"),

@@ -1,6 +1,8 @@
-//! Which room may know which: no crate has a circle of rooms, and the arrows of `kernels` are those of ARCHITECTURE.md.
+//! The dependencies of rooms, which are files or folders of a crate: there are no cycles, and the arrows of `kernels`
+//! are those of ARCHITECTURE.md.
 //!
-//! `cargo test --release -p programs --test tidy rooms -- --nocapture` prints the arrows of all crates as Graphviz reads them.
+//! `cargo test --release -p programs --test tidy rooms -- --nocapture` prints the arrows of all crates as Graphviz
+//! reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +12,8 @@ use super::{files_ending, read, report};
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
-/// The sources of a crate. A room is a file or a folder of them; in the folders of `opened` each file or folder is one.
+/// The sources of a crate. A room is a file or a folder of them; in the folders of `opened` each file or folder is a
+/// room.
 struct Sources {
     folder: &'static str,
     opened: &'static [&'static str],
@@ -38,10 +41,10 @@ const ALL: [Sources; 4] = [
 ];
 
 impl Sources {
-    /// The room of a path of modules below the crate.
+    /// The room of a module path below the crate.
     fn room(&self, path: &[String]) -> Option<String> {
         let first = match path.first()?.as_str() {
-            // The crate hands it on by this name.
+            // The crate re-exports it under this name.
             "Error" => "error",
             first => first,
         };
@@ -51,7 +54,7 @@ impl Sources {
         }
     }
 
-    /// The rooms that each room imports from, but for tests.
+    /// The rooms from which each room imports, except in tests.
     fn arrows(&self) -> Arrows {
         let files: Vec<(Vec<String>, String)> = files_ending(".rs")
             .into_iter()
@@ -86,15 +89,15 @@ fn modules(name: &str) -> Vec<String> {
     path
 }
 
-/// The paths behind every `crate::` and `super::` of a text from the crate on, nested braces of `use` included; items for tests are left
-/// out.
+/// The paths after every `crate::` and `super::` of a text, relative to the crate, including nested braces of `use`;
+/// items for tests are left out.
 fn imports(tokens: TokenStream, own: &[String], found: &mut Vec<Vec<String>>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut k = 0;
     while k < all.len() {
         match &all[k] {
             TokenTree::Group(group) if group.stream().to_string().replace(' ', "") == "cfg(test)" => {
-                // The item behind the attribute ends with its braces or a semicolon.
+                // The item after the attribute ends with its braces or a semicolon.
                 while k < all.len() && !ends_item(&all[k]) {
                     k += 1;
                 }
@@ -140,7 +143,7 @@ pub fn ends_item(token: &TokenTree) -> bool {
     }
 }
 
-/// The letters of a path's part, without what follows it in the text.
+/// The letters at the beginning of a part of a path.
 fn first_word(part: &str) -> &str {
     let end = part.find(|c: char| !(c.is_alphanumeric() || c == '_'));
     &part[..end.unwrap_or(part.len())]
@@ -169,8 +172,8 @@ fn drawn_by_page() -> Arrows {
     arrows
 }
 
-/// Rooms on a circle of imports, or on a way from one circle to another: what is left when rooms that import none of the others, and
-/// rooms that none of the others imports, are taken away again and again.
+/// Rooms on a cycle of imports, or on a path between two cycles: those that are left when rooms that import none of the
+/// others, and rooms that none of the others imports, are removed repeatedly.
 fn circles(arrows: &Arrows) -> BTreeSet<String> {
     let mut left: BTreeSet<String> = arrows.keys().cloned().collect();
     loop {
@@ -243,7 +246,7 @@ fn no_rooms_import_each_other_in_a_circle() {
     );
 }
 
-/// A circle of three is found, and rooms that lead to it or come from it are none of it.
+/// A cycle of three is found, and rooms that lead to it or depend on it are not part of it.
 #[test]
 fn circles_are_found() {
     let arrows = |list: &[(&str, &[&str])]| -> Arrows {
