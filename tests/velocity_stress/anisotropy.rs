@@ -1,4 +1,4 @@
-//! Orthorhombic media: an exact solution that every stiffness takes part in, and layers that grow.
+//! Orthorhombic media: an exact solution in which every stiffness is involved, and layers in which waves grow.
 
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::shots::{Ricker, Tape, largest, largest_difference, medium, relative_difference};
@@ -12,9 +12,9 @@ fn go(s: &Shot, grid: &Grid, medium: (Stiffness, f64)) -> Tape<f32> {
     run_on(s, grid, |_| medium, Symmetry::Orthorhombic, (1, &[])).expect("the shot runs")
 }
 
-/// With `c12 = -c66`, `c13 = -c55`, `c23 = -c44` the components part: `rho v_tt = c11 v_xx + c66 v_yy + c55 v_zz` and its
-/// like. In stretched coordinates each is a scalar wave: `v = F'(t - tau) sqrt(rho / (c11 c66 c55)) / (4 pi tau)` with
-/// `tau^2 = rho (x^2/c11 + y^2/c66 + z^2/c55)`.
+/// With `c12 = -c66`, `c13 = -c55`, `c23 = -c44` the components decouple: `rho v_tt = c11 v_xx + c66 v_yy + c55 v_zz`
+/// and so on. In stretched coordinates each is a scalar wave: `v = F'(t - tau) sqrt(rho / (c11 c66 c55)) / (4 pi tau)`
+/// with `tau^2 = rho (x^2/c11 + y^2/c66 + z^2/c55)`.
 #[test]
 fn components_that_part_are_scalar_waves() {
     let rho = 1.4;
@@ -64,7 +64,8 @@ fn components_that_part_are_scalar_waves() {
     }
 }
 
-/// An isotropic medium through the kernels' nine stiffnesses is the isotropic one, also where it loses energy.
+/// An isotropic medium gives the same waves with the nine stiffnesses of the orthorhombic kernels, also with
+/// attenuation.
 #[test]
 fn classes_agree_where_they_overlap() {
     let grid = Grid::new_3d([16, 18, 17], [0.0; 3], [1.0; 3]);
@@ -96,7 +97,8 @@ fn classes_agree_where_they_overlap() {
     }
 }
 
-/// The third medium of Becache et al. (2003): layers grow in it, the criterion says so, and the sponge does not.
+/// The third medium of Becache et al. (2003): waves grow in layers, the criterion predicts it, and the sponge is
+/// stable.
 #[test]
 fn a_medium_that_layers_grow_in_is_found_and_the_sponge_holds() {
     let bad = Stiffness::from_planes_2d([4.0, 20.0, 2.0, 7.5]);
@@ -110,7 +112,7 @@ fn a_medium_that_layers_grow_in_is_found_and_the_sponge_holds() {
     let (cell, axes) = s
         .frame
         .first_growing(&medium::<f32>(&padded, |_| (bad, 1.0)))
-        .expect("it grows");
+        .expect("waves grow in layers");
     assert_eq!((cell, axes), ([14, 14, 0], [0, 1]));
     let good = Stiffness::from_planes_2d([4.0, 20.0, 2.0, 3.8]);
     assert!(
@@ -136,8 +138,8 @@ fn a_medium_that_layers_grow_in_is_found_and_the_sponge_holds() {
     assert!(grown > 1e-2 && held < 1e-3);
 }
 
-/// The search while a model is read finds what the search of the medium finds, wherever the bad cells are, in blocks of
-/// any size.
+/// The check while a model is read finds the same cells as the check of the whole medium, wherever they are, with
+/// blocks of any size.
 #[test]
 fn growing_layers_are_found_without_a_medium() {
     let grid = Grid::new_3d([9, 7, 8], [0.0; 3], [1.0; 3]);

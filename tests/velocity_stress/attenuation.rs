@@ -1,5 +1,5 @@
-//! A viscoelastic full space against the exact solution with complex moduli: Aki & Richards' eq. 4.23, transformed, with
-//! `a(w)`, `b(w)` complex: `N(w) = F(r/b) - F(r/a)`, `F(s) = (1 + i w s) exp(-i w s) / w^2`.
+//! A viscoelastic full space, compared with the exact solution with complex moduli: Aki & Richards' eq. 4.23, Fourier
+//! transformed, with `a(w)`, `b(w)` complex: `N(w) = F(r/b) - F(r/a)`, `F(s) = (1 + i w s) exp(-i w s) / w^2`.
 
 use crate::desk::{frame, isotropic, layer, run, run_on, shot, source};
 use crate::shots::{Ricker, largest, largest_difference, magnitude, relative_difference};
@@ -17,7 +17,7 @@ const D: f32 = 10.0;
 const DT: f64 = 0.001;
 const FORCE: [f64; 3] = [1e9, -0.5e9, 0.7e9];
 
-/// The modulus over density of a law at an angular frequency.
+/// The modulus of a law divided by density, at an angular frequency.
 fn modulus(law: &Law, speed: f64, q: f64, w: f64) -> Complex<f64> {
     let loss = law.loss(q);
     let terms = law.times.iter().zip(&law.weights);
@@ -25,7 +25,7 @@ fn modulus(law: &Law, speed: f64, q: f64, w: f64) -> Complex<f64> {
     speed * speed * loss.unrelaxed * (1.0 - loss.phi * sum)
 }
 
-/// Velocity (x, y, z) at an offset, by steps, of a force whose rate is the wavelet.
+/// Velocity (x, y, z) at an offset by steps, for a force whose rate is the wavelet.
 fn exact(wavelet: &Ricker, law: &Law, [qp, qs]: [f64; 2], x: [f64; 3], nt: usize) -> Vec<[f64; 3]> {
     let r = x.iter().map(|v| v * v).sum::<f64>().sqrt();
     let g = x.map(|v| v / r);
@@ -67,9 +67,9 @@ fn attenuation(q: [f64; 2], mechanisms: Mechanisms) -> Attenuation {
     }
 }
 
-/// The worst misfit, and the largest value that the loss takes away, as shares of the receiver's largest velocity.
+/// The largest misfit, and the largest difference due to attenuation, relative to the receiver's largest velocity.
 fn misfit(q: [f64; 2], mechanisms: Mechanisms) -> [f64; 2] {
-    // Ten cells a shortest wavelength.
+    // Ten cells per shortest wavelength.
     let w = Ricker::starting_at_zero(B / 100.0 / 2.5);
     let losses = attenuation(q, mechanisms);
     let law = losses.law(3);
@@ -77,7 +77,7 @@ fn misfit(q: [f64; 2], mechanisms: Mechanisms) -> [f64; 2] {
     let nt = ((270.0 / B + 2.0 * w.t0) / DT) as usize;
     let mut s = shot(DT, nt, frame(10, layer(1.1 * A, w.f)));
     s.attenuation = Some(losses);
-    // Five cells about what the source and the receivers span.
+    // The grid extends five cells beyond the source and the receivers.
     let grid = Grid::new_3d([23, 49, 33], [0.0; 3], [D; 3]);
     let at = [50.0, 190.0, 110.0];
     s.receivers = offsets
@@ -115,12 +115,12 @@ fn a_lossy_full_space_is_exact_within_two_percent() {
     ] {
         let [lossy, lossless] = misfit(q, mechanisms);
         println!(
-            "Q {q:?} {mechanisms:?}: {:.2} %; without loss {:.0} %",
+            "Q {q:?} {mechanisms:?}: {:.2} %; without attenuation {:.0} %",
             100.0 * lossy,
             100.0 * lossless
         );
         assert!(lossy < 0.02, "{q:?} {mechanisms:?}: {lossy}");
-        assert!(lossless > 5.0 * lossy, "the loss shows: {lossless}");
+        assert!(lossless > 5.0 * lossy, "attenuation has an effect: {lossless}");
     }
 }
 
@@ -153,7 +153,7 @@ fn lossy_runs_have_the_same_bits_on_slabs_and_fade() {
     }
 }
 
-/// An isotropic medium by its stiffnesses loses what it loses by its speeds.
+/// An isotropic medium given by stiffnesses has the same attenuation as one given by speeds.
 #[test]
 fn stiffnesses_relax_like_speeds() {
     for ndim in [2, 3] {
@@ -183,13 +183,13 @@ fn stiffnesses_relax_like_speeds() {
             relative_difference(other.traces.iter().flatten(), one.traces.iter().flatten())
         };
         let (vti, none) = (apart(&on(Symmetry::Vti)), apart(&free));
-        println!("{ndim}-D: {vti:.1e}, without loss {none:.1e}");
+        println!("{ndim}-D: {vti:.1e}, without attenuation {none:.1e}");
         assert!(vti < 1e-6 && none > 0.02);
     }
 }
 
-/// Where the Q of a cell is too low for one mechanism, the sentence names the lowest that is not: the law that is fitted to the loss
-/// of the whole model hardly depends on one cell, and is another one where all cells have another Q.
+/// If the Q of a cell is too low for one mechanism, the message gives the lowest possible one: the law, which is fitted
+/// to the attenuation of the whole model, hardly depends on one cell, but changes if all cells have another Q.
 #[test]
 fn coarse_grained_mechanisms_name_the_lowest_q_that_they_take() {
     let grid = Grid::new_2d([30, 32], [0.0; 2], [1.0; 2]);

@@ -1,10 +1,11 @@
-//! Waves that have gone far through rock of constant Q, against Kjartansson's (1979) modulus, which has exactly the same
-//! Q at every frequency: `M(w) = rho c^2 cos^2(pi g/2) (i w/w0)^(2 g)`, `g = atan(1/Q)/pi`, `c` the phase speed at `w0`.
-//! Nothing of the engine's own law is in it.
+//! Waves that have travelled far through rock of constant Q, compared with Kjartansson's (1979) modulus, which has
+//! exactly the same Q at every frequency: `M(w) = rho c^2 cos^2(pi g/2) (i w/w0)^(2 g)`, `g = atan(1/Q)/pi`, `c` the
+//! phase speed at `w0`. The reference does not use the law of the engine.
 //!
-//! In two dimensions a force `F` along z makes (Cruse & Rizzo 1968, plane strain, Laplace's variable `s = i w`)
-//! `u_z = F/(2 pi rho b^2) (psi - chi cos^2)`, `psi = K0(s r/b) + (K1(s r/b) - b/a K1(s r/a)) b/(s r)`,
-//! `chi = K2(s r/b) - b^2/a^2 K2(s r/a)`, with complex `a(w)` and `b(w)`: far along the force it is P, far beside it S.
+//! In two dimensions a force `F` along z makes (Cruse & Rizzo 1968, plane strain, Laplace's variable `s = i w`) `u_z =
+//! F/(2 pi rho b^2) (psi - chi cos^2)`, `psi = K0(s r/b) + (K1(s r/b) - b/a K1(s r/a)) b/(s r)`, `chi = K2(s r/b) -
+//! b^2/a^2 K2(s r/a)`, with complex `a(w)` and `b(w)`: in the far field it is P along the force, and S at right angles
+//! to it.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::shots::relative_difference;
@@ -16,16 +17,16 @@ use kernels::source::Action;
 use std::f64::consts::{PI, TAU};
 
 const RHO: f64 = 2.0;
-/// Of P and S.
+/// Speeds of P and S.
 const SPEEDS: [f64; 2] = [1.9, 1.1];
 
-/// Kjartansson's modulus of a wave of the speed `c` at the reference frequency, over density.
+/// Kjartansson's modulus divided by density, for a wave of the speed `c` at the reference frequency.
 pub fn modulus(c: f64, q: f64, reference: f64, w: f64) -> Complex<f64> {
     let g = (1.0 / q).atan() / PI;
     c * c * (0.5 * PI * g).cos().powi(2) * Complex::new(0.0, w / (TAU * reference)).powf(2.0 * g)
 }
 
-/// A tone of frequency `f` in a Gaussian of so many periods.
+/// A tone of frequency `f` in a Gaussian envelope of so many periods.
 #[derive(Clone, Copy, Debug)]
 struct Tone {
     f: f64,
@@ -42,7 +43,7 @@ impl Tone {
         (-0.5 * (t * self.f / (0.6 * self.periods)).powi(2)).exp() * (TAU * self.f * t).cos()
     }
 
-    /// Its integral from the start, by samples.
+    /// The samples of its integral from the start.
     fn integral(self, t: f64) -> f64 {
         let n = (t * self.f * 200.0).ceil().max(1.0);
         let h = t / n;
@@ -79,8 +80,8 @@ fn bessel(z: Complex<f64>) -> [Complex<f64>; 3] {
     [k0, k1, k0 + 2.0 * k1 / z]
 }
 
-/// The velocity along a force whose rate is the tone, at a distance along it (0) or beside it (1), at `(it + 1/2) dt`:
-/// in a plane, or in the volume by Aki & Richards' eq. 4.23 with the same complex speeds.
+/// The velocity along a force whose rate is the tone, at a distance along it (0) or at right angles to it (1), at `(it
+/// + 1/2) dt`: in 2-D, or in 3-D by Aki & Richards' eq. 4.23 with the same complex speeds.
 fn exact(case: &Case, q: [f64; 2], (way, r): (usize, f64), nt: usize) -> Vec<f64> {
     let mut out = vec![0.0; nt];
     let (dt, step) = (case.dt, TAU / (2.0 * nt as f64 * case.dt));
@@ -121,34 +122,34 @@ fn exact(case: &Case, q: [f64; 2], (way, r): (usize, f64), nt: usize) -> Vec<f64
 /// A run.
 struct Case {
     ndim: usize,
-    /// Of P and S.
+    /// Q of P and S.
     q: [f64; 2],
     mechanisms: Mechanisms,
-    /// The upper end of the band of constant Q over its lower one; the tone is in its middle.
+    /// The ratio of the upper to the lower end of the band of constant Q; the frequency of the tone is in its middle.
     ratio: f64,
     tone: Tone,
     dt: f64,
-    /// Frequency at which the speeds hold.
+    /// Frequency at which the speeds are given.
     reference: f64,
-    /// Wavelengths to the receivers of P and S.
+    /// Distances of the receivers of P and S in wavelengths.
     away: [f64; 2],
 }
 
-/// What a run says about the Q of a wave.
+/// The results of a run for a wave.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// The worst misfit as a share of the largest velocity.
+    /// The largest misfit relative to the largest velocity.
     misfit: f64,
-    /// The constant Q whose wave is nearest, as a share of the run's own.
+    /// The constant Q whose wave fits best, relative to the Q of the run.
     q: f64,
 }
 
-/// P along and S beside a force.
+/// The results for P along the force and S at right angles to it.
 fn found(case: &Case) -> [Found; 2] {
     let f = case.tone.f;
     let path: [f64; 2] = std::array::from_fn(|way| (case.away[way] * SPEEDS[way] / f).round());
     let nt = ((path[1] / SPEEDS[1] + 2.0 * case.tone.middle()) / case.dt) as usize;
-    // Layers within the first Fresnel zone of a path take from its wave; in the volume the paths are short.
+    // Layers within the first Fresnel zone of a path reduce its wave; in 3-D the paths are short.
     let margin = match case.ndim {
         2 => (1.6 / f) as usize,
         _ => 10,
@@ -196,7 +197,7 @@ fn found(case: &Case) -> [Found; 2] {
     })
 }
 
-/// Prints what is found, and fails where Q is more than 3 % off or the misfit too large.
+/// Prints the results; returns false if Q is more than 3 % off or the misfit is too large.
 fn holds(case: &Case, misfit: f64) -> bool {
     let found = found(case);
     let words = found.map(|found| {
@@ -215,8 +216,8 @@ fn holds(case: &Case, misfit: f64) -> bool {
         .all(|found| found.misfit < misfit && (found.q - 1.0).abs() < 0.031)
 }
 
-/// One mechanism has a constant Q about its own frequency alone: its tone is longer, and the speeds hold there. Those of
-/// the others hold half as far again above, so that they show the dispersion of speeds, too.
+/// A single mechanism has a constant Q only near its own frequency, so its tone is longer, and the speeds are given
+/// there. For the others, speeds are given at a frequency half as high again, so that the dispersion is tested, too.
 fn case(ndim: usize, mechanisms: Mechanisms, q: [f64; 2]) -> Case {
     let (ratio, periods) = match mechanisms {
         Mechanisms::Everywhere(1) => (1.3, 4.0),
@@ -224,7 +225,7 @@ fn case(ndim: usize, mechanisms: Mechanisms, q: [f64; 2]) -> Case {
         Mechanisms::Everywhere(4) => (16.0, 1.2),
         _ => (8.0, 1.2),
     };
-    // Coarse-grained mechanisms need more cells a wavelength to be their mean.
+    // Coarse-grained mechanisms need more cells per wavelength to act as their mean.
     let (f, dt) = match (ndim, mechanisms) {
         (2, Mechanisms::Coarse) => (0.04, 0.2),
         (2, _) => (0.06, 0.15),
@@ -249,8 +250,8 @@ fn waves_in_the_plane_lose_what_constant_q_takes() {
         let case = case(2, Mechanisms::Everywhere(n), [40.0, 25.0]);
         assert!(holds(&case, 0.02), "{n} mechanisms");
     }
-    // What coarse-grained mechanisms leave falls with the square of the loss: at a Q of 25 it would be 8 % of S, for
-    // neighbours whose stiffness differs as much as theirs are no longer their mean.
+    // The error of coarse-grained mechanisms grows with the square of the attenuation: at a Q of 25 it would be 8 % for
+    // S, because neighbouring cells with such different stiffnesses do not act as their mean.
     assert!(holds(&case(2, Mechanisms::Coarse, [80.0, 50.0]), 0.02));
 }
 

@@ -1,4 +1,4 @@
-//! Air over rock: densities that differ by a factor of 1833, beside each other.
+//! Air next to rock: densities that differ by a factor of 1833 in neighbouring cells.
 
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::shots::{largest, magnitude};
@@ -16,7 +16,7 @@ const ROCK: f64 = 2200.0;
 const D: f32 = 10.0;
 const STEPS: usize = 3000;
 
-/// How the rock ends: in a plane, in steps, or in blocks of one cell that stand free in the air.
+/// The shape of the rock's surface: a plane, steps, or single cells of rock in the air.
 #[derive(Clone, Copy, Debug)]
 enum Top {
     Flat,
@@ -33,7 +33,8 @@ fn is_air(top: Top, [z, x, y]: [f64; 3]) -> bool {
     }
 }
 
-/// The largest value of the last tenth of a run, as a share of its largest of all: with rigid walls nothing fades.
+/// The largest value of the last tenth of a run relative to the largest of the first half; with rigid walls there is no
+/// decay.
 fn end(ndim: usize, order: usize, top: Top, dt: f64) -> Result<f64, Error> {
     let grid = match ndim {
         2 => Grid::new_2d([24, 24], [0.0; 2], [D; 2]),
@@ -54,7 +55,7 @@ fn end(ndim: usize, order: usize, top: Top, dt: f64) -> Result<f64, Error> {
     Ok(largest(last) / magnitude(tape.traces[..STEPS / 2].iter().flatten().copied()))
 }
 
-/// The limit of the worst cell by itself.
+/// The stability limit of the worst cell by itself.
 fn limit(ndim: usize, order: usize) -> f64 {
     let share = stable_step(order, Family::Taylor).expect("an order");
     share * 2.0 * f64::from(D) / (largest_symbol(&WEIGHTS) * VP * (ndim as f64).sqrt())
@@ -68,15 +69,12 @@ fn air_over_rock_runs_at_the_limit() {
             let dt = 0.98 * left * limit(ndim, order);
             let share = end(ndim, order, top, dt);
             println!("{ndim}-D order {order} {top:?} at {left:.3} of the limit of cells: {share:.2?}");
-            assert!(
-                share.expect("nothing grows") < 2.0,
-                "{ndim}-D order {order} {top:?}"
-            );
+            assert!(share.expect("no growth") < 2.0, "{ndim}-D order {order} {top:?}");
         }
     }
 }
 
-/// The limit of single cells would let these grow.
+/// With the limit of single cells, these runs grow.
 #[test]
 fn weights_that_reach_across_cells_need_the_lower_limit() {
     for (order, share) in [(4, 0.98), (8, 0.75)] {
@@ -84,14 +82,14 @@ fn weights_that_reach_across_cells_need_the_lower_limit() {
         println!("order {order} at {share} of the limit of cells: {found:.2?}");
         assert!(found.is_err(), "order {order}");
     }
-    // Where densities are alike nothing is taken away.
+    // If densities are similar, the step is not reduced.
     assert_eq!(contrast_step(4, Family::Taylor, 1.0), Some(1.0));
     assert_eq!(contrast_step(2, Family::Taylor, 1e4), Some(1.0));
     assert!(contrast_step(8, Family::Taylor, 2.5).expect("an order") > 0.99);
 }
 
-/// What the largest step of a line of cells is of that of its worst cell: two densities at one speed, velocities between the nodes with
-/// the mean of both, and the largest eigenvalue by the power method.
+/// The largest step of a line of cells relative to that of its worst cell: two densities with one speed, velocities
+/// between the nodes with the mean density, and the largest eigenvalue by the power method.
 fn flat(order: usize, ratio: f64, slower: f64) -> f64 {
     let n = 80;
     let rho = |k: usize| if k < n / 2 { 1.0 } else { ratio };
@@ -129,12 +127,12 @@ fn flat(order: usize, ratio: f64, slower: f64) -> f64 {
     2.0 * weights.iter().map(|w| w.abs()).sum::<f64>() / eigenvalue.sqrt()
 }
 
-/// The shares that the words of `contrast_step` have.
+/// The factors in the documentation of `contrast_step`.
 #[test]
 fn shares_of_the_step_are_those_that_are_told() {
     for (order, air, water, interface) in [(4, 0.51, 0.999, 0.92), (8, 0.29, 0.996, 0.75)] {
         let of = |ratio: f64| contrast_step(order, Family::Taylor, ratio).expect("an order");
-        // In a plane half of the largest eigenvalue is that of derivatives along the interface, which do not meet it.
+        // In 2-D, half of the largest eigenvalue is due to derivatives along the interface, which do not cross it.
         let across = flat(order, ROCK / AIR, 340.0 / VP);
         let plane = (0.5 * (1.0 + across.powi(-2))).powf(-0.5);
         println!("order {order}: {:.4} {:.4} {plane:.4}", of(ROCK / AIR), of(2.5));

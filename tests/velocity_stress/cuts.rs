@@ -1,5 +1,5 @@
-//! The same bits for any number of slabs and threads; ghosts of both stages travel. The cuts go through the frame, the
-//! source and the nodes of the receivers.
+//! Any number of slabs and threads gives the same bits, with the ghosts of both stages exchanged. The cuts pass through
+//! the frame, the source and the nodes of the receivers.
 
 use crate::desk::{frame, isotropic, layer, run_on, run_with, shot, source};
 use crate::shots::{Tape, magnitude, medium};
@@ -17,7 +17,7 @@ pub fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     isotropic(2.0 + step, 1.1 + 0.4 * step, 2.0 + 0.1 * step)
 }
 
-/// A shot with sources, receivers and snapshots that every cut meets.
+/// A shot with sources, receivers and snapshots that are affected by every cut.
 pub fn ready(mut s: Shot, ndim: usize) -> Shot {
     let history = |t: f64| (-((t - 1.5) / 0.5).powi(2)).exp();
     let y = if ndim == 3 { 11.3 } else { 0.0 };
@@ -93,7 +93,8 @@ fn any_number_of_slabs_and_threads_gives_the_same_bits() {
     }
 }
 
-/// Tiles along `z` cut the frame, the sources and the surface; a register of 8 numbers does for each what one of 16 does.
+/// Tiles along `z` cut the frame, the sources and the surface; a register of 8 numbers gives the same results as one of
+/// 16.
 #[test]
 fn any_tile_and_any_register_gives_the_same_bits() {
     let mut faces = frame(9, layer(3.5, 0.5));
@@ -156,7 +157,7 @@ fn displacement_and_acceleration_are_those_of_the_velocity() {
             before = v[it];
         }
     }
-    // Every third record is every third record.
+    // With jdata=3 every third record is kept.
     s.quantity = Quantity::Displacement;
     let all = go(&s, 2, 1, &[]);
     s.jdata = 3;
@@ -164,7 +165,7 @@ fn displacement_and_acceleration_are_those_of_the_velocity() {
     assert_eq!(some.traces[5], all.traces[15]);
 }
 
-/// The cells of a tile are those that are asked for, rounded up to whole lines of the caches.
+/// A tile has the requested number of cells, rounded up to whole lines of the cache.
 #[test]
 fn tiles_have_the_cells_that_are_asked_for() {
     let s = ready(shot(0.1, 4, frame(9, layer(3.5, 0.5))), 2);

@@ -1,5 +1,5 @@
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
-//! Shots of the velocity-stress method, and what comes out of them. Triples are (z, x, y), tensors xx yy zz xy xz yz.
+//! Shots of the velocity-stress method, and their results. Triples are (z, x, y), tensors xx yy zz xy xz yz.
 
 use crate::shots::{Tape, medium};
 use kernels::Error;
@@ -25,7 +25,7 @@ pub fn layer(fastest: f64, frequency: f64) -> Absorber {
     })
 }
 
-/// The same thickness on all faces.
+/// A frame of the same thickness on all faces.
 pub fn frame(cells: usize, absorber: Absorber) -> Frame {
     Frame {
         cells: [[cells; 2]; 3],
@@ -55,7 +55,7 @@ pub fn shot(dt: f64, nt: usize, frame: Frame) -> Shot {
     }
 }
 
-/// A source with a history, sampled when it acts.
+/// Adds a source with a time function, sampled when it acts.
 pub fn source(shot: &mut Shot, point: Point, action: Action, history: impl Fn(f64) -> f64) {
     let sample = |it: usize| history(action.time(it) * shot.dt) as f32;
     shot.series.push((0..shot.nt).map(sample).collect());
@@ -71,7 +71,7 @@ pub fn isotropic(vp: f64, vs: f64, rho: f64) -> (Stiffness, f64) {
     (Stiffness::isotropic(Speeds { vp, vs, rho }), rho)
 }
 
-/// Runs a shot over a medium, on `threads` threads and slabs of these thicknesses (none: one slab).
+/// Runs a shot on `threads` threads with slabs of these thicknesses (without any: one slab).
 pub fn run_on<T: Real + Default>(
     shot: &Shot,
     grid: &Grid,
@@ -82,7 +82,7 @@ pub fn run_on<T: Real + Default>(
     run_with(shot, grid, cell, class, (Cpu::new(threads)?, slabs))
 }
 
-/// The same on processors with a tile, caches or registers of their own.
+/// As [`run_on`], on processors with other tiles, caches or registers.
 pub fn run_with<T: Real + Default>(
     shot: &Shot,
     grid: &Grid,
@@ -107,7 +107,7 @@ pub fn run_with<T: Real + Default>(
     Ok(tape)
 }
 
-/// Numbers of a record and of a snapshot of a shot.
+/// Number of values of a record and of a snapshot of a shot.
 pub fn lengths(shot: &Shot, ndim: usize) -> [usize; 2] {
     let window = |snapshots: &Snapshots| snapshots.window.iter().map(Range::len).product::<usize>();
     let filmed = shot.quantity.filmed().components(ndim);
@@ -119,8 +119,8 @@ pub fn lengths(shot: &Shot, ndim: usize) -> [usize; 2] {
     ]
 }
 
-/// The same for isotropic media, on one thread and one slab: tests run beside each other, and two threads would wait for each other
-/// a quarter of the time.
+/// As [`run_on`], for isotropic media on one thread and one slab, because tests run in parallel, and two threads would
+/// wait for each other a quarter of the time.
 pub fn run<T: Real + Default>(
     shot: &Shot,
     grid: &Grid,

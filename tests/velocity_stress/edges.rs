@@ -1,4 +1,4 @@
-//! What the absorbing layers send back: a small grid against one so large that nothing returns from its faces.
+//! Reflections of the absorbing layers: a small grid compared with one so large that nothing returns from its faces.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::shots::{Ricker, Tape, largest, largest_difference, magnitude};
@@ -10,9 +10,11 @@ const A: f64 = 2.0;
 const B: f64 = 1.15;
 const RHO: f64 = 2.0;
 
-/// The worst echo in a volume, in decibels of the largest value that any receiver sees, and of what its own sees at most.
+/// The largest reflection in 3-D, in decibels relative to the largest value at any receiver, and relative to the
+/// largest value at the same receiver.
 fn of_volume(order: usize) -> [f64; 2] {
-    // Five cells a shortest wavelength of S, to have few steps: the large grid grows with their third power.
+    // Five cells per shortest wavelength of S, so that there are few steps: the size of the large grid grows with their
+    // third power.
     let w = Ricker::starting_at_zero(B / 5.0 / 2.5);
     let (dt, n) = (0.21, [16usize, 20, 18]);
     let nt = ((20.0 / B + 1.8 * w.t0) / dt) as usize;
@@ -35,8 +37,8 @@ fn of_volume(order: usize) -> [f64; 2] {
         let grid = Grid::new_3d(n.map(|n| n + 2 * beyond), [-(beyond as f32); 3], [1.0; 3]);
         run::<f32>(&s, &grid, |_| isotropic(A, B, RHO))
     };
-    // Waves to the rigid faces of the large grid and back take longer than the run: from the source to a face of the small one
-    // and back to a receiver they go eight cells and more.
+    // Waves to the rigid faces of the large grid and back take longer than the run: their path from the source to a
+    // face of the small grid and back to a receiver is eight cells or more in addition.
     let beyond = (dt * nt as f64 * A / 2.0) as usize - 3;
     let (small, large) = (record(0, 10), record(beyond, 0));
     let echo = |k: usize| {
@@ -62,9 +64,9 @@ fn ready(n: [usize; 2], o: [f32; 2], cells: usize, w: &Ricker, nt: usize) -> (Sh
     (s, Grid::new_2d(n, o, [1.0, 1.0]))
 }
 
-/// The largest difference in decibels of the largest value that any receiver sees.
+/// The largest difference in decibels relative to the largest value at any receiver.
 fn reflection(n: [usize; 2], receivers: &[[f32; 3]], nt: usize) -> f64 {
-    // Ten cells a wavelength of S at the highest frequency.
+    // Ten cells per wavelength of S at the highest frequency.
     let w = Ricker::starting_at_zero(B / 10.0 / 2.5);
     let record = |(mut s, grid): (Shot, Grid)| {
         s.receivers = receivers.to_vec();
@@ -93,7 +95,7 @@ fn ten_cells_send_back_less_than_a_thousandth() {
         500,
     );
     println!("at all angles: {head_on:.1} dB");
-    // A long thin model: the waves graze the layers.
+    // In a long thin model the waves meet the layers at grazing incidence.
     let grazing = reflection(
         [21, 201],
         &[[18.0, 60.0, 0.0], [3.0, 120.0, 0.0], [10.0, 190.0, 0.0]],
@@ -108,7 +110,7 @@ fn ten_cells_send_back_less_than_a_thousandth() {
 fn ten_cells_around_a_volume_send_back_little_at_any_receiver() {
     for order in [4, 8] {
         let [all, own] = of_volume(order);
-        println!("order {order}: {all:.1} dB, of each receiver's own {own:.1} dB");
+        println!("order {order}: {all:.1} dB, {own:.1} dB relative to each receiver's own maximum");
         assert!(all < -65.0 && own < -65.0, "{order}: {all} {own}");
     }
 }

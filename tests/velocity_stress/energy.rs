@@ -1,6 +1,6 @@
-//! Long runs: once the source is silent, the wavefield only fades. The sum of the squared velocities over all cells of
-//! the padded grid, in windows of a fifth of the run, in double precision: in single
-//! precision rounding leaves 1e-10 of it.
+//! Long runs: after the end of the source, the wavefield only decays. The sum of the squared velocities over all cells
+//! of the padded grid is compared in windows of a fifth of the run, in double precision, because rounding in single
+//! precision would leave 1e-10 of it.
 
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::shots::{Tape, records_of};
@@ -42,10 +42,11 @@ fn fades(grid: &Grid, frame: Frame, order: usize, surface: bool, steps: usize) {
     let n = frame.around(grid).n;
     s.snapshots = Some(Snapshots {
         every: steps / 200,
-        // The images above a surface are no waves.
+        // The image values above a free surface are not waves.
         window: [4..n[0], 0..n[1], 0..n[2]],
     });
-    // These grids are so small that threads would wait for each other most of the time: the tests run beside each other.
+    // The grids are so small that threads would mostly wait for each other, so the tests run in parallel on one thread
+    // each.
     let tape = run_on::<f64>(&s, grid, layers, Symmetry::Isotropic, (1, &[])).expect("the shot runs");
     let energy = windows(&tape);
     let shares: Vec<String> = energy.iter().map(|e| format!("{:.1e}", e / energy[0])).collect();
@@ -79,7 +80,7 @@ fn layers_fade_through_fifty_thousand_steps_under_a_free_surface() {
     }
 }
 
-/// A model as thin as a frame: everything grazes.
+/// A model as thin as the frame, in which all waves are grazing.
 #[test]
 fn layers_fade_at_grazing_incidence() {
     let mut f = frame(10, layer(3.2, 0.1));

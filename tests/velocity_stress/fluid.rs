@@ -1,5 +1,5 @@
-//! Water over rock: direct waves, reflections, head waves and the Scholte wave of an explosion near the interface against
-//! the sum over wavenumbers of tests/support/layered.rs.
+//! Water above rock: direct waves, reflections, head waves and the Scholte wave of an explosion near the interface,
+//! compared with the sum over wavenumbers of tests/support/layered.rs.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
@@ -9,11 +9,11 @@ use kernels::methods::velocity_stress::Quantity;
 use kernels::source::{Action, Source as MemorySink};
 
 const WATER: [f64; 3] = [1.5, 0.0, 1.0];
-/// Half way between two planes of nodes.
+/// The interface is half way between two planes of nodes.
 const DEPTH: f64 = 29.5;
 
-/// The speed of the Scholte wave between water and rock: the root below all speeds of
-/// `(2 - c^2/b^2)^2 - 4 sqrt(1 - c^2/a^2) sqrt(1 - c^2/b^2) + (rho_w/rho) c^4/b^4 sqrt(1 - c^2/a^2)/sqrt(1 - c^2/c_w^2)`.
+/// The speed of the Scholte wave between water and rock: the root below all wave speeds of `(2 - c^2/b^2)^2 - 4 sqrt(1
+/// - c^2/a^2) sqrt(1 - c^2/b^2) + (rho_w/rho) c^4/b^4 sqrt(1 - c^2/a^2)/sqrt(1 - c^2/c_w^2)`.
 fn scholte([a, b, rho]: [f64; 3]) -> f64 {
     let [water, _, rho_w] = WATER;
     let decay = |c: f64, speed: f64| (1.0 - (c / speed).powi(2)).sqrt();
@@ -34,10 +34,10 @@ fn scholte([a, b, rho]: [f64; 3]) -> f64 {
     low
 }
 
-/// The worst misfit of any component as a share of the receiver's largest velocity.
+/// The largest misfit of any component relative to the receiver's largest velocity.
 fn misfit(rock: [f64; 3], order: usize, cells: f64) -> f64 {
     let slowest = scholte(rock);
-    // So many cells a shortest wavelength of the slowest wave.
+    // So many cells per shortest wavelength of the slowest wave.
     let w = Ricker::starting_at_zero(slowest / cells / 2.5);
     let dt = 0.4 / rock[0];
     let scale = cells / 10.0;
@@ -75,7 +75,7 @@ fn misfit(rock: [f64; 3], order: usize, cells: f64) -> f64 {
         surface: false,
         reference: 1.0,
     };
-    // The engine takes the rate of a moment, of which these are displacements.
+    // The engine uses the rate of a moment, for which these are displacements.
     let shot = layered::Shot {
         source: Source::Explosion,
         depth: f64::from(at[0]),
@@ -109,7 +109,7 @@ fn misfit(rock: [f64; 3], order: usize, cells: f64) -> f64 {
     worst
 }
 
-/// The Scholte wave of the sum over wavenumbers runs between two far receivers at the speed of the root.
+/// In the sum over wavenumbers, the Scholte wave travels between two distant receivers at the speed of the root.
 #[test]
 fn the_sum_over_wavenumbers_has_the_scholte_wave_of_the_secular_equation() {
     let rock = [2.0, 1.0, 2.0];
@@ -148,9 +148,9 @@ fn the_sum_over_wavenumbers_has_the_scholte_wave_of_the_secular_equation() {
     assert!((seen / speed - 1.0).abs() < 0.003, "{seen} {speed}");
 }
 
-/// Ten cells a wavelength say little here: along the interface the water slips, and a difference that reaches across it takes
-/// what is not of its side. With order 2 that costs nothing, and the error falls with the square of the spacing. Orders 4 and 8
-/// reach further, and theirs falls with the spacing itself.
+/// Ten cells per wavelength do not determine the accuracy here: water slips along the interface, and a difference
+/// across it uses values of the other side. With order 2 the error decreases with the square of the spacing. Orders 4
+/// and 8 have longer differences, and their error decreases only linearly with the spacing.
 #[test]
 fn an_explosion_over_soft_and_hard_rock_is_right_within_two_percent() {
     let (soft, hard) = ([2.0, 1.0, 2.0], [3.4, 1.9, 2.4]);
@@ -167,14 +167,14 @@ fn an_explosion_over_soft_and_hard_rock_is_right_within_two_percent() {
     assert!(found[0] < 0.02 && found[1] < 0.055, "{found:?}");
 }
 
-/// A sink of forces pushes a fluid: on the side towards which it pushes the pressure is half of the force for each area of its nodes, in
-/// two dimensions and in three, and on the other side minus that.
+/// A sheet of forces pushes a fluid: in front of it the pressure is half of the force per area of its nodes, in two and
+/// in three dimensions, and behind it the negative of that.
 #[test]
 fn pressure_of_a_sheet_of_forces_is_half_of_it() {
     let d = 2.0f32;
     let w = Ricker { f: 0.1, t0: 14.0 };
     for n in [&[40usize, 90][..], &[30, 60, 60]] {
-        // The run ends before waves come from the edges of the sink.
+        // The run ends before waves from the edges of the sheet arrive.
         let (dt, nt) = (0.2, if n.len() == 3 { 100 } else { 130 });
         let (grid, rows) = match *n {
             [z, x, y] => (Grid::new_3d([z, x, y], [0.0; 3], [d; 3]), y),
@@ -207,7 +207,7 @@ fn pressure_of_a_sheet_of_forces_is_half_of_it() {
             let wanted = (0..nt).map(|k| sign * force * w.value((k + 1) as f64 * dt - late));
             let apart = largest_difference(&found, wanted) / force;
             println!("{}-D, sign {sign}: {apart:.4}", n.len());
-            // Measured is 0.0026.
+            // The measured error is 0.0026.
             assert!(apart <= 0.01, "{}-D, sign {sign}: {apart}", n.len());
         }
     }

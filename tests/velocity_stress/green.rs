@@ -1,6 +1,6 @@
-//! Absolute amplitudes in a homogeneous full space, near field included.
+//! Absolute amplitudes in a homogeneous full space, including the near field.
 //!
-//! Velocities are the displacements of the rate of the source. Vectors are (x, y, z) here. SI units throughout.
+//! Velocities are the displacements due to the rate of the source. Vectors are (x, y, z) here. SI units throughout.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::full_space::{Rock, of_force, of_moment};
@@ -12,15 +12,15 @@ use kernels::source::Action;
 const A: f64 = 3200.0;
 const B: f64 = 2000.0;
 const RHO: f64 = 2300.0;
-/// Spacings z, x, y differ, so that a swapped axis would be seen.
+/// The spacings z, x, y differ, so that exchanged axes would be noticed.
 const D: [f32; 3] = [10.0, 9.6, 10.4];
-/// Five cells about what the source and the receivers span.
+/// The grid extends five cells beyond the source and the receivers.
 const N: [usize; 3] = [32, 50, 46];
-/// Half of the largest stable step, which is 1/(7/6 a sqrt(3)) of the spacing.
+/// Half of the largest stable step, which is 1/(7/6 a sqrt(3)) times the spacing.
 const DT: f64 = 0.000_75;
-/// Between the nodes on all axes.
+/// The source is between the nodes on all axes.
 const SOURCE: [f32; 3] = [10.3, 20.5, 26.8];
-/// Receivers in cells from the source (x, y, z), off the nodes, near and far.
+/// Receivers in cells from the source (x, y, z), between nodes, near and far.
 const OFFSETS: [[f32; 3]; 6] = [
     [0.2, 0.1, 6.0],
     [7.1, -3.3, 2.4],
@@ -32,13 +32,13 @@ const OFFSETS: [[f32; 3]; 6] = [
 
 const ROCK: Rock = Rock { a: A, b: B, rho: RHO };
 
-/// Ten cells a shortest wavelength on the coarsest axis, at the wavelet's highest frequency.
+/// Ten cells per shortest wavelength on the coarsest axis, at the wavelet's highest frequency.
 fn wavelet() -> Ricker {
     Ricker::starting_at_zero(B / (10.0 * 10.4) / 2.5)
 }
 
-/// Velocities (z, x, y), rates of strain (zz, xx, yy, zx, zy, xy) and of rotation (about z, x, y) at an offset; the closed form is
-/// differentiated by differences over a thousandth of the shortest wavelength.
+/// Velocities (z, x, y), rates of strain (zz, xx, yy, zx, zy, xy) and of rotation (about z, x, y) at an offset;
+/// derivatives of the closed form are differences over a thousandth of the shortest wavelength.
 fn exact(action: Action, w: &Ricker, x: [f64; 3], t: f64) -> [f64; 12] {
     let velocity = |x: [f64; 3]| match action {
         Action::Moment(m) => of_moment(ROCK, w, m, x, t),
@@ -76,8 +76,8 @@ fn exact(action: Action, w: &Ricker, x: [f64; 3], t: f64) -> [f64; 12] {
     .unwrap()
 }
 
-/// Runs the engine and compares: the worst misfit of velocities, and of rates of strain and rotation, as shares of the largest of
-/// them at the receiver.
+/// Runs the engine and compares: the largest misfits of velocities, and of rates of strain and rotation, relative to
+/// the largest of them at the receiver.
 fn misfit(action: Action) -> [f64; 2] {
     let w = wavelet();
     let grid = Grid::new_3d(N, [100.0, -50.0, 20.0], D);
@@ -94,7 +94,7 @@ fn misfit(action: Action) -> [f64; 2] {
         rotation: true,
         ..Readings::default()
     });
-    // A force is the integral of its rate; a moment enters by its rate.
+    // A force is the integral of its rate; a moment is given by its rate.
     let history = |t: f64| match action {
         Action::Moment(_) => w.value(t),
         Action::Force(_) => w.integral(t),
@@ -122,8 +122,8 @@ fn misfit(action: Action) -> [f64; 2] {
     worst
 }
 
-/// Bar for rates of strain and rotation: six cells from a moment, where the strain falls by half within a cell and a half, 0.99 % was
-/// measured, and further away 0.15 %.
+/// The bound for rates of strain and rotation: six cells from a moment, where the strain decreases by half within a
+/// cell and a half, 0.99 % was measured, and at larger distances 0.15 %.
 const SLOPES: f64 = 0.012;
 
 #[test]

@@ -1,5 +1,5 @@
-//! Lamb's problem for other rocks than Poisson's, both components, along both axes: a vertical force on a half-space against
-//! the sum over wavenumbers of tests/support/layered.rs, and that against Pekeris' closed form.
+//! Lamb's problem for several Poisson's ratios, both components, along both axes: a vertical force on a half-space
+//! compared with the sum over wavenumbers of tests/support/layered.rs, and that sum with Pekeris' closed form.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
@@ -12,7 +12,7 @@ use kernels::source::Action;
 const B: f64 = 1.0;
 const RHO: f64 = 1.0;
 
-/// Ten cells a shortest wavelength of S.
+/// Ten cells per shortest wavelength of S.
 fn wavelet() -> Ricker {
     Ricker::starting_at_zero(B / 10.0 / 2.5)
 }
@@ -54,7 +54,7 @@ fn the_sum_over_wavenumbers_is_pekeris_closed_form() {
     }
 }
 
-/// The largest misfits of the vertical velocity and of the horizontal one away from the source at any receiver.
+/// The largest misfits of the vertical velocity, and of the horizontal one away from the source, at any receiver.
 fn misfits(poisson: f64) -> [f64; 2] {
     let vp = B * (2.0 * (1.0 - poisson) / (1.0 - 2.0 * poisson)).sqrt();
     let w = wavelet();
@@ -79,7 +79,7 @@ fn misfits(poisson: f64) -> [f64; 2] {
     let mut worst = [0.0f64; 2];
     for (k, exact) in exact.iter().enumerate() {
         let scale = magnitude(exact.iter().flatten().copied());
-        // Across the axis nothing moves.
+        // There is no motion across the axis.
         for component in [0, 1, 2] {
             let trace = tape.trace(component, k, away.len());
             let apart = largest_difference(&trace, &exact[component]) / scale;

@@ -1,6 +1,6 @@
-//! LOH.1, a layer over a half-space, against an independent semi-analytic code: `tests/data/loh1/make.py` says how the
-//! figures were made. LOH.3, the same with attenuation, against the sum over wavenumbers of tests/support/layered.rs, which
-//! without attenuation is that code's.
+//! LOH.1, a layer over a half-space, compared with an independent semi-analytic code; see `tests/data/loh1/make.py` for
+//! how its numbers were made. LOH.3, the same with attenuation, is compared with the sum over wavenumbers of
+//! tests/support/layered.rs, which without attenuation agrees with that code.
 
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::layered::{self, C, Rock, Source, Stack};
@@ -12,7 +12,7 @@ use kernels::methods::velocity_stress::Attenuation;
 use kernels::source::{Action, TimeFunction};
 
 const FILE: &str = include_str!("../data/loh1/velocity.txt");
-/// Seven steps are one row of the file.
+/// Seven steps per row of the file.
 const DT: f64 = 0.05 / 7.0;
 const D: f32 = 100.0;
 /// Depth of the interface.
@@ -23,8 +23,8 @@ const LAYERS: [[f64; 3]; 2] = [
     [2700.0, 2700.0 * 36e6, 2700.0 * 3464.0 * 3464.0],
 ];
 
-/// The cell around a node, `share` of which lies in the half-space: the mean density and the stiffness of fine layers
-/// (Backus 1962), which is VTI. With a share of 0 or 1 it is isotropic.
+/// The medium of a cell around a node, a fraction `share` of which is in the half-space: the mean density and the
+/// stiffness of fine layers (Backus 1962), which is VTI. For a fraction of 0 or 1 it is isotropic.
 fn cell(share: f64) -> (Stiffness, f64) {
     let mean = |of: &dyn Fn(f64, f64) -> f64| {
         let [layer, below] = LAYERS.map(|[_, p, s]| of(p, s));
@@ -49,9 +49,9 @@ fn cell(share: f64) -> (Stiffness, f64) {
     (stiffness, (1.0 - share) * LAYERS[0][0] + share * LAYERS[1][0])
 }
 
-/// Spread of the moment rate, a Gaussian that peaks four times as late.
+/// Standard deviation of the moment rate, a Gaussian that peaks at four times this value.
 const TAU: f64 = 0.15;
-/// On the surface, (z, x, y) from above the source.
+/// On the surface, (z, x, y) from the epicentre.
 const RECEIVERS: [[f64; 3]; 2] = [[0.0, 6000.0, 8000.0], [0.0, 3000.0, 4000.0]];
 
 /// The rows of the file: velocity x, y, z (z up) at the first receiver, then at the second.
@@ -62,12 +62,12 @@ fn rows() -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Nodes along x and y, from beside the source to beside the farthest receiver, which is the first.
+/// Nodes along x and y, from the source to the farthest receiver, which is the first, with a margin.
 fn lines(receivers: &[[f64; 3]]) -> [usize; 2] {
     [1, 2].map(|axis| ((receivers[0][axis] + 1000.0) / f64::from(D)) as usize)
 }
 
-/// A run of so many rows with planes of nodes so far apart, along z, x and y.
+/// A run of so many rows, with these spacings of planes of nodes along z, x and y.
 fn run(
     (dz, rows): (f32, usize),
     receivers: &[[f64; 3]],
@@ -92,10 +92,10 @@ fn run(
     run_on::<f32>(&s, &grid, |at| cell(at[0]), class, (1, &[])).expect("the shot runs")
 }
 
-/// The worst misfit as a share of the receiver's largest velocity, for planes of nodes so far apart.
+/// The largest misfit relative to the receiver's largest velocity, for planes of nodes with this spacing.
 fn misfit(dz: f32, class: Symmetry) -> f64 {
     let rows = rows();
-    // Cells reach half way to the nodes beside theirs.
+    // Cells extend half way to the neighbouring nodes.
     let share = |z: f64| ((z - DEPTH) / f64::from(dz) + 0.5).clamp(0.0, 1.0);
     let tape = run((dz, rows.len()), &RECEIVERS, class, None, |z| cell(share(z)));
     let mut worst = 0.0f64;
@@ -103,7 +103,7 @@ fn misfit(dz: f32, class: Symmetry) -> f64 {
         let scale = magnitude(rows.iter().flat_map(|row| row[3 * k..3 * k + 3].to_vec()));
         for (component, (column, sign)) in [(2, -1.0), (0, 1.0), (1, 1.0)].into_iter().enumerate() {
             let trace = tape.trace(component, k, 2);
-            // Velocities lie half a step on either side of the rows.
+            // Velocities are half a step before and after the rows.
             let at = |row: usize| 0.5 * (trace[7 * row - 1] + trace[7 * row]);
             let found = (1..rows.len()).map(|row| sign * at(row));
             let apart = largest_difference(found, rows[1..].iter().map(|row| row[3 * k + column])) / scale;
@@ -117,10 +117,10 @@ fn misfit(dz: f32, class: Symmetry) -> f64 {
     worst
 }
 
-/// Q of P and S in the layer and in the half-space of LOH.3, whose speeds hold at 2.5 Hz (Day et al. 2003).
+/// Q of P and S in the layer and in the half-space of LOH.3, whose speeds are given at 2.5 Hz (Day et al. 2003).
 const Q: [[f64; 2]; 2] = [[120.0, 40.0], [155.9, 69.3]];
 
-/// Velocities by the sum over wavenumbers, `[receiver][z, x, y]`, of so many samples.
+/// Velocities by the sum over wavenumbers, `[receiver][z, x, y]`, with so many samples.
 fn summed(
     q: [[f64; 2]; 2],
     receivers: &[[f64; 3]],
@@ -153,8 +153,9 @@ fn summed(
     layered::traces(&stack, &shot, receivers)
 }
 
-/// Within 1.5 %. The sum changes in the fifth digit with finer wavenumbers and frequencies and is Pekeris' closed form within
-/// 0.2 % (tests/velocity_stress/lamb.rs); the file has 1e-4 before anything arrives.
+/// The misfit is below 1.5 %. With finer wavenumbers and frequencies the sum changes in the fifth digit, and it agrees
+/// with Pekeris' closed form to 0.2 % (tests/velocity_stress/lamb.rs); the file has an error of 1e-4 before the first
+/// arrival.
 #[test]
 fn the_sum_over_wavenumbers_is_the_independent_codes() {
     let rows = rows();
@@ -170,8 +171,8 @@ fn the_sum_over_wavenumbers_is_the_independent_codes() {
     }
 }
 
-/// The loss shows, and Q of P and S of both rocks: each is read from where its cells lie. At the nearer receiver nearly all has passed
-/// after five seconds.
+/// The effect of attenuation is measured with Q of P and S in both rocks, each at the positions of its cells. At the
+/// nearer receiver nearly all waves have passed after five seconds.
 #[test]
 fn a_lossy_layer_over_a_half_space_within_three_percent() {
     let (dz, rows, receivers) = ((DEPTH / 9.5) as f32, 101, &RECEIVERS[1..]);
@@ -197,13 +198,13 @@ fn a_lossy_layer_over_a_half_space_within_three_percent() {
     let apart =
         |of: &[Vec<f64>; 3]| [0, 1, 2].map(|c| largest_difference(tape.trace(c, 0, 1), &of[c]) / scale);
     let (right, wrong) = (apart(&exact), apart(&lossless));
-    println!("{right:.4?}, without loss {wrong:.4?}");
+    println!("{right:.4?}, without attenuation {wrong:.4?}");
     assert!(largest(right) < 0.03, "{right:?}");
     assert!(largest(wrong) > 0.1, "{wrong:?}");
 }
 
-/// The interface half way between two planes of nodes, 105 m apart: each cell is of one rock, and a file of speeds says
-/// all.
+/// The interface is half way between two planes of nodes, 105 m apart: each cell has one rock, and speeds at the nodes
+/// are sufficient.
 #[test]
 #[ignore = "long: ./sconsw test full=y"]
 fn a_layer_over_a_half_space_within_three_percent_at_a_hundred_metres() {
@@ -211,8 +212,8 @@ fn a_layer_over_a_half_space_within_three_percent_at_a_hundred_metres() {
     assert!(worst < 0.03, "{worst}");
 }
 
-/// The interface on a plane of nodes: the cells that it cuts are the mean of their rocks. What is left is the
-/// interface spread over a cell, which falls with the square of the spacing.
+/// The interface is on a plane of nodes: the cells that it cuts have the mean of the rocks. The remaining error is due
+/// to the interface being spread over a cell, and decreases with the square of the spacing.
 #[test]
 #[ignore = "long: ./sconsw test full=y"]
 fn a_layer_that_ends_within_cells_is_nearly_as_right_with_their_mean() {

@@ -1,4 +1,4 @@
-//! The velocity-stress method against formulas, symmetries and conservation laws.
+//! The velocity-stress method compared with formulas, symmetries and conservation laws.
 
 #[path = "../support/full_space.rs"]
 mod full_space;

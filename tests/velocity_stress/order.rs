@@ -13,7 +13,7 @@ use kernels::source::Action;
 pub const A: f64 = 1.0;
 const S: f64 = 0.6;
 pub const RHO: f64 = 1.3;
-/// A step far below the limit: what it adds is smaller than what is looked for, which is large where the weights are few.
+/// A step far below the limit: its error is smaller than the one to be measured, which is large for small orders.
 fn step(order: usize) -> f64 {
     match order {
         2 => 1.0 / 60.0,
@@ -26,7 +26,7 @@ pub fn exact(w: &Ricker, r: f64, t: f64) -> f64 {
     let last = (t * A / r).max(1.0).acosh();
     let n = 4000;
     let step = last / f64::from(n);
-    // The integrand is even at 0 and the source silent before its start: the trapezoidal rule is enough.
+    // The integrand is even at 0, and the source is silent before its start, so the trapezoidal rule is sufficient.
     let value = |k: i32| {
         let xi = step * f64::from(k);
         xi.cosh() * w.slope(t - r / A * xi.cosh())
@@ -35,10 +35,10 @@ pub fn exact(w: &Ricker, r: f64, t: f64) -> f64 {
     step * sum / (2.0 * std::f64::consts::PI * RHO * A.powi(3))
 }
 
-/// The largest misfit of the vertical velocity, as a share of the largest value; `wavelength` in coarse cells at the
+/// The largest misfit of the vertical velocity relative to the largest value; `wavelength` is in coarse cells at the
 /// wavelet's peak frequency.
 fn misfit(order: usize, family: Family, wavelength: f64, refined: usize) -> f64 {
-    // Late enough that its start makes no jump that could be seen.
+    // The wavelet is so late that its start is not a noticeable jump.
     let w = Ricker {
         f: A / wavelength,
         t0: 2.0 * wavelength / A,
@@ -47,7 +47,7 @@ fn misfit(order: usize, family: Family, wavelength: f64, refined: usize) -> f64 
     let reach = (2.2 * wavelength) as usize;
     let n = 2 * reach * refined + 1;
     let grid = Grid::new_2d([n, n], [0.0; 2], [d, d]);
-    // Nothing has come back from the rigid walls by then.
+    // No reflection from the rigid walls has arrived by then.
     let dt = step(order);
     let nt = ((3.7 * wavelength / A) / dt) as usize;
     let mut s = shot(dt, nt, frame(0, layer(A, w.f)));

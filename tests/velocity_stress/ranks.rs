@@ -1,5 +1,5 @@
-//! Communicator: the same bits as one process, each with its own part of the model alone. Data, snapshots and maps of peaks
-//! come together on rank 0. The cuts go through the frame and through both sources.
+//! Ranks that each hold only their part of the model give the same bits as one process. Data, snapshots and maps of
+//! peaks are gathered on rank 0. The cuts pass through the frame and through both sources.
 
 use crate::cuts::{grid, layers, ready};
 use crate::desk::{frame, isotropic, layer, lengths, shot};
@@ -20,8 +20,8 @@ use kernels::parallel::rank_halo::Overlap;
 /// Slabs of each rank.
 type Parts = &'static [&'static [usize]];
 
-/// 57 planes, of which the model has 11 to 43; sources on planes 20 and 24, whose nodes reach two and three planes
-/// further.
+/// 57 planes, of which the model has 11 to 43; the sources are on planes 20 and 24, and their nodes extend two and
+/// three planes further.
 const PLANE: [Parts; 5] = [
     &[&[20], &[37]],
     &[&[9], &[15, 9], &[24]],
@@ -29,7 +29,7 @@ const PLANE: [Parts; 5] = [
     &[&[8], &[8], &[8], &[9], &[8], &[8], &[8]],
     &[&[22, 27], &[8]],
 ];
-/// 58 planes, of which the model has 18 to 39; sources on planes 29 and 31.
+/// 58 planes, of which the model has 18 to 39; the sources are on planes 29 and 31.
 const VOLUME: [Parts; 4] = [
     &[&[30], &[28]],
     &[&[16], &[13, 9], &[20]],
@@ -37,7 +37,7 @@ const VOLUME: [Parts; 4] = [
     &[&[8], &[8], &[8], &[9], &[8], &[8], &[9]],
 ];
 
-/// Thicker at the ends of the planes of a volume, so that seven ranks have room.
+/// The frame is thicker at the ends of the planes of a volume, so that there is room for seven ranks.
 fn faces(ndim: usize, absorber: Absorber) -> Frame {
     let mut faces = frame(9, absorber);
     faces.cells[0] = [0, 5];
@@ -60,7 +60,7 @@ fn lossy(ndim: usize, mechanisms: Mechanisms) -> Option<Attenuation> {
     })
 }
 
-/// A run of one process: what it records, and the map of peaks.
+/// A run of one process: its records, and the map of peaks.
 fn alone(shot: &Shot, ndim: usize) -> (Tape<f32>, Vec<f32>) {
     let padded = shot.frame.around(&grid(ndim));
     let slabs = SLABS.partition(padded.planes(), 1).expect("one slab fits");
@@ -73,7 +73,7 @@ fn alone(shot: &Shot, ndim: usize) -> (Tape<f32>, Vec<f32>) {
     (tape, simulation.peaks())
 }
 
-/// What every rank has recorded, its map of peaks, how it ended; bytes taken, and told in advance.
+/// The records of every rank, its map of peaks, its result, and the bytes that it takes and that were predicted.
 type Ended = (Tape<f32>, Vec<f32>, Result<(), Error>, [usize; 2]);
 
 fn among(
@@ -98,10 +98,10 @@ fn among(
         let mut tape = Tape::default();
         let result = simulation.run_among(ranks, &mut tape, options);
         let peaks = match &result {
-            Ok(()) => simulation.peaks_among(ranks).expect("maps travel"),
+            Ok(()) => simulation.peaks_among(ranks).expect("maps are exchanged"),
             Err(_) => Vec::new(),
         };
-        // Messages are there after the run.
+        // Messages exist after the run.
         (tape, peaks, result, [simulation.bytes(), told])
     })
 }
@@ -116,10 +116,10 @@ fn same_bits(shot: &Shot, ndim: usize, (parts, options): (Parts, ParallelOptions
     );
     for (_, _, result, [taken, told]) in &all {
         assert!(result.is_ok(), "{what}: {result:?}");
-        // An empty array takes a byte; while the medium is made ready there may be more than is taken at the end.
+        // An empty array takes a byte; while the medium is prepared, more memory may be taken than at the end.
         assert!(
             taken <= &(told + 64) && *told < 2 * taken,
-            "{what}: {taken} bytes are taken, {told} were told"
+            "{what}: {taken} bytes are taken, {told} were predicted"
         );
     }
     assert!(all[0].0 == whole, "{what}");
@@ -134,7 +134,7 @@ fn same_bits(shot: &Shot, ndim: usize, (parts, options): (Parts, ParallelOptions
     );
 }
 
-/// Every quantity, both absorbers, all orders, lossless and lossy by both kinds of mechanisms.
+/// Every quantity, both absorbers, all orders, elastic and attenuating with both kinds of mechanisms.
 fn settings(ndim: usize) -> Vec<Shot> {
     let layers = faces(ndim, layer(3.5, 0.5));
     let sponge = faces(ndim, Absorber::Sponge(0.9));
@@ -181,7 +181,7 @@ fn ranks_of_a_plane_give_the_same_bits() {
 #[test]
 fn ranks_of_a_volume_give_the_same_bits() {
     for (k, s) in settings(3).iter().enumerate() {
-        // Two partitions each; every one has its turn.
+        // There are two partitions each; every one is used.
         for j in [k, k + 2] {
             same_bits(s, 3, (VOLUME[j % VOLUME.len()], first(Overlap::Overlapped)));
         }
@@ -191,8 +191,8 @@ fn ranks_of_a_volume_give_the_same_bits() {
 #[test]
 fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     let mut s = settings(2).swap_remove(0);
-    // A window that the first and the last rank do not have.
-    s.snapshots.as_mut().expect("it takes snapshots").window = [4..20, 12..40, 0..1];
+    // A window that includes no planes of the first and the last rank.
+    s.snapshots.as_mut().expect("the case takes snapshots").window = [4..20, 12..40, 0..1];
     let (whole, _) = alone(&s, 2);
     assert!(magnitude(whole.snapshots.iter().flat_map(|(_, all)| all)) > 0.0);
     let all = among(&s, &grid(2), layers, (PLANE[2], ParallelOptions::default()));
@@ -229,11 +229,11 @@ fn a_fault_ends_all_ranks_and_one_tells_it() {
     assert!(!all[0].0.steps.is_empty() && all[0].0.steps.len() % 5 == 0);
 }
 
-/// A layer that would grow is found by the rank whose part has the cell, and only there.
+/// A layer in which waves would grow is found by the rank whose part has the cell, and only there.
 #[test]
 fn cells_that_make_layers_grow_are_found_in_parts() {
     let grid = grid(2);
-    // The third medium of Becache et al. (2003) in the lower right of the model.
+    // The third medium of Becache et al. (2003) is in the lower right of the model.
     let cell = |at: [f64; 3]| {
         let (mut stiffness, rho) = isotropic(2.0, 1.1, 2.0);
         if at[0] > 12.0 && at[1] > 25.0 {

@@ -1,5 +1,5 @@
-//! Time runs back: a model without anything that takes energy, 500 steps forward and the same steps backward, comes back
-//! to every field that it went through. The sources act on the way: backward they take away what they have given.
+//! Time can be reversed: in a model without absorption, 500 steps forward and the same steps backward return to every
+//! field on the way. The sources act in both directions: backward they remove what they have added.
 
 use crate::desk::{frame, isotropic, layer, shot, source};
 use crate::shots::{Tape, largest, largest_difference, magnitude, medium};
@@ -37,14 +37,14 @@ fn lossless(grid: &Grid, order: usize, surface: bool) -> Shot {
         pulse,
     );
     let mut window = s.frame.around(grid).n.map(|n| 0..n);
-    // The images above a surface are no waves.
+    // The image values above a free surface are not waves.
     window[0].start = 4;
     s.snapshots = Some(Snapshots { every: 1, window });
     s
 }
 
-/// The largest difference between the velocities on the way back and on the way there, as a share of the largest value:
-/// the velocity after step `it` has been undone is that after step `it - 1`.
+/// The largest difference between the velocities on the way back and on the way there, relative to the largest value:
+/// when step `it` has been undone, the velocity is that after step `it - 1`.
 fn returns(grid: &Grid, order: usize, surface: bool, slabs: usize) -> f64 {
     let s = lossless(grid, order, surface);
     let padded = s.frame.around(grid);
@@ -101,6 +101,6 @@ fn a_run_that_loses_energy_is_not_turned() {
     simulation.schedule().direction = Direction::Backward;
     let refused = simulation
         .run(&mut Tape::<f32>::default())
-        .expect_err("it loses energy");
+        .expect_err("a run that loses energy");
     assert!(refused.to_string().contains("backward"), "{refused}");
 }

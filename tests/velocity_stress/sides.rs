@@ -1,5 +1,5 @@
-//! A layer between two half-spaces, lying and standing: interfaces normal to z, to x and to y, with a density that halves and
-//! doubles, against the sum over wavenumbers of tests/support/layered.rs.
+//! A layer between two half-spaces in three orientations, with interfaces normal to z, to x and to y, and a density
+//! that halves and doubles, compared with the sum over wavenumbers of tests/support/layered.rs.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
@@ -10,7 +10,7 @@ use kernels::source::Action;
 /// P speed, S speed, density from above: the contrasts of speed are those of LOH.1.
 const ROCKS: [[f64; 3]; 3] = [[2.0, 1.0, 1.3], [3.0, 1.732, 2.6], [2.0, 1.0, 1.3]];
 const INTERFACES: [f64; 2] = [12.5, 21.5];
-/// Along the normal of the layers and across it: some five cells about what the source and the receivers span.
+/// Cells along the normal of the layers and across it, some five more than source and receivers need.
 const N: [usize; 3] = [40, 42, 41];
 const SOURCE: [f64; 3] = [27.2, 6.3, 6.1];
 const AWAY: [[f64; 3]; 4] = [
@@ -20,7 +20,7 @@ const AWAY: [[f64; 3]; 4] = [
     [7.3, 30.2, 16.4],
 ];
 
-/// Ten cells a shortest wavelength.
+/// Ten cells per shortest wavelength.
 fn wavelet() -> Ricker {
     Ricker::starting_at_zero(0.04)
 }
@@ -32,8 +32,8 @@ fn steps() -> usize {
     ((46.0 + w.t0 + 0.8 / w.f) / DT) as usize
 }
 
-/// The worst misfit with the normal along z, x or y. Everything is given as (normal, first, second), and put on the axes
-/// (z, x, y), (x, y, z) or (y, z, x), which turns nothing inside out.
+/// The largest misfit with the normal along z, x or y. Everything is given as (normal, first, second), and mapped to
+/// the axes (z, x, y), (x, y, z) or (y, z, x), which preserves the orientation.
 fn misfit(normal: usize, order: usize, exact: &[[Vec<f64>; 3]]) -> f64 {
     let place = |v: [f64; 3]| {
         let mut out = [0.0; 3];
@@ -49,7 +49,7 @@ fn misfit(normal: usize, order: usize, exact: &[[Vec<f64>; 3]]) -> f64 {
         .iter()
         .map(|r| place([0, 1, 2].map(|a| SOURCE[a] + r[a])).map(|c| c as f32))
         .collect();
-    // The moment of the plane of the layers: xy, yz, xz where the normal is z, x, y. Tensors are xx yy zz xy xz yz.
+    // The moment in the plane of the layers: xy, yz, xz if the normal is z, x, y. Tensors are xx yy zz xy xz yz.
     let mut moment = [0.0; 6];
     moment[[3, 5, 4][normal]] = 1.0;
     source(
@@ -80,7 +80,7 @@ fn misfit(normal: usize, order: usize, exact: &[[Vec<f64>; 3]]) -> f64 {
     worst
 }
 
-/// Velocities along the normal and the two others.
+/// Velocities along the normal and the two other axes.
 fn exact() -> Vec<[Vec<f64>; 3]> {
     let stack = Stack {
         rocks: &ROCKS.map(|[a, b, rho]| Rock::new(a, b, rho)),

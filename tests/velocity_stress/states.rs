@@ -1,5 +1,5 @@
-//! A run that was saved and goes on on other slabs, threads and ranks gives the same traces, snapshots and largest speeds
-//! as one that was never interrupted, to the bit; so do the bytes of the states.
+//! A run that was saved and is continued on other slabs, threads and ranks gives bit-identical traces, snapshots and
+//! largest speeds to an uninterrupted one; the bytes of the states are the same, too.
 
 use crate::cuts::{grid, layers, ready};
 use crate::desk::{frame, layer, shot};
@@ -36,7 +36,7 @@ const LOSSES: [Option<Mechanisms>; 6] = [
     Some(Mechanisms::Everywhere(4)),
 ];
 
-/// Layers on five faces, layers on all, layers at the ends of one axis alone, a sponge, no frame.
+/// Layers on five faces, layers on all faces, layers at the ends of only one axis, a sponge, no frame.
 fn absorb(kind: usize) -> Frame {
     let all = frame(9, layer(3.5, 0.5));
     let of = |cells: [[usize; 2]; 3]| Frame { cells, ..all };
@@ -53,7 +53,7 @@ fn absorb(kind: usize) -> Frame {
     }
 }
 
-/// Every option meets every other sooner or later.
+/// The `k`-th case; every option occurs with every other for some `k`.
 fn case(ndim: usize, k: usize) -> Shot {
     let mut s = ready(shot(0.12, 41, absorb(k)), ndim);
     s.order = [4, 8, 2][k % 3];
@@ -72,17 +72,17 @@ fn case(ndim: usize, k: usize) -> Shot {
     s
 }
 
-/// What a run gives: records and largest speeds.
+/// The results of a run: records and largest speeds.
 type Given = (Tape<f32>, Vec<f32>);
 
-/// Where a run begins, and how it is saved.
+/// The state from which a run begins, and how it is saved.
 #[derive(Clone, Copy, Default)]
 struct States<'a> {
     from: Option<&'a [u8]>,
     to: Option<(&'a Arc<MemoryStore>, Every)>,
 }
 
-/// A run on ranks, each with slabs and threads: what rank 0 has of it, and how all ended.
+/// A run on ranks, each with slabs and threads: the results on rank 0, and how all ranks ended.
 fn go(
     s: &Shot,
     ndim: usize,
@@ -160,7 +160,7 @@ fn same_bits(ndim: usize, seed: u64, cases: impl Iterator<Item = usize>) {
                 from: Some(state),
                 ..States::default()
             };
-            let (tape, peaks) = go(&s, ndim, (&parts, 1 + round), from).expect("the shot goes on");
+            let (tape, peaks) = go(&s, ndim, (&parts, 1 + round), from).expect("the shot continues");
             let wanted = from_step(&whole.0, *step);
             assert!(
                 tape == wanted && peaks == whole.1,

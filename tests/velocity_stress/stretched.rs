@@ -1,6 +1,7 @@
-//! Inside absorbing layers: there the field is that of the full space at coordinates that are stretched into the complex plane
-//! (Chew & Weedon 1994), `x~ = integral of kappa + d/(alpha + i w)`. Receivers in the frame see it, beyond every face, edge
-//! and corner, so that each of `d`, `kappa` and `alpha` is held by a closed form and not only by how little comes back.
+//! The field inside absorbing layers is that of the full space at coordinates that are stretched into the complex plane
+//! (Chew & Weedon 1994), `x~ = integral of kappa + d/(alpha + i w)`. Receivers in the frame record it beyond every
+//! face, edge and corner, so that each of `d`, `kappa` and `alpha` is tested with a closed form, and not only by the
+//! size of reflections.
 
 use crate::desk::{frame, isotropic, run, shot, source};
 use crate::layered::{C, spectrum_of};
@@ -19,7 +20,7 @@ const THICK: usize = 12;
 const SOURCE: [f64; 3] = [7.4, 8.3, 8.2];
 const FORCE: [f64; 3] = [1.0, -0.6, 0.8];
 
-/// A coordinate along an axis of so many nodes, stretched, away from the source.
+/// The distance from the source along an axis with so many nodes, stretched.
 fn stretched(layer: &Layer, at: f64, (n, from): (usize, f64), w: C) -> C {
     let thick = THICK as f64;
     let last = (n - 1) as f64;
@@ -31,7 +32,7 @@ fn stretched(layer: &Layer, at: f64, (n, from): (usize, f64), w: C) -> C {
     if beyond <= 0.0 {
         return straight;
     }
-    // The profiles of the documentation: d and kappa grow with the square of the depth, alpha falls evenly.
+    // The profiles of the documentation: d and kappa grow with the square of the depth, alpha decreases linearly.
     let steps = 400;
     let h = beyond / f64::from(steps);
     let more: C = (0..steps)
@@ -45,7 +46,7 @@ fn stretched(layer: &Layer, at: f64, (n, from): (usize, f64), w: C) -> C {
     straight + sign * more
 }
 
-/// Aki & Richards' eq. 4.23 at a frequency and a complex offset: displacement of a force, both (z, x, y).
+/// Aki & Richards' eq. 4.23 at a frequency and a complex offset: displacement due to a force, both (z, x, y).
 fn green(x: [C; 3], w: C) -> [C; 3] {
     let i = C::new(0.0, 1.0);
     let r = x.iter().map(|v| v * v).sum::<C>().sqrt();
@@ -81,9 +82,9 @@ fn exact(layer: &Layer, at: [f64; 3], w: &Ricker, (dt, nt): (f64, usize)) -> [Ve
     out
 }
 
-/// The worst misfit as a share of what the receiver sees at most, with a layer that is not quite this one.
+/// The largest misfit relative to the receiver's largest value, for layers with this kappa.
 fn misfit(kappa_max: f64, order: usize) -> f64 {
-    // Twelve cells a shortest wavelength of S: kappa makes waves shorter.
+    // Twelve cells per shortest wavelength of S, because kappa makes waves shorter.
     let w = Ricker::starting_at_zero(B / 12.0 / 2.5);
     let made_of = Layer {
         reflection: 1e-5,
@@ -91,13 +92,13 @@ fn misfit(kappa_max: f64, order: usize) -> f64 {
         frequency: w.f,
         fastest: A,
     };
-    // The memory of a layer is of the first order in time.
+    // The memory variables of a layer are of first order in time.
     let dt = 0.05;
     let nt = ((40.0 / B + 2.0 * w.t0) / dt) as usize;
     let mut s = shot(dt, nt, frame(THICK, Absorber::Cpml(made_of)));
     s.order = order;
     let grid = Grid::new_3d(N, [0.0; 3], [1.0; 3]);
-    // Beyond each face, an edge and a corner.
+    // Receivers beyond each face, an edge and a corner.
     let places = [
         [-6.0, 10.0, 6.0],
         [21.0, 6.0, 11.0],

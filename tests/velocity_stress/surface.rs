@@ -10,9 +10,9 @@ use kernels::source::Action;
 const B: f64 = 1.0;
 const RHO: f64 = 1.0;
 
-/// The largest misfit of the vertical velocity at some distances in cells, as a share of the largest value there.
+/// The largest misfit of the vertical velocity at some distances in cells, relative to the largest value there.
 fn misfits(order: usize, cells: f64, distances: &[f32]) -> Vec<f64> {
-    // So many cells a shortest wavelength of S.
+    // So many cells per shortest wavelength of S.
     let w = Ricker::starting_at_zero(B / cells / 2.5);
     let mut f = frame(10, layer(3f64.sqrt() * B, w.f));
     f.cells[0][0] = 0;
@@ -40,9 +40,9 @@ fn misfits(order: usize, cells: f64, distances: &[f32]) -> Vec<f64> {
     distances.iter().enumerate().map(|(k, &x)| misfit(k, x)).collect()
 }
 
-/// Distances of one and a half to twelve of the shortest wavelengths of S, which ten cells sample at 2.5 times the
-/// wavelet's peak frequency (the wavelength of the peak itself has 25 cells). In order 8 nothing balances what the step in
-/// time adds to the speed: six wavelengths there.
+/// Distances of one and a half to twelve of the shortest wavelengths of S, for which there are ten cells each at 2.5
+/// times the wavelet's peak frequency (the wavelength of the peak has 25 cells). In order 8 the speed error of the time
+/// step is not balanced by one in space, so the largest distance is six wavelengths.
 #[test]
 fn lambs_problem_within_two_percent_at_ten_cells_a_wavelength() {
     let found = misfits(4, 10.0, &[15.0, 60.0, 120.0]);
@@ -56,7 +56,8 @@ fn lambs_problem_within_two_percent_at_ten_cells_a_wavelength() {
     assert!(found.iter().all(|&f| f < 0.002), "{found:?}");
 }
 
-/// An explosion in water is that in a full space and its image above the surface with the other sign.
+/// The field of an explosion in water is that in a full space, plus that of its image above the surface with the
+/// opposite sign.
 #[test]
 fn explosions_under_water_have_their_ghost() {
     let w = Ricker::starting_at_zero(order::A / 10.0 / 2.5);

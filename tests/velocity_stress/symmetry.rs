@@ -16,8 +16,8 @@ fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     isotropic(2.0 + step, 1.1 + 0.4 * step, 2.0 + 0.3 * step)
 }
 
-/// A force at one point and a velocity at another change places, components too: the same trace. Off the nodes, through
-/// layers and the absorbing frame.
+/// A force at one point and a velocity at another can be exchanged, including their components, and give the same
+/// trace. The points are between nodes; the waves pass through layers and the absorbing frame.
 #[test]
 fn forces_and_velocities_are_reciprocal() {
     let grid = Grid::new_3d([26, 24, 25], [0.0; 3], [1.0; 3]);
@@ -33,12 +33,12 @@ fn forces_and_velocities_are_reciprocal() {
     let back = record(1, [1.0, 0.0, 0.0], 0);
     let apart = relative_difference(&back, &there);
     println!("reciprocity of forces: {apart:.2e}");
-    // The scheme is reciprocal in its interior; CPML as it is discretised is nearly so.
+    // The scheme is reciprocal in its interior; the discretised CPML is so approximately.
     assert!(apart < 1e-3, "{apart}");
 }
 
-/// The same beside a free surface, where the weights of sources and those of receivers differ: one point on it or within
-/// the first cells, the other below. What is left falls with the third power of the spacing.
+/// Reciprocity near a free surface, where the weights of sources and those of receivers differ: one point is on it or
+/// within the first cells, and the other below. The error decreases with the third power of the spacing.
 #[test]
 fn forces_and_velocities_are_reciprocal_at_a_free_surface() {
     let misfit = |refined: usize, depth: f32, component: usize, order: usize| {
@@ -49,7 +49,7 @@ fn forces_and_velocities_are_reciprocal_at_a_free_surface() {
         let record = |from: usize, force: [f64; 3], component: usize| {
             let mut s = shot(0.08 / refined as f64, 400 * refined, frame(10, layer(1.8, 0.3)));
             (s.surface, s.frame.cells[0][0], s.order) = (true, 0, order);
-            // S waves of ten coarse cells and more.
+            // S waves have ten coarse cells or more per wavelength.
             source(&mut s, points[from], Action::Force(force), |t| {
                 (-((t - 12.0) / 4.0).powi(2)).exp()
             });
@@ -79,8 +79,8 @@ fn forces_and_velocities_are_reciprocal_at_a_free_surface() {
     assert!(apart[1] < apart[0] / 4.0, "{apart:?}");
 }
 
-/// A moment here seen as a velocity there is a force there seen as a strain here: with an explosion and a pressure in a
-/// fluid both are scalars. `K/V` turns the strain of the cell into its pressure.
+/// The velocity due to a moment at another point equals the strain due to a force there: for an explosion and a
+/// pressure in a fluid both are scalars. `K/V` converts the strain of the cell to its pressure.
 #[test]
 fn an_explosion_and_a_pressure_are_reciprocal_to_a_force_and_a_velocity() {
     let grid = Grid::new_2d([30, 32], [0.0; 2], [1.0; 2]);
@@ -96,7 +96,7 @@ fn an_explosion_and_a_pressure_are_reciprocal_to_a_force_and_a_velocity() {
     s.quantity = Quantity::Pressure;
     let other = run::<f64>(&s, &grid, |_| isotropic(vp, vs, rho)).trace(0, 0, 1);
     // M: v = G_z,k * M'; F: p = -(lambda + mu) div u, u_k = G_k,z * F. With M' = F both are the same integral, but a
-    // velocity is taken half a step after the moment, a pressure one step after the force.
+    // velocity is known half a step after the moment, a pressure one step after the force.
     let bulk = rho * (vp * vp - vs * vs);
     let late = |k: usize| -0.5 * (other[k] + other[k - 1]) / bulk;
     assert_eq!(one.len(), 120);
@@ -105,9 +105,9 @@ fn an_explosion_and_a_pressure_are_reciprocal_to_a_force_and_a_velocity() {
     assert!(apart < 0.02, "{apart}");
 }
 
-/// A moment here seen as a velocity there is a force there seen as the strain here, contracted with the moment: through
-/// layers, and beside a free surface, where the weights of a source are others than a receiver's. The force acts half a
-/// step later, for a strain is taken later, too. S waves have ten cells and more.
+/// The velocity due to a moment at another point equals the strain due to a force there, contracted with the moment:
+/// through layers, and near a free surface, where the weights of a source differ from those of a receiver. The force
+/// acts half a step later, because the strain is known later, too. S waves have ten cells or more per wavelength.
 #[test]
 fn moments_and_strains_are_reciprocal() {
     let grid = Grid::new_3d([26, 24, 25], [0.0; 3], [1.0; 3]);
@@ -149,8 +149,8 @@ fn moments_and_strains_are_reciprocal() {
     }
 }
 
-/// An explosion on a node of a medium that is even in x: the vertical velocity is even, the horizontal one odd, the
-/// horizontal nodes being half a cell off.
+/// For an explosion on a node of a medium that is even in x, the vertical velocity is even, and the horizontal one is
+/// odd, with its nodes half a cell off.
 #[test]
 fn mirrored_receivers_record_mirrored_traces() {
     let grid = Grid::new_3d([22, 25, 23], [0.0; 3], [1.0; 3]);
@@ -171,7 +171,7 @@ fn mirrored_receivers_record_mirrored_traces() {
     }
 }
 
-/// In a fluid nothing shears: an explosion makes the same wave on all sides, and a shear source none.
+/// A fluid has no shear stress: an explosion makes the same wave on all sides, and a shear source none.
 #[test]
 fn fluids_carry_no_shear() {
     let grid = Grid::new_2d([41, 41], [0.0; 2], [1.0; 2]);
@@ -185,8 +185,8 @@ fn fluids_carry_no_shear() {
     assert!(apart < 1e-4, "{apart}");
 }
 
-/// In order 2 the rotation `d_x v_z - d_z v_x` between four nodes is made by shear stress alone where the density is one:
-/// an explosion leaves none in water, down to the row on the rock, and the wave in the rock has it.
+/// In order 2, the rotation `d_x v_z - d_z v_x` between four nodes is due only to shear stress if the density is
+/// constant: an explosion causes none in water, down to the row above the rock, but the wave in the rock has it.
 #[test]
 fn water_over_rock_turns_nowhere() {
     let grid = Grid::new_2d([41, 41], [0.0; 2], [1.0; 2]);

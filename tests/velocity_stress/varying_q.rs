@@ -1,4 +1,4 @@
-//! Attenuation that differs from place to place and from axis to axis.
+//! Attenuation that varies in space and between axes.
 
 use crate::desk::{frame, isotropic, layer, run, run_on, shot, source};
 use crate::layered::{self, C, Rock, Source, Stack, modulus, spectrum_of};
@@ -12,12 +12,13 @@ use std::f64::consts::{PI, TAU};
 
 const SPEEDS: [f64; 2] = [1.9, 1.1];
 const RHO: f64 = 2.0;
-/// Half way between two planes of nodes.
+/// The interface is half way between two planes of nodes.
 const DEPTH: f64 = 29.5;
-/// Of P and S above and below.
+/// Q of P and S above and below.
 const Q: [[f64; 2]; 2] = [[50.0, 35.0], [25.0, 60.0]];
 
-/// The worst misfit of two rocks that differ in Q alone, with files of these, and of a reference without any loss.
+/// The largest misfit for two rocks that differ only in Q, compared with a reference with the same Q, and with one
+/// without attenuation.
 fn misfits(mechanisms: Mechanisms, q: [[f64; 2]; 2]) -> [f64; 2] {
     let w = Ricker::starting_at_zero(SPEEDS[1] / 10.0 / 2.5);
     let (dt, nt) = (0.2, 1000);
@@ -80,7 +81,7 @@ fn misfits(mechanisms: Mechanisms, q: [[f64; 2]; 2]) -> [f64; 2] {
     [apart(&lossy), apart(&lossless)]
 }
 
-/// Files of another Q in one quarter of the whole must show.
+/// The misfit must reveal if the Q of the two rocks is exchanged.
 #[test]
 fn waves_cross_into_rock_of_another_q() {
     for mechanisms in [Mechanisms::Everywhere(3), Mechanisms::Coarse] {
@@ -96,14 +97,14 @@ fn waves_cross_into_rock_of_another_q() {
         );
     }
     let swapped = misfits(Mechanisms::Everywhere(3), [Q[1], Q[0]])[0];
-    println!("upside down: {:.0} %", 100.0 * swapped);
+    println!("exchanged: {:.0} %", 100.0 * swapped);
     assert!(swapped > 0.08, "{swapped}");
 }
 
-/// With `c12 = -c66`, `c13 = -c55`, `c23 = -c44` the components part (tests/velocity_stress/anisotropy.rs), also with
-/// complex stiffnesses `c m(w)`: each is `exp(-i w tau)/(4 pi tau) sqrt(rho/(c c c))` with a complex
-/// `tau^2 = rho (x^2/c11 + y^2/c66 + z^2/c55)`. With Q of P and S apart the couplings differ from the shears by a share of
-/// 1/Qp - 1/Qs, which acts on the component of the force by its square.
+/// With `c12 = -c66`, `c13 = -c55`, `c23 = -c44` the components decouple (tests/velocity_stress/anisotropy.rs), also
+/// with complex stiffnesses `c m(w)`: each is `exp(-i w tau)/(4 pi tau) sqrt(rho/(c c c))` with a complex `tau^2 = rho
+/// (x^2/c11 + y^2/c66 + z^2/c55)`. If Q of P and S differ, the couplings differ from the shear stiffnesses by a
+/// relative 1/Qp - 1/Qs, which affects the component of the force by its square.
 #[test]
 #[ignore = "long: ./sconsw test full=y"]
 fn orthorhombic_rock_loses_what_its_axes_lose() {
